@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scale and plan: how many clients play a model, and what each of them sends when. A plan depends
+ * on model, seed, r, S or T, warm-up, duration and persistence alone, never on threads or timing:
+ * every client draws from its own stream of random numbers and needs a few hundred bytes.
+ *
+ * Words and formulas are those of README's chapter "Scale".
+ */
+#ifndef MODEL_PLAN_H
+#define MODEL_PLAN_H
+
+#include "model/model.h"
+#include "model/random.h"
+
+struct plan;
+
+struct plan_settings {
+    uint64_t seed;
+    double replay_rate;        /* -r */
+    double scale;              /* -S; ignored when packets_per_second > 0 */
+    double packets_per_second; /* -T: offered packets/s whatever r is; 0: not given */
+    double warmup;             /* seconds, unmeasured, before the window */
+    double duration;           /* seconds of the measured window */
+    double persistence;        /* --conversation-persistence, 0..1 */
+    /* Whether this run sends this packet type as an operation: has a player that goes on the wire
+     * and is neither skipped nor left out by --only. */
+    bool (*is_operation)(const struct model_type *type, void *context);
+    void *context;
+};
+
+/* What the scale rules make of model and settings. */
+struct plan_figures {
+    uint32_t clients;               /* N */
+    double conversation_packets;    /* K */
+    double conversation_operations; /* O */
+    double conversation_seconds;    /* D, at r = 1 and q = 1 */
+    double client_rate;             /* rho = K/D, packets/s */
+    double share;                   /* O/K */
+    double stretch;                 /* q */
+    double nominal_packets;         /* packets/s, r x R */
+    double nominal_operations;      /* operations/s, r x R x share */
+};
+
+enum plan_step_kind { PLAN_PACKET, PLAN_END };
+
+struct plan_step {
+    enum plan_step_kind kind; /* PLAN_END: the conversation ends here, nothing is sent */
+    bool first;               /* first packet of a conversation */
+    bool operation;           /* counts as an operation of the plan */
+    uint32_t type;            /* index in model_types() */
+    uint32_t details;         /* index in its details; 0 when it has none */
+    uint32_t conversation;    /* of this client, from 0 */
+    int64_t due;              /* ns since the plan's start (the start of the warm-up) */
+};
+
+/* Where one client is in its plan. Private to plan.c but for its size. */
+struct plan_client {
+    struct random_stream random;
+    double now; /* seconds since the plan's start */
+    uint32_t history;
+    uint32_t pending; /* chain entry that is due next */
+    uint32_t conversation;
+    uint32_t last_type;
+    bool fresh;
+    bool ended;
+};
+
+/* Makes a plan. model and settings.context must outlive it. On failure a negative errno and a line
+ * in error (too many clients, nothing to send, ...). */
+int plan_make(const struct model *model, const struct plan_settings *settings, struct plan **out,
+              char *error, size_t error_size);
+void plan_free(struct plan *plan);
+
+const struct plan_figures *plan_figures(const struct plan *plan);
+const struct plan_settings *plan_settings(const struct plan *plan);
+const struct model *plan_model(const struct plan *plan);
+
+/* Puts client 0..clients-1 at the start of its plan, in equilibrium. */
+void plan_client_start(const struct plan *plan, uint32_t client, struct plan_client *cursor);
+
+/* The client's next step; false when it lies beyond warm-up + duration. O(1). */
+bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struct plan_step *step);
+
+#endif

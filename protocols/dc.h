@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server under test: what is known of it before the clock starts, and how packets are to be
+ * played against it. Filled at start-up, read-only while a run lasts, shared by all threads.
+ */
+#ifndef PROTOCOLS_DC_H
+#define PROTOCOLS_DC_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "protocols/account.h"
+
+struct tls;
+struct catalogue; /* objects of the directory, see catalogue.h */
+struct dns_names; /* names that answered in the probe, see dns.h */
+
+/* Ports, in host byte order. Changed only by tests that play a server of their own. */
+struct dc_ports {
+    uint16_t dns, kerberos, epm, nbns, ldap, cldap, smb, ldaps;
+};
+
+enum kdc_transport { KDC_TCP, KDC_UDP };
+
+/* How packets are played; the command line's business, but the protocols act on it. */
+struct dc_options {
+    bool generic_ldap;            /* --server ldap: an LDAPv3 server that is no DC */
+    bool prefer_kerberos;         /* -K */
+    double badpassword_frequency; /* -B, 0..1 */
+    bool plain_simple_bind;       /* --plain-simple-bind: simple binds on port 389 in clear text */
+    bool tls_verify;              /* --tls-verify */
+    enum kdc_transport kdc;       /* --kdc-transport */
+    int kdc_preauth_legs;         /* --kdc-preauth-legs, 1 or 2 */
+    const char *smb_share;        /* --smb-share, NULL: none */
+    bool smb_encrypt;             /* --smb-encrypt */
+    bool samr_as_user;            /* --samr-as-user */
+    bool allow_replication;       /* --allow-replication */
+};
+
+struct dc {
+    /* Where it is. */
+    struct sockaddr_storage address; /* port 0; dc_address() fills one in */
+    socklen_t address_len;
+    char *given;        /* as the user named it */
+    char *address_text; /* numeric */
+    struct dc_ports ports;
+
+    /* What it says of itself (CLDAP netlogon reply, root DSE); all NULL-terminated, owned here.
+     * With generic_ldap only base_dn is set, from namingContexts. */
+    char *realm;          /* SAMDOM.EXAMPLE.COM */
+    char *dns_domain;     /* samdom.example.com */
+    char *dns_name;       /* dc1.samdom.example.com: the name in service principals */
+    char *netbios_domain; /* SAMDOM */
+    char *netbios_name;   /* DC1 */
+    char *forest;
+    char *site;
+    char *base_dn; /* DC=samdom,DC=example,DC=com */
+    char *config_dn;
+    char *schema_dn;
+    char *domain_sid; /* S-1-5-21-... */
+
+    struct account admin;     /* name and password, or name NULL and admin_ccache */
+    char *admin_ccache;       /* -k: name of a Kerberos credential cache, NULL: none */
+    char *instance_dn;        /* OU=instance-<I>,OU=traffic_replay,<base_dn> */
+    struct account *users;    /* test users, by client number */
+    struct account *machines; /* test machines, by client number */
+    size_t account_count;     /* of each */
+
+    struct tls *tls;
+    struct catalogue *catalogue;
+    struct dns_names *dns_names;
+    struct dc_options options;
+};
+
+/* A dc with the standard ports and nothing else; frees all it owns. */
+struct dc *dc_new(void);
+void dc_free(struct dc *dc);
+
+/* The DC's address with one of dc->ports in *out; returns its length. */
+socklen_t dc_address(const struct dc *dc, uint16_t port, struct sockaddr_storage *out);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One LDAP connection: libldap's messages over our stream, with TLS below or a SASL security layer
+ * between. Used by the LDAP packets and by start-up work (accounts, catalogue). Requests are made
+ * with libldap's own ldap_..._ext() calls on ldap_connection_handle(); only the waiting is ours.
+ */
+#ifndef PROTOCOLS_LDAP_CONNECTION_H
+#define PROTOCOLS_LDAP_CONNECTION_H
+
+#include <ldap.h>
+
+#include "protocols/conversation.h"
+#include "protocols/packet.h"
+
+struct ldap_connection;
+
+enum ldap_transport { LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_STARTTLS, LDAP_TRANSPORT_LDAPS };
+enum ldap_mechanism { LDAP_MECHANISM_GSSAPI, LDAP_MECHANISM_GSS_SPNEGO };
+
+/* Connects to the conversation's DC (StartTLS and TLS included), unbound. On OUTCOME_OK *out is the
+ * caller's, to be given to ldap_connection_close(). */
+struct outcome ldap_connection_open(struct ldap_connection **out, struct conversation *conversation,
+                                    enum ldap_transport transport);
+
+/* RFC 4513 5.1: DN (or, on a DC, UPN or DOMAIN\name) and password. */
+struct outcome ldap_connection_bind_simple(struct ldap_connection *connection, const char *name,
+                                           const char *password);
+
+/* SASL bind, all legs; on connections without TLS the server's strongest layer is taken (sealed by
+ * default). Inside GSS-SPNEGO: Kerberos when `kerberos`, else NTLM; GSSAPI is always Kerberos.
+ * Tickets are fetched when needed. */
+struct outcome ldap_connection_bind_sasl(struct ldap_connection *connection,
+                                         const struct account *account,
+                                         enum ldap_mechanism mechanism, bool kerberos);
+
+/* libldap's handle: referrals off, version 3, never waits and never reconnects by itself. */
+LDAP *ldap_connection_handle(struct ldap_connection *connection);
+
+/*
+ * Waits for the reply to message id (all == LDAP_MSG_ALL: for its last part, LDAP_MSG_ONE: for the
+ * next). On 0 *result is the caller's (ldap_msgfree). Otherwise the stream's negative errno, or
+ * -EBADMSG when what came is not LDAP.
+ */
+int ldap_connection_wait(struct ldap_connection *connection, int message_id, int all,
+                         LDAPMessage **result);
+
+/* The outcome that a final result message means, by its result code's name. */
+struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPMessage *result);
+
+bool ldap_connection_is_bound(const struct ldap_connection *connection);
+
+/* Sends an unbindRequest if it can be sent at once, closes, frees. NULL is allowed. */
+void ldap_connection_close(struct ldap_connection *connection);
+
+#endif

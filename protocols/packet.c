@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of packets and what outcomes are made of. */
+#include "protocols/packet.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "protocols/conversation.h"
+#include "protocols/packet_tables.h"
+#include "protocols/stream.h"
+
+static const struct packet_type *const tables[] = {packet_tables_silent};
+
+struct outcome outcome_ok(void)
+{
+    return (struct outcome){.kind = OUTCOME_OK};
+}
+
+struct outcome outcome_nothing(void)
+{
+    return (struct outcome){.kind = OUTCOME_NOTHING};
+}
+
+struct outcome outcome_no_answer(void)
+{
+    return (struct outcome){.kind = OUTCOME_NO_ANSWER};
+}
+
+struct outcome outcome_failed(const char *format, ...)
+{
+    struct outcome outcome = {.kind = OUTCOME_FAILED};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(outcome.cause, sizeof outcome.cause, format, args);
+    va_end(args);
+    return outcome;
+}
+
+struct outcome outcome_of_error(int error)
+{
+    if (error == -ECANCELED)
+        return (struct outcome){.kind = OUTCOME_UNFINISHED};
+    return outcome_failed("%s", stream_error_text(error));
+}
+
+static const struct packet_type *find_exact(const char *protocol, const char *opcode)
+{
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+        for (const struct packet_type *type = tables[t]; type->protocol; type++)
+            if (strcmp(type->protocol, protocol) == 0 && strcmp(type->opcode, opcode) == 0)
+                return type;
+    return NULL;
+}
+
+const struct packet_type *packet_type_find(const char *protocol, const char *opcode)
+{
+    const struct packet_type *type = find_exact(protocol, opcode);
+    return type ? type : find_exact(protocol, "*");
+}
+
+void packet_types_each(void (*visit)(const struct packet_type *type, void *context), void *context)
+{
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+        for (const struct packet_type *type = tables[t]; type->protocol; type++)
+            visit(type, context);
+}
+
+struct outcome packet_play(struct conversation *conversation, const struct packet_type *type,
+                           const void *details, int64_t timeout)
+{
+    if (type->kind == PACKET_SILENT)
+        return outcome_nothing();
+    conversation->wire.deadline = wire_now() + timeout;
+    conversation->wire.first_sent = 0;
+    conversation->wire.last_received = 0;
+    conversation->expected_failures = 0;
+    return type->play(conversation, details);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings of a run: the command line over the environment over
+ * $XDG_CONFIG_HOME/traffic-replay.yaml. Options are rows of one table, from which --help is printed
+ * too.
+ */
+#ifndef REPLAY_SETTINGS_H
+#define REPLAY_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protocols/dc.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+struct settings_pair {
+    const char *name;
+    const char *value;
+};
+
+/* A PROTOCOL[:OPCODE] of --only or --skip. */
+struct settings_packet {
+    const char *protocol;
+    const char *opcode; /* NULL: all of the protocol */
+};
+
+struct settings {
+    const char *model; /* NULL with -c and -G */
+    const char *dc;    /* as given: name, address or NAME=ADDRESS; NULL with --dry-run */
+
+    /* Scale and plan */
+    double replay_rate, scale, packets_per_second; /* -r -S -T; scale 0 with -T */
+    double duration, warmup;                       /* -D, --warmup, seconds */
+    double conversation_persistence;
+    uint64_t random_seed;
+    bool random_seed_given;
+    double dns_rate; /* extra DNS queries/s */
+    const char *dns_query_file;
+
+    /* Engine */
+    unsigned threads;       /* 0: one a core */
+    double timeout;         /* seconds an operation may take */
+    double latency_timeout; /* seconds to wait for answers after the window */
+    double max_backlog;     /* seconds; 0: no limit */
+    const char *source;     /* CIDR; NULL: the system's choice */
+
+    /* Which packets, and how they are played */
+    struct settings_packet *only, *skip;
+    size_t only_count, skip_count;
+    struct dc_options play;
+    const char *tls_ca;
+
+    /* Who */
+    struct account admin; /* name and password */
+    bool admin_kerberos;  /* -k */
+    const char *workgroup, *realm;
+    char *fixed_password;      /* NULL: the kept random one */
+    int instance_id;           /* -I */
+    const char *accounts_file; /* --accounts */
+    bool yes;
+
+    /* Accounts */
+    bool clean_up, generate_users_only;
+    uint64_t number_of_users; /* -n; 0: as many as the plan needs */
+    uint64_t number_of_groups, group_memberships, max_members;
+    double average_groups_per_user;
+
+    /* What comes out */
+    const char *timing_data, *json, *traffic_summary; /* file names, "-" is standard output */
+    bool json_wanted;                                 /* --json may stand alone with --dry-run */
+    struct settings_pair *labels;
+    size_t label_count;
+    uint64_t log_failures;
+    bool stop_on_any_error;
+    bool dry_run;
+    int verbose;
+
+    char *command_line; /* as given, secrets left out */
+};
+
+/*
+ * Reads them all and checks them. Secrets are overwritten in argv and environment at once. Returns
+ * -1 when the run may go on, else the exit status: 0 after --help or --version, 2 after a user's
+ * mistake, which has been told on standard error in one line.
+ */
+int settings_read(struct settings *settings, int argc, char **argv);
+void settings_clear(struct settings *settings);
+
+/* True when --only and --skip leave this packet in. */
+bool settings_plays(const struct settings *settings, const char *protocol, const char *opcode);
+
+#endif

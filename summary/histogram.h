@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Log-linear histograms of times: 1 us to 1 h in nanoseconds, relative error at most 1%. Out of
+ * range values are counted in the nearest bucket and min, max and sum stay exact. An empty one is
+ * neutral in a merge. Buckets are allocated when first hit, so many empty ones cost little.
+ */
+#ifndef SUMMARY_HISTOGRAM_H
+#define SUMMARY_HISTOGRAM_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct histogram {
+    uint64_t count;
+    int64_t min;      /* ns; INT64_MAX when empty */
+    int64_t max;      /* ns; INT64_MIN when empty */
+    double sum;       /* ns */
+    uint64_t **pages; /* private */
+};
+
+void histogram_init(struct histogram *histogram);
+void histogram_clear(struct histogram *histogram);
+/* Adds a time in ns; below zero counts as 0. Returns 0 or -ENOMEM. */
+int histogram_add(struct histogram *histogram, int64_t ns);
+/* Adds all of from. */
+int histogram_merge(struct histogram *to, const struct histogram *from);
+/* The value (ns) that a fraction 0..1 of all values do not exceed, within 1%; exact at 0 and 1.
+ * -1 when empty: print "none", never a number. */
+int64_t histogram_quantile(const struct histogram *histogram, double fraction);
+/* Mean in ns; NaN when empty. */
+double histogram_mean(const struct histogram *histogram);
+/* The sparse form H of the JSON result; histogram_from_json() refuses foreign rules, unordered or
+ * impossible buckets and counts that do not add up (-EINVAL). */
+json_t *histogram_to_json(const struct histogram *histogram);
+int histogram_from_json(struct histogram *histogram, const json_t *json);
+
+#endif
