@@ -33,7 +33,7 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 
 .PHONY: all clean
-all: $(PROGRAMS)
+all: $(LIBS) $(PROGRAMS)
 
 define room_library
 $(BUILD)/lib$(1).a: $(call objects,$(call sources,$(1)))
