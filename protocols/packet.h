@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct conversation;
+struct dc_options;
 
 enum packet_kind {
     PACKET_OPERATION, /* goes on the wire and is timed */
@@ -43,6 +44,9 @@ struct packet_type {
     void *(*compile)(const struct packet_field *fields, size_t count, char *error,
                      size_t error_size);
     void (*release)(void *compiled);
+    /* Whether the run's options let it be played at all (a share to write to is named, ...). NULL:
+     * always. A packet that is not available counts as one without a player, and is told. */
+    bool (*available)(const struct dc_options *options);
     /* Plays it. outcome comes zeroed. NULL for PACKET_SILENT. */
     struct outcome (*play)(struct conversation *conversation, const void *details);
 };

@@ -45,6 +45,9 @@ void record_started(struct records *records);
 void record_not_sent(struct records *records, uint32_t type, int64_t due);
 /* It was older than --max-backlog and was dropped. */
 void record_dropped(struct records *records, uint32_t type, int64_t due);
+/* The window closes at end (ns since the plan's start) instead of where it was to: the run was
+ * interrupted. Called by the owner of records before it plans any operation due at or after end. */
+void record_window_end(struct records *records, int64_t end);
 /* A timer fired late by ns. */
 void record_timer_late(struct records *records, int64_t ns);
 /* An extra query of --dns-rate ended. */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run: plays a plan against a server with one worker thread a core and tells how it went. What
+ * happened to each operation goes into the workers' records (record.h); this only says what belongs
+ * to the run as a whole. Needs nothing of discovery: a struct dc filled by hand will do.
+ */
+#ifndef REPLAY_RUN_H
+#define REPLAY_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/plan.h"
+#include "protocols/dc.h"
+#include "protocols/packet.h"
+#include "replay/record.h"
+#include "replay/settings.h"
+
+/* What this run does with a packet type of the model. */
+enum run_part {
+    RUN_OPERATION, /* sends it: an operation of the plan */
+    RUN_STATE,     /* plays it without sending: a hint, an unbind */
+    RUN_SILENT,    /* nothing is played for it, by its nature (a server's reply, ...) */
+    RUN_LEFT_OUT,  /* --only or --skip leave it out */
+    RUN_NO_PLAYER  /* nobody plays it, or this run's options forbid it: to be told to the user */
+};
+enum run_part run_part(const struct settings *settings, const struct model_type *type);
+
+/* For plan_settings.is_operation; context is the struct settings. */
+bool run_is_operation(const struct model_type *type, void *context);
+
+/* Number of worker threads for these settings: --threads or one a core this process may use, but
+ * never more than clients. */
+unsigned run_threads(const struct settings *settings, uint32_t clients);
+
+struct run_setup {
+    const struct settings *settings;
+    const struct plan *plan;
+    /* users and machines: at least one of each a client; account_count says how many. */
+    const struct dc *dc;
+    /* One a worker, run_threads() of them, made and freed by the caller, merged after the run. */
+    struct records *const *records;
+    /* Called in the calling thread about five times a second while the run lasts, with ns since the
+     * plan's start (negative while clients are made ready). For the status line. May be NULL. */
+    void (*tick)(void *context, int64_t now);
+    void *context;
+};
+
+enum run_end {
+    RUN_END_WINDOW,      /* the window was measured in full */
+    RUN_END_INTERRUPTED, /* SIGINT or SIGTERM: exit status 130 */
+    RUN_END_ERROR        /* --stop-on-any-error, or the engine could not go on: exit status 1 */
+};
+
+struct run_result {
+    enum run_end end;
+    unsigned threads;
+    double start_wall;    /* Unix time of the plan's start */
+    int64_t start;        /* the same instant, CLOCK_MONOTONIC ns */
+    int64_t window_start; /* ns since the plan's start: the warm-up's end */
+    int64_t window_end;   /* ns since the plan's start; earlier than planned after an interrupt */
+    double cpu_user;      /* seconds of CPU of this process from window_start to window_end */
+    double cpu_system;
+    double busiest;         /* 0..1: share of the window that the busiest worker was busy */
+    uint64_t conversations; /* conversations that began inside the plan's time */
+};
+
+/*
+ * Plays the plan. Blocks SIGINT and SIGTERM in the calling thread while it lasts: the first one
+ * ends the window now, the second leaves the process at once with exit status 130.
+ *
+ * Returns 0 when the run was made (operations may have failed, the run may have been interrupted:
+ * see result->end), or a negative errno and in error one line that says what to mend: the limits of
+ * this machine are too low for so many clients, a source address cannot be bound, details of the
+ * model cannot be played.
+ */
+int run_play(const struct run_setup *setup, struct run_result *result, char *error,
+             size_t error_size);
+
+#endif
