@@ -1,13 +1,33 @@
 # traffic-replay: how it is built, tested, measured and installed. See README.md.
 #
-# Knobs: BUILD=folder, CC=clang, SAN=address,undefined, PREFIX=/usr/local, DESTDIR=
+# make           build the programs into $(BUILD)
+# make deps      install the Debian packages that are missing (root; otherwise it says which)
+# make demo      a small grid, played on a throwaway DC
+# make check     everything that must hold: build, lint, tests, the tests under sanitizers, the lab's tests
+# make bench     the figures, beside those of other programs on the same machine
+# make lint      format, static checks, scripts, man pages
+# make fuzz      every decoder for FUZZ_SECONDS
+# make install   programs, man pages, examples into $(DESTDIR)$(PREFIX)
+#
+# Knobs: CC=clang, SAN=address,undefined (has a folder of its own), OPT, CFLAGS, LDFLAGS, BUILD=folder,
+#        PREFIX, DESTDIR, FUZZ_SECONDS, LAB_DIR and LAB_ADDRESS (lab/dc's --dir and --address)
 
-BUILD ?= build
+comma := ,
+SAN ?=
+BUILD ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX ?= /usr/local
 DESTDIR ?=
-SAN ?=
 OPT ?= -O2 -g
+FUZZ_SECONDS ?= 30
 VERSION := 0.1.0
+
+DEBIAN_BUILD := gcc make pkg-config libldap-dev libsasl2-dev libsasl2-modules-gssapi-mit libkrb5-dev \
+	libyaml-dev libjansson-dev nettle-dev libgnutls28-dev
+DEBIAN_LINT := clang clang-format cppcheck shellcheck mandoc
+DEBIAN_TEST := libcmocka-dev libclang-rt-14-dev tshark valgrind python3 libcap2-bin procps
+DEBIAN_LAB := samba samba-ad-dc samba-ad-provision samba-dsdb-modules samba-vfs-modules winbind \
+	python3-samba smbclient krb5-user ldap-utils attr acl iproute2 util-linux
+DEBIAN_BENCH := slapd 389-ds-base samba-testsuite
 
 PACKAGES := ldap lber libsasl2 krb5 krb5-gssapi yaml-0.1 jansson nettle hogweed gnutls
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
@@ -22,41 +42,111 @@ ALL_LDFLAGS = $(SANFLAGS) $(LDFLAGS)
 
 # Every room is one library; a program is the one file that holds its main().
 ROOMS := replay model protocols summary
-MAINS := $(wildcard replay/traffic-*.c model/traffic-*.c summary/traffic-*.c)
+MAINS := $(wildcard $(ROOMS:%=%/traffic-*.c))
 PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(notdir $(MAINS)))
 # Order of linking: who may know whom.
 LIBS := $(foreach room,replay protocols model summary,$(BUILD)/lib$(room).a)
 
 sources = $(filter-out $(MAINS),$(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+programs_in = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 
-UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+UNIT_TESTS := $(call programs_in,tests/unit/test_*.c)
+DC_TESTS := $(call programs_in,tests/dc/test_*.c)
+FUZZERS := $(call programs_in,tests/fuzz/fuzz_*.c)
+BENCHES := $(call programs_in,bench/bench_*.c)
 
-.PHONY: all clean
+C_FILES := $(wildcard $(foreach folder,$(ROOMS) tests/unit tests/dc tests/fuzz tests bench,$(folder)/*.[ch]))
+SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* bench/* 2>/dev/null)
+MAN_PAGES := $(wildcard man/*.[15])
+
+.PHONY: all unit dc-tests deps demo check bench lint fuzz install clean FORCE
+.SECONDARY:
+.DELETE_ON_ERROR:
 all: $(LIBS) $(PROGRAMS)
+unit: $(UNIT_TESTS)
+dc-tests: $(DC_TESTS)
+
+# --- Build ----------------------------------------------------------------------------------------
+
+# A stamp file is written anew only when its text changes, so that what depends on it is made again when
+# the compiler, its flags or the list of files have changed.
+define stamp
+$(BUILD)/$(1).stamp: FORCE
+	$$(shell mkdir -p $$(@D))$$(file >$$@.new,$(2))
+	@if cmp -s $$@.new $$@; then rm -f $$@.new; else mv $$@.new $$@; fi
+endef
+$(eval $(call stamp,compile,$$(CC) $$(ALL_CFLAGS)))
+$(eval $(call stamp,link,$$(CC) $$(ALL_LDFLAGS) $$(PKG_LIBS)))
 
 define room_library
-$(BUILD)/lib$(1).a: $(call objects,$(call sources,$(1)))
-	rm -f $$@ && $(AR) rcs $$@ $$^
+$(call stamp,$(1),$(call objects,$(call sources,$(1))))
+$(BUILD)/lib$(1).a: $(call objects,$(call sources,$(1))) $(BUILD)/$(1).stamp
+	rm -f $$@ && $(AR) rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_library,$(room))))
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(BUILD)/compile.stamp
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(PROGRAMS): $(BUILD)/%: $(LIBS)
-	$(CC) $(ALL_LDFLAGS) -o $@ $(filter %/$*.o,$(call objects,$(MAINS))) $(LIBS) $(LIBS) $(PKG_LIBS)
+link = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(LIBS) $(PKG_LIBS)
+
 $(foreach main,$(MAINS),$(eval $(BUILD)/$(basename $(notdir $(main))): $(call objects,$(main))))
+$(PROGRAMS): $(LIBS) $(BUILD)/link.stamp
+	$(link)
 
-$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBS)
-	$(CC) $(ALL_LDFLAGS) -o $@ $< $(LIBS) $(LIBS) $(PKG_LIBS) -lcmocka
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIBS) $(BUILD)/link.stamp
+	$(link) -lcmocka
 
-.PHONY: unit
-unit: $(UNIT_TESTS)
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(LIBS) $(BUILD)/link.stamp
+	$(link)
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIBS) $(BUILD)/link.stamp
+	$(link) -fsanitize=fuzzer
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# --- What is done with it -------------------------------------------------------------------------
+
+export BUILD SAN LAB_DIR LAB_ADDRESS
+
+deps:
+	@lab/install-packages $(DEBIAN_BUILD) $(DEBIAN_LINT) $(DEBIAN_TEST) $(DEBIAN_LAB) $(DEBIAN_BENCH)
+
+# The script comes back to this Makefile for the build, and once more for the sanitizers' build, so that
+# a failure of either is counted and not the last word.
+check: deps
+	@MAKE='$(MAKE)' tests/check
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@lab/demo
+
+bench: deps
+	@$(MAKE) --no-print-directory all $(BENCHES)
+	@bench/run
+
+lint:
+	clang-format --dry-run -Werror $(C_FILES)
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability \
+		--suppress=missingIncludeSystem -j 2 -I. -D_GNU_SOURCE -DTRAFFIC_VERSION='""' $(filter %.c,$(C_FILES))
+	shellcheck $(SCRIPTS)
+	$(if $(MAN_PAGES),mandoc -T lint -W warning $(MAN_PAGES))
+
+# libFuzzer is clang's, and every room is built for it.
+fuzz:
+	@MAKE='$(MAKE)' FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
+fuzzers: $(FUZZERS)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
+		$(DESTDIR)$(PREFIX)/share/traffic-replay/examples $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
+	install $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(filter %.1,$(MAN_PAGES)) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(filter %.5,$(MAN_PAGES)) $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 $(wildcard examples/*) $(DESTDIR)$(PREFIX)/share/traffic-replay/examples
+	install -m 644 README.md CHANGES LICENSE $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
 
 clean:
 	rm -rf $(BUILD)
-
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.SECONDARY:
