@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer target: a server's SPNEGO tokens; what was understood must survive a round trip. */
+#include <stdlib.h>
+
+#include "protocols/spnego.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct spnego_offer offer;
+    struct spnego_response response, again;
+    (void)spnego_parse_offer(data, size, &offer);
+    if (spnego_parse_response(data, size, &response) != 0)
+        return 0;
+    uint8_t *out = NULL;
+    size_t out_size = 0;
+    if (spnego_build_response(&response, &out, &out_size) != 0)
+        return 0;
+    if (spnego_parse_response(out, out_size, &again) != 0 || again.state != response.state ||
+        again.mech != response.mech || again.token.size != response.token.size)
+        abort();
+    free(out);
+    return 0;
+}
