@@ -19,6 +19,7 @@ enum wire_event { WIRE_READ = 1, WIRE_WRITE = 2 };
 struct wire_slot {
     int fd;          /* -1: none */
     uint8_t wanted;  /* enum wire_event that is being waited for, 0: nobody waits */
+    uint8_t missed;  /* enum wire_event that came while nobody waited for them */
     bool registered; /* the waiter has told the kernel of fd */
     void *parked;    /* who waits */
 };

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams: TCP, UDP and TLS on TCP. One try at a time on a non-blocking descriptor, a wait in
+ * between. A stream of an idle client is this struct and its descriptor: no buffers.
+ */
+#include "protocols/stream.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "protocols/tls.h"
+
+struct stream {
+    struct wire *wire;
+    struct tls_session *tls; /* NULL: bytes go as they are */
+    struct wire_slot slot;
+    int error;    /* the first failure, negative errno */
+    bool udp;     /* messages keep their bounds; an empty one is no end */
+    bool drained; /* the last try to read found nothing: the next event will be a new one */
+};
+
+static int fail(struct stream *stream, int error)
+{
+    if (!stream->error)
+        stream->error = error;
+    return stream->error;
+}
+
+static int wait_for(struct stream *stream, enum wire_event event)
+{
+    struct waiter *waiter = stream->wire->waiter;
+    int error = waiter->ops->wait(waiter, &stream->slot, event, stream->wire->deadline);
+    return error ? fail(stream, error) : 0;
+}
+
+static void stamp_sent(struct stream *stream)
+{
+    if (!stream->wire->first_sent)
+        stream->wire->first_sent = wire_now();
+}
+
+/* From the wire's source address, if it has one. The port is chosen by connect(2), so that ports
+ * are not used up by the number of connections from one address to all peers together. */
+static int bind_source(const struct wire *wire, int fd)
+{
+    if (!wire->source_len)
+        return 0;
+    int on = 1;
+    if (setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on) < 0 &&
+        errno != ENOPROTOOPT)
+        return -errno;
+    if (bind(fd, (const struct sockaddr *)&wire->source, wire->source_len) < 0)
+        return -errno;
+    return 0;
+}
+
+static int open_socket(struct stream *stream, int family)
+{
+    int type = stream->udp ? SOCK_DGRAM : SOCK_STREAM;
+    stream->slot.fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (stream->slot.fd < 0)
+        return -errno;
+    int on = 1;
+    if (!stream->udp && setsockopt(stream->slot.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
+        return -errno;
+    return bind_source(stream->wire, stream->slot.fd);
+}
+
+/* 0 when connected, -EINPROGRESS when the wait was for nothing, else why not. */
+static int connect_result(int fd)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        return -errno;
+    if (error)
+        return -error;
+    struct sockaddr_storage peer;
+    size = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0)
+        return 0;
+    return errno == ENOTCONN ? -EINPROGRESS : -errno;
+}
+
+static int connect_to(struct stream *stream, const struct sockaddr *peer, socklen_t peer_len)
+{
+    stamp_sent(stream);
+    if (connect(stream->slot.fd, peer, peer_len) == 0)
+        return 0;
+    /* An interrupted connect goes on by itself. */
+    int error = errno == EINTR ? -EINPROGRESS : -errno;
+    while (error == -EINPROGRESS) {
+        error = wait_for(stream, WIRE_WRITE);
+        if (!error)
+            error = connect_result(stream->slot.fd);
+    }
+    return error;
+}
+
+int stream_open(struct stream **out, struct wire *wire, enum stream_kind kind,
+                const struct sockaddr *peer, socklen_t peer_len)
+{
+    struct stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return -ENOMEM;
+    stream->wire = wire;
+    stream->udp = kind == STREAM_UDP;
+    int error = open_socket(stream, peer->sa_family);
+    if (!error)
+        error = connect_to(stream, peer, peer_len);
+    if (!error) {
+        *out = stream;
+        return 0;
+    }
+    fail(stream, error);
+    stream_close(stream);
+    return error;
+}
+
+int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_name)
+{
+    if (stream->error)
+        return stream->error;
+    if (stream->udp || stream->tls)
+        return fail(stream, -EOPNOTSUPP);
+    int error = tls_session_new(&stream->tls, tls, stream->slot.fd, server_name);
+    if (error)
+        return fail(stream, error);
+    stamp_sent(stream);
+    for (;;) {
+        enum wire_event event = WIRE_READ;
+        error = tls_session_handshake(stream->tls, &event);
+        if (error != -EAGAIN)
+            break;
+        error = wait_for(stream, event);
+        if (error)
+            break;
+    }
+    stream->drained = false;
+    return error ? fail(stream, error) : 0;
+}
+
+static ssize_t receive(struct stream *stream, void *buffer, size_t size)
+{
+    for (;;) {
+        ssize_t n = recv(stream->slot.fd, buffer, size, 0);
+        if (n > 0 || (n == 0 && !stream->udp))
+            return n;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
+/* One try: a count, 0 at the peer's end, -EAGAIN (wait for *event) or the failure. */
+static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum wire_event *event)
+{
+    *event = WIRE_READ;
+    ssize_t n = stream->tls ? tls_session_read(stream->tls, buffer, size, event)
+                            : receive(stream, buffer, size);
+    stream->drained = n == -EAGAIN;
+    if (n > 0)
+        stream->wire->last_received = wire_now();
+    return n;
+}
+
+static ssize_t try_write(struct stream *stream, const void *buffer, size_t size,
+                         enum wire_event *event)
+{
+    *event = WIRE_WRITE;
+    if (stream->tls)
+        return tls_session_write(stream->tls, buffer, size, event);
+    ssize_t n;
+    do
+        n = send(stream->slot.fd, buffer, size, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
+{
+    if (stream->error)
+        return stream->error;
+    for (;;) {
+        enum wire_event event;
+        ssize_t n = try_read(stream, buffer, size, &event);
+        if (n >= 0)
+            return n;
+        if (n != -EAGAIN)
+            return fail(stream, (int)n);
+        int error = wait_for(stream, event);
+        if (error)
+            return error;
+    }
+}
+
+ssize_t stream_read_now(struct stream *stream, void *buffer, size_t size)
+{
+    if (stream->error)
+        return stream->error;
+    enum wire_event event;
+    ssize_t n = try_read(stream, buffer, size, &event);
+    return n >= 0 || n == -EAGAIN ? n : fail(stream, (int)n);
+}
+
+int stream_read_all(struct stream *stream, void *buffer, size_t size)
+{
+    for (size_t have = 0; have < size;) {
+        ssize_t n = stream_read(stream, (char *)buffer + have, size - have);
+        if (n < 0)
+            return (int)n;
+        if (n == 0)
+            return fail(stream, -ENODATA);
+        have += (size_t)n;
+    }
+    return stream->error;
+}
+
+int stream_wait(struct stream *stream)
+{
+    if (stream->error)
+        return stream->error;
+    if (stream_pending(stream))
+        return 0;
+    if (!stream->drained) {
+        /* Nobody has seen EAGAIN since the last event: look before parking for the next one. */
+        char byte;
+        ssize_t n = recv(stream->slot.fd, &byte, 1, MSG_PEEK);
+        if (n >= 0 || errno != EAGAIN)
+            return 0; /* also an error: the read that follows tells it */
+    }
+    int error = wait_for(stream, WIRE_READ);
+    stream->drained = false;
+    return error;
+}
+
+bool stream_pending(const struct stream *stream)
+{
+    return stream->tls && tls_session_pending(stream->tls);
+}
+
+int stream_write(struct stream *stream, const void *buffer, size_t size)
+{
+    if (stream->error)
+        return stream->error;
+    stamp_sent(stream);
+    for (size_t done = 0; done < size;) {
+        enum wire_event event;
+        ssize_t n = try_write(stream, (const char *)buffer + done, size - done, &event);
+        if (n >= 0) {
+            done += (size_t)n;
+            continue;
+        }
+        if (n != -EAGAIN)
+            return fail(stream, (int)n);
+        int error = wait_for(stream, event);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+int stream_error(const struct stream *stream)
+{
+    return stream->error;
+}
+
+int stream_fd(const struct stream *stream)
+{
+    return stream->slot.fd;
+}
+
+bool stream_is_tls(const struct stream *stream)
+{
+    return stream->tls != NULL;
+}
+
+void stream_close(struct stream *stream)
+{
+    if (!stream)
+        return;
+    tls_session_free(stream->tls, stream->error == 0);
+    if (stream->slot.fd >= 0) {
+        stream->wire->waiter->ops->forget(stream->wire->waiter, &stream->slot);
+        close(stream->slot.fd);
+    }
+    free(stream);
+}
+
+/* Causes as the report names them; what is not here goes by the system's own words. */
+static const struct {
+    int error;
+    const char *text;
+} causes[] = {
+    {ETIMEDOUT, "timed out"},
+    {ECANCELED, "run ended"},
+    {ECONNRESET, "connection reset"},
+    {ECONNREFUSED, "connection refused"},
+    {EPIPE, "connection closed by the server"},
+    {ENODATA, "connection closed in mid-message"},
+    {ECONNABORTED, "connection aborted"},
+    {EHOSTUNREACH, "no route to host"},
+    {ENETUNREACH, "network unreachable"},
+    {EADDRNOTAVAIL, "no local port or address left"},
+    {EADDRINUSE, "local address in use"},
+    {EMFILE, "too many open files"},
+    {ENFILE, "too many open files in the system"},
+    {ENOMEM, "out of memory"},
+    {EPROTO, "TLS failed"},
+    {EKEYREJECTED, "certificate not accepted"},
+    {EBADMSG, "malformed reply"},
+    {EMSGSIZE, "message too long"},
+};
+
+const char *stream_error_text(int error)
+{
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (causes[i].error == -error)
+            return causes[i].text;
+    const char *text = strerrordesc_np(-error);
+    return text ? text : "unknown error";
+}

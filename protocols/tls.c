@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TLS by GnuTLS, non-blocking, below whatever protocol speaks on a stream. */
+#include "protocols/tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct tls {
+    gnutls_certificate_credentials_t credentials;
+    gnutls_priority_t priority;
+    bool verify;
+};
+
+struct tls_session {
+    gnutls_session_t gnutls;
+    int fd;
+    int socket_error; /* errno of the last failed send or receive: a better cause than GnuTLS's */
+    bool connected;   /* the handshake is done */
+    char *server_name;
+};
+
+static int load_authorities(struct tls *tls, const char *ca_file)
+{
+    if (ca_file)
+        return gnutls_certificate_set_x509_trust_file(tls->credentials, ca_file,
+                                                      GNUTLS_X509_FMT_PEM);
+    return gnutls_certificate_set_x509_system_trust(tls->credentials);
+}
+
+struct tls *tls_new(bool verify, const char *ca_file, char *error, size_t error_size)
+{
+    struct tls *tls = calloc(1, sizeof *tls);
+    if (!tls) {
+        snprintf(error, error_size, "TLS: out of memory");
+        return NULL;
+    }
+    tls->verify = verify;
+    int n = gnutls_certificate_allocate_credentials(&tls->credentials);
+    if (n == 0)
+        n = gnutls_priority_init(&tls->priority, NULL, NULL);
+    if (n < 0) {
+        snprintf(error, error_size, "TLS: %s", gnutls_strerror(n));
+        goto cleanup;
+    }
+    if (!verify)
+        return tls;
+    n = load_authorities(tls, ca_file);
+    if (n > 0)
+        return tls;
+    snprintf(error, error_size, "TLS: no certificate authority in %s%s%s",
+             ca_file ? ca_file : "the system's trust store", n < 0 ? ": " : "",
+             n < 0 ? gnutls_strerror(n) : "");
+cleanup:
+    tls_free(tls);
+    return NULL;
+}
+
+void tls_free(struct tls *tls)
+{
+    if (!tls)
+        return;
+    if (tls->priority)
+        gnutls_priority_deinit(tls->priority);
+    if (tls->credentials)
+        gnutls_certificate_free_credentials(tls->credentials);
+    free(tls);
+}
+
+/* GnuTLS reads errno after these. */
+static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
+{
+    struct tls_session *session = context;
+    ssize_t n = recv(session->fd, buffer, size, 0);
+    if (n < 0)
+        session->socket_error = errno;
+    return n;
+}
+
+static ssize_t push(gnutls_transport_ptr_t context, const giovec_t *pieces, int count)
+{
+    struct tls_session *session = context;
+    /* giovec_t is struct iovec by GnuTLS's own definition. */
+    struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count};
+    ssize_t n = sendmsg(session->fd, &message, MSG_NOSIGNAL);
+    if (n < 0)
+        session->socket_error = errno;
+    return n;
+}
+
+static bool is_address(const char *name)
+{
+    unsigned char buffer[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, name, buffer) == 1 || inet_pton(AF_INET6, name, buffer) == 1;
+}
+
+/* Everything about a session that may fail; what it holds is freed by the caller. */
+static int session_setup(struct tls_session *session, struct tls *tls, const char *server_name)
+{
+    if (gnutls_init(&session->gnutls, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_TICKETS) < 0)
+        return -ENOMEM;
+    if (gnutls_priority_set(session->gnutls, tls->priority) < 0 ||
+        gnutls_credentials_set(session->gnutls, GNUTLS_CRD_CERTIFICATE, tls->credentials) < 0)
+        return -ENOMEM;
+    gnutls_transport_set_ptr(session->gnutls, session);
+    gnutls_transport_set_pull_function(session->gnutls, pull);
+    gnutls_transport_set_vec_push_function(session->gnutls, push);
+    gnutls_handshake_set_timeout(session->gnutls, GNUTLS_INDEFINITE_TIMEOUT);
+    if (server_name && !is_address(server_name) &&
+        gnutls_server_name_set(session->gnutls, GNUTLS_NAME_DNS, server_name, strlen(server_name)) <
+            0)
+        return -ENOMEM;
+    if (!tls->verify)
+        return 0;
+    if (server_name && !(session->server_name = strdup(server_name)))
+        return -ENOMEM;
+    gnutls_session_set_verify_cert(session->gnutls, session->server_name, 0);
+    return 0;
+}
+
+int tls_session_new(struct tls_session **out, struct tls *tls, int fd, const char *server_name)
+{
+    struct tls_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return -ENOMEM;
+    session->fd = fd;
+    int error = session_setup(session, tls, server_name);
+    if (error)
+        tls_session_free(session, false);
+    else
+        *out = session;
+    return error;
+}
+
+/* What a negative GnuTLS code means here; -EAGAIN is "the same call again, once *event holds". */
+static int translate(struct tls_session *session, ssize_t code, enum wire_event *event)
+{
+    switch (code) {
+    case GNUTLS_E_AGAIN:
+        *event = gnutls_record_get_direction(session->gnutls) ? WIRE_WRITE : WIRE_READ;
+        return -EAGAIN;
+    case GNUTLS_E_PULL_ERROR:
+    case GNUTLS_E_PUSH_ERROR:
+        return session->socket_error ? -session->socket_error : -EIO;
+    case GNUTLS_E_PREMATURE_TERMINATION:
+        return -ENODATA;
+    case GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR:
+        return -EKEYREJECTED;
+    case GNUTLS_E_MEMORY_ERROR:
+        return -ENOMEM;
+    default:
+        return -EPROTO;
+    }
+}
+
+/* Codes after which GnuTLS wants the same call again at once: interrupted, a warning alert, a
+ * renegotiation that the server asks for and that we pass over (RFC 5246 7.4.1.1 lets us). */
+static bool again_at_once(ssize_t code)
+{
+    return code < 0 && code != GNUTLS_E_AGAIN && !gnutls_error_is_fatal((int)code);
+}
+
+int tls_session_handshake(struct tls_session *session, enum wire_event *event)
+{
+    int code;
+    do
+        code = gnutls_handshake(session->gnutls);
+    while (again_at_once(code));
+    if (code < 0)
+        return translate(session, code, event);
+    session->connected = true;
+    return 0;
+}
+
+ssize_t tls_session_read(struct tls_session *session, void *buffer, size_t size,
+                         enum wire_event *event)
+{
+    ssize_t n;
+    do
+        n = gnutls_record_recv(session->gnutls, buffer, size);
+    while (again_at_once(n));
+    return n < 0 ? translate(session, n, event) : n;
+}
+
+ssize_t tls_session_write(struct tls_session *session, const void *buffer, size_t size,
+                          enum wire_event *event)
+{
+    ssize_t n;
+    do
+        n = gnutls_record_send(session->gnutls, buffer, size);
+    while (again_at_once(n));
+    return n < 0 ? translate(session, n, event) : n;
+}
+
+bool tls_session_pending(const struct tls_session *session)
+{
+    return gnutls_record_check_pending(session->gnutls) > 0;
+}
+
+void tls_session_free(struct tls_session *session, bool goodbye)
+{
+    if (!session)
+        return;
+    if (goodbye && session->connected)
+        (void)gnutls_bye(session->gnutls, GNUTLS_SHUT_WR); /* as far as the socket takes it */
+    if (session->gnutls)
+        gnutls_deinit(session->gnutls);
+    free(session->server_name);
+    free(session);
+}
