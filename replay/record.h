@@ -78,26 +78,25 @@ void record_dropped(struct records *records, uint32_t type, int64_t due);
 void record_window_end(struct records *records, int64_t end);
 /* A timer fired late by ns. */
 void record_timer_late(struct records *records, int64_t ns);
-/* An extra query of --dns-rate ended. */
+/* An extra query of --dns-rate ended, in the warm-up or in the window. */
 void record_dns_extra(struct records *records, const struct outcome *outcome);
 /* A conversation began with a packet that was sent. */
 void record_conversation(struct records *records);
+/* What can be told apart of a packet type's causes; the rest is "other causes". */
+enum { RECORD_CAUSES_MAX = 32 };
+
 /* A conversation that had begun came to its end in the plan, not to the end of the run. */
 void record_conversation_ended(struct records *records);
 
 /* After the workers stopped: adds all of from, made with the same types and window. 0 or -ENOMEM.
  */
 int records_merge(struct records *to, const struct records *from);
-/* SIGINT cut the run short at this time: what was due later is not of the plan any more. Call it
- * before the first record_not_sent() of what was left; the rows after it are dropped. */
-void records_close_window(struct records *records, int64_t window_end);
-
 /* Checks the identity above, by type and in sum. 0; -EPROTO with a line in error; or -ENOMEM when
  * something could not be counted for lack of memory. */
 int records_check(const struct records *records, char *error, size_t size);
 
 /* A snapshot for the status line; may be taken by another thread at any time. */
-enum { RECORD_LIVE_BUCKETS = 576 };
+enum { RECORD_LIVE_BUCKETS = HISTOGRAM_BUCKETS / 4 };
 struct record_live {
     uint64_t planned, started, ended, ok, failed, no_answer; /* since the start, warm-up too */
     uint32_t response[RECORD_LIVE_BUCKETS];                  /* response times, roughly */
@@ -105,7 +104,7 @@ struct record_live {
 /* Adds the records' live counters to *live. */
 void records_live(const struct records *records, struct record_live *live);
 /* Response time in ns that a fraction of what ended between two snapshots did not exceed, within
- * 7%; -1 when nothing ended. */
+ * 4%; -1 when nothing ended. */
 int64_t record_live_quantile(const struct record_live *before, const struct record_live *now,
                              double fraction);
 

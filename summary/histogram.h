@@ -3,6 +3,9 @@
  * Log-linear histograms of times: 1 us to 1 h in nanoseconds, relative error at most 1%. Out of
  * range values are counted in the nearest bucket and min, max and sum stay exact. An empty one is
  * neutral in a merge. Buckets are allocated when first hit, so many empty ones cost little.
+ *
+ * Every power of two from 512 ns to 2^42 ns (4398 s) is cut into 64 buckets of equal width: bucket
+ * b holds the times from 2^e + (b mod 64) 2^(e-6), e = 9 + b div 64, up to the next bucket's.
  */
 #ifndef SUMMARY_HISTOGRAM_H
 #define SUMMARY_HISTOGRAM_H
@@ -10,6 +13,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+enum { HISTOGRAM_BUCKETS = 33 * 64 };
+#define HISTOGRAM_RULE "log2/64 from 512 ns"
 
 struct histogram {
     uint64_t count;
@@ -28,6 +34,12 @@ int histogram_merge(struct histogram *to, const struct histogram *from);
 /* The value (ns) that a fraction 0..1 of all values do not exceed, within 1%; exact at 0 and 1.
  * -1 when empty: print "none", never a number. */
 int64_t histogram_quantile(const struct histogram *histogram, double fraction);
+/* The bucket of a time, and the time (ns) that stands for a bucket: its middle. */
+unsigned histogram_bucket(int64_t ns);
+int64_t histogram_bucket_value(unsigned bucket);
+/* Calls visit for each bucket that was hit, in rising order. */
+void histogram_each(const struct histogram *histogram,
+                    void (*visit)(void *context, unsigned bucket, uint64_t count), void *context);
 /* Mean in ns; NaN when empty. */
 double histogram_mean(const struct histogram *histogram);
 /* The sparse form H of the JSON result; histogram_from_json() refuses foreign rules, unordered or

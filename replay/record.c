@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records: counters, causes and histograms of one worker. The hot path is record_planned(),
+ * record_started() and record_event(): no lock, and no allocation but for the first value in a
+ * histogram's page and the first failure of a cause. What could not be counted for lack of memory
+ * is remembered and makes records_check() fail.
+ *
+ * The times that histograms hold (of operations due inside the window that ended, even after it):
+ *     lag       first byte sent - the later of due and the end of the packet before it
+ *     service   first byte sent to last reply byte
+ *     response  due to last reply byte
+ * An operation that failed, or that has no reply, ends when its outcome is known: the last byte
+ * that came may have been of an earlier leg, and a time limit that passed is time the client lost.
+ * What nobody answered (OUTCOME_NO_ANSWER) has a lag only. Without a byte sent there is no lag and
+ * no service time.
+ */
+#include "replay/record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/status.h"
+#include "replay/timing.h"
+
+static const int64_t second_ns = 1000000000;
+
+/* Written by the worker, read by whoever shows the status. */
+struct live_counters {
+    uint64_t planned, started, ended, ok, failed, no_answer;
+    uint32_t response[RECORD_LIVE_BUCKETS];
+};
+
+struct records {
+    struct record_setup setup;
+    struct record_packet *packets;
+    struct record_second *seconds;
+    size_t second_count;
+    struct record_totals totals;
+    bool out_of_memory;
+    struct live_counters live;
+};
+
+struct failure_log {
+    int64_t left; /* atomic: failures that may still be shown */
+};
+
+static size_t window_seconds(const struct record_setup *setup)
+{
+    int64_t length = setup->window_end - setup->window_start;
+    return length > 0 ? (size_t)((length + second_ns - 1) / second_ns) : 0;
+}
+
+struct records *records_new(const struct record_setup *setup)
+{
+    struct records *records = calloc(1, sizeof *records);
+    if (!records)
+        return NULL;
+    records->setup = *setup;
+    records->second_count = window_seconds(setup);
+    /* One more of each: calloc() of nothing may be NULL. */
+    records->packets = calloc(setup->type_count + 1, sizeof *records->packets);
+    records->seconds = calloc(records->second_count + 1, sizeof *records->seconds);
+    histogram_init(&records->totals.backlog);
+    if (!records->packets || !records->seconds) {
+        free(records->packets);
+        free(records->seconds);
+        free(records);
+        return NULL;
+    }
+    for (size_t i = 0; i < setup->type_count; i++) {
+        histogram_init(&records->packets[i].service);
+        histogram_init(&records->packets[i].response);
+        histogram_init(&records->packets[i].lag);
+    }
+    for (size_t i = 0; i < records->second_count; i++)
+        histogram_init(&records->seconds[i].response);
+    return records;
+}
+
+void records_free(struct records *records)
+{
+    if (!records)
+        return;
+    for (size_t i = 0; i < records->setup.type_count; i++) {
+        free(records->packets[i].causes);
+        histogram_clear(&records->packets[i].service);
+        histogram_clear(&records->packets[i].response);
+        histogram_clear(&records->packets[i].lag);
+    }
+    for (size_t i = 0; i < records->second_count; i++)
+        histogram_clear(&records->seconds[i].response);
+    histogram_clear(&records->totals.backlog);
+    free(records->packets);
+    free(records->seconds);
+    free(records);
+}
+
+/* The only writer is this worker: a load and a store will do, a locked add would not be cheap. */
+static void live_add(uint64_t *counter)
+{
+    __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+static bool in_window(const struct records *records, int64_t time)
+{
+    return time >= records->setup.window_start && time < records->setup.window_end;
+}
+
+static struct record_second *second_of(struct records *records, int64_t time)
+{
+    return &records->seconds[(time - records->setup.window_start) / second_ns];
+}
+
+static void note(struct records *records, int result)
+{
+    if (result < 0)
+        records->out_of_memory = true;
+}
+
+void record_planned(struct records *records, uint32_t type, int64_t due)
+{
+    live_add(&records->live.planned);
+    if (!in_window(records, due))
+        return;
+    records->packets[type].planned++;
+    second_of(records, due)->planned++;
+}
+
+void record_started(struct records *records)
+{
+    live_add(&records->live.started);
+}
+
+void record_not_sent(struct records *records, uint32_t type, int64_t due)
+{
+    if (!in_window(records, due))
+        return;
+    records->packets[type].not_sent++;
+    note(records, histogram_add(&records->totals.backlog, records->setup.window_end - due));
+}
+
+void record_dropped(struct records *records, uint32_t type, int64_t due)
+{
+    if (in_window(records, due))
+        records->packets[type].dropped++;
+}
+
+void record_window_end(struct records *records, int64_t end)
+{
+    if (end < records->setup.window_start)
+        end = records->setup.window_start;
+    if (end < records->setup.window_end)
+        records->setup.window_end = end;
+}
+
+void record_timer_late(struct records *records, int64_t ns)
+{
+    if (ns > records->totals.timer_miss)
+        records->totals.timer_miss = ns;
+}
+
+void record_dns_extra(struct records *records, const struct outcome *outcome)
+{
+    if (outcome->kind == OUTCOME_UNFINISHED)
+        return;
+    records->totals.dns_extra++;
+    if (outcome->kind != OUTCOME_OK)
+        records->totals.dns_extra_failed++;
+}
+
+void record_conversation(struct records *records)
+{
+    records->totals.conversations++;
+}
+
+void record_conversation_ended(struct records *records)
+{
+    records->totals.conversations_ended++;
+}
+
+/* Adds count failures of a cause; the last place of a full table is for all others. */
+static int add_cause(struct record_packet *packet, const char *text, uint64_t count)
+{
+    for (size_t i = 0; i < packet->cause_count; i++)
+        if (strcmp(packet->causes[i].text, text) == 0) {
+            packet->causes[i].count += count;
+            return 0;
+        }
+    if (packet->cause_count == RECORD_CAUSES_MAX) {
+        packet->causes[RECORD_CAUSES_MAX - 1].count += count;
+        return 0;
+    }
+    struct record_cause *causes =
+        realloc(packet->causes, (packet->cause_count + 1) * sizeof *causes);
+    if (!causes)
+        return -ENOMEM;
+    packet->causes = causes;
+    struct record_cause *cause = &causes[packet->cause_count++];
+    bool last = packet->cause_count == RECORD_CAUSES_MAX;
+    snprintf(cause->text, sizeof cause->text, "%s", last ? "other causes" : text);
+    cause->count = count;
+    return 0;
+}
+
+/* By due time: where the operation stands in the identity. */
+static void count_due(struct records *records, struct record_packet *packet, int64_t ended,
+                      enum outcome_kind kind)
+{
+    packet->sent++;
+    if (kind == OUTCOME_UNFINISHED || ended >= records->setup.window_end)
+        packet->unfinished++;
+    else if (kind == OUTCOME_OK)
+        packet->ok++;
+    else if (kind == OUTCOME_FAILED)
+        packet->failed++;
+    else
+        packet->no_answer++;
+}
+
+/* By completion time. */
+static void count_done(struct records *records, struct record_packet *packet,
+                       const struct record_event *event, const struct outcome *outcome,
+                       int64_t response)
+{
+    struct record_second *second = second_of(records, event->ended);
+    records->totals.expected += event->expected_failures;
+    if (outcome->kind == OUTCOME_NO_ANSWER) {
+        packet->done_no_answer++;
+        return;
+    }
+    if (outcome->kind == OUTCOME_OK) {
+        packet->done_ok++;
+        second->ok++;
+    } else {
+        packet->done_failed++;
+        second->failed++;
+        note(records, add_cause(packet, outcome->cause, 1));
+    }
+    note(records, histogram_add(&second->response, response));
+}
+
+static void count_lag(struct records *records, struct record_packet *packet,
+                      const struct record_event *event)
+{
+    int64_t lag = event->first_sent - event->ready;
+    note(records, histogram_add(&packet->lag, lag));
+    if (lag > records->totals.max_lag)
+        records->totals.max_lag = lag;
+    if (event->first && lag > records->totals.start_lag)
+        records->totals.start_lag = lag;
+}
+
+static void write_timing(struct records *records, const struct record_event *event,
+                         const struct outcome *outcome, int64_t service)
+{
+    const struct record_type *type = &records->setup.types[event->type];
+    const char *error = NULL;
+    if (outcome->kind == OUTCOME_FAILED)
+        error = outcome->cause;
+    else if (outcome->kind == OUTCOME_NO_ANSWER)
+        error = "no answer";
+    timing_write(records->setup.timing, records->setup.worker,
+                 &(struct timing_line){.ended = event->ended,
+                                       .conversation =
+                                           (uint64_t)event->conversation * records->setup.clients +
+                                           event->client,
+                                       .protocol = type->protocol,
+                                       .opcode = type->opcode,
+                                       .duration = service,
+                                       .error = error});
+}
+
+static void log_failure(struct records *records, const struct record_event *event,
+                        const struct outcome *outcome)
+{
+    struct failure_log *log = records->setup.log;
+    if (__atomic_load_n(&log->left, __ATOMIC_RELAXED) <= 0 ||
+        __atomic_fetch_sub(&log->left, 1, __ATOMIC_RELAXED) <= 0)
+        return;
+    const struct record_type *type = &records->setup.types[event->type];
+    flockfile(stderr);
+    status_clear_line(stderr);
+    fprintf(stderr, "failure: %s:%s of client %" PRIu32 " at %.3f s: %s\n", type->protocol,
+            type->opcode, event->client,
+            (double)(event->ended - records->setup.window_start) / (double)second_ns,
+            outcome->cause);
+    funlockfile(stderr);
+}
+
+static void count_live(struct records *records, enum outcome_kind kind, int64_t response)
+{
+    struct live_counters *live = &records->live;
+    live_add(&live->ended);
+    if (kind == OUTCOME_UNFINISHED)
+        return;
+    if (kind == OUTCOME_NO_ANSWER) {
+        live_add(&live->no_answer);
+        return;
+    }
+    live_add(kind == OUTCOME_OK ? &live->ok : &live->failed);
+    uint32_t *bucket = &live->response[histogram_bucket(response) / 4];
+    __atomic_store_n(bucket, *bucket + 1, __ATOMIC_RELAXED);
+}
+
+void record_event(struct records *records, const struct record_event *event,
+                  const struct outcome *outcome)
+{
+    struct record_packet *packet = &records->packets[event->type];
+    bool sent = event->first_sent != INT64_MIN, due_inside = in_window(records, event->due);
+    bool replied = outcome->kind == OUTCOME_OK && event->last_received != INT64_MIN;
+    int64_t end = replied ? event->last_received : event->ended;
+    int64_t response = end - event->due, service = sent ? end - event->first_sent : -1;
+    bool timed = outcome->kind == OUTCOME_OK || outcome->kind == OUTCOME_FAILED;
+
+    count_live(records, outcome->kind, response);
+    if (due_inside)
+        count_due(records, packet, event->ended, outcome->kind);
+    if (due_inside && sent)
+        count_lag(records, packet, event);
+    if (due_inside && timed) {
+        note(records, histogram_add(&packet->response, response));
+        if (sent)
+            note(records, histogram_add(&packet->service, service));
+    }
+    if (outcome->kind == OUTCOME_UNFINISHED)
+        return;
+    if (in_window(records, event->ended))
+        count_done(records, packet, event, outcome, response);
+    if (records->setup.timing)
+        write_timing(records, event, outcome, service);
+    if (records->setup.log && outcome->kind == OUTCOME_FAILED)
+        log_failure(records, event, outcome);
+}
+
+static int merge_packet(struct record_packet *to, const struct record_packet *from)
+{
+    to->planned += from->planned;
+    to->sent += from->sent;
+    to->not_sent += from->not_sent;
+    to->dropped += from->dropped;
+    to->ok += from->ok;
+    to->failed += from->failed;
+    to->no_answer += from->no_answer;
+    to->unfinished += from->unfinished;
+    to->done_ok += from->done_ok;
+    to->done_failed += from->done_failed;
+    to->done_no_answer += from->done_no_answer;
+    for (size_t i = 0; i < from->cause_count; i++)
+        if (add_cause(to, from->causes[i].text, from->causes[i].count) < 0)
+            return -ENOMEM;
+    if (histogram_merge(&to->service, &from->service) < 0 ||
+        histogram_merge(&to->response, &from->response) < 0)
+        return -ENOMEM;
+    return histogram_merge(&to->lag, &from->lag);
+}
+
+static int64_t larger(int64_t left, int64_t right)
+{
+    return left > right ? left : right;
+}
+
+static int merge_totals(struct record_totals *to, const struct record_totals *from)
+{
+    to->expected += from->expected;
+    to->dns_extra += from->dns_extra;
+    to->dns_extra_failed += from->dns_extra_failed;
+    to->conversations += from->conversations;
+    to->conversations_ended += from->conversations_ended;
+    to->max_lag = larger(to->max_lag, from->max_lag);
+    to->start_lag = larger(to->start_lag, from->start_lag);
+    to->timer_miss = larger(to->timer_miss, from->timer_miss);
+    return histogram_merge(&to->backlog, &from->backlog);
+}
+
+int records_merge(struct records *to, const struct records *from)
+{
+    int result = 0;
+    for (size_t i = 0; i < to->setup.type_count && result == 0; i++)
+        result = merge_packet(&to->packets[i], &from->packets[i]);
+    for (size_t i = 0; i < to->second_count && result == 0; i++) {
+        to->seconds[i].planned += from->seconds[i].planned;
+        to->seconds[i].ok += from->seconds[i].ok;
+        to->seconds[i].failed += from->seconds[i].failed;
+        result = histogram_merge(&to->seconds[i].response, &from->seconds[i].response);
+    }
+    if (result == 0)
+        result = merge_totals(&to->totals, &from->totals);
+    record_window_end(to, from->setup.window_end);
+    to->out_of_memory |= from->out_of_memory;
+    note(to, result);
+    return result;
+}
+
+static int violated(char *error, size_t size, const struct record_type *type, const char *what,
+                    uint64_t left, uint64_t right)
+{
+    snprintf(error, size, "accounting of %s:%s does not add up: %s (%" PRIu64 " and %" PRIu64 ")",
+             type->protocol, type->opcode, what, left, right);
+    return -EPROTO;
+}
+
+static int check_packet(const struct record_packet *packet, const struct record_type *type,
+                        char *error, size_t size)
+{
+    uint64_t known = packet->sent + packet->not_sent + packet->dropped, causes = 0;
+    if (packet->planned != known)
+        return violated(error, size, type, "planned is not sent + not sent + dropped",
+                        packet->planned, known);
+    known = packet->ok + packet->failed + packet->no_answer + packet->unfinished;
+    if (packet->sent != known)
+        return violated(error, size, type, "sent is not ok + failed + no answer + unfinished",
+                        packet->sent, known);
+    for (size_t i = 0; i < packet->cause_count; i++)
+        causes += packet->causes[i].count;
+    if (packet->done_failed != causes)
+        return violated(error, size, type, "causes are not the failures", causes,
+                        packet->done_failed);
+    if (packet->response.count > packet->sent || packet->lag.count > packet->sent)
+        return violated(error, size, type, "more times than operations", packet->response.count,
+                        packet->sent);
+    return 0;
+}
+
+/* The rows a second must hold all that the packets hold. */
+static int check_seconds(const struct records *records, char *error, size_t size)
+{
+    static const struct record_type rows = {"rows", "a second", ""};
+    struct record_second sum = {0};
+    for (size_t i = 0; i < records->second_count; i++) {
+        sum.planned += records->seconds[i].planned;
+        sum.ok += records->seconds[i].ok;
+        sum.failed += records->seconds[i].failed;
+    }
+    struct record_packet total = {0};
+    for (size_t i = 0; i < records->setup.type_count; i++) {
+        total.planned += records->packets[i].planned;
+        total.done_ok += records->packets[i].done_ok;
+        total.done_failed += records->packets[i].done_failed;
+    }
+    if (sum.planned != total.planned)
+        return violated(error, size, &rows, "planned", sum.planned, total.planned);
+    if (sum.ok != total.done_ok)
+        return violated(error, size, &rows, "ok", sum.ok, total.done_ok);
+    if (sum.failed != total.done_failed)
+        return violated(error, size, &rows, "failed", sum.failed, total.done_failed);
+    return 0;
+}
+
+int records_check(const struct records *records, char *error, size_t size)
+{
+    if (records->out_of_memory) {
+        snprintf(error, size, "out of memory: not everything could be counted");
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < records->setup.type_count; i++) {
+        int result = check_packet(&records->packets[i], &records->setup.types[i], error, size);
+        if (result < 0)
+            return result;
+    }
+    return check_seconds(records, error, size);
+}
+
+void records_live(const struct records *records, struct record_live *live)
+{
+    const struct live_counters *from = &records->live;
+    live->planned += __atomic_load_n(&from->planned, __ATOMIC_RELAXED);
+    /* ended before started: what ends in between must not make "in flight" negative. */
+    live->ended += __atomic_load_n(&from->ended, __ATOMIC_ACQUIRE);
+    live->started += __atomic_load_n(&from->started, __ATOMIC_RELAXED);
+    live->ok += __atomic_load_n(&from->ok, __ATOMIC_RELAXED);
+    live->failed += __atomic_load_n(&from->failed, __ATOMIC_RELAXED);
+    live->no_answer += __atomic_load_n(&from->no_answer, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < RECORD_LIVE_BUCKETS; i++)
+        live->response[i] += __atomic_load_n(&from->response[i], __ATOMIC_RELAXED);
+}
+
+int64_t record_live_quantile(const struct record_live *before, const struct record_live *now,
+                             double fraction)
+{
+    uint64_t count = 0, below = 0;
+    for (size_t i = 0; i < RECORD_LIVE_BUCKETS; i++)
+        count += (uint32_t)(now->response[i] - before->response[i]);
+    for (size_t i = 0; i < RECORD_LIVE_BUCKETS; i++) {
+        below += (uint32_t)(now->response[i] - before->response[i]);
+        if (below > 0 && (double)below >= fraction * (double)count)
+            return (histogram_bucket_value((unsigned)i * 4 + 1) +
+                    histogram_bucket_value((unsigned)i * 4 + 2)) /
+                   2;
+    }
+    return -1;
+}
+
+const struct record_setup *records_setup(const struct records *records)
+{
+    return &records->setup;
+}
+
+const struct record_packet *records_packet(const struct records *records, size_t type)
+{
+    return &records->packets[type];
+}
+
+const struct record_second *records_seconds(const struct records *records, size_t *count)
+{
+    /* What ended between an interrupt and the moment its worker heard of it lies behind the end. */
+    size_t rows = window_seconds(&records->setup);
+    for (size_t i = rows; i < records->second_count; i++)
+        if (records->seconds[i].planned || records->seconds[i].ok || records->seconds[i].failed)
+            rows = i + 1;
+    *count = rows;
+    return records->seconds;
+}
+
+const struct record_totals *records_totals(const struct records *records)
+{
+    return &records->totals;
+}
+
+struct failure_log *failure_log_new(uint64_t first)
+{
+    struct failure_log *log = calloc(1, sizeof *log);
+    if (log)
+        log->left = first > INT64_MAX ? INT64_MAX : (int64_t)first;
+    return log;
+}
+
+void failure_log_free(struct failure_log *log)
+{
+    free(log);
+}

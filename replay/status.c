@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The status line: differences between two looks at the workers' live counters. */
+#include "replay/status.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const double nanosecond = 1e-9;
+static const int64_t terminal_interval = 1000000000, plain_interval = INT64_C(10) * 1000000000;
+
+struct status {
+    struct status_setup setup;
+    int64_t shown;             /* when the last line was shown; 0: none yet */
+    struct record_live before; /* the counters then */
+};
+
+/* True while a line without an end stands on the terminal. Guarded by the stream's lock. */
+static bool line_shown;
+
+struct status *status_new(const struct status_setup *setup)
+{
+    struct status *status = calloc(1, sizeof *status);
+    if (status)
+        status->setup = *setup;
+    return status;
+}
+
+void status_clear_line(FILE *stream)
+{
+    if (!line_shown)
+        return;
+    line_shown = false;
+    fputs("\r\033[K", stream);
+}
+
+void status_free(struct status *status)
+{
+    if (!status)
+        return;
+    flockfile(status->setup.stream);
+    status_clear_line(status->setup.stream);
+    fflush(status->setup.stream);
+    funlockfile(status->setup.stream);
+    free(status);
+}
+
+static void print_p95(FILE *stream, const struct record_live *before, const struct record_live *now)
+{
+    int64_t p95 = record_live_quantile(before, now, 0.95);
+    if (p95 < 0)
+        fputs("none", stream);
+    else
+        fprintf(stream, "%.1f ms", (double)p95 * 1e-6);
+}
+
+static void print_line(struct status *status, int64_t now, const struct record_live *live)
+{
+    FILE *stream = status->setup.stream;
+    const struct record_live *before = &status->before;
+    double elapsed = (double)now * nanosecond, passed = (double)(now - status->shown) * nanosecond;
+    double end = status->setup.warmup + status->setup.duration;
+    flockfile(stream);
+    if (status->setup.terminal)
+        fputs("\r\033[K", stream);
+    fprintf(stream, "%.0f of %.0f s%s: planned %" PRIu64 ", ok %.1f/s, failed %.1f/s, p95 ",
+            elapsed, end, elapsed < status->setup.warmup ? " (warm-up)" : "", live->planned,
+            (double)(live->ok - before->ok) / passed,
+            (double)(live->failed - before->failed) / passed);
+    print_p95(stream, before, live);
+    fprintf(stream, ", in flight %" PRIu64,
+            live->started > live->ended ? live->started - live->ended : 0);
+    if (!status->setup.terminal)
+        fputc('\n', stream);
+    fflush(stream);
+    line_shown = status->setup.terminal;
+    funlockfile(stream);
+}
+
+void status_tick(void *context, int64_t now)
+{
+    struct status *status = context;
+    int64_t interval = status->setup.terminal ? terminal_interval : plain_interval;
+    if (now < status->shown + interval)
+        return;
+    struct record_live live = {0};
+    for (size_t i = 0; i < status->setup.count; i++)
+        records_live(status->setup.records[i], &live);
+    print_line(status, now, &live);
+    status->before = live;
+    status->shown = now;
+}

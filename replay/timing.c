@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timing data: a ring of bytes for each worker, which alone moves its head, and one thread that
+ * writes them out and alone moves their tails. A head always stands at the end of a line.
+ */
+#include "replay/timing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    RING_SIZE = 8 << 20, /* about 100,000 lines */
+    LINE_SIZE = 512,
+    PAUSE_NS = 20000000 /* between two looks of the writer */
+};
+
+static const char header[] = "time\tconv\tprotocol\ttype\tduration\tsuccessful\terror\n";
+
+struct ring {
+    char *bytes;
+    uint64_t head; /* atomic, of the worker: bytes put in since the start */
+    uint64_t lost; /* lines; of the worker */
+    uint64_t tail __attribute__((aligned(64))); /* atomic, of the writer: bytes taken out */
+};
+
+struct timing {
+    int fd;
+    char *path;
+    unsigned workers;
+    struct ring *rings;
+    pthread_t writer;
+    bool stop;           /* atomic */
+    int failed;          /* errno of the first write that failed */
+    uint64_t lost_lines; /* by failed writes */
+};
+
+static int write_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(fd, bytes, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno;
+        bytes += written;
+        length -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Writes or, once the file has failed, counts what is lost. */
+static void put_out(struct timing *timing, const char *bytes, size_t length)
+{
+    if (!timing->failed)
+        timing->failed = write_all(timing->fd, bytes, length);
+    for (size_t i = 0; timing->failed && i < length; i++)
+        timing->lost_lines += bytes[i] == '\n';
+}
+
+static void drain(struct timing *timing, struct ring *ring)
+{
+    uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+    while (ring->tail != head) {
+        size_t from = ring->tail % RING_SIZE, length = head - ring->tail;
+        if (length > RING_SIZE - from)
+            length = RING_SIZE - from;
+        put_out(timing, ring->bytes + from, length);
+        __atomic_store_n(&ring->tail, ring->tail + length, __ATOMIC_RELEASE);
+    }
+}
+
+static void *writer_main(void *argument)
+{
+    struct timing *timing = argument;
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    for (bool stop = false; !stop;) {
+        /* Looked at before the rings: what was put in before the stop is still taken out. */
+        stop = __atomic_load_n(&timing->stop, __ATOMIC_ACQUIRE);
+        for (unsigned i = 0; i < timing->workers; i++)
+            drain(timing, &timing->rings[i]);
+        if (!stop)
+            nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* Signals are for others; a reader of a pipe that goes away is told as an error of writing. */
+static int start_writer(struct timing *timing)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = pthread_create(&timing->writer, NULL, writer_main, timing);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+static void release(struct timing *timing)
+{
+    for (unsigned i = 0; timing->rings && i < timing->workers; i++)
+        free(timing->rings[i].bytes);
+    free(timing->rings);
+    free(timing->path);
+    if (timing->fd > STDERR_FILENO)
+        close(timing->fd);
+    free(timing);
+}
+
+static int make_rings(struct timing *timing)
+{
+    size_t size = timing->workers * sizeof *timing->rings;
+    timing->rings = aligned_alloc(64, size);
+    if (!timing->rings)
+        return ENOMEM;
+    memset(timing->rings, 0, size);
+    for (unsigned i = 0; i < timing->workers; i++) {
+        timing->rings[i].bytes = malloc(RING_SIZE);
+        if (!timing->rings[i].bytes)
+            return ENOMEM;
+    }
+    return 0;
+}
+
+struct timing *timing_open(const char *path, unsigned workers, char *error, size_t size)
+{
+    struct timing *timing = calloc(1, sizeof *timing);
+    int result = ENOMEM;
+    if (!timing)
+        goto cleanup;
+    timing->workers = workers;
+    timing->fd = -1;
+    timing->path = strdup(strcmp(path, "-") == 0 ? "standard output" : path);
+    if (!timing->path)
+        goto cleanup;
+    result = make_rings(timing);
+    if (result)
+        goto cleanup;
+    if (strcmp(path, "-") == 0)
+        timing->fd = STDOUT_FILENO;
+    else
+        timing->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    result = timing->fd < 0 ? errno : write_all(timing->fd, header, sizeof header - 1);
+    if (!result)
+        result = start_writer(timing);
+cleanup:
+    if (!result)
+        return timing;
+    snprintf(error, size, "%s: timing data cannot be written: %s", path, strerror(result));
+    if (timing)
+        release(timing);
+    return NULL;
+}
+
+/* A field must not hold what separates fields and lines. */
+static void clean_field(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ')
+            *text = ' ';
+}
+
+/* Seconds with six decimals; whole numbers, since printing a double costs three times as much. */
+static int format_seconds(char *out, size_t size, int64_t ns)
+{
+    int64_t us = (ns < 0 ? -ns + 500 : ns + 500) / 1000;
+    return snprintf(out, size, "%s%" PRId64 ".%06" PRId64, ns < 0 && us ? "-" : "", us / 1000000,
+                    us % 1000000);
+}
+
+static size_t format_line(char *out, size_t size, const struct timing_line *line)
+{
+    char ended[32], duration[32] = "", error[128] = "";
+    format_seconds(ended, sizeof ended, line->ended);
+    if (line->duration >= 0)
+        format_seconds(duration, sizeof duration, line->duration);
+    if (line->error) {
+        snprintf(error, sizeof error, "%s", line->error);
+        clean_field(error);
+    }
+    int length = snprintf(out, size, "%s\t%" PRIu64 "\t%.80s\t%.80s\t%s\t%s\t%s\n", ended,
+                          line->conversation, line->protocol, line->opcode, duration,
+                          line->error ? "False" : "True", error);
+    return (size_t)length;
+}
+
+void timing_write(struct timing *timing, unsigned worker, const struct timing_line *line)
+{
+    struct ring *ring = &timing->rings[worker];
+    char text[LINE_SIZE];
+    size_t length = format_line(text, sizeof text, line);
+    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    if (RING_SIZE - (ring->head - tail) < length) {
+        ring->lost++;
+        return;
+    }
+    size_t at = ring->head % RING_SIZE, first = RING_SIZE - at < length ? RING_SIZE - at : length;
+    memcpy(ring->bytes + at, text, first);
+    memcpy(ring->bytes, text + first, length - first);
+    __atomic_store_n(&ring->head, ring->head + length, __ATOMIC_RELEASE);
+}
+
+int timing_close(struct timing *timing, uint64_t *lost, char *error, size_t size)
+{
+    __atomic_store_n(&timing->stop, true, __ATOMIC_RELEASE);
+    pthread_join(timing->writer, NULL);
+    *lost = timing->lost_lines;
+    for (unsigned i = 0; i < timing->workers; i++)
+        *lost += timing->rings[i].lost;
+    int result = timing->failed;
+    if (timing->fd > STDERR_FILENO) {
+        if (close(timing->fd) < 0 && !result)
+            result = errno;
+        timing->fd = -1;
+    }
+    if (result)
+        snprintf(error, size, "%s: timing data could not be written: %s", timing->path,
+                 strerror(result));
+    release(timing);
+    return -result;
+}
