@@ -131,7 +131,7 @@ lint:
 	clang-format --dry-run -Werror $(C_FILES)
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability \
 		--suppress=missingIncludeSystem -j 2 -I. -D_GNU_SOURCE -DTRAFFIC_VERSION='""' $(filter %.c,$(C_FILES))
-	shellcheck $(SCRIPTS)
+	shellcheck -x $(SCRIPTS) tests/tap.sh
 	$(if $(MAN_PAGES),mandoc -T lint -W warning $(MAN_PAGES))
 
 # libFuzzer is clang's, and every room is built for it.

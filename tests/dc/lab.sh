@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 400
+#
+# lab/dc itself, on a domain controller of its own.
+
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.1.1
+trap 'lab/dc remove' EXIT
+
+mistaken() {
+    local name=$1 pattern=$2
+    shift 2
+    run lab/dc "$@"
+    is "$name: exit status" "$status" 2
+    like "$name: message" "$errors" "$pattern"
+}
+mistaken "no command" 'a command is missing'
+mistaken "unknown command" "unknown command 'begin'" begin
+mistaken "unknown option" 'unknown option --foo' start --foo
+mistaken "address outside loopback" 'not in 127' --address 10.0.0.1 start
+mistaken "not an address" 'not an address' --address 127.0.1.x start
+mistaken "no number" 'not a positive number' --prefork-children none start
+mistaken "no value" 'needs a value' start --dir
+mistaken "an option without =" 'not of the form' start --option foo
+
+run lab/dc status
+is "status before: exit status" "$status" 3
+like "status before" "$output" '^not made'
+run lab/dc env
+is "env before" "$status" 1
+mkdir -p "$TMPDIR/foreign/x"
+run lab/dc --dir "$TMPDIR/foreign" start
+like "a folder that is not ours" "$errors" 'not a lab of ours'
+holds "it is left alone" rmdir "$TMPDIR/foreign/x" "$TMPDIR/foreign"
+mkdir -m 700 "$TMPDIR/closed"
+run lab/dc --dir "$TMPDIR/closed/dc" start
+like "a folder that users cannot pass" "$errors" "mode 700"
+rm -rf "$TMPDIR/closed"
+
+# A provision that was interrupted.
+mkdir "$LAB_DIR" && touch "$LAB_DIR/traffic-replay-lab" "$LAB_DIR/half"
+run lab/dc start --prefork-children 1
+is "start" "$status" 0 || echo "# $errors"
+like "an interrupted provision is made again" "$errors" 'was interrupted'
+[ ! -e "$LAB_DIR/half" ]
+tap $? "what it left is gone"
+run lab/dc status
+is "status: exit status" "$status" 0
+like "status" "$output" '^running: dc1.samdom.example.com at 127.88.1.1, pid [0-9]+'
+first=$(cat "$LAB_DIR/run/samba.pid")
+
+run lab/dc start
+is "start of a running DC" "$status" 0
+is "is the same DC" "$(cat "$LAB_DIR/run/samba.pid")" "$first"
+run lab/dc start --prefork-children 3
+is "start with other options" "$status" 1
+like "says what to do" "$errors" 'restart it'
+run lab/dc start --address 127.88.1.2
+like "another address is refused" "$errors" 'stays there'
+
+eval "$(lab/dc env)"
+is "env: DC" "$TRAFFIC_REPLAY_DC" dc1=127.88.1.1
+is "env: user" "$TRAFFIC_REPLAY_USER" Administrator
+is "password file's mode" "$(stat -c %a "$LAB_DIR/admin.password" "$LAB_DIR/admin.auth" | tr '\n' ' ')" "600 600 "
+unlike "no password in a process list" "$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ')" "$TRAFFIC_REPLAY_PASSWORD"
+is "no password in a log" "$(grep -rlF -e "$TRAFFIC_REPLAY_PASSWORD" "$LAB_DIR/log")" ""
+
+search() {
+    LDAPTLS_REQCERT=never ldapsearch -LLL -x -H ldaps://127.88.1.1 -D Administrator@samdom.example.com \
+        -y <(printf %s "$TRAFFIC_REPLAY_PASSWORD") -s base -b "$@"
+}
+policy=$(search DC=samdom,DC=example,DC=com minPwdLength lockoutThreshold)
+like "no password policy to speak of" "$policy" '^minPwdLength: 1$'
+like "no lock-out" "$policy" '^lockoutThreshold: 0$'
+holds "keytab" lab/dc keytab "$TMPDIR/keytab"
+like "of all accounts" "$(klist -k "$TMPDIR/keytab" 2>&1)" 'krbtgt@SAMDOM.EXAMPLE.COM'
+is "keytab's mode" "$(stat -c %a "$TMPDIR/keytab")" 600
+rm -f "$TMPDIR/keytab"
+
+# An ordinary user writes to the share.
+unicode_password=$(printf '"first-Pass.1"' | iconv -t UTF-16LE | base64 -w 0)
+printf '%s\n' 'dn: CN=writer,CN=Users,DC=samdom,DC=example,DC=com' 'objectClass: user' \
+    'sAMAccountName: writer' 'userAccountControl: 512' "unicodePwd:: $unicode_password" >"$TMPDIR/ldif"
+printf 'username = writer\npassword = first-Pass.1\ndomain = SAMDOM\n' >"$TMPDIR/writer"
+holds "an account is made over LDAPS" env LDAPTLS_REQCERT=never ldapadd -x -H ldaps://127.88.1.1 \
+    -D Administrator@samdom.example.com -y <(printf %s "$TRAFFIC_REPLAY_PASSWORD") -f "$TMPDIR/ldif"
+holds "a user writes to the share scratch" smbclient -s "$LAB_DIR/run/smb.conf" //127.88.1.1/scratch \
+    -A "$TMPDIR/writer" --use-kerberos=off -c 'put LICENSE; del LICENSE'
+rm -f "$TMPDIR/ldif" "$TMPDIR/writer"
+
+kill -KILL "$first"
+sleep 0.5
+run lab/dc status
+is "after its death: exit status" "$status" 1
+like "after its death" "$output" '^died'
+run lab/dc start --option 'server signing = mandatory'
+is "start after its death" "$status" 0
+like "with an option for this start" "$(cat "$LAB_DIR/run/smb.conf")" 'server signing = mandatory'
+unlike "which is not kept" "$(cat "$LAB_DIR/etc/smb.conf")" 'server signing'
+like "the accounts are kept" "$(search CN=writer,CN=Users,DC=samdom,DC=example,DC=com dn)" '^dn: CN=writer'
+
+second=$(cat "$LAB_DIR/run/samba.pid")
+run lab/dc restart
+is "restart" "$status" 0
+[ "$(cat "$LAB_DIR/run/samba.pid")" != "$second" ]
+tap $? "restart is another process"
+holds "kill" lab/dc kill
+run lab/dc status
+is "status after kill" "$status" 3
+lab/dc start 2>>"$TMPDIR/starts" &
+starts=$!
+lab/dc start 2>>"$TMPDIR/starts"
+wait $starts
+is "two starts at once make one DC" "$(grep -c 'answers at' "$TMPDIR/starts") $(grep -c 'already' "$TMPDIR/starts")" "1 1"
+rm -f "$TMPDIR/starts"
+holds "stop" lab/dc stop
+holds "stop again" lab/dc stop
+is "no process is left" "$(ss -Hlnt src 127.88.1.1)" ""
+
+/usr/bin/python3 -c '
+import socket, time
+taken = socket.create_server(("127.88.1.1", 636))
+time.sleep(60)' &
+taker=$!
+until ss -Hlnt src 127.88.1.1 | grep -q :636; do sleep 0.05; done
+run lab/dc start
+is "a port is taken: exit status" "$status" 1
+like "a port is taken: which, by whom" "$errors" "127.88.1.1:636 is taken by .*pid=$taker"
+kill $taker
+wait $taker 2>/dev/null
+run lab/dc start --option 'no such = thing'
+is "an option that samba does not know" "$status" 1
+run lab/dc status
+like "stopped" "$output" '^stopped'
+holds "remove" lab/dc remove
+[ ! -e "$LAB_DIR" ]
+tap $? "its folder is gone"
+tap_done

@@ -1,0 +1,71 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# For tests that are shell scripts: results as TAP lines. Source it, state results, end with tap_done.
+
+tap_count=0
+tap_failed=0
+
+# tap STATUS NAME [DETAIL]: one result; the detail is shown when it failed.
+tap() {
+    tap_count=$((tap_count + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $tap_count - $2"
+    else
+        tap_failed=$((tap_failed + 1))
+        echo "not ok $tap_count - $2"
+        [ -z "${3:-}" ] || printf '#   %s\n' "${3//$'\n'/$'\n#   '}"
+    fi
+    return "$1"
+}
+
+skip() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1 # SKIP $2"
+}
+
+# is NAME GOT WANTED
+is() {
+    [ "$2" = "$3" ]
+    tap $? "$1" "got:    $2
+wanted: $3"
+}
+
+# like NAME TEXT REGULAR-EXPRESSION (of grep -E, on any one line)
+like() {
+    grep -qE -- "$3" <<<"$2"
+    tap $? "$1" "got:    $2
+wanted: a line like $3"
+}
+
+unlike() {
+    ! grep -qE -- "$3" <<<"$2"
+    tap $? "$1" "got:      $2
+unwanted: a line like $3"
+}
+
+# holds NAME COMMAND...: the command succeeds.
+holds() {
+    local name=$1 output
+    shift
+    output=$("$@" 2>&1)
+    tap $? "$name" "failed: $*
+$output"
+}
+
+# run COMMAND...: leaves its $status, $output (standard output) and $errors (standard error).
+# shellcheck disable=SC2034 # read by the tests
+run() {
+    local file
+    file=$(mktemp)
+    output=$("$@" 2>"$file")
+    status=$?
+    errors=$(cat "$file")
+    rm -f "$file"
+}
+
+tap_done() {
+    echo "1..$tap_count"
+    [ $tap_failed = 0 ]
+    exit
+}
