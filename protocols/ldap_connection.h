@@ -17,10 +17,26 @@ struct ldap_connection;
 enum ldap_transport { LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_STARTTLS, LDAP_TRANSPORT_LDAPS };
 enum ldap_mechanism { LDAP_MECHANISM_GSSAPI, LDAP_MECHANISM_GSS_SPNEGO };
 
+/* What protects a SASL bind's connection that has no TLS. */
+enum ldap_protection { LDAP_PROTECTION_SEAL, LDAP_PROTECTION_SIGN };
+
+/* Once, in main, before threads start: libldap and libsasl read no configuration of the machine,
+ * look up no names and are ready for threads. 0 or a negative errno. */
+int ldap_connection_global_init(void);
+
 /* Connects to the conversation's DC (StartTLS and TLS included), unbound. On OUTCOME_OK *out is the
  * caller's, to be given to ldap_connection_close(). */
 struct outcome ldap_connection_open(struct ldap_connection **out, struct conversation *conversation,
                                     enum ldap_transport transport);
+
+/* StartTLS (RFC 4511 4.14) on a connection in clear. */
+struct outcome ldap_connection_start_tls(struct ldap_connection *connection);
+
+enum ldap_transport ldap_connection_transport(const struct ldap_connection *connection);
+
+/* How SASL binds to come are protected; LDAP_PROTECTION_SEAL when nothing is said. */
+void ldap_connection_set_protection(struct ldap_connection *connection,
+                                    enum ldap_protection protection);
 
 /* RFC 4513 5.1: DN (or, on a DC, UPN or DOMAIN\name) and password. */
 struct outcome ldap_connection_bind_simple(struct ldap_connection *connection, const char *name,
@@ -46,6 +62,16 @@ int ldap_connection_wait(struct ldap_connection *connection, int message_id, int
 
 /* The outcome that a final result message means, by its result code's name. */
 struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPMessage *result);
+
+/* The outcome when one of libldap's functions that send said result instead of LDAP_SUCCESS: the
+ * stream's failure, or what libldap finds wrong with the request ("filter error"). */
+struct outcome ldap_connection_send_outcome(const struct ldap_connection *connection, int result);
+
+/* RFC 4511's name of a result code ("invalidCredentials"), static; NULL: not known. */
+const char *ldap_result_name(int code);
+
+/* True when this connection cannot be used any more: close it. */
+bool ldap_connection_is_broken(const struct ldap_connection *connection);
 
 bool ldap_connection_is_bound(const struct ldap_connection *connection);
 
