@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "protocols/dc.h"
 
@@ -66,6 +67,7 @@ struct settings {
     uint64_t number_of_users; /* -n; 0: as many as the plan needs */
     uint64_t number_of_groups, group_memberships, max_members;
     double average_groups_per_user;
+    bool number_of_groups_given, group_memberships_given; /* 0 is a wish, too */
 
     /* What comes out */
     const char *timing_data, *json, *traffic_summary; /* file names, "-" is standard output */
@@ -78,6 +80,8 @@ struct settings {
     int verbose;
 
     char *command_line; /* as given, secrets left out */
+
+    struct settings_memory *memory; /* private: what the strings above point into */
 };
 
 /*
@@ -86,9 +90,13 @@ struct settings {
  * mistake, which has been told on standard error in one line.
  */
 int settings_read(struct settings *settings, int argc, char **argv);
+/* Frees it all; passwords are overwritten. */
 void settings_clear(struct settings *settings);
 
 /* True when --only and --skip leave this packet in. */
 bool settings_plays(const struct settings *settings, const char *protocol, const char *opcode);
+
+/* What --help prints: all rows of the table by group. */
+void settings_help(FILE *out);
 
 #endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration file, event by event through libyaml: one mapping of scalars or lists. */
+#include "replay/config_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <yaml.h>
+
+enum { CONFIG_FILE_MAX = 1 << 20 };
+
+struct reader {
+    const char *path;
+    yaml_parser_t parser;
+    struct config_file *file;
+    char *key;
+    char *error;
+    size_t error_size;
+};
+
+static int wrong(struct reader *reader, yaml_mark_t mark, const char *what)
+{
+    snprintf(reader->error, reader->error_size, "%s:%zu:%zu: %s", reader->path, mark.line + 1,
+             mark.column + 1, what);
+    return -EINVAL;
+}
+
+/* The next event; the caller deletes it. */
+static int next(struct reader *reader, yaml_event_t *event)
+{
+    if (yaml_parser_parse(&reader->parser, event))
+        return 0;
+    if (reader->parser.error == YAML_MEMORY_ERROR)
+        return -ENOMEM;
+    return wrong(reader, reader->parser.problem_mark,
+                 reader->parser.problem ? reader->parser.problem : "this is not YAML");
+}
+
+static int add_entry(struct reader *reader, const yaml_event_t *event)
+{
+    struct config_file *file = reader->file;
+    const char *text = (const char *)event->data.scalar.value;
+    if (strlen(text) != event->data.scalar.length)
+        return wrong(reader, event->start_mark, "a value holds a NUL character; remove it");
+    struct config_entry *grown =
+        reallocarray(file->entries, file->count + 1, sizeof *file->entries);
+    if (!grown)
+        return -ENOMEM;
+    file->entries = grown;
+    struct config_entry entry = {.key = strdup(reader->key),
+                                 .value = strdup(text),
+                                 .line = event->start_mark.line + 1,
+                                 .column = event->start_mark.column + 1};
+    file->entries[file->count++] = entry;
+    return entry.key && entry.value ? 0 : -ENOMEM;
+}
+
+/* The scalars of a list, up to its end. */
+static int read_list(struct reader *reader)
+{
+    for (;;) {
+        yaml_event_t event;
+        int error = next(reader, &event);
+        if (error)
+            return error;
+        bool end = event.type == YAML_SEQUENCE_END_EVENT;
+        if (!end && event.type != YAML_SCALAR_EVENT)
+            error = wrong(reader, event.start_mark, "expected a plain value in this list");
+        else if (!end)
+            error = add_entry(reader, &event);
+        yaml_event_delete(&event);
+        if (end || error)
+            return error;
+    }
+}
+
+static int read_value(struct reader *reader)
+{
+    yaml_event_t event;
+    int error = next(reader, &event);
+    if (error)
+        return error;
+    if (event.type == YAML_SCALAR_EVENT)
+        error = add_entry(reader, &event);
+    else if (event.type == YAML_SEQUENCE_START_EVENT)
+        error = read_list(reader);
+    else
+        error = wrong(reader, event.start_mark, "expected a value or a list of values");
+    yaml_event_delete(&event);
+    return error;
+}
+
+static bool seen_before(const struct reader *reader)
+{
+    for (size_t i = 0; i < reader->file->count; i++)
+        if (strcmp(reader->file->entries[i].key, reader->key) == 0)
+            return true;
+    return false;
+}
+
+/* One "key: value". *done at the mapping's end. */
+static int read_pair(struct reader *reader, bool *done)
+{
+    yaml_event_t event;
+    int error = next(reader, &event);
+    if (error)
+        return error;
+    *done = event.type == YAML_MAPPING_END_EVENT;
+    if (*done)
+        goto cleanup;
+    if (event.type != YAML_SCALAR_EVENT) {
+        error = wrong(reader, event.start_mark, "expected the long name of an option");
+        goto cleanup;
+    }
+    reader->key = strdup((const char *)event.data.scalar.value);
+    if (!reader->key)
+        error = -ENOMEM;
+    else if (seen_before(reader))
+        error = wrong(reader, event.start_mark, "this option is already set above");
+    else
+        error = read_value(reader);
+    free(reader->key);
+    reader->key = NULL;
+cleanup:
+    yaml_event_delete(&event);
+    return error;
+}
+
+static int read_mapping(struct reader *reader)
+{
+    bool done = false;
+    int error = 0;
+    while (!done && !error)
+        error = read_pair(reader, &done);
+    return error;
+}
+
+/* Stream and document starts, the mapping, document and stream ends. An empty file is fine. */
+static int read_document(struct reader *reader)
+{
+    for (;;) {
+        yaml_event_t event;
+        int error = next(reader, &event);
+        if (error)
+            return error;
+        yaml_event_type_t type = event.type;
+        yaml_mark_t mark = event.start_mark;
+        yaml_event_delete(&event);
+        if (type == YAML_MAPPING_START_EVENT)
+            error = read_mapping(reader);
+        else if (type == YAML_STREAM_END_EVENT)
+            return 0;
+        else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT ||
+                 type == YAML_ALIAS_EVENT)
+            error = wrong(reader, mark, "expected \"option: value\" lines");
+        if (error)
+            return error;
+    }
+}
+
+int config_file_read(const char *path, struct config_file *file, char *error, size_t error_size)
+{
+    *file = (struct config_file){0};
+    FILE *input = fopen(path, "re");
+    if (!input && errno == ENOENT)
+        return 0;
+    struct stat status;
+    int result = 0;
+    if (!input || fstat(fileno(input), &status) != 0)
+        result = -errno;
+    else if (!S_ISREG(status.st_mode) || status.st_size > CONFIG_FILE_MAX)
+        result = -EFBIG;
+    if (result) {
+        snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(-result));
+        goto cleanup;
+    }
+    file->world_readable = (status.st_mode & S_IROTH) != 0;
+    struct reader reader = {.path = path, .file = file, .error = error, .error_size = error_size};
+    if (!yaml_parser_initialize(&reader.parser)) {
+        result = -ENOMEM;
+        goto cleanup;
+    }
+    yaml_parser_set_input_file(&reader.parser, input);
+    result = read_document(&reader);
+    yaml_parser_delete(&reader.parser);
+    if (result == -ENOMEM)
+        snprintf(error, error_size, "%s: out of memory", path);
+cleanup:
+    if (input)
+        fclose(input);
+    return result;
+}
+
+void config_file_clear(struct config_file *file)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        struct config_entry *entry = &file->entries[i];
+        if (entry->value)
+            explicit_bzero(entry->value, strlen(entry->value));
+        free(entry->value);
+        free(entry->key);
+    }
+    free(file->entries);
+    *file = (struct config_file){0};
+}
+
+char *config_file_path(void)
+{
+    /* XDG Base Directory Specification: a relative path is to be ignored. */
+    const char *base = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    char *path = NULL;
+    int size = -1;
+    if (base && base[0] == '/')
+        size = asprintf(&path, "%s/traffic-replay.yaml", base);
+    else if (home && home[0] == '/')
+        size = asprintf(&path, "%s/.config/traffic-replay.yaml", home);
+    return size < 0 ? NULL : path;
+}
