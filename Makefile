@@ -6,7 +6,7 @@
 # make check     everything that must hold: build, lint, tests, the tests under sanitizers, the lab's tests
 # make bench     the figures, beside those of other programs on the same machine
 # make lint      format, static checks, scripts, man pages
-# make fuzz      every decoder for FUZZ_SECONDS
+# make fuzz      every decoder, FUZZ_SECONDS (30) each
 # make install   programs, man pages, examples into $(DESTDIR)$(PREFIX)
 #
 # Knobs: CC=clang, SAN=address,undefined (has a folder of its own), OPT, CFLAGS, LDFLAGS, BUILD=folder,
@@ -18,7 +18,6 @@ BUILD ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX ?= /usr/local
 DESTDIR ?=
 OPT ?= -O2 -g
-FUZZ_SECONDS ?= 30
 VERSION := 0.1.0
 
 DEBIAN_BUILD := gcc make pkg-config libldap-dev libsasl2-dev libsasl2-modules-gssapi-mit libkrb5-dev \
@@ -60,7 +59,7 @@ C_FILES := $(wildcard $(foreach folder,$(ROOMS) tests/unit tests/dc tests/fuzz t
 SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
-.PHONY: all unit dc-tests deps demo check bench lint fuzz install clean FORCE
+.PHONY: all unit dc-tests fuzzers deps demo check bench lint fuzz install clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 all: $(LIBS) $(PROGRAMS)
@@ -109,7 +108,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIBS) $(BUILD)/link.stamp
 
 # --- What is done with it -------------------------------------------------------------------------
 
-export BUILD SAN LAB_DIR LAB_ADDRESS
+export BUILD SAN LAB_DIR LAB_ADDRESS FUZZ_SECONDS
 
 deps:
 	@lab/install-packages $(DEBIAN_BUILD) $(DEBIAN_LINT) $(DEBIAN_TEST) $(DEBIAN_LAB) $(DEBIAN_BENCH)
@@ -128,15 +127,16 @@ bench: deps
 	@bench/run
 
 lint:
-	clang-format --dry-run -Werror $(C_FILES)
-	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability \
+	@echo clang-format, cppcheck, shellcheck, mandoc
+	@clang-format --dry-run -Werror $(C_FILES)
+	@cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability \
 		--suppress=missingIncludeSystem -j 2 -I. -D_GNU_SOURCE -DTRAFFIC_VERSION='""' $(filter %.c,$(C_FILES))
-	shellcheck -x $(SCRIPTS) tests/tap.sh
-	$(if $(MAN_PAGES),mandoc -T lint -W warning $(MAN_PAGES))
+	@shellcheck -x $(SCRIPTS) tests/tap.sh
+	$(if $(MAN_PAGES),@mandoc -T lint -W warning $(MAN_PAGES))
 
 # libFuzzer is clang's, and every room is built for it.
 fuzz:
-	@MAKE='$(MAKE)' FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
+	@MAKE='$(MAKE)' tests/fuzz/run
 fuzzers: $(FUZZERS)
 
 install: all
