@@ -341,8 +341,8 @@ static int client_target_info(const struct ntlmssp *ntlmssp, const struct challe
     if (!out->data)
         return -ENOMEM;
     uint8_t *to = out->data;
-    const uint8_t *from = challenge->target_info, *end = from + challenge->target_info_size;
-    for (size_t step; from && from < end; from += step) {
+    const uint8_t *from = challenge->target_info;
+    for (size_t left = challenge->target_info_size, step; left; left -= step, from += step) {
         step = 4 + (size_t)get16(from + 2);
         if (get16(from) != AV_FLAGS)
             to = put_av(to, get16(from), from + 4, step - 4);
