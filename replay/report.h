@@ -15,11 +15,12 @@
 #include "replay/settings.h"
 #include "summary/result.h"
 
-/* Packets of the plan that this run does not play as operations and why. */
+/* Packets of the plan that this run does not play as operations though they are more than silent.
+ */
 struct report_skipped {
     const char *protocol, *opcode;
-    const char *reason; /* "no player", "--skip", "--only" */
-    uint64_t count;     /* in this plan */
+    bool left_out;  /* by --only or --skip; else it has no player */
+    uint64_t count; /* in this plan */
 };
 
 /* What the records do not know. Texts must outlive report_make() only. */

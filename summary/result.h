@@ -92,8 +92,9 @@ struct result {
     struct result_backlog backlog;
     uint64_t timing_lost; /* lines that -t could not keep up with */
 
-    size_t skipped_count;
-    struct result_count *skipped; /* "foo:3 (no player)": packets of the plan */
+    size_t skipped_count, left_out_count;
+    struct result_count *skipped;  /* "foo:3": packets of the plan that nobody plays */
+    struct result_count *left_out; /* packets of the plan that --only or --skip leave out */
     size_t packet_count;
     struct result_packet *packets;
     size_t second_count;
@@ -132,8 +133,8 @@ int result_parse(struct result *result, const char *bytes, size_t length, const 
 enum result_time { RESULT_SERVICE, RESULT_RESPONSE, RESULT_LAG };
 int result_total(const struct result *result, enum result_time time, struct histogram *out);
 
-/* The accounting identities above, and that sums over packets and seconds agree with the totals.
- * 0, or -EPROTO with a line in error. */
+/* The accounting identities above, and that sums over packets and seconds agree with the totals
+ * (result_read() checks it too). 0, or -EPROTO with a line in error. */
 int result_check(const struct result *result, char *error, size_t size);
 
 #endif
