@@ -192,7 +192,7 @@ static const struct row rows[] = {
      "who makes the test accounts; without a password the terminal is asked", parse_user},
     {"authentication-file", 'A', "FILE", CUSTOM(0, 0), 0, GROUP_CREDENTIALS,
      "read username, password and domain from FILE", parse_authentication_file},
-    {"use-kerberos-ccache", 'k', FLAG(admin_kerberos), 0, GROUP_CREDENTIALS,
+    {"kerberos", 'k', FLAG(admin_kerberos), 0, GROUP_CREDENTIALS,
      "use the tickets of kinit(1)", NULL},
 
     {"instance-id", 'I', "N", ROW_INT, AT(instance_id), 0, INSTANCE_MAX, 0, GROUP_ACCOUNTS,
@@ -258,8 +258,8 @@ static const struct {
     {"accounts", "number-of-users", "the file says how many there are"},
     {"accounts", "fixed-password", "the file has the passwords"},
     {"user", "authentication-file", "give one of them"},
-    {"user", "use-kerberos-ccache", "the tickets say who you are"},
-    {"authentication-file", "use-kerberos-ccache", "the tickets say who you are"},
+    {"user", "kerberos", "the tickets say who you are"},
+    {"authentication-file", "kerberos", "the tickets say who you are"},
 };
 
 /* --- Mistakes ------------------------------------------------------------------------------ */
@@ -1051,7 +1051,7 @@ static int complete_admin(struct settings *settings)
 
 static int find_admin(struct settings *settings)
 {
-    enum source ccache = source_of(settings, "use-kerberos-ccache");
+    enum source ccache = source_of(settings, "kerberos");
     if (settings->admin_kerberos && (ccache > source_of(settings, "user")))
         account_clear(&settings->admin);
     else if (settings->admin_kerberos)
@@ -1092,7 +1092,7 @@ static void settle_scale(struct settings *settings)
 
 static int check_server(const struct settings *settings)
 {
-    static const char *const dc_only[] = {"use-kerberos-ccache", "prefer-kerberos", "clean-up",
+    static const char *const dc_only[] = {"kerberos", "prefer-kerberos", "clean-up",
                                           "generate-users-only"};
     bool offline = settings->dry_run || settings->traffic_summary;
     if (!settings->play.generic_ldap)
