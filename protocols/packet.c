@@ -11,7 +11,7 @@
 #include "protocols/packet_tables.h"
 #include "protocols/stream.h"
 
-static const struct packet_type *const tables[] = {packet_tables_silent};
+static const struct packet_type *const tables[] = {packet_tables_silent, packet_tables_cldap};
 
 struct outcome outcome_ok(void)
 {

@@ -6,5 +6,6 @@
 #include "protocols/packet.h"
 
 extern const struct packet_type packet_tables_silent[];
+extern const struct packet_type packet_tables_cldap[];
 
 #endif

@@ -221,22 +221,36 @@ int stream_read_all(struct stream *stream, void *buffer, size_t size)
     return stream->error;
 }
 
+/* True when a read has something to say, as far as can be told without waiting. */
+static bool is_readable(struct stream *stream)
+{
+    if (stream_pending(stream))
+        return true;
+    if (stream->drained)
+        return false;
+    /* Nobody has seen EAGAIN since the last event: look before parking for the next one. */
+    char byte;
+    ssize_t n = recv(stream->slot.fd, &byte, 1, MSG_PEEK);
+    return n >= 0 || errno != EAGAIN; /* also an error: the read that follows tells it */
+}
+
 int stream_wait(struct stream *stream)
+{
+    return stream_wait_until(stream, stream->wire->deadline);
+}
+
+int stream_wait_until(struct stream *stream, int64_t until)
 {
     if (stream->error)
         return stream->error;
-    if (stream_pending(stream))
+    if (is_readable(stream))
         return 0;
-    if (!stream->drained) {
-        /* Nobody has seen EAGAIN since the last event: look before parking for the next one. */
-        char byte;
-        ssize_t n = recv(stream->slot.fd, &byte, 1, MSG_PEEK);
-        if (n >= 0 || errno != EAGAIN)
-            return 0; /* also an error: the read that follows tells it */
-    }
-    int error = wait_for(stream, WIRE_READ);
-    stream->drained = false;
-    return error;
+    struct waiter *waiter = stream->wire->waiter;
+    bool last = until >= stream->wire->deadline;
+    int error =
+        waiter->ops->wait(waiter, &stream->slot, WIRE_READ, last ? stream->wire->deadline : until);
+    stream->drained = false; /* also in time: an event may have come just as nobody waited */
+    return error && (last || error != -ETIMEDOUT) ? fail(stream, error) : error;
 }
 
 bool stream_pending(const struct stream *stream)

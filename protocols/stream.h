@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "protocols/wire.h"
@@ -46,6 +47,10 @@ int stream_read_all(struct stream *stream, void *buffer, size_t size);
 
 /* Waits until stream_read_now() would have something to say. */
 int stream_wait(struct stream *stream);
+
+/* Like stream_wait(), but waits no longer than until (CLOCK_MONOTONIC ns): then -ETIMEDOUT, which
+ * is kept as a failure only when it was the wire's deadline that came. For what is sent again. */
+int stream_wait_until(struct stream *stream, int64_t until);
 
 /* True when TLS holds decrypted bytes: a read will not wait. */
 bool stream_pending(const struct stream *stream);

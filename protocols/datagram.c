@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A question and its answer over UDP. A socket of its own for each question is what a client's
+ * resolver or DC locator does, it keeps late answers to earlier questions out, and costs little
+ * beside the two datagrams (see bench/cldap.c).
+ */
+#include "protocols/datagram.h"
+
+#include <errno.h>
+
+#include "protocols/stream.h"
+
+datagram_waits datagram_waits_usual = {1000, 2000, 4000, 8000, 0};
+
+/* Waits for the answer until the given time: its size, -ETIMEDOUT (the stream lives on when it was
+ * not the wire's own deadline), or the stream's failure. */
+static ssize_t await_answer(struct stream *stream, const struct datagram_question *question,
+                            uint8_t *reply, size_t reply_size, int64_t until)
+{
+    for (;;) {
+        ssize_t size = stream_read_now(stream, reply, reply_size);
+        if (size == -EAGAIN) {
+            int error = stream_wait_until(stream, until);
+            if (error)
+                return error;
+        } else if (size < 0) {
+            return size;
+        } else if ((size_t)size == reply_size) {
+            return -EMSGSIZE;
+        } else if (question->is_answer(question, reply, (size_t)size)) {
+            return size;
+        }
+    }
+}
+
+ssize_t datagram_ask(struct wire *wire, const struct dc *dc,
+                     const struct datagram_question *question, uint8_t *reply, size_t reply_size)
+{
+    struct sockaddr_storage peer;
+    socklen_t peer_len = dc_address(dc, question->port, &peer);
+    struct stream *stream;
+    int error = stream_open(&stream, wire, STREAM_UDP, (const struct sockaddr *)&peer, peer_len);
+    if (error)
+        return error;
+    ssize_t size = -ETIMEDOUT;
+    for (const uint16_t *wait = question->waits; *wait && size == -ETIMEDOUT; wait++) {
+        size = stream_write(stream, question->bytes, question->size);
+        if (size == 0)
+            size = await_answer(stream, question, reply, reply_size,
+                                wire_now() + *wait * INT64_C(1000000));
+        if (stream_error(stream))
+            break;
+    }
+    stream_close(stream);
+    return size;
+}
