@@ -45,12 +45,14 @@ enum plan_step_kind { PLAN_PACKET, PLAN_END };
 
 struct plan_step {
     enum plan_step_kind kind; /* PLAN_END: the conversation ends here, nothing is sent */
-    bool first;               /* first packet of a conversation */
-    bool operation;           /* counts as an operation of the plan */
-    uint32_t type;            /* index in model_types() */
-    uint32_t details;         /* index in its details; 0 when it has none */
-    uint32_t conversation;    /* of this client, from 0 */
-    int64_t due;              /* ns since the plan's start (the start of the warm-up) */
+    bool first;               /* first packet of a conversation, or of what is left of it at 0 */
+    /* Counts as an operation of the plan. When false, a packet that would go on the wire is not to
+     * be played: it is skipped, or a further leg of the packet before it. */
+    bool operation;
+    uint32_t type;         /* index in model_types() */
+    uint32_t details;      /* index in its details; 0 when it has none */
+    uint32_t conversation; /* of this client, from 0 */
+    int64_t due;           /* ns since the plan's start (the start of the warm-up) */
 };
 
 /* Where one client is in its plan. Private to plan.c but for its size. */
@@ -58,10 +60,10 @@ struct plan_client {
     struct random_stream random;
     double now; /* seconds since the plan's start */
     uint32_t history;
-    uint32_t pending; /* chain entry that is due next */
+    uint32_t pending; /* transition that happens next */
     uint32_t conversation;
-    uint32_t last_type;
-    bool fresh;
+    bool fresh; /* pending is drawn and now is its time */
+    bool begun; /* the conversation has had a packet */
     bool ended;
 };
 

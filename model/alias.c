@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Alias tables in whole numbers. */
+#include "model/alias.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+typedef unsigned __int128 wide;
+
+/*
+ * Vose's method. Every slot has room for `total`; slot i brings weight[i] * count. One that does
+ * not fill its room is topped up from one that has too much. Nothing is rounded but the threshold.
+ */
+static void fill(struct alias_slot *slots, wide *mass, uint32_t *less, uint32_t *more, size_t count,
+                 uint64_t total)
+{
+    size_t less_count = 0, more_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        slots[i] = (struct alias_slot){UINT64_MAX, (uint32_t)i};
+        if (mass[i] < total)
+            less[less_count++] = (uint32_t)i;
+        else
+            more[more_count++] = (uint32_t)i;
+    }
+    while (less_count > 0 && more_count > 0) {
+        uint32_t small = less[--less_count], large = more[more_count - 1];
+        slots[small].threshold = (uint64_t)((mass[small] << 64) / total);
+        slots[small].alias = large;
+        mass[large] -= total - mass[small];
+        if (mass[large] < total) {
+            more_count--;
+            less[less_count++] = large;
+        }
+    }
+}
+
+int alias_build(struct alias_slot *slots, const uint64_t *weights, size_t count)
+{
+    uint64_t total = 0;
+    int result = -ENOMEM;
+    wide *mass = calloc(count, sizeof *mass);
+    uint32_t *less = calloc(count, sizeof *less);
+    uint32_t *more = calloc(count, sizeof *more);
+    if (!mass || !less || !more)
+        goto cleanup;
+    for (size_t i = 0; i < count; i++) {
+        total += weights[i];
+        mass[i] = (wide)weights[i] * count;
+    }
+    fill(slots, mass, less, more, count, total);
+    result = 0;
+cleanup:
+    free(more);
+    free(less);
+    free(mass);
+    return result;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a model comes into being: histories, transitions and details are added one by one, in any
+ * order, each with its place in the file; build_finish() checks the whole, recovers a Samba v2
+ * model's lost ends, solves for the visits and makes the alias tables. Both loaders use it.
+ */
+#ifndef MODEL_BUILD_H
+#define MODEL_BUILD_H
+
+#include "model/chain.h"
+#include "model/document.h"
+
+enum { BUILD_NAME_MAX = 64 };
+#define BUILD_COUNT_MAX UINT64_C(1000000000000)
+
+typedef void build_warning(void *context, const char *line);
+
+struct build_table {
+    uint32_t *slots; /* index + 1; 0: free */
+    uint32_t room, used;
+};
+
+struct build_history {
+    const uint32_t *entries;
+    struct document_place place; /* where it is defined, or else first led to */
+    bool defined;
+};
+
+struct build_transition {
+    uint32_t history, entry, next;
+    uint64_t count;
+    struct document_place place;
+};
+
+struct build_details {
+    uint32_t type;
+    struct model_details details;
+};
+
+struct build {
+    const char *file;
+    char *error;
+    size_t error_size;
+    build_warning *warning;
+    void *warning_context;
+    char separator;  /* between a history's entries in a key: ' ', or a tab in Samba v2 models */
+    uint32_t length; /* entries in a history; 0: the first key says */
+    struct model *model;
+    struct model_type *types; /* model->types while they grow; NULL once the arena has them */
+    struct build_history *histories;
+    struct build_transition *transitions;
+    struct build_details *details;
+    size_t history_count, history_room, transition_count, transition_room;
+    size_t details_count, details_room, type_room;
+    struct build_table history_table, type_table;
+};
+
+/* Readies a build for file (as messages call it). The strings must outlive it. 0 or -ENOMEM. */
+int build_begin(struct build *build, const char *file, char *error, size_t error_size,
+                build_warning *warning, void *context);
+
+/* "file:line:column: ..." into error; returns -EINVAL. */
+int build_wrong(struct build *build, struct document_place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int build_no_memory(struct build *build);
+/* A line for the user, with its place. */
+void build_warn(struct build *build, struct document_place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A history's key. Refuses a wrong length, wrong entries, one that exists. */
+int build_history(struct build *build, const char *key, struct document_place place,
+                  uint32_t *history);
+/* After it came entry, count times (1..BUILD_COUNT_MAX). */
+int build_transition(struct build *build, uint32_t history, const char *entry, uint64_t count,
+                     struct document_place place);
+/* The type of a packet's name; made when it is not there yet and `make`, else UINT32_MAX. */
+int build_type(struct build *build, const char *name, bool make, struct document_place place,
+               uint32_t *type);
+/* A form of a packet; fields live in the model's arena. */
+int build_details(struct build *build, uint32_t type, uint64_t count,
+                  const struct model_field *fields, size_t field_count);
+
+/* The history of these entries; made, undefined, when it is not there and `make`, else
+ * UINT32_MAX. */
+int build_intern(struct build *build, const uint32_t *entries, bool make,
+                 struct document_place place, uint32_t *history);
+int build_add(struct build *build, const struct build_transition *transition);
+
+/* Checks and completes. On success *out is the caller's and the build is empty. */
+int build_finish(struct build *build, struct model **out);
+/* Drops what was built so far. Also after build_finish(). */
+void build_end(struct build *build);
+
+#endif

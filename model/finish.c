@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what a file said to a model: transitions find the histories that they lead to, a Samba v2
+ * model's lost ends are added, the whole is checked, put into its order, solved for the visits, and
+ * the alias tables are made.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/build.h"
+#include "model/visits.h"
+
+enum { NAMED_MAX = 8, WARNINGS_MAX = 5 };
+
+static const struct document_place top = {1, 1};
+
+const char *chain_entry_name(const struct model *model, uint32_t entry, char *buffer, size_t size)
+{
+    if (entry == CHAIN_NONE)
+        snprintf(buffer, size, "-");
+    else if (chain_is_wait(entry))
+        snprintf(buffer, size, "wait:%u", entry - CHAIN_WAIT);
+    else
+        snprintf(buffer, size, "%s:%s", model->types[entry].protocol, model->types[entry].opcode);
+    return buffer;
+}
+
+/* A history's name in a message, shortened when it is long. */
+static const char *history_name(const struct build *build, const uint32_t *entries, char *buffer,
+                                size_t size)
+{
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (uint32_t i = 0; i < build->length && used < size; i++) {
+        char name[CHAIN_NAME_SIZE];
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? " " : "",
+                                 chain_entry_name(build->model, entries[i], name, sizeof name));
+    }
+    return buffer;
+}
+
+/* ---- Where transitions lead ---- */
+
+static int find_start(struct build *build, uint32_t *start)
+{
+    uint32_t entries[CHAIN_HISTORY_MAX];
+    char name[256];
+    if (build->length == 0)
+        return build_wrong(build, top, "expected a chain with histories, found an empty one");
+    for (uint32_t i = 0; i < build->length; i++)
+        entries[i] = CHAIN_NONE;
+    if (build_intern(build, entries, false, top, start) < 0)
+        return -ENOMEM;
+    if (*start == UINT32_MAX)
+        return build_wrong(build, top, "expected a history '%s', the start of conversations",
+                           history_name(build, entries, name, sizeof name));
+    return 0;
+}
+
+static int link_one(struct build *build, struct build_transition *transition, uint32_t start)
+{
+    uint32_t entries[CHAIN_HISTORY_MAX];
+    char name[256];
+    if (transition->entry == CHAIN_NONE) {
+        transition->next = start;
+        if (transition->history == start)
+            return build_wrong(build, transition->place,
+                               "expected a packet or a wait at the start, found an end");
+        return 0;
+    }
+    memcpy(entries, build->histories[transition->history].entries + 1,
+           (build->length - 1) * sizeof *entries);
+    entries[build->length - 1] = transition->entry;
+    if (build_intern(build, entries, build->model->samba_v2, transition->place, &transition->next) <
+        0)
+        return -ENOMEM;
+    if (transition->next == UINT32_MAX)
+        return build_wrong(build, transition->place,
+                           "expected a history '%s' in the chain, which this leads to",
+                           history_name(build, entries, name, sizeof name));
+    return 0;
+}
+
+static int link_all(struct build *build, uint32_t start)
+{
+    int result = 0;
+    for (size_t i = 0; i < build->transition_count && result == 0; i++)
+        result = link_one(build, &build->transitions[i], start);
+    return result;
+}
+
+/* ---- Ends that a Samba v2 model lost ---- */
+
+/*
+ * The tool that writes these models writes '-' once per file, though every conversation has an end:
+ * what enters a history and does not leave it ended there. A negative balance (the tool drops
+ * packets now and then) is told and taken as no end.
+ */
+static int add_end(struct build *build, uint32_t history, uint32_t start, uint64_t ends,
+                   size_t file_end)
+{
+    if (file_end != SIZE_MAX) {
+        build->transitions[file_end].count += ends;
+        return 0;
+    }
+    struct build_transition end = {.history = history,
+                                   .entry = CHAIN_NONE,
+                                   .next = start,
+                                   .count = ends,
+                                   .place = build->histories[history].place};
+    return build_add(build, &end);
+}
+
+struct balance {
+    uint64_t entered, left;
+    size_t file_end; /* its end in the file, or SIZE_MAX */
+};
+
+static int balance_history(struct build *build, uint32_t history, uint32_t start,
+                           const struct balance *balance)
+{
+    char name[256];
+    if (balance->entered > balance->left)
+        return add_end(build, history, start, balance->entered - balance->left, balance->file_end);
+    if (balance->entered < balance->left)
+        build_warn(build, build->histories[history].place,
+                   "history '%s' is entered %llu times but left %llu times: taken as if no "
+                   "conversation ends there",
+                   history_name(build, build->histories[history].entries, name, sizeof name),
+                   (unsigned long long)balance->entered, (unsigned long long)balance->left);
+    return 0;
+}
+
+static int recover_ends(struct build *build, uint32_t start)
+{
+    struct balance *balances = calloc(build->history_count, sizeof *balances);
+    int result = balances ? 0 : build_no_memory(build);
+    for (size_t i = 0; i < build->history_count && result == 0; i++)
+        balances[i].file_end = SIZE_MAX;
+    for (size_t i = 0; i < build->transition_count && result == 0; i++) {
+        const struct build_transition *transition = &build->transitions[i];
+        balances[transition->history].left += transition->count;
+        if (transition->entry == CHAIN_NONE)
+            balances[transition->history].file_end = i;
+        else
+            balances[transition->next].entered += transition->count;
+    }
+    for (uint32_t i = 0; i < build->history_count && result == 0; i++)
+        if (i != start)
+            result = balance_history(build, i, start, &balances[i]);
+    free(balances);
+    return result;
+}
+
+/* ---- Its order ---- */
+
+/* What the steps below share. order[n] is the n-th history of the model. */
+struct finish {
+    struct build *build;
+    uint32_t start;
+    size_t *first;     /* of each history among the sorted transitions */
+    uint32_t *order;   /* histories in the model's order: reached ones first */
+    uint32_t *numbers; /* of each history, its place in order */
+    uint32_t reached;
+    uint32_t *type_numbers;
+};
+
+static int compare_transitions(const void *a, const void *b, void *context)
+{
+    const struct build_transition *left = a, *right = b;
+    char left_name[CHAIN_NAME_SIZE], right_name[CHAIN_NAME_SIZE];
+    const struct model *model = context;
+    if (left->history != right->history)
+        return left->history < right->history ? -1 : 1;
+    if (left->count != right->count)
+        return left->count > right->count ? -1 : 1;
+    return strcmp(chain_entry_name(model, left->entry, left_name, sizeof left_name),
+                  chain_entry_name(model, right->entry, right_name, sizeof right_name));
+}
+
+static int sort_transitions(struct finish *finish)
+{
+    struct build *build = finish->build;
+    size_t i = 0;
+    finish->first = calloc(build->history_count + 1, sizeof *finish->first);
+    if (!finish->first)
+        return build_no_memory(build);
+    if (build->transition_count > 0)
+        qsort_r(build->transitions, build->transition_count, sizeof *build->transitions,
+                compare_transitions, build->model);
+    for (uint32_t h = 0; h <= build->history_count; h++) {
+        while (i < build->transition_count && build->transitions[i].history < h)
+            i++;
+        finish->first[h] = i;
+    }
+    return 0;
+}
+
+static void reach(struct finish *finish, uint32_t history)
+{
+    if (finish->numbers[history] != UINT32_MAX)
+        return;
+    finish->numbers[history] = finish->reached;
+    finish->order[finish->reached++] = history;
+}
+
+static int compare_histories(const void *a, const void *b, void *context)
+{
+    const struct build *build = context;
+    char left[1024], right[1024];
+    return strcmp(
+        history_name(build, build->histories[*(const uint32_t *)a].entries, left, sizeof left),
+        history_name(build, build->histories[*(const uint32_t *)b].entries, right, sizeof right));
+}
+
+/* Breadth first from the start; then those that nothing leads to, by name. */
+static int order_histories(struct finish *finish)
+{
+    struct build *build = finish->build;
+    uint32_t count = (uint32_t)build->history_count, unreached;
+    finish->order = calloc(count, sizeof *finish->order);
+    finish->numbers = malloc(count * sizeof *finish->numbers);
+    if (!finish->order || !finish->numbers)
+        return build_no_memory(build);
+    memset(finish->numbers, 0xff, count * sizeof *finish->numbers);
+    reach(finish, finish->start);
+    for (uint32_t i = 0; i < finish->reached; i++)
+        for (size_t t = finish->first[finish->order[i]]; t < finish->first[finish->order[i] + 1];
+             t++)
+            reach(finish, build->transitions[t].next);
+    unreached = finish->reached;
+    for (uint32_t h = 0; h < count; h++)
+        if (finish->numbers[h] == UINT32_MAX)
+            finish->order[unreached++] = h;
+    qsort_r(finish->order + finish->reached, count - finish->reached, sizeof *finish->order,
+            compare_histories, build);
+    for (uint32_t i = finish->reached; i < count; i++)
+        finish->numbers[finish->order[i]] = i;
+    return 0;
+}
+
+/* ---- Checks ---- */
+
+static int check_not_empty(struct finish *finish)
+{
+    struct build *build = finish->build;
+    char name[256];
+    for (uint32_t h = 0; h < build->history_count; h++)
+        if (finish->first[h] == finish->first[h + 1])
+            return build_wrong(build, build->histories[h].place,
+                               "expected what comes after '%s', found nothing",
+                               history_name(build, build->histories[h].entries, name, sizeof name));
+    return 0;
+}
+
+/* Histories from which an end can be reached, found from the ends backwards. */
+static int find_ways_out(const struct finish *finish, bool *out)
+{
+    const struct build *build = finish->build;
+    size_t count = build->history_count, transitions = build->transition_count;
+    size_t *first = calloc(count + 2, sizeof *first);
+    uint32_t *from = calloc(transitions + 1, sizeof *from);
+    uint32_t *queue = calloc(count, sizeof *queue), head = 0, tail = 0;
+    int result = first && from && queue ? 0 : -ENOMEM;
+    for (size_t t = 0; t < transitions && result == 0; t++)
+        first[build->transitions[t].next + 2]++;
+    for (size_t h = 2; h < count + 2 && result == 0; h++)
+        first[h] += first[h - 1];
+    for (size_t t = 0; t < transitions && result == 0; t++) {
+        from[first[build->transitions[t].next + 1]++] = build->transitions[t].history;
+        if (build->transitions[t].entry == CHAIN_NONE && !out[build->transitions[t].history]) {
+            out[build->transitions[t].history] = true;
+            queue[tail++] = build->transitions[t].history;
+        }
+    }
+    while (result == 0 && head < tail) {
+        uint32_t history = queue[head++];
+        for (size_t e = first[history]; e < first[history + 1]; e++) {
+            if (!out[from[e]]) {
+                out[from[e]] = true;
+                queue[tail++] = from[e];
+            }
+        }
+    }
+    free(queue);
+    free(from);
+    free(first);
+    return result;
+}
+
+static bool is_listed(const uint32_t *entries, size_t count, uint32_t entry)
+{
+    for (size_t i = 0; i < count; i++)
+        if (entries[i] == entry)
+            return true;
+    return false;
+}
+
+/* Names what goes round in histories without a way out, at the first of them. */
+static int refuse_trap(const struct finish *finish, const bool *out)
+{
+    struct build *build = finish->build;
+    uint32_t entries[NAMED_MAX];
+    size_t count = 0, used = 0;
+    bool more = false;
+    char names[MODEL_ERROR_SIZE / 2] = "";
+    uint32_t first = UINT32_MAX;
+    for (uint32_t i = 0; i < build->history_count; i++) {
+        uint32_t history = finish->order[i];
+        if (out[history])
+            continue;
+        first = first == UINT32_MAX ? history : first;
+        for (size_t t = finish->first[history]; t < finish->first[history + 1]; t++) {
+            uint32_t entry = build->transitions[t].entry;
+            if (is_listed(entries, count, entry))
+                continue;
+            more = more || count == NAMED_MAX;
+            if (count < NAMED_MAX)
+                entries[count++] = entry;
+        }
+    }
+    for (size_t i = 0; i < count && used < sizeof names; i++) {
+        char name[CHAIN_NAME_SIZE];
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 chain_entry_name(build->model, entries[i], name, sizeof name));
+    }
+    return build_wrong(build, build->histories[first].place,
+                       "expected a way to an end ('-'), found none out of %s%s", names,
+                       more ? ", ..." : "");
+}
+
+static int check_ways_out(struct finish *finish)
+{
+    struct build *build = finish->build;
+    bool *out = calloc(build->history_count, sizeof *out), all = true;
+    int result = out ? find_ways_out(finish, out) : -ENOMEM;
+    for (size_t h = 0; h < build->history_count && result == 0; h++)
+        all = all && out[h];
+    if (result == -ENOMEM)
+        build_no_memory(build);
+    else if (!all)
+        result = refuse_trap(finish, out);
+    free(out);
+    return result;
+}
+
+static int check_sends(struct finish *finish)
+{
+    struct build *build = finish->build;
+    for (uint32_t i = 0; i < finish->reached; i++)
+        for (size_t t = finish->first[finish->order[i]]; t < finish->first[finish->order[i] + 1];
+             t++)
+            if (chain_is_packet(build->transitions[t].entry))
+                return 0;
+    return build_wrong(build, build->histories[finish->start].place,
+                       "expected a packet somewhere after the start, found only waits");
+}
+
+/* In a Samba v2 model such a history has a negative balance, which was told. */
+static void warn_unreached(struct finish *finish)
+{
+    struct build *build = finish->build;
+    uint32_t told = 0, count = (uint32_t)build->history_count - finish->reached;
+    if (build->model->samba_v2)
+        return;
+    for (; told < count && told < WARNINGS_MAX; told++) {
+        const struct build_history *history =
+            &build->histories[finish->order[finish->reached + told]];
+        char name[256];
+        build_warn(build, history->place, "history '%s' is never reached from the start",
+                   history_name(build, history->entries, name, sizeof name));
+    }
+    if (told < count)
+        build_warn(build, build->histories[finish->order[finish->reached + told]].place,
+                   "%u more histories are never reached from the start", count - told);
+}
+
+/* ---- The model's arrays ---- */
+
+/* Types are numbered as the ordered chain meets them, so that their order is no accident of the
+ * file either; those that only details name come last. */
+static int number_types(struct finish *finish)
+{
+    struct build *build = finish->build;
+    struct model *model = build->model;
+    uint32_t count = 0;
+    finish->type_numbers = malloc((model->type_count + 1) * sizeof *finish->type_numbers);
+    struct model_type *types = arena_array(&model->arena, model->type_count, sizeof *types);
+    if (!finish->type_numbers || !types)
+        return build_no_memory(build);
+    memset(finish->type_numbers, 0xff, (model->type_count + 1) * sizeof *finish->type_numbers);
+    for (uint32_t i = 0; i < build->history_count; i++) {
+        uint32_t history = finish->order[i];
+        for (size_t t = finish->first[history]; t < finish->first[history + 1]; t++) {
+            uint32_t entry = build->transitions[t].entry;
+            if (!chain_is_packet(entry))
+                continue;
+            if (finish->type_numbers[entry] == UINT32_MAX)
+                finish->type_numbers[entry] = count++;
+            model->types[entry].count += build->transitions[t].count;
+        }
+    }
+    for (uint32_t type = 0; type < model->type_count; type++)
+        if (finish->type_numbers[type] == UINT32_MAX)
+            finish->type_numbers[type] = count++;
+    for (uint32_t type = 0; type < model->type_count; type++)
+        types[finish->type_numbers[type]] = model->types[type];
+    free(build->types);
+    build->types = NULL;
+    model->types = types;
+    return 0;
+}
+
+static uint32_t renumbered(const struct finish *finish, uint32_t entry)
+{
+    return chain_is_packet(entry) ? finish->type_numbers[entry] : entry;
+}
+
+static bool is_session_setup(const struct model *model, uint32_t entry)
+{
+    return chain_is_packet(entry) && strcmp(model->types[entry].protocol, "smb2") == 0 &&
+           strcmp(model->types[entry].opcode, "1") == 0;
+}
+
+static void fill_history(struct finish *finish, uint32_t number, uint32_t *filled)
+{
+    struct build *build = finish->build;
+    struct model *model = build->model;
+    uint32_t old = finish->order[number];
+    struct chain_history *history = &model->histories[number];
+    uint32_t *entries = (uint32_t *)(uintptr_t)build->histories[old].entries;
+    for (uint32_t i = 0; i < build->length; i++)
+        entries[i] = renumbered(finish, entries[i]);
+    *history = (struct chain_history){.first = *filled, .entries = entries};
+    for (size_t t = finish->first[old]; t < finish->first[old + 1]; t++) {
+        const struct build_transition *from = &build->transitions[t];
+        struct chain_transition *to = &model->transitions[(*filled)++];
+        *to = (struct chain_transition){.entry = renumbered(finish, from->entry),
+                                        .next = finish->numbers[from->next],
+                                        .count = from->count};
+        to->further_leg = model->separate_legs && is_session_setup(model, to->entry) &&
+                          entries[build->length - 1] == to->entry;
+        history->count++;
+        history->total += from->count;
+    }
+}
+
+static int fill_chain(struct finish *finish)
+{
+    struct build *build = finish->build;
+    struct model *model = build->model;
+    uint32_t filled = 0;
+    model->history_length = build->length;
+    model->history_count = (uint32_t)build->history_count;
+    model->transition_count = (uint32_t)build->transition_count;
+    model->histories = arena_array(&model->arena, model->history_count, sizeof *model->histories);
+    model->transitions =
+        arena_array(&model->arena, model->transition_count, sizeof *model->transitions);
+    if (!model->histories || !model->transitions)
+        return build_no_memory(build);
+    for (uint32_t i = 0; i < model->history_count; i++)
+        fill_history(finish, i, &filled);
+    return 0;
+}
+
+static int make_aliases(struct build *build, const struct chain_history *history)
+{
+    struct chain_transition *transitions = &build->model->transitions[history->first];
+    struct alias_slot *slots = calloc(history->count, sizeof *slots);
+    uint64_t *weights = calloc(history->count, sizeof *weights);
+    int result = slots && weights ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < history->count && result == 0; i++)
+        weights[i] = transitions[i].count;
+    if (result == 0)
+        result = alias_build(slots, weights, history->count);
+    for (uint32_t i = 0; i < history->count && result == 0; i++) {
+        transitions[i].threshold = slots[i].threshold;
+        transitions[i].alias = slots[i].alias;
+    }
+    free(weights);
+    free(slots);
+    return result < 0 ? build_no_memory(build) : 0;
+}
+
+static int solve_visits(struct build *build)
+{
+    struct model *model = build->model;
+    uint32_t *first = calloc(model->history_count + 1, sizeof *first);
+    uint32_t *to = calloc(model->transition_count, sizeof *to);
+    double *probability = calloc(model->transition_count, sizeof *probability);
+    double *visits = calloc(model->history_count, sizeof *visits);
+    int result = first && to && probability && visits ? 0 : -ENOMEM;
+    for (uint32_t h = 0; h < model->history_count && result == 0; h++) {
+        const struct chain_history *history = &model->histories[h];
+        first[h + 1] = history->first + history->count;
+        for (uint32_t t = history->first; t < first[h + 1]; t++) {
+            to[t] = model->transitions[t].next;
+            probability[t] = (double)model->transitions[t].count / (double)history->total;
+        }
+    }
+    if (result == 0)
+        result = visits_solve(model->history_count, first, to, probability, visits);
+    for (uint32_t h = 0; h < model->history_count && result == 0; h++) {
+        model->histories[h].visits = visits[h];
+        for (uint32_t t = first[h]; t < first[h + 1]; t++)
+            if (chain_is_packet(model->transitions[t].entry))
+                model->types[model->transitions[t].entry].visits += visits[h] * probability[t];
+    }
+    free(visits);
+    free(probability);
+    free(to);
+    free(first);
+    if (result == -ENOMEM)
+        return build_no_memory(build);
+    if (result < 0)
+        return build_wrong(build, top,
+                           "expected a chain whose equations can be solved, found one "
+                           "too large and too entangled");
+    return 0;
+}
+
+/* ---- Details ---- */
+
+static int compare_details(const void *a, const void *b)
+{
+    const struct build_details *left = *(const struct build_details *const *)a;
+    const struct build_details *right = *(const struct build_details *const *)b;
+    if (left->type != right->type)
+        return left->type < right->type ? -1 : 1;
+    if (left->details.count != right->details.count)
+        return left->details.count > right->details.count ? -1 : 1;
+    return left < right ? -1 : left > right; /* as in the file */
+}
+
+/* One form without fields is the usual form: no choice to make, nothing to keep. */
+static int fill_type_details(struct build *build, uint32_t type,
+                             const struct build_details *const *forms, size_t count)
+{
+    struct model *model = build->model;
+    uint64_t *weights = NULL;
+    int result = -ENOMEM;
+    if (count == 1 && forms[0]->details.field_count == 0)
+        return 0;
+    struct model_details *details = arena_array(&model->arena, count, sizeof *details);
+    struct alias_slot *slots = arena_array(&model->arena, count, sizeof *slots);
+    weights = calloc(count, sizeof *weights);
+    if (!details || !slots || !weights)
+        goto cleanup;
+    for (size_t i = 0; i < count; i++) {
+        details[i] = forms[i]->details;
+        weights[i] = details[i].count;
+    }
+    result = alias_build(slots, weights, count);
+    model->types[type].details = details;
+    model->types[type].details_count = count;
+    model->details[type] = count > 1 ? slots : NULL;
+cleanup:
+    free(weights);
+    return result < 0 ? build_no_memory(build) : 0;
+}
+
+static int fill_details(struct finish *finish)
+{
+    struct build *build = finish->build;
+    struct model *model = build->model;
+    const struct build_details **sorted = calloc(build->details_count + 1, sizeof *sorted);
+    model->details = arena_array(&model->arena, model->type_count, sizeof *model->details);
+    int result = sorted && model->details ? 0 : build_no_memory(build);
+    for (size_t i = 0; i < build->details_count && result == 0; i++) {
+        build->details[i].type = finish->type_numbers[build->details[i].type];
+        sorted[i] = &build->details[i];
+    }
+    if (result == 0 && build->details_count > 0)
+        qsort(sorted, build->details_count, sizeof *sorted, compare_details);
+    for (size_t i = 0, end; i < build->details_count && result == 0; i = end) {
+        for (end = i; end < build->details_count && sorted[end]->type == sorted[i]->type;)
+            end++;
+        result = fill_type_details(build, sorted[i]->type, sorted + i, end - i);
+    }
+    free(sorted);
+    return result;
+}
+
+static int compare_types(const void *a, const void *b, void *context)
+{
+    const struct model_type *types = context;
+    const struct model_type *left = &types[*(const uint32_t *)a];
+    const struct model_type *right = &types[*(const uint32_t *)b];
+    int order = strcmp(left->protocol, right->protocol);
+    return order ? order : strcmp(left->opcode, right->opcode);
+}
+
+static int index_types(struct build *build)
+{
+    struct model *model = build->model;
+    model->types_by_name =
+        arena_array(&model->arena, model->type_count, sizeof *model->types_by_name);
+    if (!model->types_by_name)
+        return build_no_memory(build);
+    for (uint32_t i = 0; i < model->type_count; i++)
+        model->types_by_name[i] = i;
+    qsort_r(model->types_by_name, model->type_count, sizeof *model->types_by_name, compare_types,
+            model->types);
+    return 0;
+}
+
+/* ---- In order ---- */
+
+static int prepare(struct finish *finish)
+{
+    struct build *build = finish->build;
+    int result = find_start(build, &finish->start);
+    if (result == 0)
+        result = link_all(build, finish->start);
+    if (result == 0 && build->model->samba_v2)
+        result = recover_ends(build, finish->start);
+    if (result == 0)
+        result = sort_transitions(finish);
+    if (result == 0)
+        result = check_not_empty(finish);
+    if (result == 0)
+        result = order_histories(finish);
+    return result;
+}
+
+static int check(struct finish *finish)
+{
+    int result = check_ways_out(finish);
+    if (result == 0)
+        result = check_sends(finish);
+    if (result == 0)
+        warn_unreached(finish);
+    return result;
+}
+
+static int complete(struct finish *finish)
+{
+    struct build *build = finish->build;
+    int result = number_types(finish);
+    if (result == 0)
+        result = fill_chain(finish);
+    for (uint32_t h = 0; result == 0 && h < build->model->history_count; h++)
+        result = make_aliases(build, &build->model->histories[h]);
+    if (result == 0)
+        result = solve_visits(build);
+    if (result == 0)
+        result = fill_details(finish);
+    if (result == 0)
+        result = index_types(build);
+    return result;
+}
+
+int build_finish(struct build *build, struct model **out)
+{
+    struct finish finish = {.build = build};
+    int result = prepare(&finish);
+    if (result == 0)
+        result = check(&finish);
+    if (result == 0)
+        result = complete(&finish);
+    if (result == 0) {
+        *out = build->model;
+        build->model = NULL;
+    }
+    free(finish.first);
+    free(finish.order);
+    free(finish.numbers);
+    free(finish.type_numbers);
+    return result;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samba v2 model files. jansson reads the values; a walk along the same text, which is known to be
+ * valid JSON by then, gives the place of each (jansson keeps an object's keys in the file's order).
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/details.h"
+#include "model/load.h"
+
+/* ---- The walk ---- */
+
+struct walk {
+    const char *at;
+    struct document_place place;
+};
+
+/* One byte on; columns count characters, not the bytes of one. */
+static void step(struct walk *walk)
+{
+    if (*walk->at == '\n') {
+        walk->place.line++;
+        walk->place.column = 1;
+    } else if (((unsigned char)walk->at[1] & 0xc0) != 0x80) {
+        walk->place.column++;
+    }
+    walk->at++;
+}
+
+static void skip(struct walk *walk, const char *these)
+{
+    while (*walk->at && strchr(these, *walk->at))
+        step(walk);
+}
+
+static void skip_string(struct walk *walk)
+{
+    for (step(walk); *walk->at && *walk->at != '"'; step(walk))
+        if (*walk->at == '\\' && walk->at[1])
+            step(walk);
+    if (*walk->at)
+        step(walk);
+}
+
+/* To the next key or value inside a collection; its place. */
+static struct document_place walk_next(struct walk *walk)
+{
+    skip(walk, " \t\r\n,:");
+    return walk->place;
+}
+
+static struct document_place walk_key(struct walk *walk)
+{
+    struct document_place place = walk_next(walk);
+    skip_string(walk);
+    walk_next(walk);
+    return place;
+}
+
+/* Over a value of any kind. */
+static void walk_over(struct walk *walk)
+{
+    size_t depth = 0;
+    walk_next(walk);
+    do {
+        if (*walk->at == '"') {
+            skip_string(walk);
+        } else if (*walk->at == '{' || *walk->at == '[') {
+            depth++;
+            step(walk);
+        } else if (*walk->at == '}' || *walk->at == ']') {
+            depth--;
+            step(walk);
+        } else {
+            while (*walk->at && !strchr(" \t\r\n,:{}[]\"", *walk->at))
+                step(walk);
+        }
+        if (depth > 0)
+            walk_next(walk);
+    } while (depth > 0 && *walk->at);
+}
+
+/* Into a collection, and out of it after its last element. */
+static void walk_into(struct walk *walk)
+{
+    walk_next(walk);
+    step(walk);
+}
+
+static void walk_out(struct walk *walk)
+{
+    skip(walk, " \t\r\n");
+    step(walk);
+}
+
+/* ---- Values ---- */
+
+static int unexpected(struct build *build, struct document_place place, const char *what,
+                      const json_t *value)
+{
+    static const char *const kinds[] = {"an object", "an array", "a string", "a whole number",
+                                        "a number",  "true",     "false",    "null"};
+    if (json_is_integer(value))
+        return build_wrong(build, place, "expected %s, found %lld", what,
+                           (long long)json_integer_value(value));
+    if (json_is_string(value))
+        return build_wrong(build, place, "expected %s, found '%.64s'", what,
+                           json_string_value(value));
+    return build_wrong(build, place, "expected %s, found %s", what, kinds[json_typeof(value)]);
+}
+
+static int read_count(struct build *build, struct document_place place, const json_t *value,
+                      uint64_t *count)
+{
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < 1 || (uint64_t)number > BUILD_COUNT_MAX)
+        return unexpected(build, place, "a whole number from 1 to 1000000000000", value);
+    *count = (uint64_t)number;
+    return 0;
+}
+
+/* ---- Sections: each is read with the walk standing before its value, and leaves it behind ---- */
+
+static int read_version(struct build *build, struct walk *walk, json_t *value)
+{
+    struct document_place place = walk_next(walk);
+    if (!json_is_integer(value) || json_integer_value(value) != 2)
+        return unexpected(build, place, "version 2", value);
+    walk_over(walk);
+    return 0;
+}
+
+static int read_transitions(struct build *build, struct walk *walk, uint32_t history, json_t *value)
+{
+    const char *entry;
+    json_t *number;
+    struct document_place place = walk_next(walk);
+    if (!json_is_object(value))
+        return unexpected(build, place, "an object of packets and counts", value);
+    walk_into(walk);
+    json_object_foreach(value, entry, number)
+    {
+        uint64_t count = 0;
+        place = walk_key(walk);
+        int result = read_count(build, walk->place, number, &count);
+        if (result == 0)
+            result = build_transition(build, history, entry, count, place);
+        if (result < 0)
+            return result;
+        walk_over(walk);
+    }
+    walk_out(walk);
+    return 0;
+}
+
+static int read_ngrams(struct build *build, struct walk *walk, json_t *value)
+{
+    const char *key;
+    json_t *transitions;
+    struct document_place place = walk_next(walk);
+    if (!json_is_object(value))
+        return unexpected(build, place, "an object of histories", value);
+    walk_into(walk);
+    json_object_foreach(value, key, transitions)
+    {
+        uint32_t history;
+        place = walk_key(walk);
+        int result = build_history(build, key, place, &history);
+        if (result == 0)
+            result = read_transitions(build, walk, history, transitions);
+        if (result < 0)
+            return result;
+    }
+    walk_out(walk);
+    return 0;
+}
+
+static int add_details(struct build *build, uint32_t type, struct document_place place,
+                       const char *text, uint64_t count)
+{
+    struct model *model = build->model;
+    struct model_field *fields;
+    size_t field_count;
+    bool foreign = false;
+    const struct model_type *packet = &model->types[type];
+    if (details_from_samba(&model->arena, packet->protocol, packet->opcode, text, &fields,
+                           &field_count, &foreign) < 0)
+        return build_no_memory(build);
+    if (foreign)
+        build_warn(build, place, "details of %s:%s not understood, left out: '%.100s'",
+                   packet->protocol, packet->opcode, text);
+    return build_details(build, type, count, fields, field_count);
+}
+
+static int read_packet_details(struct build *build, struct walk *walk, uint32_t type, json_t *value)
+{
+    const char *text;
+    json_t *number;
+    struct document_place place = walk_next(walk);
+    if (!json_is_object(value))
+        return unexpected(build, place, "an object of details and counts", value);
+    walk_into(walk);
+    json_object_foreach(value, text, number)
+    {
+        uint64_t count = 0;
+        place = walk_key(walk);
+        int result = read_count(build, walk->place, number, &count);
+        if (result == 0 && type != UINT32_MAX)
+            result = add_details(build, type, place, text, count);
+        if (result < 0)
+            return result;
+        walk_over(walk);
+    }
+    walk_out(walk);
+    return 0;
+}
+
+static int read_query_details(struct build *build, struct walk *walk, json_t *value)
+{
+    const char *key;
+    json_t *forms;
+    struct document_place place = walk_next(walk);
+    if (!json_is_object(value))
+        return unexpected(build, place, "an object of packets", value);
+    walk_into(walk);
+    json_object_foreach(value, key, forms)
+    {
+        uint32_t type;
+        place = walk_key(walk);
+        int result = build_type(build, key, false, place, &type);
+        if (result == 0 && type == UINT32_MAX)
+            build_warn(build, place, "details of %.64s, which the chain lacks, left out", key);
+        if (result == 0)
+            result = read_packet_details(build, walk, type, forms);
+        if (result < 0)
+            return result;
+    }
+    walk_out(walk);
+    return 0;
+}
+
+static int read_packet_rate(struct build *build, struct walk *walk, json_t *value)
+{
+    struct document_place place = walk_next(walk);
+    const json_t *packets = json_array_get(value, 0), *seconds = json_array_get(value, 1);
+    struct model *model = build->model;
+    if (json_array_size(value) != 2 || !json_is_number(packets) || !json_is_number(seconds) ||
+        json_number_value(packets) <= 0 || json_number_value(seconds) <= 0)
+        return unexpected(build, place, "[packets, seconds], both above 0", value);
+    model->packet_rate = json_number_value(packets) / json_number_value(seconds);
+    model->source.packets = json_number_value(packets);
+    model->source.seconds = json_number_value(seconds);
+    if (!isfinite(model->packet_rate) || model->packet_rate <= 0)
+        return unexpected(build, place, "[packets, seconds] in reason", value);
+    walk_over(walk);
+    return 0;
+}
+
+/* Counts by opcode: 0 is a client's query, all else servers' replies. */
+static int read_dns(struct build *build, struct walk *walk, json_t *value)
+{
+    const char *opcode;
+    json_t *number;
+    struct document_place place = walk_next(walk);
+    if (!json_is_object(value))
+        return unexpected(build, place, "an object of DNS opcodes and counts", value);
+    walk_into(walk);
+    json_object_foreach(value, opcode, number)
+    {
+        uint64_t count = 0;
+        place = walk_key(walk);
+        if (opcode[0] == '\0' || opcode[strspn(opcode, "0123456789")] != '\0')
+            return build_wrong(build, place, "expected a DNS opcode, found '%.64s'", opcode);
+        int result = read_count(build, walk->place, number, &count);
+        if (result < 0)
+            return result;
+        if (strcmp(opcode, "0") == 0)
+            build->model->dns_queries = count;
+        walk_over(walk);
+    }
+    walk_out(walk);
+    return 0;
+}
+
+static int read_duration(struct build *build, struct walk *walk, json_t *value)
+{
+    struct document_place place = walk_next(walk);
+    if (!json_is_number(value) || json_number_value(value) < 0)
+        return unexpected(build, place, "a number of seconds", value);
+    walk_over(walk);
+    return 0;
+}
+
+/* ---- The file ---- */
+
+static const struct section {
+    const char *key;
+    bool required;
+    int (*read)(struct build *build, struct walk *walk, json_t *value);
+} sections[] = {
+    {"version", true, read_version},
+    {"ngrams", true, read_ngrams},
+    {"query_details", false, read_query_details}, /* after ngrams: their packets are known then */
+    {"packet_rate", true, read_packet_rate},
+    {"dns", false, read_dns},
+    {"cumulative_duration", false, read_duration},
+};
+
+enum { SECTIONS = sizeof sections / sizeof sections[0] };
+
+/* Finds where each section begins; refuses keys that are none. */
+static int find_sections(struct build *build, struct walk walk, json_t *root,
+                         struct walk places[SECTIONS])
+{
+    const char *key;
+    json_t *value;
+    walk_into(&walk);
+    json_object_foreach(root, key, value)
+    {
+        size_t i = 0;
+        struct document_place place = walk_key(&walk);
+        while (i < SECTIONS && strcmp(sections[i].key, key) != 0)
+            i++;
+        if (i == SECTIONS)
+            return build_wrong(build, place,
+                               "expected one of the keys version, ngrams, query_details, "
+                               "packet_rate, dns, cumulative_duration, found '%.64s'",
+                               key);
+        places[i] = walk;
+        walk_over(&walk);
+    }
+    return 0;
+}
+
+static int read_root(struct build *build, const char *text, json_t *root)
+{
+    struct walk places[SECTIONS] = {0};
+    struct walk walk = {text, {1, 1}};
+    struct document_place place = walk_next(&walk);
+    int result = json_is_object(root) ? 0 : unexpected(build, place, "a model: an object", root);
+    if (result == 0)
+        result = find_sections(build, walk, root, places);
+    for (size_t i = 0; i < SECTIONS && result == 0; i++) {
+        json_t *value = json_object_get(root, sections[i].key);
+        if (value)
+            result = sections[i].read(build, &places[i], value);
+        else if (sections[i].required)
+            result = build_wrong(build, place, "expected the key %s", sections[i].key);
+    }
+    return result;
+}
+
+/* jansson nests deeper than we want. Strings are skipped; broken ones are jansson's to refuse. */
+static int check_depth(struct build *build, const char *text)
+{
+    struct walk walk = {text, {1, 1}};
+    size_t depth = 0;
+    while (*walk.at) {
+        if (*walk.at == '"') {
+            skip_string(&walk);
+            continue;
+        }
+        if (*walk.at == '{' || *walk.at == '[')
+            depth++;
+        else if ((*walk.at == '}' || *walk.at == ']') && depth > 0)
+            depth--;
+        if (depth > MODEL_NESTING_MAX)
+            return build_wrong(build, walk.place, "expected at most %d levels of nesting",
+                               MODEL_NESTING_MAX);
+        step(&walk);
+    }
+    return 0;
+}
+
+static int syntax_error(struct build *build, const json_error_t *error)
+{
+    struct document_place place = {error->line > 0 ? (unsigned)error->line : 1,
+                                   error->column > 0 ? (unsigned)error->column : 1};
+    bool twice = json_error_code(error) == json_error_duplicate_key;
+    if (json_error_code(error) == json_error_out_of_memory)
+        return build_no_memory(build);
+    return build_wrong(build, place, "expected %s: %s", twice ? "each key once" : "JSON",
+                       error->text);
+}
+
+int load_samba(struct build *build, const char *text, size_t size, bool *version_3)
+{
+    json_error_t error;
+    size_t mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    int result = check_depth(build, text + mark);
+    if (result < 0)
+        return result;
+    json_t *root = json_loadb(text + mark, size - mark, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        return syntax_error(build, &error);
+    *version_3 =
+        json_is_object(root) && json_object_get(root, "chain") && !json_object_get(root, "ngrams");
+    if (!*version_3) {
+        build->separator = '\t';
+        build->length = 0;
+        build->model->samba_v2 = true;
+        build->model->separate_legs = true;
+        result = read_root(build, text + mark, root);
+    }
+    json_decref(root);
+    return result;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Version 3 model files (traffic-model(5)). Every key is a row of a table with the function that
+ * reads its value; what is in no table is refused. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/details.h"
+#include "model/load.h"
+
+enum { FOUND_SIZE = 80, FIELDS_MAX = 8 };
+
+struct section {
+    const char *key;
+    bool required;
+    int (*read)(struct build *build, const struct document_node *value);
+};
+
+/* "expected <what>, found <node>" at the node. */
+static int unexpected(struct build *build, const struct document_node *node, const char *what)
+{
+    char found[FOUND_SIZE];
+    return build_wrong(build, node->place, "expected %s, found %s", what,
+                       document_describe(node, found, sizeof found));
+}
+
+/* ---- Mappings read by a table ---- */
+
+static const struct section *find_section(const struct section *sections, const char *key)
+{
+    for (; sections->key; sections++)
+        if (strcmp(sections->key, key) == 0)
+            return sections;
+    return NULL;
+}
+
+static int refuse_key(struct build *build, const struct section *sections,
+                      const struct document_node *key)
+{
+    char what[200] = "one of the keys";
+    for (const struct section *s = sections; s->key; s++) {
+        size_t used = strlen(what);
+        snprintf(what + used, sizeof what - used, "%s %s", s == sections ? "" : ",", s->key);
+    }
+    return unexpected(build, key, what);
+}
+
+/* Reads the sections in the table's order: later ones may rely on earlier ones. */
+static int read_mapping(struct build *build, const struct section *sections, const char *what,
+                        const struct document_node *node)
+{
+    if (node->kind != DOCUMENT_MAPPING)
+        return unexpected(build, node, what);
+    for (size_t i = 0; i < node->count; i++)
+        if (!find_section(sections, node->items[2 * i]->text))
+            return refuse_key(build, sections, node->items[2 * i]);
+    for (; sections->key; sections++) {
+        const struct document_node *value = document_get(node, sections->key);
+        if (!value && sections->required)
+            return build_wrong(build, node->place, "expected the key %s", sections->key);
+        int result = value ? sections->read(build, value) : 0;
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+/* ---- Small sections ---- */
+
+static int read_version(struct build *build, const struct document_node *value)
+{
+    uint64_t version;
+    if (!document_unsigned(value, &version) || version != 3)
+        return unexpected(build, value, "version 3");
+    return 0;
+}
+
+static int read_not_negative(struct build *build, const struct document_node *node, double *value)
+{
+    if (!document_number(node, value) || *value < 0)
+        return unexpected(build, node, "a number not below 0");
+    return 0;
+}
+
+static int read_capture(struct build *build, const struct document_node *value)
+{
+    struct model *model = build->model;
+    if (value->kind != DOCUMENT_SCALAR)
+        return unexpected(build, value, "the name of a capture");
+    model->source.capture = arena_string(&model->arena, value->text, strlen(value->text));
+    return model->source.capture ? 0 : build_no_memory(build);
+}
+
+static int read_packets(struct build *build, const struct document_node *value)
+{
+    return read_not_negative(build, value, &build->model->source.packets);
+}
+
+static int read_seconds(struct build *build, const struct document_node *value)
+{
+    return read_not_negative(build, value, &build->model->source.seconds);
+}
+
+static int read_conversations(struct build *build, const struct document_node *value)
+{
+    return read_not_negative(build, value, &build->model->source.conversations);
+}
+
+static int read_source(struct build *build, const struct document_node *value)
+{
+    static const struct section sections[] = {{"capture", false, read_capture},
+                                              {"packets", false, read_packets},
+                                              {"seconds", false, read_seconds},
+                                              {"conversations", false, read_conversations},
+                                              {NULL, false, NULL}};
+    return read_mapping(build, sections, "a mapping of capture, packets, seconds, conversations",
+                        value);
+}
+
+static int read_packet_rate(struct build *build, const struct document_node *value)
+{
+    if (!document_number(value, &build->model->packet_rate) || build->model->packet_rate <= 0)
+        return unexpected(build, value, "a number of packets per second above 0");
+    return 0;
+}
+
+static int read_history(struct build *build, const struct document_node *value)
+{
+    uint64_t length;
+    if (!document_unsigned(value, &length) || length < 1 || length > CHAIN_HISTORY_MAX)
+        return unexpected(build, value, "a history of 1 to 32 entries");
+    build->length = (uint32_t)length;
+    return 0;
+}
+
+static int read_legs(struct build *build, const struct document_node *value)
+{
+    if (value->kind != DOCUMENT_SCALAR ||
+        (strcmp(value->text, "joined") != 0 && strcmp(value->text, "separate") != 0))
+        return unexpected(build, value, "joined or separate");
+    build->model->separate_legs = value->text[0] == 's';
+    return 0;
+}
+
+static int read_count(struct build *build, const struct document_node *node, uint64_t *count)
+{
+    if (!document_unsigned(node, count) || *count < 1 || *count > BUILD_COUNT_MAX)
+        return unexpected(build, node, "a whole number from 1 to 1000000000000");
+    return 0;
+}
+
+static int read_queries(struct build *build, const struct document_node *value)
+{
+    return read_count(build, value, &build->model->dns_queries);
+}
+
+static int read_dns(struct build *build, const struct document_node *value)
+{
+    static const struct section sections[] = {{"queries", true, read_queries}, {NULL, false, NULL}};
+    return read_mapping(build, sections, "a mapping of queries", value);
+}
+
+/* ---- The chain ---- */
+
+static int read_transitions(struct build *build, const struct document_node *key,
+                            const struct document_node *value)
+{
+    uint32_t history;
+    int result = build_history(build, key->text, key->place, &history);
+    if (result < 0)
+        return result;
+    if (value->kind != DOCUMENT_MAPPING || value->count == 0)
+        return unexpected(build, value, "a mapping of packets to counts");
+    for (size_t i = 0; i < value->count && result == 0; i++) {
+        const struct document_node *entry = value->items[2 * i];
+        uint64_t count;
+        result = read_count(build, value->items[2 * i + 1], &count);
+        if (result == 0)
+            result = build_transition(build, history, entry->text, count, entry->place);
+    }
+    return result;
+}
+
+static int read_chain(struct build *build, const struct document_node *value)
+{
+    if (value->kind != DOCUMENT_MAPPING || value->count == 0)
+        return unexpected(build, value, "a mapping of histories");
+    for (size_t i = 0; i < value->count; i++) {
+        int result = read_transitions(build, value->items[2 * i], value->items[2 * i + 1]);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+/* ---- Details ---- */
+
+static int add_value(struct build *build, const struct details_rule *rule,
+                     const struct document_node *node, const char **value)
+{
+    char what[160];
+    const char *kept = NULL;
+    if (node->kind == DOCUMENT_SCALAR && (node->text[0] || node->quoted))
+        kept = details_value(rule, node->text);
+    if (!kept)
+        return unexpected(build, node, details_expected(rule, what, sizeof what));
+    *value = arena_string(&build->model->arena, kept, strlen(kept));
+    return *value ? 0 : build_no_memory(build);
+}
+
+static int add_field(struct build *build, const struct details_rule *rule,
+                     const struct document_node *node, struct model_field *field)
+{
+    bool list = rule->kind == DETAILS_LIST;
+    char what[160];
+    if (list && (node->kind != DOCUMENT_SEQUENCE || node->count == 0))
+        return unexpected(build, node, details_expected(rule, what, sizeof what));
+    size_t count = list ? node->count : 1;
+    const char **values = arena_array(&build->model->arena, count, sizeof *values);
+    if (!values)
+        return build_no_memory(build);
+    for (size_t i = 0; i < count; i++) {
+        int result = add_value(build, rule, list ? node->items[i] : node, &values[i]);
+        if (result < 0)
+            return result;
+    }
+    *field = (struct model_field){rule->key, count, values};
+    return 0;
+}
+
+static int refuse_field(struct build *build, uint32_t type, const struct document_node *key)
+{
+    char keys[120], what[200];
+    const struct model_type *packet = &build->model->types[type];
+    details_keys(packet->protocol, packet->opcode, keys, sizeof keys);
+    snprintf(what, sizeof what, "%s%s%s for %s:%s", keys[0] ? "one of count, " : "only count", keys,
+             "", packet->protocol, packet->opcode);
+    return unexpected(build, key, what);
+}
+
+/* A wrapper belongs to SASL alone. */
+static int check_bind(struct build *build, const struct document_node *form)
+{
+    const struct document_node *auth = document_get(form, "auth");
+    const struct document_node *mech = document_get(form, "mech");
+    if (mech && auth && strcmp(auth->text, "sasl") != 0)
+        return unexpected(build, mech, "no mech with auth: simple");
+    return 0;
+}
+
+static int read_field(struct build *build, uint32_t type, const struct document_node *key,
+                      const struct document_node *value, struct model_field *fields, size_t *count)
+{
+    const struct model_type *packet = &build->model->types[type];
+    const struct details_rule *rule = details_rule(packet->protocol, packet->opcode, key->text);
+    if (!rule)
+        return refuse_field(build, type, key);
+    /* Empty text says no more than no field. */
+    if (rule->kind == DETAILS_TEXT && value->kind == DOCUMENT_SCALAR && value->quoted &&
+        value->text[0] == '\0')
+        return 0;
+    int result = add_field(build, rule, value, &fields[*count]);
+    *count += result == 0;
+    return result;
+}
+
+static int read_form(struct build *build, uint32_t type, const struct document_node *form)
+{
+    struct model_field fields[FIELDS_MAX];
+    uint64_t times = 0;
+    size_t count = 0;
+    int result = 0;
+    if (form->kind != DOCUMENT_MAPPING)
+        return unexpected(build, form, "a mapping of count and fields");
+    for (size_t i = 0; i < form->count && result == 0; i++) {
+        const struct document_node *key = form->items[2 * i], *value = form->items[2 * i + 1];
+        if (strcmp(key->text, "count") == 0)
+            result = read_count(build, value, &times);
+        else
+            result = read_field(build, type, key, value, fields, &count);
+    }
+    if (result == 0 && times == 0)
+        result = build_wrong(build, form->place, "expected the key count");
+    if (result == 0)
+        result = check_bind(build, form);
+    if (result < 0)
+        return result;
+    struct model_field *kept = arena_array(&build->model->arena, count, sizeof *kept);
+    if (!kept)
+        return build_no_memory(build);
+    memcpy(kept, fields, count * sizeof *kept);
+    return build_details(build, type, times, kept, count);
+}
+
+static int read_packet_details(struct build *build, const struct document_node *key,
+                               const struct document_node *value)
+{
+    uint32_t type;
+    int result = build_type(build, key->text, false, key->place, &type);
+    if (result < 0)
+        return result;
+    if (type == UINT32_MAX)
+        return unexpected(build, key, "a packet of the chain");
+    if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
+        return unexpected(build, value, "a list of the packet's forms");
+    for (size_t i = 0; i < value->count && result == 0; i++)
+        result = read_form(build, type, value->items[i]);
+    return result;
+}
+
+static int read_details(struct build *build, const struct document_node *value)
+{
+    if (value->kind != DOCUMENT_MAPPING)
+        return unexpected(build, value, "a mapping of packets to lists of forms");
+    for (size_t i = 0; i < value->count; i++) {
+        int result = read_packet_details(build, value->items[2 * i], value->items[2 * i + 1]);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+/* ---- The file ---- */
+
+int load_yaml(struct build *build, const char *text, size_t size)
+{
+    static const struct section sections[] = {{"version", true, read_version},
+                                              {"source", false, read_source},
+                                              {"packet_rate", true, read_packet_rate},
+                                              {"history", false, read_history},
+                                              {"legs", false, read_legs},
+                                              {"chain", true, read_chain},
+                                              {"details", false, read_details},
+                                              {"dns", false, read_dns},
+                                              {NULL, false, NULL}};
+    struct document *document = NULL;
+    int result =
+        document_parse(build->file, text, size, &document, build->error, build->error_size);
+    if (result < 0)
+        return result;
+    build->length = 2;
+    result = read_mapping(build, sections, "a model: a mapping that begins with version: 3",
+                          document_root(document));
+    document_free(document);
+    return result;
+}

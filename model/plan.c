@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scale and plan. A client walks the model's chain by itself, from its own stream of random
+ * numbers; the plan holds only what all clients share: how much pauses are stretched and from where
+ * clients start.
+ */
+#include "model/plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/chain.h"
+
+/* A gap before a packet is exp(v) seconds, v uniform in GAP_LOW..GAP_HIGH; wait:N is exp(N + u)/10
+ * seconds, u uniform in 0..1; between conversations N is drawn from REST_LOW..REST_HIGH. */
+enum { GAP_LOW = -10, GAP_HIGH = -3, REST_LOW = 5, REST_HIGH = 11, WAITS_PER_SECOND = 10 };
+enum { CLIENTS_MAX = 10000000 };
+
+struct plan {
+    const struct model *model;
+    struct plan_settings settings;
+    struct plan_figures figures;
+    bool *operations;               /* by type */
+    double stretch;                 /* q/r: real seconds for one of the model's */
+    double end;                     /* seconds; nothing is due from then on */
+    struct alias_slot *equilibrium; /* by transition: which one is pending at time 0 */
+    uint32_t *histories;            /* by transition: the history it leaves */
+    double rest_weight;             /* mean of the pause between conversations */
+    struct alias_slot rest[REST_HIGH - REST_LOW + 1]; /* which wait it is at time 0 */
+};
+
+/* ---- Means (README, "Scale") ---- */
+
+static double mean_wait(int n)
+{
+    return exp(n) * (M_E - 1) / WAITS_PER_SECOND;
+}
+
+static double mean_gap(void)
+{
+    return (exp(GAP_HIGH) - exp(GAP_LOW)) / (GAP_HIGH - GAP_LOW);
+}
+
+static double mean_rest(double persistence)
+{
+    double sum = 0;
+    for (int n = REST_LOW; n <= REST_HIGH; n++)
+        sum += mean_wait(n);
+    return persistence * sum / (REST_HIGH - REST_LOW + 1);
+}
+
+/* Mean of the pause that comes before an entry. */
+static double mean_pause(const struct plan *plan, uint32_t entry)
+{
+    if (chain_is_packet(entry))
+        return mean_gap();
+    return chain_is_wait(entry) ? mean_wait((int)(entry - CHAIN_WAIT)) : plan->rest_weight;
+}
+
+static bool is_operation(const struct plan *plan, const struct chain_transition *transition)
+{
+    return chain_is_packet(transition->entry) && plan->operations[transition->entry] &&
+           !transition->further_leg;
+}
+
+/* K, O and D: sums over all transitions, each weighted by how often it is taken. */
+static void sum_conversation(struct plan *plan)
+{
+    const struct model *model = plan->model;
+    struct plan_figures *figures = &plan->figures;
+    for (uint32_t h = 0; h < model->history_count; h++) {
+        const struct chain_history *history = &model->histories[h];
+        for (uint32_t t = history->first; t < history->first + history->count; t++) {
+            const struct chain_transition *transition = &model->transitions[t];
+            double times = history->visits * (double)transition->count / (double)history->total;
+            figures->conversation_seconds += times * mean_pause(plan, transition->entry);
+            if (chain_is_packet(transition->entry))
+                figures->conversation_packets += times;
+            if (is_operation(plan, transition))
+                figures->conversation_operations += times;
+        }
+    }
+    figures->client_rate = figures->conversation_packets / figures->conversation_seconds;
+    figures->share = figures->conversation_operations / figures->conversation_packets;
+}
+
+static int scale(struct plan *plan, char *error, size_t error_size)
+{
+    const struct plan_settings *settings = &plan->settings;
+    struct plan_figures *figures = &plan->figures;
+    double rate = settings->packets_per_second > 0
+                      ? settings->packets_per_second / settings->replay_rate
+                      : settings->scale * plan->model->packet_rate;
+    double clients = fmax(1, round(rate / figures->client_rate));
+    if (!(clients <= CLIENTS_MAX)) {
+        snprintf(error, error_size,
+                 "this takes %.0f clients, more than %d: lower %s (%s asks for %g packets/s)",
+                 clients, CLIENTS_MAX, settings->packets_per_second > 0 ? "-T" : "-S",
+                 plan->model->name, rate * settings->replay_rate);
+        return -ERANGE;
+    }
+    figures->clients = (uint32_t)clients;
+    figures->stretch = clients * figures->client_rate / rate;
+    figures->nominal_packets = settings->replay_rate * rate;
+    figures->nominal_operations = figures->nominal_packets * figures->share;
+    plan->stretch = figures->stretch / settings->replay_rate;
+    return 0;
+}
+
+/* ---- Equilibrium ---- */
+
+/* Alias slots for real weights: as whole numbers of 62 bits in all, so that what is less likely
+ * than 2^-61 never happens. */
+static int alias_of_weights(struct alias_slot *slots, const double *weights, size_t count)
+{
+    double sum = 0;
+    uint64_t *whole = calloc(count, sizeof *whole);
+    if (!whole)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        sum += weights[i];
+    for (size_t i = 0; i < count; i++)
+        whole[i] = (uint64_t)llround(weights[i] / sum * 0x1p62);
+    int result = alias_build(slots, whole, count);
+    free(whole);
+    return result;
+}
+
+/* A transition is pending at time 0 with a probability proportional to the time that is spent
+ * waiting for it. */
+static int weigh_transitions(struct plan *plan)
+{
+    const struct model *model = plan->model;
+    double *weights = calloc(model->transition_count, sizeof *weights);
+    plan->equilibrium = calloc(model->transition_count, sizeof *plan->equilibrium);
+    plan->histories = calloc(model->transition_count, sizeof *plan->histories);
+    int result = weights && plan->equilibrium && plan->histories ? 0 : -ENOMEM;
+    for (uint32_t h = 0; h < model->history_count && result == 0; h++) {
+        const struct chain_history *history = &model->histories[h];
+        for (uint32_t t = history->first; t < history->first + history->count; t++) {
+            const struct chain_transition *transition = &model->transitions[t];
+            weights[t] = history->visits * (double)transition->count / (double)history->total *
+                         mean_pause(plan, transition->entry);
+            plan->histories[t] = h;
+        }
+    }
+    if (result == 0)
+        result = alias_of_weights(plan->equilibrium, weights, model->transition_count);
+    free(weights);
+    return result;
+}
+
+static int weigh_rests(struct plan *plan)
+{
+    double weights[REST_HIGH - REST_LOW + 1];
+    for (int n = REST_LOW; n <= REST_HIGH; n++)
+        weights[n - REST_LOW] = mean_wait(n);
+    return alias_of_weights(plan->rest, weights, REST_HIGH - REST_LOW + 1);
+}
+
+/* ---- Making ---- */
+
+static int find_operations(struct plan *plan)
+{
+    const struct model *model = plan->model;
+    plan->operations = calloc(model->type_count, sizeof *plan->operations);
+    if (!plan->operations)
+        return -ENOMEM;
+    for (uint32_t t = 0; t < model->type_count; t++)
+        plan->operations[t] = plan->settings.is_operation(&model->types[t], plan->settings.context);
+    return 0;
+}
+
+static int check_settings(const struct plan_settings *settings, char *error, size_t error_size)
+{
+    bool by_rate = settings->packets_per_second > 0;
+    const char *wrong = NULL;
+    if (!(settings->replay_rate > 0) || !isfinite(settings->replay_rate))
+        wrong = "-r: expected a number above 0";
+    else if (by_rate ? !isfinite(settings->packets_per_second)
+                     : !(settings->scale > 0) || !isfinite(settings->scale))
+        wrong = by_rate ? "-T: expected a number" : "-S: expected a number above 0";
+    else if (!(settings->persistence >= 0 && settings->persistence <= 1))
+        wrong = "--conversation-persistence: expected a number from 0 to 1";
+    else if (!(settings->warmup >= 0 && settings->duration > 0 &&
+               settings->warmup + settings->duration <= 1e9))
+        wrong = "-D, --warmup: expected seconds, at most a billion";
+    if (wrong)
+        snprintf(error, error_size, "%s", wrong);
+    return wrong ? -EINVAL : 0;
+}
+
+static int check_share(const struct plan *plan, char *error, size_t error_size)
+{
+    if (plan->figures.conversation_operations > 0)
+        return 0;
+    snprintf(error, error_size,
+             "nothing to send: none of the packets of %s has a player that --only and --skip leave "
+             "in",
+             plan->model->name);
+    return -EINVAL;
+}
+
+static int complete(struct plan *plan, char *error, size_t error_size)
+{
+    int result = find_operations(plan);
+    if (result < 0)
+        return result;
+    plan->rest_weight = mean_rest(plan->settings.persistence);
+    plan->end = plan->settings.warmup + plan->settings.duration;
+    sum_conversation(plan);
+    result = check_share(plan, error, error_size);
+    if (result == 0)
+        result = scale(plan, error, error_size);
+    if (result == 0)
+        result = weigh_transitions(plan);
+    if (result == 0)
+        result = weigh_rests(plan);
+    return result;
+}
+
+int plan_make(const struct model *model, const struct plan_settings *settings, struct plan **out,
+              char *error, size_t error_size)
+{
+    int result = check_settings(settings, error, error_size);
+    if (result < 0)
+        return result;
+    struct plan *plan = calloc(1, sizeof *plan);
+    if (plan) {
+        plan->model = model;
+        plan->settings = *settings;
+        result = complete(plan, error, error_size);
+    }
+    if (!plan || result == -ENOMEM) {
+        snprintf(error, error_size, "out of memory");
+        result = -ENOMEM;
+    }
+    if (result < 0)
+        plan_free(plan);
+    else
+        *out = plan;
+    return result;
+}
+
+void plan_free(struct plan *plan)
+{
+    if (!plan)
+        return;
+    free(plan->operations);
+    free(plan->equilibrium);
+    free(plan->histories);
+    free(plan);
+}
+
+const struct plan_figures *plan_figures(const struct plan *plan)
+{
+    return &plan->figures;
+}
+
+const struct plan_settings *plan_settings(const struct plan *plan)
+{
+    return &plan->settings;
+}
+
+const struct model *plan_model(const struct plan *plan)
+{
+    return plan->model;
+}
+
+/* ---- A client's walk ---- */
+
+static double draw_wait(struct random_stream *random, int n)
+{
+    return exp(n + random_unit(random)) / WAITS_PER_SECOND;
+}
+
+static double draw_gap(struct random_stream *random)
+{
+    return exp(GAP_LOW + (GAP_HIGH - GAP_LOW) * random_unit(random));
+}
+
+/* The pause before an entry, in the model's seconds. */
+static double draw_pause(const struct plan *plan, struct random_stream *random, uint32_t entry)
+{
+    if (chain_is_packet(entry))
+        return draw_gap(random);
+    if (chain_is_wait(entry))
+        return draw_wait(random, (int)(entry - CHAIN_WAIT));
+    if (plan->settings.persistence > 0 && random_unit(random) < plan->settings.persistence)
+        return draw_wait(random, REST_LOW + (int)random_below(random, REST_HIGH - REST_LOW + 1));
+    return 0;
+}
+
+/* What is left at time 0 of the pause that is running then: a log-uniform pause that one falls
+ * into is uniform between its bounds, and one falls into it anywhere. */
+static double draw_rest_of_pause(const struct plan *plan, struct random_stream *random,
+                                 uint32_t entry)
+{
+    double low, high;
+    if (chain_is_packet(entry)) {
+        low = exp(GAP_LOW);
+        high = exp(GAP_HIGH);
+    } else {
+        int n = chain_is_wait(entry)
+                    ? (int)(entry - CHAIN_WAIT)
+                    : REST_LOW + (int)alias_pick(plan->rest, REST_HIGH - REST_LOW + 1,
+                                                 random_next(random));
+        low = exp(n) / WAITS_PER_SECOND;
+        high = exp(n + 1) / WAITS_PER_SECOND;
+    }
+    double pause = low + (high - low) * random_unit(random);
+    return pause * random_unit(random);
+}
+
+void plan_client_start(const struct plan *plan, uint32_t client, struct plan_client *cursor)
+{
+    const struct model *model = plan->model;
+    *cursor = (struct plan_client){.history = CHAIN_START};
+    random_seed(&cursor->random, plan->settings.seed, RANDOM_PLAN, client);
+    uint32_t pending =
+        alias_pick(plan->equilibrium, model->transition_count, random_next(&cursor->random));
+    uint32_t entry = model->transitions[pending].entry;
+    cursor->now = plan->stretch * draw_rest_of_pause(plan, &cursor->random, entry);
+    /* Between two conversations nothing is open that could end: the next one starts. */
+    if (entry == CHAIN_NONE)
+        return;
+    cursor->pending = pending;
+    cursor->fresh = true;
+    cursor->history = plan->histories[pending];
+}
+
+static uint32_t draw_transition(const struct plan *plan, struct plan_client *cursor)
+{
+    const struct chain_history *history = &plan->model->histories[cursor->history];
+    uint64_t fraction;
+    uint32_t slot =
+        history->first + alias_slot(random_next(&cursor->random), history->count, &fraction);
+    const struct chain_transition *transition = &plan->model->transitions[slot];
+    return fraction < transition->threshold ? slot : history->first + transition->alias;
+}
+
+static uint32_t draw_details(const struct model *model, struct plan_client *cursor, uint32_t type)
+{
+    const struct alias_slot *slots = model->details[type];
+    if (!slots)
+        return 0;
+    return alias_pick(slots, (uint32_t)model->types[type].details_count,
+                      random_next(&cursor->random));
+}
+
+static int64_t nanoseconds(double seconds)
+{
+    return (int64_t)(seconds * 1e9);
+}
+
+static void fill_packet(const struct plan *plan, struct plan_client *cursor,
+                        const struct chain_transition *transition, struct plan_step *step)
+{
+    *step = (struct plan_step){.kind = PLAN_PACKET,
+                               .first = !cursor->begun,
+                               .operation = is_operation(plan, transition),
+                               .type = transition->entry,
+                               .details = draw_details(plan->model, cursor, transition->entry),
+                               .conversation = cursor->conversation,
+                               .due = nanoseconds(cursor->now)};
+    cursor->begun = true;
+}
+
+/* An end takes no time itself; the rest before the next start comes after it. */
+static void fill_end(const struct plan *plan, struct plan_client *cursor, struct plan_step *step)
+{
+    *step = (struct plan_step){
+        .kind = PLAN_END, .conversation = cursor->conversation, .due = nanoseconds(cursor->now)};
+    cursor->conversation++;
+    cursor->begun = false;
+    cursor->now += plan->stretch * draw_pause(plan, &cursor->random, CHAIN_NONE);
+}
+
+bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struct plan_step *step)
+{
+    while (!cursor->ended) {
+        const struct chain_transition *transition;
+        if (!cursor->fresh) {
+            cursor->pending = draw_transition(plan, cursor);
+            transition = &plan->model->transitions[cursor->pending];
+            if (transition->entry != CHAIN_NONE)
+                cursor->now += plan->stretch * draw_pause(plan, &cursor->random, transition->entry);
+        }
+        transition = &plan->model->transitions[cursor->pending];
+        cursor->fresh = false;
+        /* Also ends a walk whose time is no number. */
+        cursor->ended = !(cursor->now < plan->end);
+        if (cursor->ended)
+            break;
+        cursor->history = transition->next;
+        if (chain_is_packet(transition->entry)) {
+            fill_packet(plan, cursor, transition, step);
+            return true;
+        }
+        if (transition->entry == CHAIN_NONE) {
+            fill_end(plan, cursor, step);
+            return true;
+        }
+    }
+    return false;
+}
