@@ -19,7 +19,7 @@ struct tls {
 struct tls_session {
     gnutls_session_t gnutls;
     int fd;
-    int socket_error; /* errno of the last failed send or receive: a better cause than GnuTLS's */
+    int socket_error; /* errno of a send or receive that failed for good: the better cause */
     bool connected;   /* the handshake is done */
     char *server_name;
 };
@@ -71,13 +71,19 @@ void tls_free(struct tls *tls)
     free(tls);
 }
 
+static void keep_error(struct tls_session *session)
+{
+    if (errno != EAGAIN && errno != EINTR)
+        session->socket_error = errno;
+}
+
 /* GnuTLS reads errno after these. */
 static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
 {
     struct tls_session *session = context;
     ssize_t n = recv(session->fd, buffer, size, 0);
     if (n < 0)
-        session->socket_error = errno;
+        keep_error(session);
     return n;
 }
 
@@ -88,7 +94,7 @@ static ssize_t push(gnutls_transport_ptr_t context, const giovec_t *pieces, int 
     struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count};
     ssize_t n = sendmsg(session->fd, &message, MSG_NOSIGNAL);
     if (n < 0)
-        session->socket_error = errno;
+        keep_error(session);
     return n;
 }
 
@@ -139,13 +145,13 @@ int tls_session_new(struct tls_session **out, struct tls *tls, int fd, const cha
 /* What a negative GnuTLS code means here; -EAGAIN is "the same call again, once *event holds". */
 static int translate(struct tls_session *session, ssize_t code, enum wire_event *event)
 {
-    switch (code) {
-    case GNUTLS_E_AGAIN:
+    if (code == GNUTLS_E_AGAIN) {
         *event = gnutls_record_get_direction(session->gnutls) ? WIRE_WRITE : WIRE_READ;
         return -EAGAIN;
-    case GNUTLS_E_PULL_ERROR:
-    case GNUTLS_E_PUSH_ERROR:
-        return session->socket_error ? -session->socket_error : -EIO;
+    }
+    if (session->socket_error)
+        return -session->socket_error;
+    switch (code) {
     case GNUTLS_E_PREMATURE_TERMINATION:
         return -ENODATA;
     case GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR:
