@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of NTSTATUS values. */
+#include "protocols/ntstatus.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+struct ntstatus_row {
+    uint32_t status;
+    const char *name;
+};
+
+static const struct ntstatus_row rows[] = {
+#include "protocols/ntstatus_names.h"
+};
+
+static int compare(const void *key, const void *row)
+{
+    uint32_t a = *(const uint32_t *)key, b = ((const struct ntstatus_row *)row)->status;
+    return a < b ? -1 : a > b;
+}
+
+const char *ntstatus_name(uint32_t status)
+{
+    const struct ntstatus_row *row =
+        bsearch(&status, rows, sizeof rows / sizeof rows[0], sizeof rows[0], compare);
+    return row ? row->name : NULL;
+}
+
+struct outcome ntstatus_outcome(uint32_t status)
+{
+    const char *name = ntstatus_name(status);
+    if (status == NTSTATUS_SUCCESS)
+        return outcome_ok();
+    if (name)
+        return outcome_failed("%s", name);
+    return outcome_failed("NTSTATUS 0x%08x", status);
+}
