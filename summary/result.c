@@ -732,43 +732,53 @@ int result_parse(struct result *result, const char *bytes, size_t length, const 
     return read;
 }
 
-/* The whole of a file, to be freed. Returns 0 or a negative errno. */
-static int read_file(const char *path, char **bytes, size_t *length)
+/* Reads all of an open file. Returns 0 or a negative errno. */
+static int load_open(int fd, char **bytes, size_t *length)
 {
     struct stat stat;
-    int fd = open(path, O_RDONLY | O_CLOEXEC), result = 0;
-    if (fd < 0)
-        return -errno;
     if (fstat(fd, &stat) < 0)
-        result = -errno;
-    else if (!S_ISREG(stat.st_mode))
-        result = S_ISDIR(stat.st_mode) ? -EISDIR : -EINVAL;
-    else if (stat.st_size > RESULT_FILE_MAX)
-        result = -EFBIG;
-    *bytes = result == 0 ? malloc((size_t)stat.st_size + 1) : NULL;
-    if (result == 0 && !*bytes)
-        result = -ENOMEM;
-    for (*length = 0; result == 0 && *length < (size_t)stat.st_size;) {
+        return -errno;
+    if (!S_ISREG(stat.st_mode))
+        return S_ISDIR(stat.st_mode) ? -EISDIR : -EINVAL;
+    if (stat.st_size > RESULT_FILE_MAX)
+        return -EFBIG;
+    *bytes = malloc((size_t)stat.st_size + 1);
+    if (!*bytes)
+        return -ENOMEM;
+    for (*length = 0; *length < (size_t)stat.st_size;) {
         ssize_t got = read(fd, *bytes + *length, (size_t)stat.st_size - *length);
+        if (got < 0 && errno != EINTR)
+            return -errno;
         if (got == 0)
             break;
-        if (got > 0)
-            *length += (size_t)got;
-        else if (errno != EINTR)
-            result = -errno;
+        *length += got > 0 ? (size_t)got : 0;
     }
-    close(fd);
-    return result;
+    return 0;
+}
+
+int result_load(const char *path, char **bytes, size_t *length, char *error, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), loaded = fd < 0 ? -errno : 0;
+    *bytes = NULL;
+    *length = 0;
+    if (loaded == 0)
+        loaded = load_open(fd, bytes, length);
+    if (fd >= 0)
+        close(fd);
+    if (loaded == 0)
+        return 0;
+    snprintf(error, size, "%s: cannot be read: %s", path, strerror(-loaded));
+    free(*bytes);
+    *bytes = NULL;
+    return loaded;
 }
 
 int result_read(struct result *result, const char *path, char *error, size_t size)
 {
-    char *bytes = NULL;
-    size_t length = 0;
-    int read = read_file(path, &bytes, &length);
-    if (read < 0)
-        snprintf(error, size, "%s: cannot be read: %s", path, strerror(-read));
-    else
+    char *bytes;
+    size_t length;
+    int read = result_load(path, &bytes, &length, error, size);
+    if (read == 0)
         read = result_parse(result, bytes, length, path, error, size);
     free(bytes);
     return read;

@@ -129,6 +129,10 @@ int result_read(struct result *result, const char *path, char *error, size_t siz
 int result_parse(struct result *result, const char *bytes, size_t length, const char *name,
                  char *error, size_t size);
 
+/* All bytes of a regular file, to be freed; RESULT_FILE_MAX at most. 0 or a negative errno with a
+ * line in error. */
+int result_load(const char *path, char **bytes, size_t *length, char *error, size_t size);
+
 /* All packet types' histograms added up into *out (initialised): 'response', 'service', 'lag'. */
 enum result_time { RESULT_SERVICE, RESULT_RESPONSE, RESULT_LAG };
 int result_total(const struct result *result, enum result_time time, struct histogram *out);

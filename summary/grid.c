@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The r x S grid and its three forms of print. */
+#include "summary/grid.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL_WIDTH = 9, LABEL_WIDTH = 3, TEXT_SIZE = 128 };
+
+/* r and S that differ by less are one: sums and texts of fractions are not exact. */
+static bool same(double left, double right)
+{
+    return fabs(left - right) <= 1e-9 * fmax(fabs(left), fabs(right));
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Sorts and leaves out what stands twice. */
+static size_t unique(double *values, size_t count)
+{
+    size_t kept = 0;
+    qsort(values, count, sizeof *values, compare_doubles);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || !same(values[kept - 1], values[i]))
+            values[kept++] = values[i];
+    return kept;
+}
+
+/* The labels of an axis from the count values seen, which are not sorted. */
+static int make_axis(struct grid *grid, const double *seen, size_t count, bool full, double **axis,
+                     size_t *length)
+{
+    double *values = reallocarray(NULL, count + GRID_RANGE_MAX, sizeof *values);
+    if (!values)
+        return -ENOMEM;
+    memcpy(values, seen, count * sizeof *values);
+    count = unique(values, count);
+    double first = full ? 1 : ceil(values[0]);
+    double last = floor(values[count - 1]) + (full ? 1 : 0);
+    if (last - first < GRID_RANGE_MAX)
+        for (double value = first; value <= last; value++)
+            values[count++] = value;
+    else
+        grid->too_wide = true;
+    *length = unique(values, count);
+    *axis = values;
+    return 0;
+}
+
+static size_t index_of(const double *axis, size_t length, double value)
+{
+    size_t low = 0, high = length;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (axis[middle] <= value || same(axis[middle], value))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void add_value(struct grid_cell *cell, double value)
+{
+    cell->runs++;
+    if (isnan(value))
+        return;
+    cell->mean = cell->values ? cell->mean + value : value; /* the sum, until finish_cells() */
+    cell->min = cell->values ? fmin(cell->min, value) : value;
+    cell->max = cell->values ? fmax(cell->max, value) : value;
+    cell->values++;
+}
+
+static void finish_cells(struct grid *grid)
+{
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
+        struct grid_cell *cell = &grid->cells[i];
+        if (cell->values == 0) {
+            cell->mean = cell->min = cell->max = NAN;
+            continue;
+        }
+        cell->mean /= (double)cell->values;
+        if (!grid->largest || cell->mean > grid->largest->mean)
+            grid->largest = cell;
+    }
+}
+
+static int make_axes(struct grid *grid, const struct readings *readings, bool full)
+{
+    double *r = reallocarray(NULL, readings->count, 2 * sizeof *r), *S = r + readings->count;
+    if (!r)
+        return -ENOMEM;
+    for (size_t i = 0; i < readings->count; i++) {
+        r[i] = readings->items[i].r;
+        S[i] = readings->items[i].S;
+    }
+    int made = make_axis(grid, r, readings->count, full, &grid->r, &grid->row_count);
+    if (made == 0)
+        made = make_axis(grid, S, readings->count, full, &grid->S, &grid->column_count);
+    free(r);
+    return made;
+}
+
+int grid_make(struct grid *grid, const struct readings *readings, enum metric metric, bool full)
+{
+    *grid = (struct grid){.metric = metric};
+    if (readings->count == 0)
+        return 0;
+    int made = make_axes(grid, readings, full);
+    if (made == 0) {
+        grid->cells = calloc(grid->row_count * grid->column_count, sizeof *grid->cells);
+        made = grid->cells ? 0 : -ENOMEM;
+    }
+    for (size_t i = 0; made == 0 && i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        size_t row = index_of(grid->r, grid->row_count, reading->r);
+        size_t column = index_of(grid->S, grid->column_count, reading->S);
+        add_value(&grid->cells[row * grid->column_count + column], reading->metrics[metric]);
+    }
+    if (made == 0)
+        finish_cells(grid);
+    else
+        grid_clear(grid);
+    return made;
+}
+
+void grid_clear(struct grid *grid)
+{
+    free(grid->r);
+    free(grid->S);
+    free(grid->cells);
+    *grid = (struct grid){.metric = grid->metric};
+}
+
+double grid_cell_r(const struct grid *grid, const struct grid_cell *cell)
+{
+    return grid->r[(size_t)(cell - grid->cells) / grid->column_count];
+}
+
+double grid_cell_S(const struct grid *grid, const struct grid_cell *cell)
+{
+    return grid->S[(size_t)(cell - grid->cells) % grid->column_count];
+}
+
+/* An axis label: 4, 0.5. */
+static void label_text(char *out, double value)
+{
+    snprintf(out, TEXT_SIZE, "%.12g", value);
+}
+
+static void cell_text(char *out, const struct grid *grid, const struct grid_cell *cell, bool spread)
+{
+    int decimals = metric_forms[grid->metric].decimals;
+    if (cell->runs == 0) {
+        strcpy(out, "0");
+        return;
+    }
+    if (cell->values == 0) {
+        strcpy(out, "-");
+        return;
+    }
+    int used =
+        snprintf(out, TEXT_SIZE, "%s%.*f", cell == grid->largest ? "*" : "", decimals, cell->mean);
+    if (spread && cell->values > 1 && used > 0 && used < TEXT_SIZE)
+        snprintf(out + used, (size_t)(TEXT_SIZE - used), " (%.*f..%.*f)", decimals, cell->min,
+                 decimals, cell->max);
+}
+
+/* Columns are wide enough for their widest cell and a space. */
+static int cell_width(const struct grid *grid, bool spread)
+{
+    int width = CELL_WIDTH;
+    char text[TEXT_SIZE];
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
+        cell_text(text, grid, &grid->cells[i], spread);
+        if ((int)strlen(text) + 1 > width)
+            width = (int)strlen(text) + 1;
+    }
+    for (size_t i = 0; i < grid->column_count; i++) {
+        label_text(text, grid->S[i]);
+        if ((int)strlen(text) + 1 > width)
+            width = (int)strlen(text) + 1;
+    }
+    return width;
+}
+
+static int row_label_width(const struct grid *grid)
+{
+    int width = LABEL_WIDTH;
+    char text[TEXT_SIZE];
+    for (size_t i = 0; i < grid->row_count; i++) {
+        label_text(text, grid->r[i]);
+        if ((int)strlen(text) > width)
+            width = (int)strlen(text);
+    }
+    return width;
+}
+
+void grid_print(FILE *stream, const struct grid *grid, bool spread)
+{
+    int width = cell_width(grid, spread), label = row_label_width(grid);
+    char text[TEXT_SIZE];
+    fprintf(stream, "%*s ", label + 1, "r\\S");
+    for (size_t column = 0; column < grid->column_count; column++) {
+        label_text(text, grid->S[column]);
+        fprintf(stream, "%*s", width, text);
+    }
+    fputc('\n', stream);
+    for (size_t row = 0; row < grid->row_count; row++) {
+        label_text(text, grid->r[row]);
+        fprintf(stream, "%*s  ", label, text);
+        for (size_t column = 0; column < grid->column_count; column++) {
+            cell_text(text, grid, &grid->cells[row * grid->column_count + column], spread);
+            fprintf(stream, "%*s", width, text);
+        }
+        fputc('\n', stream);
+    }
+    if (grid->largest)
+        fprintf(stream, "\nmax: %.*f\n", metric_forms[grid->metric].decimals, grid->largest->mean);
+    else
+        fputs("\nmax: none\n", stream);
+}
+
+/* A number that has to be read back; nothing when there is none. */
+static void print_number(FILE *stream, double value, int decimals)
+{
+    if (!isnan(value))
+        fprintf(stream, "%.*f", decimals, value);
+}
+
+void grid_print_csv(FILE *stream, const struct grid *grid)
+{
+    const struct metric_form *form = &metric_forms[grid->metric];
+    fputs("r,S,metric,runs,mean,min,max\n", stream);
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
+        const struct grid_cell *cell = &grid->cells[i];
+        if (cell->runs == 0)
+            continue;
+        fprintf(stream, "%.12g,%.12g,%s,%zu,", grid_cell_r(grid, cell), grid_cell_S(grid, cell),
+                form->name, cell->runs);
+        print_number(stream, cell->mean, form->decimals);
+        fputc(',', stream);
+        print_number(stream, cell->min, form->decimals);
+        fputc(',', stream);
+        print_number(stream, cell->max, form->decimals);
+        fputc('\n', stream);
+    }
+}
+
+static json_t *number(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *cell_to_json(const struct grid *grid, const struct grid_cell *cell)
+{
+    return json_pack("{s:f, s:f, s:I, s:o, s:o, s:o}", "r", grid_cell_r(grid, cell), "S",
+                     grid_cell_S(grid, cell), "runs", (json_int_t)cell->runs, "mean",
+                     number(cell->mean), "min", number(cell->min), "max", number(cell->max));
+}
+
+int grid_print_json(FILE *stream, const struct grid *grid)
+{
+    const struct metric_form *form = &metric_forms[grid->metric];
+    json_t *cells = json_array(), *root = NULL;
+    int result = -ENOMEM;
+    for (size_t i = 0; cells && i < grid->row_count * grid->column_count; i++)
+        if (grid->cells[i].runs &&
+            json_array_append_new(cells, cell_to_json(grid, &grid->cells[i])) < 0)
+            goto cleanup;
+    root =
+        json_pack("{s:s, s:s, s:o, s:O}", "metric", form->name, "unit", form->unit, "max",
+                  grid->largest ? cell_to_json(grid, grid->largest) : json_null(), "cells", cells);
+    if (!root)
+        goto cleanup;
+    errno = 0;
+    result = 0;
+    if (json_dumpf(root, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) < 0 ||
+        fputc('\n', stream) == EOF)
+        result = errno ? -errno : -EIO;
+cleanup:
+    json_decref(root);
+    json_decref(cells);
+    return result;
+}

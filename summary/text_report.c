@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading text reports, line by line. A report that was cut off shows itself: its table's rows do
+ * not add up to the operations named above it, or lines of our part are missing.
+ */
+#include "summary/text_report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum value_kind {
+    VALUE_COUNT, /* uint64_t, what follows it does not matter */
+    VALUE_SIGNED,
+    VALUE_REAL,
+    VALUE_RATE, /* a count and "(x per second)": uint64_t, then a double somewhere else */
+    VALUE_DATE,
+    VALUE_TEXT /* only that it is there */
+};
+
+/* Lines "Label:   value". */
+struct label {
+    const char *text;
+    enum value_kind kind;
+    size_t offset, rate_offset;
+    bool of_our_part, may_miss;
+};
+
+#define AT(member) offsetof(struct text_report, member)
+static const struct label labels[] = {
+    {"Total conversations:", VALUE_TEXT, 0, 0, false, false},
+    {"Successful operations:", VALUE_RATE, AT(ok), AT(ok_rate), false, false},
+    {"Failed operations:", VALUE_RATE, AT(failed), AT(failed_rate), false, false},
+    {"Planned packets:", VALUE_COUNT, AT(planned_packets), 0, false, false},
+    {"Program:", VALUE_TEXT, 0, 0, true, false},
+    {"Instance:", VALUE_SIGNED, AT(instance), 0, true, false},
+    {"Random seed:", VALUE_COUNT, AT(seed), 0, true, false},
+    {"Replay rate (-r):", VALUE_REAL, AT(r), 0, true, false},
+    {"Scale (-S):", VALUE_REAL, AT(S), 0, true, true},
+    {"Window's start:", VALUE_DATE, AT(start), 0, true, false},
+    {"Nominal:", VALUE_REAL, AT(nominal), 0, true, false},
+    {"Planned:", VALUE_COUNT, AT(planned), 0, true, false},
+    {"Generator's processor time:", VALUE_TEXT, 0, 0, true, false},
+};
+enum { LABELS = sizeof labels / sizeof labels[0] };
+enum { LABEL_PROGRAM = 4 };
+
+static const char table_title[] = "Protocol ", response_title[] = "Response time";
+enum { RESPONSE_COLUMN = 25, RESPONSE_VALUES = 7, ROW_VALUES = 7, ROW_COUNTS_COLUMN = 19 };
+
+struct parser {
+    struct text_report *report;
+    const char *name;
+    char *error;
+    size_t size;
+    unsigned line;
+    bool seen[LABELS];
+    bool begun, table_seen, in_table, response_seen;
+    uint64_t table_count, table_failed;
+    double weighted; /* sum of count x mean over rows that have one */
+    uint64_t weight;
+};
+
+static int damaged(const struct parser *parser, const char *what)
+{
+    snprintf(parser->error, parser->size, "%s:%u: damaged: %s", parser->name, parser->line, what);
+    return -EINVAL;
+}
+
+static bool read_count(const char **text, uint64_t *out)
+{
+    char *end;
+    while (**text == ' ')
+        ++*text;
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    *text = end;
+    return errno == 0;
+}
+
+/* A number of seconds, or "none": NaN. */
+static bool read_time(const char **text, double *out)
+{
+    char *end;
+    while (**text == ' ')
+        ++*text;
+    if (strncmp(*text, "none", 4) == 0) {
+        *out = NAN;
+        *text += 4;
+        return true;
+    }
+    if (**text < '0' || **text > '9')
+        return false;
+    *out = strtod(*text, &end);
+    *text = end;
+    return isfinite(*out);
+}
+
+/* "556 (27.679 per second)" */
+static bool read_rate(const char *text, uint64_t *count, double *rate)
+{
+    if (!read_count(&text, count) || strncmp(text, " (", 2) != 0)
+        return false;
+    text += 2;
+    return read_time(&text, rate) && !isnan(*rate) && strcmp(text, " per second)") == 0;
+}
+
+static bool read_date(const char *text, int64_t *out)
+{
+    struct tm utc = {0};
+    if (strcmp(text, "unknown") == 0)
+        return true;
+    const char *end = strptime(text, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    *out = end && *end == '\0' ? timegm(&utc) : 0;
+    return end && *end == '\0';
+}
+
+static bool read_signed(const char *text, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0';
+}
+
+static bool read_value(const struct label *label, const char *text, struct text_report *report)
+{
+    char *to = (char *)report + label->offset;
+    switch (label->kind) {
+    case VALUE_COUNT:
+        return read_count(&text, (uint64_t *)to);
+    case VALUE_SIGNED:
+        return read_signed(text, (int64_t *)to);
+    case VALUE_REAL:
+        return read_time(&text, (double *)to) && !isnan(*(double *)to);
+    case VALUE_RATE:
+        return read_rate(text, (uint64_t *)to, (double *)((char *)report + label->rate_offset));
+    case VALUE_DATE:
+        return read_date(text, (int64_t *)to);
+    case VALUE_TEXT:
+        return *text != '\0';
+    }
+    return false;
+}
+
+/* Reads the line if it bears a label. */
+static int parse_label(struct parser *parser, const char *line)
+{
+    for (size_t i = 0; i < LABELS; i++) {
+        size_t length = strlen(labels[i].text);
+        if (strncmp(line, labels[i].text, length) != 0)
+            continue;
+        const char *value = line + length;
+        while (*value == ' ')
+            value++;
+        if (parser->seen[i])
+            return damaged(parser, "a line stands twice");
+        if (!read_value(&labels[i], value, parser->report))
+            return damaged(parser, "a value cannot be read");
+        parser->seen[i] = true;
+        if (i == LABEL_PROGRAM)
+            parser->report->ours = true;
+        return 0;
+    }
+    return 0;
+}
+
+/* The last seven words of a row are its values; a description may hold anything, even nothing. */
+static const char *row_values(const char *line)
+{
+    const char *at = line + strlen(line);
+    for (unsigned i = 0; i < ROW_VALUES; i++) {
+        while (at > line && at[-1] == ' ')
+            at--;
+        while (at > line && at[-1] != ' ')
+            at--;
+    }
+    return at - line >= ROW_COUNTS_COLUMN ? at : NULL;
+}
+
+static int parse_row(struct parser *parser, const char *line)
+{
+    uint64_t count, failed;
+    double mean;
+    const char *values = row_values(line);
+    if (!values || !read_count(&values, &count) || !read_count(&values, &failed) ||
+        failed > count || !read_time(&values, &mean))
+        return damaged(parser, "a row of the table cannot be read");
+    for (unsigned i = 3; i < ROW_VALUES; i++) {
+        double other;
+        if (!read_time(&values, &other))
+            return damaged(parser, "a row of the table cannot be read");
+    }
+    parser->table_count += count;
+    parser->table_failed += failed;
+    if (!isnan(mean)) {
+        parser->weighted += (double)count * mean;
+        parser->weight += count;
+    }
+    return 0;
+}
+
+static int parse_response(struct parser *parser, const char *line)
+{
+    double values[RESPONSE_VALUES];
+    const char *at = strlen(line) > RESPONSE_COLUMN ? line + RESPONSE_COLUMN : "";
+    for (unsigned i = 0; i < RESPONSE_VALUES; i++)
+        if (!read_time(&at, &values[i]))
+            return damaged(parser, "response times cannot be read");
+    parser->report->response_mean = values[0];
+    parser->report->response_p50 = values[1];
+    parser->report->response_p95 = values[3];
+    parser->report->response_p99 = values[4];
+    parser->response_seen = true;
+    return 0;
+}
+
+static int parse_line(struct parser *parser, const char *line)
+{
+    if (!parser->begun && strncmp(line, labels[0].text, strlen(labels[0].text)) != 0)
+        return 0;
+    parser->begun = true;
+    if (*line == '\0')
+        parser->in_table = false;
+    else if (parser->in_table)
+        return parse_row(parser, line);
+    else if (strncmp(line, table_title, strlen(table_title)) == 0)
+        parser->table_seen = parser->in_table = true;
+    else if (strncmp(line, response_title, strlen(response_title)) == 0)
+        return parse_response(parser, line);
+    else
+        return parse_label(parser, line);
+    return 0;
+}
+
+static int check_whole(const struct parser *parser)
+{
+    char what[96];
+    for (size_t i = 0; i < LABELS; i++) {
+        if (parser->seen[i] || labels[i].may_miss ||
+            (labels[i].of_our_part && !parser->report->ours))
+            continue;
+        snprintf(what, sizeof what, "the line \"%s\" is missing", labels[i].text);
+        return damaged(parser, what);
+    }
+    if (!parser->table_seen)
+        return damaged(parser, "the table is missing");
+    if (parser->table_count != parser->report->ok + parser->report->failed ||
+        parser->table_failed != parser->report->failed)
+        return damaged(parser, "the table's rows do not add up to the operations above it");
+    if (parser->report->ours && !parser->response_seen)
+        return damaged(parser, "the response times are missing");
+    return 0;
+}
+
+static int parse_lines(struct parser *parser, char *text)
+{
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        parser->line++;
+        size_t length = strlen(line);
+        if (length > 0 && line[length - 1] == '\r')
+            line[length - 1] = '\0';
+        int result = parse_line(parser, line);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+int text_report_parse(struct text_report *report, const char *bytes, size_t length,
+                      const char *name, char *error, size_t size)
+{
+    struct parser parser = {.report = report, .name = name, .error = error, .size = size};
+    *report = (struct text_report){.r = NAN,
+                                   .S = NAN,
+                                   .mean = NAN,
+                                   .nominal = NAN,
+                                   .response_mean = NAN,
+                                   .response_p50 = NAN,
+                                   .response_p95 = NAN,
+                                   .response_p99 = NAN};
+    char *text = memchr(bytes, '\0', length) ? NULL : malloc(length + 1);
+    if (text) {
+        memcpy(text, bytes, length);
+        text[length] = '\0';
+    }
+    int result = text ? parse_lines(&parser, text) : 0;
+    free(text);
+    if (result < 0)
+        return result;
+    if (!parser.begun) {
+        snprintf(error, size, "%s: not a result of a traffic replay", name);
+        return -EINVAL;
+    }
+    if (parser.weight)
+        report->mean = parser.weighted / (double)parser.weight;
+    return check_whole(&parser);
+}

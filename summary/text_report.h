@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can be read from a text report: traffic-replay's own, or that of the established Python
+ * tool, whose lines ours begins with.
+ */
+#ifndef SUMMARY_TEXT_REPORT_H
+#define SUMMARY_TEXT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text_report {
+    bool ours;           /* has our part below the table: else all that only we print is NaN or 0 */
+    uint64_t ok, failed; /* operations */
+    double ok_rate, failed_rate; /* a second */
+    uint64_t planned_packets;
+    double mean; /* seconds of service time: count-weighted mean of the table's rows; NaN: none */
+
+    /* Of our part */
+    double r, S; /* S is NaN with -T */
+    uint64_t seed;
+    int64_t instance;
+    int64_t start; /* Unix time */
+    double nominal;
+    uint64_t planned;                                               /* operations */
+    double response_mean, response_p50, response_p95, response_p99; /* seconds; NaN: none */
+};
+
+/* Reads a report from bytes; what stands before its first line (timing data) is passed over. name
+ * is for error lines. Returns 0, or -EINVAL (foreign, damaged, cut off) with a line in error. */
+int text_report_parse(struct text_report *report, const char *bytes, size_t length,
+                      const char *name, char *error, size_t size);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* traffic-summary: reads results of runs and prints their r x S grid. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "summary/grid.h"
+#include "summary/reading.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct options {
+    bool full, spread, csv, json, help, version;
+    enum metric metric;
+};
+
+/* One row an option: --help is printed from here. */
+struct option_row {
+    const char *name;
+    char letter;          /* 0: none */
+    const char *argument; /* NULL: takes none */
+    const char *help;
+    size_t flag;                                             /* offset of its bool, or */
+    bool (*set)(struct options *options, const char *value); /* takes its argument */
+};
+
+static bool set_metric(struct options *options, const char *value)
+{
+    options->metric = metric_find(value);
+    if (options->metric < METRICS)
+        return true;
+    fprintf(stderr, "traffic-summary: --metric %s: there is no such metric; choose one of", value);
+    for (enum metric metric = 0; metric < METRICS; metric++)
+        fprintf(stderr, "%s %s", metric ? "," : "", metric_forms[metric].name);
+    fputc('\n', stderr);
+    return false;
+}
+
+static const struct option_row rows[] = {
+    {"full", 'f', NULL, "rows and columns from 1 to one past the largest r and S",
+     offsetof(struct options, full), NULL},
+    {"metric", 'm', "NAME", "what the cells show (ok)", 0, set_metric},
+    {"spread", 0, NULL, "smallest and largest of a cell's runs beside their mean",
+     offsetof(struct options, spread), NULL},
+    {"csv", 0, NULL, "one line a cell: r,S,metric,runs,mean,min,max", offsetof(struct options, csv),
+     NULL},
+    {"json", 0, NULL, "the same as JSON", offsetof(struct options, json), NULL},
+    {"help", 'h', NULL, "this text", offsetof(struct options, help), NULL},
+    {"version", 'V', NULL, "the version", offsetof(struct options, version), NULL},
+};
+enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
+
+static void print_help(void)
+{
+    char name[40];
+    puts("Usage: traffic-summary [options] FILE|FOLDER...\n\n"
+         "Prints the r x S grid of the runs that the files tell of: results of traffic-replay "
+         "(text\n"
+         "or JSON) and text reports of the established Python tool.\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
+                 rows[i].argument ? rows[i].argument : "");
+        if (rows[i].letter)
+            printf("  -%c, %-18s %s\n", rows[i].letter, name, rows[i].help);
+        else
+            printf("      %-18s %s\n", name, rows[i].help);
+    }
+    puts("\nMetrics:");
+    for (enum metric metric = 0; metric < METRICS; metric++)
+        printf("  %-14s %s\n", metric_forms[metric].name, metric_forms[metric].unit);
+}
+
+static bool take_option(struct options *options, const struct option_row *row, const char *value)
+{
+    if (row->set)
+        return row->set(options, value);
+    *(bool *)((char *)options + row->flag) = true;
+    return true;
+}
+
+/* The rows in the form of getopt_long(3). */
+static void make_getopt(struct option *long_options, char *letters)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        long_options[i] =
+            (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL,
+                            FIRST_LONG + (int)i};
+        if (rows[i].letter)
+            *letters++ = rows[i].letter;
+        if (rows[i].letter && rows[i].argument)
+            *letters++ = ':';
+    }
+    long_options[ROWS] = (struct option){0};
+    *letters = '\0';
+}
+
+static bool read_options(struct options *options, int argc, char **argv)
+{
+    struct option long_options[ROWS + 1];
+    char letters[2 * ROWS + 1];
+    make_getopt(long_options, letters);
+    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
+        size_t row = 0;
+        while (row < ROWS && got != FIRST_LONG + (int)row && got != rows[row].letter)
+            row++;
+        if (row == ROWS || !take_option(options, &rows[row], optarg))
+            return false; /* told already */
+    }
+    if (options->csv && options->json) {
+        fputs("traffic-summary: --csv and --json exclude each other\n", stderr);
+        return false;
+    }
+    if (optind == argc && !options->help && !options->version) {
+        fputs("traffic-summary: name result files or folders; --help tells more\n", stderr);
+        return false;
+    }
+    return true;
+}
+
+static void print_warning(void *context, const char *line)
+{
+    (void)context;
+    fprintf(stderr, "traffic-summary: %s\n", line);
+}
+
+/* One warning for each run that cannot give the metric. */
+static void warn_missing(const struct readings *readings, enum metric metric)
+{
+    for (size_t i = 0; i < readings->count; i++)
+        if (isnan(readings->items[i].metrics[metric]))
+            fprintf(stderr, "traffic-summary: %s: holds no %s\n", readings->items[i].path,
+                    metric_forms[metric].name);
+}
+
+static int print_grid(const struct readings *readings, const struct options *options)
+{
+    struct grid grid;
+    int result = grid_make(&grid, readings, options->metric, options->full);
+    if (result < 0)
+        return result;
+    if (grid.too_wide)
+        fprintf(stderr,
+                "traffic-summary: a range of more than %d rows or columns: only those with runs "
+                "are shown\n",
+                GRID_RANGE_MAX);
+    if (options->csv)
+        grid_print_csv(stdout, &grid);
+    else if (options->json)
+        result = grid_print_json(stdout, &grid);
+    else
+        grid_print(stdout, &grid, options->spread);
+    grid_clear(&grid);
+    if (result == 0 && fflush(stdout) == EOF)
+        result = -errno;
+    return result;
+}
+
+static int summarise(const struct options *options, char **paths)
+{
+    struct readings readings = {.warning = print_warning};
+    int result = 0, status = EXIT_OK;
+    for (; *paths && result == 0; paths++)
+        result = readings_add(&readings, *paths);
+    if (result == 0) {
+        readings_finish(&readings);
+        if (readings.repeated)
+            fprintf(stderr,
+                    "traffic-summary: %zu files tell of runs that other files tell of too; each "
+                    "run is counted once\n",
+                    readings.repeated);
+        warn_missing(&readings, options->metric);
+    }
+    if (result == 0 && readings.count == 0) {
+        fputs("traffic-summary: no results\n", stderr);
+        status = EXIT_FAILED;
+    } else if (result == 0) {
+        result = print_grid(&readings, options);
+    }
+    if (result < 0)
+        fprintf(stderr, "traffic-summary: %s\n", strerror(-result));
+    if (result < 0 || readings.refused)
+        status = EXIT_FAILED;
+    readings_clear(&readings);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.metric = METRIC_OK};
+    if (!read_options(&options, argc, argv))
+        return EXIT_USAGE;
+    if (options.help) {
+        print_help();
+        return EXIT_OK;
+    }
+    if (options.version) {
+        puts("traffic-summary " TRAFFIC_VERSION);
+        return EXIT_OK;
+    }
+    return summarise(&options, argv + optind);
+}
