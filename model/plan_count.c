@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting a plan: threads take clients in turn, each into counts of its own. */
+#include "model/plan_count.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct worker {
+    pthread_t thread;
+    const struct plan *plan;
+    unsigned first, stride;
+    struct plan_count count;
+};
+
+static void count_packet(struct plan_count *count, const struct plan_step *step, int64_t window)
+{
+    struct plan_type_count *type = &count->types[step->type];
+    type->packets++;
+    count->conversations += step->first;
+    if (step->due < window)
+        return;
+    type->window_packets++;
+    type->window_operations += step->operation;
+    count->window_conversations += step->first;
+}
+
+static void *count_clients(void *argument)
+{
+    struct worker *worker = argument;
+    uint64_t clients = plan_figures(worker->plan)->clients;
+    int64_t window = (int64_t)(plan_settings(worker->plan)->warmup * 1e9);
+    for (uint64_t client = worker->first; client < clients; client += worker->stride) {
+        struct plan_client cursor;
+        struct plan_step step;
+        plan_client_start(worker->plan, (uint32_t)client, &cursor);
+        while (plan_client_next(worker->plan, &cursor, &step))
+            if (step.kind == PLAN_PACKET)
+                count_packet(&worker->count, &step, window);
+    }
+    return NULL;
+}
+
+static void add(struct plan_count *sum, const struct plan_count *part)
+{
+    sum->conversations += part->conversations;
+    sum->window_conversations += part->window_conversations;
+    for (size_t i = 0; i < sum->type_count; i++) {
+        sum->types[i].packets += part->types[i].packets;
+        sum->types[i].window_packets += part->types[i].window_packets;
+        sum->types[i].window_operations += part->types[i].window_operations;
+        sum->packets += part->types[i].packets;
+        sum->window_packets += part->types[i].window_packets;
+        sum->window_operations += part->types[i].window_operations;
+    }
+}
+
+/* Threads that cannot be started are done without: their clients are counted here. */
+static void run_workers(struct worker *workers, unsigned threads)
+{
+    unsigned started = 1;
+    while (started < threads &&
+           pthread_create(&workers[started].thread, NULL, count_clients, &workers[started]) == 0)
+        started++;
+    count_clients(&workers[0]);
+    for (unsigned i = started; i < threads; i++)
+        count_clients(&workers[i]);
+    for (unsigned i = 1; i < started; i++)
+        pthread_join(workers[i].thread, NULL);
+}
+
+int plan_count(const struct plan *plan, unsigned threads, struct plan_count *count)
+{
+    size_t types;
+    int result = -ENOMEM;
+    model_types(plan_model(plan), &types);
+    threads = threads > 0 ? threads : 1;
+    *count = (struct plan_count){.type_count = types};
+    struct worker *workers = calloc(threads, sizeof *workers);
+    count->types = calloc(types, sizeof *count->types);
+    if (!workers || !count->types)
+        goto cleanup;
+    for (unsigned i = 0; i < threads; i++) {
+        workers[i] = (struct worker){.plan = plan, .first = i, .stride = threads};
+        workers[i].count.types = calloc(types, sizeof *count->types);
+        if (!workers[i].count.types)
+            goto cleanup;
+    }
+    run_workers(workers, threads);
+    for (unsigned i = 0; i < threads; i++)
+        add(count, &workers[i].count);
+    result = 0;
+cleanup:
+    for (unsigned i = 0; workers && i < threads; i++)
+        free(workers[i].count.types);
+    free(workers);
+    if (result < 0)
+        plan_count_clear(count);
+    return result;
+}
+
+void plan_count_clear(struct plan_count *count)
+{
+    free(count->types);
+    *count = (struct plan_count){0};
+}

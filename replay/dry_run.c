@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --dry-run: what the plan would send, as text or JSON. */
+#include "replay/dry_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/plan_count.h"
+#include "protocols/packet.h"
+#include "replay/run.h"
+
+struct dry_run {
+    const struct settings *settings;
+    const struct plan *plan;
+    const struct plan_figures *figures;
+    const struct model *model;
+    const struct model_type *types;
+    size_t type_count;
+    size_t *order; /* types, the most frequent in the window first */
+    enum run_part *parts;
+    struct plan_count count;
+    double window; /* seconds */
+};
+
+/* Why a packet is no operation, in the order of the listing. */
+static const struct {
+    enum run_part part;
+    const char *key;   /* in JSON */
+    const char *title; /* in text */
+} reasons[] = {
+    {RUN_NO_PLAYER, "no_player", "Packets without a player, skipped"},
+    {RUN_LEFT_OUT, "left_out", "Packets left out by --only or --skip"},
+    {RUN_STATE, "state", "Packets that change what a client is and send nothing counted"},
+    {RUN_SILENT, "silent", "Silent packets: other packets bring them along"},
+};
+
+enum { REASONS = sizeof reasons / sizeof reasons[0] };
+
+static const char *description(const struct model_type *type)
+{
+    const struct packet_type *packet = packet_type_find(type->protocol, type->opcode);
+    return packet && packet->description ? packet->description : "";
+}
+
+/* ---- Text ---- */
+
+static void print_scale(const struct dry_run *dry, FILE *out)
+{
+    const struct plan_settings *settings = plan_settings(dry->plan);
+    const uint8_t *sha256 = model_sha256(dry->model);
+    fprintf(out, "Model:              %s (%s, SHA-256 ", model_name(dry->model),
+            model_is_samba_v2(dry->model) ? "Samba v2" : "version 3");
+    for (int i = 0; i < MODEL_SHA256_SIZE; i++)
+        fprintf(out, "%02x", sha256[i]);
+    fprintf(out, ")\nReplay rate:        -r %g\n", settings->replay_rate);
+    if (settings->packets_per_second > 0)
+        fprintf(out, "Packets per second: -T %g\n", settings->packets_per_second);
+    else
+        fprintf(out, "Scale of traffic:   -S %g\n", settings->scale);
+    fprintf(out, "Seed:               %" PRIu64 "\n", settings->seed);
+    fprintf(out, "Warm-up, window:    %g s, %g s\n", settings->warmup, settings->duration);
+}
+
+static void print_load(const struct dry_run *dry, FILE *out)
+{
+    const struct plan_figures *figures = dry->figures;
+    fprintf(out, "Clients:            %" PRIu32 "\n", figures->clients);
+    fprintf(out, "Nominal load:       %.3f packets/s, %.3f operations/s\n",
+            figures->nominal_packets, figures->nominal_operations);
+    fprintf(out, "Planned load:       %.3f packets/s, %.3f operations/s\n",
+            (double)dry->count.window_packets / dry->window,
+            (double)dry->count.window_operations / dry->window);
+    fprintf(out,
+            "Planned in window:  %" PRIu64 " packets, %" PRIu64 " operations, %" PRIu64
+            " conversations begin\n",
+            dry->count.window_packets, dry->count.window_operations,
+            dry->count.window_conversations);
+    fprintf(out, "Share with player:  %.4f of the packets are operations of this run\n",
+            figures->share);
+    fprintf(out, "A conversation:     %.3f packets (K), %.3f operations (O), %.3f s (D) at -r 1\n",
+            figures->conversation_packets, figures->conversation_operations,
+            figures->conversation_seconds);
+    fprintf(out, "A client's rate:    %.5f packets/s (rho) at -r 1, pauses stretched by %.5f (q)\n",
+            figures->client_rate, figures->stretch);
+}
+
+static void print_packets(const struct dry_run *dry, FILE *out)
+{
+    fprintf(out, "\nOperations in the window\n%-14s %-8s %-28s %12s %12s %8s\n", "Protocol",
+            "Op Code", "Description", "Count", "per second", "Share");
+    for (size_t i = 0; i < dry->type_count; i++) {
+        const struct model_type *type = &dry->types[dry->order[i]];
+        uint64_t count = dry->count.types[dry->order[i]].window_operations;
+        if (dry->parts[dry->order[i]] != RUN_OPERATION)
+            continue;
+        double share = dry->count.window_operations
+                           ? 100.0 * (double)count / (double)dry->count.window_operations
+                           : 0;
+        fprintf(out, "%-14s %-8s %-28s %12" PRIu64 " %12.3f %7.2f%%\n", type->protocol,
+                type->opcode, description(type), count, (double)count / dry->window, share);
+    }
+}
+
+static bool has_part(const struct dry_run *dry, enum run_part part)
+{
+    for (size_t i = 0; i < dry->type_count; i++)
+        if (dry->parts[i] == part)
+            return true;
+    return false;
+}
+
+static void print_reason(const struct dry_run *dry, size_t reason, FILE *out)
+{
+    if (!has_part(dry, reasons[reason].part))
+        return;
+    fprintf(out, "\n%s\n%-14s %-8s %-28s %12s %12s\n", reasons[reason].title, "Protocol", "Op Code",
+            "Description", "Count", "in model");
+    for (size_t i = 0; i < dry->type_count; i++) {
+        const struct model_type *type = &dry->types[dry->order[i]];
+        if (dry->parts[dry->order[i]] == reasons[reason].part)
+            fprintf(out, "%-14s %-8s %-28s %12" PRIu64 " %12" PRIu64 "\n", type->protocol,
+                    type->opcode, description(type), dry->count.types[dry->order[i]].window_packets,
+                    type->count);
+    }
+}
+
+/* Later legs of a packet that is played with its first. */
+static void print_legs(const struct dry_run *dry, FILE *out)
+{
+    for (size_t i = 0; i < dry->type_count; i++) {
+        const struct plan_type_count *count = &dry->count.types[i];
+        if (dry->parts[i] == RUN_OPERATION && count->window_packets > count->window_operations)
+            fprintf(out, "\n%" PRIu64 " packets of %s:%s are further legs of the one before them\n",
+                    count->window_packets - count->window_operations, dry->types[i].protocol,
+                    dry->types[i].opcode);
+    }
+}
+
+static void print_text(const struct dry_run *dry, FILE *out)
+{
+    print_scale(dry, out);
+    print_load(dry, out);
+    print_packets(dry, out);
+    print_legs(dry, out);
+    for (size_t i = 0; i < REASONS; i++)
+        print_reason(dry, i, out);
+}
+
+/* ---- JSON: names as in the JSON result where both have them ---- */
+
+static json_t *json_of_packet(const struct dry_run *dry, size_t type)
+{
+    const struct plan_type_count *count = &dry->count.types[type];
+    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "protocol", dry->types[type].protocol,
+                     "opcode", dry->types[type].opcode, "description",
+                     description(&dry->types[type]), "packets", (json_int_t)count->window_packets,
+                     "planned", (json_int_t)count->window_operations, "in_model",
+                     (json_int_t)dry->types[type].count);
+}
+
+static int add_packets(const struct dry_run *dry, json_t *root, const char *key, enum run_part part)
+{
+    json_t *packets = json_array();
+    for (size_t i = 0; packets && i < dry->type_count; i++)
+        if (dry->parts[dry->order[i]] == part &&
+            json_array_append_new(packets, json_of_packet(dry, dry->order[i])) < 0) {
+            json_decref(packets);
+            packets = NULL;
+        }
+    return json_object_set_new(root, key, packets);
+}
+
+static json_t *json_of_settings(const struct dry_run *dry)
+{
+    const struct plan_settings *settings = plan_settings(dry->plan);
+    bool by_rate = settings->packets_per_second > 0;
+    const uint8_t *sha256 = model_sha256(dry->model);
+    char hex[2 * MODEL_SHA256_SIZE + 1];
+    for (int i = 0; i < MODEL_SHA256_SIZE; i++)
+        snprintf(hex + 2 * i, 3, "%02x", sha256[i]);
+    return json_pack("{s:i, s:s, s:s, s:b, s:{s:s, s:s}, s:I, s:f, s:o, s:o, s:f, s:f}", "format",
+                     1, "program", "traffic-replay", "version", TRAFFIC_VERSION, "dry_run", 1,
+                     "model", "name", model_name(dry->model), "sha256", hex, "seed",
+                     (json_int_t)settings->seed, "r", settings->replay_rate, "S",
+                     by_rate ? json_null() : json_real(settings->scale), "T",
+                     by_rate ? json_real(settings->packets_per_second) : json_null(), "warmup",
+                     settings->warmup, "window", settings->duration);
+}
+
+static json_t *json_of_load(const struct dry_run *dry)
+{
+    const struct plan_figures *figures = dry->figures;
+    return json_pack(
+        "{s:I, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "clients",
+        (json_int_t)figures->clients, "nominal", figures->nominal_operations, "nominal_packets",
+        figures->nominal_packets, "planned", (json_int_t)dry->count.window_operations,
+        "planned_packets", (json_int_t)dry->count.window_packets, "planned_conversations",
+        (json_int_t)dry->count.window_conversations, "share", figures->share, "K",
+        figures->conversation_packets, "O", figures->conversation_operations, "D",
+        figures->conversation_seconds, "rho", figures->client_rate, "stretch", figures->stretch);
+}
+
+static int print_json(const struct dry_run *dry, FILE *out)
+{
+    json_t *root = json_of_settings(dry), *load = json_of_load(dry);
+    int result = root && load && json_object_update(root, load) == 0 ? 0 : -ENOMEM;
+    if (result == 0 && add_packets(dry, root, "packets", RUN_OPERATION) < 0)
+        result = -ENOMEM;
+    for (size_t i = 0; i < REASONS && result == 0; i++)
+        if (add_packets(dry, root, reasons[i].key, reasons[i].part) < 0)
+            result = -ENOMEM;
+    if (result == 0 && (json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
+                        fputc('\n', out) == EOF))
+        result = errno ? -errno : -EIO;
+    json_decref(load);
+    json_decref(root);
+    return result;
+}
+
+static int write_json_file(const struct dry_run *dry, const char *path)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return -errno;
+    int result = print_json(dry, file);
+    if (fclose(file) != 0 && result == 0)
+        result = -errno;
+    return result;
+}
+
+/* ---- Both ---- */
+
+static int compare_types(const void *a, const void *b, void *context)
+{
+    const struct dry_run *dry = context;
+    size_t left = *(const size_t *)a, right = *(const size_t *)b;
+    uint64_t left_count = dry->count.types[left].window_packets;
+    uint64_t right_count = dry->count.types[right].window_packets;
+    if (left_count != right_count)
+        return left_count > right_count ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+static int look_at_types(struct dry_run *dry)
+{
+    dry->types = model_types(dry->model, &dry->type_count);
+    dry->order = calloc(dry->type_count, sizeof *dry->order);
+    dry->parts = calloc(dry->type_count, sizeof *dry->parts);
+    if (!dry->order || !dry->parts)
+        return -ENOMEM;
+    for (size_t i = 0; i < dry->type_count; i++) {
+        dry->order[i] = i;
+        dry->parts[i] = run_part(dry->settings, &dry->types[i]);
+    }
+    qsort_r(dry->order, dry->type_count, sizeof *dry->order, compare_types, dry);
+    return 0;
+}
+
+static int print(const struct dry_run *dry, FILE *out)
+{
+    const struct settings *settings = dry->settings;
+    bool file = settings->json && strcmp(settings->json, "-") != 0;
+    int result = 0;
+    errno = 0;
+    if (settings->json_wanted && !file)
+        result = print_json(dry, out);
+    else
+        print_text(dry, out);
+    if (result == 0 && file)
+        result = write_json_file(dry, settings->json);
+    if (result == 0 && (fflush(out) != 0 || ferror(out)))
+        result = errno ? -errno : -EIO;
+    return result;
+}
+
+int dry_run(const struct settings *settings, const struct plan *plan, FILE *out)
+{
+    struct dry_run dry = {.settings = settings,
+                          .plan = plan,
+                          .figures = plan_figures(plan),
+                          .model = plan_model(plan),
+                          .window = plan_settings(plan)->duration};
+    int result = plan_count(plan, run_threads(settings, dry.figures->clients), &dry.count);
+    if (result == 0)
+        result = look_at_types(&dry);
+    if (result == 0)
+        result = print(&dry, out);
+    plan_count_clear(&dry.count);
+    free(dry.parts);
+    free(dry.order);
+    return result;
+}
