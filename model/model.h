@@ -63,4 +63,8 @@ double model_packet_rate(const struct model *model); /* packets/s at -r 1 -S 1 *
 /* DNS queries that a Samba v2 model keeps beside its chain; 0 in version 3 files. */
 uint64_t model_dns_queries(const struct model *model);
 
+/* Writes a model as a version 3 file, commented, always in the same order. Loaded again it gives
+ * the same plans to the last nanosecond. 0, or a negative errno of writing. */
+int model_write_yaml(const struct model *model, FILE *out);
+
 #endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model as a version 3 file: what the loaders make of it again is equal, down to the plans. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/chain.h"
+
+/* Lines are broken at LINE_MAX columns; a longer key than KEY_MAX is no simple key in YAML. */
+enum { LINE_WIDTH = 100, SIMPLE_KEY_MAX = 1000, HEADER_TYPES = 12 };
+
+struct writer {
+    const struct model *model;
+    FILE *out;
+    size_t column;
+};
+
+static void put(struct writer *writer, const char *text)
+{
+    const char *newline = strrchr(text, '\n');
+    fputs(text, writer->out);
+    writer->column = newline ? strlen(newline + 1) : writer->column + strlen(text);
+}
+
+/* Before an item of a flow collection: ", " and a new line when it would be too long. */
+static void put_separator(struct writer *writer, bool first, size_t length, int indent)
+{
+    if (!first && writer->column + length + 2 > LINE_WIDTH) {
+        put(writer, ",\n");
+        fprintf(writer->out, "%*s", indent, "");
+        writer->column = (size_t)indent;
+    } else if (!first) {
+        put(writer, ", ");
+    }
+}
+
+/* ---- Scalars ---- */
+
+static bool is_plain(const char *text)
+{
+    static const char *const reserved[] = {"null", "yes", "no", "on", "off"};
+    if (!isalnum((unsigned char)text[0]))
+        return false;
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+        if (strcasecmp(text, reserved[i]) == 0)
+            return false;
+    return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                             "_.-")] == '\0';
+}
+
+/* In double quotes, which hold everything; the result is the caller's to free(), NULL without
+ * memory. */
+static char *quote(const char *text)
+{
+    char *quoted = malloc(4 * strlen(text) + 3), *to = quoted;
+    if (!quoted)
+        return NULL;
+    *to++ = '"';
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            *to++ = '\\';
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            to += sprintf(to, "\\x%02X", (unsigned char)*text);
+        else
+            *to++ = *text;
+    }
+    *to++ = '"';
+    *to = '\0';
+    return quoted;
+}
+
+static char *scalar(const char *text)
+{
+    return is_plain(text) ? strdup(text) : quote(text);
+}
+
+/* The shortest decimal that is read as the same number. */
+static const char *number(double value, char *buffer, size_t size)
+{
+    if (value == floor(value) && fabs(value) < 1e15) {
+        snprintf(buffer, size, "%.0f", value);
+        return buffer;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buffer, size, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value)
+            break;
+    }
+    return buffer;
+}
+
+/* ---- Head ---- */
+
+static int compare_visits(const void *a, const void *b, void *context)
+{
+    const struct model_type *types = context;
+    const struct model_type *left = &types[*(const uint32_t *)a];
+    const struct model_type *right = &types[*(const uint32_t *)b];
+    if (left->visits != right->visits)
+        return left->visits > right->visits ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+static int write_mix(struct writer *writer)
+{
+    const struct model *model = writer->model;
+    uint32_t *order = calloc(model->type_count, sizeof *order);
+    char text[CHAIN_NAME_SIZE + 40];
+    if (!order)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < model->type_count; i++)
+        order[i] = i;
+    qsort_r(order, model->type_count, sizeof *order, compare_visits, model->types);
+    put(writer, "# A conversation has on average: ");
+    for (uint32_t i = 0; i < model->type_count && i < HEADER_TYPES; i++) {
+        const struct model_type *type = &model->types[order[i]];
+        snprintf(text, sizeof text, "%.3g %s:%s", type->visits, type->protocol, type->opcode);
+        if (i > 0 && writer->column + strlen(text) + 2 > LINE_WIDTH)
+            put(writer, ",\n#     ");
+        else if (i > 0)
+            put(writer, ", ");
+        put(writer, text);
+    }
+    put(writer, model->type_count > HEADER_TYPES ? ", ...\n" : "\n");
+    free(order);
+    return 0;
+}
+
+static int write_source(struct writer *writer)
+{
+    const struct model_source *source = &writer->model->source;
+    double conversations = source->conversations;
+    char text[40];
+    if (conversations < 0)
+        conversations = (double)writer->model->histories[CHAIN_START].total;
+    put(writer, "source: {");
+    if (source->capture) {
+        char *name = scalar(source->capture);
+        if (!name)
+            return -ENOMEM;
+        fprintf(writer->out, "capture: %s, ", name);
+        free(name);
+    }
+    if (source->packets >= 0)
+        fprintf(writer->out, "packets: %s, ", number(source->packets, text, sizeof text));
+    if (source->seconds >= 0)
+        fprintf(writer->out, "seconds: %s, ", number(source->seconds, text, sizeof text));
+    fprintf(writer->out, "conversations: %s}\n", number(conversations, text, sizeof text));
+    return 0;
+}
+
+static bool has_further_legs(const struct model *model)
+{
+    for (uint32_t t = 0; t < model->transition_count; t++)
+        if (model->transitions[t].further_leg)
+            return true;
+    return false;
+}
+
+static int write_head(struct writer *writer)
+{
+    const struct model *model = writer->model;
+    char text[40];
+    put(writer, "# A model of network traffic for traffic-replay, see traffic-model(5).\n");
+    if (model->samba_v2)
+        fprintf(writer->out, "# Converted from the Samba v2 model %s.\n", model->name);
+    int result = write_mix(writer);
+    put(writer, "version: 3\n");
+    if (result == 0)
+        result = write_source(writer);
+    fprintf(writer->out, "packet_rate: %-16s # packets per second at -r 1 -S 1\n",
+            number(model->packet_rate, text, sizeof text));
+    fprintf(writer->out, "history: %-20" PRIu32 " # so many packets back the next one depends on\n",
+            model->history_length);
+    if (has_further_legs(model))
+        put(writer, "legs: separate                # an smb2:1 right after another is its further "
+                    "leg\n");
+    if (model->dns_queries > 0)
+        fprintf(writer->out, "dns: {queries: %" PRIu64 "} # seen, but not part of the chain\n",
+                model->dns_queries);
+    return result;
+}
+
+/* ---- Chain ---- */
+
+static char *history_key(const struct model *model, const struct chain_history *history)
+{
+    char *key = malloc(model->history_length * (size_t)CHAIN_NAME_SIZE + 1), *to = key;
+    for (uint32_t i = 0; key && i < model->history_length; i++) {
+        char name[CHAIN_NAME_SIZE];
+        to += sprintf(to, "%s%s", i ? " " : "",
+                      chain_entry_name(model, history->entries[i], name, sizeof name));
+    }
+    return key;
+}
+
+static void write_transitions(struct writer *writer, const struct chain_history *history)
+{
+    const struct model *model = writer->model;
+    put(writer, "{");
+    for (uint32_t i = 0; i < history->count; i++) {
+        const struct chain_transition *transition = &model->transitions[history->first + i];
+        char name[CHAIN_NAME_SIZE], text[CHAIN_NAME_SIZE + 40];
+        snprintf(text, sizeof text, "\"%s\": %" PRIu64,
+                 chain_entry_name(model, transition->entry, name, sizeof name), transition->count);
+        put_separator(writer, i == 0, strlen(text), 6);
+        put(writer, text);
+    }
+    put(writer, "}\n");
+}
+
+static int write_chain(struct writer *writer)
+{
+    const struct model *model = writer->model;
+    put(writer,
+        "chain: # after these packets, these came next so many times; \"-\" is the start or "
+        "the end\n");
+    for (uint32_t h = 0; h < model->history_count; h++) {
+        char *key = history_key(model, &model->histories[h]);
+        if (!key)
+            return -ENOMEM;
+        bool simple = strlen(key) <= SIMPLE_KEY_MAX;
+        put(writer, simple ? "  \"" : "  ? \"");
+        put(writer, key);
+        put(writer, simple ? "\": " : "\"\n  : ");
+        write_transitions(writer, &model->histories[h]);
+        free(key);
+    }
+    return 0;
+}
+
+/* ---- Details ---- */
+
+static int write_values(struct writer *writer, const struct model_field *field)
+{
+    bool list = strcmp(field->key, "attrs") == 0 || strcmp(field->key, "controls") == 0;
+    put(writer, list ? "[" : "");
+    for (size_t i = 0; i < field->count; i++) {
+        char *value = scalar(field->values[i]);
+        if (!value)
+            return -ENOMEM;
+        put_separator(writer, i == 0, strlen(value), 8);
+        put(writer, value);
+        free(value);
+    }
+    put(writer, list ? "]" : "");
+    return 0;
+}
+
+static int write_form(struct writer *writer, const struct model_details *form)
+{
+    char text[60];
+    snprintf(text, sizeof text, "    - {count: %" PRIu64, form->count);
+    put(writer, text);
+    for (size_t i = 0; i < form->field_count; i++) {
+        const struct model_field *field = &form->fields[i];
+        put_separator(writer, false, strlen(field->key) + 2 + strlen(field->values[0]), 7);
+        put(writer, field->key);
+        put(writer, ": ");
+        int result = write_values(writer, field);
+        if (result < 0)
+            return result;
+    }
+    put(writer, "}\n");
+    return 0;
+}
+
+static int write_details(struct writer *writer)
+{
+    const struct model *model = writer->model;
+    bool any = false;
+    for (uint32_t i = 0; i < model->type_count; i++) {
+        const struct model_type *type = &model->types[i];
+        if (type->details_count == 0)
+            continue;
+        if (!any)
+            put(writer, "details: # what each packet carried, so many times\n");
+        any = true;
+        fprintf(writer->out, "  \"%s:%s\":\n", type->protocol, type->opcode);
+        for (size_t d = 0; d < type->details_count; d++) {
+            int result = write_form(writer, &type->details[d]);
+            if (result < 0)
+                return result;
+        }
+    }
+    return 0;
+}
+
+int model_write_yaml(const struct model *model, FILE *out)
+{
+    struct writer writer = {.model = model, .out = out};
+    errno = 0;
+    int result = write_head(&writer);
+    if (result == 0)
+        result = write_chain(&writer);
+    if (result == 0)
+        result = write_details(&writer);
+    if (result == 0 && (fflush(out) != 0 || ferror(out)))
+        result = errno ? -errno : -EIO;
+    return result;
+}
