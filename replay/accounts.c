@@ -461,7 +461,7 @@ static int make_memberships(struct work *work)
     work->steps.members = made.members;
     result = add_member_steps(work, &made);
     if (!result)
-        result = account_steps_run(&work->steps, "changes of groups' members", work->error,
+        result = account_steps_run(&work->steps, "changes of group members", work->error,
                                    work->error_size);
     work->steps.members = NULL;
     memberships_clear(&made);
