@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "protocols/conversation.h"
 
+#include <stddef.h>
+
+#include "protocols/ldap_state.h"
+
 /* Each protocol's way to drop what it holds; called at a conversation's end. */
-static void (*const reset_functions[])(struct conversation *) = {NULL};
+static void (*const reset_functions[])(struct conversation *) = {ldap_reset, NULL};
 
 void conversation_init(struct conversation *conversation)
 {

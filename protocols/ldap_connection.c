@@ -325,6 +325,32 @@ struct outcome ldap_connection_bind_simple(struct ldap_connection *connection, c
     return outcome;
 }
 
+static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc)
+{
+    const struct account *admin = &dc->admin;
+    if (!dc->options.generic_ldap)
+        return ldap_connection_bind_sasl(connection, admin, LDAP_MECHANISM_GSS_SPNEGO,
+                                         dc->admin_ccache != NULL);
+    if (!admin->name)
+        return outcome_ok();
+    return ldap_connection_bind_simple(connection, admin->dn ? admin->dn : admin->name,
+                                       admin->password ? admin->password : "");
+}
+
+struct outcome ldap_connection_open_admin(struct ldap_connection **out,
+                                          struct conversation *conversation)
+{
+    struct ldap_connection *connection = NULL;
+    struct outcome outcome = ldap_connection_open(&connection, conversation, LDAP_TRANSPORT_CLEAR);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = bind_admin(connection, conversation->dc);
+    if (outcome.kind == OUTCOME_OK)
+        *out = connection;
+    else
+        ldap_connection_close(connection);
+    return outcome;
+}
+
 LDAP *ldap_connection_handle(struct ldap_connection *connection)
 {
     return connection->handle;
@@ -441,6 +467,11 @@ struct outcome ldap_connection_send_outcome(const struct ldap_connection *connec
 bool ldap_connection_is_broken(const struct ldap_connection *connection)
 {
     return connection->error != 0;
+}
+
+bool ldap_connection_is_expired(const struct ldap_connection *connection)
+{
+    return connection->bound && connection->expires && wire_now() >= connection->expires;
 }
 
 bool ldap_connection_is_bound(const struct ldap_connection *connection)

@@ -49,6 +49,14 @@ struct outcome ldap_connection_bind_sasl(struct ldap_connection *connection,
                                          const struct account *account,
                                          enum ldap_mechanism mechanism, bool kerberos);
 
+/*
+ * A connection bound as the dc's admin: on a DC by GSS-SPNEGO, sealed, with NTLM or with the
+ * Kerberos tickets of admin_ccache; on a server that is no DC by a simple bind in clear, or not at
+ * all when there is no admin. On OUTCOME_OK *out is the caller's.
+ */
+struct outcome ldap_connection_open_admin(struct ldap_connection **out,
+                                          struct conversation *conversation);
+
 /* libldap's handle: referrals off, version 3, never waits and never reconnects by itself. */
 LDAP *ldap_connection_handle(struct ldap_connection *connection);
 
@@ -72,6 +80,9 @@ const char *ldap_result_name(int code);
 
 /* True when this connection cannot be used any more: close it. */
 bool ldap_connection_is_broken(const struct ldap_connection *connection);
+
+/* True when the Kerberos ticket that it was bound with has expired: a DC closes it then. */
+bool ldap_connection_is_expired(const struct ldap_connection *connection);
 
 bool ldap_connection_is_bound(const struct ldap_connection *connection);
 

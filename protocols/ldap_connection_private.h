@@ -16,6 +16,7 @@ struct ldap_connection {
     int error;               /* the first failure, negative errno; the stream's or the input's */
     enum ldap_transport transport;
     enum ldap_protection protection;
+    int64_t expires; /* CLOCK_MONOTONIC ns at which the ticket of the bind expires; 0: never */
     bool bound;
     bool closing; /* from now on nothing waits */
 };

@@ -12,7 +12,6 @@ enum { FRAME_PLAIN_MAX = 65536 - LDAP_FRAME_HEADER - NTLMSSP_SIGNATURE_SIZE };
 struct ntlmssp_layer {
     struct ldap_layer layer;
     struct ntlmssp *ntlmssp;
-    bool seal;
     uint8_t *out; /* frames made by the last encode */
 };
 
@@ -38,10 +37,7 @@ static void encode_frame(struct ntlmssp_layer *self, uint8_t *frame, const uint8
     uint8_t *data = signature + NTLMSSP_SIGNATURE_SIZE;
     put_length(frame, size + NTLMSSP_SIGNATURE_SIZE);
     memcpy(data, plain, size);
-    if (self->seal)
-        ntlmssp_seal(self->ntlmssp, data, size, data, size, signature);
-    else
-        ntlmssp_sign(self->ntlmssp, data, size, signature);
+    ntlmssp_seal(self->ntlmssp, data, size, data, size, signature);
 }
 
 static int ntlmssp_encode(struct ldap_layer *layer, const void *plain, size_t size,
@@ -77,8 +73,7 @@ static int ntlmssp_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
     size_t length = size - LDAP_FRAME_HEADER - NTLMSSP_SIGNATURE_SIZE;
     *plain = data;
     *plain_size = length;
-    return self->seal ? ntlmssp_unseal(self->ntlmssp, data, length, data, length, signature)
-                      : ntlmssp_verify(self->ntlmssp, data, length, signature);
+    return ntlmssp_unseal(self->ntlmssp, data, length, data, length, signature);
 }
 
 static void ntlmssp_layer_free(struct ldap_layer *layer)
@@ -92,15 +87,14 @@ static void ntlmssp_layer_free(struct ldap_layer *layer)
 static const struct ldap_layer_ops ntlmssp_ops = {
     .encode = ntlmssp_encode, .decode = ntlmssp_decode, .free = ntlmssp_layer_free};
 
-struct ldap_layer *ldap_layer_ntlmssp(struct ntlmssp *ntlmssp, bool seal)
+struct ldap_layer *ldap_layer_ntlmssp(struct ntlmssp *ntlmssp)
 {
     struct ntlmssp_layer *self = calloc(1, sizeof *self);
     if (!self) {
         ntlmssp_free(ntlmssp);
         return NULL;
     }
-    *self =
-        (struct ntlmssp_layer){.layer = {.ops = &ntlmssp_ops}, .ntlmssp = ntlmssp, .seal = seal};
+    *self = (struct ntlmssp_layer){.layer = {.ops = &ntlmssp_ops}, .ntlmssp = ntlmssp};
     return &self->layer;
 }
 

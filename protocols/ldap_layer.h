@@ -37,8 +37,12 @@ struct ldap_layer {
     const struct ldap_layer_ops *ops;
 };
 
-/* NTLMSSP's layer (MS-NLMP 3.4). Takes ntlmssp over, also on failure (NULL, for want of memory). */
-struct ldap_layer *ldap_layer_ntlmssp(struct ntlmssp *ntlmssp, bool seal);
+/*
+ * NTLMSSP's layer (MS-NLMP 3.4). Its frames are always sealed: when only signing was negotiated,
+ * DCs seal LDAP all the same, and take a frame in the clear for a forged one.
+ * Takes ntlmssp over, also on failure (NULL, for want of memory).
+ */
+struct ldap_layer *ldap_layer_ntlmssp(struct ntlmssp *ntlmssp);
 
 void ldap_layer_free(struct ldap_layer *layer);
 

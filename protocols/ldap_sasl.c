@@ -189,8 +189,7 @@ static int ntlm_install_layer(struct ntlm_bind *bind)
         return 0;
     if (ldap_input_pending(&connection->input))
         return -EBADMSG;
-    struct ldap_layer *layer =
-        ldap_layer_ntlmssp(bind->ntlmssp, connection->protection == LDAP_PROTECTION_SEAL);
+    struct ldap_layer *layer = ldap_layer_ntlmssp(bind->ntlmssp);
     bind->ntlmssp = NULL;
     if (!layer)
         return -ENOMEM;

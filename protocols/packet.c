@@ -11,7 +11,8 @@
 #include "protocols/packet_tables.h"
 #include "protocols/stream.h"
 
-static const struct packet_type *const tables[] = {packet_tables_silent, packet_tables_cldap};
+static const struct packet_type *const tables[] = {packet_tables_silent, packet_tables_cldap,
+                                                   packet_tables_ldap};
 
 struct outcome outcome_ok(void)
 {

@@ -7,5 +7,6 @@
 
 extern const struct packet_type packet_tables_silent[];
 extern const struct packet_type packet_tables_cldap[];
+extern const struct packet_type packet_tables_ldap[];
 
 #endif
