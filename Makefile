@@ -59,12 +59,13 @@ C_FILES := $(wildcard $(foreach folder,$(ROOMS) tests/unit tests/dc tests/fuzz t
 SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
-.PHONY: all unit dc-tests fuzzers deps demo check bench lint fuzz install clean FORCE
+.PHONY: all unit dc-tests benches fuzzers deps demo check bench lint fuzz install clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 all: $(LIBS) $(PROGRAMS)
 unit: $(UNIT_TESTS)
 dc-tests: $(DC_TESTS)
+benches: $(BENCHES)
 
 # --- Build ----------------------------------------------------------------------------------------
 
@@ -123,7 +124,7 @@ demo: deps
 	@lab/demo
 
 bench: deps
-	@$(MAKE) --no-print-directory all $(BENCHES)
+	@$(MAKE) --no-print-directory all benches
 	@bench/run
 
 lint:
