@@ -46,13 +46,28 @@ struct outcome outcome_of_error(int error)
     return outcome_failed("%s", stream_error_text(error));
 }
 
+static const struct packet_type *added; /* packet_types_add() */
+
+void packet_types_add(const struct packet_type *table)
+{
+    added = table;
+}
+
+static const struct packet_type *find_in(const struct packet_type *table, const char *protocol,
+                                         const char *opcode)
+{
+    for (const struct packet_type *type = table; type && type->protocol; type++)
+        if (strcmp(type->protocol, protocol) == 0 && strcmp(type->opcode, opcode) == 0)
+            return type;
+    return NULL;
+}
+
 static const struct packet_type *find_exact(const char *protocol, const char *opcode)
 {
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
-        for (const struct packet_type *type = tables[t]; type->protocol; type++)
-            if (strcmp(type->protocol, protocol) == 0 && strcmp(type->opcode, opcode) == 0)
-                return type;
-    return NULL;
+    const struct packet_type *found = find_in(added, protocol, opcode);
+    for (size_t t = 0; !found && t < sizeof tables / sizeof tables[0]; t++)
+        found = find_in(tables[t], protocol, opcode);
+    return found;
 }
 
 const struct packet_type *packet_type_find(const char *protocol, const char *opcode)
@@ -76,6 +91,11 @@ struct outcome packet_play(struct conversation *conversation, const struct packe
     conversation->wire.deadline = wire_now() + timeout;
     conversation->wire.first_sent = 0;
     conversation->wire.last_received = 0;
+    conversation->wire.cancelled = false;
     conversation->expected_failures = 0;
-    return type->play(conversation, details);
+    struct outcome outcome = type->play(conversation, details);
+    /* Libraries in between may have made something else of it. */
+    if (conversation->wire.cancelled && outcome.kind != OUTCOME_NOTHING)
+        return (struct outcome){.kind = OUTCOME_UNFINISHED};
+    return outcome;
 }

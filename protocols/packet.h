@@ -80,6 +80,10 @@ struct outcome outcome_of_error(int error);
 /* The row for a packet, or NULL: it has no player. Looks at exact opcodes first, then at "*". */
 const struct packet_type *packet_type_find(const char *protocol, const char *opcode);
 
+/* A table of further rows, looked at first: for tests and benchmarks that play packets of their
+ * own. Set before any thread plays; NULL takes it away. */
+void packet_types_add(const struct packet_type *table);
+
 /* All rows, protocol by protocol, for listings and tests: calls visit for each. */
 void packet_types_each(void (*visit)(const struct packet_type *type, void *context), void *context);
 

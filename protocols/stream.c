@@ -32,10 +32,18 @@ static int fail(struct stream *stream, int error)
     return stream->error;
 }
 
-static int wait_for(struct stream *stream, enum wire_event event)
+static int wait_until(struct stream *stream, enum wire_event event, int64_t until)
 {
     struct waiter *waiter = stream->wire->waiter;
-    int error = waiter->ops->wait(waiter, &stream->slot, event, stream->wire->deadline);
+    int error = waiter->ops->wait(waiter, &stream->slot, event, until);
+    if (error == -ECANCELED)
+        stream->wire->cancelled = true;
+    return error;
+}
+
+static int wait_for(struct stream *stream, enum wire_event event)
+{
+    int error = wait_until(stream, event, stream->wire->deadline);
     return error ? fail(stream, error) : 0;
 }
 
@@ -245,10 +253,8 @@ int stream_wait_until(struct stream *stream, int64_t until)
         return stream->error;
     if (is_readable(stream))
         return 0;
-    struct waiter *waiter = stream->wire->waiter;
     bool last = until >= stream->wire->deadline;
-    int error =
-        waiter->ops->wait(waiter, &stream->slot, WIRE_READ, last ? stream->wire->deadline : until);
+    int error = wait_until(stream, WIRE_READ, last ? stream->wire->deadline : until);
     stream->drained = false; /* also in time: an event may have come just as nobody waited */
     return error && (last || error != -ETIMEDOUT) ? fail(stream, error) : error;
 }

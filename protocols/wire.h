@@ -51,6 +51,7 @@ struct wire {
     int64_t deadline;      /* CLOCK_MONOTONIC ns at which every wait of this packet ends */
     int64_t first_sent;    /* first byte (or SYN) of this packet left; 0: nothing was sent yet */
     int64_t last_received; /* last byte of this packet came in; 0: none yet */
+    bool cancelled;        /* a wait of this packet ended because the run is over */
     socklen_t source_len;  /* 0: the system chooses the source address */
     struct sockaddr_storage source;
 };

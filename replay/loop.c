@@ -236,6 +236,14 @@ int loop_sleep_until(struct loop *loop, int64_t deadline)
     return park(loop, NULL, deadline);
 }
 
+void loop_yield(struct loop *loop)
+{
+    if (!loop->running)
+        return;
+    make_ready(loop, loop->running);
+    fiber_leave(loop->pool);
+}
+
 int loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t due)
 {
     return timers_set(&loop->timers, timer, due);

@@ -33,6 +33,10 @@ uint64_t loop_maps_needed(uint64_t fibers);
 /* Parks the calling fiber until deadline (CLOCK_MONOTONIC ns). 0, or -ECANCELED. */
 int loop_sleep_until(struct loop *loop, int64_t deadline);
 
+/* Lets the other fibers that are ready, and timers that are due, run before the calling fiber goes
+ * on. */
+void loop_yield(struct loop *loop);
+
 /* A timer: calls function(argument) on the loop's own stack at due. Embed it; the heap keeps
  * pointers. A timer that is set is moved. */
 struct loop_timer {

@@ -62,8 +62,7 @@ struct run_result {
     int64_t window_end;   /* ns since the plan's start; earlier than planned after an interrupt */
     double cpu_user;      /* seconds of CPU of this process from window_start to window_end */
     double cpu_system;
-    double busiest;         /* 0..1: share of the window that the busiest worker was busy */
-    uint64_t conversations; /* conversations that began inside the plan's time */
+    double busiest; /* 0..1: share of the window that the busiest worker was busy */
 };
 
 /*

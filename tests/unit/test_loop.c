@@ -165,6 +165,27 @@ static void fibers_run_in_turn(void **state)
     loop_free(record.loop);
 }
 
+static void take_turns(void *argument)
+{
+    struct record *record = argument;
+    for (int i = 0; i < 3; i++) {
+        strcat(record->text, record->count ? "x" : "y");
+        record->count = !record->count;
+        loop_yield(record->loop);
+    }
+}
+
+static void yielding(void **state)
+{
+    (void)state;
+    struct record record = {.loop = loop_new()};
+    assert_int_equal(loop_spawn(record.loop, take_turns, &record), 0);
+    assert_int_equal(loop_spawn(record.loop, take_turns, &record), 0);
+    assert_int_equal(loop_run(record.loop), 0);
+    assert_string_equal(record.text, "yxyxyx");
+    loop_free(record.loop);
+}
+
 static void sleep_long(void *argument)
 {
     struct record *record = argument;
@@ -439,6 +460,7 @@ int main(void)
         cmocka_unit_test(timers_fire_in_order),
         cmocka_unit_test(heap_against_array),
         cmocka_unit_test(fibers_run_in_turn),
+        cmocka_unit_test(yielding),
         cmocka_unit_test(cancel_wakes_all),
         cmocka_unit_test(stop_and_go_on),
         cmocka_unit_test(notification_wakes),

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Extra DNS queries, each on a fiber of its own with a conversation that is used again. */
+#include "replay/dns_extra.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "replay/worker.h"
+
+struct slot {
+    struct conversation conversation;
+    struct dns_extra *extra;
+    struct slot *next; /* in the list of free ones */
+};
+
+struct dns_extra {
+    struct worker *worker;
+    const struct packet_type *packet;
+    struct random_stream random;
+    struct loop_timer timer;
+    double mean_gap; /* ns */
+    double due;      /* of the next one, ns since the plan's start */
+    struct slot *idle;
+    uint64_t slots;
+};
+
+static uint64_t next_random(void *stream)
+{
+    return random_next(stream);
+}
+
+static struct slot *slot_new(struct dns_extra *extra)
+{
+    const struct worker_run *run = extra->worker->run;
+    struct slot *slot = calloc(1, sizeof *slot);
+    if (!slot)
+        return NULL;
+    slot->extra = extra;
+    struct conversation *conversation = &slot->conversation;
+    conversation->wire.waiter = loop_waiter(extra->worker->loop);
+    if (run->source->family) /* they are nobody's: any address that clients have will do */
+        conversation->wire.source_len =
+            source_address(run->source, extra->slots % run->clients, &conversation->wire.source);
+    conversation->dc = run->dc;
+    conversation->user = run->dc->users;
+    conversation->machine = run->dc->machines;
+    conversation->random = next_random;
+    conversation->random_state = &extra->random;
+    conversation_init(conversation);
+    extra->slots++;
+    return slot;
+}
+
+static void give_back(struct slot *slot)
+{
+    conversation_reset(&slot->conversation);
+    slot->next = slot->extra->idle;
+    slot->extra->idle = slot;
+}
+
+static void ask(void *argument)
+{
+    struct slot *slot = argument;
+    struct worker *worker = slot->extra->worker;
+    struct outcome outcome = packet_play(&slot->conversation, slot->extra->packet,
+                                         worker->run->dns_details, worker->run->timeout);
+    record_dns_extra(worker->records, &outcome);
+    give_back(slot);
+    worker_ended(worker);
+}
+
+static void fire_one(struct dns_extra *extra)
+{
+    struct worker *worker = extra->worker;
+    struct slot *slot = extra->idle;
+    if (slot)
+        extra->idle = slot->next;
+    else
+        slot = slot_new(extra);
+    if (slot && loop_spawn(worker->loop, ask, slot) == 0) {
+        worker_began(worker);
+        return;
+    }
+    struct outcome outcome = outcome_failed("no memory for a fiber");
+    record_dns_extra(worker->records, &outcome);
+    if (slot)
+        give_back(slot);
+}
+
+static void set_next(struct dns_extra *extra)
+{
+    extra->due -= log1p(-random_unit(&extra->random)) * extra->mean_gap;
+    /* The timer was set before or the heap has room for it: it has just fired. */
+    (void)loop_timer_set(extra->worker->loop, &extra->timer,
+                         extra->worker->run->start + (int64_t)extra->due);
+}
+
+static void fire(void *argument)
+{
+    struct dns_extra *extra = argument;
+    if (!worker_may_send(extra->worker, worker_now(extra->worker)))
+        return;
+    fire_one(extra);
+    set_next(extra);
+}
+
+int dns_extra_new(struct worker *worker, struct dns_extra **out)
+{
+    const struct worker_run *run = worker->run;
+    *out = NULL;
+    if (run->settings->dns_rate <= 0)
+        return 0;
+    struct dns_extra *extra = calloc(1, sizeof *extra);
+    if (!extra)
+        return -ENOMEM;
+    extra->worker = worker;
+    extra->packet = run->dns_packet;
+    extra->mean_gap = 1e9 / run->settings->dns_rate * run->workers;
+    extra->timer = (struct loop_timer){.function = fire, .argument = extra};
+    random_seed(&extra->random, plan_settings(run->plan)->seed, RANDOM_DNS, worker->number);
+    *out = extra;
+    return 0;
+}
+
+void dns_extra_start(struct dns_extra *extra)
+{
+    if (extra)
+        set_next(extra);
+}
+
+void dns_extra_stop(struct dns_extra *extra)
+{
+    if (extra)
+        loop_timer_stop(extra->worker->loop, &extra->timer);
+}
+
+void dns_extra_free(struct dns_extra *extra)
+{
+    if (!extra)
+        return;
+    for (struct slot *slot = extra->idle, *next; slot; slot = next) {
+        next = slot->next;
+        conversation_reset(&slot->conversation);
+        free(slot);
+    }
+    free(extra);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run from the calling thread's side: what is made ready before it, the workers' threads, the
+ * clock, signals, and what the run cost.
+ */
+#include "replay/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "replay/compile.h"
+#include "replay/limits.h"
+#include "replay/source.h"
+#include "replay/worker.h"
+
+enum {
+    CONNECTING_MAX = 512,
+    TICK = 200000000,      /* ns between two ticks */
+    START_DELAY = 5000000, /* ns from the gate's opening to the plan's start: threads wake up */
+    CUT_DELAY = 50000000,  /* ns from an interrupt to the window's end: all learn of it before */
+    FILES_BESIDE = 100     /* descriptors that are not clients' */
+};
+
+/* What only the calling thread uses. */
+struct conductor {
+    struct worker_run shared; /* first */
+    const struct run_setup *setup;
+    struct run_result *result;
+    struct compiled *compiled;
+    struct source_range source;
+    struct worker *workers;
+    unsigned started; /* threads */
+    int signal_fd, wake_fd;
+    sigset_t old_signals;
+    bool signals_blocked;
+    bool interrupted;
+    _Atomic unsigned running; /* workers that have not ended */
+    struct rusage before, after;
+    bool window_opened, window_closed;
+    char *error;
+    size_t error_size;
+};
+
+unsigned run_threads(const struct settings *settings, uint32_t clients)
+{
+    unsigned threads = settings->threads;
+    if (threads == 0) {
+        cpu_set_t cpus;
+        threads = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1;
+    }
+    if (threads > clients)
+        threads = clients;
+    return threads ? threads : 1;
+}
+
+static int64_t nanoseconds(double seconds)
+{
+    return seconds >= 1e9 ? (int64_t)1e18 : (int64_t)llround(seconds * 1e9);
+}
+
+/* ---- before ---- */
+
+static int check_accounts(const struct conductor *conductor)
+{
+    const struct dc *dc = conductor->setup->dc;
+    if ((!dc->users && !dc->machines) || dc->account_count >= conductor->shared.clients)
+        return 0;
+    snprintf(conductor->error, conductor->error_size,
+             "%zu accounts for %u clients: every client needs one of its own", dc->account_count,
+             conductor->shared.clients);
+    return -EINVAL;
+}
+
+static int check_dns(struct conductor *conductor)
+{
+    if (conductor->setup->settings->dns_rate <= 0)
+        return 0;
+    conductor->shared.dns_packet = packet_type_find("dns", "0");
+    if (conductor->shared.dns_packet && conductor->shared.dns_packet->play)
+        return 0;
+    snprintf(conductor->error, conductor->error_size, "--dns-rate: dns:0 has no player");
+    return -EOPNOTSUPP;
+}
+
+static int check_machine(const struct conductor *conductor)
+{
+    uint64_t clients = conductor->shared.clients;
+    double dns = conductor->setup->settings->dns_rate * conductor->setup->settings->timeout;
+    uint64_t extra = dns > 0 ? (uint64_t)fmin(dns, 10000) : 0;
+    uint64_t files = clients * limits_files_a_client(conductor->compiled) + extra + FILES_BESIDE;
+    int error = limits_prepare(files, clients + extra, conductor->error, conductor->error_size);
+    if (error)
+        return error;
+    return source_check(&conductor->source, clients, conductor->setup->dc->address.ss_family,
+                        conductor->error, conductor->error_size);
+}
+
+static void cut(struct worker_run *run, enum run_end end);
+
+static int share(struct conductor *conductor)
+{
+    const struct run_setup *setup = conductor->setup;
+    const struct settings *settings = setup->settings;
+    const struct plan_settings *plan = plan_settings(setup->plan);
+    struct worker_run *run = &conductor->shared;
+    run->settings = settings;
+    run->plan = setup->plan;
+    run->dc = setup->dc;
+    run->source = &conductor->source;
+    run->clients = plan_figures(setup->plan)->clients;
+    run->workers = run_threads(settings, run->clients);
+    run->connecting_max = CONNECTING_MAX / run->workers ? CONNECTING_MAX / run->workers : 1;
+    run->timeout = nanoseconds(settings->timeout);
+    run->max_backlog = nanoseconds(settings->max_backlog);
+    run->latency_timeout = nanoseconds(settings->latency_timeout);
+    run->window_start = nanoseconds(plan->warmup);
+    atomic_init(&run->window_end, nanoseconds(plan->warmup + plan->duration));
+    atomic_init(&run->end, RUN_END_WINDOW);
+    run->cut = cut;
+    int error =
+        source_parse(settings->source, &conductor->source, conductor->error, conductor->error_size);
+    if (!error)
+        error = check_accounts(conductor);
+    if (!error)
+        error = compile_model(plan_model(setup->plan), settings, &conductor->compiled,
+                              conductor->error, conductor->error_size);
+    run->compiled = conductor->compiled;
+    if (!error)
+        error = check_dns(conductor);
+    return error ? error : check_machine(conductor);
+}
+
+static int system_error(struct conductor *conductor, const char *what, int error)
+{
+    snprintf(conductor->error, conductor->error_size, "%s: %s", what, strerrordesc_np(error));
+    return -error;
+}
+
+/* SIGINT and SIGTERM come as readable bytes from now on, for this thread and those it makes. */
+static int take_signals(struct conductor *conductor)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    conductor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (conductor->wake_fd < 0)
+        return system_error(conductor, "eventfd", errno);
+    conductor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (conductor->signal_fd < 0)
+        return system_error(conductor, "signalfd", errno);
+    int error = pthread_sigmask(SIG_BLOCK, &signals, &conductor->old_signals);
+    if (error)
+        return system_error(conductor, "pthread_sigmask", error);
+    conductor->signals_blocked = true;
+    return 0;
+}
+
+/* ---- the workers ---- */
+
+static void *run_worker(void *argument)
+{
+    struct worker *worker = argument;
+    struct conductor *conductor = (struct conductor *)worker->run;
+    worker_main(worker);
+    uint64_t one = 1;
+    atomic_fetch_sub(&conductor->running, 1);
+    ssize_t n = write(conductor->wake_fd, &one, sizeof one);
+    (void)n; /* a full counter wakes as well */
+    return NULL;
+}
+
+static int start_threads(struct conductor *conductor)
+{
+    struct worker_run *run = &conductor->shared;
+    conductor->workers = calloc(run->workers, sizeof *conductor->workers);
+    if (!conductor->workers)
+        return system_error(conductor, "workers", ENOMEM);
+    for (unsigned i = 0; i < run->workers; i++)
+        conductor->workers[i] =
+            (struct worker){.run = run, .number = i, .records = conductor->setup->records[i]};
+    for (; conductor->started < run->workers; conductor->started++) {
+        struct worker *worker = &conductor->workers[conductor->started];
+        int error = pthread_create(&worker->thread, NULL, run_worker, worker);
+        if (error)
+            return system_error(conductor, "cannot start a worker thread", error);
+    }
+    return 0;
+}
+
+/* Lets the threads that were started go, or leave when something has failed. The clock is set here,
+ * when all are ready. */
+static void open_gate(struct conductor *conductor, bool failed)
+{
+    struct worker_run *run = &conductor->shared;
+    struct timespec now;
+    pthread_mutex_lock(&run->gate);
+    while (run->ready < conductor->started)
+        pthread_cond_wait(&run->gate_moved, &run->gate);
+    for (unsigned i = 0; i < conductor->started; i++)
+        failed |= conductor->workers[i].error != 0;
+    run->failed = failed;
+    run->start = wire_now() + START_DELAY;
+    clock_gettime(CLOCK_REALTIME, &now);
+    run->open = true;
+    pthread_cond_broadcast(&run->gate_moved);
+    pthread_mutex_unlock(&run->gate);
+    conductor->result->start = run->start;
+    conductor->result->start_wall =
+        (double)now.tv_sec + (double)now.tv_nsec / 1e9 + START_DELAY / 1e9;
+}
+
+static int start_workers(struct conductor *conductor)
+{
+    struct worker_run *run = &conductor->shared;
+    pthread_mutex_init(&run->gate, NULL);
+    pthread_cond_init(&run->gate_moved, NULL);
+    atomic_init(&conductor->running, run->workers);
+    int error = start_threads(conductor);
+    open_gate(conductor, error != 0);
+    for (unsigned i = 0; i < conductor->started && !error; i++)
+        if (conductor->workers[i].error)
+            error = system_error(conductor, "cannot make the clients ready",
+                                 -conductor->workers[i].error);
+    return error;
+}
+
+static void join_workers(struct conductor *conductor)
+{
+    for (unsigned i = 0; i < conductor->started; i++)
+        pthread_join(conductor->workers[i].thread, NULL);
+    conductor->started = 0;
+}
+
+/* ---- while it lasts ---- */
+
+/*
+ * Moves the window's end to a moment that is still to come, and wakes everybody. Because it is in
+ * the future when it is written, and every worker looks before it sends, nothing that is due after
+ * it has been planned by anybody: the accounting identity holds for the shorter window.
+ */
+static void cut(struct worker_run *run, enum run_end end)
+{
+    struct conductor *conductor = (struct conductor *)run;
+    int as_planned = RUN_END_WINDOW;
+    if (!atomic_compare_exchange_strong(&run->end, &as_planned, end))
+        return;
+    int64_t old = atomic_load(&run->window_end), moved;
+    do {
+        moved = wire_now() - run->start + CUT_DELAY;
+        if (moved >= old)
+            return; /* it ends by itself */
+        atomic_store(&run->window_end, moved);
+        /* Held up for longer than the delay between the two lines above: once more. */
+    } while (wire_now() - run->start >= moved);
+    for (unsigned i = 0; i < run->workers; i++)
+        worker_notify(&conductor->workers[i]);
+    uint64_t one = 1;
+    ssize_t n = write(conductor->wake_fd, &one, sizeof one);
+    (void)n;
+}
+
+static void take_signal(struct conductor *conductor)
+{
+    struct signalfd_siginfo info;
+    while (read(conductor->signal_fd, &info, sizeof info) == sizeof info) {
+        if (conductor->interrupted)
+            _exit(EXIT_INTERRUPTED); /* the second time: at once */
+        conductor->interrupted = true;
+        cut(&conductor->shared, RUN_END_INTERRUPTED);
+    }
+}
+
+/* Reads what the process has used of CPU as the window opens and closes. */
+static void watch_window(struct conductor *conductor, int64_t now)
+{
+    struct worker_run *run = &conductor->shared;
+    if (!conductor->window_opened && now >= run->window_start) {
+        conductor->window_opened = true;
+        getrusage(RUSAGE_SELF, &conductor->before);
+    }
+    if (!conductor->window_closed && now >= atomic_load(&run->window_end)) {
+        conductor->window_closed = true;
+        getrusage(RUSAGE_SELF, &conductor->after);
+    }
+}
+
+/* The next moment at which the calling thread has something to do. */
+static int64_t next_moment(const struct conductor *conductor, int64_t next_tick)
+{
+    int64_t next = next_tick;
+    int64_t end = atomic_load(&conductor->shared.window_end);
+    if (!conductor->window_opened && conductor->shared.window_start < next)
+        next = conductor->shared.window_start;
+    if (!conductor->window_closed && end < next)
+        next = end;
+    return next;
+}
+
+static void sleep_until(struct conductor *conductor, int64_t moment)
+{
+    int64_t left = moment - (wire_now() - conductor->shared.start);
+    if (left < 0)
+        left = 0;
+    struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+    struct pollfd fds[] = {{.fd = conductor->signal_fd, .events = POLLIN},
+                           {.fd = conductor->wake_fd, .events = POLLIN}};
+    if (ppoll(fds, 2, &timeout, NULL) <= 0)
+        return;
+    uint64_t count;
+    if (fds[1].revents) {
+        ssize_t n = read(conductor->wake_fd, &count, sizeof count);
+        (void)n;
+    }
+    if (fds[0].revents)
+        take_signal(conductor);
+}
+
+static void conduct(struct conductor *conductor)
+{
+    const struct run_setup *setup = conductor->setup;
+    int64_t next_tick = -START_DELAY;
+    while (atomic_load(&conductor->running) > 0) {
+        int64_t now = wire_now() - conductor->shared.start;
+        watch_window(conductor, now);
+        if (now >= next_tick) {
+            if (setup->tick)
+                setup->tick(setup->context, now);
+            next_tick = now + TICK;
+        }
+        sleep_until(conductor, next_moment(conductor, next_tick));
+    }
+    watch_window(conductor, INT64_MAX);
+}
+
+/* ---- after ---- */
+
+static double seconds_between(struct timeval from, struct timeval to)
+{
+    return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_usec - from.tv_usec) / 1e6;
+}
+
+static int sum_up(struct conductor *conductor)
+{
+    struct worker_run *run = &conductor->shared;
+    struct run_result *result = conductor->result;
+    int64_t end = atomic_load(&run->window_end);
+    result->end = (enum run_end)atomic_load(&run->end);
+    result->threads = run->workers;
+    result->window_start = run->window_start;
+    result->window_end = end > run->window_start ? end : run->window_start;
+    double window = (double)(result->window_end - run->window_start);
+    if (window > 0) {
+        result->cpu_user = seconds_between(conductor->before.ru_utime, conductor->after.ru_utime);
+        result->cpu_system = seconds_between(conductor->before.ru_stime, conductor->after.ru_stime);
+    }
+    int error = 0;
+    for (unsigned i = 0; i < run->workers; i++) {
+        double busy = window > 0 ? (double)conductor->workers[i].busy / window : 0;
+        result->busiest = fmax(result->busiest, fmin(busy, 1));
+        if (!error)
+            error = conductor->workers[i].error;
+    }
+    return error ? system_error(conductor, "a worker could not go on", -error) : 0;
+}
+
+static void give_signals_back(struct conductor *conductor)
+{
+    if (conductor->signals_blocked)
+        pthread_sigmask(SIG_SETMASK, &conductor->old_signals, NULL);
+    if (conductor->signal_fd >= 0)
+        close(conductor->signal_fd);
+    if (conductor->wake_fd >= 0)
+        close(conductor->wake_fd);
+}
+
+int run_play(const struct run_setup *setup, struct run_result *result, char *error,
+             size_t error_size)
+{
+    struct conductor conductor = {.setup = setup,
+                                  .result = result,
+                                  .signal_fd = -1,
+                                  .wake_fd = -1,
+                                  .error = error,
+                                  .error_size = error_size};
+    *result = (struct run_result){0};
+    int status = share(&conductor);
+    if (!status)
+        status = take_signals(&conductor);
+    if (!status)
+        status = start_workers(&conductor);
+    if (!status)
+        conduct(&conductor);
+    join_workers(&conductor);
+    if (!status)
+        status = sum_up(&conductor);
+    give_signals_back(&conductor);
+    compile_free(conductor.compiled);
+    free(conductor.workers);
+    return status;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges of source addresses. */
+#include "replay/source.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int address_bits(int family)
+{
+    return family == AF_INET ? 32 : 128;
+}
+
+/* Splits "address/length"; a lone address has full length. */
+static int read_cidr(const char *text, struct source_range *range, int *length)
+{
+    char address[INET6_ADDRSTRLEN];
+    const char *slash = strchr(text, '/');
+    size_t size = slash ? (size_t)(slash - text) : strlen(text);
+    if (size >= sizeof address)
+        return -EINVAL;
+    memcpy(address, text, size);
+    address[size] = 0;
+    range->family = strchr(address, ':') ? AF_INET6 : AF_INET;
+    if (inet_pton(range->family, address, range->first) != 1)
+        return -EINVAL;
+    *length = address_bits(range->family);
+    if (!slash)
+        return 0;
+    char *end;
+    long value = strtol(slash + 1, &end, 10);
+    if (slash[1] < '0' || slash[1] > '9' || *end || value > *length)
+        return -EINVAL;
+    *length = (int)value;
+    return 0;
+}
+
+static void clear_host_bits(struct source_range *range, int length)
+{
+    for (int bit = length; bit < address_bits(range->family); bit++)
+        range->first[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+}
+
+/* Adds to an address in network byte order. */
+static void address_add(uint8_t *address, int bytes, uint64_t number)
+{
+    for (int i = bytes - 1; i >= 0 && number > 0; i--) {
+        uint64_t sum = address[i] + (number & 0xff);
+        address[i] = (uint8_t)sum;
+        number = (number >> 8) + (sum >> 8);
+    }
+}
+
+int source_parse(const char *text, struct source_range *range, char *error, size_t error_size)
+{
+    *range = (struct source_range){.text = text};
+    if (!text)
+        return 0;
+    int length;
+    if (read_cidr(text, range, &length)) {
+        snprintf(error, error_size,
+                 "--source %s: expected ADDRESS/LENGTH, such as 10.1.0.0/16 or fd00::/64", text);
+        return -EINVAL;
+    }
+    int host_bits = address_bits(range->family) - length;
+    if (host_bits == 0) {
+        range->count = 1;
+        return 0;
+    }
+    clear_host_bits(range, length);
+    range->count = host_bits < 64 ? (uint64_t)1 << host_bits : UINT64_MAX;
+    if (host_bits > 1) {
+        address_add(range->first, address_bits(range->family) / 8, 1);
+        range->count -= range->family == AF_INET ? 2 : 1;
+    }
+    return 0;
+}
+
+socklen_t source_address(const struct source_range *range, uint64_t client,
+                         struct sockaddr_storage *out)
+{
+    uint8_t address[16];
+    memcpy(address, range->first, sizeof address);
+    if (range->count > 1)
+        address_add(address, address_bits(range->family) / 8, client);
+    *out = (struct sockaddr_storage){.ss_family = (sa_family_t)range->family};
+    if (range->family == AF_INET) {
+        memcpy(&((struct sockaddr_in *)out)->sin_addr, address, 4);
+        return sizeof(struct sockaddr_in);
+    }
+    memcpy(&((struct sockaddr_in6 *)out)->sin6_addr, address, 16);
+    return sizeof(struct sockaddr_in6);
+}
+
+static int try_bind(const struct sockaddr_storage *address, socklen_t size)
+{
+    int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    int error = bind(fd, (const struct sockaddr *)address, size) < 0 ? -errno : 0;
+    close(fd);
+    return error;
+}
+
+static int check_bind(const struct source_range *range, uint64_t client, char *error,
+                      size_t error_size)
+{
+    struct sockaddr_storage address;
+    socklen_t size = source_address(range, client, &address);
+    int result = try_bind(&address, size);
+    if (!result)
+        return 0;
+    char host[INET6_ADDRSTRLEN] = "?";
+    bool v4 = range->family == AF_INET;
+    inet_ntop(range->family,
+              v4 ? (void *)&((struct sockaddr_in *)&address)->sin_addr
+                 : (void *)&((struct sockaddr_in6 *)&address)->sin6_addr,
+              host, sizeof host);
+    if (result == -EADDRNOTAVAIL && v4)
+        snprintf(error, error_size,
+                 "--source %s: %s is not an address of this machine; make them all so with: ip "
+                 "route add local %s dev lo",
+                 range->text, host, range->text);
+    else if (result == -EADDRNOTAVAIL)
+        snprintf(error, error_size,
+                 "--source %s: %s is not an address of this machine; add it with: ip address add "
+                 "%s/128 dev INTERFACE nodad",
+                 range->text, host, host);
+    else
+        snprintf(error, error_size, "--source %s: cannot bind %s: %s", range->text, host,
+                 strerrordesc_np(-result));
+    return result;
+}
+
+int source_check(const struct source_range *range, uint64_t clients, int peer_family, char *error,
+                 size_t error_size)
+{
+    if (!range->family)
+        return 0;
+    if (range->family != peer_family) {
+        snprintf(error, error_size,
+                 "--source %s: the server's address is an %s one; give a range "
+                 "of the same family",
+                 range->text, peer_family == AF_INET ? "IPv4" : "IPv6");
+        return -EAFNOSUPPORT;
+    }
+    if (range->count > 1 && range->count < clients) {
+        snprintf(error, error_size,
+                 "--source %s holds %llu addresses for %llu clients; give a larger range",
+                 range->text, (unsigned long long)range->count, (unsigned long long)clients);
+        return -EINVAL;
+    }
+    int result = 0;
+    for (uint64_t i = 0; !result && i < clients && i < range->count; i++)
+        result = check_bind(range, i, error, error_size);
+    return result;
+}
