@@ -3,10 +3,15 @@
 
 #include <stddef.h>
 
+#include "protocols/kerberos.h"
 #include "protocols/ldap_state.h"
 
 /* Each protocol's way to drop what it holds; called at a conversation's end. */
-static void (*const reset_functions[])(struct conversation *) = {ldap_reset, NULL};
+static void (*const reset_functions[])(struct conversation *) = {
+    ldap_reset,
+    kerberos_reset, /* last: what is above may still use its credentials */
+    NULL,
+};
 
 void conversation_init(struct conversation *conversation)
 {

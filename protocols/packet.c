@@ -11,8 +11,12 @@
 #include "protocols/packet_tables.h"
 #include "protocols/stream.h"
 
-static const struct packet_type *const tables[] = {packet_tables_silent, packet_tables_cldap,
-                                                   packet_tables_ldap};
+static const struct packet_type *const tables[] = {
+    packet_tables_silent,
+    packet_tables_cldap,
+    packet_tables_kerberos,
+    packet_tables_ldap,
+};
 
 struct outcome outcome_ok(void)
 {

@@ -7,6 +7,7 @@
 
 extern const struct packet_type packet_tables_silent[];
 extern const struct packet_type packet_tables_cldap[];
+extern const struct packet_type packet_tables_kerberos[];
 extern const struct packet_type packet_tables_ldap[];
 
 #endif

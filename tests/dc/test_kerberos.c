@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kerberos exchanges with the lab's KDC; every request is counted on the way by a relay. */
+#include <errno.h>
+#include <gssapi/gssapi_krb5.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lab.h"
+#include "protocols/kerberos.h"
+#include "protocols/packet.h"
+#include "relay.h"
+#include "replay/loop.h"
+
+struct lab {
+    struct dc *dc;
+    struct account user, machine, renamed;
+    struct relay relay;
+};
+
+static struct lab lab;
+static const char *const skip_reason = "no lab: TRAFFIC_REPLAY_DC and its like are not set";
+
+#define NEED_LAB()                                                                                 \
+    do {                                                                                           \
+        if (!lab.dc) {                                                                             \
+            print_message("# SKIP %s\n", skip_reason);                                             \
+            skip();                                                                                \
+        }                                                                                          \
+    } while (0)
+
+/* A conversation that talks to the KDC through the relay; counts begin anew. */
+static void begin(struct conversation *conversation, uint64_t *random)
+{
+    *random = 1;
+    *conversation = (struct conversation){.wire.waiter = wire_blocking_waiter(),
+                                          .dc = lab.dc,
+                                          .user = &lab.user,
+                                          .machine = &lab.machine,
+                                          .random = lab_random,
+                                          .random_state = random};
+    lab.dc->options = (struct dc_options){.kdc_preauth_legs = 1};
+    lab.dc->ports.kerberos = lab.relay.port;
+    conversation_init(conversation);
+    relay_reset(&lab.relay);
+}
+
+static struct outcome play(struct conversation *conversation, const char *opcode, const char *key,
+                           const char *value)
+{
+    const struct packet_type *type = packet_type_find("kerberos", opcode);
+    assert_non_null(type);
+    char error[256];
+    struct packet_field field = {key, 1, &value};
+    void *details = type->compile ? type->compile(&field, key ? 1 : 0, error, sizeof error) : NULL;
+    struct outcome outcome = packet_play(conversation, type, details, INT64_C(10000000000));
+    if (type->release)
+        type->release(details);
+    return outcome;
+}
+
+static void assert_ok(struct outcome outcome)
+{
+    if (outcome.kind != OUTCOME_OK)
+        fail_msg("kind %d: %s", (int)outcome.kind, outcome.cause);
+}
+
+static void assert_failed(struct outcome outcome, const char *cause)
+{
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, cause);
+}
+
+static void as_is_one_request(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    assert_false(conversation.kerberos);
+    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_true(conversation.kerberos);
+    assert_int_equal(lab.relay.tcp_requests, 1);
+    assert_ok(play(&conversation, "10", "as", "machine"));
+    assert_int_equal(lab.relay.tcp_requests, 2);
+    assert_ok(play(&conversation, "10", "as", "user")); /* again: a new TGT each time */
+    assert_int_equal(lab.relay.tcp_requests, 3);
+    assert_int_equal(lab.relay.udp_requests, 0);
+    conversation_reset(&conversation);
+    assert_null(conversation.krb5);
+    assert_false(conversation.kerberos);
+}
+
+static void as_in_two_legs(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    lab.dc->options.kdc_preauth_legs = 2;
+    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_int_equal(lab.relay.tcp_requests, 2);
+    conversation_reset(&conversation);
+}
+
+static void as_over_udp_goes_over_to_tcp(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    lab.dc->options.kdc = KDC_UDP;
+    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_int_equal(lab.relay.udp_requests, 1);
+    assert_int_equal(lab.relay.tcp_requests, 1); /* "response too big" */
+    assert_ok(play(&conversation, "12", NULL, NULL));
+    assert_int_equal(lab.relay.udp_requests, 2);
+    assert_int_equal(lab.relay.tcp_requests, 2);
+    conversation_reset(&conversation);
+}
+
+static void as_with_a_wrong_key(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    struct account wrong = lab.user;
+    wrong.aes256_key[5] ^= 1;
+    conversation.user = &wrong;
+    assert_failed(play(&conversation, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
+    assert_int_equal(lab.relay.tcp_requests, 1);
+    lab.dc->options.kdc_preauth_legs = 2;
+    assert_failed(play(&conversation, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
+    assert_int_equal(lab.relay.tcp_requests, 3);
+    wrong.name = (char *)(uintptr_t) "nobody-of-that-name";
+    assert_failed(play(&conversation, "10", NULL, NULL), "KDC_ERR_C_PRINCIPAL_UNKNOWN");
+    conversation_reset(&conversation);
+}
+
+static void wrong_password_first(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    lab.dc->options.badpassword_frequency = 1;
+    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_int_equal(conversation.expected_failures, 1);
+    assert_int_equal(lab.relay.tcp_requests, 2);
+    assert_ok(play(&conversation, "10", NULL, NULL)); /* never twice in a row */
+    assert_int_equal(conversation.expected_failures, 0);
+    assert_int_equal(lab.relay.tcp_requests, 3);
+    /* Not for the administrator. */
+    conversation.wire.deadline = wire_now() + INT64_C(10000000000);
+    assert_ok(kerberos_as_exchange(&conversation, &lab.dc->admin));
+    assert_int_equal(conversation.expected_failures, 0);
+    conversation_reset(&conversation);
+}
+
+static void tgs_really_asks(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    /* AS first, then ldap, cifs, host, ldap. */
+    assert_ok(play(&conversation, "12", NULL, NULL));
+    assert_int_equal(lab.relay.tcp_requests, 2);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_ok(play(&conversation, "12", NULL, NULL));
+        assert_int_equal(lab.relay.tcp_requests, 3 + i);
+    }
+    assert_true(conversation.kerberos);
+    assert_ok(play(&conversation, "12", "service", "GC"));
+    assert_int_equal(lab.relay.tcp_requests, 6);
+    assert_failed(play(&conversation, "12", "service", "nosuch"), "KDC_ERR_S_PRINCIPAL_UNKNOWN");
+    conversation_reset(&conversation);
+}
+
+static OM_uint32 begin_context(gss_cred_id_t credentials, const char *service, size_t *token_size)
+{
+    OM_uint32 minor, ignored;
+    char text[256];
+    snprintf(text, sizeof text, "%s@%s", service, lab.dc->dns_name);
+    gss_buffer_desc name = {strlen(text), text}, token = GSS_C_EMPTY_BUFFER;
+    gss_name_t target;
+    gss_ctx_id_t context = GSS_C_NO_CONTEXT;
+    assert_int_equal(gss_import_name(&minor, &name, GSS_C_NT_HOSTBASED_SERVICE, &target), 0);
+    OM_uint32 major =
+        gss_init_sec_context(&minor, credentials, &context, target, (gss_OID)gss_mech_krb5,
+                             GSS_C_MUTUAL_FLAG, 0, NULL, GSS_C_NO_BUFFER, NULL, &token, NULL, NULL);
+    *token_size = token.length;
+    gss_release_buffer(&ignored, &token);
+    gss_release_name(&ignored, &target);
+    gss_delete_sec_context(&ignored, &context, NULL);
+    return major;
+}
+
+static void tickets_are_fetched_once(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    conversation.wire.deadline = wire_now() + INT64_C(10000000000);
+    assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "ldap"));
+    assert_int_equal(lab.relay.tcp_requests, 2);
+    assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "ldap"));
+    assert_int_equal(lab.relay.tcp_requests, 2);
+    assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "cifs"));
+    assert_int_equal(lab.relay.tcp_requests, 3);
+    assert_ok(kerberos_ensure_ticket(&conversation, &lab.machine, "ldap"));
+    assert_int_equal(lab.relay.tcp_requests, 5);
+    gss_cred_id_t credentials = kerberos_gss_credentials(&conversation, &lab.user);
+    assert_ptr_not_equal(credentials, GSS_C_NO_CREDENTIAL);
+    size_t size;
+    assert_int_equal(begin_context(credentials, "ldap", &size), GSS_S_CONTINUE_NEEDED);
+    assert_true(size > 500);
+    assert_int_equal(begin_context(credentials, "cifs", &size), GSS_S_CONTINUE_NEEDED);
+    /* What was not fetched cannot be had: GSS itself never asks a KDC. */
+    assert_true(GSS_ERROR(begin_context(credentials, "host", &size)));
+    assert_int_equal(lab.relay.tcp_requests, 5);
+    /* After a new AS exchange the service tickets are still there. */
+    assert_ok(kerberos_as_exchange(&conversation, &lab.user));
+    assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "cifs"));
+    assert_int_equal(lab.relay.tcp_requests, 6);
+    credentials = kerberos_gss_credentials(&conversation, &lab.user);
+    assert_int_equal(begin_context(credentials, "cifs", &size), GSS_S_CONTINUE_NEEDED);
+    kerberos_forget_tickets(&conversation, &lab.user);
+    assert_ptr_equal(kerberos_gss_credentials(&conversation, &lab.user), GSS_C_NO_CREDENTIAL);
+    conversation_reset(&conversation);
+}
+
+/* The administrator's salt need not be the usual one; nor that of an account that was renamed. */
+static void key_with_the_salt_of_the_kdc(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    struct account renamed = lab.renamed;
+    conversation.user = &renamed;
+    assert_int_equal(kerberos_derive_key(&renamed, lab.dc->realm), 0);
+    assert_failed(play(&conversation, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
+    conversation.wire.deadline = wire_now() + INT64_C(10000000000);
+    relay_reset(&lab.relay);
+    assert_ok(kerberos_learn_key(&conversation, &renamed));
+    assert_int_equal(lab.relay.tcp_requests, 1);
+    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_int_equal(lab.relay.tcp_requests, 2);
+    renamed.has_aes256_key = false; /* from the password, with what the KDC says */
+    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_int_equal(lab.relay.tcp_requests, 4);
+    conversation_reset(&conversation);
+}
+
+static void administrator_by_password(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    conversation.wire.deadline = wire_now() + INT64_C(10000000000);
+    assert_ok(kerberos_ensure_ticket(&conversation, &lab.dc->admin, "ldap"));
+    conversation_reset(&conversation);
+}
+
+/* --- Many at once -------------------------------------------------------------------------------
+ */
+
+static atomic_uint at_once_ok;
+
+static void one_of_many(struct loop *loop, void *argument, uint64_t i)
+{
+    (void)argument;
+    uint64_t random = i;
+    struct conversation conversation = {.wire.waiter = loop_waiter(loop),
+                                        .dc = lab.dc,
+                                        .user = &lab.user,
+                                        .machine = &lab.machine,
+                                        .random = lab_random,
+                                        .random_state = &random};
+    conversation_init(&conversation);
+    for (int round = 0; round < 3; round++) {
+        struct outcome outcome = play(&conversation, "10", NULL, NULL);
+        if (outcome.kind == OUTCOME_OK)
+            outcome = play(&conversation, "12", NULL, NULL);
+        if (outcome.kind == OUTCOME_OK)
+            atomic_fetch_add(&at_once_ok, 1);
+        else
+            print_message("# %s\n", outcome.cause);
+    }
+    conversation_reset(&conversation);
+}
+
+static void *many_in_a_thread(void *argument)
+{
+    return (void *)(intptr_t)loop_run_all(one_of_many, argument, 30, 30);
+}
+
+static void many_at_once(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    lab.dc->options = (struct dc_options){.kdc_preauth_legs = 2};
+    struct sockaddr_storage relayed = lab.dc->address;
+    lab.dc->address = lab.relay.real_address; /* straight to the KDC */
+    lab.dc->ports.kerberos = 88;
+    atomic_init(&at_once_ok, 0);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, many_in_a_thread, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        assert_null(result);
+    }
+    lab.dc->address = relayed;
+    assert_int_equal(at_once_ok, 2 * 30 * 3);
+}
+
+/* --- Set-up -------------------------------------------------------------------------------------
+ */
+
+/* Made under one name and renamed: its salt stays as it was. */
+static void make_renamed(LDAP *ldap)
+{
+    struct account account;
+    lab_make_account(ldap, lab.dc, "krbtest-before", &account);
+    char *names[] = {(char *)(uintptr_t) "krbtest-after", NULL};
+    LDAPMod mod = {LDAP_MOD_REPLACE, (char *)(uintptr_t) "sAMAccountName", {names}};
+    LDAPMod *mods[] = {&mod, NULL};
+    assert_int_equal(ldap_modify_ext_s(ldap, account.dn, mods, NULL, NULL), LDAP_SUCCESS);
+    free(account.name);
+    account.name = strdup(names[0]);
+    lab.renamed = account;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!lab_is_there())
+        return 0;
+    char error[256];
+    struct dc *dc = lab.dc = lab_dc();
+    LDAP *ldap = lab_ldap(dc);
+    lab_make_account(ldap, dc, "krbtest-user", &lab.user);
+    lab_make_account(ldap, dc, "krbtest-pc$", &lab.machine);
+    make_renamed(ldap);
+    ldap_unbind_ext_s(ldap, NULL, NULL);
+    if (kerberos_global_init(dc, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    assert_int_equal(kerberos_derive_key(&lab.user, dc->realm), 0);
+    assert_int_equal(kerberos_derive_key(&lab.machine, dc->realm), 0);
+    relay_start(&lab.relay, dc, 88);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    if (!lab.dc)
+        return 0;
+    relay_stop(&lab.relay);
+    LDAP *ldap = lab_ldap(lab.dc);
+    struct account *accounts[] = {&lab.user, &lab.machine, &lab.renamed};
+    for (size_t i = 0; i < sizeof accounts / sizeof accounts[0]; i++) {
+        lab_delete_account(ldap, accounts[i]);
+        account_clear(accounts[i]);
+    }
+    ldap_unbind_ext_s(ldap, NULL, NULL);
+    kerberos_global_end();
+    dc_free(lab.dc);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_is_one_request),
+        cmocka_unit_test(as_in_two_legs),
+        cmocka_unit_test(as_over_udp_goes_over_to_tcp),
+        cmocka_unit_test(as_with_a_wrong_key),
+        cmocka_unit_test(wrong_password_first),
+        cmocka_unit_test(tgs_really_asks),
+        cmocka_unit_test(tickets_are_fetched_once),
+        cmocka_unit_test(key_with_the_salt_of_the_kdc),
+        cmocka_unit_test(administrator_by_password),
+        cmocka_unit_test(many_at_once),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
