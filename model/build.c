@@ -252,8 +252,8 @@ static int check_length(struct build *build, const char *key, struct document_pl
         return build_wrong(build, place, "expected a history of at most %d entries, found %u",
                            CHAIN_HISTORY_MAX, length);
     if (length != build->length)
-        return build_wrong(build, place, "expected a history of %u entries, found %u: '%.100s'",
-                           build->length, length, key);
+        return build_wrong(build, place, "expected a history of %u %s, found %u: '%.100s'",
+                           build->length, build->length == 1 ? "entry" : "entries", length, key);
     return 0;
 }
 

@@ -162,6 +162,18 @@ const char *details_value(const struct details_rule *rule, const char *value)
     return good ? value : NULL;
 }
 
+/* "base one sub" as "one of base, one, sub" */
+static void list_words(const char *words, char *buffer, size_t size)
+{
+    size_t used = (size_t)snprintf(buffer, size, "one of ");
+    for (; *words && used + 3 < size; words++) {
+        if (*words == ' ')
+            buffer[used++] = ',';
+        buffer[used++] = *words;
+    }
+    buffer[used] = '\0';
+}
+
 const char *details_expected(const struct details_rule *rule, char *buffer, size_t size)
 {
     static const char *const texts[] = {
@@ -172,7 +184,7 @@ const char *details_expected(const struct details_rule *rule, char *buffer, size
         [DETAILS_RRTYPE] = "a DNS type like A, SRV or TYPE65",
     };
     if (rule->kind == DETAILS_CHOICE)
-        snprintf(buffer, size, "one of %s", rule->values);
+        list_words(rule->values, buffer, size);
     else if (rule->kind == DETAILS_NUMBER)
         snprintf(buffer, size, "a whole number up to %llu", (unsigned long long)rule->max);
     else

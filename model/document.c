@@ -26,7 +26,8 @@ struct frame {
 };
 
 struct builder {
-    const char *name;
+    const char *name, *text;
+    size_t size;
     struct document *document;
     const struct document_node **stack;
     size_t depth, room;
@@ -99,7 +100,7 @@ static const char *not_text(const char *text, size_t size)
                                                 {0x0a, 0x0d, 0x0d, 0x0a}};
     for (size_t i = 0; size >= 4 && i < sizeof captures / sizeof captures[0]; i++)
         if (memcmp(text, captures[i], 4) == 0)
-            return "expected text, found a packet capture";
+            return "expected text, found a packet capture (traffic-learn makes models of them)";
     if (size == 0)
         return "expected text, found an empty file";
     if (size >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0))
@@ -107,8 +108,21 @@ static const char *not_text(const char *text, size_t size)
     return NULL;
 }
 
-static int check_text(const char *name, const char *text, size_t size, char *error,
-                      size_t error_size)
+/* The place of a byte; columns count characters of UTF-8. */
+static struct document_place place_at(const char *text, size_t offset)
+{
+    struct document_place place = {1, 1};
+    for (size_t i = 0; i < offset; i++) {
+        if (text[i] == '\n')
+            place = (struct document_place){place.line + 1, 1};
+        else
+            place.column += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return place;
+}
+
+int document_check_text(const char *name, const char *text, size_t size, char *error,
+                        size_t error_size)
 {
     const char *problem = not_text(text, size);
     if (problem) {
@@ -118,11 +132,7 @@ static int check_text(const char *name, const char *text, size_t size, char *err
     const char *nul = memchr(text, '\0', size);
     if (!nul)
         return 0;
-    struct document_place place = {1, 1};
-    for (const char *c = text; c < nul; c++) {
-        place.column = *c == '\n' ? 1 : place.column + 1;
-        place.line += *c == '\n';
-    }
+    struct document_place place = place_at(text, (size_t)(nul - text));
     snprintf(error, error_size, "%s:%u:%u: expected text, found a NUL byte", name, place.line,
              place.column);
     return -EINVAL;
@@ -143,7 +153,7 @@ int document_read_file(const char *path, size_t limit, char **text, size_t *size
         snprintf(error, error_size, "%s: %s", name, problem ? problem : strerror(-result));
     if (result < 0)
         return result;
-    result = check_text(name, *text, *size, error, error_size);
+    result = document_check_text(name, *text, *size, error, error_size);
     if (result < 0) {
         free(*text);
         *text = NULL;
@@ -326,10 +336,9 @@ static int parser_error(struct builder *builder, const yaml_parser_t *parser)
     if (parser->error == YAML_MEMORY_ERROR)
         return no_memory(builder);
     if (parser->error == YAML_READER_ERROR) {
-        snprintf(builder->error, builder->error_size, "%s:%u:%u: expected UTF-8 text: %s",
-                 builder->name, (unsigned)parser->mark.line + 1, (unsigned)parser->mark.column + 1,
-                 parser->problem);
-        return -EINVAL;
+        size_t offset = parser->problem_offset < builder->size ? parser->problem_offset : 0;
+        snprintf(what, sizeof what, "expected UTF-8 text: %s", parser->problem);
+        return wrong(builder, place_at(builder->text, offset), what);
     }
     snprintf(what, sizeof what, "expected YAML: %s%s%s", parser->problem,
              parser->context ? ", " : "", parser->context ? parser->context : "");
@@ -356,7 +365,13 @@ static int run_parser(struct builder *builder, yaml_parser_t *parser)
 int document_parse(const char *name, const char *text, size_t size, struct document **out,
                    char *error, size_t error_size)
 {
-    struct builder builder = {.name = name, .error = error, .error_size = error_size};
+    /* libyaml takes no byte order mark once the encoding is set. */
+    size_t mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    struct builder builder = {.name = name,
+                              .text = text + mark,
+                              .size = size - mark,
+                              .error = error,
+                              .error_size = error_size};
     yaml_parser_t parser;
     builder.document = calloc(1, sizeof *builder.document);
     if (!builder.document || !yaml_parser_initialize(&parser)) {
@@ -364,9 +379,7 @@ int document_parse(const char *name, const char *text, size_t size, struct docum
         return no_memory(&builder);
     }
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    /* libyaml takes no byte order mark once the encoding is set. */
-    size_t mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text + mark, size - mark);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)builder.text, builder.size);
     int result = run_parser(&builder, &parser);
     yaml_parser_delete(&parser);
     if (result == 0)
@@ -404,9 +417,9 @@ const struct document_node *document_get(const struct document_node *mapping, co
 const char *document_describe(const struct document_node *node, char *buffer, size_t size)
 {
     if (node->kind == DOCUMENT_MAPPING)
-        return "a mapping";
+        return node->count > 0 ? "a mapping" : "an empty mapping";
     if (node->kind == DOCUMENT_SEQUENCE)
-        return "a sequence";
+        return node->count > 0 ? "a sequence" : "an empty sequence";
     if (node->text[0] == '\0' && !node->quoted)
         return "nothing";
     bool all = strlen(node->text) <= 40;

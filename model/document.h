@@ -39,6 +39,10 @@ struct document;
 int document_read_file(const char *path, size_t limit, char **text, size_t *size, char *error,
                        size_t error_size);
 
+/* The same checks for text that is already in memory. */
+int document_check_text(const char *name, const char *text, size_t size, char *error,
+                        size_t error_size);
+
 /* What messages call a path: itself, or "stdin" for "-". */
 const char *document_file_name(const char *path);
 

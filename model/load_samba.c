@@ -377,10 +377,22 @@ static int check_depth(struct build *build, const char *text)
     return 0;
 }
 
+/* jansson's column is that of a token's last character; it quotes the token ("... near 'NaN'"). */
+static unsigned token_column(const json_error_t *error)
+{
+    static const char near[] = " near '";
+    const char *last = NULL;
+    unsigned column = error->column > 0 ? (unsigned)error->column : 1;
+    for (const char *at = error->text; (at = strstr(at, near)); at++)
+        last = at + strlen(near);
+    unsigned length = last ? (unsigned)strlen(last) - 1 : 1;
+    return length > 0 && length <= column ? column - length + 1 : column;
+}
+
 static int syntax_error(struct build *build, const json_error_t *error)
 {
     struct document_place place = {error->line > 0 ? (unsigned)error->line : 1,
-                                   error->column > 0 ? (unsigned)error->column : 1};
+                                   token_column(error)};
     bool twice = json_error_code(error) == json_error_duplicate_key;
     if (json_error_code(error) == json_error_out_of_memory)
         return build_no_memory(build);

@@ -25,6 +25,15 @@ static int unexpected(struct build *build, const struct document_node *node, con
                        document_describe(node, found, sizeof found));
 }
 
+/* The same where a number is wanted: one in quotes is text. */
+static int not_number(struct build *build, const struct document_node *node, const char *what)
+{
+    if (node->kind == DOCUMENT_SCALAR && node->quoted)
+        return build_wrong(build, node->place, "expected %s, found the text '%.40s'", what,
+                           node->text);
+    return unexpected(build, node, what);
+}
+
 /* ---- Mappings read by a table ---- */
 
 static const struct section *find_section(const struct section *sections, const char *key)
@@ -72,14 +81,14 @@ static int read_version(struct build *build, const struct document_node *value)
 {
     uint64_t version;
     if (!document_unsigned(value, &version) || version != 3)
-        return unexpected(build, value, "version 3");
+        return not_number(build, value, "version 3");
     return 0;
 }
 
 static int read_not_negative(struct build *build, const struct document_node *node, double *value)
 {
     if (!document_number(node, value) || *value < 0)
-        return unexpected(build, node, "a number not below 0");
+        return not_number(build, node, "a number not below 0");
     return 0;
 }
 
@@ -121,7 +130,7 @@ static int read_source(struct build *build, const struct document_node *value)
 static int read_packet_rate(struct build *build, const struct document_node *value)
 {
     if (!document_number(value, &build->model->packet_rate) || build->model->packet_rate <= 0)
-        return unexpected(build, value, "a number of packets per second above 0");
+        return not_number(build, value, "a number of packets per second above 0");
     return 0;
 }
 
@@ -129,7 +138,7 @@ static int read_history(struct build *build, const struct document_node *value)
 {
     uint64_t length;
     if (!document_unsigned(value, &length) || length < 1 || length > CHAIN_HISTORY_MAX)
-        return unexpected(build, value, "a history of 1 to 32 entries");
+        return not_number(build, value, "a history of 1 to 32 entries");
     build->length = (uint32_t)length;
     return 0;
 }
@@ -146,7 +155,7 @@ static int read_legs(struct build *build, const struct document_node *value)
 static int read_count(struct build *build, const struct document_node *node, uint64_t *count)
 {
     if (!document_unsigned(node, count) || *count < 1 || *count > BUILD_COUNT_MAX)
-        return unexpected(build, node, "a whole number from 1 to 1000000000000");
+        return not_number(build, node, "a whole number from 1 to 1000000000000");
     return 0;
 }
 

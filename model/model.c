@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <nettle/sha2.h>
-#include <nettle/version.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/build.h"
 #include "model/chain.h"
 #include "model/load.h"
 
@@ -26,46 +26,67 @@ static bool looks_like_json(const char *text, size_t size)
     return *text == '"' || *text == '}' || *text == '\0';
 }
 
-static void identify(struct model *model, const char *path, const char *text, size_t size)
+static int identify(struct build *build, const char *text, size_t size)
 {
+    struct model *model = build->model;
     struct sha256_ctx sha256;
-    const char *name = document_file_name(path);
-    const char *slash = strrchr(name, '/');
-    name = slash ? slash + 1 : name;
+    const char *slash = strrchr(build->file, '/');
+    const char *name = slash ? slash + 1 : build->file;
     model->name = arena_string(&model->arena, name, strlen(name));
     sha256_init(&sha256);
     sha256_update(&sha256, size, (const uint8_t *)text);
     sha256_digest(&sha256, MODEL_SHA256_SIZE, model->sha256);
+    return model->name ? 0 : build_no_memory(build);
 }
 
-static int load_text(struct build *build, const char *text, size_t size)
+/* text is terminated and was checked. */
+static int load(const char *name, const char *text, size_t size, struct model **out, char *error,
+                size_t error_size, build_warning *warning, void *context)
 {
+    struct build build;
     bool yaml = !looks_like_json(text, size);
-    int result = yaml ? 0 : load_samba(build, text, size, &yaml);
+    int result = build_begin(&build, name, error, error_size, warning, context);
+    if (result == 0)
+        result = identify(&build, text, size);
+    if (result == 0 && !yaml)
+        result = load_samba(&build, text, size, &yaml);
     if (result == 0 && yaml)
-        result = load_yaml(build, text, size);
+        result = load_yaml(&build, text, size);
+    if (result == 0)
+        result = build_finish(&build, out);
+    build_end(&build);
     return result;
 }
 
 int model_load(const char *path, struct model **out, char *error, size_t error_size,
                void (*warning)(void *context, const char *line), void *context)
 {
-    struct build build = {0};
     char *text = NULL;
     size_t size = 0;
     int result = document_read_file(path, MODEL_FILE_MAX, &text, &size, error, error_size);
     if (result < 0)
         return result;
-    result = build_begin(&build, document_file_name(path), error, error_size, warning, context);
-    if (result < 0)
-        goto cleanup;
-    identify(build.model, path, text, size);
-    result = build.model->name ? load_text(&build, text, size) : build_no_memory(&build);
-    if (result == 0)
-        result = build_finish(&build, out);
-cleanup:
-    build_end(&build);
+    result = load(document_file_name(path), text, size, out, error, error_size, warning, context);
     free(text);
+    return result;
+}
+
+int model_load_text(const char *name, const char *text, size_t size, struct model **out,
+                    char *error, size_t error_size,
+                    void (*warning)(void *context, const char *line), void *context)
+{
+    int result = document_check_text(name, text, size, error, error_size);
+    if (result < 0)
+        return result;
+    char *copy = malloc(size + 1);
+    if (!copy) {
+        snprintf(error, error_size, "%s: out of memory", name);
+        return -ENOMEM;
+    }
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    result = load(name, copy, size, out, error, error_size, warning, context);
+    free(copy);
     return result;
 }
 

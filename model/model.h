@@ -50,6 +50,10 @@ struct model_type {
  */
 int model_load(const char *path, struct model **out, char *error, size_t error_size,
                void (*warning)(void *context, const char *line), void *context);
+/* The same from memory; name stands for the file's. */
+int model_load_text(const char *name, const char *text, size_t size, struct model **out,
+                    char *error, size_t error_size,
+                    void (*warning)(void *context, const char *line), void *context);
 void model_free(struct model *model);
 
 const struct model_type *model_types(const struct model *model, size_t *count);
