@@ -43,9 +43,4 @@ int accounts_ensure(const struct settings *settings, const struct accounts_wante
 int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *removed, char *error,
                       size_t error_size);
 
-/* The accounts of --accounts FILE into dc, at least `clients` users; with `machines` also as many
- * machines, which are those whose names end in $. Errors as accounts_ensure(). */
-int accounts_from_file(const struct settings *settings, uint32_t clients, bool machines,
-                       struct dc *dc, char *error, size_t error_size);
-
 #endif

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "protocols/stream.h"
 
@@ -48,18 +47,23 @@ static struct outcome bind_admin(struct directory *directory)
                                      dc->admin_ccache != NULL);
 }
 
-int directory_open(struct directory *directory, const struct dc *dc, struct waiter *waiter)
+void directory_prepare(struct directory *directory, const struct dc *dc, struct waiter *waiter)
 {
     *directory = (struct directory){.timeout = usual_timeout};
-    if (getrandom(&directory->random_state, sizeof directory->random_state, 0) < 0)
-        return -errno;
     struct conversation *conversation = &directory->conversation;
     conversation->dc = dc;
     conversation->user = conversation->machine = &dc->admin;
     conversation->wire.waiter = waiter;
     conversation->random = next_random;
     conversation->random_state = &directory->random_state;
+    /* Nothing of weight is drawn: the clock is random enough. */
+    directory->random_state = (uint64_t)wire_now();
     conversation_init(conversation);
+}
+
+int directory_open(struct directory *directory, const struct dc *dc, struct waiter *waiter)
+{
+    directory_prepare(directory, dc, waiter);
     start_request(directory);
     bool clear = !dc->options.generic_ldap || dc->options.plain_simple_bind || !dc->admin.name;
     struct outcome outcome = ldap_connection_open(

@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call of traffic-replay: model, plan, server, accounts, keys, catalogue, run, report. Each
+ * step is a function that returns an exit status, or -1 when the next step may follow.
+ */
+#include "replay/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/model.h"
+#include "model/plan.h"
+#include "model/plan_count.h"
+#include "protocols/catalogue.h"
+#include "protocols/dc.h"
+#include "protocols/kerberos.h"
+#include "protocols/ldap_connection.h"
+#include "protocols/tls.h"
+#include "replay/account_file.h"
+#include "replay/accounts.h"
+#include "replay/directory.h"
+#include "replay/discover.h"
+#include "replay/dry_run.h"
+#include "replay/keys.h"
+#include "replay/report.h"
+#include "replay/run.h"
+#include "replay/status.h"
+#include "replay/timing.h"
+#include "summary/result.h"
+
+enum { ERROR_SIZE = 1024 };
+static const double second = 1e9; /* ns */
+static const int64_t catalogue_timeout = 60LL * 1000000000;
+
+struct session {
+    struct settings *settings;
+    struct model *model;
+    struct plan *plan;
+    struct dc *dc;
+    bool kerberos; /* kerberos_global_end() is due */
+    struct accounts_wanted accounts;
+    struct record_type *types;
+    unsigned workers;
+    struct records **records;
+    struct timing *timing;
+    struct failure_log *failures;
+    struct run_result run;
+    uint64_t timing_lost;
+    struct report_skipped *skipped;
+    size_t skipped_count;
+    char error[ERROR_SIZE];
+};
+
+static int tell(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int tell(int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("traffic-replay: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return status;
+}
+
+/* Tells session->error: -EINVAL is the user's mistake, all else a run that could not be made. */
+static int tell_error(const struct session *session, int error)
+{
+    return tell(error == -EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s", session->error);
+}
+
+/* --- Model and plan ------------------------------------------------------------------------ */
+
+static void warn_of_model(void *context, const char *line)
+{
+    (void)context;
+    tell(0, "%s", line);
+}
+
+static int load_model(struct session *session)
+{
+    int error = model_load(session->settings->model, &session->model, session->error, ERROR_SIZE,
+                           warn_of_model, NULL);
+    if (!error)
+        return -1;
+    return tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
+}
+
+struct known {
+    const char *protocol;
+    bool found;
+};
+
+static void look_for_protocol(const struct packet_type *type, void *context)
+{
+    struct known *known = context;
+    known->found = known->found || strcmp(type->protocol, known->protocol) == 0;
+}
+
+/* A mistyped protocol of --only or --skip would else go unseen. */
+static int check_packets(const struct session *session, const char *option,
+                         const struct settings_packet *packets, size_t count)
+{
+    size_t type_count;
+    const struct model_type *types = model_types(session->model, &type_count);
+    for (size_t i = 0; i < count; i++) {
+        struct known known = {.protocol = packets[i].protocol};
+        packet_types_each(look_for_protocol, &known);
+        for (size_t t = 0; t < type_count; t++)
+            known.found = known.found || strcmp(types[t].protocol, known.protocol) == 0;
+        if (!known.found)
+            return tell(EXIT_USAGE,
+                        "%s: neither the model nor this program knows a protocol \"%s\"", option,
+                        known.protocol);
+    }
+    return -1;
+}
+
+static int make_plan(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    const struct plan_settings wanted = {.seed = settings->random_seed,
+                                         .replay_rate = settings->replay_rate,
+                                         .scale = settings->scale,
+                                         .packets_per_second = settings->packets_per_second,
+                                         .warmup = settings->warmup,
+                                         .duration = settings->duration,
+                                         .persistence = settings->conversation_persistence,
+                                         .is_operation = run_is_operation,
+                                         .context = session->settings};
+    int status = check_packets(session, "--only", settings->only, settings->only_count);
+    if (status < 0)
+        status = check_packets(session, "--skip", settings->skip, settings->skip_count);
+    if (status >= 0)
+        return status;
+    int error =
+        plan_make(session->model, &wanted, &session->plan, session->error, sizeof session->error);
+    if (!error)
+        return -1;
+    return tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
+}
+
+/* Packets without a player are told once, before anything is sent. */
+static void tell_plan(const struct session *session)
+{
+    size_t count;
+    const struct model_type *types = model_types(session->model, &count);
+    const struct plan_figures *figures = plan_figures(session->plan);
+    for (size_t i = 0; i < count; i++)
+        if (run_part(session->settings, &types[i]) == RUN_NO_PLAYER)
+            tell(0, "%" PRIu64 " packets of %s:%s have no player and are skipped", types[i].count,
+                 types[i].protocol, types[i].opcode);
+    tell(0,
+         "%" PRIu32 " clients, nominal %.2f packets/s, %.2f operations/s (%.0f%% of the packets), "
+         "random seed %" PRIu64,
+         figures->clients, figures->nominal_packets, figures->nominal_operations,
+         100 * figures->share, session->settings->random_seed);
+}
+
+/* --- Without a server ---------------------------------------------------------------------- */
+
+static int finish_output(FILE *out, const char *name, int error)
+{
+    if (fflush(out) != 0 && !error)
+        error = -errno;
+    if (out != stdout && fclose(out) != 0 && !error)
+        error = -errno;
+    if (error)
+        return tell(EXIT_FAILED, "cannot write %s: %s", name, strerror(-error));
+    return EXIT_OK;
+}
+
+static int write_summary(const struct session *session)
+{
+    const char *path = session->settings->traffic_summary;
+    bool standard = strcmp(path, "-") == 0;
+    FILE *out = standard ? stdout : fopen(path, "we");
+    if (!out)
+        return tell(EXIT_USAGE, "--traffic-summary: cannot write \"%s\": %s", path,
+                    strerror(errno));
+    int error = write_traffic_summary(session->settings, session->plan, out);
+    return finish_output(out, standard ? "standard output" : path, error);
+}
+
+static int show_plan(const struct session *session)
+{
+    return finish_output(stdout, "the plan", dry_run(session->settings, session->plan, stdout));
+}
+
+/* --- The server ---------------------------------------------------------------------------- */
+
+/* libkrb5 reads a profile of ours from now on; the user's own tickets are named before. */
+static int prepare_kerberos(struct session *session)
+{
+    struct dc *dc = session->dc;
+    if (session->settings->admin_kerberos && !(dc->admin_ccache = kerberos_default_ccache()))
+        return tell(EXIT_FAILED, "out of memory");
+    session->kerberos = true;
+    if (kerberos_global_init(dc, session->error, ERROR_SIZE) != 0)
+        return tell(EXIT_FAILED, "%s", session->error);
+    return -1;
+}
+
+static int find_dc(struct session *session)
+{
+    struct settings *settings = session->settings;
+    struct dc *dc = session->dc = dc_new();
+    if (!dc || ldap_connection_global_init() != 0)
+        return tell(EXIT_FAILED, "out of memory");
+    dc->options = settings->play;
+    dc->tls = tls_new(settings->play.tls_verify, settings->tls_ca, session->error, ERROR_SIZE);
+    if (!dc->tls)
+        return tell(EXIT_USAGE, "%s", session->error);
+    int error = discover_dc(dc, settings->dc, settings->realm, settings->workgroup, session->error,
+                            ERROR_SIZE);
+    if (error)
+        return tell_error(session, error);
+    dc->admin = settings->admin;
+    settings->admin = (struct account){0};
+    if (keys_of_admin(dc) != 0)
+        return tell(EXIT_USAGE, "-U: the password is not UTF-8");
+    return dc->options.generic_ldap ? -1 : prepare_kerberos(session);
+}
+
+/* --- Accounts and keys --------------------------------------------------------------------- */
+
+static int want_accounts(struct session *session, uint32_t clients)
+{
+    int error =
+        accounts_wanted(session->settings, clients, &session->accounts, session->error, ERROR_SIZE);
+    return error ? tell_error(session, error) : -1;
+}
+
+static int get_accounts(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    uint32_t clients = session->plan ? plan_figures(session->plan)->clients : 0;
+    int error;
+    if (settings->accounts_file)
+        error = account_file_load(settings->accounts_file, clients,
+                                  keys_machines_used(settings, session->model), session->dc,
+                                  session->error, ERROR_SIZE);
+    else
+        error = accounts_ensure(settings, &session->accounts, clients, session->dc, session->error,
+                                ERROR_SIZE);
+    return error ? tell_error(session, error) : -1;
+}
+
+static int derive_keys(struct session *session)
+{
+    struct keys_wanted wanted = keys_wanted(session->settings, session->model);
+    int error = keys_derive(session->dc, &wanted, session->settings->accounts_file != NULL,
+                            session->error, ERROR_SIZE);
+    return error ? tell_error(session, error) : -1;
+}
+
+static bool plays_protocol(const struct session *session, const char *protocol)
+{
+    size_t count;
+    const struct model_type *types = model_types(session->model, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(types[i].protocol, protocol) == 0 &&
+            run_part(session->settings, &types[i]) == RUN_OPERATION)
+            return true;
+    return false;
+}
+
+/* What searches are given as bases and values. */
+static int read_catalogue(struct session *session)
+{
+    struct directory admin;
+    if (!plays_protocol(session, "ldap"))
+        return -1;
+    /* A conversation of its own; the catalogue opens its connection by itself. */
+    directory_prepare(&admin, session->dc, wire_blocking_waiter());
+    admin.conversation.wire.deadline = wire_now() + catalogue_timeout;
+    int error =
+        catalogue_read(&admin.conversation, &session->dc->catalogue, session->error, ERROR_SIZE);
+    directory_close(&admin);
+    return error ? tell_error(session, error) : -1;
+}
+
+/* --- The run ------------------------------------------------------------------------------- */
+
+static int name_types(struct session *session)
+{
+    size_t count;
+    const struct model_type *types = model_types(session->model, &count);
+    session->types = calloc(count + 1, sizeof *session->types);
+    if (!session->types)
+        return tell(EXIT_FAILED, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const struct packet_type *packet = packet_type_find(types[i].protocol, types[i].opcode);
+        session->types[i] = (struct record_type){
+            .protocol = types[i].protocol,
+            .opcode = types[i].opcode,
+            .description = packet && packet->description ? packet->description : ""};
+    }
+    return -1;
+}
+
+static int open_records(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    size_t type_count;
+    model_types(session->model, &type_count);
+    session->records = calloc(session->workers, sizeof(struct records *));
+    struct record_setup setup = {.types = session->types,
+                                 .type_count = type_count,
+                                 .clients = plan_figures(session->plan)->clients,
+                                 .window_start = (int64_t)(settings->warmup * second),
+                                 .window_end =
+                                     (int64_t)((settings->warmup + settings->duration) * second),
+                                 .timing = session->timing,
+                                 .log = session->failures};
+    for (; session->records && setup.worker < session->workers; setup.worker++)
+        if (!(session->records[setup.worker] = records_new(&setup)))
+            return tell(EXIT_FAILED, "out of memory");
+    return session->records ? -1 : tell(EXIT_FAILED, "out of memory");
+}
+
+static int prepare_records(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    session->workers = run_threads(settings, plan_figures(session->plan)->clients);
+    if (settings->timing_data &&
+        !(session->timing =
+              timing_open(settings->timing_data, session->workers, session->error, ERROR_SIZE)))
+        return tell(EXIT_USAGE, "--timing-data: %s", session->error);
+    if (settings->log_failures && !(session->failures = failure_log_new(settings->log_failures)))
+        return tell(EXIT_FAILED, "out of memory");
+    int status = name_types(session);
+    return status < 0 ? open_records(session) : status;
+}
+
+static int play(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    const struct status_setup shown = {.stream = stderr,
+                                       .terminal = isatty(STDERR_FILENO) == 1,
+                                       .warmup = settings->warmup,
+                                       .duration = settings->duration,
+                                       .records = session->records,
+                                       .count = session->workers};
+    struct status *status = status_new(&shown);
+    const struct run_setup setup = {.settings = settings,
+                                    .plan = session->plan,
+                                    .dc = session->dc,
+                                    .records = session->records,
+                                    .tick = status ? status_tick : NULL,
+                                    .context = status};
+    int error = run_play(&setup, &session->run, session->error, ERROR_SIZE);
+    status_free(status);
+    return error ? tell_error(session, error) : -1;
+}
+
+/* All workers' records into the first; the accounting identity is checked. */
+static int merge_records(struct session *session)
+{
+    for (unsigned i = 1; i < session->workers; i++)
+        if (records_merge(session->records[0], session->records[i]) != 0)
+            return tell(EXIT_FAILED, "out of memory");
+    if (records_check(session->records[0], session->error, ERROR_SIZE) != 0)
+        return tell(EXIT_FAILED, "the accounts of this run do not add up: %s", session->error);
+    struct timing *timing = session->timing;
+    session->timing = NULL;
+    if (timing && timing_close(timing, &session->timing_lost, session->error, ERROR_SIZE) != 0)
+        return tell(EXIT_FAILED, "--timing-data: %s", session->error);
+    return -1;
+}
+
+/* --- The report ---------------------------------------------------------------------------- */
+
+static const char *reason_of(const struct settings *settings, const struct model_type *type,
+                             enum run_part part)
+{
+    if (part == RUN_NO_PLAYER)
+        return "no player";
+    struct settings without_skip = *settings;
+    without_skip.skip_count = 0;
+    return settings_plays(&without_skip, type->protocol, type->opcode) ? "--skip" : "--only";
+}
+
+static int list_skipped(struct session *session, const struct plan_count *counted)
+{
+    size_t count;
+    const struct model_type *types = model_types(session->model, &count);
+    session->skipped = calloc(count + 1, sizeof *session->skipped);
+    if (!session->skipped)
+        return tell(EXIT_FAILED, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        enum run_part part = run_part(session->settings, &types[i]);
+        if (part != RUN_NO_PLAYER && part != RUN_LEFT_OUT)
+            continue;
+        session->skipped[session->skipped_count++] =
+            (struct report_skipped){.protocol = types[i].protocol,
+                                    .opcode = types[i].opcode,
+                                    .reason = reason_of(session->settings, &types[i], part),
+                                    .count = counted->types[i].packets};
+    }
+    return -1;
+}
+
+static bool field_is(const struct model_field *field, const char *key, const char *value)
+{
+    return strcmp(field->key, key) == 0 && field->count == 1 &&
+           strcasecmp(field->values[0], value) == 0;
+}
+
+/* Whether one form of a bind goes over TLS: simple ones do, unless told otherwise. */
+static bool form_uses_tls(const struct settings *settings, const struct model_details *form)
+{
+    bool simple = false, tls = false, clear = false;
+    for (size_t f = 0; f < form->field_count; f++) {
+        simple = simple || field_is(&form->fields[f], "auth", "simple");
+        tls = tls || field_is(&form->fields[f], "tls", "ldaps") ||
+              field_is(&form->fields[f], "tls", "starttls");
+        clear = clear || field_is(&form->fields[f], "tls", "none");
+    }
+    return tls || (simple && !clear && !settings->play.plain_simple_bind);
+}
+
+static bool uses_tls(const struct session *session)
+{
+    size_t count, bind = model_find_type(session->model, "ldap", "0");
+    const struct model_type *type =
+        bind == SIZE_MAX ? NULL : &model_types(session->model, &count)[bind];
+    if (!type || run_part(session->settings, type) != RUN_OPERATION)
+        return false;
+    for (size_t d = 0; d < type->details_count; d++)
+        if (form_uses_tls(session->settings, &type->details[d]))
+            return true;
+    return false;
+}
+
+static void state_facts(const struct session *session, const struct plan_count *counted,
+                        struct report_facts *facts)
+{
+    const struct plan_figures *figures = plan_figures(session->plan);
+    const struct run_result *run = &session->run;
+    *facts = (struct report_facts){.settings = session->settings,
+                                   .model = model_name(session->model),
+                                   .model_sha256 = model_sha256(session->model),
+                                   .seed = session->settings->random_seed,
+                                   .clients = figures->clients,
+                                   .threads = run->threads,
+                                   .nominal = figures->nominal_operations,
+                                   .nominal_packets = figures->nominal_packets,
+                                   .planned_conversations = counted->conversations,
+                                   .planned_packets = counted->packets,
+                                   .start = run->start_wall + (double)run->window_start / second,
+                                   .interrupted = run->end == RUN_END_INTERRUPTED,
+                                   .cpu_user = run->cpu_user,
+                                   .cpu_system = run->cpu_system,
+                                   .busy = run->busiest,
+                                   .tls_used = uses_tls(session),
+                                   .timing_lost = session->timing_lost,
+                                   .skipped = session->skipped,
+                                   .skipped_count = session->skipped_count};
+}
+
+/* With JSON on standard output the text goes to standard error. */
+static int write_reports(const struct session *session, const struct result *result)
+{
+    const char *json = session->settings->json;
+    FILE *out = json && strcmp(json, "-") == 0 ? stderr : stdout;
+    char error[RESULT_ERROR_SIZE];
+    int status = report_print(out, result);
+    if (status == 0 && fflush(out) != 0)
+        status = -errno;
+    if (status)
+        return tell(EXIT_FAILED, "cannot write the report: %s", strerror(-status));
+    if (json && result_write(result, json, error, sizeof error) != 0)
+        return tell(EXIT_FAILED, "--json: %s", error);
+    return -1;
+}
+
+static int exit_status(const struct session *session, const struct result *result)
+{
+    switch (session->run.end) {
+    case RUN_END_INTERRUPTED:
+        return EXIT_INTERRUPTED;
+    case RUN_END_ERROR:
+        return EXIT_FAILED;
+    case RUN_END_WINDOW:
+        break;
+    }
+    return report_succeeded(result) ? EXIT_OK : EXIT_FAILED;
+}
+
+static int report(struct session *session)
+{
+    struct plan_count counted = {0};
+    struct result result;
+    struct report_facts facts;
+    result_init(&result);
+    int status = -1;
+    if (plan_count(session->plan, session->workers, &counted) != 0)
+        status = tell(EXIT_FAILED, "out of memory");
+    if (status < 0)
+        status = list_skipped(session, &counted);
+    if (status < 0) {
+        state_facts(session, &counted, &facts);
+        if (report_make(session->records[0], &facts, &result) != 0)
+            status = tell(EXIT_FAILED, "out of memory");
+    }
+    if (status < 0)
+        status = write_reports(session, &result);
+    if (status < 0)
+        status = exit_status(session, &result);
+    result_clear(&result);
+    plan_count_clear(&counted);
+    return status;
+}
+
+/* How the accounts go away again. */
+static void tell_remaining(const struct session *session)
+{
+    const struct settings *settings = session->settings;
+    if (!settings->accounts_file)
+        tell(0, "the test accounts remain in %s; remove them with: traffic-replay -c -I %d %s",
+             session->dc->instance_dn, settings->instance_id, settings->dc);
+}
+
+/* --- The cases ----------------------------------------------------------------------------- */
+
+static int clean_up(struct session *session)
+{
+    bool removed = false;
+    int status = find_dc(session);
+    if (status >= 0)
+        return status;
+    int error =
+        accounts_clean_up(session->settings, session->dc, &removed, session->error, ERROR_SIZE);
+    if (error)
+        return tell_error(session, error);
+    return tell(EXIT_OK,
+                removed ? "removed %s with all that was in it"
+                        : "there is nothing to remove: %s does not exist",
+                session->dc->instance_dn);
+}
+
+static int generate(struct session *session)
+{
+    int status = want_accounts(session, 0);
+    if (status < 0)
+        status = find_dc(session);
+    if (status < 0)
+        status = get_accounts(session);
+    if (status >= 0)
+        return status;
+    tell_remaining(session);
+    return EXIT_OK;
+}
+
+static int plan_only(struct session *session)
+{
+    int status = load_model(session);
+    if (status < 0)
+        status = make_plan(session);
+    if (status >= 0)
+        return status;
+    return session->settings->dry_run ? show_plan(session) : write_summary(session);
+}
+
+static int want_accounts_of_plan(struct session *session)
+{
+    if (session->settings->accounts_file)
+        return -1;
+    return want_accounts(session, plan_figures(session->plan)->clients);
+}
+
+static int run(struct session *session)
+{
+    static int (*const before[])(struct session *) = {
+        load_model,   make_plan,   want_accounts_of_plan, find_dc,
+        get_accounts, derive_keys, read_catalogue,        prepare_records};
+    static int (*const after[])(struct session *) = {play, merge_records, report};
+    int status = -1;
+    for (size_t i = 0; status < 0 && i < sizeof before / sizeof before[0]; i++)
+        status = before[i](session);
+    if (status >= 0)
+        return status;
+    tell_plan(session);
+    for (size_t i = 0; status < 0 && i < sizeof after / sizeof after[0]; i++)
+        status = after[i](session);
+    tell_remaining(session);
+    return status;
+}
+
+static void session_clear(struct session *session)
+{
+    uint64_t lost;
+    if (session->timing)
+        timing_close(session->timing, &lost, session->error, ERROR_SIZE);
+    for (unsigned i = 0; session->records && i < session->workers; i++)
+        records_free(session->records[i]);
+    free(session->records);
+    free(session->types);
+    free(session->skipped);
+    failure_log_free(session->failures);
+    if (session->dc) {
+        catalogue_free(session->dc->catalogue);
+        tls_free(session->dc->tls);
+    }
+    if (session->kerberos)
+        kerberos_global_end();
+    dc_free(session->dc);
+    plan_free(session->plan);
+    model_free(session->model);
+}
+
+int session_run(struct settings *settings)
+{
+    struct session session = {.settings = settings};
+    int status;
+    if (settings->clean_up)
+        status = clean_up(&session);
+    else if (settings->generate_users_only)
+        status = generate(&session);
+    else if (settings->dry_run || settings->traffic_summary)
+        status = plan_only(&session);
+    else
+        status = run(&session);
+    session_clear(&session);
+    return status;
+}
