@@ -66,8 +66,9 @@ int directory_open(struct directory *directory, const struct dc *dc, struct wait
     directory_prepare(directory, dc, waiter);
     start_request(directory);
     bool clear = !dc->options.generic_ldap || dc->options.plain_simple_bind || !dc->admin.name;
-    struct outcome outcome = ldap_connection_open(
-        &directory->connection, conversation, clear ? LDAP_TRANSPORT_CLEAR : LDAP_TRANSPORT_LDAPS);
+    struct outcome outcome =
+        ldap_connection_open(&directory->connection, &directory->conversation,
+                             clear ? LDAP_TRANSPORT_CLEAR : LDAP_TRANSPORT_LDAPS);
     if (outcome.kind != OUTCOME_OK)
         return failed(directory, &outcome, -ECONNREFUSED);
     outcome = bind_admin(directory);

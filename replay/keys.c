@@ -142,7 +142,8 @@ static int learn(struct work *work, char *error, size_t error_size)
         if (outcome.kind != OUTCOME_OK)
             snprintf(error, error_size, "cannot get the Kerberos salt of %s: %s",
                      work->accounts[i]->name, outcome.cause);
-        progress_step(&work->progress);
+        if (work->progress.total > 0)
+            progress_step(&work->progress);
     }
     conversation_reset(&conversation);
     return outcome.kind == OUTCOME_OK ? 0 : -EACCES;

@@ -378,16 +378,6 @@ static int merge_records(struct session *session)
 
 /* --- The report ---------------------------------------------------------------------------- */
 
-static const char *reason_of(const struct settings *settings, const struct model_type *type,
-                             enum run_part part)
-{
-    if (part == RUN_NO_PLAYER)
-        return "no player";
-    struct settings without_skip = *settings;
-    without_skip.skip_count = 0;
-    return settings_plays(&without_skip, type->protocol, type->opcode) ? "--skip" : "--only";
-}
-
 static int list_skipped(struct session *session, const struct plan_count *counted)
 {
     size_t count;
@@ -402,7 +392,7 @@ static int list_skipped(struct session *session, const struct plan_count *counte
         session->skipped[session->skipped_count++] =
             (struct report_skipped){.protocol = types[i].protocol,
                                     .opcode = types[i].opcode,
-                                    .reason = reason_of(session->settings, &types[i], part),
+                                    .left_out = part == RUN_LEFT_OUT,
                                     .count = counted->types[i].packets};
     }
     return -1;
