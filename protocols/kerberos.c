@@ -7,6 +7,7 @@
 #include "protocols/kerberos.h"
 
 #include <errno.h>
+#include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ struct tickets {
     krb5_ccache ccache;
     int64_t tgt_end; /* Unix time */
     gss_cred_id_t credentials;
+    bool spnego; /* credentials are also those of GSS's own SPNEGO */
 };
 
 struct kerberos_state {
@@ -101,10 +103,16 @@ static struct tickets *get_tickets(struct conversation *conversation, const stru
     return tickets;
 }
 
-static void drop_tickets(krb5_context context, struct tickets *tickets)
+static void drop_credentials(struct tickets *tickets)
 {
     OM_uint32 minor;
     gss_release_cred(&minor, &tickets->credentials);
+    tickets->spnego = false;
+}
+
+static void drop_tickets(krb5_context context, struct tickets *tickets)
+{
+    drop_credentials(tickets);
     if (tickets->ccache)
         krb5_cc_destroy(context, tickets->ccache);
     tickets->ccache = NULL;
@@ -139,8 +147,7 @@ static krb5_error_code replace_ticket(krb5_context context, krb5_ccache ccache, 
 /* A new TGT. Service tickets that are there stay: they are as good as before. */
 static krb5_error_code keep_tgt(krb5_context context, struct tickets *tickets, krb5_creds *tgt)
 {
-    OM_uint32 minor;
-    gss_release_cred(&minor, &tickets->credentials); /* it remembers when the old one ends */
+    drop_credentials(tickets); /* they remember when the old one ends */
     krb5_error_code code = tickets->ccache ? replace_ticket(context, tickets->ccache, tgt)
                                            : make_ccache(context, tgt, &tickets->ccache);
     tickets->tgt_end = code ? 0 : end_of(tgt);
@@ -171,6 +178,10 @@ void kerberos_reset(struct conversation *conversation)
     conversation->krb5 = NULL;
 }
 
+/* 1.3.6.1.5.5.2 */
+static const gss_OID_desc spnego_mechanism = {.length = 6,
+                                              .elements = (void *)"\x2b\x06\x01\x05\x05\x02"};
+
 gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,
                                        const struct account *account)
 {
@@ -183,6 +194,27 @@ gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,
             GSS_S_COMPLETE)
         return GSS_C_NO_CREDENTIAL;
     return tickets->credentials;
+}
+
+gss_cred_id_t kerberos_spnego_credentials(struct conversation *conversation,
+                                          const struct account *account)
+{
+    gss_cred_id_t credentials = kerberos_gss_credentials(conversation, account);
+    struct tickets *tickets = find_tickets(conversation, account);
+    if (credentials == GSS_C_NO_CREDENTIAL || tickets->spnego)
+        return credentials;
+    OM_uint32 minor;
+    char *name = NULL;
+    if (krb5_cc_get_full_name(kerberos_context(), tickets->ccache, &name) != 0)
+        return GSS_C_NO_CREDENTIAL;
+    gss_key_value_element_desc ccache = {.key = "ccache", .value = name};
+    gss_key_value_set_desc store = {.count = 1, .elements = &ccache};
+    OM_uint32 major =
+        gss_add_cred_from(&minor, credentials, GSS_C_NO_NAME, (gss_OID)&spnego_mechanism,
+                          GSS_C_INITIATE, 0, 0, &store, NULL, NULL, NULL, NULL);
+    krb5_free_string(kerberos_context(), name);
+    tickets->spnego = major == GSS_S_COMPLETE;
+    return tickets->spnego ? credentials : GSS_C_NO_CREDENTIAL;
 }
 
 /* --- The AS exchange ----------------------------------------------------------------------------

@@ -54,6 +54,10 @@ void kerberos_forget_tickets(struct conversation *conversation, const struct acc
 gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,
                                        const struct account *account);
 
+/* The same, good for GSS's own SPNEGO mechanism too, which takes no other mechanism's. */
+gss_cred_id_t kerberos_spnego_credentials(struct conversation *conversation,
+                                          const struct account *account);
+
 /* Drops tickets and credentials: the conversation's reset function. */
 void kerberos_reset(struct conversation *conversation);
 

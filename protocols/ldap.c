@@ -180,11 +180,19 @@ static struct outcome bind_with_wrong_password(struct conversation *conversation
     return outcome;
 }
 
-/* Authenticates the newest connection, after an attempt that fails if -B wants one. */
+static bool uses_password(const struct conversation *conversation,
+                          const struct ldap_bind_details *details)
+{
+    return details->simple || is_generic(conversation) ||
+           !(conversation->kerberos || details->mechanism == LDAP_MECHANISM_GSSAPI);
+}
+
+/* Authenticates the newest connection, after an attempt that fails if -B wants one. With Kerberos
+ * the password is used in the AS exchange only, which makes the attempt itself. */
 static struct outcome authenticate(struct conversation *conversation,
                                    const struct ldap_bind_details *details)
 {
-    if (conversation_wants_bad_password(conversation)) {
+    if (uses_password(conversation, details) && conversation_wants_bad_password(conversation)) {
         struct outcome outcome = bind_with_wrong_password(conversation, details);
         if (outcome.kind == OUTCOME_OK)
             return outcome_failed("a wrong password was accepted");

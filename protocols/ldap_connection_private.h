@@ -18,6 +18,7 @@ struct ldap_connection {
     enum ldap_protection protection;
     int64_t expires; /* CLOCK_MONOTONIC ns at which the ticket of the bind expires; 0: never */
     bool bound;
+    bool refused; /* the last leg of a SASL bind was answered with invalidCredentials */
     bool closing; /* from now on nothing waits */
 };
 

@@ -33,6 +33,7 @@ struct outcome ldap_sasl_leg_play(struct ldap_connection *connection, struct lda
     LDAPMessage *message = NULL;
     int id;
     leg->answer = NULL;
+    connection->refused = false;
     int result = ldap_sasl_bind(connection->handle, NULL, leg->mechanism,
                                 leg->token ? &token : NULL, NULL, NULL, &id);
     if (result != LDAP_SUCCESS)
@@ -41,6 +42,7 @@ struct outcome ldap_sasl_leg_play(struct ldap_connection *connection, struct lda
     if (!error)
         error = parse_leg(connection, leg, message);
     struct outcome outcome = outcome_ok();
+    connection->refused = !error && leg->code == LDAP_INVALID_CREDENTIALS;
     if (error)
         outcome = outcome_of_error(error);
     else if (leg->code != LDAP_SUCCESS && leg->code != LDAP_SASL_BIND_IN_PROGRESS)
@@ -250,9 +252,10 @@ struct outcome ldap_connection_bind_sasl(struct ldap_connection *connection,
 {
     bool gssapi = mechanism == LDAP_MECHANISM_GSSAPI;
     connection->bound = false;
+    connection->expires = 0;
     struct outcome outcome;
     if (gssapi || kerberos)
-        outcome = outcome_failed("Kerberos binds are not built in");
+        outcome = ldap_gssapi_bind(connection, account, gssapi ? "GSSAPI" : "GSS-SPNEGO");
     else
         outcome = bind_ntlm(connection, account);
     connection->bound = outcome.kind == OUTCOME_OK;
