@@ -5,10 +5,12 @@
 
 #include "protocols/kerberos.h"
 #include "protocols/ldap_state.h"
+#include "protocols/smb2.h"
 
 /* Each protocol's way to drop what it holds; called at a conversation's end. */
 static void (*const reset_functions[])(struct conversation *) = {
     ldap_reset,
+    smb2_reset,
     kerberos_reset, /* last: what is above may still use its credentials */
     NULL,
 };

@@ -14,8 +14,9 @@
 #include "protocols/account.h"
 
 struct tls;
-struct catalogue; /* objects of the directory, see catalogue.h */
-struct dns_names; /* names that answered in the probe, see dns.h */
+struct smb2_shared_files; /* files under SYSVOL and NETLOGON, see smb2_shared_files.h */
+struct catalogue;         /* objects of the directory, see catalogue.h */
+struct dns_names;         /* names that answered in the probe, see dns.h */
 
 /* Ports, in host byte order. Changed only by tests that play a server of their own. */
 struct dc_ports {
@@ -70,6 +71,7 @@ struct dc {
 
     struct tls *tls;
     struct catalogue *catalogue;
+    struct smb2_shared_files *shared_files; /* NULL: no survey was made */
     struct dns_names *dns_names;
     struct dc_options options;
 };

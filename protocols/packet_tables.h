@@ -9,5 +9,6 @@ extern const struct packet_type packet_tables_silent[];
 extern const struct packet_type packet_tables_cldap[];
 extern const struct packet_type packet_tables_kerberos[];
 extern const struct packet_type packet_tables_ldap[];
+extern const struct packet_type packet_tables_smb2[];
 
 #endif

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SMB2 packets against the lab's DC: each row of the table many times with NTLM and with Kerberos,
+ * encrypted, and with each of the details; pipes; -B; a session that the server ended.
+ * With TRAFFIC_REPLAY_NTLM=refused the DC is known to refuse NTLM, which must be told as such.
+ */
+#include "lab.h"
+#include "protocols/kerberos.h"
+#include "protocols/ntlmssp.h"
+#include "protocols/smb2.h"
+#include "protocols/smb2_state.h"
+
+enum { TIMES = 100 };
+static const int64_t timeout = INT64_C(10000000000);
+
+struct lab {
+    struct dc *dc;
+    struct account user, machine;
+};
+static struct lab lab;
+
+#define NEED_LAB()                                                                                 \
+    do {                                                                                           \
+        if (!lab.dc) {                                                                             \
+            print_message("# SKIP no lab: TRAFFIC_REPLAY_DC and its like are not set\n");          \
+            skip();                                                                                \
+        }                                                                                          \
+    } while (0)
+
+static bool ntlm_refused(void)
+{
+    const char *ntlm = getenv("TRAFFIC_REPLAY_NTLM");
+    return ntlm && strcmp(ntlm, "refused") == 0;
+}
+
+/* Where the DC takes no NTLM, everything but the test of that uses Kerberos. */
+static void begin(struct conversation *conversation, uint64_t *random)
+{
+    *random = 1;
+    *conversation = (struct conversation){.wire.waiter = wire_blocking_waiter(),
+                                          .dc = lab.dc,
+                                          .user = &lab.user,
+                                          .machine = &lab.machine,
+                                          .random = lab_random,
+                                          .random_state = random};
+    lab.dc->options = (struct dc_options){
+        .kdc_preauth_legs = 1, .smb_share = "scratch", .prefer_kerberos = ntlm_refused()};
+    conversation_init(conversation);
+}
+
+static void assert_ok(const char *what, struct outcome outcome)
+{
+    if (outcome.kind != OUTCOME_OK)
+        fail_msg("%s: kind %d: %s", what, (int)outcome.kind, outcome.cause);
+}
+
+static struct outcome play_with(struct conversation *conversation, const char *protocol,
+                                const char *opcode, const char *key, const char *value)
+{
+    const struct packet_type *type = packet_type_find(protocol, opcode);
+    assert_non_null(type);
+    char error[256] = "";
+    struct packet_field field = {key, 1, &value};
+    void *details = type->compile ? type->compile(&field, key ? 1 : 0, error, sizeof error) : NULL;
+    if (type->compile && !details)
+        fail_msg("%s", error);
+    struct outcome outcome = packet_play(conversation, type, details, timeout);
+    if (type->release)
+        type->release(details);
+    return outcome;
+}
+
+static struct outcome play(struct conversation *conversation, const char *opcode)
+{
+    return play_with(conversation, "smb2", opcode, NULL, NULL);
+}
+
+/* --- Every row ----------------------------------------------------------------------------- */
+
+struct loop {
+    struct conversation *conversation;
+    unsigned rows;
+};
+
+static void play_row(const struct packet_type *type, void *context)
+{
+    struct loop *loop = context;
+    char what[64];
+    if (strncmp(type->protocol, "smb", 3) != 0 || type->kind != PACKET_OPERATION)
+        return;
+    loop->rows++;
+    for (int i = 0; i < TIMES; i++) {
+        snprintf(what, sizeof what, "%s:%s, time %d", type->protocol, type->opcode, i);
+        assert_ok(what, play_with(loop->conversation, type->protocol, type->opcode, NULL, NULL));
+    }
+    /* Alone: the next row finds nothing open. */
+    bool kerberos = loop->conversation->kerberos;
+    smb2_reset(loop->conversation);
+    loop->conversation->kerberos = kerberos;
+}
+
+static void every_row(bool kerberos, bool encrypt)
+{
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    lab.dc->options.smb_encrypt = encrypt;
+    conversation.kerberos |= kerberos;
+    struct loop loop = {.conversation = &conversation};
+    packet_types_each(play_row, &loop);
+    assert_int_equal(loop.rows, 14);
+    conversation_reset(&conversation);
+}
+
+static void every_row_ntlm(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    every_row(false, false);
+}
+
+static void every_row_kerberos(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    every_row(true, false);
+}
+
+static void every_row_encrypted(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    every_row(false, true);
+}
+
+/* All rows in one conversation, in an order at random: each must find its way from whatever is
+ * open. */
+static void rows_mixed(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    static const char *const opcodes[] = {"0", "1", "2",  "3",  "4",  "5", "6",
+                                          "8", "9", "11", "13", "14", "16"};
+    struct conversation conversation;
+    uint64_t random;
+    char what[64];
+    begin(&conversation, &random);
+    for (int i = 0; i < 500; i++) {
+        /* Openings and ends of sessions less often than what uses them. */
+        size_t row = conversation_random(&conversation, sizeof opcodes / sizeof opcodes[0]);
+        if (row < 3 && conversation_random(&conversation, 4) > 0)
+            row = 5 + row;
+        snprintf(what, sizeof what, "step %d, smb2:%s", i, opcodes[row]);
+        assert_ok(what, play(&conversation, opcodes[row]));
+    }
+    conversation_reset(&conversation);
+}
+
+/* --- Details -------------------------------------------------------------------------------- */
+
+static void details_of_files(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    static const struct {
+        const char *opcode, *key, *value;
+    } rows[] = {
+        {"3", "share", "ipc"},       {"3", "share", "sysvol"},  {"3", "share", "netlogon"},
+        {"3", "share", "other"},     {"5", "file", "policy"},   {"8", "size", "1"},
+        {"8", "size", "1048576"},    {"6", NULL, NULL},         {"5", "file", "script"},
+        {"5", "file", "dir"},        {"14", "class", "1"},      {"14", "class", "2"},
+        {"14", "class", "3"},        {"14", "class", "12"},     {"14", "class", "0x25"},
+        {"14", "class", "38"},       {"16", "class", "file:5"}, {"16", "class", "18"},
+        {"16", "class", "34"},       {"16", "class", "fs"},     {"16", "class", "fs:1"},
+        {"16", "class", "security"}, {"5", "file", "pipe"},     {"11", NULL, NULL},
+        {"11", NULL, NULL},          {"16", NULL, NULL},        {"5", "file", "other"},
+        {"9", "size", "1"},          {"9", "size", "1048576"},  {"8", "size", "1048576"},
+        {"5", "access", "0x12019f"}, {"5", "oplock", "batch"},  {"5", "oplock", "exclusive"},
+        {"5", "oplock", "ii"},       {"5", "oplock", "0xff"},   {"5", "lease", "RHW"},
+        {"5", "lease", "3"},         {"16", "class", "file"},
+    };
+    struct conversation conversation;
+    uint64_t random;
+    char what[96];
+    begin(&conversation, &random);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(what, sizeof what, "smb2:%s %s %s", rows[i].opcode, rows[i].key ? rows[i].key : "",
+                 rows[i].key ? rows[i].value : "");
+        assert_ok(what,
+                  play_with(&conversation, "smb2", rows[i].opcode, rows[i].key, rows[i].value));
+    }
+    conversation_reset(&conversation);
+}
+
+/* What is written is what is read, in pieces that end neither at a credit nor at a page. */
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    enum { SIZE = 300001 };
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    conversation.wire.deadline = wire_now() + timeout;
+    struct smb2_open_request request = {.file_class = SMB2_FILE_OTHER};
+    struct smb2_target target;
+    struct smb2_data data;
+    assert_ok("open", smb2_open_file(&conversation, &request));
+    struct smb2_open *open = smb2_newest(&conversation, 1u << SMB2_FILE_OTHER, &target);
+    assert_non_null(open);
+    uint8_t *bytes = malloc(SIZE);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < SIZE; i++)
+        bytes[i] = (uint8_t)(i * 7 + i / 251);
+    for (uint32_t at = 0; at < SIZE;) {
+        uint32_t written = 0, size = SIZE - at < 70001 ? SIZE - at : 70001;
+        assert_ok("write", smb2_write(&target, open->file_id, at, bytes + at, size, &written));
+        assert_int_equal(written, size);
+        at += written;
+    }
+    for (uint32_t at = 0; at < SIZE;) {
+        assert_ok("read", smb2_read(&target, open->file_id, at, 99991, &data));
+        assert_true(data.size > 0 && data.size <= SIZE - at);
+        assert_memory_equal(data.data, bytes + at, data.size);
+        at += (uint32_t)data.size;
+        smb2_data_free(&data);
+    }
+    assert_ok("read at the end", smb2_read(&target, open->file_id, SIZE, 10, &data));
+    assert_int_equal(data.size, 0);
+    free(bytes);
+    conversation_reset(&conversation);
+}
+
+/* More open files than are kept, and more trees: the oldest go, the rest goes on working. */
+static void more_than_is_kept(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    for (int i = 0; i < SMB2_OPENS_MAX + 20; i++)
+        assert_ok("create", play(&conversation, "5"));
+    assert_int_equal(conversation.smb2->open_count, SMB2_OPENS_MAX);
+    for (int i = 0; i < SMB2_TREES_MAX + 3; i++)
+        assert_ok("tree connect", play(&conversation, "3"));
+    assert_int_equal(conversation.smb2->open_count, 0);
+    assert_ok("read", play(&conversation, "8"));
+    conversation_reset(&conversation);
+}
+
+/* --- The survey ----------------------------------------------------------------------------- */
+
+static void survey_finds_the_policies(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    struct smb2_shared_files *files = NULL;
+    uint64_t random;
+    char error[256] = "";
+    begin(&conversation, &random);
+    conversation.user = &lab.dc->admin;
+    conversation.wire.deadline = wire_now() + timeout;
+    if (smb2_survey(&conversation, &files, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    assert_true(smb2_shared_files_count(files, SMB2_SHARED_POLICY) >= 2);
+    assert_true(smb2_shared_files_count(files, SMB2_SHARED_DIRECTORY) >= 6);
+    bool gpt = false;
+    for (uint64_t i = 0; i < smb2_shared_files_count(files, SMB2_SHARED_POLICY); i++) {
+        const char *path = smb2_shared_files_pick(files, SMB2_SHARED_POLICY, i)->path;
+        gpt |= strstr(path, "{31B2F340-016D-11D2-945F-00C04FB984F9}\\GPT.INI") != NULL;
+    }
+    assert_true(gpt);
+    conversation_reset(&conversation);
+    /* The run then opens what was found. */
+    begin(&conversation, &random);
+    lab.dc->shared_files = files;
+    for (int i = 0; i < 50; i++) {
+        assert_ok("policy", play_with(&conversation, "smb2", "5", "file", "policy"));
+        assert_ok("dir", play_with(&conversation, "smb2", "5", "file", "dir"));
+        assert_ok("script", play_with(&conversation, "smb2", "5", "file", "script"));
+        assert_ok("read", play(&conversation, "8"));
+    }
+    conversation_reset(&conversation);
+    lab.dc->shared_files = NULL;
+    smb2_shared_files_free(files);
+}
+
+/* --- Pipes ---------------------------------------------------------------------------------- */
+
+/* An RPC bind of lsarpc (MS-RPCE): something that a pipe answers. */
+static const uint8_t lsarpc_bind[72] = {
+    5,    0,    11,   3,    0x10, 0,    0,    0,    72,   0,    0,    0,    1,    0,    0,
+    0,    0xb8, 0x10, 0xb8, 0x10, 0,    0,    0,    0,    1,    0,    0,    0,    0,    0,
+    1,    0,    0x78, 0x57, 0x34, 0x12, 0x34, 0x12, 0xcd, 0xab, 0xef, 0x00, 0x01, 0x23, 0x45,
+    0x67, 0x89, 0xab, 0,    0,    0,    0,    0x04, 0x5d, 0x88, 0x8a, 0xeb, 0x1c, 0xc9, 0x11,
+    0x9f, 0xe8, 0x08, 0x00, 0x2b, 0x10, 0x48, 0x60, 2,    0,    0,    0};
+
+static void bind_pipe(struct smb2_pipe *pipe)
+{
+    uint8_t *reply = NULL;
+    size_t size = 0;
+    assert_ok("transceive",
+              smb2_pipe_transceive(pipe, lsarpc_bind, sizeof lsarpc_bind, &reply, &size));
+    assert_true(size >= 24);
+    assert_int_equal(reply[2], 12); /* bind_ack */
+    free(reply);
+}
+
+static void pipes_of_both_sessions(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    struct smb2_pipe *users, *machines, *again;
+    uint64_t random;
+    begin(&conversation, &random);
+    conversation.wire.deadline = wire_now() + 3 * timeout;
+    assert_ok("user's", smb2_pipe_open(&conversation, SMB2_USER, "lsarpc", &users));
+    struct smb2_connection *connection = conversation.smb2->connection;
+    assert_ok("machine's", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &machines));
+    /* One connection, two sessions. */
+    assert_ptr_equal(connection, conversation.smb2->connection);
+    assert_int_not_equal(connection->sessions[SMB2_USER].id, connection->sessions[SMB2_MACHINE].id);
+    bind_pipe(users);
+    bind_pipe(machines);
+    /* Written and read apart it is the same. */
+    assert_ok("another", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &again));
+    uint8_t *reply = NULL;
+    size_t size = 0;
+    assert_ok("write", smb2_pipe_write(again, lsarpc_bind, sizeof lsarpc_bind));
+    assert_ok("read", smb2_pipe_read(again, &reply, &size));
+    assert_int_equal(reply[2], 12);
+    free(reply);
+    assert_ok("close", smb2_pipe_close(again));
+    assert_false(smb2_pipe_is_open(again));
+    smb2_pipe_free(again);
+    /* The user's logoff takes the user's pipe along, not the machine's. */
+    assert_ok("logoff", play(&conversation, "2"));
+    assert_false(smb2_pipe_is_open(users));
+    assert_true(smb2_pipe_is_open(machines));
+    assert_int_equal(smb2_pipe_transceive(users, lsarpc_bind, 72, &reply, &size).kind,
+                     OUTCOME_FAILED);
+    /* A new connection takes all. */
+    assert_ok("negotiate", play(&conversation, "0"));
+    assert_false(smb2_pipe_is_open(machines));
+    smb2_pipe_free(users);
+    smb2_pipe_free(machines);
+    assert_int_equal(smb2_pipe_open(&conversation, SMB2_USER, "no such pipe", &users).kind,
+                     OUTCOME_FAILED);
+    assert_null(users);
+    conversation_reset(&conversation);
+}
+
+/* --- Who is let in -------------------------------------------------------------------------- */
+
+static void wrong_passwords_of_minus_b(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    if (ntlm_refused())
+        skip();
+    lab.dc->options.badpassword_frequency = 1;
+    unsigned expected = 0;
+    for (int i = 0; i < 6; i++) {
+        assert_ok("session setup", play(&conversation, "1"));
+        expected += conversation.expected_failures;
+    }
+    assert_int_equal(expected, 3); /* never twice in a row */
+    conversation_reset(&conversation);
+}
+
+static void wrong_password_is_told(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    struct account wrong = lab.user;
+    uint64_t random;
+    begin(&conversation, &random);
+    if (ntlm_refused())
+        skip();
+    wrong.nt_hash[3] ^= 1;
+    conversation.user = &wrong;
+    struct outcome outcome = play(&conversation, "1");
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "NT_STATUS_LOGON_FAILURE");
+    /* The connection lives on. */
+    conversation.user = &lab.user;
+    assert_ok("session setup", play(&conversation, "1"));
+    conversation_reset(&conversation);
+}
+
+static void refused_ntlm_is_told(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    if (!ntlm_refused())
+        skip();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    conversation.kerberos = false;
+    struct outcome outcome = play(&conversation, "1");
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "NT_STATUS_NTLM_BLOCKED");
+    conversation_reset(&conversation);
+}
+
+/* A session that is gone is made anew inside the operation that meets it. */
+static void ended_session_is_made_anew(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    assert_ok("create", play(&conversation, "5"));
+    struct smb2_session *session = &conversation.smb2->connection->sessions[SMB2_USER];
+    uint64_t id = session->id;
+    session->id ^= UINT64_C(0x5a5a0000); /* the server knows no such session */
+    assert_ok("read", play(&conversation, "8"));
+    assert_int_not_equal(session->id, id);
+    assert_int_not_equal(session->id, id ^ UINT64_C(0x5a5a0000));
+    conversation_reset(&conversation);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    char error[256] = "";
+    if (!lab_is_there())
+        return 0;
+    lab.dc = lab_dc();
+    LDAP *ldap = lab_ldap(lab.dc);
+    char user[32], machine[32];
+    snprintf(user, sizeof user, "smb2u%d", (int)getpid());
+    snprintf(machine, sizeof machine, "SMB2M%d$", (int)getpid());
+    lab_make_account(ldap, lab.dc, user, &lab.user);
+    lab_make_account(ldap, lab.dc, machine, &lab.machine);
+    ldap_unbind_ext_s(ldap, NULL, NULL);
+    if (kerberos_global_init(lab.dc, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    struct account *accounts[] = {&lab.user, &lab.machine};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(ntlmssp_nt_hash(LAB_PASSWORD, accounts[i]->nt_hash), 0);
+        accounts[i]->has_nt_hash = true;
+        assert_int_equal(kerberos_derive_key(accounts[i], lab.dc->realm), 0);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    if (!lab.dc)
+        return 0;
+    LDAP *ldap = lab_ldap(lab.dc);
+    lab_delete_account(ldap, &lab.user);
+    lab_delete_account(ldap, &lab.machine);
+    ldap_unbind_ext_s(ldap, NULL, NULL);
+    account_clear(&lab.user);
+    account_clear(&lab.machine);
+    kerberos_global_end();
+    dc_free(lab.dc);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_ntlm),
+        cmocka_unit_test(every_row_kerberos),
+        cmocka_unit_test(every_row_encrypted),
+        cmocka_unit_test(rows_mixed),
+        cmocka_unit_test(details_of_files),
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(more_than_is_kept),
+        cmocka_unit_test(survey_finds_the_policies),
+        cmocka_unit_test(pipes_of_both_sessions),
+        cmocka_unit_test(wrong_passwords_of_minus_b),
+        cmocka_unit_test(wrong_password_is_told),
+        cmocka_unit_test(refused_ntlm_is_told),
+        cmocka_unit_test(ended_session_is_made_anew),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
