@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,10 +40,9 @@ struct conductor {
     struct source_range source;
     struct worker *workers;
     unsigned started; /* threads */
-    int signal_fd, wake_fd;
-    sigset_t old_signals;
-    bool signals_blocked;
-    bool interrupted;
+    int wake_fd;      /* a signal came, a worker ended, the window was cut */
+    struct sigaction old_interrupt, old_terminate;
+    bool signals_taken;
     _Atomic unsigned running; /* workers that have not ended */
     struct rusage before, after;
     bool window_opened, window_closed;
@@ -147,24 +145,60 @@ static int system_error(struct conductor *conductor, const char *what, int error
     return -error;
 }
 
-/* SIGINT and SIGTERM come as readable bytes from now on, for this thread and those it makes. */
+/*
+ * SIGINT and SIGTERM: any thread of the process may be given them (those of the run block them, but
+ * others may have been started before), so a handler passes them on to the calling thread. The
+ * second one leaves at once.
+ */
+static volatile sig_atomic_t signals_seen;
+static volatile int signal_wake_fd = -1;
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (signals_seen++)
+        _exit(EXIT_INTERRUPTED);
+    int saved = errno;
+    uint64_t one = 1;
+    ssize_t n = write(signal_wake_fd, &one, sizeof one);
+    (void)n;
+    errno = saved;
+}
+
 static int take_signals(struct conductor *conductor)
+{
+    conductor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (conductor->wake_fd < 0)
+        return system_error(conductor, "eventfd", errno);
+    signals_seen = 0;
+    signal_wake_fd = conductor->wake_fd;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGINT, &action, &conductor->old_interrupt) < 0 ||
+        sigaction(SIGTERM, &action, &conductor->old_terminate) < 0)
+        return system_error(conductor, "sigaction", errno);
+    conductor->signals_taken = true;
+    return 0;
+}
+
+static void give_signals_back(struct conductor *conductor)
+{
+    if (conductor->signals_taken) {
+        sigaction(SIGINT, &conductor->old_interrupt, NULL);
+        sigaction(SIGTERM, &conductor->old_terminate, NULL);
+    }
+    if (conductor->wake_fd >= 0)
+        close(conductor->wake_fd);
+}
+
+/* Blocks them for the calling thread and what it starts, until the old mask is put back. */
+static int block_signals(sigset_t *old)
 {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
-    conductor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (conductor->wake_fd < 0)
-        return system_error(conductor, "eventfd", errno);
-    conductor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (conductor->signal_fd < 0)
-        return system_error(conductor, "signalfd", errno);
-    int error = pthread_sigmask(SIG_BLOCK, &signals, &conductor->old_signals);
-    if (error)
-        return system_error(conductor, "pthread_sigmask", error);
-    conductor->signals_blocked = true;
-    return 0;
+    return pthread_sigmask(SIG_BLOCK, &signals, old);
 }
 
 /* ---- the workers ---- */
@@ -190,13 +224,14 @@ static int start_threads(struct conductor *conductor)
     for (unsigned i = 0; i < run->workers; i++)
         conductor->workers[i] =
             (struct worker){.run = run, .number = i, .records = conductor->setup->records[i]};
-    for (; conductor->started < run->workers; conductor->started++) {
+    sigset_t old;
+    int error = block_signals(&old);
+    for (; !error && conductor->started < run->workers; conductor->started += !error) {
         struct worker *worker = &conductor->workers[conductor->started];
-        int error = pthread_create(&worker->thread, NULL, run_worker, worker);
-        if (error)
-            return system_error(conductor, "cannot start a worker thread", error);
+        error = pthread_create(&worker->thread, NULL, run_worker, worker);
     }
-    return 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error ? system_error(conductor, "cannot start a worker thread", error) : 0;
 }
 
 /* Lets the threads that were started go, or leave when something has failed. The clock is set here,
@@ -271,17 +306,6 @@ static void cut(struct worker_run *run, enum run_end end)
     (void)n;
 }
 
-static void take_signal(struct conductor *conductor)
-{
-    struct signalfd_siginfo info;
-    while (read(conductor->signal_fd, &info, sizeof info) == sizeof info) {
-        if (conductor->interrupted)
-            _exit(EXIT_INTERRUPTED); /* the second time: at once */
-        conductor->interrupted = true;
-        cut(&conductor->shared, RUN_END_INTERRUPTED);
-    }
-}
-
 /* Reads what the process has used of CPU as the window opens and closes. */
 static void watch_window(struct conductor *conductor, int64_t now)
 {
@@ -314,17 +338,12 @@ static void sleep_until(struct conductor *conductor, int64_t moment)
     if (left < 0)
         left = 0;
     struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-    struct pollfd fds[] = {{.fd = conductor->signal_fd, .events = POLLIN},
-                           {.fd = conductor->wake_fd, .events = POLLIN}};
-    if (ppoll(fds, 2, &timeout, NULL) <= 0)
+    struct pollfd fd = {.fd = conductor->wake_fd, .events = POLLIN};
+    if (ppoll(&fd, 1, &timeout, NULL) <= 0)
         return;
     uint64_t count;
-    if (fds[1].revents) {
-        ssize_t n = read(conductor->wake_fd, &count, sizeof count);
-        (void)n;
-    }
-    if (fds[0].revents)
-        take_signal(conductor);
+    ssize_t n = read(conductor->wake_fd, &count, sizeof count);
+    (void)n;
 }
 
 static void conduct(struct conductor *conductor)
@@ -334,6 +353,8 @@ static void conduct(struct conductor *conductor)
     while (atomic_load(&conductor->running) > 0) {
         int64_t now = wire_now() - conductor->shared.start;
         watch_window(conductor, now);
+        if (signals_seen)
+            cut(&conductor->shared, RUN_END_INTERRUPTED);
         if (now >= next_tick) {
             if (setup->tick)
                 setup->tick(setup->context, now);
@@ -375,25 +396,11 @@ static int sum_up(struct conductor *conductor)
     return error ? system_error(conductor, "a worker could not go on", -error) : 0;
 }
 
-static void give_signals_back(struct conductor *conductor)
-{
-    if (conductor->signals_blocked)
-        pthread_sigmask(SIG_SETMASK, &conductor->old_signals, NULL);
-    if (conductor->signal_fd >= 0)
-        close(conductor->signal_fd);
-    if (conductor->wake_fd >= 0)
-        close(conductor->wake_fd);
-}
-
 int run_play(const struct run_setup *setup, struct run_result *result, char *error,
              size_t error_size)
 {
-    struct conductor conductor = {.setup = setup,
-                                  .result = result,
-                                  .signal_fd = -1,
-                                  .wake_fd = -1,
-                                  .error = error,
-                                  .error_size = error_size};
+    struct conductor conductor = {
+        .setup = setup, .result = result, .wake_fd = -1, .error = error, .error_size = error_size};
     *result = (struct run_result){0};
     int status = share(&conductor);
     if (!status)

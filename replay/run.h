@@ -66,8 +66,9 @@ struct run_result {
 };
 
 /*
- * Plays the plan. Blocks SIGINT and SIGTERM in the calling thread while it lasts: the first one
- * ends the window now, the second leaves the process at once with exit status 130.
+ * Plays the plan. Handles SIGINT and SIGTERM while it lasts: the first one ends the window now (50
+ * ms later, so that all workers agree on what is inside), the second leaves the process at once
+ * with exit status 130. One run at a time.
  *
  * Returns 0 when the run was made (operations may have failed, the run may have been interrupted:
  * see result->end), or a negative errno and in error one line that says what to mend: the limits of
