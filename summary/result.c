@@ -401,6 +401,8 @@ int result_write(const struct result *result, const char *path, char *error, siz
     return written;
 }
 
+enum { NO_INDEX = 0xffffffff };
+
 /* Where a reader stands, for its error lines. */
 struct reader {
     struct result *result;
@@ -408,12 +410,15 @@ struct reader {
     char *error;
     size_t size;
     const char *place; /* "packets" and the like, "" for the top */
-    size_t index;
+    size_t index;      /* in an array; NO_INDEX: an object */
 };
 
 static int refuse(const struct reader *reader, const char *field, const char *expected)
 {
-    if (reader->place[0])
+    if (reader->place[0] && reader->index == NO_INDEX)
+        snprintf(reader->error, reader->size, "%s: %s.%s: expected %s", reader->name, reader->place,
+                 field, expected);
+    else if (reader->place[0])
         snprintf(reader->error, reader->size, "%s: %s[%zu].%s: expected %s", reader->name,
                  reader->place, reader->index, field, expected);
     else
@@ -678,14 +683,24 @@ static int read_format(const struct reader *reader, const json_t *root)
     return 0;
 }
 
-static int read_objects(const struct reader *reader, const json_t *root)
+static int read_object(struct reader *reader, const char *name, const struct field *fields,
+                       const json_t *root)
+{
+    reader->place = name;
+    reader->index = NO_INDEX;
+    int result = read_fields(reader, fields, json_object_get(root, name), reader->result);
+    reader->place = "";
+    return result;
+}
+
+static int read_objects(struct reader *reader, const json_t *root)
 {
     struct result *to = reader->result;
     int result = read_labels(reader, json_object_get(root, "labels"));
     if (result == 0)
-        result = read_fields(reader, backlog_fields, json_object_get(root, "backlog"), to);
+        result = read_object(reader, "backlog", backlog_fields, root);
     if (result == 0)
-        result = read_fields(reader, cpu_fields, json_object_get(root, "cpu"), to);
+        result = read_object(reader, "cpu", cpu_fields, root);
     if (result == 0)
         result = read_counts(reader, "skipped", json_object_get(root, "skipped"), &to->skipped,
                              &to->skipped_count);
