@@ -512,32 +512,35 @@ static int parse_tree(const json_t *root, char *error, size_t size)
     return parsed;
 }
 
-/* Every field of every object: missing, or of another kind, is refused with its name. */
+static void spoil(json_t *root, json_t *object, const char *place, const char *name)
+{
+    char error[RESULT_ERROR_SIZE] = "";
+    json_t *value = json_incref(json_object_get(object, name));
+    json_object_del(object, name);
+    if (parse_tree(root, error, sizeof error) != -EINVAL || !strstr(error, name))
+        fail_msg("without %s%s: %s", place, name, error);
+    json_object_set_new(object, name, json_pack("[[]]"));
+    error[0] = '\0';
+    if (parse_tree(root, error, sizeof error) != -EINVAL || !strstr(error, name))
+        fail_msg("with a list as %s%s: %s", place, name, error);
+    json_object_set_new(object, name, value);
+    if (parse_tree(root, error, sizeof error) != 0)
+        fail_msg("%s%s: not restored: %s", place, name, error);
+}
+
+/* Every field of an object: missing, or of another kind, is refused with its name. */
 static void spoil_each(json_t *root, json_t *object, const char *place)
 {
-    const char *key;
+    /* The names first: spoiling changes the order of an object. */
+    char names[64][32];
+    size_t count = 0;
+    const char *name;
     json_t *value;
-    void *next;
-    json_object_foreach_safe(object, next, key, value)
-    {
-        /* The key goes with its entry. */
-        char error[RESULT_ERROR_SIZE] = "", name[64];
-        snprintf(name, sizeof name, "%s", key);
-        if (strcmp(name, "format") == 0)
-            continue;
-        json_incref(value);
-        json_object_del(object, name);
-        if (parse_tree(root, error, sizeof error) != -EINVAL || !strstr(error, name))
-            fail_msg("without %s%s: %s", place, name, error);
-        json_object_set_new(object, name, json_pack("[[]]"));
-        error[0] = '\0';
-        if (parse_tree(root, error, sizeof error) != -EINVAL || !strstr(error, name))
-            fail_msg("with a list as %s%s: %s", place, name, error);
-        json_object_set_new(object, name, value);
-    }
-    char error[RESULT_ERROR_SIZE];
-    if (parse_tree(root, error, sizeof error) != 0)
-        fail_msg("%s: not restored: %s", place, error);
+    json_object_foreach(object, name, value) if (strcmp(name, "format") != 0)
+        snprintf(names[count++], sizeof names[0], "%s", name);
+    assert_true(count > 1 && count <= 64);
+    for (size_t i = 0; i < count; i++)
+        spoil(root, object, place, names[i]);
 }
 
 static void test_json_fields(void **state)
