@@ -130,7 +130,7 @@ bench: deps
 lint:
 	@echo clang-format, cppcheck, shellcheck, mandoc
 	@clang-format --dry-run -Werror $(C_FILES)
-	@cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability \
+	@cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning \
 		--suppress=missingIncludeSystem -j 2 -I. -D_GNU_SOURCE -DTRAFFIC_VERSION='""' $(filter %.c,$(C_FILES))
 	@shellcheck -x $(SCRIPTS) tests/tap.sh
 	$(if $(MAN_PAGES),@mandoc -T lint -W warning $(MAN_PAGES))

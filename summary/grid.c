@@ -94,9 +94,10 @@ static void finish_cells(struct grid *grid)
 
 static int make_axes(struct grid *grid, const struct readings *readings, bool full)
 {
-    double *r = reallocarray(NULL, readings->count, 2 * sizeof *r), *S = r + readings->count;
+    double *r = reallocarray(NULL, readings->count, 2 * sizeof *r);
     if (!r)
         return -ENOMEM;
+    double *S = r + readings->count;
     for (size_t i = 0; i < readings->count; i++) {
         r[i] = readings->items[i].r;
         S[i] = readings->items[i].S;

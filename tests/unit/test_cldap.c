@@ -179,7 +179,8 @@ static int parse_reply(const uint8_t *bytes, size_t size, cldap_visit *visit, vo
 static int parse_reply_hex(const char *hex)
 {
     uint8_t bytes[512];
-    return parse_reply(bytes, bytes_from_hex(hex, bytes), NULL, NULL);
+    size_t size = bytes_from_hex(hex, bytes);
+    return parse_reply(bytes, size, NULL, NULL);
 }
 
 static void reply_datagram(void **state)
