@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/dns.h"
+
 struct dc *dc_new(void)
 {
     struct dc *dc = calloc(1, sizeof *dc);
@@ -48,6 +50,7 @@ void dc_free(struct dc *dc)
     free(dc->domain_sid);
     free(dc->admin_ccache);
     free(dc->instance_dn);
+    dns_names_free(dc->dns_names);
     account_clear(&dc->admin);
     free_accounts(dc->users, dc->account_count);
     free_accounts(dc->machines, dc->account_count);

@@ -12,8 +12,8 @@
 #include "protocols/stream.h"
 
 static const struct packet_type *const tables[] = {
-    packet_tables_silent, packet_tables_cldap, packet_tables_kerberos,
-    packet_tables_ldap,   packet_tables_smb2,
+    packet_tables_silent,   packet_tables_cldap, packet_tables_dns,  packet_tables_nbns,
+    packet_tables_kerberos, packet_tables_ldap,  packet_tables_smb2,
 };
 
 struct outcome outcome_ok(void)

@@ -7,6 +7,8 @@
 
 extern const struct packet_type packet_tables_silent[];
 extern const struct packet_type packet_tables_cldap[];
+extern const struct packet_type packet_tables_dns[];
+extern const struct packet_type packet_tables_nbns[];
 extern const struct packet_type packet_tables_kerberos[];
 extern const struct packet_type packet_tables_ldap[];
 extern const struct packet_type packet_tables_smb2[];

@@ -129,22 +129,34 @@ static inline void *relay_main(void *argument)
     }
 }
 
+/* A port that is free for UDP may be taken for TCP: then false. */
+static inline bool relay_bind(struct relay *relay, struct sockaddr_in *name)
+{
+    socklen_t size = sizeof *name;
+    *name = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    relay->udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    relay->tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(relay->udp, (struct sockaddr *)name, size) == 0 &&
+        getsockname(relay->udp, (struct sockaddr *)name, &size) == 0 &&
+        bind(relay->tcp, (struct sockaddr *)name, size) == 0)
+        return true;
+    close(relay->udp);
+    close(relay->tcp);
+    return false;
+}
+
 /* From now on dc's address is the relay's: set the port that is meant to relay->port. */
 static inline void relay_start(struct relay *relay, struct dc *dc, uint16_t port)
 {
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof name;
-    int on = 1;
+    struct sockaddr_in name;
+    int tries = 0;
+    while (!relay_bind(relay, &name) && ++tries < 50)
+        ;
+    assert_true(tries < 50);
     relay->dc = dc;
     relay->real_address = dc->address;
     relay->real_len = dc->address_len;
     relay->target_len = dc_address(dc, port, &relay->target);
-    relay->udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    relay->tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(relay->tcp, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    assert_return_code(bind(relay->udp, (struct sockaddr *)&name, size), errno);
-    assert_return_code(getsockname(relay->udp, (struct sockaddr *)&name, &size), errno);
-    assert_return_code(bind(relay->tcp, (struct sockaddr *)&name, size), errno);
     assert_return_code(listen(relay->tcp, 64), errno);
     assert_return_code(pipe(relay->stop), errno);
     relay->port = ntohs(name.sin_port);

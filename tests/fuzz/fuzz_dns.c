@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replies of a DNS and of a NetBIOS name server. */
+#include <stdint.h>
+
+#include "protocols/dns.h"
+#include "protocols/nbns.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int rcode;
+    (void)dns_reply_parse(data, size, "dc1.samdom.example.com", 1, &rcode);
+    (void)nbns_reply_parse(data, size);
+    return 0;
+}
