@@ -3,8 +3,10 @@
 #include "replay/discover.h"
 
 #include <ctype.h>
+#include <endian.h>
 #include <errno.h>
-#include <lber.h>
+#include <inttypes.h>
+#include <ldap.h>
 #include <netdb.h>
 #include <resolv.h>
 #include <stdarg.h>
@@ -17,8 +19,10 @@
 #include <time.h>
 
 #include "protocols/cldap.h"
+#include "protocols/ldap_connection.h"
 #include "protocols/stream.h"
 #include "protocols/wire.h"
+#include "replay/directory.h"
 
 static const int64_t second = 1000000000;
 static const int64_t patience = 6 * second;         /* for an answer from all addresses together */
@@ -280,6 +284,147 @@ static int ask(struct dc *dc, const struct addrinfo *addresses, const char *real
                 : 0;
 }
 
+/* --- A server that is no DC ---------------------------------------------------------------------
+ */
+
+static uint64_t no_random(void *state)
+{
+    (void)state;
+    return 0;
+}
+
+/* Its first naming context is what is played against, unless it names a default. */
+static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result)
+{
+    static const char *const attributes[] = {"defaultNamingContext", "namingContexts"};
+    LDAPMessage *entry = ldap_first_entry(handle, result);
+    int error = -ENOENT;
+    for (size_t i = 0; entry && error && i < sizeof attributes / sizeof attributes[0]; i++) {
+        struct berval **values = ldap_get_values_len(handle, entry, attributes[i]);
+        if (values && values[0] && values[0]->bv_len > 0)
+            error = set_text(&dc->base_dn, values[0]->bv_val);
+        ldap_value_free_len(values);
+    }
+    return error;
+}
+
+static int search_root_dse(struct dc *dc, struct ldap_connection *connection)
+{
+    static const char *const attributes[] = {"namingContexts", "defaultNamingContext", NULL};
+    LDAP *handle = ldap_connection_handle(connection);
+    LDAPMessage *result = NULL;
+    int id;
+    if (ldap_search_ext(handle, "", LDAP_SCOPE_BASE, "(objectClass=*)",
+                        (char **)(uintptr_t)attributes, 0, NULL, NULL, NULL, 0,
+                        &id) != LDAP_SUCCESS)
+        return -EPROTO;
+    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &result);
+    if (!error)
+        error = take_naming_context(dc, handle, result);
+    ldap_msgfree(result);
+    return error;
+}
+
+/* By the transport that it speaks: in clear, or else over TLS. */
+static int ask_generic(struct dc *dc, char *error, size_t error_size)
+{
+    static const enum ldap_transport transports[] = {LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_LDAPS};
+    struct conversation conversation = {.dc = dc, .random = no_random};
+    conversation.wire.waiter = wire_blocking_waiter();
+    conversation_init(&conversation);
+    struct outcome outcome = {0};
+    for (size_t i = 0; i < sizeof transports / sizeof transports[0]; i++) {
+        struct ldap_connection *connection = NULL;
+        conversation.wire.deadline = wire_now() + patience / 2;
+        outcome = ldap_connection_open(&connection, &conversation, transports[i]);
+        if (outcome.kind != OUTCOME_OK)
+            continue;
+        int code = search_root_dse(dc, connection);
+        ldap_connection_close(connection);
+        if (!code)
+            return 0;
+        return say(error, error_size, code, "%s does not tell what it holds (namingContexts): %s",
+                   dc->address_text, code == -ENOENT ? "none" : stream_error_text(code));
+    }
+    return say(error, error_size, -ECONNREFUSED,
+               "no LDAP server answers at %s, ports %u and %u: %s", dc->address_text,
+               dc->ports.ldap, dc->ports.ldaps, outcome.cause);
+}
+
+static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+                        char *error, size_t error_size)
+{
+    int code = -EAFNOSUPPORT;
+    for (const struct addrinfo *address = addresses; code && address; address = address->ai_next) {
+        code = set_address(dc, address);
+        if (!code)
+            code = ask_generic(dc, error, error_size);
+    }
+    /* The name in service principals and for TLS. */
+    if (!code)
+        code = set_text(&dc->dns_name, dc->given);
+    if (!code && realm)
+        code = set_text(&dc->realm, realm);
+    return code;
+}
+
+/* --- Its domain's SID ---------------------------------------------------------------------------
+ */
+
+/* MS-DTYP 2.4.2.2 to 2.4.2.1. */
+static char *sid_text(const uint8_t *sid, size_t size)
+{
+    enum { FIXED = 8, SUBAUTHORITIES_MAX = 15 };
+    if (size < FIXED || sid[0] != 1 || sid[1] > SUBAUTHORITIES_MAX || size != FIXED + 4u * sid[1])
+        return NULL;
+    uint64_t authority = 0;
+    for (int i = 2; i < FIXED; i++)
+        authority = authority << 8 | sid[i];
+    char text[256];
+    int length = snprintf(text, sizeof text, "S-1-%" PRIu64, authority);
+    for (const uint8_t *at = sid + FIXED; at < sid + size; at += 4) {
+        uint32_t part;
+        memcpy(&part, at, sizeof part);
+        length += snprintf(text + length, sizeof text - (size_t)length, "-%" PRIu32, le32toh(part));
+    }
+    return strdup(text);
+}
+
+static int take_sid(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct dc *dc = context;
+    struct berval **values = ldap_get_values_len(handle, entry, "objectSid");
+    if (values && values[0]) {
+        free(dc->domain_sid);
+        dc->domain_sid = sid_text((const uint8_t *)values[0]->bv_val, values[0]->bv_len);
+    }
+    ldap_value_free_len(values);
+    return 0;
+}
+
+int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
+{
+    static const char *const attributes[] = {"objectSid", NULL};
+    const struct directory_search search = {.base = dc->base_dn,
+                                            .scope = LDAP_SCOPE_BASE,
+                                            .filter = "(objectClass=*)",
+                                            .attributes = attributes,
+                                            .entry = take_sid,
+                                            .context = dc};
+    struct directory directory;
+    int code = directory_open(&directory, dc, wire_blocking_waiter());
+    if (code)
+        say(error, error_size, code, "cannot bind to %s as the administrator: %s", dc->given,
+            directory.error);
+    else if ((code = directory_search(&directory, &search)) != LDAP_SUCCESS)
+        code = say(error, error_size, code < 0 ? code : -EACCES, "cannot read %s: %s", dc->base_dn,
+                   directory.error);
+    else if (!dc->domain_sid)
+        code = say(error, error_size, -ENOENT, "%s has no objectSid", dc->base_dn);
+    directory_close(&directory);
+    return code;
+}
+
 int discover_dc(struct dc *dc, const char *given, const char *realm, const char *workgroup,
                 char *error, size_t error_size)
 {
@@ -290,6 +435,8 @@ int discover_dc(struct dc *dc, const char *given, const char *realm, const char 
     code = set_given(dc, given);
     if (code)
         say(error, error_size, code, "out of memory");
+    else if (dc->options.generic_ldap)
+        code = find_generic(dc, addresses, realm, error, error_size);
     else
         code = ask(dc, addresses, realm, workgroup, error, error_size);
     freeaddrinfo(addresses);

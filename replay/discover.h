@@ -17,13 +17,17 @@
  * taken; discover_dc() tries them in turn.
  *
  * Then asks it, at dc->ports, and fills realm to schema_dn; with dc->options.generic_ldap only
- * base_dn and dns_name. realm and workgroup (each may be NULL) override what it says. domain_sid
- * needs a bind: see discover_domain_sid().
+ * base_dn and dns_name (over LDAP or LDAPS; dc->tls is to be set). realm and workgroup (each may be
+ * NULL) override what it says. domain_sid needs a bind: see discover_domain_sid().
  *
  * 0; -EINVAL: the user's mistake (given cannot be understood or does not resolve); another negative
  * errno: the server. In both cases one line in error that says what is wrong and what to do.
  */
 int discover_dc(struct dc *dc, const char *given, const char *realm, const char *workgroup,
                 char *error, size_t error_size);
+
+/* Reads domain_sid from the domain's object, bound as dc->admin (after kerberos_global_init() when
+ * there is an admin_ccache). 0, or a negative errno and a line in error. */
+int discover_domain_sid(struct dc *dc, char *error, size_t error_size);
 
 #endif

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocols/dns.h"
 #include "replay/compile.h"
 #include "replay/limits.h"
 #include "replay/source.h"
@@ -82,13 +83,15 @@ static int check_accounts(const struct conductor *conductor)
 
 static int check_dns(struct conductor *conductor)
 {
-    if (conductor->setup->settings->dns_rate <= 0)
+    const struct run_setup *setup = conductor->setup;
+    if (setup->settings->dns_rate <= 0)
         return 0;
-    conductor->shared.dns_packet = packet_type_find("dns", "0");
-    if (conductor->shared.dns_packet && conductor->shared.dns_packet->play)
+    conductor->shared.dns_packet = &dns_extra_packet;
+    if (dns_extra_packet.available(&setup->settings->play))
         return 0;
-    snprintf(conductor->error, conductor->error_size, "--dns-rate: dns:0 has no player");
-    return -EOPNOTSUPP;
+    snprintf(conductor->error, conductor->error_size,
+             "--dns-rate: a server of --server ldap is asked no DNS queries");
+    return -EINVAL;
 }
 
 static int check_machine(const struct conductor *conductor)

@@ -19,6 +19,7 @@
 #include "model/plan_count.h"
 #include "protocols/catalogue.h"
 #include "protocols/dc.h"
+#include "protocols/dns.h"
 #include "protocols/kerberos.h"
 #include "protocols/ldap_connection.h"
 #include "protocols/tls.h"
@@ -229,6 +230,46 @@ static int find_dc(struct session *session)
     return dc->options.generic_ldap ? -1 : prepare_kerberos(session);
 }
 
+static bool plays_protocol(const struct session *session, const char *protocol)
+{
+    size_t count;
+    const struct model_type *types = model_types(session->model, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(types[i].protocol, protocol) == 0 &&
+            run_part(session->settings, &types[i]) == RUN_OPERATION)
+            return true;
+    return false;
+}
+
+/* Which names its DNS knows, and what --dns-rate asks. */
+static int prepare_dns(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    struct wire wire = {.waiter = wire_blocking_waiter()};
+    unsigned answered;
+    if (settings->play.generic_ldap)
+        return -1;
+    if (settings->dns_query_file &&
+        dns_queries_read(session->dc, settings->dns_query_file, session->error, ERROR_SIZE) != 0)
+        return tell(EXIT_USAGE, "--dns-query-file: %s", session->error);
+    if (settings->dns_rate <= 0 && !plays_protocol(session, "dns"))
+        return -1;
+    if (dns_probe(session->dc, &wire, &answered) != 0)
+        return tell(EXIT_FAILED, "out of memory");
+    if (answered == 0)
+        fprintf(stderr, "traffic-replay: %s answers no DNS query for its own domain's names\n",
+                session->dc->given);
+    return -1;
+}
+
+static int learn_domain_sid(struct session *session)
+{
+    if (session->settings->play.generic_ldap)
+        return -1;
+    int error = discover_domain_sid(session->dc, session->error, ERROR_SIZE);
+    return error ? tell_error(session, error) : -1;
+}
+
 /* --- Accounts and keys --------------------------------------------------------------------- */
 
 static int want_accounts(struct session *session, uint32_t clients)
@@ -259,17 +300,6 @@ static int derive_keys(struct session *session)
     int error = keys_derive(session->dc, &wanted, session->settings->accounts_file != NULL,
                             session->error, ERROR_SIZE);
     return error ? tell_error(session, error) : -1;
-}
-
-static bool plays_protocol(const struct session *session, const char *protocol)
-{
-    size_t count;
-    const struct model_type *types = model_types(session->model, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(types[i].protocol, protocol) == 0 &&
-            run_part(session->settings, &types[i]) == RUN_OPERATION)
-            return true;
-    return false;
 }
 
 /* What searches are given as bases and values. */
@@ -570,8 +600,8 @@ static int want_accounts_of_plan(struct session *session)
 static int run(struct session *session)
 {
     static int (*const before[])(struct session *) = {
-        load_model,   make_plan,   want_accounts_of_plan, find_dc,
-        get_accounts, derive_keys, read_catalogue,        prepare_records};
+        load_model,       make_plan,    want_accounts_of_plan, find_dc,        prepare_dns,
+        learn_domain_sid, get_accounts, derive_keys,           read_catalogue, prepare_records};
     static int (*const after[])(struct session *) = {play, merge_records, report};
     int status = -1;
     for (size_t i = 0; status < 0 && i < sizeof before / sizeof before[0]; i++)
