@@ -3,23 +3,20 @@
 #include "replay/limits.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "replay/loop.h"
 
-/* What a conversation keeps open for a protocol's packets at most, as a rule: an LDAP connection
- * and the one that a further bind makes, one SMB2 connection, one TCP connection for each RPC
- * interface. What stands in one line shares its connection. */
-static const struct {
-    const char *protocols[4];
-    unsigned files;
-} holdings[] = {
-    {{"ldap"}, 3},         {{"smb2", "smb", "lsarpc", "srvsvc"}, 1},
-    {{"rpc_netlogon"}, 1}, {{"lsarpc"}, 1},
-    {{"samr"}, 1},         {{"drsuapi"}, 1},
-};
+/* Protocols whose packets keep a connection open for the rest of the conversation. Those of one
+ * line share it. (LDAP has as many as there are binds.) */
+static const char *const holders[][4] = {
+    {"smb2", "smb", "lsarpc", "srvsvc"}, {"rpc_netlogon", "lsarpc"}, {"samr"}, {"drsuapi"}};
+
+/* Protocols whose packets open a connection for one exchange only. */
+static const char *const passers[] = {"kerberos", "dns", "cldap", "nbns", "epm"};
 
 static bool plays(const struct compiled *compiled, const char *protocol)
 {
@@ -30,36 +27,58 @@ static bool plays(const struct compiled *compiled, const char *protocol)
     return false;
 }
 
-unsigned limits_files_a_client(const struct compiled *compiled)
+static bool plays_holder(const struct compiled *compiled, size_t i)
 {
-    unsigned files = 1; /* for the exchange of the moment: Kerberos, DNS, CLDAP, endpoint mapper */
-    for (size_t i = 0; i < sizeof holdings / sizeof holdings[0]; i++)
-        for (size_t p = 0; p < 4 && holdings[i].protocols[p]; p++)
-            if (plays(compiled, holdings[i].protocols[p])) {
-                files += holdings[i].files;
-                break;
-            }
-    return files;
+    for (size_t p = 0; p < 4 && holders[i][p]; p++)
+        if (plays(compiled, holders[i][p]))
+            return true;
+    return false;
+}
+
+/* LDAP connections at a time: a bind after a bind opens a further one, an unbind closes one. */
+static unsigned ldap_connections(const struct model *model, const struct compiled *compiled)
+{
+    size_t count, bind = model_find_type(model, "ldap", "0"),
+                  unbind = model_find_type(model, "ldap", "2");
+    if (!plays(compiled, "ldap"))
+        return 0;
+    const struct model_type *types = model_types(model, &count);
+    double open = bind < count ? types[bind].visits : 0;
+    open -= unbind < count ? types[unbind].visits : 0;
+    return open < 1 ? 1 : (unsigned)ceil(fmin(open, 100) - 0.05);
+}
+
+unsigned limits_files_a_client(const struct model *model, const struct compiled *compiled,
+                               const struct settings *settings)
+{
+    unsigned files = ldap_connections(model, compiled);
+    for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++)
+        files += plays_holder(compiled, i);
+    /* Authentication at a DC may fetch a ticket on the way. */
+    bool passing = !settings->play.generic_ldap;
+    for (size_t i = 0; i < sizeof passers / sizeof passers[0]; i++)
+        passing = passing || plays(compiled, passers[i]);
+    return files + passing;
 }
 
 static int prepare_files(uint64_t files, char *error, size_t error_size)
 {
+    enum { MARGIN = 4 };
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
         return -errno;
-    if (limit.rlim_cur >= files)
+    struct rlimit wanted = {.rlim_cur = files * MARGIN, .rlim_max = limit.rlim_max};
+    if (wanted.rlim_cur > limit.rlim_max)
+        wanted.rlim_cur = limit.rlim_max;
+    if (limit.rlim_max < files) /* only with CAP_SYS_RESOURCE, and up to fs.nr_open */
+        wanted.rlim_cur = wanted.rlim_max = files;
+    if (limit.rlim_cur >= wanted.rlim_cur || setrlimit(RLIMIT_NOFILE, &wanted) == 0)
         return 0;
-    struct rlimit wanted = {.rlim_cur = files, .rlim_max = limit.rlim_max};
-    if (wanted.rlim_max < files)
-        wanted.rlim_max = files; /* only root may, up to fs.nr_open */
-    if (setrlimit(RLIMIT_NOFILE, &wanted) == 0)
-        return 0;
-    snprintf(
-        error, error_size,
-        "this run may need %llu open files, but the hard limit is %llu; raise it as root with: "
-        "sysctl -w fs.nr_open=%llu; prlimit --pid $$ --nofile=%llu",
-        (unsigned long long)files, (unsigned long long)limit.rlim_max,
-        (unsigned long long)(files < 1048576 ? 1048576 : files), (unsigned long long)files);
+    snprintf(error, error_size,
+             "so many clients need %llu open files, but the hard limit is %llu; raise it, as root: "
+             "prlimit --nofile=%llu --pid $$",
+             (unsigned long long)files, (unsigned long long)limit.rlim_max,
+             (unsigned long long)files);
     return -EMFILE;
 }
 

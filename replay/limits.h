@@ -8,13 +8,16 @@
 
 #include "replay/compile.h"
 
-/* Descriptors that one client may hold open at a time, given the packets that are played. */
-unsigned limits_files_a_client(const struct compiled *compiled);
+/* Descriptors that clients of this model hold open at a time, each, as a rule: what a run cannot do
+ * without. */
+unsigned limits_files_a_client(const struct model *model, const struct compiled *compiled,
+                               const struct settings *settings);
 
 /*
  * Makes sure that `files` descriptors and `fibers` stacks may be had: raises the soft limit on open
- * files, as root the hard one too, and compares with vm.max_map_count. 0, or -EMFILE or -ENOMEM and
- * one line in error with the command that mends it.
+ * files to several times that (some clients hold more than others) as far as the hard one lets it,
+ * raises the hard one too if need be and allowed, and compares with vm.max_map_count. 0, or -EMFILE
+ * or -ENOMEM and one line in error with the command that mends it.
  */
 int limits_prepare(uint64_t files, uint64_t fibers, char *error, size_t error_size);
 

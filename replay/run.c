@@ -99,7 +99,10 @@ static int check_machine(const struct conductor *conductor)
     uint64_t clients = conductor->shared.clients;
     double dns = conductor->setup->settings->dns_rate * conductor->setup->settings->timeout;
     uint64_t extra = dns > 0 ? (uint64_t)fmin(dns, 10000) : 0;
-    uint64_t files = clients * limits_files_a_client(conductor->compiled) + extra + FILES_BESIDE;
+    uint64_t files =
+        clients * limits_files_a_client(plan_model(conductor->setup->plan), conductor->compiled,
+                                        conductor->setup->settings) +
+        extra + FILES_BESIDE;
     int error = limits_prepare(files, clients + extra, conductor->error, conductor->error_size);
     if (error)
         return error;

@@ -1008,6 +1008,41 @@ static void too_few_accounts(void **state)
     clear(&s);
 }
 
+static void files_a_client(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *chain;
+        bool generic;
+        unsigned files;
+    } cases[] = {
+        {"  \"-\": {\"ldap:0\": 1}\n  \"ldap:0\": {\"ldap:3\": 1}\n"
+         "  \"ldap:3\": {\"ldap:3\": 9, \"-\": 1}\n",
+         true, 1},
+        {"  \"-\": {\"ldap:0\": 1}\n  \"ldap:0\": {\"ldap:0\": 3, \"-\": 1}\n", true, 4},
+        {"  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": {\"-\": 1}\n", false, 2}, /* and a ticket's */
+        {"  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": {\"cldap:3\": 1}\n"
+         "  \"cldap:3\": {\"-\": 1}\n",
+         true, 2},
+        {"  \"-\": {\"cldap:3\": 1}\n  \"cldap:3\": {\"-\": 1}\n", true, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[1000];
+        struct compiled *compiled = NULL;
+        snprintf(text, sizeof text, "version: 3\npacket_rate: 10\nhistory: 1\nchain:\n%s",
+                 cases[i].chain);
+        struct scenario s = scenario();
+        s.model_text = text;
+        s.settings.play.generic_ldap = cases[i].generic;
+        load(&s);
+        assert_int_equal(compile_model(s.model, &s.settings, &compiled, s.error, sizeof s.error),
+                         0);
+        assert_int_equal(limits_files_a_client(s.model, compiled, &s.settings), cases[i].files);
+        compile_free(compiled);
+        clear(&s);
+    }
+}
+
 /* Limits of the machine, tried where they bind us: in a child that is not root. */
 static void limits_are_told(void **state)
 {
@@ -1098,6 +1133,7 @@ int main(void)
         cmocka_unit_test(source_addresses),
         cmocka_unit_test(source_ranges),
         cmocka_unit_test(too_few_accounts),
+        cmocka_unit_test(files_a_client),
         cmocka_unit_test(limits_are_told),
     };
     return cmocka_run_group_tests_name("run", tests, set_up, tear_down);
