@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON results, and text reports, as traffic-summary reads them: whatever is taken must be sound.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "summary/reading.h"
+#include "summary/result.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char error[RESULT_ERROR_SIZE];
+    struct reading reading;
+    reading_parse(&reading, (const char *)data, size, "dc1_r4_S5.txt", error, sizeof error);
+
+    struct result result;
+    struct histogram total;
+    result_init(&result);
+    histogram_init(&total);
+    if (result_parse(&result, (const char *)data, size, "x.json", error, sizeof error) == 0) {
+        if (result_check(&result, error, sizeof error) < 0)
+            abort();
+        result_total(&result, RESULT_RESPONSE, &total);
+        if (total.count && histogram_quantile(&total, 0.5) < 0)
+            abort();
+    }
+    histogram_clear(&total);
+    result_clear(&result);
+    return 0;
+}

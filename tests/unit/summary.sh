@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# traffic-summary's command line: options, their mistakes, exit statuses, and what goes where.
+
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+
+program=${BUILD:-build}/traffic-summary
+runs=tests/data/samba-runs
+work=$TMPDIR/work
+mkdir "$work"
+trap 'rm -rf "$work"' EXIT
+
+run "$program" --help
+is "--help: status" $status 0
+like "--help: options" "$output" '^  -f, --full  '
+like "--help: metrics" "$output" '^  success-rate  '
+is "--help: nothing on standard error" "$errors" ""
+while read -r option; do
+    like "--help and the manual page tell of --$option" "$(mandoc -T ascii man/traffic-summary.1 | col -b)" "^ +.*--$option"
+done < <(sed -n 's/^.*--\([a-z]*\).*/\1/p' <<<"$output" | sort -u)
+
+run "$program" --version
+is "--version: status" $status 0
+like "--version" "$output" '^traffic-summary [0-9]+\.[0-9]+'
+
+# Users' mistakes: status 2, one line that names what is wrong, nothing on standard output.
+mistake() {
+    local name=$1 wanted=$2
+    shift 2
+    run "$program" "$@"
+    is "$name: status" $status 2
+    is "$name: no output" "$output" ""
+    like "$name: told" "$errors" "$wanted"
+}
+mistake "no files" 'name result files or folders'
+mistake "unknown option" "unrecognized option '--fulll'" --fulll "$runs"
+mistake "unknown letter" "invalid option -- 'x'" -x "$runs"
+mistake "option without its argument" "requires an argument" "$runs" --metric
+mistake "unknown metric" '--metric p96: there is no such metric; choose one of ok, failed, .*success-rate' -m p96 "$runs"
+mistake "two forms" '--csv and --json exclude each other' --csv --json "$runs"
+
+run "$program" "$runs"
+is "the grid: status" $status 0
+is "the grid: nothing on standard error" "$errors" ""
+is "the grid: title" "$(head -n 1 <<<"$output")" \
+    ' r\S         1        2        3        4        5        6        7        8        9       10'
+like "the grid: largest" "$output" '^  4  .* \*119\.066 '
+is "the grid: last line" "$(tail -n 1 <<<"$output")" "max: 119.066"
+
+run "$program" --full "$runs"/dc1_r1_S1.txt
+is "--full" "$output" ' r\S         1        2
+  1    *27.679        0
+  2          0        0
+
+max: 27.679'
+
+run "$program" --csv "$runs"
+is "--csv" "$output" 'r,S,metric,runs,mean,min,max
+1,1,ok,1,27.679,27.679,27.679
+4,5,ok,1,119.066,119.066,119.066
+8,10,ok,1,110.525,110.525,110.525'
+
+run "$program" --json -m planned "$runs"
+holds "--json is JSON" python3 -c '
+import json, sys
+grid = json.loads(sys.argv[1])
+assert grid["metric"] == "planned" and len(grid["cells"]) == 3
+assert grid["max"] == {"r": 8, "S": 10, "runs": 1, "mean": 9172, "min": 9172, "max": 9172}' "$output"
+
+run "$program" -m nominal "$runs"
+is "a metric that no file holds: status" $status 0
+is "... one warning a run" "$(grep -c 'holds no nominal$' <<<"$errors")" 3
+is "... max" "$(tail -n 1 <<<"$output")" "max: none"
+run "$program" --csv -m nominal "$runs"
+like "... --csv" "$output" '^4,5,nominal,1,,,$'
+run "$program" --json -m nominal "$runs"
+like "... --json" "$output" '^ *"mean": null,$'
+
+cp "$runs"/dc1_r1_S1.txt "$work"
+echo "Dear diary" >"$work/diary.txt"
+run "$program" "$work"
+is "a foreign file: status" $status 1
+like "... named" "$errors" "^traffic-summary: $work/diary\.txt: not a result"
+is "... the rest is shown" "$(tail -n 1 <<<"$output")" "max: 27.679"
+
+run "$program" "$work/diary.txt"
+is "nothing to show: status" $status 1
+is "... no output" "$output" ""
+like "... told" "$errors" '^traffic-summary: no results$'
+
+run "$program" "$work/dc1_r1_S1.txt" "$runs/dc1_r1_S1.txt" "$work/dc1_r1_S1.txt"
+is "a file named twice counts once, a copy is a run: status" $status 0
+like "... told" "$errors" '1 files? tells? of runs'
+
+run bash -c '"$1" "$2" >/dev/full' - "$program" "$runs"
+is "output that cannot be written: status" $status 1
+like "... told" "$errors" 'No space left'
+
+tap_done

@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Grids from result files: the published tables byte for byte from our text and our JSON, several
+ * runs of a cell, fractions, metrics that a file lacks, and folders with everything in them.
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "replay/report.h"
+#include "summary/grid.h"
+#include "summary/reading.h"
+#include "summary/result.h"
+#include "summary/text_report.h"
+
+/* A folder of the test's own, removed with all that is in it. */
+static char folder[256];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/summary.XXXXXX", base ? base : "/tmp");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int flag, struct FTW *walk)
+{
+    (void)status;
+    (void)flag;
+    (void)walk;
+    return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+__attribute__((format(printf, 1, 2))) static const char *in_folder(const char *format, ...)
+{
+    static char path[512];
+    va_list args;
+    int used = snprintf(path, sizeof path, "%s/", folder);
+    va_start(args, format);
+    vsnprintf(path + used, sizeof path - (size_t)used, format, args);
+    va_end(args);
+    return path;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* One run: so many operations in 1000 s, one packet type. */
+struct run {
+    double r, S;
+    uint64_t seed, ok, failed;
+    int64_t response; /* ns, of every operation */
+};
+
+static void make_result(struct result *result, const struct run *run)
+{
+    result_init(result);
+    result->program = "traffic-replay";
+    result->version = "0.1.0";
+    result->command = "traffic-replay model.yaml dc1";
+    result->model = "model.yaml";
+    result->r = run->r;
+    result->S = run->S;
+    result->seed = run->seed;
+    result->dc = "dc1";
+    result->start = 1700000000.5;
+    result->warmup = 5;
+    result->window = 1000;
+    result->nominal = 10 * run->r * run->S;
+    result->done_ok = result->ok = run->ok;
+    result->done_failed = result->failed = run->failed;
+    result->sent = result->planned = run->ok + run->failed;
+    result->planned_packets = 2 * result->planned;
+    result->packets = result_alloc(result, 1, sizeof *result->packets);
+    result->seconds = result_alloc(result, 1, sizeof *result->seconds);
+    struct result_count *cause = result_alloc(result, 1, sizeof *cause);
+    assert_non_null(result->packets);
+    assert_non_null(result->seconds);
+    assert_non_null(cause);
+    result->packet_count = result->second_count = 1;
+    *cause = (struct result_count){"timed out", run->failed};
+    struct result_packet *packet = &result->packets[0];
+    *packet = (struct result_packet){.protocol = "ldap",
+                                     .opcode = "3",
+                                     .description = "searchRequest",
+                                     .count = result->sent,
+                                     .failed = run->failed,
+                                     .causes = cause,
+                                     .cause_count = run->failed > 0,
+                                     .planned = result->planned};
+    histogram_init(&packet->service);
+    histogram_init(&packet->response);
+    histogram_init(&packet->lag);
+    if (run->response)
+        assert_int_equal(histogram_add(&packet->response, run->response), 0);
+    result->seconds[0] = (struct result_second){0, result->planned, run->ok, run->failed, NAN};
+}
+
+static void write_json(const struct run *run, const char *path)
+{
+    struct result result;
+    char error[RESULT_ERROR_SIZE] = "";
+    make_result(&result, run);
+    if (result_write(&result, path, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    result_clear(&result);
+}
+
+static void write_text(const struct run *run, const char *path)
+{
+    struct result result;
+    make_result(&result, run);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(report_print(file, &result), 0);
+    assert_int_equal(fclose(file), 0);
+    result_clear(&result);
+}
+
+/* All warnings, one line each. */
+static char warnings[4096];
+
+static void keep_warning(void *context, const char *line)
+{
+    (void)context;
+    size_t used = strlen(warnings);
+    snprintf(warnings + used, sizeof warnings - used, "%s\n", line);
+}
+
+static struct readings read_folder(void)
+{
+    struct readings readings = {.warning = keep_warning};
+    warnings[0] = '\0';
+    assert_int_equal(readings_add(&readings, folder), 0);
+    readings_finish(&readings);
+    return readings;
+}
+
+struct shape {
+    enum metric metric;
+    bool full, spread;
+};
+
+static char *grid_text(const struct readings *readings, struct shape shape)
+{
+    struct grid grid;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    assert_non_null(stream);
+    assert_int_equal(grid_make(&grid, readings, shape.metric, shape.full), 0);
+    grid_print(stream, &grid, shape.spread);
+    grid_clear(&grid);
+    fclose(stream);
+    return text;
+}
+
+static void assert_grid(struct shape shape, const char *wanted)
+{
+    struct readings readings = read_folder();
+    char *text = grid_text(&readings, shape);
+    assert_string_equal(text, wanted);
+    free(text);
+    readings_clear(&readings);
+}
+
+static char *load(const char *path)
+{
+    char error[RESULT_ERROR_SIZE] = "", *bytes;
+    size_t length;
+    if (result_load(path, &bytes, &length, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    bytes[length] = '\0';
+    return bytes;
+}
+
+/* Result files that carry the values of a published table. */
+static void write_published(const char *tsv, void (*write)(const struct run *run, const char *path),
+                            const char *ending)
+{
+    char line[128];
+    FILE *file = fopen(tsv, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    for (uint64_t seed = 1; fgets(line, sizeof line, file); seed++) {
+        struct run run = {.seed = seed, .failed = 7};
+        double rate;
+        assert_int_equal(sscanf(line, "%lf\t%lf\t%lf", &run.r, &run.S, &rate), 3);
+        run.ok = (uint64_t)llround(rate * 1000);
+        /* The name does not tell the cell: the content has to. */
+        write(&run, in_folder("run-%" PRIu64 "%s", seed, ending));
+    }
+    fclose(file);
+}
+
+static void assert_published(const char *name)
+{
+    char tsv[128], published[128];
+    snprintf(tsv, sizeof tsv, "tests/data/published-grids/%s.tsv", name);
+    snprintf(published, sizeof published, "tests/data/published-grids/%s.published.txt", name);
+    char *wanted = load(published);
+    write_published(tsv, write_json, ".json");
+    assert_grid((struct shape){METRIC_OK, true, false}, wanted);
+    /* Text of the same runs beside it changes nothing. */
+    write_published(tsv, write_text, ".txt");
+    struct readings readings = read_folder();
+    assert_int_equal(readings.count, 168);
+    assert_int_equal(readings.repeated, 168);
+    assert_int_equal(readings.refused, 0);
+    readings_clear(&readings);
+    assert_grid((struct shape){METRIC_OK, true, false}, wanted);
+    /* The text alone. */
+    for (unsigned seed = 1; seed <= 168; seed++)
+        assert_int_equal(unlink(in_folder("run-%u.json", seed)), 0);
+    assert_grid((struct shape){METRIC_OK, true, false}, wanted);
+    free(wanted);
+}
+
+static void test_published_samba(void **state)
+{
+    (void)state;
+    assert_published("samba");
+}
+
+static void test_published_windows(void **state)
+{
+    (void)state;
+    assert_published("windows");
+}
+
+/* From the smallest to the largest value seen, with the rows in between. */
+static void test_default_range(void **state)
+{
+    (void)state;
+    write_json(&(struct run){4, 5, 1, 119066, 0, 0}, in_folder("a.json"));
+    write_json(&(struct run){6, 7, 2, 110525, 0, 0}, in_folder("b.json"));
+    assert_grid((struct shape){METRIC_OK, false, false}, " r\\S         5        6        7\n"
+                                                         "  4   *119.066        0        0\n"
+                                                         "  5          0        0        0\n"
+                                                         "  6          0        0  110.525\n"
+                                                         "\n"
+                                                         "max: 119.066\n");
+}
+
+static void test_fractions(void **state)
+{
+    (void)state;
+    write_json(&(struct run){0.5, 3.7, 1, 1000, 0, 0}, in_folder("a.json"));
+    write_text(&(struct run){0.5, 0.1, 2, 2000, 0, 0}, in_folder("b.txt"));
+    write_json(&(struct run){2, 0.1, 3, 3000, 0, 0}, in_folder("c.json"));
+    write_text(&(struct run){1.0 / 3, 0.1, 4, 4000, 0, 0}, in_folder("d.txt"));
+    assert_grid((struct shape){METRIC_OK, false, false},
+                "            r\\S       0.1        1        2        3      3.7\n"
+                "0.333333333333     *4.000        0        0        0        0\n"
+                "           0.5      2.000        0        0        0    1.000\n"
+                "             1          0        0        0        0        0\n"
+                "             2      3.000        0        0        0        0\n"
+                "\n"
+                "max: 4.000\n");
+    write_json(&(struct run){0.5, 1, 5, 9000, 0, 0}, in_folder("e.json"));
+    assert_int_equal(unlink(in_folder("d.txt")), 0);
+    assert_grid((struct shape){METRIC_OK, true, false},
+                " r\\S       0.1        1        2        3      3.7        4\n"
+                "0.5      2.000   *9.000        0        0    1.000        0\n"
+                "  1          0        0        0        0        0        0\n"
+                "  2      3.000        0        0        0        0        0\n"
+                "  3          0        0        0        0        0        0\n"
+                "\n"
+                "max: 9.000\n");
+}
+
+/* A range that would be absurd is not filled. */
+static void test_wide_range(void **state)
+{
+    (void)state;
+    write_json(&(struct run){1, 1, 1, 1000, 0, 0}, in_folder("a.json"));
+    write_json(&(struct run){100000, 1, 2, 2000, 0, 0}, in_folder("b.json"));
+    assert_grid((struct shape){METRIC_OK, false, false}, "    r\\S         1\n"
+                                                         "     1      1.000\n"
+                                                         "100000     *2.000\n"
+                                                         "\n"
+                                                         "max: 2.000\n");
+}
+
+static void test_repeats(void **state)
+{
+    (void)state;
+    write_json(&(struct run){1, 1, 1, 1000, 0, 0}, in_folder("a.json"));
+    write_json(&(struct run){1, 1, 2, 2000, 0, 0}, in_folder("b.json"));
+    write_text(&(struct run){1, 1, 3, 6000, 0, 0}, in_folder("c.txt"));
+    write_json(&(struct run){2, 1, 4, 2500, 0, 0}, in_folder("d.json"));
+    assert_grid((struct shape){METRIC_OK, false, false}, " r\\S         1\n"
+                                                         "  1     *3.000\n"
+                                                         "  2      2.500\n"
+                                                         "\n"
+                                                         "max: 3.000\n");
+    assert_grid((struct shape){METRIC_OK, false, true}, " r\\S                      1\n"
+                                                        "  1   *3.000 (1.000..6.000)\n"
+                                                        "  2                   2.500\n"
+                                                        "\n"
+                                                        "max: 3.000\n");
+}
+
+/* Every metric of our JSON and our text. */
+static void test_metrics(void **state)
+{
+    (void)state;
+    static const double wanted[METRICS] = {
+        [METRIC_OK] = 3,         [METRIC_FAILED] = 1,  [METRIC_NOMINAL] = 80,
+        [METRIC_PLANNED] = 4000, [METRIC_MEAN] = 0.25, [METRIC_P50] = 0.25,
+        [METRIC_P95] = 0.25,     [METRIC_P99] = 0.25,  [METRIC_SUCCESS_RATE] = 75};
+    struct run run = {4, 2, 1, 3000, 1000, 250000000};
+    write_json(&run, in_folder("a.json"));
+    run.seed = 2;
+    write_text(&run, in_folder("b.txt"));
+    struct readings readings = read_folder();
+    assert_int_equal(readings.count, 2);
+    for (size_t i = 0; i < 2; i++)
+        for (enum metric metric = 0; metric < METRICS; metric++)
+            assert_true(fabs(readings.items[i].metrics[metric] - wanted[metric]) < 1e-6);
+    readings_clear(&readings);
+    assert_int_equal(metric_find("success-rate"), METRIC_SUCCESS_RATE);
+    assert_int_equal(metric_find("p98"), METRICS);
+}
+
+/* The established tool's files: what they hold, and "-" for what they do not. */
+static void test_python(void **state)
+{
+    (void)state;
+    struct readings readings = {.warning = keep_warning};
+    assert_int_equal(readings_add(&readings, "tests/data/samba-runs"), 0);
+    /* Once more: it counts once. */
+    assert_int_equal(readings_add(&readings, "tests/data/samba-runs/dc1_r1_S1.txt"), 0);
+    readings_finish(&readings);
+    assert_int_equal(readings.count, 3);
+    assert_int_equal(readings.repeated, 1);
+    assert_int_equal(readings.refused, 0);
+    const struct reading *run = &readings.items[0];
+    assert_int_equal(run->form, READING_PYTHON);
+    assert_true(run->r == 1 && run->S == 1);
+    assert_true(run->metrics[METRIC_OK] == 27.679);
+    assert_true(run->metrics[METRIC_FAILED] == 10.604);
+    assert_true(run->metrics[METRIC_PLANNED] == 927);
+    assert_true(fabs(run->metrics[METRIC_MEAN] - 0.027803) < 5e-7);
+    assert_true(fabs(run->metrics[METRIC_SUCCESS_RATE] - 100.0 * 556 / 769) < 1e-9);
+    assert_true(isnan(run->metrics[METRIC_P95]));
+    assert_true(isnan(run->metrics[METRIC_NOMINAL]));
+    /* Only r 4 S 5 and r 8 S 10 of these three. */
+    char *text = grid_text(&readings, (struct shape){METRIC_P95, false, false});
+    assert_non_null(strstr(text, "  4          0        0        0        0        -        0"));
+    assert_non_null(strstr(text, "\n\nmax: none\n"));
+    free(text);
+    readings_clear(&readings);
+}
+
+/* A cell of which some runs hold the metric shows their mean. */
+static void test_partly_missing(void **state)
+{
+    (void)state;
+    char *python = load("tests/data/samba-runs/dc1_r1_S1.txt");
+    write_file(in_folder("x_r1_S1.txt"), python);
+    free(python);
+    write_json(&(struct run){1, 1, 1, 1000, 0, 250000000}, in_folder("a.json"));
+    assert_grid((struct shape){METRIC_P95, false, false}, " r\\S          1\n"
+                                                          "  1   *0.250000\n"
+                                                          "\n"
+                                                          "max: 0.250000\n");
+}
+
+static void test_cell_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double r, S; /* 0: does not tell */
+    } names[] = {
+        {"dc1_r4_S5.txt", 4, 5},
+        {"r4_S5.txt", 4, 5},
+        {"a/b_r1_S1/dc1_r12_S11.json", 12, 11},
+        {"dc1_r0.5_S3.7.txt", 0.5, 3.7},
+        {"dc1_r0.5_S3.7", 0.5, 3.7},
+        {"dc1_r4_S5", 4, 5},
+        {"dc1_r4_S5_2.json", 4, 5},
+        {"dc1_r4_S5-rerun.txt", 4, 5},
+        {"dc_r1_r4_S5.txt", 4, 5},
+        {"dc1_r4.txt", 0, 0},
+        {"dc1_S5_r4.txt", 0, 0},
+        {"dc1_r4_S5x.txt", 0, 0},
+        {"dc1_r_S5.txt", 0, 0},
+        {"dc1_r0_S5.txt", 0, 0},
+        {"dc1_r-4_S5.txt", 0, 0},
+        {"server4_S5.txt", 0, 0},
+        {"dc1_r4_S5/result.txt", 0, 0},
+        {"", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        double r = 0, S = 0;
+        bool told = reading_cell_of_name(names[i].name, &r, &S);
+        if (told != (names[i].r > 0) || (told && (r != names[i].r || S != names[i].S)))
+            fail_msg("%s: %d %g %g", names[i].name, told, r, S);
+    }
+}
+
+/* Damaged, empty, foreign, duplicated, unreadable: each is named, the rest is read. */
+static void test_folder_of_everything(void **state)
+{
+    (void)state;
+    struct run run = {1, 1, 1, 1000, 0, 0};
+    write_json(&run, in_folder("good.json"));
+    write_text(&run, in_folder("same-run-as-text.txt"));
+    char *bytes = load(in_folder("good.json"));
+    write_file(in_folder("copy.json"), bytes);
+    bytes[strlen(bytes) / 2] = '\0';
+    write_file(in_folder("cut.json"), bytes);
+    free(bytes);
+    write_file(in_folder("empty.txt"), "");
+    write_file(in_folder("blank.txt"), " \n\n");
+    write_file(in_folder("foreign.txt"), "Dear diary,\n");
+    write_file(in_folder("other.json"), "{\"results\": []}\n");
+    write_file(in_folder("newer.json"), "{\"format\": 99}\n");
+    write_file(in_folder(".hidden"), "not looked at");
+    char *python = load("tests/data/samba-runs/dc1_r4_S5.txt");
+    write_file(in_folder("no-cell.txt"), python);
+    *strstr(python, "samr") = '\0';
+    write_file(in_folder("cut_r4_S5.txt"), python);
+    free(python);
+    assert_int_equal(mkdir(in_folder("more"), 0777), 0);
+    run.seed = 2;
+    run.r = 2;
+    write_json(&run, in_folder("more/deep.json"));
+    assert_int_equal(symlink("..", in_folder("more/loop")), 0);
+    assert_int_equal(symlink("nowhere", in_folder("nothing")), 0);
+    assert_int_equal(mkfifo(in_folder("pipe"), 0666), 0);
+
+    struct readings readings = read_folder();
+    assert_int_equal(readings.count, 2);
+    assert_int_equal(readings.repeated, 2);
+    assert_string_equal(readings.items[0].path + strlen(folder), "/copy.json");
+    assert_string_equal(readings.items[1].path + strlen(folder), "/more/deep.json");
+    static const char *const wanted[] = {
+        "/cut.json:1:",
+        "/empty.txt: empty\n",
+        "/blank.txt: empty\n",
+        "/foreign.txt: not a result of a traffic replay\n",
+        "/other.json: not a result of traffic-replay\n",
+        "/newer.json: written in format 99; this program reads format 1\n",
+        "/no-cell.txt: neither its content nor its name (like dc1_r4_S5.txt) tells r and S\n",
+        "/cut_r4_S5.txt:28: damaged: the table's rows do not add up to the operations above it\n",
+        "/more/loop: a link back to a folder that it is in\n",
+        "/nothing: a link to nothing\n",
+        "/pipe: neither a file nor a folder\n",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        if (!strstr(warnings, wanted[i]))
+            fail_msg("no warning %s in\n%s", wanted[i], warnings);
+    assert_int_equal(readings.refused, sizeof wanted / sizeof wanted[0]);
+    readings_clear(&readings);
+}
+
+static void test_no_files(void **state)
+{
+    (void)state;
+    struct readings readings = {.warning = keep_warning};
+    warnings[0] = '\0';
+    assert_int_equal(readings_add(&readings, folder), 0);
+    assert_non_null(strstr(warnings, ": no result files in it"));
+    assert_int_equal(readings_add(&readings, in_folder("missing.json")), 0);
+    assert_non_null(strstr(warnings, "missing.json: cannot be read: No such file or directory"));
+    assert_int_equal(readings.refused, 2);
+    readings_finish(&readings);
+    assert_int_equal(readings.count, 0);
+    readings_clear(&readings);
+}
+
+/* A text report cut off or changed at any place is either refused or unchanged in what it says. */
+static void test_text_damage(void **state)
+{
+    (void)state;
+    char *text = load("tests/data/samba-runs/dc1_r8_S10.txt");
+    size_t length = strlen(text);
+    char error[RESULT_ERROR_SIZE];
+    struct text_report whole, report;
+    assert_int_equal(text_report_parse(&whole, text, length, "x", error, sizeof error), 0);
+    for (size_t cut = 0; cut < length; cut++)
+        if (text_report_parse(&report, text, cut, "x", error, sizeof error) == 0)
+            assert_true(report.ok == whole.ok && report.failed == whole.failed &&
+                        cut > length - 40);
+    free(text);
+}
+
+/* Timing data that -t - wrote before the report does not hide it; CRLF does not spoil it. */
+static void test_text_around(void **state)
+{
+    (void)state;
+    char error[RESULT_ERROR_SIZE] = "";
+    struct text_report report;
+    static const char text[] = "time\tconv\tprotocol\ttype\tduration\tsuccessful\terror\r\n"
+                               "1.0\t0\tldap\t3\t0.1\tTrue\t\r\n"
+                               "Total conversations:            1\r\n"
+                               "Successful operations:          1 (0.500 per second)\r\n"
+                               "Failed operations:              0 (0.000 per second)\r\n"
+                               "Planned packets:             1\r\n"
+                               "Protocol    Op Code  Description\r\n"
+                               "ldap              3  search of all things     "
+                               "1 0 0.5 0.5 0.5 0.0 0.5\r\n";
+    if (text_report_parse(&report, text, sizeof text - 1, "x", error, sizeof error) != 0)
+        fail_msg("%s", error);
+    assert_true(report.mean == 0.5);
+    assert_int_equal(report.ok, 1);
+    assert_int_equal(text_report_parse(&report, "Total\0", 6, "x", error, sizeof error), -EINVAL);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_published_samba),
+        TEST(test_published_windows),
+        TEST(test_default_range),
+        TEST(test_fractions),
+        TEST(test_wide_range),
+        TEST(test_repeats),
+        TEST(test_metrics),
+        TEST(test_python),
+        TEST(test_partly_missing),
+        TEST(test_cell_names),
+        TEST(test_folder_of_everything),
+        TEST(test_no_files),
+        TEST(test_text_damage),
+        TEST(test_text_around),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
