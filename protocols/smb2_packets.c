@@ -6,12 +6,12 @@
  * Details are numbers as Wireshark shows them (decimal, or hexadecimal with 0x) or names:
  *     share   ipc sysvol netlogon other
  *     file    policy script dir pipe other
- *     access  access mask, a number
- *     oplock  none ii exclusive batch lease, or a number
- *     lease   letters of RHW, or a number
- *     size    bytes, 1 to 1048576
- *     class   QUERY_DIRECTORY: a number (MS-FSCC 2.4); QUERY_INFO: file fs security quota, each
- *             with a level behind a colon if wanted ("file:18"), or a number: that level of file
+ *     access  access mask: rights beside those that the file's class is usually opened with
+ *     oplock  none level2 exclusive batch lease
+ *     lease   none r rh rw rwh
+ *     size    bytes
+ *     class   QUERY_DIRECTORY: smb2.find.infolevel. QUERY_INFO: smb2.infolevel of a file, or with
+ *             another type in front of it smb2.class * 256 + smb2.infolevel (0x207: file system)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,16 +24,14 @@
 enum {
     READ_USUAL = 65536,
     WRITE_USUAL = 4096,
-    SCRATCH_MOST = 1 << 20, /* a scratch file grows to this, then is written from its start */
+    SCRATCH_MOST = 16 << 20, /* a scratch file grows to this, then is written from its start */
     QUERY_OUTPUT = 65536,
     CLASS_DIRECTORY_USUAL = 37, /* FileIdBothDirectoryInformation: what Windows' shell asks for */
     INFO_FILE = 1,
-    INFO_FS = 2,
     INFO_SECURITY = 3,
     INFO_QUOTA = 4,
     FILE_STANDARD_INFORMATION = 5,
     FILE_ALL_INFORMATION = 18,
-    FS_FULL_SIZE_INFORMATION = 7,
     OWNER_GROUP_DACL = 7
 };
 
@@ -62,19 +60,21 @@ static const struct word files[] = {{"policy", SMB2_FILE_POLICY}, {"script", SMB
                                     {"dir", SMB2_FILE_DIRECTORY}, {"pipe", SMB2_FILE_PIPE},
                                     {"other", SMB2_FILE_OTHER},   {NULL, 0}};
 static const struct word oplocks[] = {
-    {"none", SMB2_OPLOCK_NONE},           {"ii", SMB2_OPLOCK_II},
+    {"none", SMB2_OPLOCK_NONE},           {"level2", SMB2_OPLOCK_II},
     {"exclusive", SMB2_OPLOCK_EXCLUSIVE}, {"batch", SMB2_OPLOCK_BATCH},
     {"lease", SMB2_OPLOCK_LEASE},         {NULL, 0}};
-static const struct word info_types[] = {{"file", INFO_FILE},
-                                         {"fs", INFO_FS},
-                                         {"security", INFO_SECURITY},
-                                         {"quota", INFO_QUOTA},
-                                         {NULL, 0}};
+static const struct word leases[] = {
+    {"none", 0},
+    {"r", SMB2_LEASE_READ},
+    {"rh", SMB2_LEASE_READ | SMB2_LEASE_HANDLE},
+    {"rw", SMB2_LEASE_READ | SMB2_LEASE_WRITE},
+    {"rwh", SMB2_LEASE_READ | SMB2_LEASE_WRITE | SMB2_LEASE_HANDLE},
+    {NULL, 0}};
 
-static bool find_word(const struct word *words, const char *text, size_t length, uint32_t *value)
+static bool find_word(const struct word *words, const char *text, uint32_t *value)
 {
     for (; words->name; words++) {
-        if (strlen(words->name) == length && memcmp(words->name, text, length) == 0) {
+        if (strcmp(words->name, text) == 0) {
             *value = words->value;
             return true;
         }
@@ -97,16 +97,10 @@ static bool read_number(const char *text, uint32_t most, uint32_t *value)
     return true;
 }
 
-static bool word_or_number(const struct word *words, const char *text, uint32_t most,
-                           uint32_t *value)
-{
-    return (words && find_word(words, text, strlen(text), value)) || read_number(text, most, value);
-}
-
 static bool take_share(struct details *details, const char *text)
 {
     uint32_t value;
-    if (!find_word(shares, text, strlen(text), &value))
+    if (!find_word(shares, text, &value))
         return false;
     details->share = (enum smb2_share)value;
     return true;
@@ -115,7 +109,7 @@ static bool take_share(struct details *details, const char *text)
 static bool take_file(struct details *details, const char *text)
 {
     uint32_t value;
-    if (!find_word(files, text, strlen(text), &value))
+    if (!find_word(files, text, &value))
         return false;
     details->open.file_class = (enum smb2_file_class)value;
     return true;
@@ -129,36 +123,30 @@ static bool take_access(struct details *details, const char *text)
 static bool take_oplock(struct details *details, const char *text)
 {
     uint32_t value;
-    if (!word_or_number(oplocks, text, UINT8_MAX, &value))
+    if (!find_word(oplocks, text, &value))
         return false;
-    for (const struct word *word = oplocks; word->name; word++)
-        if (word->value == value) {
-            details->open.oplock = (enum smb2_oplock)value;
-            return true;
-        }
-    return false;
+    details->open.oplock = (enum smb2_oplock)value;
+    return true;
 }
 
 /* A lease is an oplock level of its own (2.2.13). */
 static bool take_lease(struct details *details, const char *text)
 {
-    uint32_t lease = 0;
-    if (!read_number(text, 7, &lease)) {
-        for (const char *letter = text; *letter; letter++) {
-            const char *known = strchr("RHW", *letter);
-            if (!known)
-                return false;
-            lease |= 1u << (known - "RHW");
-        }
-    }
-    details->open.oplock = SMB2_OPLOCK_LEASE;
-    details->open.lease = lease;
-    return lease != 0;
+    if (!find_word(leases, text, &details->open.lease))
+        return false;
+    if (details->open.lease)
+        details->open.oplock = SMB2_OPLOCK_LEASE;
+    return true;
 }
 
-static bool take_size(struct details *details, const char *text)
+static bool take_read_size(struct details *details, const char *text)
 {
-    return read_number(text, SMB2_IO_MAX, &details->size) && details->size > 0;
+    return read_number(text, UINT32_MAX, &details->size) && details->size > 0;
+}
+
+static bool take_write_size(struct details *details, const char *text)
+{
+    return read_number(text, SCRATCH_MOST, &details->size) && details->size > 0;
 }
 
 static bool take_directory_class(struct details *details, const char *text)
@@ -172,17 +160,11 @@ static bool take_directory_class(struct details *details, const char *text)
 
 static bool take_info_class(struct details *details, const char *text)
 {
-    const char *colon = strchr(text, ':');
-    uint32_t type = INFO_FILE, level = 0;
-    size_t length = colon ? (size_t)(colon - text) : strlen(text);
-    if (find_word(info_types, text, length, &type)) {
-        if (colon && !read_number(colon + 1, UINT8_MAX, &level))
-            return false;
-    } else if (!read_number(text, UINT8_MAX, &level) || level == 0) {
+    uint32_t value;
+    if (!read_number(text, INFO_QUOTA << 8 | UINT8_MAX, &value) || value == 0)
         return false;
-    }
-    details->type = (uint8_t)type;
-    details->class = (uint8_t)level;
+    details->type = value >> 8 ? (uint8_t)(value >> 8) : INFO_FILE;
+    details->class = (uint8_t)value;
     return true;
 }
 
@@ -197,16 +179,17 @@ static const struct field_rule share_rules[] = {
 static const struct field_rule create_rules[] = {
     {"file", take_file, "policy, script, dir, pipe or other"},
     {"access", take_access, "an access mask"},
-    {"oplock", take_oplock, "none, ii, exclusive, batch or lease"},
-    {"lease", take_lease, "letters of RHW or a number up to 7"},
+    {"oplock", take_oplock, "none, level2, exclusive, batch or lease"},
+    {"lease", take_lease, "none, r, rh, rw or rwh"},
     {NULL, NULL, NULL}};
-static const struct field_rule size_rules[] = {
-    {"size", take_size, "a number of bytes from 1 to 1048576"}, {NULL, NULL, NULL}};
+static const struct field_rule read_rules[] = {{"size", take_read_size, "a number of bytes"},
+                                               {NULL, NULL, NULL}};
+static const struct field_rule write_rules[] = {
+    {"size", take_write_size, "a number of bytes, at most 16 MiB"}, {NULL, NULL, NULL}};
 static const struct field_rule directory_rules[] = {
-    {"class", take_directory_class, "a number of an information class"}, {NULL, NULL, NULL}};
+    {"class", take_directory_class, "an information class from 1 to 255"}, {NULL, NULL, NULL}};
 static const struct field_rule info_rules[] = {
-    {"class", take_info_class, "file, fs, security or quota, with :LEVEL, or a level"},
-    {NULL, NULL, NULL}};
+    {"class", take_info_class, "an information class from 1 to 0x4ff"}, {NULL, NULL, NULL}};
 
 static bool take_field(struct details *details, const struct field_rule *rules,
                        const struct packet_field *field, char *error, size_t error_size)
@@ -249,7 +232,8 @@ static void *compile(const struct field_rule *rules, const struct packet_field *
     }
 COMPILE(share)
 COMPILE(create)
-COMPILE(size)
+COMPILE(read)
+COMPILE(write)
 COMPILE(directory)
 COMPILE(info)
 
@@ -327,8 +311,8 @@ static struct outcome read_newest(struct conversation *conversation, const void 
         open->position = 0;
     while (outcome.kind == OUTCOME_OK && left > 0) {
         struct smb2_data data;
-        uint32_t size =
-            smb2_connection_payload(target.connection, target.connection->max_read, left);
+        uint32_t size = left < SMB2_IO_MAX ? left : SMB2_IO_MAX;
+        size = smb2_connection_payload(target.connection, target.connection->max_read, size);
         outcome = smb2_read(&target, open->file_id, open->position, size, &data);
         if (outcome.kind != OUTCOME_OK)
             break;
@@ -347,44 +331,31 @@ static bool has_scratch_share(const struct dc_options *options)
     return options->smb_share != NULL;
 }
 
-static struct outcome write_pieces(struct smb2_open *open, const struct smb2_target *target,
-                                   const uint8_t *bytes, uint32_t left)
-{
-    struct outcome outcome = outcome_ok();
-    while (outcome.kind == OUTCOME_OK && left > 0) {
-        uint32_t written = 0;
-        uint32_t size =
-            smb2_connection_payload(target->connection, target->connection->max_write, left);
-        outcome = smb2_write(target, open->file_id, open->position, bytes, size, &written);
-        if (outcome.kind == OUTCOME_OK && written == 0)
-            outcome = outcome_failed("SMB2: nothing was written");
-        if (outcome.kind != OUTCOME_OK)
-            break;
-        open->position += written;
-        left -= written;
-        if (open->position > open->end_of_file)
-            open->end_of_file = open->position;
-    }
-    return outcome;
-}
-
 /* Into the conversation's own scratch file, and nowhere else. */
 static struct outcome write_scratch(struct conversation *conversation, const void *details)
 {
     struct smb2_open *open;
     struct smb2_target target;
-    uint32_t size = ((const struct details *)details)->size;
-    size = size ? size : WRITE_USUAL;
+    uint32_t left = ((const struct details *)details)->size;
+    left = left ? left : WRITE_USUAL;
     struct outcome outcome =
         smb2_need_open(conversation, 1u << SMB2_FILE_OTHER, SMB2_FILE_OTHER, &open, &target);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    uint8_t *bytes = calloc(1, size);
+    uint8_t *bytes = calloc(1, left < SMB2_IO_MAX ? left : SMB2_IO_MAX);
     if (!bytes)
-        return outcome_of_error(-ENOMEM);
-    if (open->position + size > SCRATCH_MOST)
+        outcome = outcome_of_error(-ENOMEM);
+    if (outcome.kind == OUTCOME_OK && open->position + left > SCRATCH_MOST)
         open->position = 0;
-    outcome = write_pieces(open, &target, bytes, size);
+    while (outcome.kind == OUTCOME_OK && left > 0) {
+        uint32_t written = 0, piece = left < SMB2_IO_MAX ? left : SMB2_IO_MAX;
+        piece = smb2_connection_payload(target.connection, target.connection->max_write, piece);
+        outcome = smb2_write(&target, open->file_id, open->position, bytes, piece, &written);
+        if (outcome.kind == OUTCOME_OK && written == 0)
+            outcome = outcome_failed("SMB2: nothing was written");
+        open->position += written;
+        left -= written;
+        if (open->position > open->end_of_file)
+            open->end_of_file = open->position;
+    }
     free(bytes);
     return outcome;
 }
@@ -416,13 +387,6 @@ static struct outcome query_directory(struct conversation *conversation, const v
     return outcome;
 }
 
-static uint8_t usual_class(uint8_t type, bool pipe)
-{
-    if (type == INFO_FILE)
-        return pipe ? FILE_STANDARD_INFORMATION : FILE_ALL_INFORMATION;
-    return type == INFO_FS ? FS_FULL_SIZE_INFORMATION : 0;
-}
-
 static struct outcome query_info(struct conversation *conversation, const void *details)
 {
     const struct details *wanted = details;
@@ -433,9 +397,11 @@ static struct outcome query_info(struct conversation *conversation, const void *
         smb2_need_open(conversation, any_class, SMB2_FILE_POLICY, &open, &target);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
+    bool pipe = open->file_class == SMB2_FILE_PIPE;
     uint8_t type = wanted->type ? wanted->type : INFO_FILE;
-    uint8_t class =
-        wanted->class ? wanted->class : usual_class(type, open->file_class == SMB2_FILE_PIPE);
+    uint8_t class = wanted->type ? wanted->class
+                    : pipe       ? FILE_STANDARD_INFORMATION
+                                 : FILE_ALL_INFORMATION;
     outcome = smb2_query_info(&target, open->file_id, type, class,
                               type == INFO_SECURITY ? OWNER_GROUP_DACL : 0, QUERY_OUTPUT, &data);
     smb2_data_free(&data);
@@ -556,8 +522,8 @@ const struct packet_type packet_tables_smb2[] = {
     ROW("smb2", "4", "tree disconnect", play_tree_disconnect, .compile = NULL),
     ROW("smb2", "5", "create", play_create, DETAILS(create)),
     ROW("smb2", "6", "close", play_close_newest, .compile = NULL),
-    ROW("smb2", "8", "read", play_read_newest, DETAILS(size)),
-    ROW("smb2", "9", "write", play_write_scratch, DETAILS(size), .available = has_scratch_share),
+    ROW("smb2", "8", "read", play_read_newest, DETAILS(read)),
+    ROW("smb2", "9", "write", play_write_scratch, DETAILS(write), .available = has_scratch_share),
     ROW("smb2", "11", "ioctl", play_ioctl_newest, .compile = NULL),
     ROW("smb2", "13", "echo", play_echo, .compile = NULL),
     ROW("smb2", "14", "query directory", play_query_directory, DETAILS(directory)),

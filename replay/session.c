@@ -22,6 +22,7 @@
 #include "protocols/dns.h"
 #include "protocols/kerberos.h"
 #include "protocols/ldap_connection.h"
+#include "protocols/smb2_shared_files.h"
 #include "protocols/tls.h"
 #include "replay/account_file.h"
 #include "replay/accounts.h"
@@ -38,6 +39,7 @@
 enum { ERROR_SIZE = 1024 };
 static const double second = 1e9; /* ns */
 static const int64_t catalogue_timeout = 60LL * 1000000000;
+static const int64_t survey_timeout = 30LL * 1000000000;
 
 struct session {
     struct settings *settings;
@@ -315,6 +317,22 @@ static int read_catalogue(struct session *session)
         catalogue_read(&admin.conversation, &session->dc->catalogue, session->error, ERROR_SIZE);
     directory_close(&admin);
     return error ? tell_error(session, error) : -1;
+}
+
+/* What SMB2 packets open and read. Without it they still play: every domain has two policies. */
+static int survey_files(struct session *session)
+{
+    struct directory admin;
+    if (!plays_protocol(session, "smb2"))
+        return -1;
+    directory_prepare(&admin, session->dc, wire_blocking_waiter());
+    admin.conversation.wire.deadline = wire_now() + survey_timeout;
+    int error =
+        smb2_survey(&admin.conversation, &session->dc->shared_files, session->error, ERROR_SIZE);
+    directory_close(&admin);
+    if (error)
+        tell(EXIT_OK, "%s; clients will read the default domain policy alone", session->error);
+    return -1;
 }
 
 /* --- The run ------------------------------------------------------------------------------- */
@@ -600,8 +618,9 @@ static int want_accounts_of_plan(struct session *session)
 static int run(struct session *session)
 {
     static int (*const before[])(struct session *) = {
-        load_model,       make_plan,    want_accounts_of_plan, find_dc,        prepare_dns,
-        learn_domain_sid, get_accounts, derive_keys,           read_catalogue, prepare_records};
+        load_model,     make_plan,        want_accounts_of_plan, find_dc,
+        prepare_dns,    learn_domain_sid, get_accounts,          derive_keys,
+        read_catalogue, survey_files,     prepare_records};
     static int (*const after[])(struct session *) = {play, merge_records, report};
     int status = -1;
     for (size_t i = 0; status < 0 && i < sizeof before / sizeof before[0]; i++)
@@ -628,6 +647,7 @@ static void session_clear(struct session *session)
     failure_log_free(session->failures);
     if (session->dc) {
         catalogue_free(session->dc->catalogue);
+        smb2_shared_files_free(session->dc->shared_files);
         tls_free(session->dc->tls);
     }
     if (session->kerberos)

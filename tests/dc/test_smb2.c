@@ -165,19 +165,19 @@ static void details_of_files(void **state)
     static const struct {
         const char *opcode, *key, *value;
     } rows[] = {
-        {"3", "share", "ipc"},       {"3", "share", "sysvol"},  {"3", "share", "netlogon"},
-        {"3", "share", "other"},     {"5", "file", "policy"},   {"8", "size", "1"},
-        {"8", "size", "1048576"},    {"6", NULL, NULL},         {"5", "file", "script"},
-        {"5", "file", "dir"},        {"14", "class", "1"},      {"14", "class", "2"},
-        {"14", "class", "3"},        {"14", "class", "12"},     {"14", "class", "0x25"},
-        {"14", "class", "38"},       {"16", "class", "file:5"}, {"16", "class", "18"},
-        {"16", "class", "34"},       {"16", "class", "fs"},     {"16", "class", "fs:1"},
-        {"16", "class", "security"}, {"5", "file", "pipe"},     {"11", NULL, NULL},
-        {"11", NULL, NULL},          {"16", NULL, NULL},        {"5", "file", "other"},
-        {"9", "size", "1"},          {"9", "size", "1048576"},  {"8", "size", "1048576"},
-        {"5", "access", "0x12019f"}, {"5", "oplock", "batch"},  {"5", "oplock", "exclusive"},
-        {"5", "oplock", "ii"},       {"5", "oplock", "0xff"},   {"5", "lease", "RHW"},
-        {"5", "lease", "3"},         {"16", "class", "file"},
+        {"3", "share", "ipc"},       {"3", "share", "sysvol"}, {"3", "share", "netlogon"},
+        {"3", "share", "other"},     {"5", "file", "policy"},  {"8", "size", "1"},
+        {"8", "size", "1048576"},    {"6", NULL, NULL},        {"5", "file", "script"},
+        {"5", "file", "dir"},        {"14", "class", "1"},     {"14", "class", "2"},
+        {"14", "class", "3"},        {"14", "class", "12"},    {"14", "class", "0x25"},
+        {"14", "class", "38"},       {"16", "class", "5"},     {"16", "class", "18"},
+        {"16", "class", "34"},       {"16", "class", "0x207"}, {"16", "class", "0x201"},
+        {"16", "class", "0x300"},    {"5", "file", "pipe"},    {"11", NULL, NULL},
+        {"11", NULL, NULL},          {"16", NULL, NULL},       {"5", "file", "other"},
+        {"9", "size", "1"},          {"9", "size", "1048576"}, {"8", "size", "1048576"},
+        {"5", "access", "0x12019f"}, {"5", "oplock", "batch"}, {"5", "oplock", "exclusive"},
+        {"5", "oplock", "level2"},   {"5", "oplock", "lease"}, {"5", "lease", "rwh"},
+        {"5", "lease", "rh"},        {"9", "size", "4000000"},
     };
     struct conversation conversation;
     uint64_t random;
