@@ -130,18 +130,19 @@ static bool read_signed(const char *text, int64_t *out)
 
 static bool read_value(const struct label *label, const char *text, struct text_report *report)
 {
-    char *to = (char *)report + label->offset;
+    void *to = (char *)report + label->offset, *rate = (char *)report + label->rate_offset;
+    double *real = to;
     switch (label->kind) {
     case VALUE_COUNT:
-        return read_count(&text, (uint64_t *)to);
+        return read_count(&text, to);
     case VALUE_SIGNED:
-        return read_signed(text, (int64_t *)to);
+        return read_signed(text, to);
     case VALUE_REAL:
-        return read_time(&text, (double *)to) && !isnan(*(double *)to);
+        return read_time(&text, real) && !isnan(*real);
     case VALUE_RATE:
-        return read_rate(text, (uint64_t *)to, (double *)((char *)report + label->rate_offset));
+        return read_rate(text, to, rate);
     case VALUE_DATE:
-        return read_date(text, (int64_t *)to);
+        return read_date(text, to);
     case VALUE_TEXT:
         return *text != '\0';
     }
