@@ -48,7 +48,7 @@ int account_steps_add(struct account_steps *steps, const struct account_step *st
 void account_steps_clear(struct account_steps *steps);
 
 /*
- * Takes all steps over several connections, showing progress as "<n> <what>", and empties the list.
+ * Takes all steps over several connections, showing progress as "what: n", and empties the list.
  * Ends at the first refusal. 0 or a negative errno with a line in error: what could not be done,
  * the server's words, a hint.
  */

@@ -241,17 +241,19 @@ static uint64_t count_wanted(const struct work *work, int kind)
 
 static int ask(struct work *work)
 {
-    char kinds[160], *answer = NULL;
+    char kinds[160], *question = NULL, *answer = NULL;
     list_kinds(kinds, sizeof kinds, count_wanted, work);
-    fprintf(stderr, "traffic-replay will make %s in %s, under %s.\n", kinds, work->dc->dns_domain,
-            work->set.parent_dn);
-    int result = credentials_prompt("Go on? [y/N] ", false, &answer);
+    if (asprintf(&question, "traffic-replay will make %s in %s, under %s. Go on? [y/N] ", kinds,
+                 work->dc->dns_domain, work->set.parent_dn) < 0)
+        return wrong(work, -ENOMEM, "out of memory");
+    int result = credentials_prompt(question, false, &answer);
     bool yes = !result && (answer[0] == 'y' || answer[0] == 'Y');
+    free(question);
     free(answer);
     if (result == -ENOTTY)
         return wrong(work, -EINVAL,
-                     "accounts would be made in %s for the first time; allow it with --yes",
-                     work->dc->dns_domain);
+                     "%s would be made in %s, which has none of ours yet; allow it with --yes",
+                     kinds, work->dc->dns_domain);
     return yes ? 0 : wrong(work, -ECANCELED, "no accounts were made");
 }
 
@@ -368,7 +370,7 @@ static int reset_passwords(struct work *work)
         fprintf(stderr, "traffic-replay: %s has accounts with another password; resetting it\n",
                 work->set.instance_dn);
     if (!result)
-        result = account_steps_run(&work->steps, "passwords reset", work->error, work->error_size);
+        result = account_steps_run(&work->steps, "Passwords reset", work->error, work->error_size);
     if (!result && all) {
         memcpy(work->state.marker, work->marker, sizeof work->state.marker);
         result = write_state(work);
@@ -388,7 +390,7 @@ static int make_missing(struct work *work)
                 result = add_step(work, STEP_CREATE, kind, n);
     }
     return result ? result
-                  : account_steps_run(&work->steps, "accounts made", work->error, work->error_size);
+                  : account_steps_run(&work->steps, "Accounts made", work->error, work->error_size);
 }
 
 /* --- Memberships --------------------------------------------------------------------------- */
@@ -461,7 +463,7 @@ static int make_memberships(struct work *work)
     work->steps.members = made.members;
     result = add_member_steps(work, &made);
     if (!result)
-        result = account_steps_run(&work->steps, "changes of group members", work->error,
+        result = account_steps_run(&work->steps, "Changes of group members", work->error,
                                    work->error_size);
     work->steps.members = NULL;
     memberships_clear(&made);

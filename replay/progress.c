@@ -31,15 +31,15 @@ void progress_step(struct progress *progress)
         return;
     progress->told = now;
     progress->shown = true;
-    fprintf(stderr, "%s%" PRIu64 " of %" PRIu64 " %s (%.0f/s)%s", progress->terminal ? "\r" : "",
-            progress->done, progress->total, progress->what, rate(progress, now),
+    fprintf(stderr, "%s%s: %" PRIu64 " of %" PRIu64 " (%.0f/s)%s", progress->terminal ? "\r" : "",
+            progress->what, progress->done, progress->total, rate(progress, now),
             progress->terminal ? "\033[K" : "\n");
 }
 
 void progress_end(struct progress *progress)
 {
     int64_t now = wire_now();
-    fprintf(stderr, "%s%" PRIu64 " %s in %.1f s (%.0f/s)\n",
-            progress->terminal && progress->shown ? "\r\033[K" : "", progress->done, progress->what,
+    fprintf(stderr, "%s%s: %" PRIu64 " in %.1f s (%.0f/s)\n",
+            progress->terminal && progress->shown ? "\r\033[K" : "", progress->what, progress->done,
             (double)(now - progress->started) / (double)second, rate(progress, now));
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct progress {
-    const char *what; /* "accounts made" */
+    const char *what; /* "Accounts made" */
     uint64_t total, done;
     int64_t started, told; /* CLOCK_MONOTONIC ns */
     bool terminal, shown;
