@@ -96,6 +96,20 @@ int utf16le_upper_from_utf8(const char *text, uint8_t **out, size_t *size)
     return convert(text, true, out, size);
 }
 
+int utf16le_size(const char *text, size_t *size)
+{
+    size_t units = 0;
+    while (*text) {
+        uint32_t code = 0;
+        int rc = utf8_next(&text, &code);
+        if (rc)
+            return rc;
+        units += code >= 0x10000 ? 2 : 1;
+    }
+    *size = 2 * units;
+    return 0;
+}
+
 static uint32_t unit_at(const uint8_t *text, size_t at)
 {
     return (uint32_t)text[at] | (uint32_t)text[at + 1] << 8;

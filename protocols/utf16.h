@@ -13,6 +13,9 @@ int utf16le_from_utf8(const char *text, uint8_t **out, size_t *size);
 /* As utf16le_from_utf8(), in upper case (simple case mapping, one unit to one unit). */
 int utf16le_upper_from_utf8(const char *text, uint8_t **out, size_t *size);
 
+/* Bytes that utf16le_from_utf8() would make. -EILSEQ: not UTF-8. */
+int utf16le_size(const char *text, size_t *size);
+
 /* To NUL-terminated UTF-8 in a malloc'd *out. An unpaired surrogate or a NUL inside becomes U+FFFD,
  * an odd byte at the end is -EILSEQ. */
 int utf16le_to_utf8(const uint8_t *text, size_t size, char **out);
