@@ -6,12 +6,18 @@
 #include <string.h>
 
 #include "protocols/dns.h"
+#include "protocols/rpc_ports.h"
 
 struct dc *dc_new(void)
 {
     struct dc *dc = calloc(1, sizeof *dc);
     if (!dc)
         return NULL;
+    dc->rpc_ports = rpc_ports_new();
+    if (!dc->rpc_ports) {
+        free(dc);
+        return NULL;
+    }
     dc->ports = (struct dc_ports){.dns = 53,
                                   .kerberos = 88,
                                   .epm = 135,
@@ -35,6 +41,7 @@ void dc_free(struct dc *dc)
 {
     if (!dc)
         return;
+    rpc_ports_free(dc->rpc_ports);
     free(dc->given);
     free(dc->address_text);
     free(dc->realm);

@@ -16,6 +16,7 @@
 struct tls;
 struct smb2_shared_files; /* files under SYSVOL and NETLOGON, see smb2_shared_files.h */
 struct catalogue;         /* objects of the directory, see catalogue.h */
+struct rpc_ports;         /* what the endpoint mapper told, see rpc_ports.h */
 struct dns_names;         /* names that answered in the probe, see dns.h */
 
 /* Ports, in host byte order. Changed only by tests that play a server of their own. */
@@ -73,6 +74,7 @@ struct dc {
     struct catalogue *catalogue;
     struct smb2_shared_files *shared_files; /* NULL: no survey was made */
     struct dns_names *dns_names;
+    struct rpc_ports *rpc_ports; /* filled while the run lasts; atomic */
     struct dc_options options;
 };
 
