@@ -12,5 +12,12 @@ extern const struct packet_type packet_tables_nbns[];
 extern const struct packet_type packet_tables_kerberos[];
 extern const struct packet_type packet_tables_ldap[];
 extern const struct packet_type packet_tables_smb2[];
+extern const struct packet_type packet_tables_epm[];
+extern const struct packet_type packet_tables_netlogon[];
+extern const struct packet_type packet_tables_samr[];
+extern const struct packet_type packet_tables_lsarpc[];
+extern const struct packet_type packet_tables_srvsvc[];
+extern const struct packet_type packet_tables_drsuapi[];
+extern const struct packet_type packet_tables_rpc_hints[];
 
 #endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dcerpc:15 and dcerpc:16 tell how the recorded client authenticated (an alter_context_resp goes
+ * with Kerberos in SPNEGO, an AUTH3 with NTLM). They change nothing; but a model that says one
+ * thing while the conversation does the other is worth a word, once a run.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "protocols/conversation.h"
+#include "protocols/packet_tables.h"
+
+static struct outcome warn_once(atomic_flag *said, bool mismatch, const char *text)
+{
+    if (mismatch && !atomic_flag_test_and_set(said))
+        fprintf(stderr, "traffic-replay: %s\n", text);
+    return outcome_nothing();
+}
+
+static struct outcome play_alter_context_resp(struct conversation *conversation,
+                                              const void *details)
+{
+    (void)details;
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    return warn_once(&said, !conversation->kerberos,
+                     "the model has dcerpc:15 (an RPC bind with Kerberos) in a conversation that "
+                     "uses NTLM; -K makes all use Kerberos");
+}
+
+static struct outcome play_auth3(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    return warn_once(&said, conversation->kerberos,
+                     "the model has dcerpc:16 (an RPC bind with NTLM) in a conversation that uses "
+                     "Kerberos");
+}
+
+const struct packet_type packet_tables_rpc_hints[] = {
+    {.protocol = "dcerpc",
+     .opcode = "15",
+     .description = "Alter_context_resp",
+     .kind = PACKET_STATE,
+     .play = play_alter_context_resp},
+    {.protocol = "dcerpc",
+     .opcode = "16",
+     .description = "AUTH3",
+     .kind = PACKET_STATE,
+     .play = play_auth3},
+    {.protocol = NULL},
+};
