@@ -171,11 +171,10 @@ static void test_text(void **state)
         "Planned conversations:       60",
         "Planned packets:             927",
         "Unfinished conversations:    49",
-        "Protocol    Op Code  Description                                Count       Failed        "
-        " "
-        "Mean       Median          95%        Range          Max",
-        "ldap              0  bindRequest                                    3            3     "
-        "0.005000     0.005000     0.005000     0.000000     0.005000",
+        ("Protocol    Op Code  Description                                Count       Failed     "
+         "    Mean       Median          95%        Range          Max"),
+        ("ldap              0  bindRequest                                    3            3     "
+         "0.005000     0.005000     0.005000     0.000000     0.005000"),
     };
     for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
         assert_string_equal(next_line(&at), head[i]);
