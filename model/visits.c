@@ -6,9 +6,9 @@
  * digits). Chains of traffic are sparse, most histories having one or two successors: taking the
  * state with the fewest reroutes first keeps them so, and tens of thousands are done in a moment.
  *
- * What is left when that gets dense is finished as a dense matrix; a core too large even for that
+ * What is left when that gets dense is finished as a full matrix; a core too large even for that
  * (no real traffic has one) by Gauss-Seidel sweeps, each of them rescaled so that as much flows
- * into the start as out of it, until nothing moves by more than 1e-13.
+ * into the start as out of it, until only roundings move.
  */
 #include "model/visits.h"
 
@@ -18,10 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DENSE_MAX = 2500, SWEEPS_MAX = 20000 };
-/* Cells that may be touched: a few seconds. */
-#define ELIMINATION_BUDGET 1500000000.0
-#define SWEEP_BUDGET       6000000000.0
+/* States of a full matrix that takes a second; that takes half a minute, when all else failed.
+ * Cells to which elimination may fill up a larger core, and that sweeps may touch. */
+enum { DENSE_MAX = 1500, DENSE_LAST_RESORT = 5000, CELLS_MAX = 2000000, STAGNATION = 100 };
+#define SWEEP_BUDGET 3e9
 
 struct cell {
     uint32_t column;
@@ -63,8 +63,7 @@ struct system {
     struct column *columns;
     bool *gone;
     uint32_t left;
-    uint64_t cells_left;
-    double work;
+    uint64_t cells_left, cells_allowed;
     struct taken *taken;
     uint32_t taken_count;
     struct inflow *inflows;
@@ -299,7 +298,6 @@ static int reroute(struct system *system, uint32_t state, double sum)
         if (system->gone[from])
             continue;
         double share = cell_value(&system->rows[from], state) / sum;
-        system->work += row->count + system->rows[from].count;
         if (remember(system, from, share) < 0 || add_row(system, from, row, share, state) < 0)
             return -ENOMEM;
     }
@@ -335,13 +333,19 @@ static bool is_dense(const struct system *system)
            (double)system->cells_left * 5 > (double)system->left * system->left;
 }
 
+static bool is_entangled(const struct system *system)
+{
+    return system->left > DENSE_MAX && system->cells_left > system->cells_allowed;
+}
+
 static int eliminate(struct system *system)
 {
     int result = 0;
     for (uint32_t state = 1; state < system->count && result == 0; state++)
         if (!system->gone[state])
             result = heap_push(system, state);
-    while (result == 0 && !is_dense(system) && system->work < ELIMINATION_BUDGET) {
+    system->cells_allowed = system->cells_left > CELLS_MAX / 2 ? 2 * system->cells_left : CELLS_MAX;
+    while (result == 0 && !is_dense(system) && !is_entangled(system)) {
         uint32_t state = cheapest(system);
         if (state == 0)
             break;
@@ -459,20 +463,30 @@ static double sweep_once(const struct sweep *sweep, double *visits)
     return fmax(change, fabs(back - sweep->start_out) / sweep->start_out);
 }
 
+/* Sweeps until only roundings move, or nothing gets better any more below 1e-12. */
+static int sweep_until_settled(const struct sweep *sweep, double cells, double *visits)
+{
+    double best = INFINITY;
+    int idle = 0;
+    for (double work = 0; work < SWEEP_BUDGET; work += cells) {
+        double change = sweep_once(sweep, visits);
+        idle = change < 0.9 * best ? 0 : idle + 1;
+        best = fmin(best, change);
+        if (best <= 2e-15 || (best <= 1e-12 && idle == STAGNATION))
+            return 0;
+    }
+    return -ERANGE;
+}
+
 static int solve_sweeping(struct system *system, const uint32_t *numbers, const uint32_t *states,
                           double *visits)
 {
     struct sweep sweep = {0};
     int result = sweep_build(&sweep, system, numbers, states);
-    double change = 1, work = 0;
     for (size_t k = 0; k < system->left; k++)
         visits[k] = 1;
-    for (int i = 0; result == 0 && change > 1e-13 && i < SWEEPS_MAX && work < SWEEP_BUDGET; i++) {
-        change = sweep_once(&sweep, visits);
-        work += (double)system->cells_left;
-    }
-    if (result == 0 && !(change <= 1e-12))
-        result = -ERANGE;
+    if (result == 0)
+        result = sweep_until_settled(&sweep, (double)system->cells_left, visits);
     free(sweep.first);
     free(sweep.inflows);
     return result;
@@ -487,6 +501,8 @@ static int solve_core(struct system *system)
     if (states && core && numbers)
         result = system->left <= DENSE_MAX ? solve_dense(system, numbers, states, core)
                                            : solve_sweeping(system, numbers, states, core);
+    if (result == -ERANGE && system->left <= DENSE_LAST_RESORT)
+        result = solve_dense(system, numbers, states, core);
     for (uint32_t i = 0; i < system->left && result == 0; i++)
         system->visits[states[i]] = core[i];
     free(numbers);
