@@ -211,6 +211,21 @@ static int prepare_kerberos(struct session *session)
     return -1;
 }
 
+static void tell_server(const struct dc *dc)
+{
+    const struct {
+        const char *name, *value;
+    } facts[] = {{"name", dc->dns_name},         {"realm", dc->realm},
+                 {"domain", dc->netbios_domain}, {"NetBIOS name", dc->netbios_name},
+                 {"forest", dc->forest},         {"site", dc->site},
+                 {"base DN", dc->base_dn}};
+    fprintf(stderr, "traffic-replay: server at %s:", dc->address_text);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        if (facts[i].value)
+            fprintf(stderr, " %s %s;", facts[i].name, facts[i].value);
+    fputc('\n', stderr);
+}
+
 static int find_dc(struct session *session)
 {
     struct settings *settings = session->settings;
@@ -225,6 +240,8 @@ static int find_dc(struct session *session)
                             ERROR_SIZE);
     if (error)
         return tell_error(session, error);
+    if (settings->verbose > 0)
+        tell_server(dc);
     dc->admin = settings->admin;
     settings->admin = (struct account){0};
     if (keys_of_admin(dc) != 0)
@@ -615,16 +632,38 @@ static int want_accounts_of_plan(struct session *session)
     return want_accounts(session, plan_figures(session->plan)->clients);
 }
 
+/* -v tells how long each took. */
+static int run_step(struct session *session, const char *name, int (*step)(struct session *))
+{
+    int64_t before = wire_now();
+    int status = step(session);
+    if (session->settings->verbose > 0)
+        tell(0, "%s: %.3f s", name, (double)(wire_now() - before) / second);
+    return status;
+}
+
 static int run(struct session *session)
 {
-    static int (*const before[])(struct session *) = {
-        load_model,     make_plan,        want_accounts_of_plan, find_dc,
-        prepare_dns,    learn_domain_sid, get_accounts,          derive_keys,
-        read_catalogue, survey_files,     prepare_records};
+    static const struct {
+        int (*step)(struct session *);
+        const char *name;
+    } before[] = {
+        {load_model, "model"},
+        {make_plan, "plan"},
+        {want_accounts_of_plan, "want accounts of plan"},
+        {find_dc, "server"},
+        {prepare_dns, "DNS"},
+        {learn_domain_sid, "domain SID"},
+        {get_accounts, "accounts"},
+        {derive_keys, "keys"},
+        {read_catalogue, "catalogue"},
+        {survey_files, "files"},
+        {prepare_records, "records"},
+    };
     static int (*const after[])(struct session *) = {play, merge_records, report};
     int status = -1;
     for (size_t i = 0; status < 0 && i < sizeof before / sizeof before[0]; i++)
-        status = before[i](session);
+        status = run_step(session, before[i].name, before[i].step);
     if (status >= 0)
         return status;
     tell_plan(session);

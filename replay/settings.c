@@ -232,7 +232,7 @@ static const struct row rows[] = {
      GROUP_OUTPUT, "write the plan packet by packet as a traffic summary, and exit", NULL},
 
     {"verbose", 'v', NULL, ROW_COUNTER, AT(verbose), 0, 0, 0, GROUP_OTHER,
-     "say more on standard error; twice: still more", NULL},
+     "tell what was learned of the server, and how long each step before the run took", NULL},
     {"help", 'h', NULL, ROW_CUSTOM, 0, 0, 0, ROW_COMMAND_LINE, GROUP_OTHER, "print this", NULL},
     {"version", 'V', NULL, ROW_CUSTOM, 0, 0, 0, ROW_COMMAND_LINE, GROUP_OTHER,
      "print the version", NULL},

@@ -27,7 +27,7 @@ unit=OU=instance-$instance,$parent
 
 remove_all() {
     for number in $instance $((instance + 1)); do
-        "$replay_program" -c -I $number "$TRAFFIC_REPLAY_DC" 2>/dev/null
+        "$replay_program" -c -I "$number" "$TRAFFIC_REPLAY_DC" 2>/dev/null
     done
     rm -rf "$work"
 }

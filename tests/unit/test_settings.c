@@ -667,14 +667,88 @@ static void test_help_and_version(void **state)
     close(null);
 }
 
-static void test_help_lines_fit(void **state)
+/* What --help says, as one text; the caller's. */
+static char *help_text(void)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     settings_help(out);
-    fclose(out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+/* Whether text has word, not followed by more letters. */
+static bool has_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *found = text; (found = strstr(found, word)); found += length)
+        if (!strchr("abcdefghijklmnopqrstuvwxyz-", found[length]) || !found[length])
+            return true;
+    return false;
+}
+
+static char *manual(void)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *in = fopen("man/traffic-replay.1", "r");
+    if (!in)
+        fail_msg("man/traffic-replay.1: %s", strerror(errno));
+    assert_true(getdelim(&text, &size, '\0', in) > 0);
+    fclose(in);
+    return text;
+}
+
+/* Each option of --help, with its letter, stands in the manual page. */
+static void test_manual_has_all_of_help(void **state)
+{
+    (void)state;
+    char *help = help_text(), *page = manual();
+    unsigned count = 0;
+    for (char *rest = help, *line; (line = strsep(&rest, "\n"));) {
+        char wanted[128], *name = strstr(line, "--");
+        if (strncmp(line, "  ", 2) != 0 || !name || name - line > 6)
+            continue;
+        int length = (int)strcspn(name + 2, " ");
+        if (line[2] == '-')
+            snprintf(wanted, sizeof wanted, ".It Fl %c , Fl -%.*s", line[3], length, name + 2);
+        else
+            snprintf(wanted, sizeof wanted, ".It Fl -%.*s", length, name + 2);
+        if (!has_word(page, wanted))
+            fail_msg("the manual page lacks \"%s\"", wanted);
+        count++;
+    }
+    assert_true(count > 50);
+    free(help);
+    free(page);
+}
+
+/* And each of the manual page's stands in --help. */
+static void test_help_has_all_of_manual(void **state)
+{
+    (void)state;
+    char *help = help_text(), *page = manual();
+    unsigned count = 0;
+    for (char *rest = page, *line; (line = strsep(&rest, "\n"));) {
+        char wanted[128], *name = strstr(line, "Fl -");
+        if (strncmp(line, ".It Fl ", 7) != 0)
+            continue;
+        assert_non_null(name);
+        snprintf(wanted, sizeof wanted, "--%.*s", (int)strcspn(name + 4, " "), name + 4);
+        if (!has_word(help, wanted))
+            fail_msg("--help lacks \"%s\"", wanted);
+        count++;
+    }
+    assert_true(count > 50);
+    free(help);
+    free(page);
+}
+
+static void test_help_lines_fit(void **state)
+{
+    (void)state;
+    char *text = help_text();
     for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
         if (strlen(line) > 120)
             fail_msg("line too long: %s", line);
@@ -734,6 +808,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_command_line_is_quoted),
         cmocka_unit_test(test_help_and_version),
         cmocka_unit_test(test_help_lines_fit),
+        cmocka_unit_test(test_manual_has_all_of_help),
+        cmocka_unit_test(test_help_has_all_of_manual),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }
