@@ -167,7 +167,9 @@ static void look_up_types(struct summary *summary)
     for (size_t i = 0; i < summary->type_count; i++) {
         const struct model_type *type = &summary->types[i];
         const struct packet_type *packet = packet_type_find(type->protocol, type->opcode);
-        summary->descriptions[i] = packet && packet->description ? packet->description : "";
+        /* The format has no word for a packet without an opcode, the hint `kerberos:`. */
+        bool named = packet && packet->description && type->opcode[0];
+        summary->descriptions[i] = named ? packet->description : "";
         summary->written[i] = settings_plays(summary->settings, type->protocol, type->opcode);
     }
 }

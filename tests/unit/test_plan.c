@@ -643,7 +643,7 @@ static void test_refused(void **state)
                    "for 9.161e+07 packets/s)");
     settings.packets_per_second = 1e9;
     expect_refused(model, &settings, -ERANGE,
-                   "this takes 533307797 clients, more than 10000000: lower -T (office-v2.json "
+                   "this takes 533309391 clients, more than 10000000: lower -T (office-v2.json "
                    "asks for 1e+09 packets/s)");
     settings = settings_of(1, INFINITY, 60);
     expect_refused(model, &settings, -EINVAL, "-S: expected a number above 0");
