@@ -32,7 +32,7 @@ static const struct {
     const char *key;   /* in JSON */
     const char *title; /* in text */
 } reasons[] = {
-    {RUN_NO_PLAYER, "no_player", "Packets without a player, skipped"},
+    {RUN_NO_PLAYER, "skipped", "Packets without a player, skipped"},
     {RUN_LEFT_OUT, "left_out", "Packets left out by --only or --skip"},
     {RUN_STATE, "state", "Packets that change what a client is and send nothing counted"},
     {RUN_SILENT, "silent", "Silent packets: other packets bring them along"},
@@ -150,42 +150,57 @@ static void print_text(const struct dry_run *dry, FILE *out)
         print_reason(dry, i, out);
 }
 
-/* ---- JSON: names as in the JSON result where both have them ---- */
+/* ---- JSON: names as in the JSON result (summary/RESULT.md) where both have them ---- */
 
 static json_t *json_of_packet(const struct dry_run *dry, size_t type)
 {
     const struct plan_type_count *count = &dry->count.types[type];
-    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "protocol", dry->types[type].protocol,
-                     "opcode", dry->types[type].opcode, "description",
-                     description(&dry->types[type]), "packets", (json_int_t)count->window_packets,
+    return json_pack("{s:s, s:s, s:s, s:I, s:I}", "protocol", dry->types[type].protocol, "opcode",
+                     dry->types[type].opcode, "description", description(&dry->types[type]),
                      "planned", (json_int_t)count->window_operations, "in_model",
                      (json_int_t)dry->types[type].count);
 }
 
-static int add_packets(const struct dry_run *dry, json_t *root, const char *key, enum run_part part)
+static int add_packets(const struct dry_run *dry, json_t *root)
 {
     json_t *packets = json_array();
-    for (size_t i = 0; packets && i < dry->type_count; i++)
-        if (dry->parts[dry->order[i]] == part &&
-            json_array_append_new(packets, json_of_packet(dry, dry->order[i])) < 0) {
-            json_decref(packets);
-            packets = NULL;
-        }
-    return json_object_set_new(root, key, packets);
+    int result = packets ? json_object_set_new(root, "packets", packets) : -1;
+    for (size_t i = 0; result == 0 && i < dry->type_count; i++)
+        if (dry->parts[dry->order[i]] == RUN_OPERATION)
+            result = json_array_append_new(packets, json_of_packet(dry, dry->order[i]));
+    return result;
+}
+
+/* {"protocol:opcode": packets of the plan} of those that are no operations for this reason. */
+static int add_reason(const struct dry_run *dry, json_t *root, size_t reason)
+{
+    json_t *counts = json_object();
+    int result = counts ? json_object_set_new(root, reasons[reason].key, counts) : -1;
+    for (size_t i = 0; result == 0 && i < dry->type_count; i++) {
+        const struct model_type *type = &dry->types[dry->order[i]];
+        char name[160];
+        snprintf(name, sizeof name, "%s:%s", type->protocol, type->opcode);
+        if (dry->parts[dry->order[i]] == reasons[reason].part)
+            result = json_object_set_new(
+                counts, name, json_integer((json_int_t)dry->count.types[dry->order[i]].packets));
+    }
+    return result;
 }
 
 static json_t *json_of_settings(const struct dry_run *dry)
 {
     const struct plan_settings *settings = plan_settings(dry->plan);
+    const char *command = dry->settings->command_line;
     bool by_rate = settings->packets_per_second > 0;
     const uint8_t *sha256 = model_sha256(dry->model);
-    char hex[2 * MODEL_SHA256_SIZE + 1];
+    char hex[2 * MODEL_SHA256_SIZE + 1], seed[24];
     for (int i = 0; i < MODEL_SHA256_SIZE; i++)
         snprintf(hex + 2 * i, 3, "%02x", sha256[i]);
-    return json_pack("{s:i, s:s, s:s, s:b, s:{s:s, s:s}, s:I, s:f, s:o, s:o, s:f, s:f}", "format",
-                     1, "program", "traffic-replay", "version", TRAFFIC_VERSION, "dry_run", 1,
-                     "model", "name", model_name(dry->model), "sha256", hex, "seed",
-                     (json_int_t)settings->seed, "r", settings->replay_rate, "S",
+    snprintf(seed, sizeof seed, "%" PRIu64, settings->seed);
+    return json_pack("{s:i, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:f, s:o, s:o, s:f, s:f}", "format",
+                     1, "program", "traffic-replay", "version", TRAFFIC_VERSION, "command",
+                     command ? command : "", "dry_run", 1, "model", model_name(dry->model),
+                     "model_sha256", hex, "seed", seed, "r", settings->replay_rate, "S",
                      by_rate ? json_null() : json_real(settings->scale), "T",
                      by_rate ? json_real(settings->packets_per_second) : json_null(), "warmup",
                      settings->warmup, "window", settings->duration);
@@ -194,12 +209,14 @@ static json_t *json_of_settings(const struct dry_run *dry)
 static json_t *json_of_load(const struct dry_run *dry)
 {
     const struct plan_figures *figures = dry->figures;
+    const struct plan_count *count = &dry->count;
     return json_pack(
-        "{s:I, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "clients",
+        "{s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "clients",
         (json_int_t)figures->clients, "nominal", figures->nominal_operations, "nominal_packets",
-        figures->nominal_packets, "planned", (json_int_t)dry->count.window_operations,
-        "planned_packets", (json_int_t)dry->count.window_packets, "planned_conversations",
-        (json_int_t)dry->count.window_conversations, "share", figures->share, "K",
+        figures->nominal_packets, "planned", (json_int_t)count->window_operations, "window_packets",
+        (json_int_t)count->window_packets, "window_conversations",
+        (json_int_t)count->window_conversations, "planned_packets", (json_int_t)count->packets,
+        "planned_conversations", (json_int_t)count->conversations, "share", figures->share, "K",
         figures->conversation_packets, "O", figures->conversation_operations, "D",
         figures->conversation_seconds, "rho", figures->client_rate, "stretch", figures->stretch);
 }
@@ -208,10 +225,10 @@ static int print_json(const struct dry_run *dry, FILE *out)
 {
     json_t *root = json_of_settings(dry), *load = json_of_load(dry);
     int result = root && load && json_object_update(root, load) == 0 ? 0 : -ENOMEM;
-    if (result == 0 && add_packets(dry, root, "packets", RUN_OPERATION) < 0)
+    if (result == 0 && add_packets(dry, root) < 0)
         result = -ENOMEM;
     for (size_t i = 0; i < REASONS && result == 0; i++)
-        if (add_packets(dry, root, reasons[i].key, reasons[i].part) < 0)
+        if (add_reason(dry, root, i) < 0)
             result = -ENOMEM;
     if (result == 0 && (json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
                         fputc('\n', out) == EOF))
