@@ -232,6 +232,7 @@ static int make_facts(struct result *out, const struct report_facts *facts)
     out->cpu_user = facts->cpu_user;
     out->cpu_system = facts->cpu_system;
     out->busy = facts->busy;
+    out->timer_p99 = facts->timer_p99;
     out->tls_used = facts->tls_used;
     out->timing_lost = facts->timing_lost;
     return result < 0 ? result : make_skipped(out, facts);
@@ -475,6 +476,9 @@ static int print_generator(FILE *stream, const struct result *result)
     fputc('\n', stream);
     if (!isnan(result->busy))
         fprintf(stream, "%-29s%.1f%%\n", "Busiest worker:", 100 * result->busy);
+    if (!isnan(result->timer_p99))
+        fprintf(stream, "%-29sp99 %.6f s (of a bare timer: what this machine adds to lag)\n",
+                "Timer's lateness:", result->timer_p99);
     int merged = lag_p99(result, &lag);
     if (merged < 0)
         return merged;

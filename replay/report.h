@@ -36,6 +36,7 @@ struct report_facts {
     double start;                                    /* Unix time of the window's start */
     bool interrupted;            /* by SIGINT or SIGTERM; the records' window says when */
     double cpu_user, cpu_system; /* seconds of the process over the window */
+    double timer_p99;            /* lateness of a bare timer, seconds; NaN: not known */
     double busy;   /* 0..1: the workers' time that was not spent waiting; NaN: not known */
     bool tls_used; /* some packet of the run goes over TLS */
     uint64_t timing_lost;

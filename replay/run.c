@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,10 +24,12 @@
 #include "replay/limits.h"
 #include "replay/source.h"
 #include "replay/worker.h"
+#include "summary/histogram.h"
 
 enum {
     CONNECTING_MAX = 512,
     TICK = 200000000,      /* ns between two ticks */
+    PROBE = 20000000,      /* ns between two looks at how late a bare timer is */
     START_DELAY = 5000000, /* ns from the gate's opening to the plan's start: threads wake up */
     CUT_DELAY = 50000000,  /* ns from an interrupt to the window's end: all learn of it before */
     FILES_BESIDE = 100     /* descriptors that are not clients' */
@@ -45,6 +48,8 @@ struct conductor {
     struct sigaction old_interrupt, old_terminate;
     bool signals_taken;
     _Atomic unsigned running; /* workers that have not ended */
+    int64_t next_probe;
+    struct histogram lateness; /* of a bare timer, inside the window */
     struct rusage before, after;
     bool window_opened, window_closed;
     char *error;
@@ -329,7 +334,7 @@ static void watch_window(struct conductor *conductor, int64_t now)
 /* The next moment at which the calling thread has something to do. */
 static int64_t next_moment(const struct conductor *conductor, int64_t next_tick)
 {
-    int64_t next = next_tick;
+    int64_t next = next_tick < conductor->next_probe ? next_tick : conductor->next_probe;
     int64_t end = atomic_load(&conductor->shared.window_end);
     if (!conductor->window_opened && conductor->shared.window_start < next)
         next = conductor->shared.window_start;
@@ -352,12 +357,24 @@ static void sleep_until(struct conductor *conductor, int64_t moment)
     (void)n;
 }
 
+static void probe(struct conductor *conductor, int64_t now)
+{
+    if (now < conductor->next_probe)
+        return;
+    if (conductor->window_opened && !conductor->window_closed)
+        (void)histogram_add(&conductor->lateness, now - conductor->next_probe);
+    conductor->next_probe = now + PROBE;
+}
+
 static void conduct(struct conductor *conductor)
 {
     const struct run_setup *setup = conductor->setup;
     int64_t next_tick = -START_DELAY;
+    int slack = prctl(PR_GET_TIMERSLACK);
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (atomic_load(&conductor->running) > 0) {
         int64_t now = wire_now() - conductor->shared.start;
+        probe(conductor, now);
         watch_window(conductor, now);
         if (signals_seen)
             cut(&conductor->shared, RUN_END_INTERRUPTED);
@@ -369,6 +386,8 @@ static void conduct(struct conductor *conductor)
         sleep_until(conductor, next_moment(conductor, next_tick));
     }
     watch_window(conductor, INT64_MAX);
+    if (slack > 0)
+        (void)prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0UL, 0UL, 0UL);
 }
 
 /* ---- after ---- */
@@ -392,6 +411,8 @@ static int sum_up(struct conductor *conductor)
         result->cpu_user = seconds_between(conductor->before.ru_utime, conductor->after.ru_utime);
         result->cpu_system = seconds_between(conductor->before.ru_stime, conductor->after.ru_stime);
     }
+    if (conductor->lateness.count > 0)
+        result->timer_p99 = (double)histogram_quantile(&conductor->lateness, 0.99) / 1e9;
     int error = 0;
     for (unsigned i = 0; i < run->workers; i++) {
         double busy = window > 0 ? (double)conductor->workers[i].busy / window : 0;
@@ -407,7 +428,8 @@ int run_play(const struct run_setup *setup, struct run_result *result, char *err
 {
     struct conductor conductor = {
         .setup = setup, .result = result, .wake_fd = -1, .error = error, .error_size = error_size};
-    *result = (struct run_result){0};
+    *result = (struct run_result){.timer_p99 = NAN};
+    histogram_init(&conductor.lateness);
     int status = share(&conductor);
     if (!status)
         status = take_signals(&conductor);
@@ -419,6 +441,7 @@ int run_play(const struct run_setup *setup, struct run_result *result, char *err
     if (!status)
         status = sum_up(&conductor);
     give_signals_back(&conductor);
+    histogram_clear(&conductor.lateness);
     compile_free(conductor.compiled);
     free(conductor.workers);
     return status;

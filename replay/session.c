@@ -514,6 +514,7 @@ static void state_facts(const struct session *session, const struct plan_count *
                                    .interrupted = run->end == RUN_END_INTERRUPTED,
                                    .cpu_user = run->cpu_user,
                                    .cpu_system = run->cpu_system,
+                                   .timer_p99 = run->timer_p99,
                                    .busy = run->busiest,
                                    .tls_used = uses_tls(session),
                                    .timing_lost = session->timing_lost,

@@ -75,7 +75,7 @@ void result_init(struct result *result)
 {
     *result = (struct result){
         .program = "", .version = "", .command = "", .model = "", .model_sha256 = "", .dc = ""};
-    result->S = result->T = result->busy = NAN;
+    result->S = result->T = result->timer_p99 = result->busy = NAN;
 }
 
 void result_clear(struct result *result)
@@ -98,7 +98,7 @@ enum field_kind {
     FIELD_INTEGER, /* int64_t */
     FIELD_SEED,    /* uint64_t as decimal digits in a string */
     FIELD_REAL,    /* double, not negative */
-    FIELD_MAYBE,   /* the same or NaN, which is null */
+    FIELD_MAYBE,   /* the same or NaN, which is null or absent */
     FIELD_TEXT,    /* const char * */
     FIELD_BOOL
 };
@@ -156,6 +156,7 @@ static const struct field head_fields[] = {ROW(FIELD_TEXT, result, program),
                                            ROW(FIELD_COUNT, result, timing_lost),
                                            ROW(FIELD_BOOL, result, tls_used),
                                            ROW(FIELD_BOOL, result, tls_checked),
+                                           ROW(FIELD_MAYBE, result, timer_p99),
                                            ROW(FIELD_MAYBE, result, busy),
                                            {0}};
 
@@ -457,7 +458,7 @@ static int read_seed(const struct reader *reader, const char *field, const json_
 static int read_real(const struct reader *reader, const struct field *field, const json_t *value,
                      double *out)
 {
-    if (field->kind == FIELD_MAYBE && json_is_null(value)) {
+    if (field->kind == FIELD_MAYBE && (!value || json_is_null(value))) {
         *out = NAN;
         return 0;
     }

@@ -100,6 +100,7 @@ struct result {
     size_t second_count;
     struct result_second *seconds;
     double cpu_user, cpu_system; /* seconds of the generator's processor time over the window */
+    double timer_p99;            /* lateness of a bare timer, seconds; NaN: not known */
     double busy;                 /* 0..1 of the workers' time; NaN: not known */
     bool tls_checked, tls_used;  /* whether certificates were checked; whether TLS was used */
     size_t sample_count;

@@ -504,6 +504,7 @@ static void everything_is_played(void **state)
         assert_int_equal(s.clients, 20);
         assert_int_equal(s.result.end, RUN_END_WINDOW);
         assert_int_equal(s.result.threads, threads);
+        assert_true(s.result.timer_p99 > 0 && s.result.timer_p99 < 0.5);
         assert_int_equal(s.result.window_start, 200 * MS);
         assert_int_equal(s.result.window_end, 1200 * MS);
         assert_true(packet->planned > 100);
