@@ -98,7 +98,7 @@ enum field_kind {
     FIELD_INTEGER, /* int64_t */
     FIELD_SEED,    /* uint64_t as decimal digits in a string */
     FIELD_REAL,    /* double, not negative */
-    FIELD_MAYBE,   /* the same or NaN, which is null or absent */
+    FIELD_MAYBE,   /* the same or NaN, which is null */
     FIELD_TEXT,    /* const char * */
     FIELD_BOOL
 };
@@ -458,7 +458,7 @@ static int read_seed(const struct reader *reader, const char *field, const json_
 static int read_real(const struct reader *reader, const struct field *field, const json_t *value,
                      double *out)
 {
-    if (field->kind == FIELD_MAYBE && (!value || json_is_null(value))) {
+    if (field->kind == FIELD_MAYBE && json_is_null(value)) {
         *out = NAN;
         return 0;
     }
