@@ -22,13 +22,6 @@
 #include "protocols/ldap_state.h"
 #include "protocols/packet_tables.h"
 
-struct ldap_state {
-    struct ldap_connection **connections; /* newest last */
-    size_t connection_count, connection_capacity;
-    char **objects; /* DNs of what this conversation added, newest last */
-    size_t object_count, object_capacity;
-};
-
 /* --- Connections of a conversation --------------------------------------------------------- */
 
 static struct ldap_state *state_of(struct conversation *conversation)
@@ -529,6 +522,7 @@ const struct packet_type packet_tables_ldap[] = {
      .kind = PACKET_OPERATION,
      .compile = ldap_search_compile,
      .release = ldap_search_release,
+     .weigh = ldap_search_weigh,
      .play = play_search},
     OPERATION("6", "modifyRequest", play_modify),
     OPERATION("8", "addRequest", play_add),

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -159,15 +158,6 @@ static ber_slen_t sockbuf_read(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size
     return -1;
 }
 
-/* What the kernel takes at once, when waiting is not allowed any more. */
-static int write_last(struct ldap_connection *connection, const void *bytes, size_t size)
-{
-    if (stream_is_tls(connection->stream) || stream_error(connection->stream))
-        return -EPIPE;
-    ssize_t n = send(stream_fd(connection->stream), bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    return n == (ssize_t)size ? 0 : -EPIPE;
-}
-
 static int write_out(struct ldap_connection *connection, const void *bytes, size_t size)
 {
     struct ldap_layer *layer = connection->input.layer;
@@ -178,7 +168,7 @@ static int write_out(struct ldap_connection *connection, const void *bytes, size
         if (error)
             return error;
     }
-    return connection->closing ? write_last(connection, frames, frames_size)
+    return connection->closing ? stream_write_now(connection->stream, frames, frames_size)
                                : stream_write(connection->stream, frames, frames_size);
 }
 

@@ -274,6 +274,7 @@ static bool complete(struct search_parse *parse, char *error, size_t error_size)
 static struct {
     const struct ldap_search_details **all;
     size_t count, capacity;
+    uint64_t weight; /* of all together */
 } readable;
 
 static bool add_readable(const struct ldap_search_details *search)
@@ -288,6 +289,7 @@ static bool add_readable(const struct ldap_search_details *search)
         readable.capacity = capacity;
     }
     readable.all[readable.count++] = search;
+    readable.weight += search->weight;
     return true;
 }
 
@@ -298,6 +300,7 @@ static void remove_readable(const struct ldap_search_details *search)
             memmove(&readable.all[i], &readable.all[i + 1],
                     (readable.count - i - 1) * sizeof *readable.all);
             readable.count--;
+            readable.weight -= search->weight;
             break;
         }
     if (readable.count == 0) {
@@ -307,11 +310,24 @@ static void remove_readable(const struct ldap_search_details *search)
     }
 }
 
+void ldap_search_weigh(void *compiled, uint64_t count)
+{
+    struct ldap_search_details *search = compiled;
+    for (size_t i = 0; i < readable.count; i++)
+        if (readable.all[i] == search)
+            readable.weight += count - search->weight;
+    search->weight = count;
+}
+
 const struct ldap_search_details *ldap_search_draw(struct conversation *conversation)
 {
-    if (readable.count == 0)
+    if (readable.weight == 0)
         return NULL;
-    return readable.all[conversation_random(conversation, readable.count)];
+    uint64_t at = conversation_random(conversation, readable.weight);
+    size_t i = 0;
+    while (at >= readable.all[i]->weight)
+        at -= readable.all[i++]->weight;
+    return readable.all[i];
 }
 
 /* What a search without details does: looks a test user up. */
@@ -339,6 +355,7 @@ static struct ldap_search_details *compile(const struct packet_field *fields, si
         return NULL;
     }
     parse.search->scope = LDAP_SCOPE_SUBTREE;
+    parse.search->weight = 1;
     if (take_fields(&parse, rules, sizeof rules / sizeof rules[0], fields, count, error,
                     error_size) &&
         complete(&parse, error, error_size))

@@ -22,6 +22,7 @@ struct ldap_search_details {
     char *base;  /* a DN, "" for the root DSE; NULL: an object that fits base_key */
     char *base_key;
     struct ldap_filter *filter;
+    uint64_t weight;   /* how often the model saw it */
     char **attributes; /* NULL-terminated; NULL: all */
     LDAPControl **controls;
 };
@@ -32,10 +33,11 @@ void *ldap_bind_compile(const struct packet_field *fields, size_t count, char *e
 void ldap_bind_release(void *compiled);
 void *ldap_search_compile(const struct packet_field *fields, size_t count, char *error,
                           size_t error_size);
+void ldap_search_weigh(void *compiled, uint64_t count);
 void ldap_search_release(void *compiled);
 
-/* One of the readable searches that are compiled at present, each as likely as the other; NULL:
- * there is none. For searches of which only the sealed bytes were seen. */
+/* One of the readable searches that are compiled at present, as likely as the model saw it often;
+ * NULL: there is none. For searches of which only the sealed bytes were seen. */
 const struct ldap_search_details *ldap_search_draw(struct conversation *conversation);
 
 #endif

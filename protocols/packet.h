@@ -44,6 +44,8 @@ struct packet_type {
     void *(*compile)(const struct packet_field *fields, size_t count, char *error,
                      size_t error_size);
     void (*release)(void *compiled);
+    /* Told after compile() how often the model saw these details. May be NULL. */
+    void (*weigh)(void *compiled, uint64_t count);
     /* Whether the run's options let it be played at all (a share to write to is named, ...). NULL:
      * always. A packet that is not available counts as one without a player, and is told. */
     bool (*available)(const struct dc_options *options);

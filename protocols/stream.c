@@ -285,6 +285,15 @@ int stream_write(struct stream *stream, const void *buffer, size_t size)
     return 0;
 }
 
+int stream_write_now(struct stream *stream, const void *buffer, size_t size)
+{
+    if (stream->error)
+        return stream->error;
+    enum wire_event event;
+    ssize_t n = try_write(stream, buffer, size, &event);
+    return n < 0 ? (int)n : (size_t)n == size ? 0 : -EAGAIN;
+}
+
 int stream_error(const struct stream *stream)
 {
     return stream->error;

@@ -58,6 +58,10 @@ bool stream_pending(const struct stream *stream);
 /* Writes all of it. */
 int stream_write(struct stream *stream, const void *buffer, size_t size);
 
+/* Writes it if all of it can be taken at once, without waiting: for a last word before a close,
+ * after which the stream is not to be written to any more. 0, or why not (-EAGAIN: no room). */
+int stream_write_now(struct stream *stream, const void *buffer, size_t size);
+
 /* The first failure as a negative errno, or 0. */
 int stream_error(const struct stream *stream);
 

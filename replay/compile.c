@@ -50,6 +50,8 @@ static int compile_details(const struct model *model, const struct model_type *t
                  type->protocol, type->opcode, reason);
         return -EINVAL;
     }
+    if (compiled->packet->weigh && type->details_count)
+        compiled->packet->weigh(made, details->count);
     compiled->details[compiled->details_count++] = made;
     return 0;
 }

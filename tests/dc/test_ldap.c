@@ -17,8 +17,9 @@
 
 #include "protocols/catalogue.h"
 #include "protocols/kerberos.h"
-#include "protocols/ldap_connection.h"
+#include "protocols/ldap_connection_private.h"
 #include "protocols/ldap_search.h"
+#include "protocols/ldap_state.h"
 #include "protocols/ntlmssp.h"
 #include "protocols/packet.h"
 #include "protocols/tls.h"
@@ -311,6 +312,25 @@ static void gssapi(void **state)
     check_bind(false, "sasl", "GSSAPI", "none");
 }
 
+/* A DC closes a connection when its ticket expires: the operation that meets it binds anew. */
+static void expired_tickets_are_replaced(void **state)
+{
+    (void)state;
+    need_dc();
+    struct client client;
+    struct conversation *conversation = &client.conversation;
+    client_open(&client, wire_blocking_waiter(), &dc->users[0]);
+    assert_ok(play(conversation, "0", "auth", "sasl", "mech", "GSSAPI", NULL));
+    struct ldap_state *ldap = conversation->ldap;
+    int64_t left = ldap->connections[0]->expires - wire_now();
+    assert_true(left > 60 * 1000000000LL && left < 11 * 3600 * 1000000000LL);
+    ldap->connections[0]->expires = wire_now();
+    assert_ok(play(conversation, "3", NULL));
+    assert_int_equal(ldap->connection_count, 1);
+    assert_true(ldap->connections[0]->expires > wire_now());
+    conversation_reset(conversation);
+}
+
 static void signed_only(enum ldap_mechanism mechanism, bool kerberos)
 {
     struct client client;
@@ -547,6 +567,7 @@ int main(void)
         cmocka_unit_test(spnego_with_ntlm),
         cmocka_unit_test(spnego_with_kerberos),
         cmocka_unit_test(gssapi),
+        cmocka_unit_test(expired_tickets_are_replaced),
         cmocka_unit_test(signing_without_sealing),
         cmocka_unit_test(refusals_are_named),
         cmocka_unit_test(wrong_password_attempts),

@@ -544,6 +544,17 @@ static void sealed_searches_are_drawn(void **state)
     assert_ptr_equal(ldap_search_draw(&conversation), first);
     conversation.random = last_of_all;
     assert_ptr_equal(ldap_search_draw(&conversation), second);
+    /* As often as the model saw them: 30 to 10. */
+    ldap_search_weigh(first, 30);
+    ldap_search_weigh(second, 10);
+    uint64_t chance = 1;
+    unsigned firsts = 0;
+    conversation.random = any;
+    conversation.random_state = &chance;
+    for (int i = 0; i < 4000; i++)
+        firsts += ldap_search_draw(&conversation) == first;
+    assert_in_range(firsts, 2880, 3120);
+    conversation.random = last_of_all;
     ldap_search_release(second);
     assert_ptr_equal(ldap_search_draw(&conversation), first);
     ldap_search_release(first);
