@@ -17,18 +17,19 @@ static const struct details_rule rules[] = {
     {"ldap:3", "base", DETAILS_PATTERN, NULL, 0},
     {"ldap:3", "filter", DETAILS_TEXT, NULL, 0},
     {"ldap:3", "attrs", DETAILS_LIST, NULL, 0},
-    {"ldap:3", "controls", DETAILS_LIST, NULL, 0},
+    {"ldap:3", "controls", DETAILS_OIDS, NULL, 16},
     {"ldap:3", "sealed", DETAILS_FLAG, NULL, 0},
     {"kerberos:10", "as", DETAILS_CHOICE, "user machine", 0},
-    {"kerberos:12", "service", DETAILS_TEXT, NULL, 0},
+    {"kerberos:12", "service", DETAILS_WORD, NULL, 0},
     {"smb2:3", "share", DETAILS_CHOICE, "ipc sysvol netlogon other", 0},
     {"smb2:5", "file", DETAILS_CHOICE, "policy script dir pipe other", 0},
     {"smb2:5", "access", DETAILS_NUMBER, NULL, UINT32_MAX},
     {"smb2:5", "oplock", DETAILS_CHOICE, "none level2 exclusive batch lease", 0},
     {"smb2:5", "lease", DETAILS_CHOICE, "none r rh rw rwh", 0},
-    {"smb2:8 smb2:9", "size", DETAILS_NUMBER, NULL, UINT32_MAX},
-    {"smb2:14", "class", DETAILS_NUMBER, NULL, UINT8_MAX},
-    {"smb2:16", "class", DETAILS_NUMBER, NULL, 0x4ff},
+    {"smb2:8", "size", DETAILS_COUNT, NULL, UINT32_MAX},
+    {"smb2:9", "size", DETAILS_COUNT, NULL, 16 << 20},
+    {"smb2:14", "class", DETAILS_COUNT, NULL, UINT8_MAX},
+    {"smb2:16", "class", DETAILS_COUNT, NULL, 0x4ff},
     {"samr:8 samr:36 samr:46 lsarpc:7 lsarpc:46", "level", DETAILS_NUMBER, NULL, UINT16_MAX},
     {"srvsvc:16 srvsvc:21", "level", DETAILS_NUMBER, NULL, UINT32_MAX},
     {"dns:0", "type", DETAILS_RRTYPE, NULL, 0},
@@ -101,27 +102,39 @@ static bool is_pattern(const char *value)
     }
 }
 
-static bool is_number(const char *value, uint64_t max)
+static bool is_number(const char *value, uint64_t min, uint64_t max)
 {
     bool hexadecimal = value[0] == '0' && (value[1] == 'x' || value[1] == 'X');
     const char *digits = hexadecimal ? value + 2 : value;
     size_t length = strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789");
     if (length == 0 || length > 16 || digits[length] != '\0')
         return false;
-    errno = 0;
-    return strtoull(digits, NULL, hexadecimal ? 16 : 10) <= max && errno == 0;
+    uint64_t number = strtoull(digits, NULL, hexadecimal ? 16 : 10);
+    return number >= min && number <= max;
 }
 
 static bool is_rrtype(const char *value)
 {
-    static const char names[] = "A AAAA ANY CNAME HTTPS MX NAPTR NS PTR SOA SRV SVCB TXT";
+    static const char names[] = "A AAAA ANY CNAME MX NS PTR SOA SRV TXT";
     if (strncmp(value, "TYPE", 4) == 0) /* RFC 3597 5 */
-        return value[4] && value[4 + strspn(value + 4, "0123456789")] == '\0' &&
-               is_number(value + 4, UINT16_MAX);
+        return value[4 + strspn(value + 4, "0123456789")] == '\0' &&
+               is_number(value + 4, 1, UINT16_MAX);
     return is_word(names, value);
 }
 
-/* Names of attributes (with options), OIDs, "*", "+", "1.1": no blanks, no commas. */
+static bool is_word_text(const char *value)
+{
+    size_t length = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                  "0123456789._-");
+    return length > 0 && length < 64 && value[length] == '\0';
+}
+
+static bool is_oid(const char *value)
+{
+    return *value && value[strspn(value, "0123456789.")] == '\0';
+}
+
+/* Names of attributes (with options), "*", "+", "1.1": no blanks, no commas. */
 static bool is_list_item(const char *value)
 {
     if (*value == '\0')
@@ -130,6 +143,11 @@ static bool is_list_item(const char *value)
         if (!isgraph((unsigned char)*value) || *value == ',')
             return false;
     return true;
+}
+
+bool details_is_list(const struct details_rule *rule)
+{
+    return rule->kind == DETAILS_LIST || rule->kind == DETAILS_OIDS;
 }
 
 const char *details_value(const struct details_rule *rule, const char *value)
@@ -151,8 +169,15 @@ const char *details_value(const struct details_rule *rule, const char *value)
     case DETAILS_FLAG:
         good = is_word("true false", value);
         break;
+    case DETAILS_OIDS:
+        good = is_oid(value);
+        break;
+    case DETAILS_WORD:
+        good = is_word_text(value);
+        break;
     case DETAILS_NUMBER:
-        good = is_number(value, rule->max);
+    case DETAILS_COUNT:
+        good = is_number(value, rule->kind == DETAILS_COUNT, rule->max);
         break;
     case DETAILS_RRTYPE:
         good = is_rrtype(value);
@@ -181,13 +206,16 @@ const char *details_expected(const struct details_rule *rule, char *buffer, size
         [DETAILS_TEXT] = "text",
         [DETAILS_PATTERN] = "a DN pattern like CN,CN,DC,DC",
         [DETAILS_LIST] = "a list of names without blanks and commas",
+        [DETAILS_WORD] = "a word of letters, digits, '.', '-' and '_'",
+        [DETAILS_OIDS] = "a list of at most 16 OIDs",
         [DETAILS_FLAG] = "true or false",
         [DETAILS_RRTYPE] = "a DNS type like A, SRV or TYPE65",
     };
     if (rule->kind == DETAILS_CHOICE)
         list_words(rule->values, buffer, size);
-    else if (rule->kind == DETAILS_NUMBER)
-        snprintf(buffer, size, "a whole number up to %llu", (unsigned long long)rule->max);
+    else if (rule->kind == DETAILS_NUMBER || rule->kind == DETAILS_COUNT)
+        snprintf(buffer, size, "a whole number from %d to %llu", rule->kind == DETAILS_COUNT,
+                 (unsigned long long)rule->max);
     else
         snprintf(buffer, size, "%s", texts[rule->kind]);
     return buffer;

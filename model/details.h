@@ -11,9 +11,12 @@ enum details_kind {
     DETAILS_CHOICE,  /* one of the words in values */
     DETAILS_TEXT,    /* any text */
     DETAILS_PATTERN, /* DN pattern: "CN,CN,DC,DC" or empty */
-    DETAILS_LIST,    /* list of attribute names or OIDs */
+    DETAILS_WORD,    /* letters, digits, '.', '-', '_' */
+    DETAILS_LIST,    /* list of attribute names */
+    DETAILS_OIDS,    /* list of at most max OIDs */
     DETAILS_FLAG,    /* true or false */
     DETAILS_NUMBER,  /* whole number up to max, decimal or 0x... */
+    DETAILS_COUNT,   /* the same, but not 0 */
     DETAILS_RRTYPE   /* DNS type: A, SRV, TYPE65 */
 };
 
@@ -22,7 +25,7 @@ struct details_rule {
     const char *key;
     enum details_kind kind;
     const char *values; /* DETAILS_CHOICE: "base one sub" */
-    uint64_t max;       /* DETAILS_NUMBER */
+    uint64_t max;       /* DETAILS_NUMBER, DETAILS_COUNT, DETAILS_OIDS */
 };
 
 /* The rule for a key of a packet's details, or NULL. */
@@ -30,6 +33,9 @@ const struct details_rule *details_rule(const char *protocol, const char *opcode
 
 /* What keys a packet may have, "scope, base, filter" (empty: none). */
 const char *details_keys(const char *protocol, const char *opcode, char *buffer, size_t size);
+
+/* True when a rule's value is a list. */
+bool details_is_list(const struct details_rule *rule);
 
 /* The value as it is kept (OIDs of SASL wrappers become their names), or NULL when the rule does
  * not allow it. */

@@ -221,9 +221,10 @@ static int add_value(struct build *build, const struct details_rule *rule,
 static int add_field(struct build *build, const struct details_rule *rule,
                      const struct document_node *node, struct model_field *field)
 {
-    bool list = rule->kind == DETAILS_LIST;
+    bool list = details_is_list(rule);
     char what[160];
-    if (list && (node->kind != DOCUMENT_SEQUENCE || node->count == 0))
+    if (list && (node->kind != DOCUMENT_SEQUENCE || node->count == 0 ||
+                 (rule->kind == DETAILS_OIDS && node->count > rule->max)))
         return unexpected(build, node, details_expected(rule, what, sizeof what));
     size_t count = list ? node->count : 1;
     const char **values = arena_array(&build->model->arena, count, sizeof *values);

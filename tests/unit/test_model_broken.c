@@ -281,7 +281,20 @@ static const struct broken {
     {"level too large",
      TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"samr:36\": 1}\n  "
           "\"samr:36\": {\"-\": 1}\ndetails:\n  \"samr:36\": [{count: 1, level: 65536}]\n"),
-     "m:8:33: expected a whole number up to 65535, found '65536'"},
+     "m:8:33: expected a whole number from 0 to 65535, found '65536'"},
+    {"class 0",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"smb2:14\": 1}\n  "
+          "\"smb2:14\": {\"-\": 1}\ndetails:\n  \"smb2:14\": [{count: 1, class: 0}]\n"),
+     "m:8:33: expected a whole number from 1 to 255, found '0'"},
+    {"service",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"kerberos:12\": 1}\n  "
+          "\"kerberos:12\": {\"-\": 1}\ndetails:\n  \"kerberos:12\": [{count: 1, service: "
+          "cifs/dc1}]\n"),
+     "m:8:39: expected a word of letters, digits, '.', '-' and '_', found 'cifs/dc1'"},
+    {"control",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  "
+          "\"ldap:3\": {\"-\": 1}\ndetails:\n  \"ldap:3\": [{count: 1, controls: [paged]}]\n"),
+     "m:8:36: expected a list of at most 16 OIDs, found 'paged'"},
     {"unknown DNS type",
      TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"dns:0\": 1}\n  \"dns:0\": "
           "{\"-\": 1}\ndetails:\n  \"dns:0\": [{count: 1, type: FOO}]\n"),
