@@ -429,6 +429,7 @@ struct tgs_exchange {
     krb5_tkt_creds_context creds;
     krb5_principal server;
     krb5_ccache ccache; /* holds the TGT alone, or the request would be answered from it */
+    bool for_tgt;       /* asks for another TGT */
 };
 
 /* service/dc1.samdom.example.com@SAMDOM.EXAMPLE.COM; the global catalogue has the forest in its
@@ -442,6 +443,12 @@ static krb5_error_code service_principal(krb5_context context, const struct dc *
     if (!code)
         (*out)->type = KRB5_NT_SRV_INST;
     return code;
+}
+
+static krb5_error_code tgt_principal(krb5_context context, const struct dc *dc, krb5_principal *out)
+{
+    return krb5_build_principal(context, out, (unsigned)strlen(dc->realm), dc->realm, KRB5_TGS_NAME,
+                                dc->realm, NULL);
 }
 
 static krb5_error_code get_ticket(krb5_context context, struct tickets *tickets,
@@ -459,8 +466,7 @@ static krb5_error_code get_kept_tgt(krb5_context context, struct tickets *ticket
                                     const struct dc *dc, krb5_creds *out)
 {
     krb5_principal server;
-    krb5_error_code code = krb5_build_principal(context, &server, (unsigned)strlen(dc->realm),
-                                                dc->realm, KRB5_TGS_NAME, dc->realm, NULL);
+    krb5_error_code code = tgt_principal(context, dc, &server);
     if (code)
         return code;
     code = get_ticket(context, tickets, server, out);
@@ -477,9 +483,17 @@ static krb5_error_code tgs_begin(struct tgs_exchange *tgs, struct tickets *ticke
     if (code)
         return code;
     code = make_ccache(tgs->context, &tgt, &tgs->ccache);
-    if (!code)
+    tgs->for_tgt = strcmp(service, KRB5_TGS_NAME) == 0;
+    if (!code && tgs->for_tgt)
+        code = tgt_principal(tgs->context, dc, &tgs->server);
+    else if (!code)
         code = service_principal(tgs->context, dc, service, &tgs->server);
     krb5_creds wanted = {.client = tgt.client, .server = tgs->server};
+    /* A TGT is there already: only one with another kind of session key has to be asked for. */
+    if (tgs->for_tgt)
+        wanted.keyblock.enctype = tgt.keyblock.enctype == ENCTYPE_AES128_CTS_HMAC_SHA1_96
+                                      ? ENCTYPE_AES256_CTS_HMAC_SHA1_96
+                                      : ENCTYPE_AES128_CTS_HMAC_SHA1_96;
     if (!code)
         code = krb5_tkt_creds_init(tgs->context, tgs->ccache, &wanted, 0, &tgs->creds);
     krb5_free_cred_contents(tgs->context, &tgt);
@@ -515,10 +529,13 @@ static krb5_error_code tgs_steps(struct tgs_exchange *tgs)
     return KRB5_GET_IN_TKT_LOOP;
 }
 
-/* Under the name that was asked for, whatever the KDC calls it. */
+/* Under the name that was asked for, whatever the KDC calls it. A second TGT, such as clients get
+ * to pass it on, is not kept. */
 static krb5_error_code keep_ticket(struct tgs_exchange *tgs, struct tickets *tickets)
 {
     krb5_creds ticket;
+    if (tgs->for_tgt)
+        return 0;
     krb5_error_code code = krb5_tkt_creds_get_creds(tgs->context, tgs->creds, &ticket);
     if (code)
         return code;

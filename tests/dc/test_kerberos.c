@@ -180,6 +180,12 @@ static void tgs_really_asks(void **state)
     assert_ok(play(&conversation, "12", "service", "GC"));
     assert_int_equal(lab.relay.tcp_requests, 6);
     assert_failed(play(&conversation, "12", "service", "nosuch"), "KDC_ERR_S_PRINCIPAL_UNKNOWN");
+    relay_reset(&lab.relay);
+    assert_ok(play(&conversation, "12", "service", "krbtgt")); /* as for delegation */
+    assert_ok(play(&conversation, "12", "service", "krbtgt"));
+    assert_int_equal(lab.relay.tcp_requests, 2);
+    assert_ok(play(&conversation, "12", "service", "ldap"));
+    assert_int_equal(lab.relay.tcp_requests, 3);
     conversation_reset(&conversation);
 }
 
