@@ -348,7 +348,8 @@ static struct outcome as_play(struct conversation *conversation, struct tickets 
             code = keep_tgt(as.context, tickets, &tgt);
         krb5_free_cred_contents(as.context, &tgt);
     }
-    *refused = code && !as.kdc.error;
+    *refused = code == KRB5KRB_AP_ERR_BAD_INTEGRITY ||
+               (code && !as.kdc.error && kdc_error_code(as.context, &as.kdc));
     struct outcome outcome = code ? kerberos_failure(as.context, &as.kdc, code) : outcome_ok();
     as_end(&as);
     return outcome;

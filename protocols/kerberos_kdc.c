@@ -190,25 +190,28 @@ static krb5_error *last_error(krb5_context context, const struct kdc *kdc)
     return error;
 }
 
-int kdc_error_code(krb5_context context, const struct kdc *kdc)
+int kdc_error_code(krb5_context context, struct kdc *kdc)
 {
     krb5_error *error = last_error(context, kdc);
     int code = error ? (int)error->error : 0;
+    if (error)
+        kdc->clock_difference = (int64_t)(uint32_t)error->stime - (int64_t)time(NULL);
     krb5_free_error(context, error);
     return code;
 }
 
-static struct outcome kdc_failure(const krb5_error *error)
+/* In whole minutes, so that failures of one run have one cause. */
+static struct outcome clock_failure(const struct kdc *kdc)
 {
-    if (error->error == KDC_CODE_SKEW) {
-        /* In whole minutes, so that failures of one run have one cause. */
-        int64_t seconds = llabs((int64_t)(uint32_t)error->stime - (int64_t)time(NULL));
-        return outcome_failed("clock differs by %lld s", (long long)((seconds + 30) / 60 * 60));
-    }
+    return outcome_failed("clock differs by %lld s", (llabs(kdc->clock_difference) + 30) / 60 * 60);
+}
+
+static struct outcome kdc_failure(int code)
+{
     for (size_t i = 0; i < sizeof kdc_errors / sizeof kdc_errors[0]; i++)
-        if (kdc_errors[i].code == (int)error->error)
+        if (kdc_errors[i].code == code)
             return outcome_failed("%s", kdc_errors[i].name);
-    return outcome_failed("KDC error %d", (int)error->error);
+    return outcome_failed("KDC error %d", code);
 }
 
 static bool is_malformed(krb5_error_code code)
@@ -217,18 +220,16 @@ static bool is_malformed(krb5_error_code code)
            code == KRB5KRB_AP_ERR_MSG_TYPE || code == KRB5KRB_AP_ERR_BADVERSION;
 }
 
-struct outcome kerberos_failure(krb5_context context, const struct kdc *kdc, krb5_error_code code)
+struct outcome kerberos_failure(krb5_context context, struct kdc *kdc, krb5_error_code code)
 {
     if (kdc->error)
         return outcome_of_error(kdc->error);
-    krb5_error *error = last_error(context, kdc);
-    struct outcome outcome;
-    if (error)
-        outcome = kdc_failure(error);
-    else if (is_malformed(code))
-        outcome = outcome_of_error(-EBADMSG);
-    else
-        outcome = outcome_failed("Kerberos: %s", error_message(code));
-    krb5_free_error(context, error);
-    return outcome;
+    int kdc_code = kdc_error_code(context, kdc);
+    if (kdc_code == KDC_CODE_SKEW || (code == KRB5_KDCREP_SKEW && kdc->clock_difference))
+        return clock_failure(kdc);
+    if (kdc_code)
+        return kdc_failure(kdc_code);
+    if (is_malformed(code))
+        return outcome_of_error(-EBADMSG);
+    return outcome_failed("Kerberos: %s", error_message(code));
 }

@@ -30,16 +30,19 @@ struct kdc {
     enum kdc_transport transport; /* becomes KDC_TCP when a reply does not fit into UDP */
     krb5_data reply;
     int error; /* of the stream, negative errno, when that is why the exchange failed */
+    int64_t clock_difference; /* seconds that the KDC's clock is ahead, from its last KRB-ERROR */
 };
 
 /* Sends a request and waits for its reply. 0 or kdc->error. */
 int kdc_ask(struct kdc *kdc, const krb5_data *request);
 void kdc_end(struct kdc *kdc);
 
-/* The error code of RFC 4120 7.5.9 when the last reply is a KRB-ERROR, else 0. */
-int kdc_error_code(krb5_context context, const struct kdc *kdc);
+/* The error code of RFC 4120 7.5.9 when the last reply is a KRB-ERROR, whose clock is noted, else
+ * 0.
+ */
+int kdc_error_code(krb5_context context, struct kdc *kdc);
 
 /* Why an exchange failed: the stream, the KDC by its error's name, or libkrb5. */
-struct outcome kerberos_failure(krb5_context context, const struct kdc *kdc, krb5_error_code code);
+struct outcome kerberos_failure(krb5_context context, struct kdc *kdc, krb5_error_code code);
 
 #endif
