@@ -45,6 +45,7 @@ static const struct {
              {"CNAME", ns_t_cname}, {"ANY", ns_t_any}};
 
 enum { TYPES = sizeof types / sizeof types[0] };
+_Static_assert(NAMES *TYPES == DNS_PROBES, "each name is probed with each type");
 
 /* A line of --dns-query-file. */
 struct query {
@@ -66,11 +67,11 @@ void dns_names_free(struct dns_names *dns_names)
     free(dns_names);
 }
 
-static struct dns_names *get_names(struct dc *dc)
+int dns_names_prepare(struct dc *dc)
 {
     if (!dc->dns_names)
         dc->dns_names = calloc(1, sizeof *dc->dns_names);
-    return dc->dns_names;
+    return dc->dns_names ? 0 : -ENOMEM;
 }
 
 /* --- Query and reply ----------------------------------------------------------------------------
@@ -221,29 +222,19 @@ static bool make_name(const struct dc *dc, enum name name, char text[NAME_SIZE])
     return length > 0 && length < NAME_SIZE;
 }
 
-int dns_probe(struct dc *dc, struct wire *wire, unsigned *answered)
+bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
 {
     const int64_t patience = INT64_C(2000000000);
-    struct dns_names *dns_names = get_names(dc);
-    *answered = 0;
-    if (!dns_names)
-        return -ENOMEM;
-    bool spoke = false;
-    for (unsigned i = 0; i < NAMES * TYPES; i++) {
-        enum name name = (enum name)(i / TYPES);
-        struct query query = {.type = types[i % TYPES].type};
-        int rcode;
-        if (!make_name(dc, name, query.name))
-            continue;
-        wire->deadline = wire_now() + patience;
-        int count = ask(wire, dc, &query, (uint16_t)(i + 1), &rcode);
-        dns_names->answered[name][i % TYPES] = count > 0 && rcode == ns_r_noerror;
-        *answered += dns_names->answered[name][i % TYPES];
-        spoke |= count >= 0;
-        if (!spoke || count == -ETIMEDOUT)
-            break;
-    }
-    return 0;
+    enum name name = (enum name)(i / TYPES);
+    struct query query = {.type = types[i % TYPES].type};
+    int rcode;
+    if (!make_name(dc, name, query.name))
+        return false;
+    wire->deadline = wire_now() + patience;
+    int count = ask(wire, dc, &query, (uint16_t)(i + 1), &rcode);
+    bool answered = count > 0 && rcode == ns_r_noerror;
+    dc->dns_names->answered[name][i % TYPES] = answered;
+    return answered;
 }
 
 static bool was_answered(const struct dc *dc, enum name name, uint16_t type)
@@ -518,8 +509,7 @@ static int read_lines(struct dns_names *dns_names, FILE *stream, const char *fil
 
 int dns_queries_read(struct dc *dc, const char *file, char *error, size_t error_size)
 {
-    struct dns_names *dns_names = get_names(dc);
-    if (!dns_names) {
+    if (dns_names_prepare(dc) != 0) {
         snprintf(error, error_size, "out of memory");
         return -ENOMEM;
     }
@@ -529,8 +519,8 @@ int dns_queries_read(struct dc *dc, const char *file, char *error, size_t error_
         snprintf(error, error_size, "%s: %s", file, strerror(-code));
         return code;
     }
-    int result = read_lines(dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "", error,
-                            error_size);
+    int result = read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "",
+                            error, error_size);
     fclose(stream);
     return result;
 }

@@ -6,6 +6,7 @@
 #ifndef PROTOCOLS_DNS_H
 #define PROTOCOLS_DNS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,13 +19,16 @@ struct dns_names;
 
 void dns_names_free(struct dns_names *names);
 
+/* Makes dc->dns_names when it is NULL. 0 or -ENOMEM. */
+int dns_names_prepare(struct dc *dc);
+
 /*
- * Asks dc for each of the names that packets draw from and each usual type, and notes in
- * dc->dns_names (made when it is NULL) what answered: only there is "no such name" a failure later.
- * A server that does not answer at all is given up after the first query, 2 s. *answered: how many
- * had an answer record; 0 usually means that the DC is no DNS server. 0 or -ENOMEM.
+ * The probe: asks dc (dns_names_prepare() done) for the i-th of DNS_PROBES names and types that
+ * packets may ask for, and notes whether there was an answer record, which it returns: only where
+ * there was one is "no such name" a failure later. Waits 2 s for an answer.
  */
-int dns_probe(struct dc *dc, struct wire *wire, unsigned *answered);
+enum { DNS_PROBES = 60 };
+bool dns_probe(struct dc *dc, struct wire *wire, unsigned i);
 
 /*
  * Reads --dns-query-file into dc->dns_names: lines `opcode,name,type,expected` with {realm} in name

@@ -19,10 +19,12 @@
 #include <time.h>
 
 #include "protocols/cldap.h"
+#include "protocols/dns.h"
 #include "protocols/ldap_connection.h"
 #include "protocols/stream.h"
 #include "protocols/wire.h"
 #include "replay/directory.h"
+#include "replay/loop.h"
 
 static const int64_t second = 1000000000;
 static const int64_t patience = 6 * second;         /* for an answer from all addresses together */
@@ -423,6 +425,31 @@ int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
         code = say(error, error_size, -ENOENT, "%s has no objectSid", dc->base_dn);
     directory_close(&directory);
     return code;
+}
+
+/* --- What its DNS knows -------------------------------------------------------------------------
+ */
+
+struct dns_search {
+    struct dc *dc;
+    unsigned answered;
+};
+
+static void probe_one(struct loop *loop, void *argument, uint64_t i)
+{
+    struct dns_search *search = argument;
+    struct wire wire = {.waiter = loop_waiter(loop)};
+    search->answered += dns_probe(search->dc, &wire, (unsigned)i);
+}
+
+int discover_dns(struct dc *dc, unsigned *answered)
+{
+    struct dns_search search = {.dc = dc};
+    int error = dns_names_prepare(dc);
+    if (!error)
+        error = loop_run_all(probe_one, &search, DNS_PROBES, DNS_PROBES);
+    *answered = search.answered;
+    return error;
 }
 
 int discover_dc(struct dc *dc, const char *given, const char *realm, const char *workgroup,

@@ -30,4 +30,8 @@ int discover_dc(struct dc *dc, const char *given, const char *realm, const char 
  * there is an admin_ccache). 0, or a negative errno and a line in error. */
 int discover_domain_sid(struct dc *dc, char *error, size_t error_size);
 
+/* Asks the DC's DNS for all that packets may ask (dns_probe()), many queries at a time. *answered:
+ * how many had an answer; 0 usually means that the DC is no DNS server. 0 or a negative errno. */
+int discover_dns(struct dc *dc, unsigned *answered);
+
 #endif

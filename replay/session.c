@@ -264,7 +264,6 @@ static bool plays_protocol(const struct session *session, const char *protocol)
 static int prepare_dns(struct session *session)
 {
     const struct settings *settings = session->settings;
-    struct wire wire = {.waiter = wire_blocking_waiter()};
     unsigned answered;
     if (settings->play.generic_ldap)
         return -1;
@@ -273,7 +272,7 @@ static int prepare_dns(struct session *session)
         return tell(EXIT_USAGE, "--dns-query-file: %s", session->error);
     if (settings->dns_rate <= 0 && !plays_protocol(session, "dns"))
         return -1;
-    if (dns_probe(session->dc, &wire, &answered) != 0)
+    if (discover_dns(session->dc, &answered) != 0)
         return tell(EXIT_FAILED, "out of memory");
     if (answered == 0)
         fprintf(stderr, "traffic-replay: %s answers no DNS query for its own domain's names\n",
