@@ -177,6 +177,15 @@ void kdc_end(struct kdc *kdc)
     kdc->reply = (krb5_data){.magic = KV5M_DATA};
 }
 
+/* A reply did not fit into a datagram: the same request is to go again, over TCP. */
+bool kdc_goes_over_to_tcp(struct kdc *kdc, krb5_error_code code)
+{
+    if (code != KRB5KRB_ERR_RESPONSE_TOO_BIG || kdc->transport != KDC_UDP)
+        return false;
+    kdc->transport = KDC_TCP;
+    return true;
+}
+
 /* --- What went wrong ----------------------------------------------------------------------------
  */
 
