@@ -284,9 +284,7 @@ static void log_failure(struct records *records, const struct record_event *even
     flockfile(stderr);
     status_clear_line(stderr);
     fprintf(stderr, "failure: %s:%s of client %" PRIu32 " at %.3f s: %s\n", type->protocol,
-            type->opcode, event->client,
-            (double)(event->ended - records->setup.window_start) / (double)second_ns,
-            outcome->cause);
+            type->opcode, event->client, (double)event->ended / (double)second_ns, outcome->cause);
     funlockfile(stderr);
 }
 

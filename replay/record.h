@@ -142,7 +142,8 @@ const struct record_packet *records_packet(const struct records *records, size_t
 const struct record_second *records_seconds(const struct records *records, size_t *count);
 const struct record_totals *records_totals(const struct records *records);
 
-/* --log-failures: the first `first` failures, one line each on standard error. Thread-safe. */
+/* --log-failures: the first `first` failures, one line each on standard error, with the seconds
+ * since the plan's start. Thread-safe. */
 struct failure_log *failure_log_new(uint64_t first);
 void failure_log_free(struct failure_log *log);
 

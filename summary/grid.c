@@ -10,8 +10,7 @@
 
 enum { CELL_WIDTH = 9, LABEL_WIDTH = 3, TEXT_SIZE = 128 };
 
-/* r and S that differ by less are one: sums and texts of fractions are not exact. */
-static bool same(double left, double right)
+bool grid_same(double left, double right)
 {
     return fabs(left - right) <= 1e-9 * fmax(fabs(left), fabs(right));
 }
@@ -28,7 +27,7 @@ static size_t unique(double *values, size_t count)
     size_t kept = 0;
     qsort(values, count, sizeof *values, compare_doubles);
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || !same(values[kept - 1], values[i]))
+        if (kept == 0 || !grid_same(values[kept - 1], values[i]))
             values[kept++] = values[i];
     return kept;
 }
@@ -59,7 +58,7 @@ static size_t index_of(const double *axis, size_t length, double value)
     size_t low = 0, high = length;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (axis[middle] <= value || same(axis[middle], value))
+        if (axis[middle] <= value || grid_same(axis[middle], value))
             low = middle;
         else
             high = middle;
@@ -67,28 +66,43 @@ static size_t index_of(const double *axis, size_t length, double value)
     return low;
 }
 
-static void add_value(struct grid_cell *cell, double value)
+static void add_value(struct grid_value *to, double value)
 {
-    cell->runs++;
     if (isnan(value))
         return;
-    cell->mean = cell->values ? cell->mean + value : value; /* the sum, until finish_cells() */
-    cell->min = cell->values ? fmin(cell->min, value) : value;
-    cell->max = cell->values ? fmax(cell->max, value) : value;
-    cell->values++;
+    to->mean = to->count ? to->mean + value : value; /* the sum, until finish_cell() */
+    to->min = to->count ? fmin(to->min, value) : value;
+    to->max = to->count ? fmax(to->max, value) : value;
+    to->count++;
 }
 
-static void finish_cells(struct grid *grid)
+static void finish_cell(struct grid *grid, struct grid_cell *cell)
+{
+    double means[METRICS];
+    for (enum metric metric = 0; metric < METRICS; metric++) {
+        struct grid_value *value = &cell->values[metric];
+        if (value->count)
+            value->mean /= (double)value->count;
+        else
+            value->mean = value->min = value->max = NAN;
+        means[metric] = value->mean;
+    }
+    cell->verdict = slo_judge(grid->slo, means);
+}
+
+/* The first of the largest; NaN is never larger. */
+static void find_largest(struct grid *grid)
 {
     for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
-        struct grid_cell *cell = &grid->cells[i];
-        if (cell->values == 0) {
-            cell->mean = cell->min = cell->max = NAN;
+        const struct grid_cell *cell = &grid->cells[i];
+        double mean = grid_mean(grid, cell);
+        if (isnan(mean))
             continue;
-        }
-        cell->mean /= (double)cell->values;
-        if (!grid->largest || cell->mean > grid->largest->mean)
+        if (!grid->largest || mean > grid_mean(grid, grid->largest))
             grid->largest = cell;
+        if (cell->verdict == SLO_KEPT &&
+            (!grid->largest_kept || mean > grid_mean(grid, grid->largest_kept)))
+            grid->largest_kept = cell;
     }
 }
 
@@ -109,9 +123,21 @@ static int make_axes(struct grid *grid, const struct readings *readings, bool fu
     return made;
 }
 
-int grid_make(struct grid *grid, const struct readings *readings, enum metric metric, bool full)
+struct grid_cell *grid_find(const struct grid *grid, double r, double S)
 {
-    *grid = (struct grid){.metric = metric};
+    if (grid->row_count == 0 || grid->column_count == 0)
+        return NULL;
+    size_t row = index_of(grid->r, grid->row_count, r);
+    size_t column = index_of(grid->S, grid->column_count, S);
+    if (!grid_same(grid->r[row], r) || !grid_same(grid->S[column], S))
+        return NULL;
+    return &grid->cells[row * grid->column_count + column];
+}
+
+int grid_make(struct grid *grid, const struct readings *readings, enum metric metric, bool full,
+              const struct slo *slo)
+{
+    *grid = (struct grid){.metric = metric, .slo = slo};
     if (readings->count == 0)
         return 0;
     int made = make_axes(grid, readings, full);
@@ -119,17 +145,21 @@ int grid_make(struct grid *grid, const struct readings *readings, enum metric me
         grid->cells = calloc(grid->row_count * grid->column_count, sizeof *grid->cells);
         made = grid->cells ? 0 : -ENOMEM;
     }
-    for (size_t i = 0; made == 0 && i < readings->count; i++) {
-        const struct reading *reading = &readings->items[i];
-        size_t row = index_of(grid->r, grid->row_count, reading->r);
-        size_t column = index_of(grid->S, grid->column_count, reading->S);
-        add_value(&grid->cells[row * grid->column_count + column], reading->metrics[metric]);
-    }
-    if (made == 0)
-        finish_cells(grid);
-    else
+    if (made < 0) {
         grid_clear(grid);
-    return made;
+        return made;
+    }
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        struct grid_cell *cell = grid_find(grid, reading->r, reading->S);
+        cell->runs++;
+        for (enum metric other = 0; other < METRICS; other++)
+            add_value(&cell->values[other], reading->metrics[other]);
+    }
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++)
+        finish_cell(grid, &grid->cells[i]);
+    find_largest(grid);
+    return 0;
 }
 
 void grid_clear(struct grid *grid)
@@ -137,7 +167,12 @@ void grid_clear(struct grid *grid)
     free(grid->r);
     free(grid->S);
     free(grid->cells);
-    *grid = (struct grid){.metric = grid->metric};
+    *grid = (struct grid){.metric = grid->metric, .slo = grid->slo};
+}
+
+double grid_mean(const struct grid *grid, const struct grid_cell *cell)
+{
+    return cell->values[grid->metric].mean;
 }
 
 double grid_cell_r(const struct grid *grid, const struct grid_cell *cell)
@@ -156,22 +191,26 @@ static void label_text(char *out, double value)
     snprintf(out, TEXT_SIZE, "%.12g", value);
 }
 
+/* What stands before a value: * for the largest, ! and ? by the service level. */
+static const char *cell_marks(const struct grid *grid, const struct grid_cell *cell)
+{
+    static const char *const marks[][2] = {
+        [SLO_KEPT] = {"", "*"}, [SLO_MISSED] = {"!", "*!"}, [SLO_UNKNOWN] = {"?", "*?"}};
+    return marks[cell->verdict][cell == grid->largest];
+}
+
 static void cell_text(char *out, const struct grid *grid, const struct grid_cell *cell, bool spread)
 {
     int decimals = metric_forms[grid->metric].decimals;
-    if (cell->runs == 0) {
-        strcpy(out, "0");
+    const struct grid_value *value = &cell->values[grid->metric];
+    if (cell->runs == 0 || value->count == 0) {
+        strcpy(out, cell->runs == 0 ? "0" : "-");
         return;
     }
-    if (cell->values == 0) {
-        strcpy(out, "-");
-        return;
-    }
-    int used =
-        snprintf(out, TEXT_SIZE, "%s%.*f", cell == grid->largest ? "*" : "", decimals, cell->mean);
-    if (spread && cell->values > 1 && used > 0 && used < TEXT_SIZE)
-        snprintf(out + used, (size_t)(TEXT_SIZE - used), " (%.*f..%.*f)", decimals, cell->min,
-                 decimals, cell->max);
+    int used = snprintf(out, TEXT_SIZE, "%s%.*f", cell_marks(grid, cell), decimals, value->mean);
+    if (spread && value->count > 1 && used > 0 && used < TEXT_SIZE)
+        snprintf(out + used, (size_t)(TEXT_SIZE - used), " (%.*f..%.*f)", decimals, value->min,
+                 decimals, value->max);
 }
 
 /* Columns are wide enough for their widest cell and a space. */
@@ -223,10 +262,20 @@ void grid_print(FILE *stream, const struct grid *grid, bool spread)
         }
         fputc('\n', stream);
     }
+    int decimals = metric_forms[grid->metric].decimals;
     if (grid->largest)
-        fprintf(stream, "\nmax: %.*f\n", metric_forms[grid->metric].decimals, grid->largest->mean);
+        fprintf(stream, "\nmax: %.*f\n", decimals, grid_mean(grid, grid->largest));
     else
         fputs("\nmax: none\n", stream);
+    if (grid->slo->count == 0)
+        return;
+    fprintf(stream, "max within %s: ", grid->slo->text);
+    const struct grid_cell *kept = grid->largest_kept;
+    if (kept)
+        fprintf(stream, "%.*f at r=%.12g S=%.12g\n", decimals, grid_mean(grid, kept),
+                grid_cell_r(grid, kept), grid_cell_S(grid, kept));
+    else
+        fputs("none\n", stream);
 }
 
 /* A number that has to be read back; nothing when there is none. */
@@ -236,21 +285,27 @@ static void print_number(FILE *stream, double value, int decimals)
         fprintf(stream, "%.*f", decimals, value);
 }
 
+static const char *const verdict_names[] = {
+    [SLO_KEPT] = "yes", [SLO_MISSED] = "no", [SLO_UNKNOWN] = "unknown"};
+
 void grid_print_csv(FILE *stream, const struct grid *grid)
 {
     const struct metric_form *form = &metric_forms[grid->metric];
-    fputs("r,S,metric,runs,mean,min,max\n", stream);
+    fprintf(stream, "r,S,metric,runs,mean,min,max%s\n", grid->slo->count ? ",kept" : "");
     for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
         const struct grid_cell *cell = &grid->cells[i];
+        const struct grid_value *value = &cell->values[grid->metric];
         if (cell->runs == 0)
             continue;
         fprintf(stream, "%.12g,%.12g,%s,%zu,", grid_cell_r(grid, cell), grid_cell_S(grid, cell),
                 form->name, cell->runs);
-        print_number(stream, cell->mean, form->decimals);
+        print_number(stream, value->mean, form->decimals);
         fputc(',', stream);
-        print_number(stream, cell->min, form->decimals);
+        print_number(stream, value->min, form->decimals);
         fputc(',', stream);
-        print_number(stream, cell->max, form->decimals);
+        print_number(stream, value->max, form->decimals);
+        if (grid->slo->count)
+            fprintf(stream, ",%s", verdict_names[cell->verdict]);
         fputc('\n', stream);
     }
 }
@@ -262,9 +317,19 @@ static json_t *number(double value)
 
 static json_t *cell_to_json(const struct grid *grid, const struct grid_cell *cell)
 {
-    return json_pack("{s:f, s:f, s:I, s:o, s:o, s:o}", "r", grid_cell_r(grid, cell), "S",
-                     grid_cell_S(grid, cell), "runs", (json_int_t)cell->runs, "mean",
-                     number(cell->mean), "min", number(cell->min), "max", number(cell->max));
+    if (!cell)
+        return json_null();
+    const struct grid_value *value = &cell->values[grid->metric];
+    json_t *json =
+        json_pack("{s:f, s:f, s:I, s:o, s:o, s:o}", "r", grid_cell_r(grid, cell), "S",
+                  grid_cell_S(grid, cell), "runs", (json_int_t)cell->runs, "mean",
+                  number(value->mean), "min", number(value->min), "max", number(value->max));
+    if (json && grid->slo->count &&
+        json_object_set_new(json, "kept", json_string(verdict_names[cell->verdict])) < 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
 }
 
 int grid_print_json(FILE *stream, const struct grid *grid)

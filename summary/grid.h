@@ -11,31 +11,49 @@
 #include <stdio.h>
 
 #include "summary/reading.h"
+#include "summary/slo.h"
 
 /* A range of whole numbers wider than this is not filled: only the values seen are shown. */
 enum { GRID_RANGE_MAX = 1000 };
 
-struct grid_cell {
-    size_t runs;           /* made in this cell; 0: none */
-    size_t values;         /* of them, those that have the metric */
+/* One metric of the runs of a cell. */
+struct grid_value {
+    size_t count;          /* runs that have it */
     double mean, min, max; /* of these; NaN when there is none */
 };
 
-struct grid {
-    enum metric metric;
-    size_t row_count, column_count;
-    double *r, *S;                   /* rising */
-    struct grid_cell *cells;         /* row by row */
-    const struct grid_cell *largest; /* NULL: no cell has a value */
-    bool too_wide;                   /* a range was not filled */
+struct grid_cell {
+    size_t runs; /* made in this cell; 0: none */
+    struct grid_value values[METRICS];
+    enum slo_verdict verdict; /* of the means */
 };
+
+struct grid {
+    enum metric metric; /* that is shown */
+    const struct slo *slo;
+    size_t row_count, column_count;
+    double *r, *S;           /* rising */
+    struct grid_cell *cells; /* row by row */
+    /* The cell with the largest mean, and that among those that keep the service level; NULL: no
+     * cell has a value. */
+    const struct grid_cell *largest, *largest_kept;
+    bool too_wide; /* a range was not filled */
+};
+
+/* Whether two values of r or S are one: sums and texts of fractions are not exact. */
+bool grid_same(double left, double right);
 
 /* Makes the grid of a metric. full: from 1 to one past the largest r and S instead of from the
  * smallest to the largest; whole numbers between them are rows and columns even when no run was
- * made. 0 or -ENOMEM. */
-int grid_make(struct grid *grid, const struct readings *readings, enum metric metric, bool full);
+ * made. slo, which may have no conditions, must outlive the grid. 0 or -ENOMEM. */
+int grid_make(struct grid *grid, const struct readings *readings, enum metric metric, bool full,
+              const struct slo *slo);
 void grid_clear(struct grid *grid);
 
+/* The cell of r and S, or NULL: the grid has none. */
+struct grid_cell *grid_find(const struct grid *grid, double r, double S);
+/* The mean of the grid's metric; NaN: none. */
+double grid_mean(const struct grid *grid, const struct grid_cell *cell);
 /* r and S of a cell. */
 double grid_cell_r(const struct grid *grid, const struct grid_cell *cell);
 double grid_cell_S(const struct grid *grid, const struct grid_cell *cell);
@@ -43,7 +61,8 @@ double grid_cell_S(const struct grid *grid, const struct grid_cell *cell);
 /* The published layout; with spread, min and max stand behind the mean of a cell of several runs.
  */
 void grid_print(FILE *stream, const struct grid *grid, bool spread);
-/* One line a cell in which runs were made: r,S,metric,runs,mean,min,max. */
+/* One line a cell in which runs were made: r,S,metric,runs,mean,min,max; with a service level
+ * also kept: yes, no or unknown. */
 void grid_print_csv(FILE *stream, const struct grid *grid);
 /* 0, or -ENOMEM or another negative errno. */
 int grid_print_json(FILE *stream, const struct grid *grid);

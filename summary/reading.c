@@ -48,35 +48,95 @@ static double quantile(const struct histogram *histogram, double fraction)
     return ns < 0 ? NAN : (double)ns * nanosecond;
 }
 
+/* The metrics that follow from the histogram of response times. */
+static void take_times(struct reading *reading)
+{
+    double *metrics = reading->metrics;
+    metrics[METRIC_MEAN] = histogram_mean(&reading->response) * nanosecond;
+    metrics[METRIC_P50] = quantile(&reading->response, 0.5);
+    metrics[METRIC_P95] = quantile(&reading->response, 0.95);
+    metrics[METRIC_P99] = quantile(&reading->response, 0.99);
+}
+
+static int add_label(struct reading *reading, const char *name, const char *value)
+{
+    struct reading_label label = {strdup(name), strdup(value)};
+    struct reading_label *labels =
+        reallocarray(reading->labels, reading->label_count + 1, sizeof *labels);
+    if (labels)
+        reading->labels = labels;
+    if (!labels || !label.name || !label.value) {
+        free(label.name);
+        free(label.value);
+        return -ENOMEM;
+    }
+    labels[reading->label_count++] = label;
+    return 0;
+}
+
+const char *reading_label(const struct reading *reading, const char *name)
+{
+    for (size_t i = 0; i < reading->label_count; i++)
+        if (strcmp(reading->labels[i].name, name) == 0)
+            return reading->labels[i].value;
+    return NULL;
+}
+
+static double sample_value(const struct result_sample *sample, const char *name)
+{
+    for (size_t i = 0; i < sample->value_count; i++)
+        if (strcmp(sample->values[i].name, name) == 0)
+            return sample->values[i].value;
+    return NAN;
+}
+
+/* Processor time of the server over the window, from samples of what it had used so far. */
+static double server_cpu(const struct result *result)
+{
+    const struct result_sample *first = NULL, *last = NULL;
+    for (size_t i = 0; i < result->sample_count; i++) {
+        const struct result_sample *sample = &result->samples[i];
+        if (sample->t > result->window + 1 || isnan(sample_value(sample, "cpu")))
+            continue;
+        first = first ? first : sample;
+        last = sample;
+    }
+    if (!first || !(last->t > first->t))
+        return NAN;
+    double used = sample_value(last, "cpu") - sample_value(first, "cpu");
+    return used / (last->t - first->t) * result->window;
+}
+
 static int of_result(struct reading *reading, const struct result *result)
 {
-    struct histogram response;
-    histogram_init(&response);
-    int merged = result_total(result, RESULT_RESPONSE, &response);
     bool measured = result->window > 0;
     double *metrics = reading->metrics;
+    int taken = result_total(result, RESULT_RESPONSE, &reading->response);
+    for (size_t i = 0; taken == 0 && i < result->label_count; i++)
+        taken = add_label(reading, result->labels[i].name, result->labels[i].value);
+    reading->dc = strdup(result->dc);
     reading->r = result->r;
     reading->S = result->S;
     metrics[METRIC_OK] = measured ? (double)result->done_ok / result->window : NAN;
     metrics[METRIC_FAILED] = measured ? (double)result->done_failed / result->window : NAN;
     metrics[METRIC_NOMINAL] = result->nominal;
     metrics[METRIC_PLANNED] = (double)result->planned;
-    metrics[METRIC_MEAN] = histogram_mean(&response) * nanosecond;
-    metrics[METRIC_P50] = quantile(&response, 0.5);
-    metrics[METRIC_P95] = quantile(&response, 0.95);
-    metrics[METRIC_P99] = quantile(&response, 0.99);
     metrics[METRIC_SUCCESS_RATE] = success_rate(result->done_ok, result->done_failed);
+    take_times(reading);
     reading->seed = result->seed;
     reading->ok = result->done_ok;
     reading->failed = result->done_failed;
     reading->planned = result->planned;
     reading->instance = result->instance;
-    reading->start = (int64_t)result->start;
-    histogram_clear(&response);
-    return merged;
+    reading->start = result->start;
+    reading->window = result->window;
+    reading->interrupted = result->interrupted;
+    reading->server_cpu = server_cpu(result);
+    snprintf(reading->model, sizeof reading->model, "%s", result->model_sha256);
+    return taken == 0 && reading->dc ? 0 : -ENOMEM;
 }
 
-static void of_text(struct reading *reading, const struct text_report *report)
+static int of_text(struct reading *reading, const struct text_report *report)
 {
     double *metrics = reading->metrics;
     reading->form = report->ours ? READING_TEXT : READING_PYTHON;
@@ -92,13 +152,39 @@ static void of_text(struct reading *reading, const struct text_report *report)
     metrics[METRIC_P99] = report->response_p99;
     metrics[METRIC_SUCCESS_RATE] = success_rate(report->ok, report->failed);
     if (!report->ours)
-        return;
+        return 0;
     reading->seed = report->seed;
     reading->ok = report->ok;
     reading->failed = report->failed;
     reading->planned = report->planned;
     reading->instance = report->instance;
-    reading->start = report->start;
+    reading->start = (double)report->start;
+    reading->interrupted = report->interrupted;
+    int taken = 0;
+    for (size_t i = 0; taken == 0 && i < report->label_count; i++)
+        taken = add_label(reading, report->labels[i].name, report->labels[i].value);
+    return taken;
+}
+
+void reading_clear(struct reading *reading)
+{
+    while (reading->more) {
+        struct reading *more = reading->more;
+        reading->more = more->more;
+        more->more = NULL;
+        reading_clear(more);
+        free(more);
+    }
+    for (size_t i = 0; i < reading->label_count; i++) {
+        free(reading->labels[i].name);
+        free(reading->labels[i].value);
+    }
+    free(reading->labels);
+    free(reading->path);
+    free(reading->dc);
+    histogram_clear(&reading->response);
+    *reading = (struct reading){.server_cpu = NAN};
+    histogram_init(&reading->response);
 }
 
 /* A number like 4 or 0.5 behind a prefix; the dot of a name's ending is not part of it. */
@@ -170,6 +256,8 @@ int reading_parse(struct reading *reading, const char *bytes, size_t length, con
                   char *error, size_t size)
 {
     size_t begin = 0;
+    histogram_init(&reading->response);
+    reading->server_cpu = NAN;
     while (begin < length && strchr(" \t\r\n", bytes[begin]) && bytes[begin])
         begin++;
     int parsed;
@@ -183,7 +271,7 @@ int reading_parse(struct reading *reading, const char *bytes, size_t length, con
         struct text_report report;
         parsed = text_report_parse(&report, bytes, length, path, error, size);
         if (parsed == 0)
-            of_text(reading, &report);
+            parsed = of_text(reading, &report);
     }
     if (parsed == -ENOMEM)
         snprintf(error, size, "%s: out of memory", path);
@@ -224,21 +312,22 @@ static int add_file(struct readings *readings, const char *path, const struct st
     struct reading reading = {.device = stat->st_dev, .inode = stat->st_ino};
     char *bytes = NULL;
     size_t length;
+    histogram_init(&reading.response);
     int result = result_load(path, &bytes, &length, error, sizeof error);
     if (result == 0)
         result = reading_parse(&reading, bytes, length, path, error, sizeof error);
     free(bytes);
+    if (result == 0) {
+        reading.path = strdup(path);
+        result = reading.path ? append(readings, &reading) : -ENOMEM;
+    }
+    if (result == 0)
+        return 0;
+    reading_clear(&reading);
     if (result == -ENOMEM)
         return result;
-    if (result < 0) {
-        refuse(readings, "%s", error);
-        return 0;
-    }
-    reading.path = strdup(path);
-    result = reading.path ? append(readings, &reading) : -ENOMEM;
-    if (result < 0)
-        free(reading.path);
-    return result;
+    refuse(readings, "%s", error);
+    return 0;
 }
 
 static int add_entry(struct readings *readings, FTS *tree, FTSENT *entry)
@@ -308,7 +397,7 @@ static int compare_runs(const struct reading *a, const struct reading *b)
     }
     const int64_t keys[][2] = {
         {(int64_t)a->seed, (int64_t)b->seed},
-        {a->start, b->start},
+        {(int64_t)a->start, (int64_t)b->start},
         {a->instance, b->instance},
         {(int64_t)a->planned, (int64_t)b->planned},
         {(int64_t)a->ok, (int64_t)b->ok},
@@ -330,33 +419,134 @@ static int by_run(const void *left, const void *right)
     return result ? result : strcmp(a->path, b->path);
 }
 
-static int by_path(const void *left, const void *right)
-{
-    return strcmp(((const struct reading *)left)->path, ((const struct reading *)right)->path);
-}
-
-void readings_finish(struct readings *readings)
+static void leave_out_repeated(struct readings *readings)
 {
     size_t kept = 0;
-    if (readings->count == 0)
-        return;
     qsort(readings->items, readings->count, sizeof *readings->items, by_run);
     for (size_t i = 0; i < readings->count; i++) {
         if (kept > 0 && compare_runs(&readings->items[kept - 1], &readings->items[i]) == 0) {
-            free(readings->items[i].path);
+            reading_clear(&readings->items[i]);
             readings->repeated++;
         } else {
             readings->items[kept++] = readings->items[i];
         }
     }
     readings->count = kept;
-    qsort(readings->items, kept, sizeof *readings->items, by_path);
+}
+
+static int compare_labels(const struct reading *a, const struct reading *b)
+{
+    int result = order((int64_t)a->label_count, (int64_t)b->label_count);
+    for (size_t i = 0; result == 0 && i < a->label_count; i++) {
+        result = strcmp(a->labels[i].name, b->labels[i].name);
+        if (result == 0)
+            result = strcmp(a->labels[i].value, b->labels[i].value);
+    }
+    return result;
+}
+
+/* 0: may be of several processes that made one run together. */
+static int compare_kinds(const struct reading *a, const struct reading *b)
+{
+    int result = order(a->form, b->form);
+    if (result == 0)
+        result = order(llround(a->r * 1e6), llround(b->r * 1e6));
+    if (result == 0)
+        result = strcmp(a->model, b->model);
+    if (result == 0 && a->dc && b->dc)
+        result = strcmp(a->dc, b->dc);
+    return result ? result : compare_labels(a, b);
+}
+
+static int by_kind(const void *left, const void *right)
+{
+    const struct reading *a = left, *b = right;
+    int result = compare_kinds(a, b);
+    if (result == 0 && a->start != b->start)
+        result = a->start < b->start ? -1 : 1;
+    return result ? result : strcmp(a->path, b->path);
+}
+
+/* Two windows at the same time, and no instance twice: two processes of one run. */
+static bool plays_along(const struct reading *head, const struct reading *reading)
+{
+    bool overlap = reading->start < head->start + head->window &&
+                   head->start < reading->start + reading->window;
+    for (const struct reading *part = head; overlap && part; part = part->more)
+        overlap = part->instance != reading->instance;
+    return overlap;
+}
+
+/* Adds a reading to the head of its run; takes it over. */
+static int join(struct reading *head, struct reading *reading)
+{
+    struct reading *part = malloc(sizeof *part);
+    if (!part || histogram_merge(&head->response, &reading->response) < 0) {
+        free(part);
+        return -ENOMEM;
+    }
+    static const enum metric sums[] = {METRIC_OK, METRIC_FAILED, METRIC_NOMINAL, METRIC_PLANNED};
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
+        head->metrics[sums[i]] += reading->metrics[sums[i]];
+    head->S += reading->S;
+    head->ok += reading->ok;
+    head->failed += reading->failed;
+    head->planned += reading->planned;
+    head->interrupted |= reading->interrupted;
+    if (isnan(head->server_cpu))
+        head->server_cpu = reading->server_cpu;
+    head->metrics[METRIC_SUCCESS_RATE] = success_rate(head->ok, head->failed);
+    take_times(head);
+    *part = *reading;
+    part->more = head->more;
+    head->more = part;
+    return 0;
+}
+
+static int join_processes(struct readings *readings)
+{
+    size_t kept = 0;
+    int result = 0;
+    qsort(readings->items, readings->count, sizeof *readings->items, by_kind);
+    for (size_t i = 0; i < readings->count; i++) {
+        struct reading *reading = &readings->items[i], *head = NULL;
+        for (size_t back = kept; result == 0 && !head && back > 0; back--) {
+            struct reading *other = &readings->items[back - 1];
+            if (other->form != READING_JSON || compare_kinds(other, reading) != 0)
+                break;
+            if (plays_along(other, reading))
+                head = other;
+        }
+        if (head)
+            result = join(head, reading);
+        if (head && result == 0)
+            readings->joined++;
+        else
+            readings->items[kept++] = *reading;
+    }
+    readings->count = kept;
+    return result;
+}
+
+static int by_path(const void *left, const void *right)
+{
+    return strcmp(((const struct reading *)left)->path, ((const struct reading *)right)->path);
+}
+
+int readings_finish(struct readings *readings)
+{
+    if (readings->count == 0)
+        return 0;
+    leave_out_repeated(readings);
+    int result = join_processes(readings);
+    qsort(readings->items, readings->count, sizeof *readings->items, by_path);
+    return result;
 }
 
 void readings_clear(struct readings *readings)
 {
     for (size_t i = 0; i < readings->count; i++)
-        free(readings->items[i].path);
+        reading_clear(&readings->items[i]);
     free(readings->items);
     readings->items = NULL;
     readings->count = readings->room = 0;

@@ -18,7 +18,9 @@ enum value_kind {
     VALUE_REAL,
     VALUE_RATE, /* a count and "(x per second)": uint64_t, then a double somewhere else */
     VALUE_DATE,
-    VALUE_TEXT /* only that it is there */
+    VALUE_WINDOW, /* a line that may say that the run was cut short */
+    VALUE_LABEL,  /* name=value, may stand several times */
+    VALUE_TEXT    /* only that it is there */
 };
 
 /* Lines "Label:   value". */
@@ -41,6 +43,8 @@ static const struct label labels[] = {
     {"Replay rate (-r):", VALUE_REAL, AT(r), 0, true, false},
     {"Scale (-S):", VALUE_REAL, AT(S), 0, true, true},
     {"Window's start:", VALUE_DATE, AT(start), 0, true, false},
+    {"Window:", VALUE_WINDOW, 0, 0, true, false},
+    {"Label:", VALUE_LABEL, 0, 0, true, true},
     {"Nominal:", VALUE_REAL, AT(nominal), 0, true, false},
     {"Planned:", VALUE_COUNT, AT(planned), 0, true, false},
     {"Generator's processor time:", VALUE_TEXT, 0, 0, true, false},
@@ -128,6 +132,21 @@ static bool read_signed(const char *text, int64_t *out)
     return errno == 0 && end != text && *end == '\0';
 }
 
+static bool read_label(const char *text, struct text_report *report)
+{
+    struct text_label *label = &report->labels[report->label_count];
+    const char *equals = strchr(text, '=');
+    size_t length = equals ? (size_t)(equals - text) : 0;
+    if (length == 0 || length >= sizeof label->name || strlen(equals) > sizeof label->value ||
+        report->label_count == TEXT_LABELS_MAX)
+        return false;
+    memcpy(label->name, text, length);
+    label->name[length] = '\0';
+    strcpy(label->value, equals + 1);
+    report->label_count++;
+    return true;
+}
+
 static bool read_value(const struct label *label, const char *text, struct text_report *report)
 {
     void *to = (char *)report + label->offset, *rate = (char *)report + label->rate_offset;
@@ -143,6 +162,11 @@ static bool read_value(const struct label *label, const char *text, struct text_
         return read_rate(text, to, rate);
     case VALUE_DATE:
         return read_date(text, to);
+    case VALUE_WINDOW:
+        report->interrupted = strstr(text, "cut short") != NULL;
+        return read_time(&text, &(double){0});
+    case VALUE_LABEL:
+        return read_label(text, report);
     case VALUE_TEXT:
         return *text != '\0';
     }
@@ -159,7 +183,7 @@ static int parse_label(struct parser *parser, const char *line)
         const char *value = line + length;
         while (*value == ' ')
             value++;
-        if (parser->seen[i])
+        if (parser->seen[i] && labels[i].kind != VALUE_LABEL)
             return damaged(parser, "a line stands twice");
         if (!read_value(&labels[i], value, parser->report))
             return damaged(parser, "a value cannot be read");

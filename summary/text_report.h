@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { TEXT_LABELS_MAX = 32 };
+
+struct text_label {
+    char name[64], value[192];
+};
+
 struct text_report {
     bool ours;           /* has our part below the table: else all that only we print is NaN or 0 */
     uint64_t ok, failed; /* operations */
@@ -22,6 +28,9 @@ struct text_report {
     uint64_t seed;
     int64_t instance;
     int64_t start; /* Unix time */
+    bool interrupted;
+    size_t label_count;
+    struct text_label labels[TEXT_LABELS_MAX];
     double nominal;
     uint64_t planned;                                               /* operations */
     double response_mean, response_p50, response_p95, response_p99; /* seconds; NaN: none */

@@ -10,12 +10,17 @@
 
 #include "summary/grid.h"
 #include "summary/reading.h"
+#include "summary/result.h"
+#include "summary/slo.h"
+#include "summary/vary.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct options {
     bool full, spread, csv, json, help, version;
     enum metric metric;
+    struct slo slo;
+    const char *by;
 };
 
 /* One row an option: --help is printed from here. */
@@ -40,12 +45,29 @@ static bool set_metric(struct options *options, const char *value)
     return false;
 }
 
+static bool set_slo(struct options *options, const char *value)
+{
+    char error[RESULT_ERROR_SIZE];
+    if (slo_parse(&options->slo, value, error, sizeof error) == 0)
+        return true;
+    fprintf(stderr, "traffic-summary: --slo %s\n", error);
+    return false;
+}
+
+static bool set_by(struct options *options, const char *value)
+{
+    options->by = value;
+    return true;
+}
+
 static const struct option_row rows[] = {
     {"full", 'f', NULL, "rows and columns from 1 to one past the largest r and S",
      offsetof(struct options, full), NULL},
     {"metric", 'm', "NAME", "what the cells show (ok)", 0, set_metric},
     {"spread", 0, NULL, "smallest and largest of a cell's runs beside their mean",
      offsetof(struct options, spread), NULL},
+    {"slo", 0, "LEVEL", "marks cells that miss it, as in success>=99%,p95<=200ms", 0, set_slo},
+    {"by", 0, "LABEL", "instead of the grid, a row for each value of a label", 0, set_by},
     {"csv", 0, NULL, "one line a cell: r,S,metric,runs,mean,min,max", offsetof(struct options, csv),
      NULL},
     {"json", 0, NULL, "the same as JSON", offsetof(struct options, json), NULL},
@@ -136,10 +158,29 @@ static void warn_missing(const struct readings *readings, enum metric metric)
                     metric_forms[metric].name);
 }
 
+/* What was done with the files, and what to think of some. */
+static void print_notes(const struct readings *readings)
+{
+    if (readings->repeated)
+        fprintf(stderr,
+                "traffic-summary: files that tell of a run that another file tells of too: %zu; "
+                "each run is counted once\n",
+                readings->repeated);
+    if (readings->joined)
+        fprintf(stderr,
+                "traffic-summary: files of further processes of a run: %zu; counts, rates and "
+                "scales are added\n",
+                readings->joined);
+    for (size_t i = 0; i < readings->count; i++)
+        if (readings->items[i].interrupted)
+            fprintf(stderr, "traffic-summary: %s: this run was cut short by a signal\n",
+                    readings->items[i].path);
+}
+
 static int print_grid(const struct readings *readings, const struct options *options)
 {
     struct grid grid;
-    int result = grid_make(&grid, readings, options->metric, options->full);
+    int result = grid_make(&grid, readings, options->metric, options->full, &options->slo);
     if (result < 0)
         return result;
     if (grid.too_wide)
@@ -159,6 +200,28 @@ static int print_grid(const struct readings *readings, const struct options *opt
     return result;
 }
 
+static int print_vary(const struct readings *readings, const struct options *options)
+{
+    struct vary vary;
+    int result = vary_make(&vary, readings, options->by, options->metric, &options->slo);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < readings->count; i++)
+        if (!reading_label(&readings->items[i], options->by))
+            fprintf(stderr, "traffic-summary: %s: has no label %s\n", readings->items[i].path,
+                    options->by);
+    if (options->csv)
+        vary_print_csv(stdout, &vary);
+    else if (options->json)
+        result = vary_print_json(stdout, &vary);
+    else
+        vary_print(stdout, &vary);
+    vary_clear(&vary);
+    if (result == 0 && fflush(stdout) == EOF)
+        result = -errno;
+    return result;
+}
+
 static int summarise(const struct options *options, char **paths)
 {
     struct readings readings = {.warning = print_warning};
@@ -166,19 +229,15 @@ static int summarise(const struct options *options, char **paths)
     for (; *paths && result == 0; paths++)
         result = readings_add(&readings, *paths);
     if (result == 0) {
-        readings_finish(&readings);
-        if (readings.repeated)
-            fprintf(stderr,
-                    "traffic-summary: %zu files tell of runs that other files tell of too; each "
-                    "run is counted once\n",
-                    readings.repeated);
+        result = readings_finish(&readings);
+        print_notes(&readings);
         warn_missing(&readings, options->metric);
     }
     if (result == 0 && readings.count == 0) {
         fputs("traffic-summary: no results\n", stderr);
         status = EXIT_FAILED;
     } else if (result == 0) {
-        result = print_grid(&readings, options);
+        result = options->by ? print_vary(&readings, options) : print_grid(&readings, options);
     }
     if (result < 0)
         fprintf(stderr, "traffic-summary: %s\n", strerror(-result));

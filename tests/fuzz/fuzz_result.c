@@ -12,8 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char error[RESULT_ERROR_SIZE];
-    struct reading reading;
+    struct reading reading = {0};
     reading_parse(&reading, (const char *)data, size, "dc1_r4_S5.txt", error, sizeof error);
+    reading_clear(&reading);
 
     struct result result;
     struct histogram total;

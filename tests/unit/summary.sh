@@ -40,6 +40,7 @@ mistake "unknown option" "unrecognized option '--fulll'" --fulll "$runs"
 mistake "unknown letter" "invalid option -- 'x'" -x "$runs"
 mistake "option without its argument" "requires an argument" "$runs" --metric
 mistake "unknown metric" '--metric p96: there is no such metric; choose one of ok, failed, .*success-rate' -m p96 "$runs"
+mistake "unknown condition" '--slo p96<=1s: expected success, ok' --slo 'success>=99%,p96<=1s' "$runs"
 mistake "two forms" '--csv and --json exclude each other' --csv --json "$runs"
 
 run "$program" "$runs"
@@ -79,6 +80,19 @@ like "... --csv" "$output" '^4,5,nominal,1,,,$'
 run "$program" --json -m nominal "$runs"
 like "... --json" "$output" '^ *"mean": null,$'
 
+run "$program" --slo 'success>=75%,failed<35' --csv "$runs"
+is "--slo --csv" "$output" 'r,S,metric,runs,mean,min,max,kept
+1,1,ok,1,27.679,27.679,27.679,no
+4,5,ok,1,119.066,119.066,119.066,no
+8,10,ok,1,110.525,110.525,110.525,yes'
+run "$program" --slo 'success>=75%' "$runs"
+is "--slo" "$(tail -n 1 <<<"$output")" 'max within success>=75%: 119.066 at r=4 S=5'
+run "$program" --slo 'p95<=1s' --json "$runs"
+like "--slo --json" "$output" '^ "max_kept": null'
+run "$program" --by prefork "$runs"
+is "--by: runs without the label are named" "$(grep -c 'has no label prefork$' <<<"$errors")" 3
+like "... and make a row" "$output" '^   none     3     119.066  r=4 S=5 '
+
 cp "$runs"/dc1_r1_S1.txt "$work"
 echo "Dear diary" >"$work/diary.txt"
 run "$program" "$work"
@@ -93,7 +107,7 @@ like "... told" "$errors" '^traffic-summary: no results$'
 
 run "$program" "$work/dc1_r1_S1.txt" "$runs/dc1_r1_S1.txt" "$work/dc1_r1_S1.txt"
 is "a file named twice counts once, a copy is a run: status" $status 0
-like "... told" "$errors" '1 files? tells? of runs'
+like "... told" "$errors" 'another file tells of too: 1;'
 
 run bash -c '"$1" "$2" >/dev/full' - "$program" "$runs"
 is "output that cannot be written: status" $status 1

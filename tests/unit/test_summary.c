@@ -22,7 +22,9 @@
 #include "summary/grid.h"
 #include "summary/reading.h"
 #include "summary/result.h"
+#include "summary/slo.h"
 #include "summary/text_report.h"
+#include "summary/vary.h"
 
 /* A folder of the test's own, removed with all that is in it. */
 static char folder[256];
@@ -155,14 +157,16 @@ static struct readings read_folder(void)
     struct readings readings = {.warning = keep_warning};
     warnings[0] = '\0';
     assert_int_equal(readings_add(&readings, folder), 0);
-    readings_finish(&readings);
+    assert_int_equal(readings_finish(&readings), 0);
     return readings;
 }
 
 struct shape {
     enum metric metric;
     bool full, spread;
+    const struct slo *slo;
 };
+static const struct slo no_slo;
 
 static char *grid_text(const struct readings *readings, struct shape shape)
 {
@@ -171,7 +175,8 @@ static char *grid_text(const struct readings *readings, struct shape shape)
     size_t length = 0;
     FILE *stream = open_memstream(&text, &length);
     assert_non_null(stream);
-    assert_int_equal(grid_make(&grid, readings, shape.metric, shape.full), 0);
+    assert_int_equal(
+        grid_make(&grid, readings, shape.metric, shape.full, shape.slo ? shape.slo : &no_slo), 0);
     grid_print(stream, &grid, shape.spread);
     grid_clear(&grid);
     fclose(stream);
@@ -223,7 +228,7 @@ static void assert_published(const char *name)
     snprintf(published, sizeof published, "tests/data/published-grids/%s.published.txt", name);
     char *wanted = load(published);
     write_published(tsv, write_json, ".json");
-    assert_grid((struct shape){METRIC_OK, true, false}, wanted);
+    assert_grid((struct shape){METRIC_OK, true, false, NULL}, wanted);
     /* Text of the same runs beside it changes nothing. */
     write_published(tsv, write_text, ".txt");
     struct readings readings = read_folder();
@@ -231,11 +236,11 @@ static void assert_published(const char *name)
     assert_int_equal(readings.repeated, 168);
     assert_int_equal(readings.refused, 0);
     readings_clear(&readings);
-    assert_grid((struct shape){METRIC_OK, true, false}, wanted);
+    assert_grid((struct shape){METRIC_OK, true, false, NULL}, wanted);
     /* The text alone. */
     for (unsigned seed = 1; seed <= 168; seed++)
         assert_int_equal(unlink(in_folder("run-%u.json", seed)), 0);
-    assert_grid((struct shape){METRIC_OK, true, false}, wanted);
+    assert_grid((struct shape){METRIC_OK, true, false, NULL}, wanted);
     free(wanted);
 }
 
@@ -257,12 +262,12 @@ static void test_default_range(void **state)
     (void)state;
     write_json(&(struct run){4, 5, 1, 119066, 0, 0}, in_folder("a.json"));
     write_json(&(struct run){6, 7, 2, 110525, 0, 0}, in_folder("b.json"));
-    assert_grid((struct shape){METRIC_OK, false, false}, " r\\S         5        6        7\n"
-                                                         "  4   *119.066        0        0\n"
-                                                         "  5          0        0        0\n"
-                                                         "  6          0        0  110.525\n"
-                                                         "\n"
-                                                         "max: 119.066\n");
+    assert_grid((struct shape){METRIC_OK, false, false, NULL}, " r\\S         5        6        7\n"
+                                                               "  4   *119.066        0        0\n"
+                                                               "  5          0        0        0\n"
+                                                               "  6          0        0  110.525\n"
+                                                               "\n"
+                                                               "max: 119.066\n");
 }
 
 static void test_fractions(void **state)
@@ -272,7 +277,7 @@ static void test_fractions(void **state)
     write_text(&(struct run){0.5, 0.1, 2, 2000, 0, 0}, in_folder("b.txt"));
     write_json(&(struct run){2, 0.1, 3, 3000, 0, 0}, in_folder("c.json"));
     write_text(&(struct run){1.0 / 3, 0.1, 4, 4000, 0, 0}, in_folder("d.txt"));
-    assert_grid((struct shape){METRIC_OK, false, false},
+    assert_grid((struct shape){METRIC_OK, false, false, NULL},
                 "            r\\S       0.1        1        2        3      3.7\n"
                 "0.333333333333     *4.000        0        0        0        0\n"
                 "           0.5      2.000        0        0        0    1.000\n"
@@ -282,7 +287,7 @@ static void test_fractions(void **state)
                 "max: 4.000\n");
     write_json(&(struct run){0.5, 1, 5, 9000, 0, 0}, in_folder("e.json"));
     assert_int_equal(unlink(in_folder("d.txt")), 0);
-    assert_grid((struct shape){METRIC_OK, true, false},
+    assert_grid((struct shape){METRIC_OK, true, false, NULL},
                 " r\\S       0.1        1        2        3      3.7        4\n"
                 "0.5      2.000   *9.000        0        0    1.000        0\n"
                 "  1          0        0        0        0        0        0\n"
@@ -298,11 +303,11 @@ static void test_wide_range(void **state)
     (void)state;
     write_json(&(struct run){1, 1, 1, 1000, 0, 0}, in_folder("a.json"));
     write_json(&(struct run){100000, 1, 2, 2000, 0, 0}, in_folder("b.json"));
-    assert_grid((struct shape){METRIC_OK, false, false}, "    r\\S         1\n"
-                                                         "     1      1.000\n"
-                                                         "100000     *2.000\n"
-                                                         "\n"
-                                                         "max: 2.000\n");
+    assert_grid((struct shape){METRIC_OK, false, false, NULL}, "    r\\S         1\n"
+                                                               "     1      1.000\n"
+                                                               "100000     *2.000\n"
+                                                               "\n"
+                                                               "max: 2.000\n");
 }
 
 static void test_repeats(void **state)
@@ -312,16 +317,16 @@ static void test_repeats(void **state)
     write_json(&(struct run){1, 1, 2, 2000, 0, 0}, in_folder("b.json"));
     write_text(&(struct run){1, 1, 3, 6000, 0, 0}, in_folder("c.txt"));
     write_json(&(struct run){2, 1, 4, 2500, 0, 0}, in_folder("d.json"));
-    assert_grid((struct shape){METRIC_OK, false, false}, " r\\S         1\n"
-                                                         "  1     *3.000\n"
-                                                         "  2      2.500\n"
-                                                         "\n"
-                                                         "max: 3.000\n");
-    assert_grid((struct shape){METRIC_OK, false, true}, " r\\S                      1\n"
-                                                        "  1   *3.000 (1.000..6.000)\n"
-                                                        "  2                   2.500\n"
-                                                        "\n"
-                                                        "max: 3.000\n");
+    assert_grid((struct shape){METRIC_OK, false, false, NULL}, " r\\S         1\n"
+                                                               "  1     *3.000\n"
+                                                               "  2      2.500\n"
+                                                               "\n"
+                                                               "max: 3.000\n");
+    assert_grid((struct shape){METRIC_OK, false, true, NULL}, " r\\S                      1\n"
+                                                              "  1   *3.000 (1.000..6.000)\n"
+                                                              "  2                   2.500\n"
+                                                              "\n"
+                                                              "max: 3.000\n");
 }
 
 /* Every metric of our JSON and our text. */
@@ -354,7 +359,7 @@ static void test_python(void **state)
     assert_int_equal(readings_add(&readings, "tests/data/samba-runs"), 0);
     /* Once more: it counts once. */
     assert_int_equal(readings_add(&readings, "tests/data/samba-runs/dc1_r1_S1.txt"), 0);
-    readings_finish(&readings);
+    assert_int_equal(readings_finish(&readings), 0);
     assert_int_equal(readings.count, 3);
     assert_int_equal(readings.repeated, 1);
     assert_int_equal(readings.refused, 0);
@@ -369,10 +374,211 @@ static void test_python(void **state)
     assert_true(isnan(run->metrics[METRIC_P95]));
     assert_true(isnan(run->metrics[METRIC_NOMINAL]));
     /* Only r 4 S 5 and r 8 S 10 of these three. */
-    char *text = grid_text(&readings, (struct shape){METRIC_P95, false, false});
+    char *text = grid_text(&readings, (struct shape){METRIC_P95, false, false, NULL});
     assert_non_null(strstr(text, "  4          0        0        0        0        -        0"));
     assert_non_null(strstr(text, "\n\nmax: none\n"));
     free(text);
+    readings_clear(&readings);
+}
+
+/* Cells that miss the level, that cannot be judged, and the largest that keeps it. */
+static void test_slo(void **state)
+{
+    (void)state;
+    struct slo slo;
+    char error[RESULT_ERROR_SIZE] = "";
+    assert_int_equal(slo_parse(&slo, "success>=99%,p95<=200ms", error, sizeof error), 0);
+    write_json(&(struct run){1, 1, 1, 9900, 100, 200000000}, in_folder("kept.json"));
+    write_json(&(struct run){1, 2, 2, 12000, 130, 100000000}, in_folder("fails.json"));
+    write_json(&(struct run){1, 3, 3, 13000, 0, 210000000}, in_folder("slow.json"));
+    write_json(&(struct run){2, 1, 4, 5000, 0, 0}, in_folder("unknown.json"));
+    write_json(&(struct run){2, 2, 5, 1000, 900, 0}, in_folder("unknown-and-fails.json"));
+    write_json(&(struct run){2, 3, 6, 8000, 0, 1000000}, in_folder("good.json"));
+    assert_grid((struct shape){METRIC_OK, false, false, &slo},
+                " r\\S         1        2        3\n"
+                "  1      9.900  !12.000 *!13.000\n"
+                "  2     ?5.000   !1.000    8.000\n"
+                "\n"
+                "max: 13.000\n"
+                "max within success>=99%,p95<=200ms: 9.900 at r=1 S=1\n");
+    assert_int_equal(slo_parse(&slo, "ok>100/s", error, sizeof error), 0);
+    struct readings readings = read_folder();
+    char *text = grid_text(&readings, (struct shape){METRIC_OK, false, false, &slo});
+    assert_non_null(strstr(text, "max within ok>100/s: none\n"));
+    free(text);
+    readings_clear(&readings);
+}
+
+static void test_slo_forms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum metric metric;
+        enum slo_relation relation;
+        double limit;
+    } good[] = {
+        {"success>=99.5%", METRIC_SUCCESS_RATE, SLO_AT_LEAST, 99.5},
+        {"success-rate>90%", METRIC_SUCCESS_RATE, SLO_MORE, 90},
+        {"p99<1.5s", METRIC_P99, SLO_LESS, 1.5},
+        {"mean<=500us", METRIC_MEAN, SLO_AT_MOST, 5e-4},
+        {"p50<=1ms", METRIC_P50, SLO_AT_MOST, 1e-3},
+        {"ok>=100", METRIC_OK, SLO_AT_LEAST, 100},
+        {"failed<1/s", METRIC_FAILED, SLO_LESS, 1},
+        {"planned>=1000", METRIC_PLANNED, SLO_AT_LEAST, 1000},
+    };
+    struct slo slo;
+    char error[RESULT_ERROR_SIZE];
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        if (slo_parse(&slo, good[i].text, error, sizeof error) != 0)
+            fail_msg("%s", error);
+        assert_int_equal(slo.count, 1);
+        assert_int_equal(slo.conditions[0].metric, good[i].metric);
+        assert_int_equal(slo.conditions[0].relation, good[i].relation);
+        assert_true(fabs(slo.conditions[0].limit - good[i].limit) < 1e-12);
+    }
+    static const char *const wrong[] = {
+        "",          "success",      "success>=", "success>=99",     "success=99%",
+        "p95<=200",  "p95<=200%",    "p96<=1s",   "success>=99%,",   ",success>=99%",
+        "p95<=-1s",  "p95<=nans",    "p95<=1 s",  "success >=99%",   "ok>=1s",
+        "p95<=1sec", "successx>=1%", "p95<=infs", "planned>=1000/s", "p95==1s",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        error[0] = '\0';
+        if (slo_parse(&slo, wrong[i], error, sizeof error) != -EINVAL || !strstr(error, "expected"))
+            fail_msg("%s: %s", wrong[i], error);
+    }
+}
+
+/* What several processes made of one run counts as one; one after the other they are repeats. */
+static void test_processes(void **state)
+{
+    (void)state;
+    const struct run first = {4, 2, 1, 3000, 1000, 250000000},
+                     second = {4, 3, 2, 5000, 0, 100000000};
+    struct result result;
+    char error[RESULT_ERROR_SIZE];
+    write_json(&first, in_folder("a.json"));
+    make_result(&result, &second);
+    result.instance = 1;
+    result.start += 3;
+    assert_int_equal(result_write(&result, in_folder("b.json"), error, sizeof error), 0);
+    struct readings readings = read_folder();
+    assert_int_equal(readings.count, 1);
+    assert_int_equal(readings.joined, 1);
+    const struct reading *run = &readings.items[0];
+    assert_true(run->r == 4 && run->S == 5);
+    assert_true(fabs(run->metrics[METRIC_OK] - 8) < 1e-9);
+    assert_true(fabs(run->metrics[METRIC_NOMINAL] - 200) < 1e-9);
+    assert_true(fabs(run->metrics[METRIC_PLANNED] - 9000) < 1e-9);
+    assert_true(fabs(run->metrics[METRIC_SUCCESS_RATE] - 100.0 * 8 / 9) < 1e-9);
+    assert_true(fabs(run->metrics[METRIC_MEAN] - 0.175) < 1e-9);
+    assert_int_equal(run->response.count, 2);
+    readings_clear(&readings);
+
+    /* The same instance twice at one time, other servers, other rates, other labels, other times.
+     */
+    static struct result_label label = {"prefork", "4"};
+    struct result others[5];
+    for (size_t i = 0; i < 5; i++) {
+        make_result(&others[i], &second);
+        others[i].instance = 1;
+    }
+    others[0].instance = 0;
+    others[1].dc = "dc2";
+    others[2].r = 5;
+    others[3].labels = &label;
+    others[3].label_count = 1;
+    others[4].start += others[4].window;
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(result_write(&others[i], in_folder("b.json"), error, sizeof error), 0);
+        readings = read_folder();
+        assert_int_equal(readings.count, 2);
+        assert_int_equal(readings.joined, 0);
+        readings_clear(&readings);
+        result_clear(&others[i]);
+    }
+    result_clear(&result);
+}
+
+static void write_labelled(const char *name, const struct run *run, const char *value, double cpu)
+{
+    struct result result;
+    char error[RESULT_ERROR_SIZE];
+    struct result_label labels[] = {{"site", "lab"}, {"prefork", value}};
+    struct result_value first = {"cpu", 100}, last = {"cpu", 100 + cpu};
+    struct result_sample samples[] = {{0, 1, &first}, {1000, 1, &last}};
+    make_result(&result, run);
+    result.labels = labels;
+    result.label_count = value ? 2 : 1;
+    result.samples = samples;
+    result.sample_count = isnan(cpu) ? 0 : 2;
+    assert_int_equal(result_write(&result, in_folder("%s.json", name), error, sizeof error), 0);
+    FILE *text = fopen(in_folder("%s.txt", name), "w");
+    assert_non_null(text);
+    assert_int_equal(report_print(text, &result), 0);
+    fclose(text);
+    result_clear(&result);
+}
+
+/* A row for each value of a label, numbers by size. */
+static void test_by(void **state)
+{
+    (void)state;
+    write_labelled("a", &(struct run){1, 1, 1, 9000, 1, 150000000}, "4", 18);
+    write_labelled("b", &(struct run){2, 1, 2, 12000, 900, 150000000}, "4", NAN);
+    write_labelled("c", &(struct run){1, 1, 3, 8000, 0, 100000000}, "16", 8);
+    write_labelled("d", &(struct run){1, 1, 4, 6000, 0, 100000000}, "16", 6);
+    write_labelled("e", &(struct run){1, 2, 5, 5000, 900, 0}, "1", NAN);
+    write_labelled("f", &(struct run){1, 2, 6, 500, 0, 0}, NULL, NAN);
+    struct readings readings = read_folder();
+    assert_int_equal(readings.count, 6);
+    struct vary vary;
+    struct slo slo;
+    char error[RESULT_ERROR_SIZE], *text = NULL;
+    size_t length = 0;
+    assert_int_equal(slo_parse(&slo, "success>=99%", error, sizeof error), 0);
+    assert_int_equal(vary_make(&vary, &readings, "prefork", METRIC_OK, &slo), 0);
+    FILE *stream = open_memstream(&text, &length);
+    assert_non_null(stream);
+    vary_print(stream, &vary);
+    fputc('\n', stream);
+    vary_print_csv(stream, &vary);
+    assert_int_equal(vary_print_json(stream, &vary), 0);
+    fclose(stream);
+    static const char wanted[] =
+        "service level: success>=99%\n"
+        "\n"
+        "prefork  runs         max  at                max within  at                 p95 there"
+        "   DC CPU/op\n"
+        "      1     1       5.000  r=1 S=2                    -  -                          -"
+        "           -\n"
+        "      4     2      12.000  r=2 S=1                9.000  r=1 S=1             0.150000"
+        "    0.002000\n"
+        "     16     2       7.000  r=1 S=1                7.000  r=1 S=1             0.100000"
+        "    0.001000\n"
+        "   none     1       0.500  r=1 S=2                0.500  r=1 S=2                    -"
+        "           -\n"
+        "\n"
+        "prefork,metric,runs,max,r,S,p95,cpu_per_operation,max_kept,r_kept,S_kept,p95_kept,"
+        "cpu_per_operation_kept\n"
+        "1,ok,1,5,1,2,,,,,,,\n"
+        "4,ok,2,12,2,1,0.15,,9,1,1,0.15,0.002\n"
+        "16,ok,2,7,1,1,0.1,0.001,7,1,1,0.1,0.001\n"
+        "none,ok,1,0.5,1,2,,,0.5,1,2,,\n"
+        "{\n";
+    text[sizeof wanted - 1] = '\0';
+    assert_string_equal(text, wanted);
+    free(text);
+    vary_clear(&vary);
+    readings_clear(&readings);
+    /* The text reports alone tell the labels, too. */
+    for (const char *name = "abcdef"; *name; name++)
+        assert_int_equal(unlink(in_folder("%c.json", *name)), 0);
+    readings = read_folder();
+    assert_int_equal(readings.count, 6);
+    assert_string_equal(reading_label(&readings.items[2], "prefork"), "16");
+    assert_null(reading_label(&readings.items[5], "prefork"));
     readings_clear(&readings);
 }
 
@@ -384,10 +590,10 @@ static void test_partly_missing(void **state)
     write_file(in_folder("x_r1_S1.txt"), python);
     free(python);
     write_json(&(struct run){1, 1, 1, 1000, 0, 250000000}, in_folder("a.json"));
-    assert_grid((struct shape){METRIC_P95, false, false}, " r\\S          1\n"
-                                                          "  1   *0.250000\n"
-                                                          "\n"
-                                                          "max: 0.250000\n");
+    assert_grid((struct shape){METRIC_P95, false, false, NULL}, " r\\S          1\n"
+                                                                "  1   *0.250000\n"
+                                                                "\n"
+                                                                "max: 0.250000\n");
 }
 
 static void test_cell_names(void **state)
@@ -490,7 +696,7 @@ static void test_no_files(void **state)
     assert_int_equal(readings_add(&readings, in_folder("missing.json")), 0);
     assert_non_null(strstr(warnings, "missing.json: cannot be read: No such file or directory"));
     assert_int_equal(readings.refused, 2);
-    readings_finish(&readings);
+    assert_int_equal(readings_finish(&readings), 0);
     assert_int_equal(readings.count, 0);
     readings_clear(&readings);
 }
@@ -546,6 +752,10 @@ int main(void)
         TEST(test_repeats),
         TEST(test_metrics),
         TEST(test_python),
+        TEST(test_slo),
+        TEST(test_slo_forms),
+        TEST(test_processes),
+        TEST(test_by),
         TEST(test_partly_missing),
         TEST(test_cell_names),
         TEST(test_folder_of_everything),

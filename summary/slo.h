@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A service level: conditions that a cell has to keep, like success>=99%,p95<=200ms.
+ */
+#ifndef SUMMARY_SLO_H
+#define SUMMARY_SLO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "summary/reading.h"
+
+enum { SLO_CONDITIONS_MAX = 16 };
+
+enum slo_relation { SLO_AT_LEAST, SLO_AT_MOST, SLO_MORE, SLO_LESS };
+
+struct slo_condition {
+    enum metric metric;
+    enum slo_relation relation;
+    double limit; /* in the metric's own unit: percent, seconds, operations per second */
+};
+
+struct slo {
+    const char *text; /* as given; the caller's. NULL: no service level is asked for */
+    size_t count;
+    struct slo_condition conditions[SLO_CONDITIONS_MAX];
+};
+
+enum slo_verdict {
+    SLO_KEPT,
+    SLO_MISSED,
+    SLO_UNKNOWN /* a metric is not there, and no other condition is missed */
+};
+
+/* Reads conditions separated by commas. On failure returns -EINVAL and a line in error. */
+int slo_parse(struct slo *slo, const char *text, char *error, size_t size);
+
+/* SLO_KEPT for a slo without conditions. */
+enum slo_verdict slo_judge(const struct slo *slo, const double metrics[METRICS]);
+
+#endif

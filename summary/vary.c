@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --by NAME: one grid for each value of a label, of which the largest cells become a row. */
+#include "summary/vary.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char no_value[] = "none";
+
+static const char *value_of(const struct reading *reading, const char *name)
+{
+    const char *value = reading_label(reading, name);
+    return value ? value : no_value;
+}
+
+/* Numbers by size and before other texts. */
+static int compare_values(const char *left, const char *right)
+{
+    char *left_end, *right_end;
+    double a = strtod(left, &left_end), b = strtod(right, &right_end);
+    bool left_number = *left && !*left_end, right_number = *right && !*right_end;
+    if (left_number != right_number)
+        return left_number ? -1 : 1;
+    if (left_number && a != b)
+        return a < b ? -1 : 1;
+    return strcmp(left, right);
+}
+
+static int by_value(const void *left, const void *right, void *name)
+{
+    const struct reading *a = left, *b = right;
+    int result = compare_values(value_of(a, name), value_of(b, name));
+    return result ? result : strcmp(a->path, b->path);
+}
+
+/* The server's processor time per successful operation over the runs of a cell that have it. */
+static double cpu_of_cell(const struct readings *readings, double r, double S)
+{
+    double cpu = 0;
+    uint64_t ok = 0;
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        if (isnan(reading->server_cpu) || !grid_same(reading->r, r) || !grid_same(reading->S, S))
+            continue;
+        cpu += reading->server_cpu;
+        ok += reading->ok;
+    }
+    return ok ? cpu / (double)ok : NAN;
+}
+
+static struct vary_best best_of(const struct grid *grid, const struct grid_cell *cell,
+                                const struct readings *readings)
+{
+    if (!cell)
+        return (struct vary_best){NAN, NAN, NAN, NAN, NAN};
+    struct vary_best best = {.r = grid_cell_r(grid, cell),
+                             .S = grid_cell_S(grid, cell),
+                             .value = grid_mean(grid, cell),
+                             .p95 = cell->values[METRIC_P95].mean};
+    best.cpu = cpu_of_cell(readings, best.r, best.S);
+    return best;
+}
+
+static int add_row(struct vary *vary, const struct readings *group)
+{
+    struct grid grid;
+    int made = grid_make(&grid, group, vary->metric, false, vary->slo);
+    if (made < 0)
+        return made;
+    vary->rows[vary->count++] = (struct vary_row){.value = value_of(&group->items[0], vary->name),
+                                                  .runs = group->count,
+                                                  .largest = best_of(&grid, grid.largest, group),
+                                                  .kept = best_of(&grid, grid.largest_kept, group)};
+    grid_clear(&grid);
+    return 0;
+}
+
+int vary_make(struct vary *vary, const struct readings *readings, const char *name,
+              enum metric metric, const struct slo *slo)
+{
+    *vary = (struct vary){.name = name, .metric = metric, .slo = slo};
+    size_t count = readings->count;
+    /* A shallow copy to sort: it owns nothing. */
+    struct reading *sorted = reallocarray(NULL, count + 1, sizeof *sorted);
+    vary->rows = reallocarray(NULL, count + 1, sizeof *vary->rows);
+    int made = sorted && vary->rows ? 0 : -ENOMEM;
+    if (made == 0 && count) {
+        memcpy(sorted, readings->items, count * sizeof *sorted);
+        qsort_r(sorted, count, sizeof *sorted, by_value, (void *)name);
+    }
+    for (size_t from = 0, to; made == 0 && from < count; from = to) {
+        for (to = from + 1; to < count; to++)
+            if (strcmp(value_of(&sorted[from], name), value_of(&sorted[to], name)) != 0)
+                break;
+        made = add_row(vary, &(struct readings){.items = sorted + from, .count = to - from});
+    }
+    free(sorted);
+    if (made < 0)
+        vary_clear(vary);
+    return made;
+}
+
+void vary_clear(struct vary *vary)
+{
+    free(vary->rows);
+    vary->rows = NULL;
+    vary->count = 0;
+}
+
+static int value_width(const struct vary *vary)
+{
+    size_t width = strlen(vary->name);
+    for (size_t i = 0; i < vary->count; i++)
+        if (strlen(vary->rows[i].value) > width)
+            width = strlen(vary->rows[i].value);
+    return width > 60 ? 60 : (int)width;
+}
+
+/* A column of 12 for a number, "-" when there is none. */
+static void print_number(FILE *stream, double value, double factor, int decimals)
+{
+    if (isnan(value))
+        fprintf(stream, "%12s", "-");
+    else
+        fprintf(stream, "%12.*f", decimals, value * factor);
+}
+
+static void print_best(FILE *stream, const struct vary *vary, const struct vary_best *best)
+{
+    char where[64] = "-";
+    if (!isnan(best->value))
+        snprintf(where, sizeof where, "r=%.6g S=%.6g", best->r, best->S);
+    print_number(stream, best->value, 1, metric_forms[vary->metric].decimals);
+    fprintf(stream, "  %-16s", where);
+}
+
+/* p95 and CPU are those of the cell that one would choose. */
+static const struct vary_best *chosen(const struct vary *vary, const struct vary_row *row)
+{
+    return vary->slo->count ? &row->kept : &row->largest;
+}
+
+void vary_print(FILE *stream, const struct vary *vary)
+{
+    int width = value_width(vary);
+    bool slo = vary->slo->count > 0;
+    if (slo)
+        fprintf(stream, "service level: %s\n\n", vary->slo->text);
+    fprintf(stream, "%*s%6s%12s  %-16s", width, vary->name, "runs", "max", "at");
+    if (slo)
+        fprintf(stream, "%12s  %-16s", "max within", "at");
+    fprintf(stream, "%12s%12s\n", "p95 there", "DC CPU/op");
+    for (size_t i = 0; i < vary->count; i++) {
+        const struct vary_row *row = &vary->rows[i];
+        fprintf(stream, "%*s%6zu", width, row->value, row->runs);
+        print_best(stream, vary, &row->largest);
+        if (slo)
+            print_best(stream, vary, &row->kept);
+        print_number(stream, chosen(vary, row)->p95, 1, 6);
+        print_number(stream, chosen(vary, row)->cpu, 1, 6);
+        fputc('\n', stream);
+    }
+}
+
+/* A field of CSV, quoted when it must be. */
+static void print_field(FILE *stream, const char *text)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, stream);
+        return;
+    }
+    fputc('"', stream);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', stream);
+        fputc(*text, stream);
+    }
+    fputc('"', stream);
+}
+
+static void print_best_csv(FILE *stream, const struct vary_best *best)
+{
+    const double values[] = {best->value, best->r, best->S, best->p95, best->cpu};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        fputc(',', stream);
+        if (!isnan(values[i]))
+            fprintf(stream, "%.9g", values[i]);
+    }
+}
+
+void vary_print_csv(FILE *stream, const struct vary *vary)
+{
+    print_field(stream, vary->name);
+    fputs(",metric,runs,max,r,S,p95,cpu_per_operation", stream);
+    if (vary->slo->count)
+        fputs(",max_kept,r_kept,S_kept,p95_kept,cpu_per_operation_kept", stream);
+    fputc('\n', stream);
+    for (size_t i = 0; i < vary->count; i++) {
+        const struct vary_row *row = &vary->rows[i];
+        print_field(stream, row->value);
+        fprintf(stream, ",%s,%zu", metric_forms[vary->metric].name, row->runs);
+        print_best_csv(stream, &row->largest);
+        if (vary->slo->count)
+            print_best_csv(stream, &row->kept);
+        fputc('\n', stream);
+    }
+}
+
+static json_t *number(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *best_to_json(const struct vary_best *best)
+{
+    if (isnan(best->value))
+        return json_null();
+    return json_pack("{s:f, s:f, s:f, s:o, s:o}", "r", best->r, "S", best->S, "value", best->value,
+                     "p95", number(best->p95), "cpu_per_operation", number(best->cpu));
+}
+
+static json_t *row_to_json(const struct vary *vary, const struct vary_row *row)
+{
+    json_t *json = json_pack("{s:s, s:I, s:o}", "value", row->value, "runs", (json_int_t)row->runs,
+                             "max", best_to_json(&row->largest));
+    if (json && vary->slo->count &&
+        json_object_set_new(json, "max_kept", best_to_json(&row->kept)) < 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+int vary_print_json(FILE *stream, const struct vary *vary)
+{
+    json_t *rows = json_array(), *root = NULL;
+    int result = -ENOMEM;
+    for (size_t i = 0; rows && i < vary->count; i++)
+        if (json_array_append_new(rows, row_to_json(vary, &vary->rows[i])) < 0)
+            goto cleanup;
+    root = json_pack("{s:s, s:s, s:O}", "by", vary->name, "metric", metric_forms[vary->metric].name,
+                     "rows", rows);
+    if (!root ||
+        (vary->slo->count && json_object_set_new(root, "slo", json_string(vary->slo->text)) < 0))
+        goto cleanup;
+    errno = 0;
+    result = 0;
+    if (json_dumpf(root, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) < 0 ||
+        fputc('\n', stream) == EOF)
+        result = errno ? -errno : -EIO;
+cleanup:
+    json_decref(root);
+    json_decref(rows);
+    return result;
+}
