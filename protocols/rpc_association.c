@@ -401,7 +401,8 @@ static int send_request(struct rpc_association *association, uint16_t opnum, con
     return 0;
 }
 
-/* The stub of a response in its PDU: [*from, *from + *size). Verifies it, decrypting in place. */
+/* The stub of a response in its PDU: [*from, *from + *size). Verifies it, decrypting in place.
+ * -EBADMSG: malformed; -EKEYREJECTED: it does not verify. */
 static int open_response(struct rpc_association *association, const struct rpc_pdu_header *header,
                          uint8_t *pdu, size_t *from, size_t *size)
 {
@@ -433,7 +434,7 @@ static int open_response(struct rpc_association *association, const struct rpc_p
         rc = auth_unprotect(association->auth, &secured, pdu + end, header->auth_length);
     }
     *size = body - trailer.pad_length;
-    return rc;
+    return rc == -EBADMSG ? -EKEYREJECTED : rc;
 }
 
 struct stub {
@@ -484,7 +485,7 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
             rc = stub_append(stub, pdu + from, size);
         if (rc == -EMSGSIZE)
             outcome = broken_because(association, "reply longer than 4 MiB");
-        else if (rc == -EBADMSG)
+        else if (rc == -EKEYREJECTED)
             outcome = broken_because(association, "reply does not verify");
         else if (rc)
             outcome = broken(association, rc);

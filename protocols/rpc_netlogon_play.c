@@ -183,6 +183,8 @@ struct channel_call {
     /* The parts of request and reply that belong to the credential chain; NULL: none. */
     struct netlogon_authenticator *authenticator;
     struct netlogon_authenticator *(*returned)(void *reply);
+    /* Fills in what depends on the channel's key, at each try; NULL: nothing does. */
+    int (*prepare)(struct conversation *conversation, void *request);
 };
 
 static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
@@ -193,6 +195,9 @@ static struct outcome call_once(struct conversation *conversation, struct channe
         return outcome;
     struct rpc_association *association = conversation->rpc->associations[RPC_SLOT_NETLOGON_SECURE];
     struct netlogon_channel *channel = &conversation->rpc->channel;
+    int rc = call->prepare ? call->prepare(conversation, call->request) : 0;
+    if (rc)
+        return outcome_of_error(rc);
     if (call->authenticator)
         netlogon_channel_authenticator(channel, (uint32_t)time(NULL), call->authenticator);
     outcome = rpc_call(association, rpc_procedure_find(&rpc_netlogon, call->opnum), call->request,
@@ -249,12 +254,12 @@ static struct outcome play_capabilities(struct conversation *conversation, const
         .server_name = rpc_server_name(conversation, &pool),
         .computer_name = state->computer,
         .level = 1};
-    struct channel_call call = {NETLOGON_LOGON_GET_CAPABILITIES,
-                                &request,
-                                &reply,
-                                &reply.status,
-                                &request.authenticator,
-                                capabilities_returned};
+    struct channel_call call = {.opnum = NETLOGON_LOGON_GET_CAPABILITIES,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status,
+                                .authenticator = &request.authenticator,
+                                .returned = capabilities_returned};
     struct outcome outcome = channel_call(conversation, &call, &pool);
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(reply.status);
@@ -303,12 +308,12 @@ static struct outcome play_domain_info(struct conversation *conversation, const 
                                                           .computer_name = state->computer,
                                                           .level = 1,
                                                           .workstation = &workstation};
-    struct channel_call call = {NETLOGON_LOGON_GET_DOMAIN_INFO,
-                                &request,
-                                &reply,
-                                &reply.status,
-                                &request.authenticator,
-                                domain_info_returned};
+    struct channel_call call = {.opnum = NETLOGON_LOGON_GET_DOMAIN_INFO,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status,
+                                .authenticator = &request.authenticator,
+                                .returned = domain_info_returned};
     struct outcome outcome = channel_call(conversation, &call, &pool);
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(reply.status);
@@ -321,13 +326,19 @@ static struct netlogon_authenticator *password_set_returned(void *reply)
     return &((struct netlogon_ServerPasswordSet2_reply *)reply)->return_authenticator;
 }
 
-/* 30: to the password that it has. Encrypted with the channel's key, so one is needed first. */
+/* 30: to the password that it has, encrypted with the channel's key. */
+static int prepare_password(struct conversation *conversation, void *request)
+{
+    return netlogon_channel_encrypt_password(&conversation->rpc->channel,
+                                             conversation->machine->password, request);
+}
+
 static struct outcome play_password_set(struct conversation *conversation, const void *details)
 {
     (void)details;
     struct pool pool = {0};
     struct netlogon_ServerPasswordSet2_reply reply = {.status = 0};
-    struct outcome outcome = rpc_need_channel(conversation);
+    struct outcome outcome = rpc_need_channel(conversation); /* finds out the channel's type */
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_state *state = conversation->rpc;
@@ -336,17 +347,16 @@ static struct outcome play_password_set(struct conversation *conversation, const
         .account_name = conversation->machine->name,
         .channel_type = state->channel_type,
         .computer_name = state->computer};
-    int rc = netlogon_channel_encrypt_password(&state->channel, conversation->machine->password,
-                                               &request);
-    struct channel_call call = {
-        NETLOGON_SERVER_PASSWORD_SET2, &request, &reply, &reply.status, &request.authenticator,
-        password_set_returned};
-    uint32_t fault = 0;
-    outcome = rc ? outcome_of_error(rc) : call_once(conversation, &call, &pool, &fault);
+    struct channel_call call = {.opnum = NETLOGON_SERVER_PASSWORD_SET2,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status,
+                                .authenticator = &request.authenticator,
+                                .returned = password_set_returned,
+                                .prepare = prepare_password};
+    outcome = channel_call(conversation, &call, &pool);
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(reply.status);
-    if (outcome.kind != OUTCOME_OK && conversation->rpc)
-        rpc_forget_channel(conversation);
     pool_free(&pool);
     return outcome;
 }
@@ -408,8 +418,10 @@ static struct outcome logon_ex(struct conversation *conversation, struct netlogo
         .level = NETLOGON_LOGON_NETWORK_TRANSITIVE,
         .network = network,
         .validation_level = conversation->rpc->validation_level};
-    struct channel_call call = {
-        NETLOGON_LOGON_SAM_LOGON_EX, &request, &reply, &reply.status, NULL, NULL};
+    struct channel_call call = {.opnum = NETLOGON_LOGON_SAM_LOGON_EX,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status};
     struct outcome outcome = channel_call(conversation, &call, pool);
     *status = outcome.kind == OUTCOME_OK ? reply.status : 0;
     return outcome;
@@ -434,8 +446,12 @@ static struct outcome logon_with_chain(struct conversation *conversation, uint16
         .level = NETLOGON_LOGON_NETWORK_TRANSITIVE,
         .network = network,
         .validation_level = conversation->rpc->validation_level};
-    struct channel_call call = {opnum,         &request,       &reply,
-                                &reply.status, &authenticator, logon_returned};
+    struct channel_call call = {.opnum = opnum,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status,
+                                .authenticator = &authenticator,
+                                .returned = logon_returned};
     struct outcome outcome = channel_call(conversation, &call, pool);
     *status = outcome.kind == OUTCOME_OK ? reply.status : 0;
     return outcome;
@@ -508,8 +524,10 @@ static struct outcome play_trusts(struct conversation *conversation, const void 
     /* DS_DOMAIN_IN_FOREST, DS_DOMAIN_DIRECT_OUTBOUND, DS_DOMAIN_DIRECT_INBOUND */
     struct netlogon_DsrEnumerateDomainTrusts_request request = {
         .server_name = rpc_server_name(conversation, &pool), .flags = 0x1 | 0x2 | 0x20};
-    struct channel_call call = {
-        NETLOGON_DSR_ENUMERATE_DOMAIN_TRUSTS, &request, &reply, &reply.status, NULL, NULL};
+    struct channel_call call = {.opnum = NETLOGON_DSR_ENUMERATE_DOMAIN_TRUSTS,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status};
     struct outcome outcome = channel_call(conversation, &call, &pool);
     if (outcome.kind == OUTCOME_OK)
         outcome = rpc_werror_outcome(reply.status, false);
@@ -528,8 +546,10 @@ static struct outcome play_dc_name(struct conversation *conversation, const void
                                                         rpc_server_name(conversation, &pool),
                                                     .domain_name = conversation->dc->dns_domain,
                                                     .flags = DS_RETURN_DNS_NAME};
-    struct channel_call call = {
-        NETLOGON_DSR_GET_DC_NAME, &request, &reply, &reply.status, NULL, NULL};
+    struct channel_call call = {.opnum = NETLOGON_DSR_GET_DC_NAME,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status};
     struct outcome outcome = channel_call(conversation, &call, &pool);
     if (outcome.kind == OUTCOME_OK)
         outcome = rpc_werror_outcome(reply.status, false);
@@ -546,8 +566,10 @@ static struct outcome play_dc_name_ex2(struct conversation *conversation, const 
                                                            rpc_server_name(conversation, &pool),
                                                        .domain_name = conversation->dc->dns_domain,
                                                        .flags = DS_RETURN_DNS_NAME};
-    struct channel_call call = {
-        NETLOGON_DSR_GET_DC_NAME_EX2, &request, &reply, &reply.status, NULL, NULL};
+    struct channel_call call = {.opnum = NETLOGON_DSR_GET_DC_NAME_EX2,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status};
     struct outcome outcome = channel_call(conversation, &call, &pool);
     if (outcome.kind == OUTCOME_OK)
         outcome = rpc_werror_outcome(reply.status, false);

@@ -4,6 +4,8 @@
 #include "protocols/kerberos.h"
 #include "protocols/ntlmssp.h"
 #include "protocols/packet.h"
+#include "protocols/rpc_association.h"
+#include "protocols/rpc_samr.h"
 #include "protocols/security_descriptor.h"
 
 struct lab {
@@ -218,14 +220,182 @@ static void wrong_machine_password(void **state)
     conversation_reset(&conversation);
 }
 
+/* Every way to bind, at both levels, with requests and replies of several fragments. */
+
+enum { MANY_NAMES = 900 };
+
+/* A reply of that size comes in several fragments too: two arrays of MANY_NAMES numbers. */
+static void many_names(struct rpc_association *association, const struct ndr_policy_handle *domain)
+{
+    struct pool pool = {0};
+    char *names[MANY_NAMES], name[MANY_NAMES][24];
+    struct samr_LookupNames_reply reply = {.status = 0};
+    for (int i = 0; i < MANY_NAMES; i++) {
+        snprintf(name[i], sizeof name[i], "%s", i % 2 ? "Administrator" : "nobody-of-that-name");
+        names[i] = name[i];
+    }
+    struct samr_LookupNames_request request = {
+        .handle = *domain, .count = MANY_NAMES, .names = names};
+    assert_ok(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_LOOKUP_NAMES), &request,
+                       &reply, &pool),
+              "LookupNames");
+    assert_int_equal(reply.status, 0x107); /* STATUS_SOME_UNMAPPED */
+    assert_int_equal(reply.rids.count, MANY_NAMES);
+    assert_int_equal(reply.rids.ids[1], 500);
+    assert_int_equal(reply.rids.ids[0], 0);
+    pool_free(&pool);
+}
+
+static void use_samr(struct rpc_association *association)
+{
+    struct pool pool = {0};
+    struct samr_Connect2_request connect = {.server_name = NULL, .access = SAMR_MAXIMUM_ALLOWED};
+    struct samr_handle_reply server = {.status = 1}, domain = {.status = 1};
+    assert_ok(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_CONNECT2), &connect, &server,
+                       &pool),
+              "Connect2");
+    assert_int_equal(server.status, 0);
+    struct samr_OpenDomain_request open = {.handle = server.handle, .access = SAMR_MAXIMUM_ALLOWED};
+    assert_int_equal(ndr_sid_parse(lab.dc->domain_sid, &open.sid), 0);
+    assert_ok(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_OPEN_DOMAIN), &open, &domain,
+                       &pool),
+              "OpenDomain");
+    assert_int_equal(domain.status, 0);
+    many_names(association, &domain.handle);
+    /* A fault is told by name and leaves the association usable. */
+    struct rpc_procedure unknown = *rpc_procedure_find(&rpc_samr, SAMR_CLOSE);
+    struct samr_handle_request nothing = {.handle = server.handle};
+    unknown.opnum = 200;
+    struct outcome fault = rpc_call(association, &unknown, &nothing, &server, &pool);
+    assert_int_equal(fault.kind, OUTCOME_FAILED);
+    assert_string_equal(fault.cause, "fault nca_s_op_rng_error");
+    assert_false(rpc_association_broken(association));
+    many_names(association, &domain.handle);
+    pool_free(&pool);
+}
+
+static void bind_and_use(enum rpc_security security, enum auth_level level, bool kerberos)
+{
+    struct conversation conversation;
+    uint64_t random;
+    struct rpc_transport *transport;
+    struct rpc_association *association;
+    begin(&conversation, &random, kerberos);
+    conversation.wire.deadline = wire_now() + INT64_C(20000000000);
+    struct rpc_binding binding = {.interface = &rpc_samr,
+                                  .security = security,
+                                  .level = level,
+                                  .account = &lab.dc->admin,
+                                  .kerberos = kerberos,
+                                  .service = "host"};
+    char what[64];
+    snprintf(what, sizeof what, "security %d, level %d", (int)security, (int)level);
+    assert_ok(rpc_tcp_open(&conversation, &rpc_samr, &transport), what);
+    assert_ok(rpc_bind(&conversation, transport, &binding, &association), what);
+    use_samr(association);
+    rpc_association_close(association);
+    conversation_reset(&conversation);
+}
+
+static void every_way_to_bind(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    static const enum auth_level levels[] = {AUTH_LEVEL_INTEGRITY, AUTH_LEVEL_PRIVACY};
+    for (size_t i = 0; i < 2; i++) {
+        bind_and_use(RPC_SECURITY_NTLM, levels[i], false);
+        bind_and_use(RPC_SECURITY_SPNEGO, levels[i], false);
+        bind_and_use(RPC_SECURITY_KERBEROS, levels[i], true);
+        bind_and_use(RPC_SECURITY_SPNEGO, levels[i], true);
+    }
+}
+
+/* A channel that another client of the same machine took over is set up anew inside the operation
+ * that finds out. */
+static void channel_taken_over(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation first, second;
+    uint64_t random[2];
+    begin(&first, &random[0], false);
+    begin(&second, &random[1], false);
+    static const char *const opnums[] = {"39", "29", "21", "45", "30", "2", "40"};
+    for (size_t i = 0; i < sizeof opnums / sizeof opnums[0]; i++) {
+        assert_ok(play(&first, "rpc_netlogon", opnums[i]), opnums[i]);
+        assert_ok(play(&second, "rpc_netlogon", opnums[i]), opnums[i]);
+        assert_ok(play(&first, "lsarpc", "76"), "lsarpc:76");
+    }
+    conversation_reset(&first);
+    conversation_reset(&second);
+}
+
+/* -B: wrong passwords are refused, counted, and followed by the right one. */
+static void wrong_passwords_are_expected(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random, false);
+    lab.dc->options.badpassword_frequency = 1;
+    assert_ok(play(&conversation, "drsuapi", "0"), "drsuapi:0");
+    assert_int_equal(conversation.expected_failures, 1);
+    conversation_reset(&conversation);
+    assert_ok(play(&conversation, "rpc_netlogon", "39"), "rpc_netlogon:39");
+    assert_int_equal(conversation.expected_failures, 1);
+    /* The administrator is never locked out by us. */
+    conversation_reset(&conversation);
+    assert_ok(play(&conversation, "samr", "64"), "samr:64");
+    assert_int_equal(conversation.expected_failures, 0);
+    conversation_reset(&conversation);
+}
+
+/* Levels of details reach the wire. */
+static void levels_are_asked_for(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    static const struct {
+        const char *protocol, *opcode, *levels[16];
+    } packets[] = {
+        {"samr", "8", {"1", "2", "3", "4", "5", "6", "7", "8", "9", "11", "12", "13"}},
+        {"samr",
+         "36",
+         {"1", "2", "3", "5", "6", "7", "8", "9", "10", "12", "16", "17", "20", "21"}},
+        {"lsarpc", "7", {"3", "5", "6", "12"}},
+        {"lsarpc", "46", {"3", "5", "12"}},
+        {"srvsvc", "16", {"1", "501", "1005"}},
+        {"srvsvc", "21", {"100", "101"}},
+    };
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random, false);
+    for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
+        const struct packet_type *type = packet_type_find(packets[i].protocol, packets[i].opcode);
+        for (const char *const *level = packets[i].levels; *level; level++) {
+            char error[256] = "";
+            struct packet_field field = {"level", 1, level};
+            void *details = type->compile(&field, 1, error, sizeof error);
+            if (!details)
+                fail_msg("%s:%s level %s: %s", type->protocol, type->opcode, *level, error);
+            struct outcome outcome =
+                packet_play(&conversation, type, details, INT64_C(20000000000));
+            if (outcome.kind != OUTCOME_OK)
+                fail_msg("%s:%s level %s: %s", type->protocol, type->opcode, *level, outcome.cause);
+            type->release(details);
+        }
+    }
+    conversation_reset(&conversation);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_packet_with_ntlm),
-        cmocka_unit_test(every_packet_with_kerberos),
-        cmocka_unit_test(wrong_machine_password),
+        cmocka_unit_test(every_packet_with_ntlm), cmocka_unit_test(every_packet_with_kerberos),
+        cmocka_unit_test(wrong_machine_password), cmocka_unit_test(every_way_to_bind),
+        cmocka_unit_test(channel_taken_over),     cmocka_unit_test(wrong_passwords_are_expected),
+        cmocka_unit_test(levels_are_asked_for),
     };
-    (void)play;
-    (void)assert_ok;
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

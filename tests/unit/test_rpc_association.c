@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DCERPC PDUs against a server that is a script: what is sent is looked at, what comes back is cut,
+ * changed, out of order, endless. The transport is a table of functions, so no socket is needed.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "protocols/rpc_association.h"
+#include "protocols/rpc_pdu.h"
+#include "protocols/rpc_samr.h"
+
+/* What the server says, in a row, and what it heard last. */
+struct script {
+    struct rpc_transport base;
+    uint8_t *says;
+    size_t size, at;
+    uint8_t heard[70000];
+    size_t heard_size;
+    unsigned sent;
+    bool closed;
+};
+
+static int script_send(struct rpc_transport *transport, const uint8_t *data, size_t size,
+                       bool answered)
+{
+    struct script *script = (struct script *)transport;
+    (void)answered;
+    assert_true(size <= sizeof script->heard);
+    memcpy(script->heard, data, size);
+    script->heard_size = size;
+    script->sent++;
+    return 0;
+}
+
+static int script_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
+{
+    struct script *script = (struct script *)transport;
+    if (size > script->size - script->at)
+        return -ENODATA;
+    memcpy(data, script->says + script->at, size);
+    script->at += size;
+    return 0;
+}
+
+static void script_close(struct rpc_transport *transport)
+{
+    ((struct script *)transport)->closed = true;
+}
+
+static const struct rpc_transport_ops script_ops = {
+    .send = script_send, .receive = script_receive, .close = script_close};
+
+static void say(struct script *script, const void *data, size_t size)
+{
+    script->says = realloc(script->says, script->size + size);
+    assert_non_null(script->says);
+    memcpy(script->says + script->size, data, size);
+    script->size += size;
+}
+
+static void say_pdu(struct script *script, enum rpc_pdu_type type, uint8_t flags, uint32_t call_id,
+                    const void *body, size_t size)
+{
+    uint8_t head[16] = {5, 0, (uint8_t)type, flags, 0x10, 0, 0, 0};
+    head[8] = (uint8_t)(size + 16);
+    head[9] = (uint8_t)((size + 16) >> 8);
+    head[12] = (uint8_t)call_id;
+    say(script, head, sizeof head);
+    say(script, body, size);
+}
+
+enum { FIRST = RPC_PFC_FIRST_FRAG, LAST = RPC_PFC_LAST_FRAG, BOTH = FIRST | LAST };
+
+static const uint8_t bind_ack[] = {
+    0xd0, 0x16, 0xd0, 0x16,                         /* max_xmit, max_recv: 5840 */
+    0x34, 0x12, 0,    0,                            /* assoc_group */
+    4,    0,    '1',  '3',  '5',  0,    0,    0,    /* sec_addr and its padding */
+    1,    0,    0,    0,    0,    0,    0,    0,    /* one result: accepted */
+    4,    0x5d, 0x88, 0x8a, 0xeb, 0x1c, 0xc9, 0x11, /* NDR32 */
+    0x9f, 0xe8, 8,    0,    0x2b, 0x10, 0x48, 0x60, 2, 0, 0, 0,
+};
+
+static void script_start(struct script *script)
+{
+    memset(script, 0, sizeof *script);
+    script->base.ops = &script_ops;
+}
+
+static void script_end(struct script *script)
+{
+    free(script->says);
+}
+
+static struct outcome bind_script(struct script *script, struct rpc_association **association)
+{
+    struct rpc_binding binding = {.interface = &rpc_samr, .security = RPC_SECURITY_NONE};
+    return rpc_bind(NULL, &script->base, &binding, association);
+}
+
+static struct rpc_association *bound(struct script *script)
+{
+    struct rpc_association *association = NULL;
+    script_start(script);
+    say_pdu(script, RPC_PDU_BIND_ACK, BOTH, 1, bind_ack, sizeof bind_ack);
+    assert_int_equal(bind_script(script, &association).kind, OUTCOME_OK);
+    assert_non_null(association);
+    return association;
+}
+
+static struct outcome close_handle(struct rpc_association *association,
+                                   struct samr_handle_reply *reply)
+{
+    struct pool pool = {0};
+    struct samr_handle_request request = {.handle = {.type = 7}};
+    struct outcome outcome =
+        rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_CLOSE), &request, reply, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static void done(struct script *script, struct rpc_association *association)
+{
+    rpc_association_close(association);
+    assert_true(script->closed);
+    script_end(script);
+}
+
+/* A response's first 8 bytes (alloc_hint, context, cancel count) and its stub. */
+static size_t response(uint8_t *out, const uint8_t *stub, size_t size)
+{
+    memset(out, 0, 8);
+    memcpy(out + 8, stub, size);
+    return size + 8;
+}
+
+static void bind_bytes(void **state)
+{
+    (void)state;
+    static const uint8_t expected[] = {
+        5,    0,    11,   3,    0x10, 0,    0,    0,    72,   0,    0,    0,    1,    0,    0,
+        0,    0xd0, 0x16, 0xd0, 0x16, 0,    0,    0,    0,    1,    0,    0,    0,    0,    0,
+        1,    0,    0x78, 0x57, 0x34, 0x12, 0x34, 0x12, 0xcd, 0xab, 0xef, 0,    1,    0x23, 0x45,
+        0x67, 0x89, 0xac, 1,    0,    0,    0,    4,    0x5d, 0x88, 0x8a, 0xeb, 0x1c, 0xc9, 0x11,
+        0x9f, 0xe8, 8,    0,    0x2b, 0x10, 0x48, 0x60, 2,    0,    0,    0,
+    };
+    struct script script;
+    struct rpc_association *association = bound(&script);
+    assert_int_equal(script.heard_size, sizeof expected);
+    assert_memory_equal(script.heard, expected, sizeof expected);
+    done(&script, association);
+}
+
+static void call_and_reply(void **state)
+{
+    (void)state;
+    struct script script;
+    struct rpc_association *association = bound(&script);
+    uint8_t body[64], stub[24] = {9, 0, 0, 0};
+    stub[20] = 0x22;
+    stub[23] = 0xc0;
+    say_pdu(&script, RPC_PDU_RESPONSE, BOTH, 2, body, response(body, stub, sizeof stub));
+    struct samr_handle_reply reply;
+    assert_int_equal(close_handle(association, &reply).kind, OUTCOME_OK);
+    assert_int_equal(reply.handle.type, 9);
+    assert_int_equal(reply.status, 0xc0000022);
+    static const uint8_t sent[] = {5, 0, 0,  3, 0x10, 0, 0, 0, 44, 0, 0, 0, 2, 0,
+                                   0, 0, 20, 0, 0,    0, 0, 0, 1,  0, 7, 0, 0, 0};
+    assert_int_equal(script.heard_size, 44);
+    assert_memory_equal(script.heard, sent, sizeof sent);
+    done(&script, association);
+}
+
+/* A reply in fragments of one byte is one reply. */
+static void reply_in_crumbs(void **state)
+{
+    (void)state;
+    struct script script;
+    struct rpc_association *association = bound(&script);
+    uint8_t body[16], stub[24] = {9, 0, 0, 0};
+    for (size_t i = 0; i < sizeof stub; i++)
+        say_pdu(&script, RPC_PDU_RESPONSE,
+                (uint8_t)((i == 0 ? FIRST : 0) | (i == sizeof stub - 1 ? LAST : 0)), 2, body,
+                response(body, &stub[i], 1));
+    struct samr_handle_reply reply;
+    assert_int_equal(close_handle(association, &reply).kind, OUTCOME_OK);
+    assert_int_equal(reply.handle.type, 9);
+    assert_false(rpc_association_broken(association));
+    done(&script, association);
+}
+
+static void faults_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t status[4];
+        const char *cause;
+    } faults[] = {{{5, 0, 0, 0}, "fault ERROR_ACCESS_DENIED"},
+                  {{2, 0, 1, 0x1c}, "fault nca_s_op_rng_error"},
+                  {{0x21, 7, 0, 0}, "fault RPC_S_SEC_PKG_ERROR"},
+                  {{0xef, 0xbe, 0xad, 0xde}, "fault 0xdeadbeef"}};
+    struct script script;
+    struct rpc_association *association = bound(&script);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        uint8_t body[16] = {0};
+        memcpy(body + 8, faults[i].status, 4);
+        say_pdu(&script, RPC_PDU_FAULT, BOTH, (uint32_t)(2 + i), body, sizeof body);
+        struct samr_handle_reply reply;
+        struct outcome outcome = close_handle(association, &reply);
+        assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        assert_string_equal(outcome.cause, faults[i].cause);
+        assert_false(rpc_association_broken(association));
+    }
+    done(&script, association);
+}
+
+struct bad_reply {
+    const char *what;
+    uint8_t type, flags, call_id;
+    size_t size; /* of the body */
+    const char *cause;
+};
+
+static void bad_replies_break_it(void **state)
+{
+    (void)state;
+    static const struct bad_reply bad[] = {
+        {"another call's", RPC_PDU_RESPONSE, BOTH, 9, 32, "samr: malformed DCERPC reply"},
+        {"not first", RPC_PDU_RESPONSE, LAST, 2, 32, "samr: malformed DCERPC reply"},
+        {"a bind_ack", RPC_PDU_BIND_ACK, BOTH, 2, 32, "samr: malformed DCERPC reply"},
+        {"no header", RPC_PDU_RESPONSE, BOTH, 2, 4, "samr: malformed DCERPC reply"},
+        {"a short stub", RPC_PDU_RESPONSE, BOTH, 2, 20,
+         "Close reply: field Handle: message ends too early"},
+        {"an end", RPC_PDU_RESPONSE, FIRST, 2, 32, "connection closed"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct script script;
+        struct rpc_association *association = bound(&script);
+        uint8_t body[64] = {0};
+        say_pdu(&script, (enum rpc_pdu_type)bad[i].type, bad[i].flags, bad[i].call_id, body,
+                bad[i].size);
+        struct samr_handle_reply reply;
+        struct outcome outcome = close_handle(association, &reply);
+        if (outcome.kind != OUTCOME_FAILED || !rpc_association_broken(association))
+            fail_msg("%s: not refused", bad[i].what);
+        if (strcmp(bad[i].cause, "connection closed") != 0)
+            assert_string_equal(outcome.cause, bad[i].cause);
+        done(&script, association);
+    }
+}
+
+/* Fragments without a last one end at 4 MiB. */
+static void endless_reply(void **state)
+{
+    (void)state;
+    struct script script;
+    struct rpc_association *association = bound(&script);
+    uint8_t *body = calloc(1, 60008);
+    for (int i = 0; i < 72; i++)
+        say_pdu(&script, RPC_PDU_RESPONSE, i == 0 ? FIRST : 0, 2, body, 60008);
+    struct samr_handle_reply reply;
+    struct outcome outcome = close_handle(association, &reply);
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "samr: reply longer than 4 MiB");
+    assert_true(rpc_association_broken(association));
+    free(body);
+    done(&script, association);
+}
+
+/* A bind_ack cut anywhere, or with any byte changed, is refused or harmless, never more. */
+static void broken_bind_acks(void **state)
+{
+    (void)state;
+    uint8_t whole[16 + sizeof bind_ack];
+    struct script script;
+    script_start(&script);
+    say_pdu(&script, RPC_PDU_BIND_ACK, BOTH, 1, bind_ack, sizeof bind_ack);
+    memcpy(whole, script.says, sizeof whole);
+    script_end(&script);
+    for (size_t size = 0; size < sizeof whole; size++) {
+        struct rpc_association *association = NULL;
+        script_start(&script);
+        say(&script, whole, size);
+        assert_int_equal(bind_script(&script, &association).kind, OUTCOME_FAILED);
+        assert_null(association);
+        assert_true(script.closed);
+        script_end(&script);
+    }
+    for (size_t i = 0; i < sizeof whole * 8; i++) {
+        struct rpc_association *association = NULL;
+        uint8_t changed[sizeof whole];
+        memcpy(changed, whole, sizeof whole);
+        changed[i / 8] ^= (uint8_t)(1 << i % 8);
+        script_start(&script);
+        say(&script, changed, sizeof changed);
+        (void)bind_script(&script, &association);
+        rpc_association_close(association);
+        assert_true(script.closed);
+        script_end(&script);
+    }
+}
+
+static void refused_binds(void **state)
+{
+    (void)state;
+    uint8_t nak[] = {8, 0, 0, 0}, rejected[sizeof bind_ack];
+    struct script script;
+    struct rpc_association *association = NULL;
+    script_start(&script);
+    say_pdu(&script, RPC_PDU_BIND_NAK, BOTH, 1, nak, sizeof nak);
+    struct outcome outcome = bind_script(&script, &association);
+    assert_string_equal(outcome.cause, "bind refused, reason 8");
+    script_end(&script);
+    memcpy(rejected, bind_ack, sizeof rejected);
+    rejected[20] = 2; /* provider rejection */
+    rejected[22] = 1; /* abstract syntax not supported */
+    script_start(&script);
+    say_pdu(&script, RPC_PDU_BIND_ACK, BOTH, 1, rejected, sizeof rejected);
+    outcome = bind_script(&script, &association);
+    assert_string_equal(outcome.cause, "bind of samr rejected, result 2 reason 1");
+    assert_null(association);
+    script_end(&script);
+}
+
+/* A request longer than a fragment goes out in several, each with its place told. */
+static void long_request(void **state)
+{
+    (void)state;
+    struct script script;
+    struct rpc_association *association = bound(&script);
+    struct pool pool = {0};
+    static char name[2000];
+    char *names[4] = {name, name, name, name};
+    memset(name, 'x', sizeof name - 1);
+    uint8_t body[64], stub[20] = {0};
+    say_pdu(&script, RPC_PDU_RESPONSE, BOTH, 2, body, response(body, stub, sizeof stub));
+    struct samr_LookupNames_request request = {.count = 4, .names = names};
+    struct samr_LookupNames_reply reply;
+    assert_int_equal(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_LOOKUP_NAMES),
+                              &request, &reply, &pool)
+                         .kind,
+                     OUTCOME_OK);
+    assert_int_equal(script.sent, 1 + 3); /* the bind, then 16 KiB in pieces of 5,840 bytes */
+    assert_int_equal(script.heard[3], LAST);
+    pool_free(&pool);
+    done(&script, association);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bind_bytes),           cmocka_unit_test(call_and_reply),
+        cmocka_unit_test(reply_in_crumbs),      cmocka_unit_test(faults_by_name),
+        cmocka_unit_test(bad_replies_break_it), cmocka_unit_test(endless_reply),
+        cmocka_unit_test(broken_bind_acks),     cmocka_unit_test(refused_binds),
+        cmocka_unit_test(long_request),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
