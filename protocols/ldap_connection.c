@@ -3,7 +3,7 @@
  * LDAP connections: libldap encodes and decodes, a Sockbuf of ours carries its bytes.
  *
  *     ldap_..._ext()  ->  sockbuf_write  ->  layer's encode  ->  stream_write (may wait)
- *     ldap_result()   <-  sockbuf_read   <-  input (layer's decode)  <-  stream_read_now
+ *     ldap_result()   <-  sockbuf_read   <-  input (layer's decode)  <-  stream_read (may wait)
  *
  * libldap never sees the socket: reading happens in ldap_connection_wait(), which lets
  * ldap_result() look at what has been read and waits on the stream between two looks.
@@ -346,24 +346,17 @@ LDAP *ldap_connection_handle(struct ldap_connection *connection)
     return connection->handle;
 }
 
-/* Reads once, waiting for the first byte. 0 or a negative errno. */
+/* Reads once, waiting for the first byte. 0 or a negative errno. The buffer is filled after the
+ * last wait of stream_read(), so that the fibers of a thread can share it. */
 static int fill(struct ldap_connection *connection, bool answer_began)
 {
     static _Thread_local uint8_t buffer[READ_SIZE];
-    for (;;) {
-        ssize_t n = stream_read_now(connection->stream, buffer, sizeof buffer);
-        if (n > 0) {
-            ldap_input_feed(&connection->input, buffer, (size_t)n);
-            return 0;
-        }
-        if (n == 0)
-            return answer_began ? -ENODATA : -EPIPE;
-        if (n != -EAGAIN)
-            return (int)n;
-        int error = stream_wait(connection->stream);
-        if (error)
-            return error;
-    }
+    ssize_t n = stream_read(connection->stream, buffer, sizeof buffer);
+    if (n > 0)
+        ldap_input_feed(&connection->input, buffer, (size_t)n);
+    else if (n == 0)
+        return answer_began ? -ENODATA : -EPIPE;
+    return n > 0 ? 0 : (int)n;
 }
 
 /* Lets libldap look at what was read until it has the message or took all there is. 1: *result is

@@ -171,7 +171,10 @@ static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum w
     *event = WIRE_READ;
     ssize_t n = stream->tls ? tls_session_read(stream->tls, buffer, size, event)
                             : receive(stream, buffer, size);
-    stream->drained = n == -EAGAIN;
+    /* epoll(7), question 9: a short read of a byte stream has taken all there was, and what comes
+     * later is a new event, unless the peer's end was part of an earlier one. */
+    bool took_all = n > 0 && (size_t)n < size && !stream->tls && !stream->udp;
+    stream->drained = n == -EAGAIN || (took_all && !stream->slot.hung_up);
     if (n > 0)
         stream->wire->last_received = wire_now();
     return n;
@@ -194,14 +197,17 @@ ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
 {
     if (stream->error)
         return stream->error;
-    for (;;) {
-        enum wire_event event;
-        ssize_t n = try_read(stream, buffer, size, &event);
+    /* Right after a request there is nothing to read yet: one call of the kernel less. */
+    bool look = !stream->drained || stream->tls || stream->udp;
+    for (;; look = true) {
+        enum wire_event event = WIRE_READ;
+        ssize_t n = look ? try_read(stream, buffer, size, &event) : -EAGAIN;
         if (n >= 0)
             return n;
         if (n != -EAGAIN)
             return fail(stream, (int)n);
         int error = wait_for(stream, event);
+        stream->drained = false;
         if (error)
             return error;
     }

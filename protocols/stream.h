@@ -35,7 +35,8 @@ int stream_open(struct stream **out, struct wire *wire, enum stream_kind kind,
 int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_name);
 
 /* Reads what is there, waiting until there is at least a byte. 0: the peer closed properly.
- * On UDP: one datagram (cut at size). Stamps wire->last_received. */
+ * On UDP: one datagram (cut at size). buffer is written to after the last wait only. Stamps
+ * wire->last_received. */
 ssize_t stream_read(struct stream *stream, void *buffer, size_t size);
 
 /* Like stream_read(), but never waits: -EAGAIN (which is not kept as a failure) when nothing is

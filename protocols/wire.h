@@ -21,6 +21,7 @@ struct wire_slot {
     uint8_t wanted;  /* enum wire_event that is being waited for, 0: nobody waits */
     uint8_t missed;  /* enum wire_event that came while nobody waited for them */
     bool registered; /* the waiter has told the kernel of fd */
+    bool hung_up;    /* the waiter was told that the peer sends no more */
     void *parked;    /* who waits */
 };
 

@@ -312,6 +312,7 @@ static void take_event(const struct epoll_event *event)
     uint8_t came = (event->events & (EPOLLIN | EPOLLRDHUP | broken) ? WIRE_READ : 0) |
                    (event->events & (EPOLLOUT | broken) ? WIRE_WRITE : 0);
     slot->missed |= came & (uint8_t)~slot->wanted;
+    slot->hung_up |= (event->events & (EPOLLRDHUP | broken)) != 0;
     if (slot->parked && came & slot->wanted)
         unpark(slot->parked, 0);
 }
