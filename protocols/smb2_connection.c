@@ -376,7 +376,9 @@ static int receive_one(struct smb2_call *call, uint64_t message_id)
         return rc;
     uint32_t credits = connection->credits + call->header.credits;
     connection->credits = credits < CREDITS_MOST ? credits : CREDITS_MOST;
-    bool notice = call->header.command == SMB2_OPLOCK_BREAK;
+    /* Breaks, and replies to acknowledgements of breaks. */
+    bool notice =
+        call->header.command == SMB2_OPLOCK_BREAK && call->header.message_id != message_id;
     if (notice && call->header.message_id == message_id_break)
         rc = answer_break(connection, &call->reply, &call->header);
     else if (call->header.message_id != message_id && !notice)
