@@ -341,10 +341,13 @@ int grid_print_json(FILE *stream, const struct grid *grid)
         if (grid->cells[i].runs &&
             json_array_append_new(cells, cell_to_json(grid, &grid->cells[i])) < 0)
             goto cleanup;
-    root =
-        json_pack("{s:s, s:s, s:o, s:O}", "metric", form->name, "unit", form->unit, "max",
-                  grid->largest ? cell_to_json(grid, grid->largest) : json_null(), "cells", cells);
+    root = json_pack("{s:s, s:s, s:o, s:O}", "metric", form->name, "unit", form->unit, "max",
+                     cell_to_json(grid, grid->largest), "cells", cells);
     if (!root)
+        goto cleanup;
+    if (grid->slo->count &&
+        (json_object_set_new(root, "slo", json_string(grid->slo->text)) < 0 ||
+         json_object_set_new(root, "max_kept", cell_to_json(grid, grid->largest_kept)) < 0))
         goto cleanup;
     errno = 0;
     result = 0;
