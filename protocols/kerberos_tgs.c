@@ -103,11 +103,21 @@ static void tgs_end(struct tgs_exchange *tgs)
     krb5_free_principal(tgs->context, tgs->server);
 }
 
+/* The KDC said no. libkrb5 would ask once more without the canonicalize option, of which no better
+ * answer can come in a domain that has one KDC. */
+static bool is_refusal(int code)
+{
+    enum { RESPONSE_TOO_BIG = 52 };
+    return code != 0 && code != RESPONSE_TOO_BIG;
+}
+
 static krb5_error_code tgs_steps(struct tgs_exchange *tgs)
 {
     for (int step = 0; step < KDC_STEPS_MAX; step++) {
         krb5_data request, realm;
         unsigned flags = 0;
+        if (step > 0 && is_refusal(kdc_error_code(tgs->context, &tgs->kdc)))
+            return KRB5KRB_ERR_GENERIC; /* the reply tells the cause */
         krb5_error_code code = krb5_tkt_creds_step(tgs->context, tgs->creds, &tgs->kdc.reply,
                                                    &request, &realm, &flags);
         bool again = kdc_goes_over_to_tcp(&tgs->kdc, code);

@@ -29,6 +29,9 @@ struct relay {
     uint16_t port;            /* of 127.0.0.1, both TCP and UDP */
     atomic_uint tcp_requests; /* connections that carried something */
     atomic_uint udp_requests;
+    /* Bytes that the next TCP connection's request is answered with, in the DC's place; then 0. */
+    const void *answer;
+    atomic_size_t answer_size;
     struct sockaddr_storage real_address, target; /* of the DC; of the target with its port */
     socklen_t target_len, real_len;
     struct dc *dc;
@@ -65,10 +68,28 @@ static inline void relay_copy(struct relay_connection *connection, int server)
     }
 }
 
+/* True when the request was not for the DC. */
+static inline bool relay_answer(struct relay_connection *connection)
+{
+    char request[16384];
+    struct relay *relay = connection->relay;
+    size_t size = atomic_exchange(&relay->answer_size, 0);
+    if (size == 0)
+        return false;
+    if (recv(connection->fd, request, sizeof request, 0) > 0)
+        atomic_fetch_add(&relay->tcp_requests, 1);
+    send(connection->fd, relay->answer, size, MSG_NOSIGNAL);
+    close(connection->fd);
+    free(connection);
+    return true;
+}
+
 static inline void *relay_tcp(void *argument)
 {
     struct relay_connection *connection = argument;
     struct relay *relay = connection->relay;
+    if (relay_answer(connection))
+        return NULL;
     int server = socket(relay->target.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(server, (struct sockaddr *)&relay->target, relay->target_len) == 0)
         relay_copy(connection, server);

@@ -2,6 +2,7 @@
 /* Kerberos exchanges with the lab's KDC; every request is counted on the way by a relay. */
 #include <errno.h>
 #include <gssapi/gssapi_krb5.h>
+#include <krb5/krb5.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -180,6 +181,7 @@ static void tgs_really_asks(void **state)
     assert_ok(play(&conversation, "12", "service", "GC"));
     assert_int_equal(lab.relay.tcp_requests, 6);
     assert_failed(play(&conversation, "12", "service", "nosuch"), "KDC_ERR_S_PRINCIPAL_UNKNOWN");
+    assert_int_equal(lab.relay.tcp_requests, 7);
     relay_reset(&lab.relay);
     assert_ok(play(&conversation, "12", "service", "krbtgt")); /* as for delegation */
     assert_ok(play(&conversation, "12", "service", "krbtgt"));
@@ -241,6 +243,48 @@ static void tickets_are_fetched_once(void **state)
     assert_int_equal(begin_context(credentials, "cifs", &size), GSS_S_CONTINUE_NEEDED);
     kerberos_forget_tickets(&conversation, &lab.user);
     assert_ptr_equal(kerberos_gss_credentials(&conversation, &lab.user), GSS_C_NO_CREDENTIAL);
+    conversation_reset(&conversation);
+}
+
+/* What the KDC says to a TGT of an older key. */
+static size_t make_bad_key_version(uint8_t *out)
+{
+    krb5_context context;
+    krb5_error message = {.magic = KV5M_ERROR, .error = 44};
+    krb5_data encoded;
+    assert_int_equal(krb5_init_context(&context), 0);
+    assert_int_equal(krb5_parse_name(context, "krbtgt/A@A", &message.server), 0);
+    assert_int_equal(krb5_mk_error(context, &message, &encoded), 0);
+    assert_true(encoded.length < 128);
+    memcpy(out, "\0\0\0", 3);
+    out[3] = (uint8_t)encoded.length;
+    memcpy(out + 4, encoded.data, encoded.length);
+    size_t size = encoded.length + 4;
+    krb5_free_data_contents(context, &encoded);
+    krb5_free_principal(context, message.server);
+    krb5_free_context(context);
+    return size;
+}
+
+static void refused_tickets_are_made_anew(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    uint8_t answer[256];
+    begin(&conversation, &random);
+    assert_ok(play(&conversation, "10", NULL, NULL));
+    lab.relay.answer = answer;
+    atomic_store(&lab.relay.answer_size, make_bad_key_version(answer));
+    assert_ok(play(&conversation, "12", NULL, NULL));
+    assert_int_equal(lab.relay.tcp_requests, 4); /* AS, TGS refused, AS, TGS */
+    /* An AS exchange has nothing to make anew. */
+    kerberos_forget_tickets(&conversation, &lab.user);
+    relay_reset(&lab.relay);
+    atomic_store(&lab.relay.answer_size, make_bad_key_version(answer));
+    assert_failed(play(&conversation, "10", NULL, NULL), "KRB_AP_ERR_BADKEYVER");
+    assert_int_equal(lab.relay.tcp_requests, 1);
     conversation_reset(&conversation);
 }
 
@@ -399,6 +443,7 @@ int main(void)
         cmocka_unit_test(wrong_password_first),
         cmocka_unit_test(tgs_really_asks),
         cmocka_unit_test(tickets_are_fetched_once),
+        cmocka_unit_test(refused_tickets_are_made_anew),
         cmocka_unit_test(key_with_the_salt_of_the_kdc),
         cmocka_unit_test(administrator_by_password),
         cmocka_unit_test(many_at_once),
