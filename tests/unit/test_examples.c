@@ -123,12 +123,44 @@ static void test_dry_run(void **state)
     }
 }
 
+/* The worked example of traffic-model(5), and the figures that the page tells of it. */
+static void test_manual_page(void **state)
+{
+    (void)state;
+    static char page[65536];
+    FILE *file = fopen("man/traffic-model.5", "r");
+    assert_non_null(file);
+    size_t size = fread(page, 1, sizeof page - 1, file);
+    fclose(file);
+    page[size] = '\0';
+    char *begin = strstr(page, "\n.Bd -literal\n");
+    assert_non_null(begin);
+    begin += strlen("\n.Bd -literal\n");
+    char *end = strstr(begin, "\n.Ed\n");
+    assert_non_null(end);
+    end[1] = '\0';
+    struct warnings warnings = {0};
+    struct settings settings = {.replay_rate = 2, .scale = 60};
+    struct model *model = model_of(begin, &warnings);
+    assert_int_equal(warnings.count, 0);
+    struct plan *plan = plan_of(model, &settings);
+    const struct plan_figures *figures = plan_figures(plan);
+    assert_true(fabs(figures->conversation_packets - 4.9) < 1e-12);
+    assert_true(fabs(figures->conversation_seconds - 3.14) < 0.005);
+    assert_true(fabs(figures->client_rate - 1.56) < 0.005);
+    assert_int_equal(figures->clients, 19);
+    assert_true(fabs(figures->stretch - 0.988) < 0.0005);
+    plan_free(plan);
+    model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packets),
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_manual_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
