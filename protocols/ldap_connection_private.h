@@ -22,6 +22,10 @@ struct ldap_connection {
     bool closing; /* from now on nothing waits */
 };
 
+/* Beside libldap's handle (10 KB), a stream and, after SASL binds, the layer, this is what an idle
+ * connection takes. */
+_Static_assert(sizeof(struct ldap_connection) <= 192, "idle connections are to be small");
+
 /* The DC's DNS name, or what the user called it: for TLS and service principals. */
 const char *ldap_connection_server_name(const struct ldap_connection *connection);
 

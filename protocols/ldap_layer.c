@@ -9,10 +9,14 @@
 /* What goes into one frame of ours at most: every server takes 64 KiB. */
 enum { FRAME_PLAIN_MAX = 65536 - LDAP_FRAME_HEADER - NTLMSSP_SIGNATURE_SIZE };
 
+/* Frames of our own that an idle connection may keep the memory of. */
+enum { FRAMES_KEPT_MAX = 2048 };
+
 struct ntlmssp_layer {
     struct ldap_layer layer;
     struct ntlmssp *ntlmssp;
     uint8_t *out; /* frames made by the last encode */
+    size_t out_size;
 };
 
 static void put_length(uint8_t *header, size_t length)
@@ -46,8 +50,12 @@ static int ntlmssp_encode(struct ldap_layer *layer, const void *plain, size_t si
     struct ntlmssp_layer *self = (struct ntlmssp_layer *)layer;
     const size_t overhead = LDAP_FRAME_HEADER + NTLMSSP_SIGNATURE_SIZE;
     size_t count = size / FRAME_PLAIN_MAX + (size % FRAME_PLAIN_MAX != 0);
-    free(self->out);
-    self->out = malloc(size + count * overhead);
+    size_t needed = size + count * overhead;
+    if (needed > self->out_size || self->out_size > FRAMES_KEPT_MAX) {
+        free(self->out);
+        self->out = malloc(needed);
+        self->out_size = self->out ? needed : 0;
+    }
     if (!self->out)
         return -ENOMEM;
     uint8_t *at = self->out;
@@ -66,6 +74,12 @@ static int ntlmssp_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
                           const uint8_t **plain, size_t *plain_size)
 {
     struct ntlmssp_layer *self = (struct ntlmssp_layer *)layer;
+    if (self->out_size > FRAMES_KEPT_MAX) {
+        /* What is answered has been sent. */
+        free(self->out);
+        self->out = NULL;
+        self->out_size = 0;
+    }
     if (size < LDAP_FRAME_HEADER + NTLMSSP_SIGNATURE_SIZE)
         return -EBADMSG;
     uint8_t *signature = frame + LDAP_FRAME_HEADER;
