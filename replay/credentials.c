@@ -160,8 +160,6 @@ int credentials_prompt(const char *question, bool secret, char **answer)
     hidden = shown;
     if (secret)
         hidden.c_lflag &= (tcflag_t)~ECHO;
-    fprintf(stderr, "%s", question);
-    fflush(stderr);
     /* A Ctrl-C while nothing is echoed must not leave the terminal so: it sends no signal, but ends
      * the line and means no. */
     if (secret) {
@@ -170,6 +168,8 @@ int credentials_prompt(const char *question, bool secret, char **answer)
     }
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+    fprintf(stderr, "%s", question);
+    fflush(stderr);
     char *line = NULL;
     size_t size = 0;
     ssize_t length = getline(&line, &size, stdin);

@@ -637,8 +637,9 @@ static int run_step(struct session *session, const char *name, int (*step)(struc
 {
     int64_t before = wire_now();
     int status = step(session);
-    if (session->settings->verbose > 0)
-        tell(0, "%s: %.3f s", name, (double)(wire_now() - before) / second);
+    double took = (double)(wire_now() - before) / second;
+    if (session->settings->verbose > 0 && took >= 0.001)
+        tell(0, "%s: %.3f s", name, took);
     return status;
 }
 
@@ -650,7 +651,7 @@ static int run(struct session *session)
     } before[] = {
         {load_model, "model"},
         {make_plan, "plan"},
-        {want_accounts_of_plan, "want accounts of plan"},
+        {want_accounts_of_plan, "number of accounts"},
         {find_dc, "server"},
         {prepare_dns, "DNS"},
         {learn_domain_sid, "domain SID"},

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names and passwords: splitting and wiping, and the terminal's prompt on a pseudo terminal. */
+#include "replay/credentials.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pty.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void check_optional(char *found, const char *expected)
+{
+    if (expected && found)
+        assert_string_equal(found, expected);
+    else
+        assert_true(!found && !expected);
+    free(found);
+}
+
+static void test_take(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name, *password, *left;
+    } cases[] = {
+        {"joe", "joe", NULL, "joe"},          {"joe%secret", "joe", "secret", "joe%***"},
+        {"joe%s%t", "joe", "s%t", "joe%***"}, {"joe%", "joe", "", "joe%"},
+        {"joe%ab", "joe", "ab", "joe%**"},    {"%ab", "", "ab", "%**"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = strdup(cases[i].text), *name, *password;
+        size_t size = strlen(text);
+        assert_int_equal(credentials_take(text, &name, &password), 0);
+        assert_string_equal(text, cases[i].left);
+        /* Nothing of it is left behind the stars either. */
+        for (size_t c = strlen(cases[i].left); c < size; c++)
+            assert_int_equal(text[c], 0);
+        check_optional(name, cases[i].name);
+        check_optional(password, cases[i].password);
+        free(text);
+    }
+}
+
+static void test_split(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name, *domain, *realm;
+    } cases[] = {
+        {"joe", "joe", NULL, NULL},          {"DOM\\joe", "joe", "DOM", NULL},
+        {"DOM/joe", "joe", "DOM", NULL},     {"joe@REALM", "joe", NULL, "REALM"},
+        {"a@b@REALM", "a@b", NULL, "REALM"}, {"DOM\\a@b", "a@b", "DOM", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *name = strdup(cases[i].text), *domain = NULL, *realm = NULL;
+        assert_int_equal(credentials_split_name(&name, &domain, &realm), 0);
+        check_optional(name, cases[i].name);
+        check_optional(domain, cases[i].domain);
+        check_optional(realm, cases[i].realm);
+    }
+}
+
+/* ---- The prompt ---- */
+
+struct dialogue {
+    const char *type; /* what the user types */
+    bool secret;
+    int result; /* expected, and the answer with it */
+    const char *answer;
+    bool echoed; /* what was typed is to be seen */
+};
+
+static int ask(const struct dialogue *dialogue)
+{
+    char *answer = NULL;
+    struct termios before, after;
+    tcgetattr(STDIN_FILENO, &before);
+    int result = credentials_prompt("Password: ", dialogue->secret, &answer);
+    tcgetattr(STDIN_FILENO, &after);
+    if (before.c_lflag != after.c_lflag)
+        return 1;
+    if (result != dialogue->result)
+        return 2;
+    return result || strcmp(answer, dialogue->answer) == 0 ? 0 : 3;
+}
+
+/* Reads until text is there or nothing comes any more. */
+static size_t read_terminal(int terminal, char *text, size_t used, size_t size, const char *until)
+{
+    while (used + 1 < size && !(until && strstr(text, until))) {
+        struct pollfd wait = {.fd = terminal, .events = POLLIN};
+        if (poll(&wait, 1, 10000) <= 0)
+            break;
+        ssize_t got = read(terminal, text + used, size - used - 1);
+        if (got <= 0)
+            break;
+        used += (size_t)got;
+        text[used] = '\0';
+    }
+    return used;
+}
+
+static void play(const struct dialogue *dialogue)
+{
+    int terminal, status;
+    char seen[4096] = "";
+    pid_t child = forkpty(&terminal, NULL, NULL, NULL);
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        _exit(ask(dialogue));
+    }
+    size_t used = read_terminal(terminal, seen, 0, sizeof seen, "Password: ");
+    assert_int_equal(write(terminal, dialogue->type, strlen(dialogue->type)),
+                     strlen(dialogue->type));
+    read_terminal(terminal, seen, used, sizeof seen, NULL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(terminal);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("\"%s\": wait status %x", dialogue->type, status);
+    assert_int_equal(strstr(seen, "hunter2") != NULL, dialogue->echoed);
+}
+
+static void test_prompt(void **state)
+{
+    (void)state;
+    static const struct dialogue dialogues[] = {
+        {"hunter2\n", true, 0, "hunter2", false},
+        {"hunter2\n", false, 0, "hunter2", true},
+        {"\n", true, -ECANCELED, NULL, false},
+        {"hunter2\003", true, -ECANCELED, NULL, false}, /* Ctrl-C */
+    };
+    for (size_t i = 0; i < sizeof dialogues / sizeof dialogues[0]; i++)
+        play(&dialogues[i]);
+}
+
+static void test_no_terminal(void **state)
+{
+    (void)state;
+    char *answer = NULL;
+    assert_non_null(freopen("/dev/null", "r", stdin));
+    assert_int_equal(credentials_prompt("Password: ", true, &answer), -ENOTTY);
+    assert_null(answer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_take),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_prompt),
+        cmocka_unit_test(test_no_terminal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
