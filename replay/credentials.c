@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,19 +171,23 @@ int credentials_prompt(const char *question, bool secret, char **answer)
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
     fprintf(stderr, "%s", question);
     fflush(stderr);
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t length = getline(&line, &size, stdin);
+    /* Straight from the terminal, which gives it line by line: nothing stays in stdio's buffer. */
+    char line[LINE_MAX];
+    ssize_t length;
+    do
+        length = read(STDIN_FILENO, line, sizeof line - 1);
+    while (length < 0 && errno == EINTR);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (secret)
         fputc('\n', stderr);
-    if (length > 0 && line[length - 1] == '\n')
-        line[--length] = '\0';
-    if (length <= 0 || strchr(line, INTERRUPT)) {
-        credentials_free_secret(line);
-        return -ECANCELED;
+    *answer = NULL;
+    if (length > 0) {
+        line[length] = '\0';
+        line[strcspn(line, "\n")] = '\0';
+        if (*line && !strchr(line, INTERRUPT))
+            *answer = strdup(line);
     }
-    *answer = line;
-    return 0;
+    explicit_bzero(line, sizeof line);
+    return *answer ? 0 : -ECANCELED;
 }
