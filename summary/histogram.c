@@ -214,73 +214,80 @@ static const char *read_number(const char *text, uint64_t limit, uint64_t *out)
     return text;
 }
 
-/* Reads "bucket:count bucket:count ...", buckets rising. first and last are those met. */
-static int read_counts(struct histogram *histogram, const char *text, uint64_t *first,
-                       uint64_t *last)
+/* What a text of counts holds: how many values, and the first and last bucket. */
+struct counts_read {
+    uint64_t count, first, last;
+};
+
+/* Reads "bucket:count bucket:count ...", buckets rising, and adds it to to unless that is NULL. */
+static int read_counts(struct histogram *to, const char *text, struct counts_read *counts)
 {
     for (bool begin = true; begin ? *text != '\0' : *text == ' '; begin = false) {
         uint64_t bucket, count;
         text = read_number(begin ? text : text + 1, HISTOGRAM_BUCKETS - 1, &bucket);
-        if (!text || *text != ':' || (!begin && bucket <= *last))
+        if (!text || *text != ':' || (!begin && bucket <= counts->last))
             return -EINVAL;
         text = read_number(text + 1, UINT64_MAX, &count);
-        if (!text || count == 0 ||
-            __builtin_add_overflow(histogram->count, count, &histogram->count))
+        if (!text || count == 0 || __builtin_add_overflow(counts->count, count, &counts->count))
             return -EINVAL;
-        uint64_t *counter = bucket_counter(histogram, (unsigned)bucket);
-        if (!counter)
+        uint64_t *counter = to ? bucket_counter(to, (unsigned)bucket) : NULL;
+        if (counter)
+            *counter += count;
+        else if (to)
             return -ENOMEM;
-        *counter = count;
         if (begin)
-            *first = bucket;
-        *last = bucket;
+            counts->first = bucket;
+        counts->last = bucket;
     }
     return *text == '\0' ? 0 : -EINVAL;
 }
 
-static int check_empty(const json_t *min, const json_t *max, const json_t *sum)
+/* min and max must lie in the first and last bucket, and the sum between count x min and max. */
+static int check_limits(const struct counts_read *counts, const json_t *min, const json_t *max,
+                        double sum)
 {
-    return json_is_null(min) && json_is_null(max) && json_number_value(sum) == 0 ? 0 : -EINVAL;
+    json_int_t low = json_integer_value(min), high = json_integer_value(max);
+    double count = (double)counts->count;
+    const double slack = 1e-6; /* a sum of many doubles is a little off */
+    if (counts->count == 0)
+        return json_is_null(min) && json_is_null(max) && sum == 0 ? 0 : -EINVAL;
+    if (!json_is_integer(min) || !json_is_integer(max) || low < 0 || high < low ||
+        histogram_bucket(low) != counts->first || histogram_bucket(high) != counts->last)
+        return -EINVAL;
+    return sum >= count * (double)low * (1 - slack) && sum <= count * (double)high * (1 + slack)
+               ? 0
+               : -EINVAL;
 }
 
-/* min and max must lie in the first and last bucket, and the sum between count x min and max. */
-static int check_limits(struct histogram *histogram, const json_t *min, const json_t *max,
-                        uint64_t first, uint64_t last)
+int histogram_add_json(struct histogram *to, const json_t *json)
 {
-    if (!json_is_integer(min) || !json_is_integer(max))
+    const json_t *sum = json_object_get(json, "sum"), *counts = json_object_get(json, "counts");
+    const json_t *min = json_object_get(json, "min"), *max = json_object_get(json, "max");
+    const char *rule = json_string_value(json_object_get(json, "rule"));
+    const char *text = json_string_value(counts);
+    struct counts_read got = {0};
+    if (!rule || strcmp(rule, HISTOGRAM_RULE) != 0 || !text || !json_is_number(sum) ||
+        strlen(text) != json_string_length(counts))
         return -EINVAL;
-    histogram->min = json_integer_value(min);
-    histogram->max = json_integer_value(max);
-    if (histogram->min < 0 || histogram->max < histogram->min ||
-        histogram_bucket(histogram->min) != first || histogram_bucket(histogram->max) != last)
+    int result = read_counts(to, text, &got);
+    if (result == 0)
+        result = check_limits(&got, min, max, json_number_value(sum));
+    if (result < 0 || !to || got.count == 0)
+        return result;
+    if (__builtin_add_overflow(to->count, got.count, &to->count))
         return -EINVAL;
-    /* A sum of many doubles is a little off. */
-    double count = (double)histogram->count, slack = 1e-6;
-    if (!(histogram->sum >= count * (double)histogram->min * (1 - slack)) ||
-        !(histogram->sum <= count * (double)histogram->max * (1 + slack)))
-        return -EINVAL;
+    to->sum += json_number_value(sum);
+    if (json_integer_value(min) < to->min)
+        to->min = json_integer_value(min);
+    if (json_integer_value(max) > to->max)
+        to->max = json_integer_value(max);
     return 0;
 }
 
 int histogram_from_json(struct histogram *histogram, const json_t *json)
 {
-    const json_t *sum = json_object_get(json, "sum");
-    const json_t *min = json_object_get(json, "min"), *max = json_object_get(json, "max");
-    const char *rule = json_string_value(json_object_get(json, "rule"));
-    const json_t *counts = json_object_get(json, "counts");
-    const char *text = json_string_value(counts);
-    uint64_t first = 0, last = 0;
-
     histogram_clear(histogram);
-    if (!rule || strcmp(rule, HISTOGRAM_RULE) != 0 || !text || !json_is_number(sum) ||
-        strlen(text) != json_string_length(counts))
-        return -EINVAL;
-    int result = read_counts(histogram, text, &first, &last);
-    if (result == 0) {
-        histogram->sum = json_number_value(sum);
-        result = histogram->count ? check_limits(histogram, min, max, first, last)
-                                  : check_empty(min, max, sum);
-    }
+    int result = histogram_add_json(histogram, json);
     if (result < 0)
         histogram_clear(histogram);
     return result;

@@ -46,5 +46,7 @@ double histogram_mean(const struct histogram *histogram);
  * impossible buckets and counts that do not add up (-EINVAL). */
 json_t *histogram_to_json(const struct histogram *histogram);
 int histogram_from_json(struct histogram *histogram, const json_t *json);
+/* The same, added to what is there, which is spoiled by a failure; NULL: only checks. */
+int histogram_add_json(struct histogram *to, const json_t *json);
 
 #endif

@@ -111,7 +111,7 @@ static int of_result(struct reading *reading, const struct result *result)
 {
     bool measured = result->window > 0;
     double *metrics = reading->metrics;
-    int taken = result_total(result, RESULT_RESPONSE, &reading->response);
+    int taken = 0;
     for (size_t i = 0; taken == 0 && i < result->label_count; i++)
         taken = add_label(reading, result->labels[i].name, result->labels[i].value);
     reading->dc = strdup(result->dc);
@@ -245,7 +245,7 @@ static int parse_json(struct reading *reading, const char *bytes, size_t length,
     struct result result;
     result_init(&result);
     reading->form = READING_JSON;
-    int parsed = result_parse(&result, bytes, length, path, error, size);
+    int parsed = result_parse_totals(&result, &reading->response, bytes, length, path, error, size);
     if (parsed == 0)
         parsed = of_result(reading, &result);
     result_clear(&result);

@@ -407,7 +407,8 @@ enum { NO_INDEX = 0xffffffff };
 /* Where a reader stands, for its error lines. */
 struct reader {
     struct result *result;
-    const char *name; /* of the file */
+    struct histogram *response; /* where to add response times to; NULL: kept by packet type */
+    const char *name;           /* of the file */
     char *error;
     size_t size;
     const char *place; /* "packets" and the like, "" for the top */
@@ -562,21 +563,29 @@ static int read_labels(const struct reader *reader, json_t *object)
     return 0;
 }
 
+/* One of a packet's three histograms. */
+static int read_times(const struct reader *reader, const json_t *object,
+                      struct result_packet *packet, size_t time)
+{
+    const json_t *json = json_object_get(object, packet_times[time].name);
+    struct histogram *total = time == RESULT_RESPONSE ? reader->response : NULL;
+    void *own = (char *)packet + packet_times[time].offset;
+    int result =
+        reader->response ? histogram_add_json(total, json) : histogram_from_json(own, json);
+    if (result == -EINVAL)
+        return refuse(reader, packet_times[time].name,
+                      "a histogram by the rule \"" HISTOGRAM_RULE "\" whose counts add up");
+    return result < 0 ? no_memory(reader) : 0;
+}
+
 static int read_packet(const struct reader *reader, json_t *object, struct result_packet *packet)
 {
     int result = read_fields(reader, packet_fields, object, packet);
     if (result == 0)
         result = read_counts(reader, "causes", json_object_get(object, "causes"), &packet->causes,
                              &packet->cause_count);
-    for (size_t i = 0; result == 0 && i < PACKET_TIMES; i++) {
-        void *histogram = (char *)packet + packet_times[i].offset;
-        result = histogram_from_json(histogram, json_object_get(object, packet_times[i].name));
-        if (result == -EINVAL)
-            return refuse(reader, packet_times[i].name,
-                          "a histogram by the rule \"" HISTOGRAM_RULE "\" whose counts add up");
-        if (result < 0)
-            return no_memory(reader);
-    }
+    for (size_t i = 0; result == 0 && i < PACKET_TIMES; i++)
+        result = read_times(reader, object, packet, i);
     return result;
 }
 
@@ -727,25 +736,43 @@ static int read_root(struct reader *reader, const json_t *root)
     return result;
 }
 
-int result_parse(struct result *result, const char *bytes, size_t length, const char *name,
-                 char *error, size_t size)
+static int parse(struct reader *reader, const char *bytes, size_t length)
 {
     json_error_t fault;
+    char detail[RESULT_ERROR_SIZE];
     json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &fault);
     if (!root) {
-        snprintf(error, size, "%s:%d:%d: not JSON: %s", name, fault.line, fault.column, fault.text);
+        snprintf(reader->error, reader->size, "%s:%d:%d: not JSON: %s", reader->name, fault.line,
+                 fault.column, fault.text);
         return json_error_code(&fault) == json_error_out_of_memory ? -ENOMEM : -EINVAL;
     }
-    struct reader reader = {
-        .result = result, .name = name, .error = error, .size = size, .place = ""};
-    char detail[RESULT_ERROR_SIZE];
-    int read = read_root(&reader, root);
+    int read = read_root(reader, root);
     json_decref(root);
-    if (read == 0 && result_check(result, detail, sizeof detail) < 0) {
-        snprintf(error, size, "%s: damaged: %s", name, detail);
+    if (read == 0 && result_check(reader->result, detail, sizeof detail) < 0) {
+        snprintf(reader->error, reader->size, "%s: damaged: %s", reader->name, detail);
         read = -EINVAL;
     }
     return read;
+}
+
+int result_parse(struct result *result, const char *bytes, size_t length, const char *name,
+                 char *error, size_t size)
+{
+    struct reader reader = {
+        .result = result, .name = name, .error = error, .size = size, .place = ""};
+    return parse(&reader, bytes, length);
+}
+
+int result_parse_totals(struct result *result, struct histogram *response, const char *bytes,
+                        size_t length, const char *name, char *error, size_t size)
+{
+    struct reader reader = {.result = result,
+                            .response = response,
+                            .name = name,
+                            .error = error,
+                            .size = size,
+                            .place = ""};
+    return parse(&reader, bytes, length);
 }
 
 /* Reads all of an open file. Returns 0 or a negative errno. */
