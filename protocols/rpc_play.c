@@ -14,8 +14,9 @@ struct rpc_state *rpc_state_of(struct conversation *conversation)
     struct rpc_state *state = calloc(1, sizeof *state);
     if (!state)
         return NULL;
-    snprintf(state->computer, sizeof state->computer, "%.*s",
-             (int)strcspn(conversation->machine->name, "$"), conversation->machine->name);
+    /* Accounts from a file may come without machines, when no packet logs on as one. */
+    const char *name = conversation->machine ? conversation->machine->name : "CLIENT";
+    snprintf(state->computer, sizeof state->computer, "%.*s", (int)strcspn(name, "$"), name);
     state->channel.computer = state->computer;
     state->channel.domain = conversation->dc->netbios_domain;
     state->channel_type = NETLOGON_CHANNEL_SERVER;

@@ -36,17 +36,6 @@ static int failed(struct directory *directory, const struct outcome *outcome, in
     return error;
 }
 
-static struct outcome bind_admin(struct directory *directory)
-{
-    const struct dc *dc = directory->conversation.dc;
-    if (dc->options.generic_ldap)
-        return dc->admin.name ? ldap_connection_bind_simple(directory->connection, dc->admin.name,
-                                                            dc->admin.password)
-                              : outcome_ok();
-    return ldap_connection_bind_sasl(directory->connection, &dc->admin, LDAP_MECHANISM_GSS_SPNEGO,
-                                     dc->admin_ccache != NULL);
-}
-
 void directory_prepare(struct directory *directory, const struct dc *dc, struct waiter *waiter)
 {
     *directory = (struct directory){.timeout = usual_timeout};
@@ -65,13 +54,8 @@ int directory_open(struct directory *directory, const struct dc *dc, struct wait
 {
     directory_prepare(directory, dc, waiter);
     start_request(directory);
-    bool clear = !dc->options.generic_ldap || dc->options.plain_simple_bind || !dc->admin.name;
     struct outcome outcome =
-        ldap_connection_open(&directory->connection, &directory->conversation,
-                             clear ? LDAP_TRANSPORT_CLEAR : LDAP_TRANSPORT_LDAPS);
-    if (outcome.kind != OUTCOME_OK)
-        return failed(directory, &outcome, -ECONNREFUSED);
-    outcome = bind_admin(directory);
+        ldap_connection_open_admin(&directory->connection, &directory->conversation);
     return outcome.kind == OUTCOME_OK ? 0 : failed(directory, &outcome, -EACCES);
 }
 

@@ -29,10 +29,8 @@ struct directory {
  * waits end at conversation.wire.deadline. directory_close() is due afterwards. */
 void directory_prepare(struct directory *directory, const struct dc *dc, struct waiter *waiter);
 
-/* Readies it, connects and binds as dc->admin (or with dc->admin_ccache): sealed on a DC; with
- * generic_ldap by simple bind over LDAPS (in clear with plain_simple_bind), anonymously when there
- * is no name. Returns 0 or a negative errno, with error filled. directory_close() is due in any
- * case. */
+/* Readies it, connects and binds as ldap_connection_open_admin() does. Returns 0 or a negative
+ * errno, with error filled. directory_close() is due in any case. */
 int directory_open(struct directory *directory, const struct dc *dc, struct waiter *waiter);
 void directory_close(struct directory *directory);
 
