@@ -834,6 +834,60 @@ static void edge_while_elsewhere(struct variant *v)
     peer_end(&peer);
 }
 
+static void speak_and_leave(struct peer *peer, struct end *end)
+{
+    wait_for_go(peer);
+    PEER_CHECK(end_write(end, "bye", 3));
+    end_close(end);
+}
+
+static void *go_at_once(void *argument)
+{
+    peer_go(argument);
+    return NULL;
+}
+
+/* Bytes and the end of the stream come together, in one event: the end is seen without another. */
+static void last_words(struct variant *v)
+{
+    struct peer peer;
+    char buffer[64];
+    pthread_t helper;
+    for (int with_wait = 0; with_wait < 2; with_wait++) {
+        peer_start(&peer, v, speak_and_leave);
+        assert_int_equal(open_to(v), 0);
+        assert_int_equal(stream_read_now(v->stream, buffer, sizeof buffer), -EAGAIN);
+        if (v->loop) /* the loop must know of the descriptor before */
+            assert_int_equal(stream_wait_until(v->stream, wire_now() + 5 * MS), -ETIMEDOUT);
+        assert_int_equal(pthread_create(&helper, NULL, go_at_once, &peer), 0);
+        pthread_join(helper, NULL);
+        peer_end(&peer); /* both have been sent when it has ended */
+        assert_int_equal(stream_read(v->stream, buffer, sizeof buffer), 3);
+        if (with_wait)
+            assert_int_equal(stream_wait(v->stream), 0);
+        assert_int_equal(stream_read(v->stream, buffer, sizeof buffer), 0);
+        assert_int_equal(stream_read(v->stream, buffer, sizeof buffer), 0);
+        close_it(v);
+    }
+}
+
+/* The same, but the bytes are seen before the end comes. */
+static void end_after_short_read(struct variant *v)
+{
+    struct peer peer;
+    char buffer[64];
+    peer_start(&peer, v, speak_when_told);
+    assert_int_equal(open_to(v), 0);
+    for (int i = 0; i < 3; i++) {
+        peer_go(&peer);
+        assert_int_equal(stream_read(v->stream, buffer, sizeof buffer), 3);
+    }
+    shutdown(stream_fd(v->stream), SHUT_WR); /* the peer closes when it sees that */
+    assert_int_equal(stream_read(v->stream, buffer, sizeof buffer), 0);
+    close_it(v);
+    peer_end(&peer);
+}
+
 /* ---- UDP keeps messages apart ---- */
 
 static void send_three(struct peer *peer, struct end *end)
@@ -1088,6 +1142,8 @@ static const struct {
     {"time stamps", time_stamps, TCP | TLS | UDP, false},
     {"reading without waiting, waiting without reading", read_now, TCP | TLS, false},
     {"an edge that comes while waiting elsewhere", edge_while_elsewhere, TCP | TLS, true},
+    {"last words", last_words, TCP | TLS, false},
+    {"the end after a short read", end_after_short_read, TCP | TLS, false},
     {"datagrams", datagrams, UDP, false},
     {"truncation", tls_truncated, TLS, false},
     {"a peer that does not speak TLS", tls_garbage, TLS, false},
