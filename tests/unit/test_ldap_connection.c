@@ -25,6 +25,15 @@
 
 static const int64_t TIMEOUT = 10000000000;
 
+/* libldap 2.5 never frees a request whose answer has the right message id and a malformed body. Its
+ * frames cannot be unwound by a leak checker, so all of liblber's are left out here; the other
+ * tests of LDAP have none. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:liblber-2.5.so";
+}
+
 /* --- A client -------------------------------------------------------------------------------- */
 
 struct client {
