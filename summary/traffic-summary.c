@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "summary/compare.h"
 #include "summary/grid.h"
 #include "summary/reading.h"
 #include "summary/result.h"
@@ -17,7 +18,7 @@
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct options {
-    bool full, spread, csv, json, help, version;
+    bool full, spread, csv, json, compare, help, version;
     enum metric metric;
     struct slo slo;
     const char *by;
@@ -68,6 +69,8 @@ static const struct option_row rows[] = {
      offsetof(struct options, spread), NULL},
     {"slo", 0, "LEVEL", "marks cells that miss it, as in success>=99%,p95<=200ms", 0, set_slo},
     {"by", 0, "LABEL", "instead of the grid, a row for each value of a label", 0, set_by},
+    {"compare", 0, NULL, "compares two results or folders: --compare A B",
+     offsetof(struct options, compare), NULL},
     {"csv", 0, NULL, "one line a cell: r,S,metric,runs,mean,min,max", offsetof(struct options, csv),
      NULL},
     {"json", 0, NULL, "the same as JSON", offsetof(struct options, json), NULL},
@@ -134,6 +137,16 @@ static bool read_options(struct options *options, int argc, char **argv)
     }
     if (options->csv && options->json) {
         fputs("traffic-summary: --csv and --json exclude each other\n", stderr);
+        return false;
+    }
+    if (options->compare && (options->by || options->full)) {
+        fprintf(stderr, "traffic-summary: --compare and --%s exclude each other\n",
+                options->by ? "by" : "full");
+        return false;
+    }
+    if (options->compare && argc - optind != 2 && !options->help && !options->version) {
+        fprintf(stderr, "traffic-summary: --compare wants two files or folders, not %d\n",
+                argc - optind);
         return false;
     }
     if (optind == argc && !options->help && !options->version) {
@@ -222,28 +235,84 @@ static int print_vary(const struct readings *readings, const struct options *opt
     return result;
 }
 
-static int summarise(const struct options *options, char **paths)
+/* Reads what the paths name; tells what is wrong with it. */
+static int read_paths(struct readings *readings, char **paths, size_t count, enum metric metric)
 {
-    struct readings readings = {.warning = print_warning};
-    int result = 0, status = EXIT_OK;
-    for (; *paths && result == 0; paths++)
-        result = readings_add(&readings, *paths);
-    if (result == 0) {
-        result = readings_finish(&readings);
-        print_notes(&readings);
-        warn_missing(&readings, options->metric);
-    }
+    int result = 0;
+    *readings = (struct readings){.warning = print_warning};
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = readings_add(readings, paths[i]);
+    if (result == 0)
+        result = readings_finish(readings);
+    if (result < 0)
+        return result;
+    print_notes(readings);
+    warn_missing(readings, metric);
+    return 0;
+}
+
+/* The exit status: by what went wrong (told here when it is an errno), and whether files were left
+ * out. */
+static int status_of(int result, size_t refused)
+{
+    if (result < 0)
+        fprintf(stderr, "traffic-summary: %s\n", strerror(-result));
+    return result || refused ? EXIT_FAILED : EXIT_OK;
+}
+
+static int summarise(const struct options *options, char **paths, size_t count)
+{
+    struct readings readings;
+    int result = read_paths(&readings, paths, count, options->metric), status;
     if (result == 0 && readings.count == 0) {
         fputs("traffic-summary: no results\n", stderr);
         status = EXIT_FAILED;
-    } else if (result == 0) {
-        result = options->by ? print_vary(&readings, options) : print_grid(&readings, options);
+    } else {
+        if (result == 0)
+            result = options->by ? print_vary(&readings, options) : print_grid(&readings, options);
+        status = status_of(result, readings.refused);
     }
-    if (result < 0)
-        fprintf(stderr, "traffic-summary: %s\n", strerror(-result));
-    if (result < 0 || readings.refused)
-        status = EXIT_FAILED;
     readings_clear(&readings);
+    return status;
+}
+
+static int print_compare(const struct readings sides[COMPARE_SIDES], char **paths,
+                         const struct options *options)
+{
+    struct compare compare;
+    char error[RESULT_ERROR_SIZE];
+    const char *const names[] = {paths[0], paths[1]};
+    int result = compare_make(&compare, &sides[COMPARE_A], &sides[COMPARE_B], names,
+                              options->metric, &options->slo, error, sizeof error);
+    if (result < 0) {
+        fprintf(stderr, "traffic-summary: %s\n", error);
+        return 1;
+    }
+    if (options->csv)
+        result = compare_print_csv(stdout, &compare);
+    else if (options->json)
+        result = compare_print_json(stdout, &compare);
+    else
+        result = compare_print(stdout, &compare, options->spread);
+    compare_clear(&compare);
+    if (result == 0 && fflush(stdout) == EOF)
+        result = -errno;
+    return result;
+}
+
+static int compare_paths(const struct options *options, char **paths)
+{
+    struct readings sides[COMPARE_SIDES] = {{0}, {0}};
+    int result = read_paths(&sides[COMPARE_A], &paths[0], 1, options->metric);
+    if (result == 0)
+        result = read_paths(&sides[COMPARE_B], &paths[1], 1, options->metric);
+    if (result == 0)
+        result = print_compare(sides, paths, options);
+    int status = status_of(result, sides[COMPARE_A].refused + sides[COMPARE_B].refused);
+    if (sides[COMPARE_A].count == 0 || sides[COMPARE_B].count == 0)
+        status = EXIT_FAILED;
+    readings_clear(&sides[COMPARE_A]);
+    readings_clear(&sides[COMPARE_B]);
     return status;
 }
 
@@ -260,5 +329,7 @@ int main(int argc, char **argv)
         puts("traffic-summary " TRAFFIC_VERSION);
         return EXIT_OK;
     }
-    return summarise(&options, argv + optind);
+    if (options.compare)
+        return compare_paths(&options, argv + optind);
+    return summarise(&options, argv + optind, (size_t)(argc - optind));
 }

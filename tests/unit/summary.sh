@@ -41,6 +41,9 @@ mistake "unknown letter" "invalid option -- 'x'" -x "$runs"
 mistake "option without its argument" "requires an argument" "$runs" --metric
 mistake "unknown metric" '--metric p96: there is no such metric; choose one of ok, failed, .*success-rate' -m p96 "$runs"
 mistake "unknown condition" '--slo p96<=1s: expected success, ok' --slo 'success>=99%,p96<=1s' "$runs"
+mistake "--compare of one" '--compare wants two files or folders, not 1' --compare "$runs"
+mistake "--compare of three" '--compare wants two files or folders, not 3' --compare "$runs" "$runs" "$runs"
+mistake "--compare --by" '--compare and --by exclude each other' --compare --by x "$runs" "$runs"
 mistake "two forms" '--csv and --json exclude each other' --csv --json "$runs"
 
 run "$program" "$runs"
@@ -92,6 +95,25 @@ like "--slo --json" "$output" '^ "max_kept": null'
 run "$program" --by prefork "$runs"
 is "--by: runs without the label are named" "$(grep -c 'has no label prefork$' <<<"$errors")" 3
 like "... and make a row" "$output" '^   none     3     119.066  r=4 S=5 '
+
+run "$program" --compare "$runs/dc1_r4_S5.txt" "$runs/dc1_r8_S10.txt"
+is "--compare: status" $status 0
+is "--compare: verdict" "$(head -n 1 <<<"$output")" \
+    "B's maximum is 7.2% below A's (110.525 at r=8 S=10 against 119.066 at r=4 S=5)."
+run "$program" --compare "$runs" "$runs/dc1_r8_S10.txt"
+like "--compare: text has no details" "$output" '^Packet types and failures are those of JSON results alone'
+run "$program" --compare --csv "$runs" "$runs/dc1_r8_S10.txt"
+is "--compare --csv" "$output" 'r,S,runs_a,runs_b,a,b,ratio,low,high,limits
+8,10,1,1,110.525,110.525,1,1,1,range'
+run "$program" --compare --json "$runs" "$runs/dc1_r8_S10.txt"
+holds "--compare --json is JSON" python3 -c '
+import json, sys
+compared = json.loads(sys.argv[1])
+assert compared["verdict"].startswith("B\x27s maximum is 7.2% below A\x27s (110.525")
+assert compared["a"]["runs"] == 3 and compared["b"]["max"] == {"r": 8, "S": 10, "ok": 110.525}
+assert len(compared["cells"]) == 1 and compared["cells"][0]["ratio"] == 1' "$output"
+run "$program" --compare "$runs" "$work"
+is "--compare with nothing: status" $status 1
 
 cp "$runs"/dc1_r1_S1.txt "$work"
 echo "Dear diary" >"$work/diary.txt"

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --compare A B: ratios cell by cell, maxima, packet types, failures, and what may be said of it.
+ */
+#include "summary/compare.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESAMPLES = 2000, TEXT_SIZE = 128, LINE_SIZE = 512, CELL_WIDTH = 9, LABEL_WIDTH = 3 };
+
+/* Of these less is better. */
+static bool less_is_better(enum metric metric)
+{
+    return metric == METRIC_FAILED || metric == METRIC_MEAN || metric == METRIC_P50 ||
+           metric == METRIC_P95 || metric == METRIC_P99;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    /* xorshift64*: good enough to choose runs, and the same everywhere. */
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(2685821657736338717);
+}
+
+static double mean_of(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return count ? sum / (double)count : NAN;
+}
+
+/* The mean of as many values drawn with replacement. */
+static double resampled_mean(const double *values, size_t count, uint64_t *state)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[next_random(state) % count];
+    return sum / (double)count;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Percentile bootstrap of the ratio of means. */
+static void find_interval(struct compare_ratio *ratio, const double *a, const double *b)
+{
+    static const double outside = 0.025;
+    double ratios[RESAMPLES];
+    uint64_t state = UINT64_C(88172645463325252);
+    size_t made = 0;
+    for (size_t i = 0; i < RESAMPLES; i++) {
+        double below = resampled_mean(a, ratio->runs[COMPARE_A], &state);
+        double above = resampled_mean(b, ratio->runs[COMPARE_B], &state);
+        if (below > 0)
+            ratios[made++] = above / below;
+    }
+    if (made == 0)
+        return;
+    qsort(ratios, made, sizeof ratios[0], compare_doubles);
+    ratio->interval = true;
+    ratio->low = ratios[(size_t)(outside * (double)(made - 1))];
+    ratio->high = ratios[(size_t)ceil((1 - outside) * (double)(made - 1))];
+}
+
+static void find_range(struct compare_ratio *ratio, const double *a, const double *b)
+{
+    double low[COMPARE_SIDES] = {INFINITY, INFINITY}, high[COMPARE_SIDES] = {0, 0};
+    const double *values[COMPARE_SIDES] = {a, b};
+    for (size_t side = 0; side < COMPARE_SIDES; side++)
+        for (size_t i = 0; i < ratio->runs[side]; i++) {
+            low[side] = fmin(low[side], values[side][i]);
+            high[side] = fmax(high[side], values[side][i]);
+        }
+    ratio->low = low[COMPARE_B] / high[COMPARE_A];
+    ratio->high = low[COMPARE_A] > 0 ? high[COMPARE_B] / low[COMPARE_A] : INFINITY;
+}
+
+struct compare_ratio compare_samples(const double *a, size_t a_count, const double *b,
+                                     size_t b_count)
+{
+    struct compare_ratio ratio = {.runs = {a_count, b_count},
+                                  .mean = {mean_of(a, a_count), mean_of(b, b_count)},
+                                  .ratio = NAN,
+                                  .low = NAN,
+                                  .high = NAN};
+    if (a_count == 0 || b_count == 0 || !(ratio.mean[COMPARE_A] > 0))
+        return ratio;
+    ratio.ratio = ratio.mean[COMPARE_B] / ratio.mean[COMPARE_A];
+    if (a_count >= COMPARE_RUNS && b_count >= COMPARE_RUNS)
+        find_interval(&ratio, a, b);
+    else
+        find_range(&ratio, a, b);
+    return ratio;
+}
+
+/* A metric of the runs of a cell, those that have it. values has room for all readings. */
+static size_t gather(const struct readings *readings, enum metric metric, double r, double S,
+                     double *values)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        if (!isnan(reading->metrics[metric]) && grid_same(reading->r, r) &&
+            grid_same(reading->S, S))
+            values[count++] = reading->metrics[metric];
+    }
+    return count;
+}
+
+/* The ratio between a cell of A and a cell of B. */
+static int compare_cells(const struct compare *compare, enum metric metric,
+                         const double r[COMPARE_SIDES], const double S[COMPARE_SIDES],
+                         struct compare_ratio *ratio)
+{
+    const struct readings *a = compare->readings[COMPARE_A], *b = compare->readings[COMPARE_B];
+    double *values = reallocarray(NULL, a->count + b->count + 1, sizeof *values);
+    if (!values)
+        return -ENOMEM;
+    size_t a_count = gather(a, metric, r[COMPARE_A], S[COMPARE_A], values);
+    size_t b_count = gather(b, metric, r[COMPARE_B], S[COMPARE_B], values + a_count);
+    *ratio = compare_samples(values, a_count, values + a_count, b_count);
+    free(values);
+    return 0;
+}
+
+int compare_cell(const struct compare *compare, enum metric metric, double r, double S,
+                 struct compare_ratio *ratio)
+{
+    return compare_cells(compare, metric, (double[]){r, r}, (double[]){S, S}, ratio);
+}
+
+static size_t runs_in(const struct grid *grid, double r, double S)
+{
+    const struct grid_cell *cell = grid_find(grid, r, S);
+    return cell ? cell->runs : 0;
+}
+
+/* Details of one side, over the cells in which the other has runs, too. */
+static int add_details(struct compare *compare, enum compare_sides side, char *error, size_t size)
+{
+    const struct readings *readings = compare->readings[side];
+    const struct grid *other = &compare->grids[!side];
+    int added = 0;
+    for (size_t i = 0; added == 0 && i < readings->count; i++)
+        if (runs_in(other, readings->items[i].r, readings->items[i].S) > 0)
+            added = detail_add(&compare->details[side], &readings->items[i], error, size);
+    return added;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct compare *compare, const char *format,
+                                                      ...)
+{
+    size_t used = strlen(compare->verdict);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(compare->verdict + used, sizeof compare->verdict - used, format, args);
+    va_end(args);
+}
+
+static double percent(double ratio)
+{
+    return 100 * (ratio - 1);
+}
+
+/* What repeats allow to say of the two maxima. */
+static void say_certainty(struct compare *compare, const struct compare_ratio *ratio)
+{
+    if (ratio->interval && ratio->low <= 1 && ratio->high >= 1)
+        say(compare,
+            ": that may be chance, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
+            percent(ratio->low), percent(ratio->high));
+    else if (ratio->interval)
+        say(compare, ": B is %s, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
+            ratio->low > 1 ? "faster" : "slower", percent(ratio->low), percent(ratio->high));
+    else if (ratio->runs[COMPARE_A] > 1 || ratio->runs[COMPARE_B] > 1)
+        say(compare, "; between single runs the difference ranges from %+.1f%% to %+.1f%%",
+            percent(ratio->low), percent(ratio->high));
+}
+
+static int make_verdict(struct compare *compare)
+{
+    const struct grid *a = &compare->maxima[COMPARE_A], *b = &compare->maxima[COMPARE_B];
+    struct compare_ratio ratio;
+    if (!a->largest || !b->largest) {
+        say(compare, "There is no maximum to compare: %s has no runs.",
+            a->largest   ? "B"
+            : b->largest ? "A"
+                         : "neither A nor B");
+        return 0;
+    }
+    const double r[] = {grid_cell_r(a, a->largest), grid_cell_r(b, b->largest)};
+    const double S[] = {grid_cell_S(a, a->largest), grid_cell_S(b, b->largest)};
+    int compared = compare_cells(compare, METRIC_OK, r, S, &ratio);
+    if (compared < 0)
+        return compared;
+    double difference = percent(ratio.ratio);
+    say(compare, "B's maximum is ");
+    if (isnan(difference))
+        say(compare, "not to be compared with A's");
+    else if (fabs(difference) < 0.05)
+        say(compare, "equal to A's");
+    else
+        say(compare, "%.1f%% %s A's", fabs(difference), difference > 0 ? "above" : "below");
+    say(compare, " (%.3f at r=%.12g S=%.12g against %.3f at r=%.12g S=%.12g)",
+        grid_mean(b, b->largest), r[COMPARE_B], S[COMPARE_B], grid_mean(a, a->largest),
+        r[COMPARE_A], S[COMPARE_A]);
+    if (!isnan(difference))
+        say_certainty(compare, &ratio);
+    say(compare, ".");
+    return 0;
+}
+
+int compare_make(struct compare *compare, const struct readings *a, const struct readings *b,
+                 const char *const names[COMPARE_SIDES], enum metric metric, const struct slo *slo,
+                 char *error, size_t size)
+{
+    *compare = (struct compare){.readings = {a, b}, .names = {names[0], names[1]}};
+    int made = 0;
+    snprintf(error, size, "out of memory");
+    for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++) {
+        const struct readings *readings = compare->readings[side];
+        made = grid_make(&compare->grids[side], readings, metric, false, slo);
+        if (made == 0)
+            made = grid_make(&compare->maxima[side], readings, METRIC_OK, false, slo);
+    }
+    if (made == 0)
+        made = make_verdict(compare);
+    for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++)
+        made = add_details(compare, side, error, size);
+    if (made < 0)
+        compare_clear(compare);
+    return made;
+}
+
+void compare_clear(struct compare *compare)
+{
+    for (size_t side = 0; side < COMPARE_SIDES; side++) {
+        grid_clear(&compare->grids[side]);
+        grid_clear(&compare->maxima[side]);
+        detail_clear(&compare->details[side]);
+    }
+}
+
+/* A grid over the cells of both, for its axes. */
+static int make_axes(const struct compare *compare, struct grid *both)
+{
+    const struct readings *a = compare->readings[COMPARE_A], *b = compare->readings[COMPARE_B];
+    struct reading *items = reallocarray(NULL, a->count + b->count + 1, sizeof *items);
+    if (!items)
+        return -ENOMEM;
+    if (a->count)
+        memcpy(items, a->items, a->count * sizeof *items);
+    if (b->count)
+        memcpy(items + a->count, b->items, b->count * sizeof *items);
+    const struct grid *grid = &compare->grids[COMPARE_A];
+    int made = grid_make(both, &(struct readings){.items = items, .count = a->count + b->count},
+                         grid->metric, false, grid->slo);
+    free(items);
+    return made;
+}
+
+/* + or - where B is faster or slower beyond chance. */
+static const char *mark_of(const struct compare_ratio *ratio, enum metric metric)
+{
+    if (!ratio->interval || (ratio->low <= 1 && ratio->high >= 1))
+        return "";
+    return (ratio->low > 1) != less_is_better(metric) ? "+" : "-";
+}
+
+static int ratio_text(const struct compare *compare, double r, double S, bool spread, char *out)
+{
+    size_t a = runs_in(&compare->grids[COMPARE_A], r, S);
+    size_t b = runs_in(&compare->grids[COMPARE_B], r, S);
+    enum metric metric = compare->grids[COMPARE_A].metric;
+    struct compare_ratio ratio;
+    if (a == 0 || b == 0) {
+        strcpy(out, a ? "A" : b ? "B" : "0");
+        return 0;
+    }
+    int compared = compare_cell(compare, metric, r, S, &ratio);
+    if (compared < 0)
+        return compared;
+    if (isnan(ratio.ratio))
+        strcpy(out, "-");
+    else if (spread && (ratio.runs[COMPARE_A] > 1 || ratio.runs[COMPARE_B] > 1))
+        snprintf(out, TEXT_SIZE, "%s%.3f (%.3f..%.3f)", mark_of(&ratio, metric), ratio.ratio,
+                 ratio.low, ratio.high);
+    else
+        snprintf(out, TEXT_SIZE, "%s%.3f", mark_of(&ratio, metric), ratio.ratio);
+    return 0;
+}
+
+typedef char cell_text[TEXT_SIZE];
+
+static int make_texts(const struct compare *compare, const struct grid *both, bool spread,
+                      cell_text *texts)
+{
+    int made = 0;
+    for (size_t i = 0; made == 0 && i < both->row_count * both->column_count; i++)
+        made = ratio_text(compare, both->r[i / both->column_count], both->S[i % both->column_count],
+                          spread, texts[i]);
+    return made;
+}
+
+static int wider(int width, const char *text, int space)
+{
+    int wanted = (int)strlen(text) + space;
+    return wanted > width ? wanted : width;
+}
+
+static void print_texts(FILE *stream, const struct grid *both, const cell_text *texts)
+{
+    int width = CELL_WIDTH, label = LABEL_WIDTH;
+    char text[TEXT_SIZE];
+    for (size_t i = 0; i < both->row_count * both->column_count; i++)
+        width = wider(width, texts[i], 1);
+    for (size_t row = 0; row < both->row_count; row++) {
+        snprintf(text, sizeof text, "%.12g", both->r[row]);
+        label = wider(label, text, 0);
+    }
+    fprintf(stream, "%*s ", label + 1, "r\\S");
+    for (size_t column = 0; column < both->column_count; column++)
+        fprintf(stream, "%*.12g", width, both->S[column]);
+    fputc('\n', stream);
+    for (size_t row = 0; row < both->row_count; row++) {
+        fprintf(stream, "%*.12g  ", label, both->r[row]);
+        for (size_t column = 0; column < both->column_count; column++)
+            fprintf(stream, "%*s", width, texts[row * both->column_count + column]);
+        fputc('\n', stream);
+    }
+}
+
+static int print_ratios(FILE *stream, const struct compare *compare, bool spread)
+{
+    struct grid both;
+    enum metric metric = compare->grids[COMPARE_A].metric;
+    int printed = make_axes(compare, &both);
+    if (printed < 0)
+        return printed;
+    cell_text *texts = calloc(both.row_count * both.column_count + 1, sizeof *texts);
+    printed = texts ? make_texts(compare, &both, spread, texts) : -ENOMEM;
+    if (printed == 0) {
+        fprintf(
+            stream,
+            "\nB/A, %s (A, B: only this one has runs; + B faster, - B slower, beyond chance):\n",
+            metric_forms[metric].unit);
+        print_texts(stream, &both, texts);
+    }
+    free(texts);
+    grid_clear(&both);
+    return printed;
+}
+
+static void print_maximum(FILE *stream, const struct compare *compare, const char *label, bool kept)
+{
+    double values[COMPARE_SIDES] = {NAN, NAN};
+    fprintf(stream, "%s:", label);
+    for (size_t side = 0; side < COMPARE_SIDES; side++) {
+        const struct grid *grid = &compare->maxima[side];
+        const struct grid_cell *cell = kept ? grid->largest_kept : grid->largest;
+        fprintf(stream, "%s %c ", side ? "," : "", side ? 'B' : 'A');
+        if (!cell) {
+            fputs("none", stream);
+            continue;
+        }
+        values[side] = grid_mean(grid, cell);
+        fprintf(stream, "%.3f at r=%.12g S=%.12g", values[side], grid_cell_r(grid, cell),
+                grid_cell_S(grid, cell));
+    }
+    if (values[COMPARE_A] > 0 && !isnan(values[COMPARE_B]))
+        fprintf(stream, ", B/A %.3f", values[COMPARE_B] / values[COMPARE_A]);
+    fputc('\n', stream);
+}
+
+static void print_maxima(FILE *stream, const struct compare *compare)
+{
+    const struct slo *slo = compare->maxima[COMPARE_A].slo;
+    char label[LINE_SIZE];
+    fputc('\n', stream);
+    print_maximum(stream, compare, "max", false);
+    if (slo->count == 0)
+        return;
+    snprintf(label, sizeof label, "max within %s", slo->text);
+    print_maximum(stream, compare, label, true);
+}
+
+static void print_pair(FILE *stream, const struct histogram *a, const struct histogram *b,
+                       double fraction)
+{
+    int64_t left = histogram_quantile(a, fraction), right = histogram_quantile(b, fraction);
+    if (left < 0)
+        fprintf(stream, "%12s", "none");
+    else
+        fprintf(stream, "%12.6f", (double)left * 1e-9);
+    if (right < 0)
+        fprintf(stream, "%12s", "none");
+    else
+        fprintf(stream, "%12.6f", (double)right * 1e-9);
+    if (left > 0 && right >= 0)
+        fprintf(stream, "%8.3f", (double)right / (double)left);
+    else
+        fprintf(stream, "%8s", "-");
+}
+
+static void print_types(FILE *stream, const struct compare *compare)
+{
+    const struct detail *a = &compare->details[COMPARE_A], *b = &compare->details[COMPARE_B];
+    if (a->without + b->without)
+        fprintf(stream,
+                "\nPacket types and failures are those of JSON results alone: %zu runs of A and "
+                "%zu of B have none\n",
+                a->without, b->without);
+    if (a->runs == 0 || b->runs == 0)
+        return;
+    fprintf(stream, "\nService times in seconds, of the cells that both have:\n");
+    fprintf(stream, "%-12s%7s  %-32s%12s%12s%8s%12s%12s%8s\n", "Protocol", "Op Code", "Description",
+            "A median", "B median", "B/A", "A 95%", "B 95%", "B/A");
+    for (size_t i = 0; i < a->type_count; i++) {
+        const struct detail_type *left = &a->types[i];
+        const struct detail_type *right = detail_find(b, left->protocol, left->opcode);
+        if (!right)
+            continue;
+        fprintf(stream, "%-12s%7s  %-32s", left->protocol, left->opcode, left->description);
+        print_pair(stream, &left->service, &right->service, 0.5);
+        print_pair(stream, &left->service, &right->service, 0.95);
+        fputc('\n', stream);
+    }
+}
+
+/* Failures of one side by causes that the other does not have. */
+static void print_failures(FILE *stream, const struct compare *compare, enum compare_sides side)
+{
+    const struct detail *own = &compare->details[side], *other = &compare->details[!side];
+    bool told = false;
+    if (own->runs == 0 || other->runs == 0)
+        return;
+    for (size_t i = 0; i < own->type_count; i++) {
+        const struct detail_type *type = &own->types[i];
+        const struct detail_type *same = detail_find(other, type->protocol, type->opcode);
+        for (size_t cause = 0; cause < type->cause_count; cause++) {
+            if (same && detail_cause(same, type->causes[cause].text))
+                continue;
+            if (!told)
+                fprintf(stream, "\nFailures that only %c has:\n", side == COMPARE_A ? 'A' : 'B');
+            told = true;
+            fprintf(stream, "%10" PRIu64 "  %s:%s  %s\n", type->causes[cause].count, type->protocol,
+                    type->opcode, type->causes[cause].text);
+        }
+    }
+}
+
+int compare_print(FILE *stream, const struct compare *compare, bool spread)
+{
+    fprintf(stream, "%s\n\n", compare->verdict);
+    for (size_t side = 0; side < COMPARE_SIDES; side++)
+        fprintf(stream, "%c: %s, %zu run%s\n", side == COMPARE_A ? 'A' : 'B', compare->names[side],
+                compare->readings[side]->count, compare->readings[side]->count == 1 ? "" : "s");
+    int printed = print_ratios(stream, compare, spread);
+    if (printed < 0)
+        return printed;
+    print_maxima(stream, compare);
+    print_types(stream, compare);
+    print_failures(stream, compare, COMPARE_A);
+    print_failures(stream, compare, COMPARE_B);
+    return 0;
+}
+
+/* Calls visit for each cell that both have. */
+static int each_cell(const struct compare *compare,
+                     int (*visit)(void *context, double r, double S,
+                                  const struct compare_ratio *ratio),
+                     void *context)
+{
+    const struct grid *a = &compare->grids[COMPARE_A];
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < a->row_count * a->column_count; i++) {
+        double r = a->r[i / a->column_count], S = a->S[i % a->column_count];
+        struct compare_ratio ratio;
+        if (a->cells[i].runs == 0 || runs_in(&compare->grids[COMPARE_B], r, S) == 0)
+            continue;
+        result = compare_cell(compare, a->metric, r, S, &ratio);
+        if (result == 0)
+            result = visit(context, r, S, &ratio);
+    }
+    return result;
+}
+
+static void print_number(FILE *stream, double value)
+{
+    fputc(',', stream);
+    if (isfinite(value))
+        fprintf(stream, "%.6g", value);
+}
+
+static int print_csv_cell(void *context, double r, double S, const struct compare_ratio *ratio)
+{
+    FILE *stream = context;
+    fprintf(stream, "%.12g,%.12g,%zu,%zu", r, S, ratio->runs[COMPARE_A], ratio->runs[COMPARE_B]);
+    print_number(stream, ratio->mean[COMPARE_A]);
+    print_number(stream, ratio->mean[COMPARE_B]);
+    print_number(stream, ratio->ratio);
+    print_number(stream, ratio->low);
+    print_number(stream, ratio->high);
+    fprintf(stream, ",%s\n", ratio->interval ? "interval" : "range");
+    return 0;
+}
+
+int compare_print_csv(FILE *stream, const struct compare *compare)
+{
+    fputs("r,S,runs_a,runs_b,a,b,ratio,low,high,limits\n", stream);
+    return each_cell(compare, print_csv_cell, stream);
+}
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static int add_json_cell(void *context, double r, double S, const struct compare_ratio *ratio)
+{
+    json_t *cell =
+        json_pack("{s:f, s:f, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s}", "r", r, "S", S, "runs_a",
+                  (json_int_t)ratio->runs[COMPARE_A], "runs_b", (json_int_t)ratio->runs[COMPARE_B],
+                  "a", number(ratio->mean[COMPARE_A]), "b", number(ratio->mean[COMPARE_B]), "ratio",
+                  number(ratio->ratio), "low", number(ratio->low), "high", number(ratio->high),
+                  "limits", ratio->interval ? "interval" : "range");
+    return json_array_append_new(context, cell) < 0 ? -ENOMEM : 0;
+}
+
+static json_t *maximum_to_json(const struct grid *grid, const struct grid_cell *cell)
+{
+    if (!cell)
+        return json_null();
+    return json_pack("{s:f, s:f, s:f}", "r", grid_cell_r(grid, cell), "S", grid_cell_S(grid, cell),
+                     "ok", grid_mean(grid, cell));
+}
+
+static json_t *side_to_json(const struct compare *compare, enum compare_sides side)
+{
+    const struct grid *grid = &compare->maxima[side];
+    return json_pack("{s:s, s:I, s:o, s:o}", "name", compare->names[side], "runs",
+                     (json_int_t)compare->readings[side]->count, "max",
+                     maximum_to_json(grid, grid->largest), "max_kept",
+                     grid->slo->count ? maximum_to_json(grid, grid->largest_kept) : json_null());
+}
+
+int compare_print_json(FILE *stream, const struct compare *compare)
+{
+    json_t *cells = json_array(), *root = NULL;
+    int result = cells ? each_cell(compare, add_json_cell, cells) : -ENOMEM;
+    if (result == 0) {
+        root = json_pack("{s:s, s:s, s:o, s:o, s:O}", "verdict", compare->verdict, "metric",
+                         metric_forms[compare->grids[COMPARE_A].metric].name, "a",
+                         side_to_json(compare, COMPARE_A), "b", side_to_json(compare, COMPARE_B),
+                         "cells", cells);
+        result = root ? 0 : -ENOMEM;
+    }
+    errno = 0;
+    if (result == 0 && (json_dumpf(root, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) < 0 ||
+                        fputc('\n', stream) == EOF))
+        result = errno ? -errno : -EIO;
+    json_decref(root);
+    json_decref(cells);
+    return result;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adds up packet types and causes over JSON results. Both lists are kept sorted. */
+#include "summary/detail.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "summary/result.h"
+
+static int compare_types(const char *protocol, const char *opcode, const struct detail_type *type)
+{
+    int order = strcmp(protocol, type->protocol);
+    if (order)
+        return order;
+    unsigned long left = strtoul(opcode, NULL, 0), right = strtoul(type->opcode, NULL, 0);
+    if (left != right)
+        return left < right ? -1 : 1;
+    return strcmp(opcode, type->opcode);
+}
+
+/* Where a type is or belongs. */
+static size_t place_of_type(const struct detail *detail, const char *protocol, const char *opcode,
+                            bool *found)
+{
+    size_t low = 0, high = detail->type_count;
+    *found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare_types(protocol, opcode, &detail->types[middle]);
+        if (order == 0)
+            *found = true;
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+const struct detail_type *detail_find(const struct detail *detail, const char *protocol,
+                                      const char *opcode)
+{
+    bool found;
+    size_t place = place_of_type(detail, protocol, opcode, &found);
+    return found ? &detail->types[place] : NULL;
+}
+
+static void clear_type(struct detail_type *type)
+{
+    for (size_t i = 0; i < type->cause_count; i++)
+        free(type->causes[i].text);
+    free(type->causes);
+    free(type->protocol);
+    free(type->opcode);
+    free(type->description);
+    histogram_clear(&type->service);
+    histogram_clear(&type->response);
+}
+
+/* The row of a type, made when it is not there yet. NULL: no memory. */
+static struct detail_type *take_type(struct detail *detail, const struct result_packet *packet)
+{
+    bool found;
+    size_t place = place_of_type(detail, packet->protocol, packet->opcode, &found);
+    if (found)
+        return &detail->types[place];
+    struct detail_type type = {.protocol = strdup(packet->protocol),
+                               .opcode = strdup(packet->opcode),
+                               .description = strdup(packet->description)};
+    histogram_init(&type.service);
+    histogram_init(&type.response);
+    struct detail_type *types =
+        reallocarray(detail->types, detail->type_count + 1, sizeof *detail->types);
+    if (types)
+        detail->types = types;
+    if (!types || !type.protocol || !type.opcode || !type.description) {
+        clear_type(&type);
+        return NULL;
+    }
+    memmove(&types[place + 1], &types[place], (detail->type_count - place) * sizeof *types);
+    types[place] = type;
+    detail->type_count++;
+    return &types[place];
+}
+
+static int add_cause(struct detail_type *type, const struct result_count *cause)
+{
+    size_t place = 0;
+    while (place < type->cause_count && strcmp(type->causes[place].text, cause->name) < 0)
+        place++;
+    if (place < type->cause_count && strcmp(type->causes[place].text, cause->name) == 0) {
+        type->causes[place].count += cause->count;
+        return 0;
+    }
+    struct detail_cause *causes = reallocarray(type->causes, type->cause_count + 1, sizeof *causes);
+    if (!causes)
+        return -ENOMEM;
+    type->causes = causes;
+    char *text = strdup(cause->name);
+    if (!text)
+        return -ENOMEM;
+    memmove(&causes[place + 1], &causes[place], (type->cause_count - place) * sizeof *causes);
+    causes[place] = (struct detail_cause){text, cause->count};
+    type->cause_count++;
+    return 0;
+}
+
+uint64_t detail_cause(const struct detail_type *type, const char *text)
+{
+    for (size_t i = 0; i < type->cause_count; i++)
+        if (strcmp(type->causes[i].text, text) == 0)
+            return type->causes[i].count;
+    return 0;
+}
+
+static int add_packet(struct detail *detail, const struct result_packet *packet)
+{
+    struct detail_type *type = take_type(detail, packet);
+    if (!type || histogram_merge(&type->service, &packet->service) < 0 ||
+        histogram_merge(&type->response, &packet->response) < 0)
+        return -ENOMEM;
+    type->count += packet->count;
+    type->failed += packet->failed;
+    type->no_answer += packet->no_answer;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < packet->cause_count; i++)
+        result = add_cause(type, &packet->causes[i]);
+    return result;
+}
+
+static int add_file(struct detail *detail, const char *path, char *error, size_t size)
+{
+    struct result result;
+    result_init(&result);
+    int added = result_read(&result, path, error, size);
+    for (size_t i = 0; added == 0 && i < result.packet_count; i++) {
+        added = add_packet(detail, &result.packets[i]);
+        if (added < 0)
+            snprintf(error, size, "%s: out of memory", path);
+    }
+    result_clear(&result);
+    return added;
+}
+
+int detail_add(struct detail *detail, const struct reading *reading, char *error, size_t size)
+{
+    int added = 0;
+    if (reading->form != READING_JSON) {
+        detail->without++;
+        return 0;
+    }
+    for (const struct reading *part = reading; added == 0 && part; part = part->more)
+        added = add_file(detail, part->path, error, size);
+    detail->runs++;
+    return added;
+}
+
+void detail_clear(struct detail *detail)
+{
+    for (size_t i = 0; i < detail->type_count; i++)
+        clear_type(&detail->types[i]);
+    free(detail->types);
+    *detail = (struct detail){0};
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Details of runs that a grid does not hold: by packet type and cause, added up over the JSON
+ * results of several runs, which are read once more for it.
+ */
+#ifndef SUMMARY_DETAIL_H
+#define SUMMARY_DETAIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "summary/histogram.h"
+#include "summary/reading.h"
+
+struct detail_cause {
+    char *text;
+    uint64_t count;
+};
+
+struct detail_type {
+    char *protocol, *opcode, *description;
+    uint64_t count, failed, no_answer;
+    struct histogram service, response;
+    struct detail_cause *causes; /* in the order of bytes */
+    size_t cause_count;
+};
+
+struct detail {
+    struct detail_type *types; /* by protocol, then opcode as a number */
+    size_t type_count;
+    size_t runs;    /* that were added */
+    size_t without; /* that could not be: only JSON results hold details */
+};
+
+/* Adds a run with all its processes' files. Returns 0, or a negative errno with a line in error. */
+int detail_add(struct detail *detail, const struct reading *reading, char *error, size_t size);
+void detail_clear(struct detail *detail);
+
+/* The row of a packet type, or NULL. */
+const struct detail_type *detail_find(const struct detail *detail, const char *protocol,
+                                      const char *opcode);
+/* Failures of a type by this cause. */
+uint64_t detail_cause(const struct detail_type *type, const char *text);
+
+#endif
