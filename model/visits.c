@@ -28,10 +28,18 @@ struct cell {
     double value;
 };
 
-/* Where a state's traffic goes, by column; never to itself. */
+enum { ROW_SCANNED = 16 };
+#define NO_COLUMN UINT32_MAX
+
+/*
+ * Where a state's traffic goes, by column; never to itself. A short row is a plain array, a long
+ * one a hash table whose free cells have NO_COLUMN: the start's row gets long, and taking a state
+ * out must not cost more than the cells that it touches.
+ */
 struct row {
     struct cell *cells;
     uint32_t count, room;
+    bool hashed;
 };
 
 /* Which rows lead to a state; those taken out since are skipped. */
@@ -70,7 +78,6 @@ struct system {
     size_t inflow_count, inflow_room;
     struct candidate *heap;
     size_t heap_count, heap_room;
-    struct cell *scratch;
     double *visits;
 };
 
@@ -100,13 +107,118 @@ static bool add_to_column(struct column *column, uint32_t row)
     return true;
 }
 
-/* ---- Building ---- */
+/* ---- Rows ---- */
 
-static int compare_cells(const void *a, const void *b)
+/* Cells of a row that may be in use; those with NO_COLUMN are not. */
+static uint32_t row_extent(const struct row *row)
 {
-    uint32_t left = ((const struct cell *)a)->column, right = ((const struct cell *)b)->column;
-    return left < right ? -1 : left > right;
+    return row->hashed ? row->room : row->count;
 }
+
+static uint32_t hash_column(const struct row *row, uint32_t column)
+{
+    return (column * 2654435761u >> 7) & (row->room - 1);
+}
+
+/* The cell of a column, or the free one where it belongs; NULL: not there, in a plain array. */
+static struct cell *row_find(const struct row *row, uint32_t column)
+{
+    if (row->hashed) {
+        uint32_t at = hash_column(row, column);
+        while (row->cells[at].column != NO_COLUMN && row->cells[at].column != column)
+            at = (at + 1) & (row->room - 1);
+        return &row->cells[at];
+    }
+    for (uint32_t i = 0; i < row->count; i++)
+        if (row->cells[i].column == column)
+            return &row->cells[i];
+    return NULL;
+}
+
+/* Moves a row into a hash table at least half free. */
+static bool row_rehash(struct row *row)
+{
+    struct row larger = {.count = row->count, .room = ROW_SCANNED * 2, .hashed = true};
+    while (larger.room < 4 * row->count)
+        larger.room *= 2;
+    larger.cells = malloc(larger.room * sizeof *larger.cells);
+    if (!larger.cells)
+        return false;
+    for (uint32_t i = 0; i < larger.room; i++)
+        larger.cells[i].column = NO_COLUMN;
+    for (uint32_t i = 0; i < row_extent(row); i++)
+        if (row->cells[i].column != NO_COLUMN)
+            *row_find(&larger, row->cells[i].column) = row->cells[i];
+    free(row->cells);
+    *row = larger;
+    return true;
+}
+
+/* Makes room for one more cell. */
+static bool row_reserve(struct row *row)
+{
+    if (row->hashed ? 2 * row->count < row->room : row->count < row->room)
+        return true;
+    if (row->hashed || row->count >= ROW_SCANNED)
+        return row_rehash(row);
+    uint32_t room = row->room ? 2 * row->room : 2;
+    struct cell *cells = reallocarray(row->cells, room, sizeof *cells);
+    if (!cells)
+        return false;
+    row->cells = cells;
+    row->room = room;
+    return true;
+}
+
+/* Takes a cell out; those behind it in the table move up to where they are found. */
+static void row_remove(struct row *row, uint32_t column)
+{
+    struct cell *cell = row_find(row, column);
+    row->count--;
+    if (!row->hashed) {
+        *cell = row->cells[row->count];
+        return;
+    }
+    uint32_t mask = row->room - 1, hole = (uint32_t)(cell - row->cells);
+    for (uint32_t at = (hole + 1) & mask; row->cells[at].column != NO_COLUMN;
+         at = (at + 1) & mask) {
+        uint32_t home = hash_column(row, row->cells[at].column);
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            row->cells[hole] = row->cells[at];
+            hole = at;
+        }
+    }
+    row->cells[hole].column = NO_COLUMN;
+}
+
+static double row_sum(const struct row *row)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < row_extent(row); i++)
+        if (row->cells[i].column != NO_COLUMN)
+            sum += row->cells[i].value;
+    return sum;
+}
+
+/* row[column] += value, and the column knows of the row. */
+static int add_cell(struct system *system, uint32_t state, uint32_t column, double value)
+{
+    struct row *row = &system->rows[state];
+    if (!row_reserve(row))
+        return -ENOMEM;
+    struct cell *cell = row_find(row, column);
+    if (cell && cell->column == column) {
+        cell->value += value;
+        return 0;
+    }
+    cell = cell ? cell : &row->cells[row->count];
+    *cell = (struct cell){column, value};
+    row->count++;
+    system->cells_left++;
+    return add_to_column(&system->columns[column], state) ? 0 : -ENOMEM;
+}
+
+/* ---- Building ---- */
 
 /* Marks what the start leads to. */
 static int find_reached(uint32_t count, const uint32_t *first, const uint32_t *to, bool *reached)
@@ -130,38 +242,12 @@ static int find_reached(uint32_t count, const uint32_t *first, const uint32_t *t
     return 0;
 }
 
-/* Sorts a row's cells, joins those of one column, drops the loop to itself. */
-static void tidy_row(struct row *row, uint32_t state)
-{
-    uint32_t kept = 0;
-    qsort(row->cells, row->count, sizeof *row->cells, compare_cells);
-    for (uint32_t i = 0; i < row->count; i++) {
-        if (row->cells[i].column == state)
-            continue;
-        if (kept > 0 && row->cells[kept - 1].column == row->cells[i].column)
-            row->cells[kept - 1].value += row->cells[i].value;
-        else
-            row->cells[kept++] = row->cells[i];
-    }
-    row->count = kept;
-}
-
 static int build_row(struct system *system, uint32_t state, const uint32_t *first,
                      const uint32_t *to, const double *probability)
 {
-    struct row *row = &system->rows[state];
-    uint32_t edges = first[state + 1] - first[state];
-    row->cells = malloc((edges + 1) * sizeof *row->cells);
-    if (!row->cells)
-        return -ENOMEM;
-    row->room = edges + 1;
     for (uint32_t e = first[state]; e < first[state + 1]; e++)
-        row->cells[row->count++] = (struct cell){to[e], probability[e]};
-    tidy_row(row, state);
-    for (uint32_t i = 0; i < row->count; i++)
-        if (!add_to_column(&system->columns[row->cells[i].column], state))
+        if (to[e] != state && add_cell(system, state, to[e], probability[e]) < 0)
             return -ENOMEM;
-    system->cells_left += row->count;
     return 0;
 }
 
@@ -228,57 +314,6 @@ static uint32_t cheapest(struct system *system)
 
 /* ---- Elimination ---- */
 
-/* row += factor * added, both sorted; without cells of `dropped` and of the row itself. */
-static int add_row(struct system *system, uint32_t target, const struct row *added, double factor,
-                   uint32_t dropped)
-{
-    struct row *row = &system->rows[target];
-    struct cell *out = system->scratch;
-    uint32_t i = 0, j = 0, count = 0;
-    while (i < row->count || j < added->count) {
-        uint32_t left = i < row->count ? row->cells[i].column : UINT32_MAX;
-        uint32_t right = j < added->count ? added->cells[j].column : UINT32_MAX;
-        struct cell cell = {left < right ? left : right, 0};
-        if (left <= right)
-            cell.value += row->cells[i++].value;
-        if (right <= left)
-            cell.value += factor * added->cells[j++].value;
-        if (cell.column == dropped || cell.column == target)
-            continue;
-        if (right < left && !add_to_column(&system->columns[right], target))
-            return -ENOMEM;
-        out[count++] = cell;
-    }
-    if (count > row->room) {
-        struct cell *cells = reallocarray(row->cells, count + count / 2, sizeof *cells);
-        if (!cells)
-            return -ENOMEM;
-        row->cells = cells;
-        row->room = count + count / 2;
-    }
-    memcpy(row->cells, out, count * sizeof *out);
-    system->cells_left += count;
-    system->cells_left -= row->count;
-    row->count = count;
-    return 0;
-}
-
-static double row_sum(const struct row *row)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < row->count; i++)
-        sum += row->cells[i].value;
-    return sum;
-}
-
-/* The value of a cell that is there. */
-static double cell_value(const struct row *row, uint32_t column)
-{
-    struct cell key = {column, 0};
-    const struct cell *cell = bsearch(&key, row->cells, row->count, sizeof key, compare_cells);
-    return cell ? cell->value : 0;
-}
-
 static int remember(struct system *system, uint32_t from, double share)
 {
     if (!grow(&system->inflows, system->inflow_count, &system->inflow_room,
@@ -289,36 +324,41 @@ static int remember(struct system *system, uint32_t from, double share)
     return 0;
 }
 
-static int reroute(struct system *system, uint32_t state, double sum)
+/* What went from `from` through the state goes on directly. */
+static int reroute(struct system *system, uint32_t from, uint32_t state, double sum)
 {
     const struct row *row = &system->rows[state];
-    const struct column *column = &system->columns[state];
-    for (uint32_t i = 0; i < column->count; i++) {
-        uint32_t from = column->rows[i];
-        if (system->gone[from])
-            continue;
-        double share = cell_value(&system->rows[from], state) / sum;
-        if (remember(system, from, share) < 0 || add_row(system, from, row, share, state) < 0)
-            return -ENOMEM;
-    }
-    return 0;
+    double share = row_find(&system->rows[from], state)->value / sum;
+    row_remove(&system->rows[from], state);
+    system->cells_left--;
+    int result = remember(system, from, share);
+    for (uint32_t i = 0; i < row_extent(row) && result == 0; i++)
+        if (row->cells[i].column != NO_COLUMN && row->cells[i].column != from)
+            result = add_cell(system, from, row->cells[i].column, share * row->cells[i].value);
+    return result;
 }
 
 static int take_out(struct system *system, uint32_t state)
 {
     struct row *row = &system->rows[state];
     struct column *column = &system->columns[state];
+    double sum = row_sum(row);
+    int result = 0;
     system->gone[state] = true;
     system->left--;
     system->taken[system->taken_count++] = (struct taken){state, 0, system->inflow_count};
-    for (uint32_t i = 0; i < row->count; i++)
-        system->columns[row->cells[i].column].live--;
-    int result = reroute(system, state, row_sum(row));
+    for (uint32_t i = 0; i < row_extent(row); i++)
+        if (row->cells[i].column != NO_COLUMN)
+            system->columns[row->cells[i].column].live--;
+    for (uint32_t i = 0; i < column->count && result == 0; i++)
+        if (!system->gone[column->rows[i]])
+            result = reroute(system, column->rows[i], state, sum);
     for (uint32_t i = 0; i < column->count && result == 0; i++)
         if (!system->gone[column->rows[i]])
             result = heap_push(system, column->rows[i]);
-    for (uint32_t i = 0; i < row->count && result == 0; i++)
-        result = heap_push(system, row->cells[i].column);
+    for (uint32_t i = 0; i < row_extent(row) && result == 0; i++)
+        if (row->cells[i].column != NO_COLUMN)
+            result = heap_push(system, row->cells[i].column);
     system->cells_left -= row->count;
     free(row->cells);
     free(column->rows);
@@ -398,8 +438,9 @@ static int solve_dense(struct system *system, const uint32_t *numbers, const uin
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         const struct row *row = &system->rows[states[i]];
-        for (uint32_t c = 0; c < row->count; c++)
-            a[i * n + numbers[row->cells[c].column]] = row->cells[c].value;
+        for (uint32_t c = 0; c < row_extent(row); c++)
+            if (row->cells[c].column != NO_COLUMN)
+                a[i * n + numbers[row->cells[c].column]] = row->cells[c].value;
     }
     dense_eliminate(a, n, visits);
     free(a);
@@ -414,34 +455,39 @@ struct sweep {
     double start_out;
 };
 
+/* Puts a core state's cells into their columns; next says where each column goes on. */
+static void sweep_add_row(struct sweep *sweep, const struct row *row, uint32_t state,
+                          const uint32_t *numbers, size_t *next, const double *out)
+{
+    for (uint32_t c = 0; c < row_extent(row); c++) {
+        if (row->cells[c].column == NO_COLUMN)
+            continue;
+        uint32_t column = numbers[row->cells[c].column];
+        double share = row->cells[c].value / (column ? out[column] : 1);
+        sweep->inflows[next[column]++] = (struct inflow){state, share};
+    }
+}
+
 static int sweep_build(struct sweep *sweep, const struct system *system, const uint32_t *numbers,
                        const uint32_t *states)
 {
     size_t n = sweep->n = system->left;
     size_t *next = calloc(n + 1, sizeof *next);
-    sweep->first = calloc(n + 2, sizeof *sweep->first);
+    double *out = calloc(n, sizeof *out);
+    sweep->first = calloc(n + 1, sizeof *sweep->first);
     sweep->inflows = calloc(system->cells_left + 1, sizeof *sweep->inflows);
-    if (!sweep->first || !sweep->inflows || !next) {
-        free(next);
-        return -ENOMEM;
+    int result = sweep->first && sweep->inflows && next && out ? 0 : -ENOMEM;
+    for (size_t i = 0; i < n && result == 0; i++) {
+        out[i] = row_sum(&system->rows[states[i]]);
+        sweep->first[i + 1] = sweep->first[i] + system->columns[states[i]].live;
+        next[i] = sweep->first[i];
     }
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t c = 0; c < system->rows[states[i]].count; c++)
-            sweep->first[numbers[system->rows[states[i]].cells[c].column] + 1]++;
-    for (size_t i = 0; i < n; i++)
-        next[i + 1] = sweep->first[i + 1] += sweep->first[i];
-    for (size_t i = 0; i < n; i++) {
-        const struct row *row = &system->rows[states[i]];
-        for (uint32_t c = 0; c < row->count; c++) {
-            uint32_t column = numbers[row->cells[c].column];
-            double out = row_sum(&system->rows[row->cells[c].column]);
-            sweep->inflows[next[column]++] =
-                (struct inflow){(uint32_t)i, row->cells[c].value / (column ? out : 1)};
-        }
-    }
-    sweep->start_out = row_sum(&system->rows[0]);
+    for (size_t i = 0; i < n && result == 0; i++)
+        sweep_add_row(sweep, &system->rows[states[i]], (uint32_t)i, numbers, next, out);
+    sweep->start_out = result == 0 ? out[0] : 0;
+    free(out);
     free(next);
-    return 0;
+    return result;
 }
 
 /* One sweep; returns the largest relative change. */
@@ -538,7 +584,6 @@ static void system_clear(struct system *system)
     free(system->taken);
     free(system->inflows);
     free(system->heap);
-    free(system->scratch);
 }
 
 int visits_solve(uint32_t count, const uint32_t *first, const uint32_t *to,
@@ -550,9 +595,8 @@ int visits_solve(uint32_t count, const uint32_t *first, const uint32_t *to,
     system.columns = calloc(count, sizeof *system.columns);
     system.gone = calloc(count, sizeof *system.gone);
     system.taken = calloc(count, sizeof *system.taken);
-    system.scratch = calloc(count, sizeof *system.scratch);
     memset(visits, 0, count * sizeof *visits);
-    if (!system.rows || !system.columns || !system.gone || !system.taken || !system.scratch)
+    if (!system.rows || !system.columns || !system.gone || !system.taken)
         goto cleanup;
     result = build(&system, first, to, probability);
     if (result == 0)
