@@ -311,6 +311,8 @@ static const char *nearest_name(const char *name)
     unsigned best_distance = 1 + (unsigned)strlen(name) / 3;
     for (size_t i = 0; i < ROW_COUNT; i++) {
         unsigned d = distance(name, rows[i].name);
+        if (strncmp(name, rows[i].name, strlen(rows[i].name)) == 0)
+            d = 1; /* --username for --user */
         if (d <= best_distance) {
             best_distance = d;
             best = rows[i].name;

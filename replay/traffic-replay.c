@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* traffic-replay(1): plays the traffic of many Active Directory clients against one server. */
 #include <signal.h>
+#include <unistd.h>
 
 #include "replay/session.h"
 #include "replay/settings.h"
+
+/* Before and after the run, which handles signals itself, nothing needs to be put in order:
+ * interrupted work on accounts is taken up by the next call. */
+static void leave(int signal_number)
+{
+    static const char line[] = "\ntraffic-replay: interrupted\n";
+    (void)signal_number;
+    ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)written;
+    _exit(EXIT_INTERRUPTED);
+}
 
 int main(int argc, char **argv)
 {
     struct settings settings;
     /* A peer or a reader that goes away is an error to be told, not a reason to die silently. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, leave);
+    signal(SIGTERM, leave);
     int status = settings_read(&settings, argc, argv);
     if (status < 0)
         status = session_run(&settings);

@@ -164,7 +164,7 @@ for _ in $(seq 200); do
 done
 kill -TERM $child
 wait $child
-is "interrupted" $? 143
+is "interrupted" $? 130
 half=$(count '(objectClass=user)')
 [ "$half" -ge 5 ] && [ "$half" -lt 180 ]
 tap $? "half of the accounts are there ($half of 180)"

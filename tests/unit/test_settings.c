@@ -216,6 +216,8 @@ static const struct {
     {"--replay-rat3 4 @model dc1",
      "--replay-rat3: there is no such option; did you mean --replay-rate?\n"},
     {"--jsn=x @model dc1", "--jsn: there is no such option; did you mean --json?\n"},
+    {"--username x @model dc1",
+     "--username: there is no such option; did you mean --user?\n"},
     {"--frobnicate @model dc1", "--frobnicate: there is no such option; see --help\n"},
     {"--t 3 @model dc1", "--t: this could mean several options; write more of it\n"},
     {"-z @model dc1", "-z: there is no such option; see --help\n"},
