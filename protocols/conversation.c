@@ -10,10 +10,8 @@
 
 /* Each protocol's way to drop what it holds; called at a conversation's end. */
 static void (*const reset_functions[])(struct conversation *) = {
-    ldap_reset,
-    rpc_reset, /* before SMB2, whose pipes it uses */
-    smb2_reset,
-    kerberos_reset, /* last: what is above may still use its credentials */
+    ldap_reset, rpc_reset,      /* before SMB2, whose pipes it uses */
+    smb2_reset, kerberos_reset, /* last: what is above may still use its credentials */
     NULL,
 };
 
