@@ -62,8 +62,8 @@ struct run_result {
     int64_t window_end;   /* ns since the plan's start; earlier than planned after an interrupt */
     double cpu_user;      /* seconds of CPU of this process from window_start to window_end */
     double cpu_system;
-    /* Lateness of a bare timer in this process, one that has no other work, over the window: what the
-     * machine alone makes late. p99 in seconds; NaN: there was no window. */
+    /* Lateness of a bare timer in this process, one that has no other work, over the window: what
+     * the machine alone makes late. p99 in seconds; NaN: there was no window. */
     double timer_p99;
     double busiest; /* 0..1: share of the window that the busiest worker was busy */
 };
