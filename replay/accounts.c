@@ -83,7 +83,8 @@ static uint32_t groups_wanted(const struct settings *settings, uint32_t users)
         return (uint32_t)settings->number_of_groups;
     if (users == 0)
         return 0;
-    double groups = fmax(users / USERS_PER_GROUP, ceil(settings->average_groups_per_user));
+    double groups =
+        fmax((double)(users / USERS_PER_GROUP), ceil(settings->average_groups_per_user));
     return groups < 1 ? 1 : (uint32_t)groups;
 }
 

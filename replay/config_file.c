@@ -166,7 +166,7 @@ int config_file_read(const char *path, struct config_file *file, char *error, si
     FILE *input = fopen(path, "re");
     if (!input && errno == ENOENT)
         return 0;
-    struct stat status;
+    struct stat status = {0};
     int result = 0;
     if (!input || fstat(fileno(input), &status) != 0)
         result = -errno;

@@ -25,6 +25,7 @@ base=DC=samdom,DC=example,DC=com
 parent=OU=traffic_replay,$base
 unit=OU=instance-$instance,$parent
 
+# shellcheck disable=SC2317 # the trap calls it
 remove_all() {
     for number in $instance $((instance + 1)); do
         "$replay_program" -c -I "$number" "$TRAFFIC_REPLAY_DC" 2>/dev/null
