@@ -37,14 +37,24 @@ void build_end(struct build *build)
     *build = (struct build){0};
 }
 
+/* "file:line:column: ..." Files may hold what a terminal would obey: control characters do not get
+ * into messages. */
+static void format_line(const struct build *build, struct document_place place, char *line,
+                        size_t size, const char *format, va_list args)
+{
+    int used = snprintf(line, size, "%s:%u:%u: ", build->file, place.line, place.column);
+    if (used >= 0 && (size_t)used < size)
+        vsnprintf(line + used, size - (size_t)used, format, args);
+    for (char *c = line; size > 0 && *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = ' ';
+}
+
 int build_wrong(struct build *build, struct document_place place, const char *format, ...)
 {
     va_list args;
-    int used = snprintf(build->error, build->error_size, "%s:%u:%u: ", build->file, place.line,
-                        place.column);
     va_start(args, format);
-    if (used >= 0 && (size_t)used < build->error_size)
-        vsnprintf(build->error + used, build->error_size - (size_t)used, format, args);
+    format_line(build, place, build->error, build->error_size, format, args);
     va_end(args);
     return -EINVAL;
 }
@@ -61,10 +71,8 @@ void build_warn(struct build *build, struct document_place place, const char *fo
     va_list args;
     if (!build->warning)
         return;
-    int used = snprintf(line, sizeof line, "%s:%u:%u: ", build->file, place.line, place.column);
     va_start(args, format);
-    if (used >= 0 && (size_t)used < sizeof line)
-        vsnprintf(line + used, sizeof line - (size_t)used, format, args);
+    format_line(build, place, line, sizeof line, format, args);
     va_end(args);
     build->warning(build->warning_context, line);
 }

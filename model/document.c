@@ -148,7 +148,7 @@ int document_read_file(const char *path, size_t limit, char **text, size_t *size
     if (fd >= 0)
         close(fd);
     if (result == -EFBIG)
-        snprintf(error, error_size, "%s: expected at most %zu MiB", name, limit >> 20);
+        snprintf(error, error_size, "%s:1:1: expected at most %zu MiB", name, limit >> 20);
     else if (result < 0)
         snprintf(error, error_size, "%s: %s", name, problem ? problem : strerror(-result));
     if (result < 0)

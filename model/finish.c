@@ -118,18 +118,34 @@ struct balance {
     size_t file_end; /* its end in the file, or SIZE_MAX */
 };
 
-static int balance_history(struct build *build, uint32_t history, uint32_t start,
-                           const struct balance *balance)
+static void warn_balance(struct build *build, uint32_t history, const struct balance *balance)
 {
     char name[256];
-    if (balance->entered > balance->left)
-        return add_end(build, history, start, balance->entered - balance->left, balance->file_end);
-    if (balance->entered < balance->left)
-        build_warn(build, build->histories[history].place,
-                   "history '%s' is entered %llu times but left %llu times: taken as if no "
-                   "conversation ends there",
-                   history_name(build, build->histories[history].entries, name, sizeof name),
-                   (unsigned long long)balance->entered, (unsigned long long)balance->left);
+    build_warn(build, build->histories[history].place,
+               "history '%s' is entered %llu times but left %llu times: taken as if no "
+               "conversation ends there",
+               history_name(build, build->histories[history].entries, name, sizeof name),
+               (unsigned long long)balance->entered, (unsigned long long)balance->left);
+}
+
+static int apply_balances(struct build *build, uint32_t start, const struct balance *balances)
+{
+    size_t below = 0, count = build->history_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct balance *balance = &balances[i];
+        if (i == start || balance->entered == balance->left)
+            continue;
+        if (balance->entered < balance->left) {
+            if (below++ < WARNINGS_MAX)
+                warn_balance(build, i, balance);
+        } else if (add_end(build, i, start, balance->entered - balance->left, balance->file_end) <
+                   0) {
+            return -ENOMEM;
+        }
+    }
+    if (below > WARNINGS_MAX)
+        build_warn(build, top, "%zu more histories are left more often than entered",
+                   below - WARNINGS_MAX);
     return 0;
 }
 
@@ -147,9 +163,8 @@ static int recover_ends(struct build *build, uint32_t start)
         else
             balances[transition->next].entered += transition->count;
     }
-    for (uint32_t i = 0; i < build->history_count && result == 0; i++)
-        if (i != start)
-            result = balance_history(build, i, start, &balances[i]);
+    if (result == 0)
+        result = apply_balances(build, start, balances);
     free(balances);
     return result;
 }

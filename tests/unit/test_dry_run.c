@@ -277,8 +277,8 @@ static void test_summary_of_office(void **state)
 {
     (void)state;
     static const char *const ends[] = {
-        "\t1\tldap\t3\tsearchRequest\t2\tDC,DC\t(&(sAMAccountName)(objectClass=user))\t"
-        "objectSid,userPrincipalName,memberOf\t\t\t\n",
+        ("\t1\tldap\t3\tsearchRequest\t2\tDC,DC\t(&(sAMAccountName)(objectClass=user))\t"
+         "objectSid,userPrincipalName,memberOf\t\t\t\n"),
         "\t1\tldap\t3\tsearchRequest\t0\tOU,DC,DC\t\tgpLink,gpOptions\t\t\t\n",
         "\t1\tldap\t0\tbindRequest\t\t\t\t\t3\tsasl\t1.2.840.48018.1.2.2\n",
         "\t1\tldap\t0\tbindRequest\t\t\t\t\t0\tsimple\t\n",

@@ -512,6 +512,20 @@ static void test_places_in_unicode(void **state)
     expect_message("BOM, JSON", TEXT(json), "m:1:13: expected version 2, found 3");
 }
 
+/* Nothing of a file can move a terminal's cursor. */
+static void test_control_characters(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"version\": 2, \"packet_rate\": [1, 1], \"ngrams\": {\"-\": {\"a\\u001b[2J\": 1}}}";
+    static const char yaml[] = "version: 3\n\"a\\x1b[2J\": 1\n";
+    expect_message("JSON", TEXT(json),
+                   "m:1:56: expected a packet like ldap:3, wait:N or -, found 'a [2J'");
+    expect_message("YAML", TEXT(yaml),
+                   "m:2:1: expected one of the keys version, source, packet_rate, history, legs, "
+                   "chain, details, dns, found 'a [2J'");
+}
+
 /* Every file cut at every length is refused with a place, never crashes, never loads. */
 static void test_cut_off(void **state)
 {
@@ -553,7 +567,7 @@ static void test_files(void **state)
     expect_file("/tmp", -EINVAL, "/tmp: expected a file, found a directory");
     expect_file("/dev/null", -EINVAL, "/dev/null:1:1: expected text, found an empty file");
     assert_int_equal(ftruncate(fd, MODEL_FILE_MAX + 1), 0);
-    snprintf(message, sizeof message, "%s: expected at most 64 MiB", path);
+    snprintf(message, sizeof message, "%s:1:1: expected at most 64 MiB", path);
     expect_file(path, -EFBIG, message);
     close(fd);
     unlink(path);
@@ -582,8 +596,11 @@ static void test_standard_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),          cmocka_unit_test(test_places_in_unicode),
-        cmocka_unit_test(test_cut_off),        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_places_in_unicode),
+        cmocka_unit_test(test_control_characters),
+        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_standard_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
