@@ -140,6 +140,8 @@ static struct outcome bind_simple(struct conversation *conversation, const struc
     /* A name with an empty password is an anonymous bind that every server lets pass. */
     if (!account->password || !*account->password)
         return outcome_failed("account without a password");
+    if (!account->dn && !account->name)
+        return outcome_failed("account without a name");
     if (account->dn)
         snprintf(name, sizeof name, "%s", account->dn);
     else

@@ -351,27 +351,36 @@ LDAP *ldap_connection_handle(struct ldap_connection *connection)
 static int fill(struct ldap_connection *connection, bool answer_began)
 {
     static _Thread_local uint8_t buffer[READ_SIZE];
+    const struct wire *wire = &connection->conversation->wire;
     ssize_t n = stream_read(connection->stream, buffer, sizeof buffer);
-    if (n > 0)
-        ldap_input_feed(&connection->input, buffer, (size_t)n);
-    else if (n == 0)
+    if (n < 0)
+        return (int)n;
+    if (n == 0)
         return answer_began ? -ENODATA : -EPIPE;
-    return n > 0 ? 0 : (int)n;
+    /* Who sends without a pause never lets a wait meet the deadline. */
+    if (wire->last_received > wire->deadline)
+        return -ETIMEDOUT;
+    ldap_input_feed(&connection->input, buffer, (size_t)n);
+    return 0;
 }
 
 /* Lets libldap look at what was read until it has the message or took all there is. 1: *result is
  * the message, 0: not there yet. */
 static int look(struct ldap_connection *connection, int message_id, int all, LDAPMessage **result)
 {
-    do {
+    size_t left, left_before = SIZE_MAX;
+    while ((left = connection->input.plain_left + connection->input.raw_left) != left_before) {
         struct timeval now = {0};
         int type = ldap_result(connection->handle, message_id, all, &now, result);
         if (type > 0)
             return 1;
         if (type < 0 || connection->error)
             return connection->error ? connection->error : -EBADMSG;
-    } while (ldap_input_pending(&connection->input));
-    return 0;
+        if (!ldap_input_pending(&connection->input))
+            return 0;
+        left_before = left;
+    }
+    return -EBADMSG; /* libldap takes nothing more of it */
 }
 
 int ldap_connection_wait(struct ldap_connection *connection, int message_id, int all,

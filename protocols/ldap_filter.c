@@ -521,18 +521,23 @@ static bool fill_domain(const struct piece *piece, struct conversation *conversa
     return base != NULL;
 }
 
+/* A client asks for the policies that apply to it: a few, not all of a large domain's. */
+enum { GPOS_ASKED_MAX = 30 };
+
 static bool fill_gpos(const struct piece *piece, struct conversation *conversation,
                       struct ldap_text *out)
 {
     (void)piece;
-    size_t count;
+    size_t count, first = 0;
     const struct catalogue_bytes *const *gpos = catalogue_gpos(conversation->dc->catalogue, &count);
     if (count == 0) {
         ldap_text_add_string(out, "(objectClass=groupPolicyContainer)");
         return true;
     }
+    if (count > GPOS_ASKED_MAX)
+        first = conversation_random(conversation, count - GPOS_ASKED_MAX + 1);
     ldap_text_add(out, "(|", 2);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = first; i < count && i < first + GPOS_ASKED_MAX; i++)
         add_item(out, "distinguishedName", "=", gpos[i]->data, gpos[i]->size);
     ldap_text_add(out, ")", 1);
     return true;

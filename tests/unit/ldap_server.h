@@ -45,6 +45,7 @@ struct server {
     size_t cut_after; /* then nothing more is sent; SIZE_MAX: never */
     bool reset;       /* ends with a reset instead of a close */
     bool silent;      /* stays, but says no more */
+    bool flood;       /* sends the answer again and again */
     int listener;
     uint16_t port;
     pthread_t thread;
@@ -176,7 +177,9 @@ static inline void *serve(void *argument)
             answer_request(server, number, bytes, size, answer);
             memmove(bytes, bytes + size, have - size);
         }
-        go = send_answer(server, fd, answer);
+        do
+            go = send_answer(server, fd, answer);
+        while (go && server->flood);
     }
     free(answer);
     end_connection(server, fd);

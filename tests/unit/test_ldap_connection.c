@@ -155,6 +155,29 @@ static void silence_times_out(void **state)
     server_stop(&server);
 }
 
+static void many_entries(struct server *server, int id, int request, struct answer *answer)
+{
+    (void)server;
+    (void)request;
+    while (answer->size < 100000)
+        put_entry(answer, id, "cn=one,o=x", "one");
+}
+
+/* Entries without an end and without a pause: the deadline holds all the same. */
+static void a_flood_times_out(void **state)
+{
+    (void)state;
+    struct server server = {.reply = many_entries, .cut_after = SIZE_MAX, .flood = true};
+    uint64_t entries = 0;
+    server_start(&server);
+    int64_t began = wire_now();
+    struct outcome outcome = search_once(&server, 300000000, &entries);
+    assert_string_equal(outcome.cause, "timed out");
+    assert_true(entries > 1000);
+    assert_true(wire_now() - began < 3000000000);
+    server_stop(&server);
+}
+
 static const struct {
     const char *bytes;
     size_t size;
@@ -542,6 +565,7 @@ int main(void)
         cmocka_unit_test(answers_cut_at_every_length),
         cmocka_unit_test(resets_at_every_length),
         cmocka_unit_test(silence_times_out),
+        cmocka_unit_test(a_flood_times_out),
         cmocka_unit_test(garbage_is_refused),
         cmocka_unit_test(noise_is_refused),
         cmocka_unit_test(result_codes_are_named),
