@@ -3,10 +3,11 @@
  * CLDAP: requests are written and replies read with liblber. A reply is one datagram that holds the
  * entry and the searchResDone (RFC 1798, MS-ADTS 3.1.1.3.1.1).
  *
- * Like a client's DC locator each ping has a socket of its own. It is sent again after 1, 3 and 7 s
- * and given up after 15 s, or at the operation's deadline. A DC that has answered pings once and is
- * silent now has failed; only of a server that is no DC (--server ldap) "no answer" is no failure,
- * and it is waited for 4 s.
+ * A conversation keeps one socket for its pings. A client's DC locator makes one for each, which
+ * the server could tell by the port's number alone; for us it would double the CPU a ping costs. A
+ * ping is sent again after 1, 3 and 7 s and given up after 15 s, or at the operation's deadline. A
+ * DC that has answered pings once and is silent now has failed; only of a server that is no DC
+ * (--server ldap) "no answer" is no failure, and it is waited for 4 s.
  */
 #include "protocols/cldap.h"
 
@@ -150,6 +151,7 @@ struct search {
     bool ping;
     const char *dns_domain, *host; /* of a ping */
     const uint16_t *waits;
+    struct stream **kept; /* NULL: no socket is kept */
 };
 
 static int put_request(BerElement *ber, ber_int_t id, const struct search *search)
@@ -255,18 +257,34 @@ int cldap_reply_parse(uint8_t *bytes, size_t size, cldap_visit *visit, void *con
  * this question's own socket is meant for it, however broken. */
 static bool is_answer(const struct datagram_question *question, const uint8_t *bytes, size_t size)
 {
+    /* In place: nothing is written, as no string is read. */
     struct berval whole = {.bv_val = (char *)(uintptr_t)bytes, .bv_len = size};
-    BerElement *ber = ber_init(&whole);
+    BerElement *ber = ber_alloc_t(LBER_USE_DER);
+    if (!ber)
+        return true;
+    ber_init2(ber, &whole, LBER_USE_DER);
     ber_int_t id;
     ber_len_t len;
-    bool strange = ber && ber_skip_tag(ber, &len) == LBER_SEQUENCE &&
+    bool strange = ber_skip_tag(ber, &len) == LBER_SEQUENCE &&
                    ber_get_int(ber, &id) != LBER_ERROR && (uint32_t)id != question->id;
-    ber_free(ber, 1);
+    ber_free(ber, 0);
     return !strange;
 }
 
 /* --- Searches -----------------------------------------------------------------------------------
  */
+
+/* Asks on the socket that is kept in *kept, made when there is none. NULL: on one of its own. */
+static ssize_t ask(struct wire *wire, const struct dc *dc, const struct datagram_question *question,
+                   uint8_t *reply, size_t reply_size, struct stream **kept)
+{
+    if (!kept)
+        return datagram_ask(wire, dc, question, reply, reply_size);
+    ssize_t size = *kept ? 0 : datagram_open(kept, wire, dc, question->port);
+    if (size == 0)
+        size = datagram_ask_on(*kept, question, reply, reply_size);
+    return size;
+}
 
 static int search(struct wire *wire, const struct dc *dc, const struct search *what,
                   cldap_visit *visit, void *context)
@@ -284,10 +302,21 @@ static int search(struct wire *wire, const struct dc *dc, const struct search *w
     if (put_request(ber, (ber_int_t)last_id, what) >= 0 && ber_flatten2(ber, &bytes, 0) == 0) {
         question.bytes = bytes.bv_val;
         question.size = bytes.bv_len;
-        size = datagram_ask(wire, dc, &question, reply, sizeof reply);
+        size = ask(wire, dc, &question, reply, sizeof reply, what->kept);
     }
     ber_free(ber, 1);
-    return size < 0 ? (int)size : cldap_reply_parse(reply, (size_t)size, visit, context);
+    int result = size < 0 ? (int)size : cldap_reply_parse(reply, (size_t)size, visit, context);
+    if (result < 0 && result != -ENOENT && what->kept) {
+        stream_close(*what->kept); /* a late or a strange answer may come in on it */
+        *what->kept = NULL;
+    }
+    return result;
+}
+
+void cldap_reset(struct conversation *conversation)
+{
+    stream_close(conversation->cldap);
+    conversation->cldap = NULL;
 }
 
 struct netlogon_found {
@@ -431,7 +460,8 @@ static struct outcome play(struct conversation *conversation, const void *compil
                           .ping = !details || details->ping,
                           .dns_domain = dc->dns_domain,
                           .host = conversation->machine ? conversation->machine->name : NULL,
-                          .waits = dc->options.generic_ldap ? waits_if_any : datagram_waits_usual};
+                          .waits = dc->options.generic_ldap ? waits_if_any : datagram_waits_usual,
+                          .kept = &conversation->cldap};
     struct cldap_netlogon reply;
     int error = what.ping ? ping(&conversation->wire, dc, &what, &reply)
                           : search(&conversation->wire, dc, &what, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocols/conversation.h"
 #include "protocols/dc.h"
 #include "protocols/wire.h"
 
@@ -72,5 +73,8 @@ int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attribut
 /* A whole reply datagram, as the two above read it; bytes[size] must be writable (liblber puts a
  * NUL there). Returns 0, -EBADMSG, -ENOENT or an LDAP result code. */
 int cldap_reply_parse(uint8_t *bytes, size_t size, cldap_visit *visit, void *context);
+
+/* Closes the conversation's socket: its reset function. */
+void cldap_reset(struct conversation *conversation);
 
 #endif

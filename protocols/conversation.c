@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "protocols/cldap.h"
 #include "protocols/kerberos.h"
 #include "protocols/ldap_state.h"
 #include "protocols/rpc_play.h"
@@ -10,8 +11,8 @@
 
 /* Each protocol's way to drop what it holds; called at a conversation's end. */
 static void (*const reset_functions[])(struct conversation *) = {
-    ldap_reset, rpc_reset,      /* before SMB2, whose pipes it uses */
-    smb2_reset, kerberos_reset, /* last: what is above may still use its credentials */
+    cldap_reset, ldap_reset,     rpc_reset, /* before SMB2, whose pipes it uses */
+    smb2_reset,  kerberos_reset,            /* last: what is above may still use its credentials */
     NULL,
 };
 

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A question and its answer over UDP. A socket of its own for each question is what a client's
- * resolver or DC locator does, it keeps late answers to earlier questions out, and costs little
- * beside the two datagrams (see bench/cldap.c).
- */
+/* A question and its answer over UDP. */
 #include "protocols/datagram.h"
 
 #include <errno.h>
-
-#include "protocols/stream.h"
 
 datagram_waits datagram_waits_usual = {1000, 2000, 4000, 8000, 0};
 
@@ -33,15 +27,16 @@ static ssize_t await_answer(struct stream *stream, const struct datagram_questio
     }
 }
 
-ssize_t datagram_ask(struct wire *wire, const struct dc *dc,
-                     const struct datagram_question *question, uint8_t *reply, size_t reply_size)
+int datagram_open(struct stream **out, struct wire *wire, const struct dc *dc, uint16_t port)
 {
     struct sockaddr_storage peer;
-    socklen_t peer_len = dc_address(dc, question->port, &peer);
-    struct stream *stream;
-    int error = stream_open(&stream, wire, STREAM_UDP, (const struct sockaddr *)&peer, peer_len);
-    if (error)
-        return error;
+    socklen_t peer_len = dc_address(dc, port, &peer);
+    return stream_open(out, wire, STREAM_UDP, (const struct sockaddr *)&peer, peer_len);
+}
+
+ssize_t datagram_ask_on(struct stream *stream, const struct datagram_question *question,
+                        uint8_t *reply, size_t reply_size)
+{
     ssize_t size = -ETIMEDOUT;
     for (const uint16_t *wait = question->waits; *wait && size == -ETIMEDOUT; wait++) {
         size = stream_write(stream, question->bytes, question->size);
@@ -51,6 +46,16 @@ ssize_t datagram_ask(struct wire *wire, const struct dc *dc,
         if (stream_error(stream))
             break;
     }
+    return size;
+}
+
+ssize_t datagram_ask(struct wire *wire, const struct dc *dc,
+                     const struct datagram_question *question, uint8_t *reply, size_t reply_size)
+{
+    struct stream *stream = NULL;
+    ssize_t size = datagram_open(&stream, wire, dc, question->port);
+    if (size == 0)
+        size = datagram_ask_on(stream, question, reply, reply_size);
     stream_close(stream);
     return size;
 }

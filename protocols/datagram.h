@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A question and its answer over UDP, each on a socket of its own: what CLDAP, DNS, NBNS and the
- * KDC have in common. A lost question is sent again.
+ * A question and its answer over UDP: what CLDAP, DNS, NBNS and the KDC have in common. A lost
+ * question is sent again.
  */
 #ifndef PROTOCOLS_DATAGRAM_H
 #define PROTOCOLS_DATAGRAM_H
@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "protocols/dc.h"
+#include "protocols/stream.h"
 #include "protocols/wire.h"
 
 /* How long to wait after each sending of the question, in ms; ended by 0. When the last wait is
@@ -32,11 +33,17 @@ struct datagram_question {
 };
 
 /*
- * Asks dc and puts the answer into reply. Returns its size or a negative errno: the stream's,
- * -ECONNREFUSED when ICMP says that nobody listens, -EMSGSIZE when the answer fills all of reply
- * (and so may have been cut): reply has always room for a byte more.
+ * Asks dc, on a socket of this question's own, and puts the answer into reply. Returns its size or
+ * a negative errno: the stream's, -ECONNREFUSED when ICMP says that nobody listens, -EMSGSIZE when
+ * the answer fills all of reply (and so may have been cut): reply has always room for a byte more.
  */
 ssize_t datagram_ask(struct wire *wire, const struct dc *dc,
                      const struct datagram_question *question, uint8_t *reply, size_t reply_size);
+
+/* The same on a socket that is used again, made by datagram_open(). After a failure it is not to be
+ * used any more: a late answer may come in on it. */
+int datagram_open(struct stream **out, struct wire *wire, const struct dc *dc, uint16_t port);
+ssize_t datagram_ask_on(struct stream *stream, const struct datagram_question *question,
+                        uint8_t *reply, size_t reply_size);
 
 #endif

@@ -20,7 +20,7 @@ struct wire_slot {
     int fd;          /* -1: none */
     uint8_t wanted;  /* enum wire_event that is being waited for, 0: nobody waits */
     uint8_t missed;  /* enum wire_event that came while nobody waited for them */
-    bool registered; /* the waiter has told the kernel of fd */
+    uint8_t watched; /* enum wire_event that the waiter has asked the kernel for */
     bool hung_up;    /* the waiter was told that the peer sends no more */
     void *parked;    /* who waits */
 };

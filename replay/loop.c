@@ -126,13 +126,21 @@ static int park(struct loop *loop, struct wire_slot *slot, int64_t deadline)
     return fiber->result;
 }
 
-static int watch(struct loop *loop, struct wire_slot *slot)
+/*
+ * Asks the kernel for an event, and for those that were asked for before. Room to write is watched
+ * once it has been waited for: a UDP socket has an edge of it with each datagram that was taken,
+ * and every new socket has one at once, which would wake the loop for nothing.
+ */
+static int watch(struct loop *loop, struct wire_slot *slot, enum wire_event wanted)
 {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-                                .data.ptr = slot};
-    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, slot->fd, &event) < 0)
+    int operation = slot->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    uint8_t watched = slot->watched | WIRE_READ | (uint8_t)wanted;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = slot};
+    if (watched & WIRE_WRITE)
+        event.events |= EPOLLOUT;
+    if (epoll_ctl(loop->epoll_fd, operation, slot->fd, &event) < 0)
         return -errno;
-    slot->registered = true;
+    slot->watched = watched;
     return 0;
 }
 
@@ -147,8 +155,8 @@ static int loop_wait(struct waiter *waiter, struct wire_slot *slot, enum wire_ev
         slot->missed &= (uint8_t)~event;
         return 0;
     }
-    if (!slot->registered) {
-        int error = watch(loop, slot);
+    if (!(slot->watched & event)) {
+        int error = watch(loop, slot, event);
         if (error)
             return error;
     }
@@ -165,9 +173,9 @@ static int loop_wait(struct waiter *waiter, struct wire_slot *slot, enum wire_ev
 static void loop_forget(struct waiter *waiter, struct wire_slot *slot)
 {
     struct loop *loop = (struct loop *)waiter;
-    if (slot->registered)
+    if (slot->watched)
         (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, slot->fd, NULL);
-    slot->registered = false;
+    slot->watched = 0;
     slot->missed = 0;
 }
 

@@ -37,6 +37,7 @@ static struct outcome play(const char *protocol, const char *opcode, const char 
     struct outcome outcome = packet_play(&conversation, type, details, INT64_C(10000000000));
     if (type->release)
         type->release(details);
+    conversation_reset(&conversation);
     return outcome;
 }
 

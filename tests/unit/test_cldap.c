@@ -339,7 +339,10 @@ static struct outcome play(struct dc *dc, const void *details, int64_t timeout_m
     conversation_init(&conversation);
     const struct packet_type *type = packet_type_find("cldap", "3");
     assert_non_null(type);
-    return packet_play(&conversation, type, details, timeout_ms * 1000000);
+    struct outcome outcome = packet_play(&conversation, type, details, timeout_ms * 1000000);
+    conversation_reset(&conversation);
+    assert_null(conversation.cldap);
+    return outcome;
 }
 
 static void set(char **text, const char *value)
@@ -367,6 +370,41 @@ static void packet_checks_who_answers(void **state)
     outcome = play(dc, NULL, 5000);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "reply of another domain");
+    udp_server_stop(&server);
+    dc_free(dc);
+}
+
+/* The third question is not answered in time. */
+static size_t answer_late(void *context, unsigned nth, const uint8_t *question, size_t size,
+                          uint8_t *reply)
+{
+    if (nth == 3)
+        usleep(400000);
+    return answer_as_dc(context, nth, question, size, reply);
+}
+
+static void packet_keeps_its_socket_after_success(void **state)
+{
+    (void)state;
+    struct udp_server server = {.answer = answer_late};
+    udp_server_start(&server);
+    struct dc *dc = udp_server_dc();
+    dc->ports.cldap = server.port;
+    struct conversation conversation = {.wire.waiter = wire_blocking_waiter(), .dc = dc};
+    const struct packet_type *type = packet_type_find("cldap", "3");
+    conversation_init(&conversation);
+    assert_int_equal(packet_play(&conversation, type, NULL, INT64_C(5000000000)).kind, OUTCOME_OK);
+    struct stream *kept = conversation.cldap;
+    assert_non_null(kept);
+    assert_int_equal(packet_play(&conversation, type, NULL, INT64_C(5000000000)).kind, OUTCOME_OK);
+    assert_ptr_equal(conversation.cldap, kept);
+    assert_true(conversation.wire.first_sent > 0);
+    struct outcome outcome = packet_play(&conversation, type, NULL, INT64_C(100000000));
+    assert_string_equal(outcome.cause, "timed out");
+    assert_null(conversation.cldap);
+    assert_int_equal(packet_play(&conversation, type, NULL, INT64_C(5000000000)).kind, OUTCOME_OK);
+    conversation_reset(&conversation);
+    assert_null(conversation.cldap);
     udp_server_stop(&server);
     dc_free(dc);
 }
@@ -434,6 +472,7 @@ int main(void)
         cmocka_unit_test(ping_is_sent_again),
         cmocka_unit_test(ping_of_strange_servers),
         cmocka_unit_test(packet_checks_who_answers),
+        cmocka_unit_test(packet_keeps_its_socket_after_success),
         cmocka_unit_test(packet_without_an_answer),
         cmocka_unit_test(packet_details),
     };
