@@ -25,12 +25,14 @@ static const double group_exponent = 1.3;
 struct work {
     const struct memberships_wish *wish;
     struct random_stream random;
-    double *cumulative; /* of the groups' weights */
-    uint32_t *room;     /* a group's places that are left */
-    uint32_t *quota;    /* a user's memberships */
-    uint32_t *mark;     /* last user that a group was given to: none twice */
-    uint32_t *pairs;    /* user, group; user, group; ... */
-    uint64_t count;     /* of pairs */
+    double *weights; /* of the groups; 0 once a group is full */
+    double *sums;    /* a Fenwick tree over them, from 1 */
+    double total;    /* of all weights */
+    uint32_t *room;  /* a group's places that are left */
+    uint32_t *quota; /* a user's memberships */
+    uint32_t *mark;  /* last user that a group was given to: none twice */
+    uint32_t *pairs; /* user, group; user, group; ... */
+    uint64_t count;  /* of pairs */
 };
 
 uint64_t memberships_most(const struct memberships_wish *wish)
@@ -98,10 +100,21 @@ static void set_quotas(struct work *work, const double *weights, double sum)
     }
 }
 
+/* Adds to a group's weight. */
+static void change_weight(struct work *work, uint32_t group, double by)
+{
+    work->weights[group] += by;
+    work->total += by;
+    for (uint64_t i = (uint64_t)group + 1; i <= work->wish->groups; i += i & -i)
+        work->sums[i] += by;
+}
+
+/* A full group is drawn no more. */
 static void give(struct work *work, uint32_t user, uint32_t group)
 {
     work->mark[group] = user;
-    work->room[group]--;
+    if (--work->room[group] == 0)
+        change_weight(work, group, -work->weights[group]);
     work->pairs[2 * work->count] = user;
     work->pairs[2 * work->count + 1] = group;
     work->count++;
@@ -115,16 +128,16 @@ static bool may_have(const struct work *work, uint32_t user, uint32_t group)
 /* A group by weight: the first whose running sum is above the draw. */
 static uint32_t draw_group(struct work *work)
 {
-    uint32_t low = 0, high = work->wish->groups - 1;
-    double draw = random_unit(&work->random) * work->cumulative[high];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (work->cumulative[middle] > draw)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    uint32_t groups = work->wish->groups, before = 0, step = 1;
+    double draw = random_unit(&work->random) * work->total;
+    while (step <= groups / 2)
+        step *= 2;
+    for (; step > 0; step /= 2)
+        if (step <= groups - before && work->sums[before + step] <= draw) {
+            before += step;
+            draw -= work->sums[before];
+        }
+    return before < groups ? before : groups - 1;
 }
 
 struct key {
@@ -147,8 +160,7 @@ static int give_by_keys(struct work *work, uint32_t user, uint32_t wanted)
     if (!keys)
         return -ENOMEM;
     for (uint32_t g = 0; g < groups; g++) {
-        double weight = work->cumulative[g] - (g ? work->cumulative[g - 1] : 0);
-        double key = -log(1 - random_unit(&work->random)) / weight;
+        double key = -log(1 - random_unit(&work->random)) / work->weights[g];
         if (may_have(work, user, g))
             keys[count++] = (struct key){.key = key, .group = g};
     }
@@ -223,16 +235,16 @@ static int turn_around(struct work *work, struct memberships *out)
 static int allocate(struct work *work)
 {
     const struct memberships_wish *wish = work->wish;
-    work->cumulative = malloc(wish->groups * sizeof *work->cumulative);
+    work->weights = calloc(wish->groups, sizeof *work->weights);
+    work->sums = calloc((size_t)wish->groups + 1, sizeof *work->sums);
     work->room = malloc(wish->groups * sizeof *work->room);
     work->mark = calloc(wish->groups, sizeof *work->mark);
     work->quota = calloc(wish->users, sizeof *work->quota);
     work->pairs = reallocarray(NULL, wish->memberships, 2 * sizeof *work->pairs);
-    if (!work->cumulative || !work->room || !work->mark || !work->quota || !work->pairs)
+    if (!work->weights || !work->sums || !work->room || !work->mark || !work->quota || !work->pairs)
         return -ENOMEM;
-    double sum = 0;
     for (uint32_t g = 0; g < wish->groups; g++) {
-        work->cumulative[g] = sum += pow(g + 1, -group_exponent);
+        change_weight(work, g, pow(g + 1, -group_exponent));
         work->room[g] = wish->max_members ? wish->max_members : wish->users;
     }
     return 0;
@@ -270,7 +282,8 @@ int memberships_make(const struct memberships_wish *wish, struct memberships *ou
         error = give_all(&work);
     if (!error)
         error = turn_around(&work, out);
-    free(work.cumulative);
+    free(work.weights);
+    free(work.sums);
     free(work.room);
     free(work.mark);
     free(work.quota);

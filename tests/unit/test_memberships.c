@@ -24,6 +24,7 @@ static const struct memberships_wish wishes[] = {
     {.users = 1000, .groups = 100, .memberships = 4999, .max_members = 50},
     {.users = 10, .groups = 1000, .memberships = 5000},
     {.users = 20000, .groups = 2000, .memberships = 100000, .max_members = 3000},
+    {.users = 20000, .groups = 2000, .memberships = 101990, .max_members = 51}, /* nearly full */
     {.users = 0, .groups = 5, .memberships = 0},
     {.users = 5, .groups = 0, .memberships = 0},
     {.instance = 7, .users = 100, .groups = 10, .memberships = 300},
