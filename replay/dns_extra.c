@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "protocols/dns.h"
 #include "replay/worker.h"
 
 struct slot {
@@ -16,7 +17,6 @@ struct slot {
 
 struct dns_extra {
     struct worker *worker;
-    const struct packet_type *packet;
     struct random_stream random;
     struct loop_timer timer;
     double mean_gap; /* ns */
@@ -63,8 +63,8 @@ static void ask(void *argument)
 {
     struct slot *slot = argument;
     struct worker *worker = slot->extra->worker;
-    struct outcome outcome = packet_play(&slot->conversation, slot->extra->packet,
-                                         worker->run->dns_details, worker->run->timeout);
+    struct outcome outcome =
+        packet_play(&slot->conversation, &dns_extra_packet, NULL, worker->run->timeout);
     record_dns_extra(worker->records, &outcome);
     give_back(slot);
     worker_ended(worker);
@@ -115,7 +115,6 @@ int dns_extra_new(struct worker *worker, struct dns_extra **out)
     if (!extra)
         return -ENOMEM;
     extra->worker = worker;
-    extra->packet = run->dns_packet;
     extra->mean_gap = 1e9 / run->settings->dns_rate * run->workers;
     extra->timer = (struct loop_timer){.function = fire, .argument = extra};
     random_seed(&extra->random, plan_settings(run->plan)->seed, RANDOM_DNS, worker->number);

@@ -91,7 +91,6 @@ static int check_dns(struct conductor *conductor)
     const struct run_setup *setup = conductor->setup;
     if (setup->settings->dns_rate <= 0)
         return 0;
-    conductor->shared.dns_packet = &dns_extra_packet;
     if (dns_extra_packet.available(&setup->settings->play))
         return 0;
     snprintf(conductor->error, conductor->error_size,

@@ -29,8 +29,6 @@ struct worker_run {
     const struct dc *dc;
     const struct compiled *compiled;
     const struct source_range *source;
-    const struct packet_type *dns_packet; /* what --dns-rate plays, with which details */
-    const void *dns_details;
     unsigned workers;
     uint32_t clients;
     uint32_t connecting_max; /* of each worker, in the warm-up */

@@ -39,6 +39,7 @@
 #include "replay/record.h"
 #include "replay/run.h"
 #include "replay/source.h"
+#include "udp_server.h"
 
 static const int64_t MS = 1000000;
 
@@ -1090,6 +1091,54 @@ static void limits_are_told(void **state)
     assert_null(strchr(error, '\n'));
 }
 
+/* Every third name does not exist, the server says; nobody has heard of any before. */
+static size_t answer_query(void *context, unsigned nth, const uint8_t *question, size_t size,
+                           uint8_t *reply)
+{
+    (void)context;
+    memcpy(reply, question, size);
+    reply[2] |= 0x80;                /* RFC 1035 4.1.1: QR, */
+    reply[3] = nth % 3 == 0 ? 5 : 3; /* REFUSED, which is a failure, or NXDOMAIN, which is none */
+    return size;
+}
+
+static void extra_dns_queries(void **state)
+{
+    (void)state;
+    struct udp_server dns = {.answer = answer_query};
+    struct scenario s = scenario();
+    s.settings.dns_rate = 500;
+    s.settings.source = "127.9.8.0/24";
+    prepare(&s);
+    udp_server_start(&dns);
+    s.dc->ports.dns = dns.port;
+    s.dc->realm = strdup("EXAMPLE.COM");
+    s.dc->dns_domain = strdup("example.com");
+    s.dc->dns_name = strdup("dc1.example.com");
+    play(&s);
+    udp_server_stop(&dns);
+    assert_int_equal(s.status, 0);
+    const struct record_totals *totals = records_totals(s.records[0]);
+    /* A Poisson process of 500 a second for 1.2 s: five standard deviations. */
+    assert_in_range(totals->dns_extra, 475, 725);
+    /* Those that were on their way as the run ended are in neither. */
+    assert_in_range(dns.questions, totals->dns_extra, totals->dns_extra + 10);
+    assert_in_range(totals->dns_extra_failed, totals->dns_extra / 3 - 5, totals->dns_extra / 3 + 5);
+    /* Beside the plan, not in it. */
+    assert_int_equal(counts(&s, "1")->planned, planned_in_window(&s));
+    assert_int_equal(counts(&s, "1")->failed, 0);
+    clear(&s);
+
+    s = scenario();
+    s.settings.dns_rate = 500;
+    s.settings.play.generic_ldap = true;
+    prepare(&s);
+    play(&s);
+    assert_int_equal(s.status, -EINVAL);
+    assert_non_null(strstr(s.error, "--dns-rate"));
+    clear(&s);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -1131,6 +1180,7 @@ int main(void)
         cmocka_unit_test(failing_at_once),
         cmocka_unit_test(no_memory_for_stacks),
         cmocka_unit_test(connecting_in_turn),
+        cmocka_unit_test(extra_dns_queries),
         cmocka_unit_test(source_addresses),
         cmocka_unit_test(source_ranges),
         cmocka_unit_test(too_few_accounts),
