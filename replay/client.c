@@ -74,6 +74,14 @@ void client_start(struct client *client)
         set_timer(client);
 }
 
+void client_close_window(struct client *client)
+{
+    if (client->state != CLIENT_IDLE && client->state != CLIENT_WAITING)
+        return;
+    loop_timer_stop(client->worker->loop, &client->timer);
+    client->state = CLIENT_LEFT;
+}
+
 /* Records the rest of the plan, the step at hand included, as not sent. */
 static void leave_rest(struct client *client)
 {
@@ -89,16 +97,10 @@ static void leave_rest(struct client *client)
     client->state = CLIENT_DONE;
 }
 
-void client_close_window(struct client *client)
-{
-    if (client->state != CLIENT_IDLE && client->state != CLIENT_WAITING)
-        return;
-    loop_timer_stop(client->worker->loop, &client->timer);
-    leave_rest(client);
-}
-
 void client_finish(struct client *client)
 {
+    if (client->state == CLIENT_LEFT)
+        leave_rest(client);
     conversation_reset(&client->conversation);
 }
 
@@ -198,7 +200,7 @@ static bool goes_on(struct client *client)
     struct worker *worker = client->worker;
     int64_t now = worker_now(worker);
     if (!worker_may_send(worker, now)) {
-        leave_rest(client);
+        client->state = CLIENT_LEFT;
         return false;
     }
     if (client->step.due > now) {
@@ -216,7 +218,7 @@ static void play(void *argument)
     struct worker *worker = client->worker;
     int64_t now = worker_now(worker);
     if (!worker_may_send(worker, now)) {
-        leave_rest(client);
+        client->state = CLIENT_LEFT;
         worker_connected(worker, client);
         worker_ended(worker);
         return;

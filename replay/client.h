@@ -20,7 +20,8 @@ enum client_state {
     CLIENT_IDLE,    /* its timer is set for the next step */
     CLIENT_WAITING, /* its next step is due: it waits for its turn to connect */
     CLIENT_PLAYING, /* on a fiber */
-    CLIENT_DONE     /* its plan has no more, or the window is closed */
+    CLIENT_LEFT,    /* the window closed before its next step could be played */
+    CLIENT_DONE     /* its plan has no more */
 };
 
 struct client {
@@ -48,11 +49,12 @@ void client_start(struct client *client);
 /* It is its turn: takes a fiber and plays. */
 void client_go(struct client *client);
 
-/* The window is closed: records what is left of its plan as not sent, unless it is playing (then it
- * does so when that ends). */
+/* The window is closed: it plays nothing more. */
 void client_close_window(struct client *client);
 
-/* The run is over: closes its connections. */
+/* The loop has ended: records what is left of its plan as not sent, closes its connections. (Not
+ * before: a plan may have a lot left, and answers that are still to come must not wait for that.)
+ */
 void client_finish(struct client *client);
 
 #endif

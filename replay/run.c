@@ -285,6 +285,8 @@ static void join_workers(struct conductor *conductor)
 {
     for (unsigned i = 0; i < conductor->started; i++)
         pthread_join(conductor->workers[i].thread, NULL);
+    for (unsigned i = 0; i < conductor->started; i++)
+        worker_free(&conductor->workers[i]);
     conductor->started = 0;
 }
 

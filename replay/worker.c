@@ -205,8 +205,13 @@ static void finish(struct worker *worker)
             client_finish(&worker->clients[i]);
     dns_extra_free(worker->dns);
     free(worker->clients);
-    loop_free(worker->loop);
+    worker->dns = NULL;
     worker->clients = NULL;
+}
+
+void worker_free(struct worker *worker)
+{
+    loop_free(worker->loop);
     worker->loop = NULL;
 }
 

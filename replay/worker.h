@@ -71,6 +71,9 @@ struct worker {
 /* The thread's function; argument is a struct worker whose run, number and records are set. */
 void *worker_main(void *worker);
 
+/* After its thread was joined; until then others may notify it. */
+void worker_free(struct worker *worker);
+
 /* Another thread says that run->window_end has changed. */
 void worker_notify(struct worker *worker);
 
