@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# traffic-replay as a program, as far as it goes without a server: exit statuses, what goes to which
+# output, files that cannot be written.
+
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
+
+program=${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}/traffic-replay
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CONFIG_HOME=$work XDG_STATE_HOME=$work
+unset TRAFFIC_REPLAY_USER TRAFFIC_REPLAY_PASSWORD
+model=examples/office.yaml
+
+# refused NAME STATUS PATTERN OPTION...: exactly one line on standard error, nothing else.
+refused() {
+    local name=$1 wanted=$2 pattern=$3
+    shift 3
+    run "$program" "$@" </dev/null
+    is "$name: exit status" "$status" "$wanted"
+    like "$name: message" "$errors" "$pattern"
+    is "$name: one line" "$(wc -l <<<"$errors")" 1
+    is "$name: nothing else" "$output" ""
+}
+
+has_clients() { python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["clients"] < 1)'; }
+
+run "$program" --help
+is "--help: exit status" "$status" 0
+like "--help: on standard output" "$output" '^  -r, --replay-rate FACTOR '
+is "--help: nothing on standard error" "$errors" ""
+run "$program" --version
+like "--version" "$output" '^traffic-replay [0-9]+\.[0-9]+\.[0-9]+$'
+
+refused "no words" 2 '^traffic-replay: there is no MODEL' -r 4
+echo 'version: 7' >"$work/none"
+refused "a model that is none" 2 "^traffic-replay: $work/none:[0-9]+:[0-9]+: " --dry-run "$work/none"
+refused "a protocol that nobody knows, --only" 2 '^traffic-replay: --only: neither .* protocol "ldpa"$' \
+    --dry-run --only ldpa $model
+refused "a protocol that nobody knows, --skip" 2 '^traffic-replay: --skip: neither .* protocol "ldpa"$' \
+    --dry-run --skip ldap,ldpa:3 $model
+refused "nothing left to play" 2 '^traffic-replay: ' --dry-run --only samr:999 $model
+refused "a name that does not resolve" 2 'cannot be resolved' -U a%b $model no-such-name.invalid
+refused "nobody listens" 1 'nothing listens on port 389 of 127.88.99.99' -U a%b $model 127.88.99.99
+refused "clean-up: nobody listens" 1 'nothing listens' -U a%b -c 127.88.99.99
+refused "-n below what the run needs" 2 '^traffic-replay: -n: 1 users are too few' -U a%b -S 5 -n 1 $model 127.88.99.99
+refused "a TLS authority that is none" 2 '^traffic-replay: ' -U a%b --tls-ca $model $model 127.88.99.99
+
+run "$program" --dry-run -S 400 $model
+is "--dry-run: exit status" "$status" 0
+like "--dry-run: clients" "$output" '^Clients: +[0-9]+'
+run "$program" --dry-run --json $model
+is "--dry-run --json MODEL: exit status" "$status" 0
+holds "--dry-run --json MODEL: JSON alone" has_clients <<<"$output"
+run "$program" --dry-run --json "$work/plan.json" $model dc1
+like "--dry-run --json FILE: the text stays" "$output" '^Clients: '
+holds "--dry-run --json FILE: the file" has_clients <"$work/plan.json"
+holds "the model is as it was" git diff --exit-code $model
+
+first=$("$program" --traffic-summary - --random-seed 3 -D 20 $model | sha256sum)
+is "--traffic-summary: the seed repeats it" "$("$program" --traffic-summary - --random-seed 3 -D 20 $model dc1 | sha256sum)" "$first"
+"$program" --traffic-summary - --random-seed 4 -D 20 $model | sha256sum >"$work/other"
+[ "$(cat "$work/other")" != "$first" ]
+tap $? "another seed does not"
+run "$program" --traffic-summary "$work/summary" $model
+is "--traffic-summary FILE: exit status" "$status" 0
+is "--traffic-summary FILE: nothing on standard output" "$output" ""
+[ -s "$work/summary" ]
+tap $? "--traffic-summary FILE: written"
+
+for option in "--dry-run" "--dry-run --json -" "--traffic-summary -"; do
+    # shellcheck disable=SC2086 # two words
+    "$program" $option $model >/dev/full 2>"$work/errors"
+    is "$option to a full disk: exit status" $? 1
+    like "$option to a full disk: message" "$(cat "$work/errors")" 'No space left on device'
+done
+# shellcheck disable=SC2016 # the inner shell's
+is "a reader that goes away: exit status" "$(bash -c '"$0" --traffic-summary - -D 600 "$1" 2>/dev/null | head -1 >/dev/null; echo "${PIPESTATUS[0]}"' "$program" $model)" 1
+
+tap_done
