@@ -11,8 +11,13 @@
 
 /* Each protocol's way to drop what it holds; called at a conversation's end. */
 static void (*const reset_functions[])(struct conversation *) = {
-    cldap_reset, ldap_reset,     rpc_reset, /* before SMB2, whose pipes it uses */
-    smb2_reset,  kerberos_reset,            /* last: what is above may still use its credentials */
+    cldap_reset,
+    ldap_reset,
+    /* before SMB2, whose pipes it uses */
+    rpc_reset,
+    smb2_reset,
+    /* last: what is above may still use its credentials */
+    kerberos_reset,
     NULL,
 };
 

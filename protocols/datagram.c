@@ -12,18 +12,18 @@ static ssize_t await_answer(struct stream *stream, const struct datagram_questio
                             uint8_t *reply, size_t reply_size, int64_t until)
 {
     for (;;) {
-        ssize_t size = stream_read_now(stream, reply, reply_size);
-        if (size == -EAGAIN) {
-            int error = stream_wait_until(stream, until);
-            if (error)
-                return error;
-        } else if (size < 0) {
-            return size;
-        } else if ((size_t)size == reply_size) {
-            return -EMSGSIZE;
-        } else if (question->is_answer(question, reply, (size_t)size)) {
-            return size;
+        int error = stream_wait_until(stream, until);
+        if (error)
+            return error;
+        ssize_t size;
+        while ((size = stream_read_now(stream, reply, reply_size)) >= 0) {
+            if ((size_t)size == reply_size)
+                return -EMSGSIZE;
+            if (question->is_answer(question, reply, (size_t)size))
+                return size;
         }
+        if (size != -EAGAIN)
+            return size;
     }
 }
 

@@ -288,6 +288,8 @@ int stream_write(struct stream *stream, const void *buffer, size_t size)
         if (error)
             return error;
     }
+    if (stream->udp)
+        stream->drained = true; /* the answer, if it is here already, makes an event all the same */
     return 0;
 }
 

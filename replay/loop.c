@@ -409,17 +409,24 @@ static void run_fiber(struct loop *loop, struct fiber *fiber)
         loop->next_trim = wire_now() + SECOND;
 }
 
-/* Runs the fibers that are queued now; those that become ready meanwhile have their turn after the
- * kernel was asked again. */
+static void run_queued(struct loop *loop)
+{
+    for (uint64_t left = loop->ready_count; left > 0 && !loop->stopped; left--) {
+        run_fiber(loop, loop->ready.first);
+        fire_timers(loop, wire_now());
+    }
+}
+
+/* Runs the fibers that are queued now, and those that they or timers made ready (a client whose
+ * next packet is due at once); all further ones have their turn after the kernel was asked again.
+ */
 static void run_ready(struct loop *loop)
 {
     int64_t now = wire_now();
     fire_timers(loop, now);
     trim(loop, now);
-    for (uint64_t left = loop->ready_count; left > 0 && !loop->stopped; left--) {
-        run_fiber(loop, loop->ready.first);
-        fire_timers(loop, wire_now());
-    }
+    run_queued(loop);
+    run_queued(loop);
 }
 
 int loop_run(struct loop *loop)
