@@ -23,7 +23,7 @@ VERSION := 0.1.0
 DEBIAN_BUILD := gcc make pkg-config libldap-dev libsasl2-dev libsasl2-modules-gssapi-mit libkrb5-dev \
 	libyaml-dev libjansson-dev nettle-dev libgnutls28-dev
 DEBIAN_LINT := clang clang-format cppcheck shellcheck mandoc
-DEBIAN_TEST := libcmocka-dev libclang-rt-14-dev tshark valgrind python3 libcap2-bin procps
+DEBIAN_TEST := libcmocka-dev libclang-rt-14-dev libxml2-utils tshark valgrind python3 libcap2-bin procps
 DEBIAN_LAB := samba samba-ad-dc samba-ad-provision samba-dsdb-modules samba-vfs-modules winbind \
 	python3-samba smbclient krb5-user ldap-utils attr acl iproute2 util-linux
 DEBIAN_BENCH := slapd 389-ds-base samba-testsuite

@@ -63,15 +63,15 @@ static void clear_type(struct detail_type *type)
 }
 
 /* The row of a type, made when it is not there yet. NULL: no memory. */
-static struct detail_type *take_type(struct detail *detail, const struct result_packet *packet)
+static struct detail_type *take_type(struct detail *detail, const char *protocol,
+                                     const char *opcode, const char *description)
 {
     bool found;
-    size_t place = place_of_type(detail, packet->protocol, packet->opcode, &found);
+    size_t place = place_of_type(detail, protocol, opcode, &found);
     if (found)
         return &detail->types[place];
-    struct detail_type type = {.protocol = strdup(packet->protocol),
-                               .opcode = strdup(packet->opcode),
-                               .description = strdup(packet->description)};
+    struct detail_type type = {
+        .protocol = strdup(protocol), .opcode = strdup(opcode), .description = strdup(description)};
     histogram_init(&type.service);
     histogram_init(&type.response);
     struct detail_type *types =
@@ -88,24 +88,24 @@ static struct detail_type *take_type(struct detail *detail, const struct result_
     return &types[place];
 }
 
-static int add_cause(struct detail_type *type, const struct result_count *cause)
+static int add_cause(struct detail_type *type, const char *name, uint64_t count)
 {
     size_t place = 0;
-    while (place < type->cause_count && strcmp(type->causes[place].text, cause->name) < 0)
+    while (place < type->cause_count && strcmp(type->causes[place].text, name) < 0)
         place++;
-    if (place < type->cause_count && strcmp(type->causes[place].text, cause->name) == 0) {
-        type->causes[place].count += cause->count;
+    if (place < type->cause_count && strcmp(type->causes[place].text, name) == 0) {
+        type->causes[place].count += count;
         return 0;
     }
     struct detail_cause *causes = reallocarray(type->causes, type->cause_count + 1, sizeof *causes);
     if (!causes)
         return -ENOMEM;
     type->causes = causes;
-    char *text = strdup(cause->name);
+    char *text = strdup(name);
     if (!text)
         return -ENOMEM;
     memmove(&causes[place + 1], &causes[place], (type->cause_count - place) * sizeof *causes);
-    causes[place] = (struct detail_cause){text, cause->count};
+    causes[place] = (struct detail_cause){text, count};
     type->cause_count++;
     return 0;
 }
@@ -120,7 +120,8 @@ uint64_t detail_cause(const struct detail_type *type, const char *text)
 
 static int add_packet(struct detail *detail, const struct result_packet *packet)
 {
-    struct detail_type *type = take_type(detail, packet);
+    struct detail_type *type =
+        take_type(detail, packet->protocol, packet->opcode, packet->description);
     if (!type || histogram_merge(&type->service, &packet->service) < 0 ||
         histogram_merge(&type->response, &packet->response) < 0)
         return -ENOMEM;
@@ -129,7 +130,7 @@ static int add_packet(struct detail *detail, const struct result_packet *packet)
     type->no_answer += packet->no_answer;
     int result = 0;
     for (size_t i = 0; result == 0 && i < packet->cause_count; i++)
-        result = add_cause(type, &packet->causes[i]);
+        result = add_cause(type, packet->causes[i].name, packet->causes[i].count);
     return result;
 }
 
@@ -158,6 +159,23 @@ int detail_add(struct detail *detail, const struct reading *reading, char *error
         added = add_file(detail, part->path, error, size);
     detail->runs++;
     return added;
+}
+
+int detail_merge_counts(struct detail *to, const struct detail *part)
+{
+    for (size_t i = 0; i < part->type_count; i++) {
+        const struct detail_type *from = &part->types[i];
+        struct detail_type *type = take_type(to, from->protocol, from->opcode, from->description);
+        if (!type)
+            return -ENOMEM;
+        type->count += from->count;
+        type->failed += from->failed;
+        type->no_answer += from->no_answer;
+        for (size_t cause = 0; cause < from->cause_count; cause++)
+            if (add_cause(type, from->causes[cause].text, from->causes[cause].count) < 0)
+                return -ENOMEM;
+    }
+    return 0;
 }
 
 void detail_clear(struct detail *detail)

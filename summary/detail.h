@@ -34,6 +34,8 @@ struct detail {
 
 /* Adds a run with all its processes' files. Returns 0, or a negative errno with a line in error. */
 int detail_add(struct detail *detail, const struct reading *reading, char *error, size_t size);
+/* Adds counts and causes of part, but no times. 0 or -ENOMEM. */
+int detail_merge_counts(struct detail *to, const struct detail *part);
 void detail_clear(struct detail *detail);
 
 /* The row of a packet type, or NULL. */

@@ -243,9 +243,29 @@ static int row_label_width(const struct grid *grid)
     return width;
 }
 
-void grid_print(FILE *stream, const struct grid *grid, bool spread)
+/* One cell; the escape sequences stand around the text, the padding is outside of them. */
+static void print_cell(FILE *stream, const struct grid *grid, const struct grid_cell *cell,
+                       int width, struct grid_print_form form)
 {
-    int width = cell_width(grid, spread), label = row_label_width(grid);
+    /* Of the 256 colours of terminals, cold to hot; readable on light and dark ground. */
+    static const int colours[] = {32, 37, 36, 35, 34, 70, 106, 142, 172, 166, 160};
+    enum { COLOURS = sizeof colours / sizeof colours[0] };
+    char text[TEXT_SIZE];
+    cell_text(text, grid, cell, form.spread);
+    double mean = grid_mean(grid, cell),
+           largest = grid->largest ? grid_mean(grid, grid->largest) : 0;
+    if (!form.colour || isnan(mean) || cell->runs == 0 || !(largest > 0)) {
+        fprintf(stream, "%*s", width, text);
+        return;
+    }
+    int colour = colours[(size_t)(fmax(mean, 0) / largest * (COLOURS - 1))];
+    fprintf(stream, "%*s\033[%s38;5;%dm%s\033[0m", width - (int)strlen(text), "",
+            cell == grid->largest ? "1;" : "", colour, text);
+}
+
+void grid_print(FILE *stream, const struct grid *grid, struct grid_print_form form)
+{
+    int width = cell_width(grid, form.spread), label = row_label_width(grid);
     char text[TEXT_SIZE];
     fprintf(stream, "%*s ", label + 1, "r\\S");
     for (size_t column = 0; column < grid->column_count; column++) {
@@ -256,10 +276,8 @@ void grid_print(FILE *stream, const struct grid *grid, bool spread)
     for (size_t row = 0; row < grid->row_count; row++) {
         label_text(text, grid->r[row]);
         fprintf(stream, "%*s  ", label, text);
-        for (size_t column = 0; column < grid->column_count; column++) {
-            cell_text(text, grid, &grid->cells[row * grid->column_count + column], spread);
-            fprintf(stream, "%*s", width, text);
-        }
+        for (size_t column = 0; column < grid->column_count; column++)
+            print_cell(stream, grid, &grid->cells[row * grid->column_count + column], width, form);
         fputc('\n', stream);
     }
     int decimals = metric_forms[grid->metric].decimals;

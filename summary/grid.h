@@ -58,9 +58,14 @@ double grid_mean(const struct grid *grid, const struct grid_cell *cell);
 double grid_cell_r(const struct grid *grid, const struct grid_cell *cell);
 double grid_cell_S(const struct grid *grid, const struct grid_cell *cell);
 
+struct grid_print_form {
+    bool spread; /* min and max of a cell's runs, too */
+    bool colour; /* by value, with a terminal's escape sequences */
+};
+
 /* The published layout; with spread, min and max stand behind the mean of a cell of several runs.
  */
-void grid_print(FILE *stream, const struct grid *grid, bool spread);
+void grid_print(FILE *stream, const struct grid *grid, struct grid_print_form form);
 /* One line a cell in which runs were made: r,S,metric,runs,mean,min,max; with a service level
  * also kept: yes, no or unknown. */
 void grid_print_csv(FILE *stream, const struct grid *grid);

@@ -339,14 +339,22 @@ static json_t *result_to_json(const struct result *result)
     return NULL;
 }
 
-/* Writes the tree to a stream; 0 or a negative errno. */
-static int dump(const json_t *root, FILE *stream)
+static int dump(FILE *stream, void *root)
 {
     errno = 0;
-    if (json_dumpf(root, stream, JSON_COMPACT) < 0 || fputc('\n', stream) == EOF ||
-        fflush(stream) == EOF)
+    if (json_dumpf(root, stream, JSON_COMPACT) < 0 || fputc('\n', stream) == EOF)
         return errno ? -errno : -EIO;
     return 0;
+}
+
+/* What draw() wrote must have gone out, too. */
+static int draw_and_flush(FILE *stream, int (*draw)(FILE *stream, void *context), void *context)
+{
+    int result = draw(stream, context);
+    errno = 0;
+    if (result == 0 && (fflush(stream) == EOF || ferror(stream)))
+        result = errno ? -errno : -EIO;
+    return result;
 }
 
 /* Makes the temporary file with the rights that open() would have given it. */
@@ -365,7 +373,7 @@ static int open_temporary(char *path)
     return result;
 }
 
-static int dump_to_file(const json_t *root, const char *path)
+static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *context), void *context)
 {
     char *temporary = NULL;
     FILE *stream = NULL;
@@ -376,7 +384,7 @@ static int dump_to_file(const json_t *root, const char *path)
     if (fd < 0)
         goto cleanup;
     stream = fdopen(fd, "w");
-    result = stream ? dump(root, stream) : -errno;
+    result = stream ? draw_and_flush(stream, draw, context) : -errno;
     if (result == 0 && fsync(fd) < 0)
         result = -errno;
     if ((stream ? fclose(stream) : close(fd)) < 0 && result == 0)
@@ -390,15 +398,25 @@ cleanup:
     return result;
 }
 
+int result_write_file(const char *path, int (*draw)(FILE *stream, void *context), void *context,
+                      char *error, size_t size)
+{
+    int written = strcmp(path, "-") == 0 ? draw_and_flush(stdout, draw, context)
+                                         : draw_to_file(path, draw, context);
+    if (written < 0)
+        snprintf(error, size, "%s: cannot be written: %s", path, strerror(-written));
+    return written;
+}
+
 int result_write(const struct result *result, const char *path, char *error, size_t size)
 {
     json_t *root = result_to_json(result);
-    int written = root ? 0 : -ENOMEM;
-    if (root)
-        written = strcmp(path, "-") == 0 ? dump(root, stdout) : dump_to_file(root, path);
+    if (!root) {
+        snprintf(error, size, "%s: cannot be written: out of memory", path);
+        return -ENOMEM;
+    }
+    int written = result_write_file(path, dump, root, error, size);
     json_decref(root);
-    if (written < 0)
-        snprintf(error, size, "%s: the result cannot be written: %s", path, strerror(-written));
     return written;
 }
 

@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "summary/compare.h"
 #include "summary/grid.h"
+#include "summary/heatmap.h"
+#include "summary/page.h"
 #include "summary/reading.h"
 #include "summary/result.h"
 #include "summary/slo.h"
@@ -21,7 +24,7 @@ struct options {
     bool full, spread, csv, json, compare, help, version;
     enum metric metric;
     struct slo slo;
-    const char *by;
+    const char *by, *svg, *html;
 };
 
 /* One row an option: --help is printed from here. */
@@ -61,6 +64,26 @@ static bool set_by(struct options *options, const char *value)
     return true;
 }
 
+/* Standard output is for the text. */
+static bool set_file(const char *option, const char **to, const char *value)
+{
+    *to = value;
+    if (strcmp(value, "-") != 0)
+        return true;
+    fprintf(stderr, "traffic-summary: --%s -: name a file\n", option);
+    return false;
+}
+
+static bool set_svg(struct options *options, const char *value)
+{
+    return set_file("svg", &options->svg, value);
+}
+
+static bool set_html(struct options *options, const char *value)
+{
+    return set_file("html", &options->html, value);
+}
+
 static const struct option_row rows[] = {
     {"full", 'f', NULL, "rows and columns from 1 to one past the largest r and S",
      offsetof(struct options, full), NULL},
@@ -71,6 +94,8 @@ static const struct option_row rows[] = {
     {"by", 0, "LABEL", "instead of the grid, a row for each value of a label", 0, set_by},
     {"compare", 0, NULL, "compares two results or folders: --compare A B",
      offsetof(struct options, compare), NULL},
+    {"svg", 0, "FILE", "also draws the grid as a heat map", 0, set_svg},
+    {"html", 0, "FILE", "also writes a page with the grid, charts and details", 0, set_html},
     {"csv", 0, NULL, "one line a cell: r,S,metric,runs,mean,min,max", offsetof(struct options, csv),
      NULL},
     {"json", 0, NULL, "the same as JSON", offsetof(struct options, json), NULL},
@@ -135,15 +160,20 @@ static bool read_options(struct options *options, int argc, char **argv)
         if (row == ROWS || !take_option(options, &rows[row], optarg))
             return false; /* told already */
     }
-    if (options->csv && options->json) {
-        fputs("traffic-summary: --csv and --json exclude each other\n", stderr);
-        return false;
-    }
-    if (options->compare && (options->by || options->full)) {
-        fprintf(stderr, "traffic-summary: --compare and --%s exclude each other\n",
-                options->by ? "by" : "full");
-        return false;
-    }
+    const struct {
+        bool one, other;
+        const char *names;
+    } exclude[] = {{options->csv, options->json, "--csv and --json"},
+                   {options->compare, options->by != NULL, "--compare and --by"},
+                   {options->compare, options->full, "--compare and --full"},
+                   {options->compare, options->svg != NULL, "--compare and --svg"},
+                   {options->by != NULL, options->svg != NULL, "--by and --svg"},
+                   {options->by != NULL, options->html != NULL, "--by and --html"}};
+    for (size_t i = 0; i < sizeof exclude / sizeof exclude[0]; i++)
+        if (exclude[i].one && exclude[i].other) {
+            fprintf(stderr, "traffic-summary: %s exclude each other\n", exclude[i].names);
+            return false;
+        }
     if (options->compare && argc - optind != 2 && !options->help && !options->version) {
         fprintf(stderr, "traffic-summary: --compare wants two files or folders, not %d\n",
                 argc - optind);
@@ -190,6 +220,57 @@ static void print_notes(const struct readings *readings)
                     readings->items[i].path);
 }
 
+struct picture {
+    const struct grid *grid;
+    const struct readings *readings;
+    const struct compare *compare;
+    char error[RESULT_ERROR_SIZE];
+};
+
+static int draw_map(FILE *stream, void *context)
+{
+    const struct picture *picture = context;
+    heatmap_draw(stream, picture->grid,
+                 &(struct heatmap){.standalone = true, .id = "grid", .least = NAN, .largest = NAN});
+    return 0;
+}
+
+static int draw_page(FILE *stream, void *context)
+{
+    struct picture *picture = context;
+    return page_print(stream, picture->grid, picture->readings, picture->error,
+                      sizeof picture->error);
+}
+
+static int draw_compare_page(FILE *stream, void *context)
+{
+    struct picture *picture = context;
+    return page_print_compare(stream, picture->compare, picture->error, sizeof picture->error);
+}
+
+/* Draws into a file unless none is named. 0, or 1 after a failure that was told. */
+static int draw(const char *option, const char *path, int (*function)(FILE *stream, void *context),
+                struct picture *picture)
+{
+    char error[RESULT_ERROR_SIZE];
+    if (!path)
+        return 0;
+    picture->error[0] = '\0';
+    if (result_write_file(path, function, picture, error, sizeof error) == 0)
+        return 0;
+    fprintf(stderr, "traffic-summary: --%s: %s\n", option,
+            picture->error[0] ? picture->error : error);
+    return 1;
+}
+
+static int draw_grid(const struct grid *grid, const struct readings *readings,
+                     const struct options *options)
+{
+    struct picture picture = {.grid = grid, .readings = readings};
+    int drawn = draw("svg", options->svg, draw_map, &picture);
+    return drawn ? drawn : draw("html", options->html, draw_page, &picture);
+}
+
 static int print_grid(const struct readings *readings, const struct options *options)
 {
     struct grid grid;
@@ -206,10 +287,15 @@ static int print_grid(const struct readings *readings, const struct options *opt
     else if (options->json)
         result = grid_print_json(stdout, &grid);
     else
-        grid_print(stdout, &grid, options->spread);
-    grid_clear(&grid);
+        grid_print(
+            stdout, &grid,
+            (struct grid_print_form){.spread = options->spread,
+                                     .colour = isatty(STDOUT_FILENO) == 1 && !getenv("NO_COLOR")});
     if (result == 0 && fflush(stdout) == EOF)
         result = -errno;
+    if (result == 0)
+        result = draw_grid(&grid, readings, options);
+    grid_clear(&grid);
     return result;
 }
 
@@ -294,9 +380,12 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
         result = compare_print_json(stdout, &compare);
     else
         result = compare_print(stdout, &compare, options->spread);
-    compare_clear(&compare);
     if (result == 0 && fflush(stdout) == EOF)
         result = -errno;
+    if (result == 0)
+        result =
+            draw("html", options->html, draw_compare_page, &(struct picture){.compare = &compare});
+    compare_clear(&compare);
     return result;
 }
 

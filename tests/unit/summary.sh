@@ -19,7 +19,7 @@ like "--help: options" "$output" '^  -f, --full  '
 like "--help: metrics" "$output" '^  success-rate  '
 is "--help: nothing on standard error" "$errors" ""
 while read -r option; do
-    like "--help and the manual page tell of --$option" "$(mandoc -T ascii man/traffic-summary.1 | col -b)" "^ +.*--$option"
+    like "--help and the manual page tell of --$option" "$(mandoc -T ascii man/traffic-summary.1 | sed 's,.\x08,,g')" "^ +.*--$option"
 done < <(sed -n 's/^.*--\([a-z]*\).*/\1/p' <<<"$output" | sort -u)
 
 run "$program" --version
@@ -44,6 +44,9 @@ mistake "unknown condition" '--slo p96<=1s: expected success, ok' --slo 'success
 mistake "--compare of one" '--compare wants two files or folders, not 1' --compare "$runs"
 mistake "--compare of three" '--compare wants two files or folders, not 3' --compare "$runs" "$runs" "$runs"
 mistake "--compare --by" '--compare and --by exclude each other' --compare --by x "$runs" "$runs"
+mistake "--compare --svg" '--compare and --svg exclude each other' --compare --svg x "$runs" "$runs"
+mistake "--by --html" '--by and --html exclude each other' --by x --html y "$runs"
+mistake "picture to standard output" '--svg -: name a file' --svg - "$runs"
 mistake "two forms" '--csv and --json exclude each other' --csv --json "$runs"
 
 run "$program" "$runs"
@@ -114,6 +117,41 @@ assert compared["a"]["runs"] == 3 and compared["b"]["max"] == {"r": 8, "S": 10, 
 assert len(compared["cells"]) == 1 and compared["cells"][0]["ratio"] == 1' "$output"
 run "$program" --compare "$runs" "$work"
 is "--compare with nothing: status" $status 1
+
+# Pictures and pages: whole, well-formed, complete without a network or scripts.
+ours=tests/fuzz/seeds/result/run.json
+sound() {
+    holds "$1: well-formed" xmllint --noout "$2"
+    unlike "$1: no scripts, nothing from elsewhere" "$(sed 's,xmlns="[^"]*",,g' "$2")" \
+        '<script|javascript:|https?:|<link|<img|@import|url\('
+    unlike "$1: no number that is none" "$(cat "$2")" '[^a-z](nan|inf)[^a-z]'
+    like "$1: light and dark" "$(cat "$2")" 'prefers-color-scheme:dark'
+}
+run "$program" --svg "$work/grid.svg" --html "$work/page.html" --slo 'success>=76%' "$runs" "$ours"
+is "--svg and --html: status" $status 0
+is "... the text is printed, too" "$(tail -n 1 <<<"$output")" 'max within success>=76%: 119.066 at r=4 S=5'
+sound "--svg" "$work/grid.svg"
+sound "--html" "$work/page.html"
+page=$(cat "$work/page.html")
+like "--html: a cell's link and its details" "$page" '<a href="#cell-3-4">'
+like "... details" "$page" '<section class="cell" id="cell-3-4">'
+like "... load" "$page" 'Successful operations per second over offered load'
+like "... failures, escaped" "$page" 'timed out &lt;&amp;&gt; after'
+run "$program" --html "$work/page.html" "$ours"
+sound "--html of one run" "$work/page.html"
+page=$(cat "$work/page.html")
+like "... percentiles" "$page" 'Response times by protocol at r=4 S=2'
+like "... server samples" "$page" '<title id="sample1-t">memory</title>'
+run "$program" --compare --html "$work/compare.html" "$runs" "$ours"
+is "--compare --html: status" $status 0
+sound "--compare --html" "$work/compare.html"
+run "$program" --svg "$work/none/grid.svg" "$runs"
+is "a picture that cannot be written: status" $status 1
+like "... told" "$errors" '--svg: .*none/grid\.svg: cannot be written: No such file'
+is "nothing else is left" "$(ls "$work")" 'compare.html
+grid.svg
+page.html'
+rm "$work"/*
 
 cp "$runs"/dc1_r1_S1.txt "$work"
 echo "Dear diary" >"$work/diary.txt"

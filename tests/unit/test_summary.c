@@ -166,6 +166,7 @@ struct shape {
     enum metric metric;
     bool full, spread;
     const struct slo *slo;
+    bool colour;
 };
 static const struct slo no_slo;
 
@@ -178,7 +179,8 @@ static char *grid_text(const struct readings *readings, struct shape shape)
     assert_non_null(stream);
     assert_int_equal(
         grid_make(&grid, readings, shape.metric, shape.full, shape.slo ? shape.slo : &no_slo), 0);
-    grid_print(stream, &grid, shape.spread);
+    grid_print(stream, &grid,
+               (struct grid_print_form){.spread = shape.spread, .colour = shape.colour});
     grid_clear(&grid);
     fclose(stream);
     return text;
@@ -229,7 +231,7 @@ static void assert_published(const char *name)
     snprintf(published, sizeof published, "tests/data/published-grids/%s.published.txt", name);
     char *wanted = load(published);
     write_published(tsv, write_json, ".json");
-    assert_grid((struct shape){METRIC_OK, true, false, NULL}, wanted);
+    assert_grid((struct shape){METRIC_OK, true, false, NULL, false}, wanted);
     /* Text of the same runs beside it changes nothing. */
     write_published(tsv, write_text, ".txt");
     struct readings readings = read_folder();
@@ -237,11 +239,11 @@ static void assert_published(const char *name)
     assert_int_equal(readings.repeated, 168);
     assert_int_equal(readings.refused, 0);
     readings_clear(&readings);
-    assert_grid((struct shape){METRIC_OK, true, false, NULL}, wanted);
+    assert_grid((struct shape){METRIC_OK, true, false, NULL, false}, wanted);
     /* The text alone. */
     for (unsigned seed = 1; seed <= 168; seed++)
         assert_int_equal(unlink(in_folder("run-%u.json", seed)), 0);
-    assert_grid((struct shape){METRIC_OK, true, false, NULL}, wanted);
+    assert_grid((struct shape){METRIC_OK, true, false, NULL, false}, wanted);
     free(wanted);
 }
 
@@ -263,12 +265,13 @@ static void test_default_range(void **state)
     (void)state;
     write_json(&(struct run){4, 5, 1, 119066, 0, 0}, in_folder("a.json"));
     write_json(&(struct run){6, 7, 2, 110525, 0, 0}, in_folder("b.json"));
-    assert_grid((struct shape){METRIC_OK, false, false, NULL}, " r\\S         5        6        7\n"
-                                                               "  4   *119.066        0        0\n"
-                                                               "  5          0        0        0\n"
-                                                               "  6          0        0  110.525\n"
-                                                               "\n"
-                                                               "max: 119.066\n");
+    assert_grid((struct shape){METRIC_OK, false, false, NULL, false},
+                " r\\S         5        6        7\n"
+                "  4   *119.066        0        0\n"
+                "  5          0        0        0\n"
+                "  6          0        0  110.525\n"
+                "\n"
+                "max: 119.066\n");
 }
 
 static void test_fractions(void **state)
@@ -278,7 +281,7 @@ static void test_fractions(void **state)
     write_text(&(struct run){0.5, 0.1, 2, 2000, 0, 0}, in_folder("b.txt"));
     write_json(&(struct run){2, 0.1, 3, 3000, 0, 0}, in_folder("c.json"));
     write_text(&(struct run){1.0 / 3, 0.1, 4, 4000, 0, 0}, in_folder("d.txt"));
-    assert_grid((struct shape){METRIC_OK, false, false, NULL},
+    assert_grid((struct shape){METRIC_OK, false, false, NULL, false},
                 "            r\\S       0.1        1        2        3      3.7\n"
                 "0.333333333333     *4.000        0        0        0        0\n"
                 "           0.5      2.000        0        0        0    1.000\n"
@@ -288,7 +291,7 @@ static void test_fractions(void **state)
                 "max: 4.000\n");
     write_json(&(struct run){0.5, 1, 5, 9000, 0, 0}, in_folder("e.json"));
     assert_int_equal(unlink(in_folder("d.txt")), 0);
-    assert_grid((struct shape){METRIC_OK, true, false, NULL},
+    assert_grid((struct shape){METRIC_OK, true, false, NULL, false},
                 " r\\S       0.1        1        2        3      3.7        4\n"
                 "0.5      2.000   *9.000        0        0    1.000        0\n"
                 "  1          0        0        0        0        0        0\n"
@@ -304,11 +307,11 @@ static void test_wide_range(void **state)
     (void)state;
     write_json(&(struct run){1, 1, 1, 1000, 0, 0}, in_folder("a.json"));
     write_json(&(struct run){100000, 1, 2, 2000, 0, 0}, in_folder("b.json"));
-    assert_grid((struct shape){METRIC_OK, false, false, NULL}, "    r\\S         1\n"
-                                                               "     1      1.000\n"
-                                                               "100000     *2.000\n"
-                                                               "\n"
-                                                               "max: 2.000\n");
+    assert_grid((struct shape){METRIC_OK, false, false, NULL, false}, "    r\\S         1\n"
+                                                                      "     1      1.000\n"
+                                                                      "100000     *2.000\n"
+                                                                      "\n"
+                                                                      "max: 2.000\n");
 }
 
 static void test_repeats(void **state)
@@ -318,16 +321,32 @@ static void test_repeats(void **state)
     write_json(&(struct run){1, 1, 2, 2000, 0, 0}, in_folder("b.json"));
     write_text(&(struct run){1, 1, 3, 6000, 0, 0}, in_folder("c.txt"));
     write_json(&(struct run){2, 1, 4, 2500, 0, 0}, in_folder("d.json"));
-    assert_grid((struct shape){METRIC_OK, false, false, NULL}, " r\\S         1\n"
-                                                               "  1     *3.000\n"
-                                                               "  2      2.500\n"
-                                                               "\n"
-                                                               "max: 3.000\n");
-    assert_grid((struct shape){METRIC_OK, false, true, NULL}, " r\\S                      1\n"
-                                                              "  1   *3.000 (1.000..6.000)\n"
-                                                              "  2                   2.500\n"
-                                                              "\n"
-                                                              "max: 3.000\n");
+    assert_grid((struct shape){METRIC_OK, false, false, NULL, false}, " r\\S         1\n"
+                                                                      "  1     *3.000\n"
+                                                                      "  2      2.500\n"
+                                                                      "\n"
+                                                                      "max: 3.000\n");
+    assert_grid((struct shape){METRIC_OK, false, true, NULL, false},
+                " r\\S                      1\n"
+                "  1   *3.000 (1.000..6.000)\n"
+                "  2                   2.500\n"
+                "\n"
+                "max: 3.000\n");
+}
+
+/* On a terminal: escape sequences around the values, nothing else changes. */
+static void test_colour(void **state)
+{
+    (void)state;
+    write_json(&(struct run){1, 1, 1, 1000, 0, 0}, in_folder("a.json"));
+    write_json(&(struct run){2, 1, 2, 2000, 0, 0}, in_folder("b.json"));
+    write_json(&(struct run){2, 2, 3, 0, 0, 0}, in_folder("c.json"));
+    assert_grid((struct shape){METRIC_OK, false, false, NULL, true},
+                " r\\S         1        2\n"
+                "  1      \033[38;5;70m1.000\033[0m        0\n"
+                "  2     \033[1;38;5;160m*2.000\033[0m    \033[38;5;32m0.000\033[0m\n"
+                "\n"
+                "max: 2.000\n");
 }
 
 /* Every metric of our JSON and our text. */
@@ -375,7 +394,7 @@ static void test_python(void **state)
     assert_true(isnan(run->metrics[METRIC_P95]));
     assert_true(isnan(run->metrics[METRIC_NOMINAL]));
     /* Only r 4 S 5 and r 8 S 10 of these three. */
-    char *text = grid_text(&readings, (struct shape){METRIC_P95, false, false, NULL});
+    char *text = grid_text(&readings, (struct shape){METRIC_P95, false, false, NULL, false});
     assert_non_null(strstr(text, "  4          0        0        0        0        -        0"));
     assert_non_null(strstr(text, "\n\nmax: none\n"));
     free(text);
@@ -395,7 +414,7 @@ static void test_slo(void **state)
     write_json(&(struct run){2, 1, 4, 5000, 0, 0}, in_folder("unknown.json"));
     write_json(&(struct run){2, 2, 5, 1000, 900, 0}, in_folder("unknown-and-fails.json"));
     write_json(&(struct run){2, 3, 6, 8000, 0, 1000000}, in_folder("good.json"));
-    assert_grid((struct shape){METRIC_OK, false, false, &slo},
+    assert_grid((struct shape){METRIC_OK, false, false, &slo, false},
                 " r\\S         1        2        3\n"
                 "  1      9.900  !12.000 *!13.000\n"
                 "  2     ?5.000   !1.000    8.000\n"
@@ -404,7 +423,7 @@ static void test_slo(void **state)
                 "max within success>=99%,p95<=200ms: 9.900 at r=1 S=1\n");
     assert_int_equal(slo_parse(&slo, "ok>100/s", error, sizeof error), 0);
     struct readings readings = read_folder();
-    char *text = grid_text(&readings, (struct shape){METRIC_OK, false, false, &slo});
+    char *text = grid_text(&readings, (struct shape){METRIC_OK, false, false, &slo, false});
     assert_non_null(strstr(text, "max within ok>100/s: none\n"));
     free(text);
     readings_clear(&readings);
@@ -756,10 +775,10 @@ static void test_partly_missing(void **state)
     write_file(in_folder("x_r1_S1.txt"), python);
     free(python);
     write_json(&(struct run){1, 1, 1, 1000, 0, 250000000}, in_folder("a.json"));
-    assert_grid((struct shape){METRIC_P95, false, false, NULL}, " r\\S          1\n"
-                                                                "  1   *0.250000\n"
-                                                                "\n"
-                                                                "max: 0.250000\n");
+    assert_grid((struct shape){METRIC_P95, false, false, NULL, false}, " r\\S          1\n"
+                                                                       "  1   *0.250000\n"
+                                                                       "\n"
+                                                                       "max: 0.250000\n");
 }
 
 static void test_cell_names(void **state)
@@ -916,6 +935,7 @@ int main(void)
         TEST(test_fractions),
         TEST(test_wide_range),
         TEST(test_repeats),
+        TEST(test_colour),
         TEST(test_metrics),
         TEST(test_python),
         TEST(test_slo),

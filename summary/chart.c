@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Charts as SVG: axes with ticks, series, a mark, a legend. */
+#include "summary/chart.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "summary/svg.h"
+
+enum { WIDTH = 376, HEIGHT = 264, LEFT = 62, RIGHT = 14, TOP = 34, BOTTOM = 46, LINE_HEIGHT = 16 };
+
+static void add_tick(struct chart_axis *axis, double at, const char *format, double value)
+{
+    if (axis->tick_count == CHART_TICKS_MAX)
+        return;
+    struct chart_tick *tick = &axis->ticks[axis->tick_count++];
+    tick->at = at;
+    snprintf(tick->label, sizeof tick->label, format, value);
+}
+
+struct chart_axis chart_linear(const char *title, double least, double largest)
+{
+    struct chart_axis axis = {.title = title};
+    double step = svg_step(largest - least, 6);
+    axis.least = floor(least / step) * step;
+    axis.largest = ceil(largest / step) * step;
+    if (!(axis.largest > axis.least))
+        axis.largest = axis.least + step;
+    for (double at = axis.least; at <= axis.largest + step / 2; at += step)
+        add_tick(&axis, at, "%.6g", fabs(at) < step / 2 ? 0 : at);
+    return axis;
+}
+
+struct chart_axis chart_logarithmic(const char *title, double least, double largest)
+{
+    struct chart_axis axis = {.title = title, .logarithmic = true};
+    double first = floor(log10(least)), last = ceil(log10(largest));
+    if (!(last > first))
+        last = first + 1;
+    axis.least = pow(10, first);
+    axis.largest = pow(10, last);
+    for (double power = first; power <= last; power++)
+        add_tick(&axis, pow(10, power), "%.6g", pow(10, power));
+    return axis;
+}
+
+double chart_percentile_x(double fraction)
+{
+    return -log10(1 - fraction);
+}
+
+struct chart_axis chart_percentiles(const char *title)
+{
+    static const double percents[] = {0, 50, 90, 95, 99, 99.9};
+    struct chart_axis axis = {.title = title, .largest = 3};
+    for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
+        add_tick(&axis, chart_percentile_x(percents[i] / 100), "%.6g", percents[i]);
+    return axis;
+}
+
+/* Where a value lies between the ends of an axis: 0..1. */
+static double place(const struct chart_axis *axis, double value)
+{
+    if (axis->logarithmic)
+        return log(value / axis->least) / log(axis->largest / axis->least);
+    return (value - axis->least) / (axis->largest - axis->least);
+}
+
+static double place_x(const struct chart *chart, double value)
+{
+    return LEFT + place(&chart->x, value) * (WIDTH - LEFT - RIGHT);
+}
+
+static double place_y(const struct chart *chart, double value)
+{
+    return HEIGHT - BOTTOM - place(&chart->y, value) * (HEIGHT - TOP - BOTTOM);
+}
+
+static void draw_axes(FILE *stream, const struct chart *chart)
+{
+    for (size_t i = 0; i < chart->y.tick_count; i++) {
+        double y = place_y(chart, chart->y.ticks[i].at);
+        fprintf(stream,
+                "<path class=\"g\" d=\"M%d %.1fH%d\"/><text class=\"f r\" x=\"%d\" "
+                "y=\"%.1f\">%s</text>\n",
+                LEFT, y, WIDTH - RIGHT, LEFT - 6, y + 4, chart->y.ticks[i].label);
+    }
+    for (size_t i = 0; i < chart->x.tick_count; i++) {
+        double x = place_x(chart, chart->x.ticks[i].at);
+        fprintf(stream,
+                "<path class=\"a\" d=\"M%.1f %dv4\"/><text class=\"f c\" x=\"%.1f\" "
+                "y=\"%d\">%s</text>\n",
+                x, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 17, chart->x.ticks[i].label);
+    }
+    fprintf(stream,
+            "<path class=\"a\" d=\"M%d %dV%dH%d\"/>\n<text class=\"f c\" x=\"%d\" y=\"%d\">", LEFT,
+            TOP, HEIGHT - BOTTOM, WIDTH - RIGHT, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12);
+    svg_text(stream, chart->x.title);
+    fprintf(stream, "</text>\n<text class=\"f\" x=\"4\" y=\"%d\">", TOP - 10);
+    svg_text(stream, chart->y.title);
+    fputs("</text>\n", stream);
+}
+
+static bool drawable(const struct chart *chart, double x, double y)
+{
+    return isfinite(x) && isfinite(y) && (!chart->y.logarithmic || y > 0) &&
+           (!chart->x.logarithmic || x > 0);
+}
+
+static void draw_points(FILE *stream, const struct chart *chart, size_t number)
+{
+    const struct chart_series *series = &chart->series[number];
+    for (size_t i = 0; i < series->count; i++)
+        if (drawable(chart, series->x[i], series->y[i]))
+            fprintf(stream, "<circle class=\"d%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"/>\n",
+                    number % SVG_SERIES, place_x(chart, series->x[i]),
+                    place_y(chart, series->y[i]));
+}
+
+static void draw_curve(FILE *stream, const struct chart *chart, size_t number)
+{
+    const struct chart_series *series = &chart->series[number];
+    bool begun = false;
+    for (size_t i = 0; i < series->count; i++) {
+        if (!drawable(chart, series->x[i], series->y[i]))
+            continue;
+        if (!begun)
+            fprintf(stream, "<path class=\"s%zu\" d=\"", number % SVG_SERIES);
+        fprintf(stream, "%c%.1f %.1f", begun ? 'L' : 'M', place_x(chart, series->x[i]),
+                place_y(chart, series->y[i]));
+        begun = true;
+    }
+    if (begun)
+        fputs("\"/>\n", stream);
+}
+
+static void draw_mark(FILE *stream, const struct chart *chart)
+{
+    double x = place_x(chart, chart->mark);
+    bool right = x > (LEFT + WIDTH) / 2.0;
+    fprintf(stream, "<path class=\"k\" d=\"M%.1f %dV%d\"/><text class=\"t%s\" x=\"%.1f\" y=\"%d\">",
+            x, TOP, HEIGHT - BOTTOM, right ? " r" : "", x + (right ? -5 : 5), TOP + 12);
+    svg_text(stream, chart->mark_text);
+    fputs("</text>\n", stream);
+}
+
+/* Two to a line, below the picture. */
+static void draw_legend(FILE *stream, const struct chart *chart)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < chart->series_count; i++) {
+        if (!chart->series[i].name)
+            continue;
+        double x = LEFT + (named % 2 ? (WIDTH - LEFT - RIGHT) / 2.0 : 0);
+        double y = HEIGHT + LINE_HEIGHT * (double)(named / 2) + 8;
+        fprintf(stream,
+                "<rect class=\"d%zu\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"4\"/>"
+                "<text class=\"t\" x=\"%.1f\" y=\"%.1f\">",
+                i % SVG_SERIES, x, y - 6, x + 18, y);
+        svg_text(stream, chart->series[i].name);
+        fputs("</text>\n", stream);
+        named++;
+    }
+}
+
+static double legend_height(const struct chart *chart)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < chart->series_count; i++)
+        named += chart->series[i].name != NULL;
+    return named ? LINE_HEIGHT * (double)((named + 1) / 2) : 0;
+}
+
+void chart_draw(FILE *stream, const struct chart *chart)
+{
+    svg_begin(stream, &(struct svg_frame){.id = chart->id,
+                                          .title = chart->title,
+                                          .description = chart->description,
+                                          .width = WIDTH,
+                                          .height = HEIGHT + legend_height(chart)});
+    draw_axes(stream, chart);
+    for (size_t i = 0; i < chart->series_count; i++)
+        if (chart->series[i].points)
+            draw_points(stream, chart, i);
+        else
+            draw_curve(stream, chart, i);
+    if (isfinite(chart->mark))
+        draw_mark(stream, chart);
+    draw_legend(stream, chart);
+    fputs("</svg>\n", stream);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Charts: points and lines over two axes, drawn as SVG. */
+#ifndef SUMMARY_CHART_H
+#define SUMMARY_CHART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { CHART_TICKS_MAX = 16, CHART_SERIES_MAX = 8 };
+
+struct chart_tick {
+    double at;
+    char label[16];
+};
+
+struct chart_axis {
+    const char *title; /* with its unit */
+    bool logarithmic;
+    double least, largest;
+    size_t tick_count;
+    struct chart_tick ticks[CHART_TICKS_MAX];
+};
+
+struct chart_series {
+    const char *name; /* in the legend; NULL: not named */
+    bool points;      /* else a line */
+    size_t count;
+    const double *x, *y; /* NaN is passed over */
+};
+
+struct chart {
+    const char *id, *title, *description;
+    struct chart_axis x, y;
+    size_t series_count;
+    struct chart_series series[CHART_SERIES_MAX];
+    double mark; /* a line across at this x; NaN: none */
+    const char *mark_text;
+};
+
+/* Axes that hold both values with ticks at round numbers; a logarithmic one wants positive values.
+ */
+struct chart_axis chart_linear(const char *title, double least, double largest);
+struct chart_axis chart_logarithmic(const char *title, double least, double largest);
+/* Of percentiles: x is -log10(1 - fraction), 0 to 3 for 0 to 99.9%. */
+struct chart_axis chart_percentiles(const char *title);
+double chart_percentile_x(double fraction);
+
+void chart_draw(FILE *stream, const struct chart *chart);
+
+#endif
