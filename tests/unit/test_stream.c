@@ -740,6 +740,30 @@ static void source_address(struct variant *v)
     assert_int_equal(peer.source, 0x7f00094d);
 }
 
+static void ipv6(struct variant *v)
+{
+    struct sockaddr_in6 here = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    socklen_t size = sizeof here;
+    int fd = socket(AF_INET6, v->filling == UDP ? SOCK_DGRAM : SOCK_STREAM, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&here, size) < 0) {
+        print_message("# no IPv6 on this machine\n");
+        close(fd);
+        return;
+    }
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&here, &size), 0);
+    if (v->filling == TCP)
+        assert_int_equal(listen(fd, 1), 0);
+    struct sockaddr_in6 *source = (struct sockaddr_in6 *)&v->wire.source;
+    *source = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    v->wire.source_len = sizeof *source;
+    assert_int_equal(stream_open(&v->stream, &v->wire, v->filling == UDP ? STREAM_UDP : STREAM_TCP,
+                                 (struct sockaddr *)&here, size),
+                     0);
+    assert_int_equal(stream_write(v->stream, "x", 1), 0);
+    close_it(v);
+    close(fd);
+}
+
 static void foreign_source_address(struct variant *v)
 {
     int fd = listen_on(&v->peer, v->filling, 1);
@@ -1138,6 +1162,7 @@ static const struct {
     {"connecting hangs", hanging_connect, TCP, false},
     {"connecting is cancelled", cancelled_connect, TCP, true},
     {"source address", source_address, TCP | TLS | UDP, false},
+    {"IPv6", ipv6, TCP | UDP, false},
     {"foreign source address", foreign_source_address, TCP | UDP, false},
     {"time stamps", time_stamps, TCP | TLS | UDP, false},
     {"reading without waiting, waiting without reading", read_now, TCP | TLS, false},
