@@ -285,7 +285,8 @@ static int ask_when_first(struct work *work)
 
 /* --- Organizational units ------------------------------------------------------------------ */
 
-static int make_unit(struct work *work, const char *dn, const char *description)
+/* A result as directory_add() gives it; that it is there already is success. */
+static int add_unit(struct work *work, const char *dn, const char *description)
 {
     LDAPMod class = {.mod_op = LDAP_MOD_ADD,
                      .mod_type = (char[]){"objectClass"},
@@ -295,7 +296,21 @@ static int make_unit(struct work *work, const char *dn, const char *description)
                     .mod_values = (char *[]){(char *)(uintptr_t)description, NULL}};
     int result = directory_add(&work->admin, dn,
                                (LDAPMod *[]){&class, description ? &text : NULL, NULL}, NULL);
-    return refused(work, result == LDAP_ALREADY_EXISTS ? 0 : result, "add", dn);
+    return result == LDAP_ALREADY_EXISTS ? 0 : result;
+}
+
+/* Both units; once more when the upper one went away between them, with another instance. */
+static int add_units(struct work *work, const char *description)
+{
+    enum { TRIES = 3 };
+    int result = LDAP_NO_SUCH_OBJECT;
+    for (int i = 0; i < TRIES && result == LDAP_NO_SUCH_OBJECT; i++) {
+        result = add_unit(work, work->set.parent_dn, NULL);
+        if (result)
+            return refused(work, result, "add", work->set.parent_dn);
+        result = add_unit(work, work->set.instance_dn, description);
+    }
+    return refused(work, result, "add", work->set.instance_dn);
 }
 
 /* A fresh instance begins with the marker: whatever is in it later was made with this password. */
@@ -306,9 +321,7 @@ static int make_units(struct work *work)
         return 0;
     memcpy(work->state.marker, work->marker, sizeof work->state.marker);
     print_state(&work->state, text);
-    int result = make_unit(work, work->set.parent_dn, NULL);
-    if (!result)
-        result = make_unit(work, work->set.instance_dn, text);
+    int result = add_units(work, text);
     if (!result)
         result = refused(work, account_set_read(&work->set, &work->admin), "read",
                          work->set.instance_dn);
