@@ -190,8 +190,10 @@ int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, c
     }
     struct work work = {.dc = dc};
     work.accounts = calloc(2 * dc->account_count + 1, sizeof(struct account *));
-    if (!work.accounts)
+    if (!work.accounts) {
+        snprintf(error, error_size, "out of memory");
         return -ENOMEM;
+    }
     if (wanted->users)
         collect(&work, dc->users, dc->account_count);
     if (wanted->machines)
