@@ -2,7 +2,9 @@
 /*
  * SMB2 packets against the lab's DC: each row of the table many times with NTLM and with Kerberos,
  * encrypted, and with each of the details; pipes; -B; a session that the server ended.
- * With TRAFFIC_REPLAY_NTLM=refused the DC is known to refuse NTLM, which must be told as such.
+ * With TRAFFIC_REPLAY_NTLM=refused the DC is known to refuse NTLM, which must be told as such;
+ * TRAFFIC_REPLAY_TIMES=N plays each row so many times instead of a hundred, and
+ * TRAFFIC_REPLAY_DIALECT, _CIPHER and _SIGNING (numbers) are what must be negotiated.
  */
 #include "lab.h"
 #include "protocols/kerberos.h"
@@ -10,7 +12,6 @@
 #include "protocols/smb2.h"
 #include "protocols/smb2_state.h"
 
-enum { TIMES = 100 };
 static const int64_t timeout = INT64_C(10000000000);
 
 struct lab {
@@ -75,11 +76,17 @@ static struct outcome play(struct conversation *conversation, const char *opcode
     return play_with(conversation, "smb2", opcode, NULL, NULL);
 }
 
+static unsigned number_from(const char *name, unsigned otherwise)
+{
+    const char *text = getenv(name);
+    return text ? (unsigned)strtoul(text, NULL, 0) : otherwise;
+}
+
 /* --- Every row ----------------------------------------------------------------------------- */
 
 struct loop {
     struct conversation *conversation;
-    unsigned rows;
+    unsigned rows, times;
 };
 
 static void play_row(const struct packet_type *type, void *context)
@@ -89,8 +96,8 @@ static void play_row(const struct packet_type *type, void *context)
     if (strncmp(type->protocol, "smb", 3) != 0 || type->kind != PACKET_OPERATION)
         return;
     loop->rows++;
-    for (int i = 0; i < TIMES; i++) {
-        snprintf(what, sizeof what, "%s:%s, time %d", type->protocol, type->opcode, i);
+    for (unsigned i = 0; i < loop->times; i++) {
+        snprintf(what, sizeof what, "%s:%s, time %u", type->protocol, type->opcode, i);
         assert_ok(what, play_with(loop->conversation, type->protocol, type->opcode, NULL, NULL));
     }
     /* Alone: the next row finds nothing open. */
@@ -106,10 +113,33 @@ static void every_row(bool kerberos, bool encrypt)
     begin(&conversation, &random);
     lab.dc->options.smb_encrypt = encrypt;
     conversation.kerberos |= kerberos;
-    struct loop loop = {.conversation = &conversation};
+    struct loop loop = {.conversation = &conversation,
+                        .times = number_from("TRAFFIC_REPLAY_TIMES", 100)};
     packet_types_each(play_row, &loop);
     assert_int_equal(loop.rows, 14);
     conversation_reset(&conversation);
+}
+
+static void what_is_negotiated(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    assert_ok("negotiate", play(&conversation, "0"));
+    const struct smb2_connection *connection = conversation.smb2->connection;
+    assert_int_equal(connection->dialect,
+                     number_from("TRAFFIC_REPLAY_DIALECT", connection->dialect));
+    assert_int_equal(connection->cipher, number_from("TRAFFIC_REPLAY_CIPHER", connection->cipher));
+    assert_int_equal(connection->signing,
+                     number_from("TRAFFIC_REPLAY_SIGNING", connection->signing));
+    conversation_reset(&conversation);
+}
+
+static bool can_encrypt(void)
+{
+    return number_from("TRAFFIC_REPLAY_DIALECT", 0x0311) >= 0x0300;
 }
 
 static void every_row_ntlm(void **state)
@@ -130,6 +160,8 @@ static void every_row_encrypted(void **state)
 {
     (void)state;
     NEED_LAB();
+    if (!can_encrypt())
+        skip();
     every_row(false, true);
 }
 
@@ -214,12 +246,15 @@ static void what_is_written_is_read(void **state)
         bytes[i] = (uint8_t)(i * 7 + i / 251);
     for (uint32_t at = 0; at < SIZE;) {
         uint32_t written = 0, size = SIZE - at < 70001 ? SIZE - at : 70001;
+        size = smb2_connection_payload(target.connection, target.connection->max_write, size);
         assert_ok("write", smb2_write(&target, open->file_id, at, bytes + at, size, &written));
         assert_int_equal(written, size);
         at += written;
     }
     for (uint32_t at = 0; at < SIZE;) {
-        assert_ok("read", smb2_read(&target, open->file_id, at, 99991, &data));
+        uint32_t size =
+            smb2_connection_payload(target.connection, target.connection->max_read, 99991);
+        assert_ok("read", smb2_read(&target, open->file_id, at, size, &data));
         assert_true(data.size > 0 && data.size <= SIZE - at);
         assert_memory_equal(data.data, bytes + at, data.size);
         at += (uint32_t)data.size;
@@ -423,6 +458,13 @@ static void ended_session_is_made_anew(void **state)
     struct smb2_session *session = &conversation.smb2->connection->sessions[SMB2_USER];
     uint64_t id = session->id;
     session->id ^= UINT64_C(0x5a5a0000); /* the server knows no such session */
+    if (session->encrypts) {
+        /* What it cannot decrypt ends the connection. */
+        assert_int_equal(play(&conversation, "8").kind, OUTCOME_FAILED);
+        assert_ok("read", play(&conversation, "8"));
+        conversation_reset(&conversation);
+        return;
+    }
     assert_ok("read", play(&conversation, "8"));
     assert_int_not_equal(session->id, id);
     assert_int_not_equal(session->id, id ^ UINT64_C(0x5a5a0000));
@@ -473,6 +515,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_negotiated),
         cmocka_unit_test(every_row_ntlm),
         cmocka_unit_test(every_row_kerberos),
         cmocka_unit_test(every_row_encrypted),
