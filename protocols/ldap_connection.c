@@ -318,9 +318,10 @@ struct outcome ldap_connection_bind_simple(struct ldap_connection *connection, c
 static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc)
 {
     const struct account *admin = &dc->admin;
+    bool kerberos =
+        dc->admin_ccache != NULL || (dc->options.prefer_kerberos && admin->has_aes256_key);
     if (!dc->options.generic_ldap)
-        return ldap_connection_bind_sasl(connection, admin, LDAP_MECHANISM_GSS_SPNEGO,
-                                         dc->admin_ccache != NULL);
+        return ldap_connection_bind_sasl(connection, admin, LDAP_MECHANISM_GSS_SPNEGO, kerberos);
     if (!admin->name)
         return outcome_ok();
     return ldap_connection_bind_simple(connection, admin->dn ? admin->dn : admin->name,

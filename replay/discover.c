@@ -416,8 +416,11 @@ int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
     struct directory directory;
     int code = directory_open(&directory, dc, wire_blocking_waiter());
     if (code)
-        say(error, error_size, code, "cannot bind to %s as the administrator: %s", dc->given,
-            directory.error);
+        say(error, error_size, code, "cannot bind to %s as the administrator: %s%s", dc->given,
+            directory.error,
+            dc->admin_ccache || dc->options.prefer_kerberos
+                ? ""
+                : " (with NTLM; where that is switched off, -K uses Kerberos)");
     else if ((code = directory_search(&directory, &search)) != LDAP_SUCCESS)
         code = say(error, error_size, code < 0 ? code : -EACCES, "cannot read %s: %s", dc->base_dn,
                    directory.error);

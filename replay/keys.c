@@ -170,11 +170,12 @@ static void collect(struct work *work, struct account *accounts, size_t count)
         work->accounts[work->count++] = &accounts[i];
 }
 
-/* The administrator's salt is seldom what the name says: the KDC is asked. */
-static int learn_admin(struct work *work, char *error, size_t error_size)
+int keys_learn_admin(struct dc *dc, char *error, size_t error_size)
 {
-    struct account *admin = &work->dc->admin;
-    struct work alone = {.dc = work->dc, .accounts = &admin, .count = 1};
+    struct account *admin = &dc->admin;
+    struct work alone = {.dc = dc, .accounts = &admin, .count = 1};
+    if (!admin->password || admin->has_aes256_key)
+        return 0;
     return learn(&alone, error, error_size);
 }
 
@@ -204,8 +205,8 @@ int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, c
         snprintf(error, error_size, "cannot derive a Kerberos key: %s", strerror(-result));
     if (work.count > 0)
         progress_end(&work.progress);
-    if (!result && wanted->admin && dc->admin.password)
-        result = learn_admin(&work, error, error_size);
+    if (!result && wanted->admin)
+        result = keys_learn_admin(dc, error, error_size);
     free(work.accounts);
     return result;
 }

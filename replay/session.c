@@ -208,6 +208,9 @@ static int prepare_kerberos(struct session *session)
     session->kerberos = true;
     if (kerberos_global_init(dc, session->error, ERROR_SIZE) != 0)
         return tell(EXIT_FAILED, "%s", session->error);
+    /* With -K the administrator uses Kerberos too: the server may not take NTLM at all. */
+    if (dc->options.prefer_kerberos && keys_learn_admin(dc, session->error, ERROR_SIZE) != 0)
+        return tell(EXIT_FAILED, "%s", session->error);
     return -1;
 }
 
