@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ enum server_fault {
     FAULT_PENDING_FOREVER,
     FAULT_BREAK_OPLOCK, /* a break of an oplock first; FAULT_BREAK_LEASE of a lease */
     FAULT_BREAK_LEASE,
-    FAULT_BYTE_BY_BYTE  /* slowly */
+    FAULT_BYTE_BY_BYTE /* slowly */
 };
 
 enum { SERVER_BUFFER = 2 << 20, SERVER_FILE = 3000 };
@@ -713,7 +714,7 @@ static void *serve(void *argument)
     return NULL;
 }
 
-static void server_start(struct smb2_server *server)
+__attribute__((unused)) static void server_start(struct smb2_server *server)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -730,7 +731,7 @@ static void server_start(struct smb2_server *server)
 }
 
 /* Call when the client has closed its connection. */
-static void server_stop(struct smb2_server *server)
+__attribute__((unused)) static void server_stop(struct smb2_server *server)
 {
     shutdown(server->listener, SHUT_RDWR);
     pthread_join(server->thread, NULL);
