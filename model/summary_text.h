@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The traffic-summary text: one line a packet, fields between tabs,
+ *
+ *     time  IP protocol  stream  from  to  protocol  opcode  description  ...
+ *
+ * where ldap:3 goes on with scope, base pattern, filter, attributes, ldap:0 with its authentication
+ * and OID in the sixth and seventh of the fields that follow. Ours have one field more, the
+ * sixteenth: details that the format has no place for, as key=value with blanks between them.
+ */
+#ifndef MODEL_SUMMARY_TEXT_H
+#define MODEL_SUMMARY_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "model/model.h"
+
+/* One line. Everything in it belongs to the reader and lasts until the callback returns. */
+struct summary_packet {
+    int64_t time;       /* ns, as in the file: its origin is the file's */
+    const char *client; /* who sent the request, whatever names the file gives */
+    const char *server;
+    const char *stream; /* "" when the file does not say */
+    const char *protocol, *opcode;
+    bool reply; /* of the server: nothing that a client plays. client and server are still these */
+    bool udp;
+    const struct model_field *fields; /* details, checked; no value of a network among them */
+    size_t field_count;
+};
+
+/*
+ * Reads a text line by line in memory that does not grow with it; path "-" is standard input. Each
+ * line is one call of packet, in the file's order; another value than 0 that it returns ends the
+ * reading and is returned. What is wrong is refused with "file:line: expected ..." in error and
+ * -EINVAL; other failures are negative errnos with a line in error.
+ */
+int summary_read(const char *path,
+                 int (*packet)(void *context, const struct summary_packet *packet), void *context,
+                 char *error, size_t error_size);
+
+/* The same from a stream that is open; name is what messages call it. Does not close it. */
+int summary_read_file(FILE *file, const char *name,
+                      int (*packet)(void *context, const struct summary_packet *packet),
+                      void *context, char *error, size_t error_size);
+
+/* True when text begins as a line of such a file does. */
+bool summary_is_line(const char *text);
+
+/* Writes one packet; the description may be "". Errors stay in the stream (ferror()). */
+void summary_write(FILE *out, const struct summary_packet *packet, const char *description);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traffic-summary texts: what is read of a line, which side asks, what is refused, and that what is
+ * written is read as the same; and the shapes of DNs and filters. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/shape.h"
+#include "model/summary_text.h"
+
+struct seen {
+    char text[4096];
+    FILE *copy; /* every packet is written there again */
+    int result;
+};
+
+static int note(void *context, const struct summary_packet *packet)
+{
+    struct seen *seen = context;
+    size_t used = strlen(seen->text), size = sizeof seen->text;
+    char *to = seen->text;
+    used += (size_t)snprintf(to + used, size - used, "%lld %s>%s %s:%s%s", (long long)packet->time,
+                             packet->client, packet->server, packet->protocol, packet->opcode,
+                             packet->reply ? " reply" : "");
+    for (size_t i = 0; i < packet->field_count; i++) {
+        used += (size_t)snprintf(to + used, size - used, " %s=", packet->fields[i].key);
+        for (size_t v = 0; v < packet->fields[i].count; v++)
+            used += (size_t)snprintf(to + used, size - used, "%s%s", v ? "," : "",
+                                     packet->fields[i].values[v]);
+    }
+    snprintf(to + used, size - used, "\n");
+    if (seen->copy)
+        summary_write(seen->copy, packet, "");
+    return seen->result;
+}
+
+static int read_text(const char *text, struct seen *seen, char *error, size_t error_size)
+{
+    FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    assert_non_null(file);
+    int result = summary_read_file(file, "text", note, seen, error, error_size);
+    fclose(file);
+    return result;
+}
+
+#define SEARCH                                                                                     \
+    "1500000002.5\t06\t3\t7\t1\tldap\t3\tsearchRequest\t2\tDC,DC\t(&(cn)(objectClass=user))"       \
+    "\tcn,mail\t\t\t\tsealed=true controls=1.2.3,1.2.4\n"
+#define BIND                                                                                       \
+    "1500000003.25\t06\t\t7\t1\tldap\t0\tbindRequest\t\t\t\t\t3\tsasl\t1.2.840.113554.1.2.2\ttls=" \
+    "ldaps\n"
+#define CREATE "1500000004\t06\t\t7\t1\tsmb2\t5\tCreate\t\t\t\t\t\t\t\tfile=pipe access=0x12019f\n"
+
+static const char good[] = "1500000001.371377\t11\t\t7\t1\tdns\t0\tquery\t\n" SEARCH BIND CREATE;
+
+static const char expected[] =
+    "1500000001371377000 7>1 dns:0\n"
+    "1500000002500000000 7>1 ldap:3 scope=sub base=DC,DC filter=(&(cn)(objectClass=user)) "
+    "attrs=cn,mail sealed=true controls=1.2.3,1.2.4\n"
+    "1500000003250000000 7>1 ldap:0 auth=sasl mech=GSSAPI tls=ldaps\n"
+    "1500000004000000000 7>1 smb2:5 file=pipe access=0x12019f\n";
+
+static void test_lines(void **state)
+{
+    struct seen seen = {0};
+    char error[200] = "";
+    (void)state;
+    assert_int_equal(read_text(good, &seen, error, sizeof error), 0);
+    assert_string_equal(seen.text, expected);
+}
+
+static void test_round_trip(void **state)
+{
+    struct seen seen = {0}, again = {0};
+    char error[200] = "", *text = NULL;
+    size_t size = 0;
+    (void)state;
+    seen.copy = open_memstream(&text, &size);
+    assert_non_null(seen.copy);
+    assert_int_equal(read_text(good, &seen, error, sizeof error), 0);
+    fclose(seen.copy);
+    assert_int_equal(read_text(text, &again, error, sizeof error), 0);
+    assert_string_equal(again.text, expected);
+    free(text);
+}
+
+/* Requests and replies of these have the same opcode: the first line between two tells. */
+static void test_direction(void **state)
+{
+    struct seen seen = {0};
+    char error[200] = "";
+    (void)state;
+    assert_int_equal(read_text("1\t06\t0\t9\t2\tsmb2\t1\tSession Setup\n"
+                               "2\t06\t0\t2\t9\tsmb2\t1\tSession Setup\n"
+                               "3\t06\t0\t9\t2\tsmb2\t1\tSession Setup\n"
+                               "4\t06\t1\t2\t5\tkerberos\t30\tkrb-error\n"
+                               "5\t06\t1\t2\t5\tsamr\t7\tOpenDomain\n",
+                               &seen, error, sizeof error),
+                     0);
+    assert_string_equal(seen.text, "1000000000 9>2 smb2:1\n"
+                                   "2000000000 9>2 smb2:1 reply\n"
+                                   "3000000000 9>2 smb2:1\n"
+                                   "4000000000 5>2 kerberos:30 reply\n"
+                                   "5000000000 5>2 samr:7 reply\n");
+}
+
+/* Values that somebody's text still holds are not handed on. */
+static void test_values_are_left_out(void **state)
+{
+    struct seen seen = {0};
+    char error[200] = "";
+    (void)state;
+    assert_int_equal(
+        read_text("1\t06\t\t7\t1\tldap\t3\t\t2\tCN=Jane Secret,DC=secret,DC=example\t"
+                  "(&(sAMAccountName=secret)(objectCategory=CN=Person,CN=Schema,DC=secret))\tcn\n"
+                  "2\t06\t\t7\t1\tkerberos\t12\t\t\t\t\t\t\t\t\tservice=a/secret note=secret\n",
+                  &seen, error, sizeof error),
+        0);
+    assert_null(strcasestr(seen.text, "secret"));
+    assert_non_null(strstr(seen.text, "base=CN,DC,DC"));
+    assert_non_null(strstr(seen.text, "filter=(&(sAMAccountName)(objectCategory=Person))"));
+}
+
+static void test_refused(void **state)
+{
+    static const char *const texts[][2] = {
+        {"version: 3\n", "text:1: expected a traffic-summary line"},
+        {"now\t06\t\t7\t1\tdns\t0\tquery\n", "text:1: expected a time"},
+        {"1\t06\t\t7\t1\tdns\t0\tquery\n2\t06\t\t\t1\tdns\t0\n", "text:2: expected who sent"},
+        {"1\t06\t\t7\t1\td ns\t0\n", "text:1: expected a protocol"},
+        {"1.5x\t06\t\t7\t1\tdns\t0\n", "text:1: expected a time"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct seen seen = {0};
+        char error[200] = "";
+        assert_int_equal(read_text(texts[i][0], &seen, error, sizeof error), -EINVAL);
+        assert_memory_equal(error, texts[i][1], strlen(texts[i][1]));
+    }
+    struct seen stop = {.result = 5};
+    char error[200] = "";
+    assert_int_equal(read_text(good, &stop, error, sizeof error), 5);
+    assert_int_equal(strcspn(stop.text, "\n") + 1, strlen(stop.text));
+    assert_int_equal(summary_read("/nonexistent/x", note, &stop, error, sizeof error), -ENOENT);
+}
+
+static void test_shapes(void **state)
+{
+    static const char *const filters[][2] = {
+        {"(cn=secret)", "(cn)"},
+        {"(cn=*)", "(cn=*)"},
+        {"(&(objectClass=user)(|(cn=a*b)(!(uid>=4))))", "(&(objectClass=user)(|(cn)(!(uid))))"},
+        {"(memberOf:1.2.840.113556.1.4.1941:=CN=x,DC=y)", "(memberOf)"},
+        {"(objectClass=acmeSecret)", "(objectClass)"},
+        {"(objectCategory=CN=Group-Policy-Container,CN=Schema,DC=x)",
+         "(objectCategory=GroupPolicyContainer)"},
+        {"(&)", "(&)"},
+        {"(&(cn)(mail))", "(&(cn)(mail))"},
+        {"cn=x", NULL},
+        {"(cn=x", NULL},
+        {"(cn=x))", NULL},
+        {"(=x)", NULL},
+        {"(a b=x)", NULL},
+        {"", NULL},
+    };
+    static const char *const dns[][2] = {
+        {"", ""},
+        {"CN=a\\,b,ou=x,dc=y", "CN,OU,DC"},
+        {"CN,CN,DC", "CN,CN,DC"},
+        {"cn=a+sn=b, dc=c", "CN,DC"},
+        {"CN=\"a,b\",DC=c", "CN,DC"},
+        {"<GUID=0123>", NULL},
+        {"secret,DC=x", NULL},
+        {"user@example.com", NULL},
+        {"CN=x,", NULL},
+    };
+    char shape[SHAPE_SIZE];
+    (void)state;
+    for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++) {
+        assert_int_equal(shape_of_filter(filters[i][0], shape, sizeof shape),
+                         filters[i][1] != NULL);
+        if (filters[i][1])
+            assert_string_equal(shape, filters[i][1]);
+    }
+    for (size_t i = 0; i < sizeof dns / sizeof dns[0]; i++) {
+        bool got = shape_of_dn(dns[i][0], shape, sizeof shape);
+        if (got != (dns[i][1] != NULL))
+            print_message("%s\n", dns[i][0]);
+        assert_int_equal(got, dns[i][1] != NULL);
+        if (dns[i][1])
+            assert_string_equal(shape, dns[i][1]);
+    }
+    /* Every length of room but the right one is refused, not overrun. */
+    for (size_t size = 1; size < sizeof "(&(cn)(mail))"; size++)
+        assert_false(shape_of_filter("(&(cn)(mail))", shape, size));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_direction), cmocka_unit_test(test_values_are_left_out),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_shapes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
