@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 400
+#
+# What was sent, as tshark sees it: the operations that are reported are compared with those in a capture of the run,
+# and nothing of ours may be malformed.
+
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/end_to_end.sh
+. tests/end_to_end.sh
+
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.4.1
+# shellcheck disable=SC2317 # called by the trap
+finish() {
+    lab/dc remove
+    rm -rf "${TMPDIR:?}"/*
+}
+trap finish EXIT
+if ! tshark -i lo -a duration:1 -f "host $LAB_ADDRESS" -w "$TMPDIR/try" 2>/dev/null; then
+    skip "everything" "packets on loopback cannot be captured"
+    tap_done
+fi
+rm -f "$TMPDIR/try"
+# The accounts' password must be known to read what NTLM has sealed.
+password=Fixed-Password.4711
+lab/dc start --option 'ldap server require strong auth = no' || exit 1
+eval "$(lab/dc env)"
+dc_address=$LAB_ADDRESS
+
+# captured COMMAND...: runs it while tshark listens; the capture is in $TMPDIR/pcap.
+captured() {
+    tshark -q -i lo -f "host $LAB_ADDRESS" -B 64 -s 0 -w "$TMPDIR/pcap" 2>"$TMPDIR/tshark" &
+    local tshark=$!
+    until grep -qi 'capturing on' "$TMPDIR/tshark"; do sleep 0.1; done
+    sleep 0.5
+    "$@"
+    sleep 1
+    kill -INT $tshark
+    wait $tshark
+    unlike "the capture is whole" "$(cat "$TMPDIR/tshark")" '[1-9][0-9]* packets? dropped'
+    rm -f "$TMPDIR/tshark"
+}
+
+# frames FILTER: how many frames of the capture match, from the plan's start on.
+read_capture() {
+    tshark -r "$TMPDIR/pcap" -o "kerberos.file:$TMPDIR/keytab" -o kerberos.decrypt:TRUE \
+        -o "ntlmssp.nt_password:$password" "$@" 2>/dev/null
+}
+
+# requests FIELD FILTER: values of the field in what the clients sent since the plan's start, with their counts.
+requests() {
+    read_capture -Y "frame.time_epoch >= $(value start) && ip.dst == $LAB_ADDRESS && ($2)" -T fields -e "$1" |
+        tr ',' '\n' | sort -n | uniq -c | awk 'NF == 2 { print $2 ": " $1 }'
+}
+
+malformed() {
+    read_capture -Y "_ws.malformed && ip.dst == $LAB_ADDRESS" | head -n 5
+}
+
+# The accounts come first, so that the keys can be read.
+play -F "$password"
+holds "keys" lab/dc keytab "$TMPDIR/keytab"
+
+model=tests/data/clear-ldap.yaml captured play -F "$password" --plain-simple-bind --warmup 0 -D 6
+run_is_good "in clear text"
+value_holds "something was sent" 'sent > 50'
+# AbandonRequest and unbind are not in this model's operations; protocolOp 2 is the unbind that ends conversations.
+is "LDAP requests by operation" "$(requests ldap.protocolOp 'ldap && tcp && ldap.protocolOp != 2')" \
+    "$(value '"\n".join("%s: %d" % (op, sent_of("ldap", op)) for op in "0 3 6 8 10 12 14".split())')"
+is "CLDAP requests" "$(requests ldap.protocolOp 'cldap && udp')" "$(value '"3: %d" % sent_of("cldap", "3")')"
+is "DNS queries" "$(requests dns.flags.response 'dns && dns.flags.response == 0')" \
+    "$(value '"0: %d" % sent_of("dns", "0")')"
+is "nothing malformed" "$(malformed)" ""
+
+captured play -F "$password" --warmup 0 -D 6 --only kerberos:10
+run_is_good "AS exchanges"
+is "AS requests" "$(requests kerberos.msg_type 'kerberos.msg_type == 10')" "$(value '"10: %d" % sent_of("kerberos", "10")')"
+captured play -F "$password" --warmup 0 -D 6 --only kerberos:10 --kdc-preauth-legs 2
+is "AS requests, Windows' way" "$(requests kerberos.msg_type 'kerberos.msg_type == 10')" \
+    "$(value '"10: %d" % (2 * sent_of("kerberos", "10"))')"
+
+captured play -F "$password" --warmup 0 -D 6 -K
+run_is_good "everything, sealed as usual, with Kerberos"
+is "AS requests: at least one an operation" \
+    "$(($(requests kerberos.msg_type 'kerberos.msg_type == 10' | cut -d ' ' -f 2) >= $(value 'sent_of("kerberos", "10")')))" 1
+like "Kerberos' seal can be read" "$(requests ldap.protocolOp 'gss-api && ldap.protocolOp == 3')" '^3: '
+is "no NTLM with -K" "$(requests ntlmssp.messagetype ntlmssp)" ""
+is "nothing malformed, inside the seals either" "$(malformed)" ""
+unlike "no password in clear text" "$(strings "$TMPDIR/pcap" | grep -F "$password")" "$password"
+tap_done
