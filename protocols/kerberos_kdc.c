@@ -85,20 +85,36 @@ enum { KDC_CODE_SKEW = 37 };
 /* --- Asking -------------------------------------------------------------------------------------
  */
 
+/* Room for most replies: they come with their length in one read. */
+enum { FIRST_READ = 4096 };
+
+/* Waits before it reads: nothing can be there yet. */
 static int read_reply(struct stream *stream, krb5_data *reply)
 {
+    uint8_t first[FIRST_READ];
     uint32_t length;
-    int error = stream_read_all(stream, &length, sizeof length);
+    size_t have = 0;
+    int error = stream_wait(stream);
+    while (!error && have < sizeof length) {
+        ssize_t n = stream_read(stream, first + have, sizeof first - have);
+        error = n < 0 ? (int)n : n == 0 ? -ENODATA : 0;
+        have += n > 0 ? (size_t)n : 0;
+    }
     if (error)
         return error;
+    memcpy(&length, first, sizeof length);
     length = be32toh(length);
+    have -= sizeof length;
     if (length == 0 || length > REPLY_MAX)
         return -EBADMSG;
     reply->data = malloc(length);
     if (!reply->data)
         return -ENOMEM;
     reply->length = length;
-    return stream_read_all(stream, reply->data, length);
+    if (have > length)
+        have = length; /* what follows the reply is no reply to us */
+    memcpy(reply->data, first + sizeof length, have);
+    return stream_read_all(stream, reply->data + have, length - have);
 }
 
 /* Length and request in one piece, so that they go in one segment. */

@@ -23,6 +23,9 @@ struct stream {
     int error;    /* the first failure, negative errno */
     bool udp;     /* messages keep their bounds; an empty one is no end */
     bool drained; /* the last try to read found nothing: the next event will be a new one */
+    bool read;    /* was tried to be read: events may have been used up */
+    bool written; /* once at least */
+    bool nodelay;
 };
 
 static int fail(struct stream *stream, int error)
@@ -74,26 +77,33 @@ static int open_socket(struct stream *stream, int family)
     stream->slot.fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (stream->slot.fd < 0)
         return -errno;
-    int on = 1;
-    if (!stream->udp && setsockopt(stream->slot.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
-        return -errno;
     return bind_source(stream->wire, stream->slot.fd);
+}
+
+/* Nothing waits in the kernel for an acknowledgement. A connection's first write never does, so
+ * that those for one request need not ask for it. */
+static int set_nodelay(struct stream *stream)
+{
+    int on = 1;
+    if (!stream->nodelay &&
+        setsockopt(stream->slot.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
+        return -errno;
+    stream->nodelay = true;
+    return 0;
 }
 
 /* 0 when connected, -EINPROGRESS when the wait was for nothing, else why not. */
 static int connect_result(int fd)
 {
-    int error = 0;
-    socklen_t size = sizeof error;
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
-        return -errno;
-    if (error)
-        return -error;
     struct sockaddr_storage peer;
-    size = sizeof peer;
+    socklen_t size = sizeof peer;
     if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0)
         return 0;
-    return errno == ENOTCONN ? -EINPROGRESS : -errno;
+    int error = errno == ENOTCONN ? 0 : errno;
+    size = sizeof error;
+    if (!error && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        return -errno;
+    return error ? -error : -EINPROGRESS;
 }
 
 static int connect_to(struct stream *stream, const struct sockaddr *peer, socklen_t peer_len)
@@ -137,9 +147,12 @@ int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_
         return stream->error;
     if (stream->udp || stream->tls)
         return fail(stream, -EOPNOTSUPP);
-    int error = tls_session_new(&stream->tls, tls, stream->slot.fd, server_name);
+    int error = set_nodelay(stream);
+    if (!error)
+        error = tls_session_new(&stream->tls, tls, stream->slot.fd, server_name);
     if (error)
         return fail(stream, error);
+    stream->read = true;
     stamp_sent(stream);
     for (;;) {
         enum wire_event event = WIRE_READ;
@@ -168,6 +181,7 @@ static ssize_t receive(struct stream *stream, void *buffer, size_t size)
 /* One try: a count, 0 at the peer's end, -EAGAIN (wait for *event) or the failure. */
 static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum wire_event *event)
 {
+    stream->read = true;
     *event = WIRE_READ;
     ssize_t n = stream->tls ? tls_session_read(stream->tls, buffer, size, event)
                             : receive(stream, buffer, size);
@@ -184,6 +198,10 @@ static ssize_t try_write(struct stream *stream, const void *buffer, size_t size,
                          enum wire_event *event)
 {
     *event = WIRE_WRITE;
+    int error = stream->written && !stream->udp ? set_nodelay(stream) : 0;
+    if (error)
+        return error;
+    stream->written = true;
     if (stream->tls)
         return tls_session_write(stream->tls, buffer, size, event);
     ssize_t n;
@@ -288,8 +306,9 @@ int stream_write(struct stream *stream, const void *buffer, size_t size)
         if (error)
             return error;
     }
-    if (stream->udp)
-        stream->drained = true; /* the answer, if it is here already, makes an event all the same */
+    /* The answer, if it is here already, makes an event all the same. */
+    if (stream->udp || !stream->read)
+        stream->drained = true;
     return 0;
 }
 

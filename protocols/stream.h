@@ -50,9 +50,9 @@ int stream_read_all(struct stream *stream, void *buffer, size_t size);
 int stream_wait(struct stream *stream);
 
 /* Like stream_wait(), but waits no longer than until (CLOCK_MONOTONIC ns): then -ETIMEDOUT, which
- * is kept as a failure only when it was the wire's deadline that came. For what is sent again. On
- * UDP, after a write, it may wait for what comes after the write, though older datagrams are there:
- * one look that finds nothing is saved. */
+ * is kept as a failure only when it was the wire's deadline that came. For what is sent again.
+ * Both, on UDP after a write, may wait for what comes after the write, though older datagrams are
+ * there: one look that finds nothing is saved. */
 int stream_wait_until(struct stream *stream, int64_t until);
 
 /* True when TLS holds decrypted bytes: a read will not wait. */

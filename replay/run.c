@@ -29,7 +29,7 @@
 enum {
     CONNECTING_MAX = 512,
     TICK = 200000000,      /* ns between two ticks */
-    PROBE = 20000000,      /* ns between two looks at how late a bare timer is */
+    PROBE = 100000000,     /* ns between two looks at how late a bare timer is: each is a wake-up */
     START_DELAY = 5000000, /* ns from the gate's opening to the plan's start: threads wake up */
     CUT_DELAY = 50000000,  /* ns from an interrupt to the window's end: all learn of it before */
     FILES_BESIDE = 100     /* descriptors that are not clients' */
