@@ -7,6 +7,7 @@
 # make bench     the figures, beside those of other programs on the same machine
 # make lint      format, static checks, scripts, man pages
 # make fuzz      every decoder, FUZZ_SECONDS (30) each
+# make check-html traffic-summary's pages in a browser, which it installs
 # make install   programs, man pages, examples into $(DESTDIR)$(PREFIX)
 #
 # Knobs: CC=clang, SAN=address,undefined (has a folder of its own), OPT, CFLAGS, LDFLAGS, BUILD=folder,
@@ -59,7 +60,7 @@ C_FILES := $(wildcard $(foreach folder,$(ROOMS) tests/unit tests/dc tests/fuzz t
 SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
-.PHONY: all unit dc-tests benches fuzzers deps demo check bench lint fuzz install clean FORCE
+.PHONY: all unit dc-tests benches fuzzers deps demo check check-html bench lint fuzz install clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 all: $(LIBS) $(PROGRAMS)
@@ -118,6 +119,12 @@ deps:
 # a failure of either is counted and not the last word.
 check: deps
 	@MAKE='$(MAKE)' tests/check
+
+# In no other target: the browser is large.
+check-html: deps
+	@lab/install-packages chromium fonts-dejavu-core
+	@$(MAKE) --no-print-directory all
+	@tests/html/check
 
 demo: deps
 	@$(MAKE) --no-print-directory all

@@ -7,7 +7,7 @@
 
 #include "summary/svg.h"
 
-enum { WIDTH = 376, HEIGHT = 264, LEFT = 62, RIGHT = 14, TOP = 34, BOTTOM = 46, LINE_HEIGHT = 16 };
+enum { WIDTH = 376, HEIGHT = 264, LEFT = 62, RIGHT = 22, TOP = 34, BOTTOM = 46, LINE_HEIGHT = 16 };
 
 static void add_tick(struct chart_axis *axis, double at, const char *format, double value)
 {

@@ -45,8 +45,10 @@ static void find_limits(struct drawing *drawing)
     }
     drawing->cell_width = (double)longest * character + 14;
     drawing->width = LEFT + drawing->cell_width * (double)grid->column_count + MARGIN;
-    if (drawing->width < 360)
-        drawing->width = 360;
+    /* The legend's last line names the service level, however long. */
+    double legend =
+        2 * MARGIN + character * (double)(grid->slo->count ? strlen(grid->slo->text) : 0);
+    drawing->width = fmax(drawing->width, fmax(360, legend + 37 * character));
     drawing->height = TOP + CELL_HEIGHT * (double)grid->row_count + BELOW;
 }
 

@@ -180,22 +180,24 @@ static int make_points(const struct grid *grid, struct load_points *points)
 
 size_t page_knee(const double *load, const double *rate, size_t count)
 {
-    double largest = 0, highest = 0, best = 0;
+    /* Not a knee: a hair above the line, or a rate that goes on growing behind it. */
+    static const double bend = 0.1, reached = 0.75;
+    double largest = 0, highest = 0, best = bend;
     size_t knee = SIZE_MAX;
     for (size_t i = 0; i < count; i++)
         highest = fmax(highest, rate[i]);
-    if (count < 3 || !(load[count - 1] > load[0]) || !(highest > 0))
+    if (count < 3 || !(load[count - 1] > load[0]) || !(highest > rate[0]))
         return SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         largest = fmax(largest, rate[i]);
-        double x = (load[i] - load[0]) / (load[count - 1] - load[0]);
-        double above = (largest - rate[0]) / (highest - fmin(rate[0], highest * 0.999)) - x;
+        double along = (load[i] - load[0]) / (load[count - 1] - load[0]);
+        double above = (largest - rate[0]) / (highest - rate[0]) - along;
         if (above > best && rate[i] == largest) {
             best = above;
             knee = i;
         }
     }
-    return knee;
+    return knee != SIZE_MAX && rate[knee] >= reached * highest ? knee : SIZE_MAX;
 }
 
 /* Least and largest of values that are numbers (and positive); false: there is none. */
@@ -281,26 +283,50 @@ struct curve {
     double x[CURVE_POINTS], y[CURVE_POINTS];
 };
 
-/* Adds up the types of each protocol, as many as a chart has colours. */
+static int by_response_count(const void *left, const void *right)
+{
+    const struct curve *a = left, *b = right;
+    if (a->response.count != b->response.count)
+        return a->response.count > b->response.count ? -1 : 1;
+    return strcmp(a->protocol, b->protocol);
+}
+
+/* A chart has so many colours: the rarest protocols become one curve. */
+static int join_rare(struct curve *curves, size_t *count)
+{
+    int merged = 0;
+    if (*count <= CHART_SERIES_MAX)
+        return 0;
+    qsort(curves, *count, sizeof *curves, by_response_count);
+    struct curve *rest = &curves[CHART_SERIES_MAX - 1];
+    rest->protocol = "others";
+    for (size_t i = CHART_SERIES_MAX; i < *count; i++) {
+        if (merged == 0)
+            merged = histogram_merge(&rest->response, &curves[i].response);
+        histogram_clear(&curves[i].response);
+    }
+    *count = CHART_SERIES_MAX;
+    return merged;
+}
+
+/* Adds up the types of each protocol; curves has room for one a type. */
 static int make_curves(const struct detail *detail, struct curve *curves, size_t *count)
 {
+    int merged = 0;
     *count = 0;
-    for (size_t i = 0; i < detail->type_count; i++) {
+    for (size_t i = 0; merged == 0 && i < detail->type_count; i++) {
         const struct detail_type *type = &detail->types[i];
         if (type->response.count == 0)
             continue;
         /* Types are sorted by protocol. */
         if (*count == 0 || strcmp(curves[*count - 1].protocol, type->protocol) != 0) {
-            if (*count == CHART_SERIES_MAX)
-                return 0;
             curves[*count].protocol = type->protocol;
             histogram_init(&curves[*count].response);
             ++*count;
         }
-        if (histogram_merge(&curves[*count - 1].response, &type->response) < 0)
-            return -ENOMEM;
+        merged = histogram_merge(&curves[*count - 1].response, &type->response);
     }
-    return 0;
+    return merged == 0 ? join_rare(curves, count) : merged;
 }
 
 static void draw_curves(FILE *stream, struct curve *curves, size_t count, const char *title)
@@ -330,18 +356,23 @@ static void draw_curves(FILE *stream, struct curve *curves, size_t count, const 
 
 static int print_percentiles(const struct page *page)
 {
-    struct curve *curves = calloc(CHART_SERIES_MAX, sizeof *curves);
+    struct curve *curves = NULL;
     struct detail detail = {0};
     char title[TEXT_SIZE];
     size_t count = 0;
-    int made = curves ? detail_of_cell(page, page->best, &detail) : no_memory(page);
-    if (made == 0 && make_curves(&detail, curves, &count) < 0)
+    int made = detail_of_cell(page, page->best, &detail);
+    if (made < 0)
+        goto cleanup;
+    curves = calloc(detail.type_count + 1, sizeof *curves);
+    if (!curves || make_curves(&detail, curves, &count) < 0) {
         made = no_memory(page);
-    if (made == 0 && count) {
-        snprintf(title, sizeof title, "Response times by protocol at r=%.6g S=%.6g",
-                 grid_cell_r(page->grid, page->best), grid_cell_S(page->grid, page->best));
-        draw_curves(page->stream, curves, count, title);
+        goto cleanup;
     }
+    snprintf(title, sizeof title, "Response times by protocol at r=%.6g S=%.6g",
+             grid_cell_r(page->grid, page->best), grid_cell_S(page->grid, page->best));
+    if (count)
+        draw_curves(page->stream, curves, count, title);
+cleanup:
     for (size_t i = 0; i < count; i++)
         histogram_clear(&curves[i].response);
     free(curves);

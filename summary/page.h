@@ -21,7 +21,8 @@ int page_print(FILE *stream, const struct grid *grid, const struct readings *rea
 int page_print_compare(FILE *stream, const struct compare *compare, char *error, size_t size);
 
 /* Index of the knee among count points in order of rising offered load, or SIZE_MAX: where the
- * largest rate so far lies highest above the straight line from the first to the last. */
+ * largest rate so far lies highest above the straight line from the first to the largest. There is
+ * none when it is hardly above that, or when the rate goes on growing by a third and more. */
 size_t page_knee(const double *load, const double *rate, size_t count);
 
 #endif

@@ -104,6 +104,9 @@ static void test_knee(void **state)
     /* A server that keeps up to the end has none. */
     size_t knee = page_knee(load, rising, 8);
     assert_true(knee == SIZE_MAX);
+    /* Two cells of one load, one of which was lucky, make no knee either. */
+    static const double four_loads[] = {11, 33, 33, 98}, four_rates[] = {10.7, 50.3, 26.8, 91.8};
+    assert_int_equal(page_knee(four_loads, four_rates, 4), SIZE_MAX);
     static const double nothing[8] = {0};
     assert_int_equal(page_knee(load, nothing, 8), SIZE_MAX);
     static const double same_load[] = {5, 5, 5};
