@@ -16,6 +16,7 @@
 #include "model/model.h"
 
 static const double nanosecond = 1e-9;
+enum { LABEL_SIZE = 4096 };
 /* Above these the generator itself was the bottleneck. */
 static const double lag_limit = 0.010, busy_limit = 0.95;
 
@@ -332,15 +333,28 @@ static void print_start(FILE *stream, const struct result *result)
             result->warmup, result->interrupted ? ", cut short by a signal" : "");
 }
 
+/* A line of text; what would end it, or control a terminal, becomes "?". */
+static void print_text(FILE *stream, const char *label, const char *text)
+{
+    fprintf(stream, "%-29s", label);
+    for (; *text; text++)
+        fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stream);
+    fputc('\n', stream);
+}
+
 static void print_asked(FILE *stream, const struct result *result)
 {
-    fprintf(stream, "\n%-29s%s\n", "Command:", result->command);
+    fputc('\n', stream);
+    print_text(stream, "Command:", result->command);
     fprintf(stream, "%-29s%s %s\n", "Program:", result->program, result->version);
     fprintf(stream, "%-29s%s (SHA-256 %s)\n", "Model:", result->model, result->model_sha256);
-    fprintf(stream, "%-29s%s\n", "Server:", result->dc);
+    print_text(stream, "Server:", result->dc);
     fprintf(stream, "%-29s%" PRId64 "\n", "Instance:", result->instance);
-    for (size_t i = 0; i < result->label_count; i++)
-        fprintf(stream, "%-29s%s=%s\n", "Label:", result->labels[i].name, result->labels[i].value);
+    for (size_t i = 0; i < result->label_count; i++) {
+        char label[LABEL_SIZE];
+        snprintf(label, sizeof label, "%s=%s", result->labels[i].name, result->labels[i].value);
+        print_text(stream, "Label:", label);
+    }
     fprintf(stream, "%-29s%" PRIu64 "\n", "Random seed:", result->seed);
     fprintf(stream, "%-29s%.15g\n", "Replay rate (-r):", result->r);
     if (!isnan(result->S))

@@ -373,7 +373,8 @@ static int open_temporary(char *path)
     return result;
 }
 
-static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *context), void *context)
+/* The file beside its temporary one, which becomes it. */
+static int replace_file(const char *path, int (*draw)(FILE *stream, void *context), void *context)
 {
     char *temporary = NULL;
     FILE *stream = NULL;
@@ -395,6 +396,32 @@ static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *contex
         unlink(temporary);
 cleanup:
     free(temporary);
+    return result;
+}
+
+/* A device or a pipe is written to; it must never be replaced by a file. */
+static int write_through(const char *path, int (*draw)(FILE *stream, void *context), void *context)
+{
+    FILE *stream = fopen(path, "we");
+    if (!stream)
+        return -errno;
+    int result = draw_and_flush(stream, draw, context);
+    if (fclose(stream) == EOF && result == 0)
+        result = -errno;
+    return result;
+}
+
+static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *context), void *context)
+{
+    struct stat stat_of;
+    if (stat(path, &stat_of) < 0)
+        return replace_file(path, draw, context);
+    if (!S_ISREG(stat_of.st_mode))
+        return write_through(path, draw, context);
+    /* A link goes on pointing where it points to. */
+    char *target = realpath(path, NULL);
+    int result = target ? replace_file(target, draw, context) : -errno;
+    free(target);
     return result;
 }
 

@@ -119,7 +119,8 @@ void result_clear(struct result *result);
 void *result_alloc(struct result *result, size_t count, size_t size);
 const char *result_text(struct result *result, const char *text);
 
-/* Writes path whole or not at all (a temporary file beside it, renamed); "-" is standard output.
+/* Writes path whole or not at all (a temporary file beside it, renamed); "-" is standard output,
+ * and what is no regular file (/dev/null, a pipe) is written to.
  * Returns 0 or a negative errno with a line "path: what" in error. */
 int result_write(const struct result *result, const char *path, char *error, size_t size);
 

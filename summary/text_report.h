@@ -13,7 +13,7 @@
 enum { TEXT_LABELS_MAX = 32 };
 
 struct text_label {
-    char name[64], value[192];
+    char name[128], value[512];
 };
 
 struct text_report {

@@ -85,7 +85,8 @@ static struct records *play_some(void)
 
 static const uint8_t sha256[32] = {0xab, 0xcd, 0x01};
 static const struct report_skipped skipped[] = {{"foo", "3", false, 12}, {"dns", "0", true, 7}};
-static struct settings_pair labels[] = {{"prefork", "4"}, {"site", "K\xc3\xb6ln"}};
+static struct settings_pair labels[] = {
+    {"prefork", "4"}, {"site", "K\xc3\xb6ln"}, {"bell", "\a\nx"}};
 
 static struct settings make_settings(void)
 {
@@ -97,7 +98,7 @@ static struct settings make_settings(void)
                              .warmup = 1,
                              .instance_id = 0,
                              .labels = labels,
-                             .label_count = 2,
+                             .label_count = 3,
                              .command_line = (char *)"traffic-replay -r 4 -S 5 office.yaml dc1"};
 }
 
@@ -199,6 +200,7 @@ static void test_text(void **state)
         "Program:                     traffic-replay " TRAFFIC_VERSION "\n",
         "(SHA-256 abcd010000",
         "Label:                       prefork=4\n",
+        "Label:                       bell=??x\n",
         "Random seed:                 18446744073709551615\n",
         "Replay rate (-r):            4\n",
         "Scale (-S):                  5\n",
@@ -417,7 +419,7 @@ static void test_json_round_trip(void **state)
     char *text = text_of(&before), *again = text_of(&after);
     assert_string_equal(text, again);
     assert_true(after.seed == UINT64_MAX);
-    assert_int_equal(after.label_count, 2);
+    assert_int_equal(after.label_count, 3);
     assert_string_equal(after.labels[1].value, "K\xc3\xb6ln");
     assert_int_equal(after.second_count, 10);
     assert_true(isnan(after.T));
@@ -481,6 +483,39 @@ static void test_write_fails(void **state)
     assert_true(result_write(&result, folder, error, sizeof error) < 0);
     assert_int_equal(rmdir(folder), 0);
     free(folder);
+    result_clear(&result);
+}
+
+/* What is no regular file stays what it is; a link goes on pointing to its file. */
+static void test_write_special(void **state)
+{
+    (void)state;
+    struct result result;
+    struct stat status;
+    char error[RESULT_ERROR_SIZE] = "";
+    result_init(&result);
+    /* A name of its own for the device: were it replaced, /dev/null itself would be safe. */
+    char *link = path_in_tmp("null.json"), *target = path_in_tmp("target.json");
+    assert_int_equal(symlink("/dev/full", link), 0);
+    assert_int_equal(result_write(&result, link, error, sizeof error), -ENOSPC);
+    assert_int_equal(lstat(link, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(stat(link, &status), 0);
+    assert_true(S_ISCHR(status.st_mode));
+    assert_int_equal(unlink(link), 0);
+
+    assert_int_equal(result_write(&result, target, error, sizeof error), 0);
+    assert_int_equal(truncate(target, 0), 0);
+    assert_int_equal(symlink(target, link), 0);
+    assert_int_equal(result_write(&result, link, error, sizeof error), 0);
+    assert_int_equal(lstat(link, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(stat(target, &status), 0);
+    assert_true(status.st_size > 100);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(target), 0);
+    free(link);
+    free(target);
     result_clear(&result);
 }
 
@@ -686,6 +721,7 @@ int main(void)
         cmocka_unit_test(test_json_round_trip),
         cmocka_unit_test(test_json_foreign_bytes),
         cmocka_unit_test(test_write_fails),
+        cmocka_unit_test(test_write_special),
         cmocka_unit_test(test_json_fields),
         cmocka_unit_test(test_json_refusals),
         cmocka_unit_test(test_json_damaged),
