@@ -65,6 +65,20 @@ static void assert_ok(struct outcome outcome, const char *what)
         fail_msg("%s: kind %d: %s", what, (int)outcome.kind, outcome.cause);
 }
 
+/* How often each packet is played: TRAFFIC_REPLAY_TIMES says another number. */
+static int times_wanted(void)
+{
+    const char *text = getenv("TRAFFIC_REPLAY_TIMES");
+    return text ? atoi(text) : 100;
+}
+
+/* TRAFFIC_REPLAY_NTLM=refused: the DC was told to take no NTLM. */
+static bool ntlm_is_refused(void)
+{
+    const char *text = getenv("TRAFFIC_REPLAY_NTLM");
+    return text && strcmp(text, "refused") == 0;
+}
+
 struct round {
     bool kerberos;
     int times;
@@ -91,6 +105,9 @@ static void play_alone(const struct packet_type *type, void *context)
     for (int i = 0; i < round->times; i++) {
         struct outcome outcome = play_type(&conversation, type);
         round->played++;
+        /* A network logon is NTLM whatever the conversation uses. */
+        if (ntlm_is_refused() && strcmp(outcome.cause, "NT_STATUS_NTLM_BLOCKED") == 0)
+            continue;
         if (outcome.kind != OUTCOME_OK) {
             round->failed++;
             print_error("%s:%s, time %d: kind %d: %s\n", type->protocol, type->opcode, i + 1,
@@ -109,17 +126,40 @@ static void every_packet_with_ntlm(void **state)
 {
     (void)state;
     NEED_LAB();
-    struct round round = {.kerberos = false, .times = 100};
+    if (ntlm_is_refused())
+        return;
+    struct round round = {.kerberos = false, .times = times_wanted()};
     packet_types_each(play_alone, &round);
     assert_int_equal(round.failed, 0);
-    assert_true(round.played >= 100 * 50);
+    assert_true(round.played >= (unsigned)round.times * 50);
+}
+
+/* What needs NTLM is told as such; the secure channel needs none. */
+static void ntlm_refused(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    if (!ntlm_is_refused())
+        return;
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random, false);
+    struct outcome outcome = play(&conversation, "rpc_netlogon", "39");
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "NT_STATUS_NTLM_BLOCKED");
+    outcome = play(&conversation, "samr", "64");
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_true(conversation.wire.first_sent > 0);
+    assert_ok(play(&conversation, "rpc_netlogon", "29"), "rpc_netlogon:29");
+    assert_ok(play(&conversation, "lsarpc", "77"), "lsarpc:77");
+    conversation_reset(&conversation);
 }
 
 static void every_packet_with_kerberos(void **state)
 {
     (void)state;
     NEED_LAB();
-    struct round round = {.kerberos = true, .times = 20};
+    struct round round = {.kerberos = true, .times = (times_wanted() + 4) / 5};
     packet_types_each(play_alone, &round);
     assert_int_equal(round.failed, 0);
 }
@@ -177,6 +217,7 @@ static void make_lab(void)
         accounts[i]->has_nt_hash = true;
         assert_int_equal(kerberos_derive_key(accounts[i], lab.dc->realm), 0);
     }
+    lab.dc->options.prefer_kerberos = ntlm_is_refused();
     if (discover_domain_sid(lab.dc, error, sizeof error) != 0)
         fail_msg("%s", error);
 }
@@ -303,8 +344,10 @@ static void every_way_to_bind(void **state)
     NEED_LAB();
     static const enum auth_level levels[] = {AUTH_LEVEL_INTEGRITY, AUTH_LEVEL_PRIVACY};
     for (size_t i = 0; i < 2; i++) {
-        bind_and_use(RPC_SECURITY_NTLM, levels[i], false);
-        bind_and_use(RPC_SECURITY_SPNEGO, levels[i], false);
+        if (!ntlm_is_refused()) {
+            bind_and_use(RPC_SECURITY_NTLM, levels[i], false);
+            bind_and_use(RPC_SECURITY_SPNEGO, levels[i], false);
+        }
         bind_and_use(RPC_SECURITY_KERBEROS, levels[i], true);
         bind_and_use(RPC_SECURITY_SPNEGO, levels[i], true);
     }
@@ -316,6 +359,8 @@ static void channel_taken_over(void **state)
 {
     (void)state;
     NEED_LAB();
+    if (ntlm_is_refused())
+        return;
     struct conversation first, second;
     uint64_t random[2];
     begin(&first, &random[0], false);
@@ -335,6 +380,8 @@ static void wrong_passwords_are_expected(void **state)
 {
     (void)state;
     NEED_LAB();
+    if (ntlm_is_refused())
+        return;
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random, false);
@@ -356,6 +403,8 @@ static void levels_are_asked_for(void **state)
 {
     (void)state;
     NEED_LAB();
+    if (ntlm_is_refused())
+        return;
     static const struct {
         const char *protocol, *opcode, *levels[16];
     } packets[] = {
@@ -392,9 +441,13 @@ static void levels_are_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_packet_with_ntlm), cmocka_unit_test(every_packet_with_kerberos),
-        cmocka_unit_test(wrong_machine_password), cmocka_unit_test(every_way_to_bind),
-        cmocka_unit_test(channel_taken_over),     cmocka_unit_test(wrong_passwords_are_expected),
+        cmocka_unit_test(every_packet_with_ntlm),
+        cmocka_unit_test(every_packet_with_kerberos),
+        cmocka_unit_test(ntlm_refused),
+        cmocka_unit_test(wrong_machine_password),
+        cmocka_unit_test(every_way_to_bind),
+        cmocka_unit_test(channel_taken_over),
+        cmocka_unit_test(wrong_passwords_are_expected),
         cmocka_unit_test(levels_are_asked_for),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

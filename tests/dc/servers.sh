@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 #
-# SMB2 against a domain controller of its own in each of the ways in which one may be set up: every
-# dialect, cipher and signing algorithm, encryption and signing required, NTLM refused.
+# SMB2, and RPC over it and over TCP, against a domain controller of its own in each of the ways in
+# which one may be set up: every dialect, cipher and signing algorithm, encryption and signing
+# required, NTLM refused.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/tap.sh
@@ -28,6 +29,14 @@ plays() {
     is "$name" "$status" 0 || echo "# ${errors//$'\n'/$'\n# '}"
 }
 
+# plays_rpc NAME SETTINGS OPTION...: and all of test_rpc.
+plays_rpc() {
+    plays "$@"
+    # shellcheck disable=SC2086
+    run env $2 TRAFFIC_REPLAY_TIMES=2 "$BUILD/tests/dc/test_rpc"
+    is "$1: RPC" "$status" 0 || echo "# ${errors//$'\n'/$'\n# '}"
+}
+
 run lab/dc start
 is "the first start" "$status" 0 || exit 1
 eval "$(lab/dc env)"
@@ -38,17 +47,17 @@ plays "2.0.2" "$D=0x0202 $C=0 $S=0" 'server max protocol=SMB2_02'
 plays "2.1" "$D=0x0210 $C=0 $S=0" 'server max protocol=SMB2_10'
 plays "3.0" "$D=0x0300 $C=1 $S=1" 'server max protocol=SMB3_00'
 plays "3.0.2" "$D=0x0302 $C=1 $S=1" 'server max protocol=SMB3_02'
-plays "3.1.1 alone, AES-256-GCM, AES-CMAC" "$D=0x0311 $C=4 $S=1" 'server min protocol=SMB3_11' \
+plays_rpc "3.1.1 alone, AES-256-GCM, AES-CMAC" "$D=0x0311 $C=4 $S=1" 'server min protocol=SMB3_11' \
     'server smb3 encryption algorithms=AES-256-GCM' 'server smb3 signing algorithms=AES-128-CMAC, HMAC-SHA256'
 plays "AES-256-CCM, HMAC-SHA256" "$C=3 $S=0" 'server smb3 encryption algorithms=AES-256-CCM' \
     'server smb3 signing algorithms=HMAC-SHA256'
 plays "AES-128-CCM, AES-GMAC" "$C=1 $S=2" 'server smb3 encryption algorithms=AES-128-CCM' \
     'server smb3 signing algorithms=AES-128-GMAC, HMAC-SHA256'
-plays "signing is mandatory" "" 'server signing=mandatory'
+plays_rpc "signing is mandatory" "" 'server signing=mandatory'
 plays "signing is disabled" "" 'server signing=disabled'
-plays "encryption is required" "$C=2" 'smb encrypt=required'
+plays_rpc "encryption is required" "$C=2" 'smb encrypt=required'
 plays "encryption is required in 3.0" "$D=0x0300" 'smb encrypt=required' 'server max protocol=SMB3_00'
-plays "NTLM is refused" "TRAFFIC_REPLAY_NTLM=refused" 'ntlm auth=disabled'
-plays "anonymous is restricted" "" 'restrict anonymous=2'
+plays_rpc "NTLM is refused" "TRAFFIC_REPLAY_NTLM=refused" 'ntlm auth=disabled'
+plays_rpc "anonymous is restricted" "" 'restrict anonymous=2'
 
 tap_done
