@@ -469,7 +469,7 @@ static void print_counts(FILE *stream, const char *title, const struct result_co
         fprintf(stream, "%10" PRIu64 "  %s\n", counts[i].count, counts[i].name);
 }
 
-/* True when lag p99 and the busiest worker say that not the server was the limit. *lag is told. */
+/* Of all packet types, in seconds; NaN: nothing was sent. 0 or -ENOMEM. */
 static int lag_p99(const struct result *result, double *lag)
 {
     struct histogram total;

@@ -140,8 +140,9 @@ int result_parse(struct result *result, const char *bytes, size_t length, const 
  * line in error. */
 int result_load(const char *path, char **bytes, size_t *length, char *error, size_t size);
 
-/* The same, all checked alike, but histograms are not kept by packet type (they stay empty): those
- * of response times are added to *response instead, which is spoiled by a failure. */
+/* result_parse() that keeps less: all is checked alike, but histograms are not kept by packet type
+ * (they stay empty); those of response times are added to *response instead, which is spoiled by a
+ * failure. */
 int result_parse_totals(struct result *result, struct histogram *response, const char *bytes,
                         size_t length, const char *name, char *error, size_t size);
 
