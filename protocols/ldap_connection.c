@@ -424,14 +424,41 @@ static bool logon_sub_code(const char *diagnostic, char code[9])
     return true;
 }
 
+/* Sub-codes are Windows error codes, in hexadecimal (MS-ERREF 2.2). */
+static const char *logon_sub_code_meaning(const char *code)
+{
+    static const struct {
+        const char *code, *meaning;
+    } meanings[] = {
+        {"525", "no such user"},
+        {"52e", "wrong name or password"},
+        {"52f", "account restriction"},
+        {"530", "outside of logon hours"},
+        {"531", "not from this workstation"},
+        {"532", "password expired"},
+        {"533", "account disabled"},
+        {"569", "logon type not granted"},
+        {"701", "account expired"},
+        {"773", "password must be changed"},
+        {"775", "account locked out"},
+    };
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
+        if (strcasecmp(meanings[i].code, code) == 0)
+            return meanings[i].meaning;
+    return NULL;
+}
+
 static struct outcome outcome_of_code(int code, const char *diagnostic)
 {
     const char *name = ldap_result_name(code);
     char sub_code[9];
     if (!name)
         return outcome_failed("LDAP result code %d", code);
-    if (code == LDAP_INVALID_CREDENTIALS && logon_sub_code(diagnostic, sub_code))
-        return outcome_failed("%s (data %s)", name, sub_code);
+    if (code == LDAP_INVALID_CREDENTIALS && logon_sub_code(diagnostic, sub_code)) {
+        const char *meaning = logon_sub_code_meaning(sub_code);
+        return outcome_failed("%s (data %s%s%s)", name, sub_code, meaning ? ": " : "",
+                              meaning ? meaning : "");
+    }
     return outcome_failed("%s", name);
 }
 

@@ -418,8 +418,8 @@ int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
     if (code)
         say(error, error_size, code, "cannot bind to %s as the administrator: %s%s", dc->given,
             directory.error,
-            dc->admin_ccache || dc->options.prefer_kerberos
-                ? ""
+            dc->admin_ccache || dc->options.prefer_kerberos || strstr(directory.error, "(data ")
+                ? "" /* Kerberos, or NTLM that was looked at */
                 : " (with NTLM; where that is switched off, -K uses Kerberos)");
     else if ((code = directory_search(&directory, &search)) != LDAP_SUCCESS)
         code = say(error, error_size, code < 0 ? code : -EACCES, "cannot read %s: %s", dc->base_dn,

@@ -372,7 +372,7 @@ static void refusals_are_named(void **state)
     struct account wrong = dc->users[0];
     wrong.nt_hash[0] ^= 1;
     assert_failed(ldap_connection_bind_sasl(connection, &wrong, LDAP_MECHANISM_GSS_SPNEGO, false),
-                  "invalidCredentials (data 52e)");
+                  "invalidCredentials (data 52e: wrong name or password)");
     assert_false(ldap_connection_is_bound(connection));
     /* The same connection takes the right one. */
     assert_ok(

@@ -279,7 +279,7 @@ static void result_codes_are_named(void **state)
     struct dc *dc = dc_of(&server);
     assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
     struct outcome outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
-    assert_string_equal(outcome.cause, "invalidCredentials (data 52e)");
+    assert_string_equal(outcome.cause, "invalidCredentials (data 52e: wrong name or password)");
     assert_false(ldap_connection_is_bound(client.connection));
     outcome = client_search(&client, NULL);
     assert_string_equal(outcome.cause, "busy");
