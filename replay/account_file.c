@@ -10,6 +10,7 @@
 
 #include "replay/credentials.h"
 #include "replay/directory.h"
+#include "replay/message.h"
 
 /* --- Reading ------------------------------------------------------------------------------- */
 
@@ -311,8 +312,7 @@ int account_file_load(const char *path, uint32_t clients, bool machines, struct 
     struct lookup lookup = {.path = path, .dc = dc, .error = error, .error_size = error_size};
     int result = account_file_read(path, &file, error, error_size);
     if (!result && file.world_readable)
-        fprintf(stderr, "traffic-replay: --accounts: %s: everybody may read it; chmod o= it\n",
-                path);
+        message_tell("--accounts: %s: everybody may read it; chmod o= it", path);
     if (!result)
         result = load(&lookup, &file, clients, machines);
     account_file_clear(&file);

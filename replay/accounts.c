@@ -22,6 +22,7 @@
 #include "replay/credentials.h"
 #include "replay/directory.h"
 #include "replay/memberships.h"
+#include "replay/message.h"
 #include "replay/password_store.h"
 
 /* A test user may add, rename and delete its own objects in the instance's OU. */
@@ -176,7 +177,7 @@ static int choose_password(struct work *work)
     if (result && !fixed)
         return wrong(work, result == -ENOMEM ? result : -EINVAL, "%s", reason);
     if (result) {
-        fprintf(stderr, "traffic-replay: %s; all passwords are reset in each run\n", reason);
+        message_tell("%s; all passwords are reset in each run", reason);
         password_store_clear(&work->store);
         result = password_store_make(&work->store);
         if (result)
@@ -381,8 +382,7 @@ static int reset_passwords(struct work *work)
                 result = add_step(work, STEP_RESET, kind, n);
     }
     if (!result && all && work->steps.count > 0)
-        fprintf(stderr, "traffic-replay: %s has accounts with another password; resetting it\n",
-                work->set.instance_dn);
+        message_tell("%s has accounts with another password; resetting it", work->set.instance_dn);
     if (!result)
         result = account_steps_run(&work->steps, "Passwords reset", work->error, work->error_size);
     if (!result && all) {
@@ -449,10 +449,9 @@ static void tell_kept(const struct work *work)
     if ((settings->group_memberships_given || settings->average_groups_per_user > 0 ||
          settings->max_members) &&
         work->state.memberships != work->wanted->memberships)
-        fprintf(stderr,
-                "traffic-replay: instance %d keeps the %" PRIu64 " memberships that it has; "
-                "clean it up (-c) first to have others\n",
-                settings->instance_id, work->state.memberships);
+        message_tell("instance %d keeps the %" PRIu64 " memberships that it has; "
+                     "clean it up (-c) first to have others",
+                     settings->instance_id, work->state.memberships);
 }
 
 static int make_memberships(struct work *work)

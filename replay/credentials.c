@@ -125,6 +125,11 @@ int credentials_read_file(const char *path, struct credentials *out, bool *world
             fclose(file);
         return result;
     }
+    if (S_ISDIR(status.st_mode)) {
+        snprintf(error, error_size, "%s: cannot read it: it is a directory", path);
+        fclose(file);
+        return -EISDIR;
+    }
     *world_readable = (status.st_mode & S_IROTH) != 0;
     /* An own buffer, so that no copy of the password stays behind in stdio's. */
     char *line = NULL;

@@ -187,6 +187,20 @@ static int add_reason(const struct dry_run *dry, json_t *root, size_t reason)
     return result;
 }
 
+/* File names may hold any bytes, JSON holds UTF-8 alone: what is not becomes "?". */
+static json_t *json_of_text(const char *text)
+{
+    json_t *string = json_string(text);
+    char *clean = string ? NULL : strdup(text);
+    for (char *byte = clean; byte && *byte; byte++)
+        if ((unsigned char)*byte >= 0x80)
+            *byte = '?';
+    if (clean)
+        string = json_string(clean);
+    free(clean);
+    return string;
+}
+
 static json_t *json_of_settings(const struct dry_run *dry)
 {
     const struct plan_settings *settings = plan_settings(dry->plan);
@@ -197,12 +211,12 @@ static json_t *json_of_settings(const struct dry_run *dry)
     for (int i = 0; i < MODEL_SHA256_SIZE; i++)
         snprintf(hex + 2 * i, 3, "%02x", sha256[i]);
     snprintf(seed, sizeof seed, "%" PRIu64, settings->seed);
-    return json_pack("{s:i, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:f, s:o, s:o, s:f, s:f}", "format",
+    return json_pack("{s:i, s:s, s:s, s:o, s:b, s:o, s:s, s:s, s:f, s:o, s:o, s:f, s:f}", "format",
                      1, "program", "traffic-replay", "version", TRAFFIC_VERSION, "command",
-                     command ? command : "", "dry_run", 1, "model", model_name(dry->model),
-                     "model_sha256", hex, "seed", seed, "r", settings->replay_rate, "S",
-                     by_rate ? json_null() : json_real(settings->scale), "T",
-                     by_rate ? json_real(settings->packets_per_second) : json_null(), "warmup",
+                     json_of_text(command ? command : ""), "dry_run", 1, "model",
+                     json_of_text(model_name(dry->model)), "model_sha256", hex, "seed", seed, "r",
+                     settings->replay_rate, "S", by_rate ? json_null() : json_real(settings->scale),
+                     "T", by_rate ? json_real(settings->packets_per_second) : json_null(), "warmup",
                      settings->warmup, "window", settings->duration);
 }
 

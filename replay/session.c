@@ -30,6 +30,7 @@
 #include "replay/discover.h"
 #include "replay/dry_run.h"
 #include "replay/keys.h"
+#include "replay/message.h"
 #include "replay/report.h"
 #include "replay/run.h"
 #include "replay/status.h"
@@ -66,9 +67,7 @@ static int tell(int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fputs("traffic-replay: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    message_tell_args(format, args);
     va_end(args);
     return status;
 }
@@ -222,11 +221,13 @@ static void tell_server(const struct dc *dc)
                  {"domain", dc->netbios_domain}, {"NetBIOS name", dc->netbios_name},
                  {"forest", dc->forest},         {"site", dc->site},
                  {"base DN", dc->base_dn}};
-    fprintf(stderr, "traffic-replay: server at %s:", dc->address_text);
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+    char line[1024];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0] && used < sizeof line; i++)
         if (facts[i].value)
-            fprintf(stderr, " %s %s;", facts[i].name, facts[i].value);
-    fputc('\n', stderr);
+            used += (size_t)snprintf(line + used, sizeof line - used, " %s %s;", facts[i].name,
+                                     facts[i].value);
+    tell(0, "server at %s:%s", dc->address_text, used ? line : "");
 }
 
 static int find_dc(struct session *session)
@@ -278,8 +279,7 @@ static int prepare_dns(struct session *session)
     if (discover_dns(session->dc, &answered) != 0)
         return tell(EXIT_FAILED, "out of memory");
     if (answered == 0)
-        fprintf(stderr, "traffic-replay: %s answers no DNS query for its own domain's names\n",
-                session->dc->given);
+        tell(0, "%s answers no DNS query for its own domain's names", session->dc->given);
     return -1;
 }
 
@@ -533,11 +533,12 @@ static int write_reports(const struct session *session, const struct result *res
     int status = report_print(out, result);
     if (status == 0 && fflush(out) != 0)
         status = -errno;
+    /* That one of them cannot be written is no reason to lose the other. */
     if (status)
-        return tell(EXIT_FAILED, "cannot write the report: %s", strerror(-status));
+        tell(EXIT_FAILED, "cannot write the report: %s", strerror(-status));
     if (json && result_write(result, json, error, sizeof error) != 0)
-        return tell(EXIT_FAILED, "--json: %s", error);
-    return -1;
+        status = tell(EXIT_FAILED, "--json: %s", error);
+    return status ? EXIT_FAILED : -1;
 }
 
 static int exit_status(const struct session *session, const struct result *result)

@@ -20,8 +20,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "protocols/utf16.h"
 #include "replay/config_file.h"
 #include "replay/credentials.h"
+#include "replay/message.h"
 
 enum row_kind {
     ROW_FLAG,     /* bool */
@@ -270,9 +272,7 @@ static int complain(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fputs("traffic-replay: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    message_tell_args(format, args);
     va_end(args);
     return EXIT_USAGE;
 }
@@ -545,6 +545,9 @@ static const char *parse_label(struct settings *settings, char *value)
     char *equals = strchr(value, '=');
     if (!equals || equals == value)
         return wrong("\"%s\" is not NAME=VALUE", value);
+    size_t size;
+    if (utf16le_size(value, &size) != 0)
+        return wrong("\"%s\" is not UTF-8", value);
     *equals = '\0';
     for (size_t i = 0; i < settings->label_count; i++)
         if (strcmp(settings->labels[i].name, value) == 0)
@@ -764,6 +767,27 @@ static int take_option(struct settings *settings, const struct row *row, bool by
     return status;
 }
 
+/* A word between quotes; one that would control a terminal, or is not UTF-8 as JSON must be, in
+ * bash's form with backslashes. */
+static void quote_word(const char *word, FILE *out)
+{
+    size_t size;
+    bool text = utf16le_size(word, &size) == 0;
+    for (const char *c = word; *c; c++)
+        text = text && !iscntrl((unsigned char)*c);
+    if (text) {
+        fputc('\'', out);
+        for (const char *c = word; *c; c++)
+            *c == '\'' ? fputs("'\\''", out) : fputc(*c, out);
+    } else {
+        fputs("$'", out);
+        for (const unsigned char *c = (const unsigned char *)word; *c; c++)
+            *c < ' ' || *c >= 0x7f || *c == '\'' || *c == '\\' ? fprintf(out, "\\%03o", *c)
+                                                               : fputc(*c, out);
+    }
+    fputc('\'', out);
+}
+
 /* The command line as text that a shell would read back, after the secrets are gone from it. */
 static char *quote_command_line(int argc, char *const *argv)
 {
@@ -776,14 +800,10 @@ static char *quote_command_line(int argc, char *const *argv)
                                                             "0123456789-_=+.,:/@%*")];
         if (i > 0)
             fputc(' ', out);
-        if (plain) {
+        if (plain)
             fputs(argv[i], out);
-            continue;
-        }
-        fputc('\'', out);
-        for (const char *c = argv[i]; *c; c++)
-            *c == '\'' ? fputs("'\\''", out) : fputc(*c, out);
-        fputc('\'', out);
+        else
+            quote_word(argv[i], out);
     }
     if (out && fclose(out) != 0) {
         free(text);

@@ -198,6 +198,10 @@ static const struct {
                             "TRAFFIC_REPLAY_USER and _PASSWORD\n"},
     {"--label x @model dc1", "--label: \"x\" is not NAME=VALUE\n"},
     {"--label =x @model dc1", "--label: \"=x\" is not NAME=VALUE\n"},
+    {"--label \xff=x @model dc1", "--label: \"\xff=x\" is not UTF-8\n"},
+    {"--dry-run /no\x1b[31m\nmodel",
+     "MODEL: cannot read \"/no?[31m?model\": No such file or directory\n"},
+    {"--\xc2\x9bx @model dc1", "--??x: there is no such option; see --help\n"},
     {"--label a=1 --label a=2 @model dc1", "--label: the label \"a\" is given twice\n"},
     {"--only ,ldap @model dc1",
      "--only: expected PROTOCOL or PROTOCOL:OPCODE, as in ldap or ldap:3\n"},
@@ -642,6 +646,14 @@ static void test_command_line_is_quoted(void **state)
     read_well(&settings, "--dry-run -F abcdef @model --label a=it's");
     char expected[TEXT_MAX];
     snprintf(expected, sizeof expected, "traffic-replay --dry-run -F *** %s --label 'a=it'\\''s'",
+             path_in_folder("model"));
+    assert_string_equal(settings.command_line, expected);
+    settings_clear(&settings);
+    /* What would control a terminal, or is no text for JSON. */
+    read_well(&settings, "--dry-run @model --label a=\x1b\\' --json /tmp/\xff --label b=\xc3\xa9");
+    snprintf(expected, sizeof expected,
+             "traffic-replay --dry-run %s --label $'a=\\033\\134\\047' --json $'/tmp/\\377' "
+             "--label 'b=\xc3\xa9'",
              path_in_folder("model"));
     assert_string_equal(settings.command_line, expected);
     settings_clear(&settings);

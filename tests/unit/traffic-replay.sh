@@ -62,6 +62,15 @@ like "--dry-run --json FILE: the text stays" "$output" '^Clients: '
 holds "--dry-run --json FILE: the file" has_clients <"$work/plan.json"
 holds "the model is as it was" cmp "$work/model" $model
 
+odd=$work/$'m\xff\033[31m\x9bodel'
+cp $model "$odd"
+run "$program" --dry-run --json - "$odd"
+is "a model's name that is no text: exit status" "$status" 0
+holds "a model's name that is no text: JSON" has_clients <<<"$output"
+like "a command line that is no text: in bash's form" "$output" "\\\$'[^']*/m.{1,2}377.{1,2}033\[31m"
+refused "a name that moves the cursor" 2 'cannot read "/no\?\[31m\?model"' --dry-run $'/no\033[31m\nmodel'
+refused "-A with a folder" 2 'it is a directory$' -A / $model 127.88.99.99
+
 first=$("$program" --traffic-summary - --random-seed 3 -D 20 $model | sha256sum)
 is "--traffic-summary: the seed repeats it" "$("$program" --traffic-summary - --random-seed 3 -D 20 $model dc1 | sha256sum)" "$first"
 "$program" --traffic-summary - --random-seed 4 -D 20 $model | sha256sum >"$work/other"

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the program says on standard error, one line at a time. Names of files, words of the command
+ * line and a server's answers may hold anything: what would move a terminal's cursor, or begin a
+ * line of its own, is shown as "?".
+ */
+#ifndef REPLAY_MESSAGE_H
+#define REPLAY_MESSAGE_H
+
+#include <stdarg.h>
+
+/* Replaces control characters (C0, DEL and, in UTF-8, C1) in place by "?". */
+void message_clean(char *text);
+
+/* "traffic-replay: ", the text and a newline. */
+void message_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void message_tell_args(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+
+#endif
