@@ -25,8 +25,8 @@ bool keys_machines_used(const struct settings *settings, const struct model *mod
 /* The administrator's NT hash: due before the first logon. 0 or a negative errno. */
 int keys_of_admin(struct dc *dc);
 
-/* The administrator's Kerberos key, when there is a password and no key yet. Its salt is seldom what
- * the name says, so the KDC is asked. 0, or a negative errno and a line in error. */
+/* The administrator's Kerberos key, when there is a password and no key yet. Its salt is seldom
+ * what the name says, so the KDC is asked. 0, or a negative errno and a line in error. */
 int keys_learn_admin(struct dc *dc, char *error, size_t error_size);
 
 /*
