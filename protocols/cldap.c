@@ -151,7 +151,6 @@ struct search {
     bool ping;
     const char *dns_domain, *host; /* of a ping */
     const uint16_t *waits;
-    struct stream **kept; /* NULL: no socket is kept */
 };
 
 static int put_request(BerElement *ber, ber_int_t id, const struct search *search)
@@ -253,10 +252,95 @@ int cldap_reply_parse(uint8_t *bytes, size_t size, cldap_visit *visit, void *con
     return code == LDAP_SUCCESS && entries == 0 ? -ENOENT : code;
 }
 
+/* --- Searches -----------------------------------------------------------------------------------
+ */
+
+/*
+ * What is kept from one search to the next. liblber writes the request once, then its messageID
+ * alone is changed, which always takes four bytes. A ping's reply is mostly the same each time: one
+ * that was found good need not be taken apart again when it comes with another messageID.
+ */
+struct cldap_state {
+    struct stream *stream;
+    const void *details; /* that request and reply are of */
+    struct berval request;
+    struct berval reply;
+    ber_len_t reply_ids[2]; /* where its messages have their messageIDs */
+};
+
+enum { ID_SIZE = 4, ID_MIN = 0x10000000, IDS = 0x60000000 };
+
+static void forget_reply(struct cldap_state *state)
+{
+    free(state->reply.bv_val);
+    state->reply = (struct berval){0};
+}
+
+static void state_clear(struct cldap_state *state)
+{
+    stream_close(state->stream);
+    ber_memfree(state->request.bv_val);
+    forget_reply(state);
+    *state = (struct cldap_state){0};
+}
+
+static void put_id(struct berval *message, ber_len_t at, uint32_t id)
+{
+    id = htobe32(id);
+    memcpy(message->bv_val + at, &id, sizeof id);
+}
+
+/* Where the messageID of the LDAPMessage at the start of bytes is: behind its tag and length. */
+static ber_len_t id_place(const uint8_t *bytes)
+{
+    return 2 + (bytes[1] & 0x80 ? bytes[1] & 0x7fu : 0) + 2;
+}
+
+static int write_request(struct cldap_state *state, const struct search *what)
+{
+    BerElement *ber = ber_alloc_t(LBER_USE_DER);
+    int error =
+        ber && put_request(ber, ID_MIN, what) >= 0 && ber_flatten2(ber, &state->request, 1) == 0
+            ? 0
+            : -ENOMEM;
+    ber_free(ber, 1);
+    return error;
+}
+
+static bool is_known(const struct cldap_state *state, const uint8_t *bytes, size_t size)
+{
+    return size > 0 && size == state->reply.bv_len && memcmp(bytes, state->reply.bv_val, size) == 0;
+}
+
+/* Keeps a reply to the question with that ID, if it consists of two messages. */
+static int remember(struct cldap_state *state, uint32_t id, const uint8_t *bytes, size_t size)
+{
+    uint8_t pattern[2 + ID_SIZE] = {0x02, ID_SIZE};
+    id = htobe32(id);
+    memcpy(pattern + 2, &id, sizeof id);
+    const uint8_t *first = memmem(bytes, size, pattern, sizeof pattern);
+    const uint8_t *second =
+        first ? memmem(first + 1, size - (size_t)(first + 1 - bytes), pattern, sizeof pattern)
+              : NULL;
+    forget_reply(state);
+    if (!second)
+        return 0;
+    state->reply.bv_val = malloc(size);
+    if (!state->reply.bv_val)
+        return -ENOMEM;
+    memcpy(state->reply.bv_val, bytes, size);
+    state->reply.bv_len = size;
+    state->reply_ids[0] = (ber_len_t)(first + 2 - bytes);
+    state->reply_ids[1] = (ber_len_t)(second + 2 - bytes);
+    return 0;
+}
+
 /* A well-formed message with another messageID answers another question; all else that comes to
- * this question's own socket is meant for it, however broken. */
+ * this socket is meant for this one, however broken. */
 static bool is_answer(const struct datagram_question *question, const uint8_t *bytes, size_t size)
 {
+    if (is_known(question->context, bytes, size))
+        return true;
     /* In place: nothing is written, as no string is read. */
     struct berval whole = {.bv_val = (char *)(uintptr_t)bytes, .bv_len = size};
     BerElement *ber = ber_alloc_t(LBER_USE_DER);
@@ -271,51 +355,55 @@ static bool is_answer(const struct datagram_question *question, const uint8_t *b
     return !strange;
 }
 
-/* --- Searches -----------------------------------------------------------------------------------
- */
-
-/* Asks on the socket that is kept in *kept, made when there is none. NULL: on one of its own. */
-static ssize_t ask(struct wire *wire, const struct dc *dc, const struct datagram_question *question,
-                   uint8_t *reply, size_t reply_size, struct stream **kept)
+/* Puts the new messageID into what is kept; asks. The size of the reply or a negative errno. */
+static ssize_t ask(struct wire *wire, const struct dc *dc, struct cldap_state *state, uint32_t id,
+                   const struct search *what, uint8_t *reply, size_t reply_size)
 {
-    if (!kept)
-        return datagram_ask(wire, dc, question, reply, reply_size);
-    ssize_t size = *kept ? 0 : datagram_open(kept, wire, dc, question->port);
-    if (size == 0)
-        size = datagram_ask_on(*kept, question, reply, reply_size);
-    return size;
+    ssize_t error = state->request.bv_val ? 0 : write_request(state, what);
+    if (!error && !state->stream)
+        error = datagram_open(&state->stream, wire, dc, dc->ports.cldap);
+    if (error)
+        return error;
+    put_id(&state->request, id_place((const uint8_t *)state->request.bv_val), id);
+    for (int i = 0; i < 2 && state->reply.bv_val; i++)
+        put_id(&state->reply, state->reply_ids[i], id);
+    const struct datagram_question question = {.bytes = state->request.bv_val,
+                                               .size = state->request.bv_len,
+                                               .waits = what->waits,
+                                               .is_answer = is_answer,
+                                               .id = id,
+                                               .context = state};
+    return datagram_ask_on(state->stream, &question, reply, reply_size);
 }
 
+/* Searches with what state has of earlier ones. *known: the reply is one that was good before. */
 static int search(struct wire *wire, const struct dc *dc, const struct search *what,
-                  cldap_visit *visit, void *context)
+                  struct cldap_state *state, bool *known, cldap_visit *visit, void *context)
 {
-    static __thread uint32_t last_id;
-    last_id = last_id % INT32_MAX + 1;
-    struct datagram_question question = {
-        .port = dc->ports.cldap, .waits = what->waits, .is_answer = is_answer, .id = last_id};
-    struct berval bytes;
-    BerElement *ber = ber_alloc_t(LBER_USE_DER);
-    if (!ber)
-        return -ENOMEM;
+    static __thread uint32_t count;
+    uint32_t id = ID_MIN + count++ % IDS;
     uint8_t reply[REPLY_SIZE];
-    ssize_t size = -ENOMEM;
-    if (put_request(ber, (ber_int_t)last_id, what) >= 0 && ber_flatten2(ber, &bytes, 0) == 0) {
-        question.bytes = bytes.bv_val;
-        question.size = bytes.bv_len;
-        size = ask(wire, dc, &question, reply, sizeof reply, what->kept);
-    }
-    ber_free(ber, 1);
-    int result = size < 0 ? (int)size : cldap_reply_parse(reply, (size_t)size, visit, context);
-    if (result < 0 && result != -ENOENT && what->kept) {
-        stream_close(*what->kept); /* a late or a strange answer may come in on it */
-        *what->kept = NULL;
+    ssize_t size = ask(wire, dc, state, id, what, reply, sizeof reply);
+    *known = size > 0 && is_known(state, reply, (size_t)size);
+    if (*known)
+        return 0;
+    int result = size < 0 ? (int)size : 0;
+    if (!result && what->ping) /* now, as liblber writes into what it reads */
+        result = remember(state, id, reply, (size_t)size);
+    if (!result)
+        result = cldap_reply_parse(reply, (size_t)size, visit, context);
+    if (result < 0 && result != -ENOENT) {
+        stream_close(state->stream); /* a late or a strange answer may come in on it */
+        state->stream = NULL;
     }
     return result;
 }
 
 void cldap_reset(struct conversation *conversation)
 {
-    stream_close(conversation->cldap);
+    if (conversation->cldap)
+        state_clear(conversation->cldap);
+    free(conversation->cldap);
     conversation->cldap = NULL;
 }
 
@@ -333,32 +421,33 @@ static void find_netlogon(void *context, const char *attribute, const struct ber
                                             found->netlogon);
 }
 
-static int ping(struct wire *wire, const struct dc *dc, const struct search *what,
-                struct cldap_netlogon *out)
-{
-    struct netlogon_found found = {.netlogon = out, .error = -ENOENT};
-    int error = search(wire, dc, what, find_netlogon, &found);
-    return error ? error : found.error;
-}
-
 static char *const ping_attributes[] = {"Netlogon", NULL};
 
 int cldap_netlogon(struct wire *wire, const struct dc *dc, const char *dns_domain, const char *host,
                    struct cldap_netlogon *out)
 {
-    struct search what = {.attributes = ping_attributes,
-                          .ping = true,
-                          .dns_domain = dns_domain,
-                          .host = host,
-                          .waits = datagram_waits_usual};
-    return ping(wire, dc, &what, out);
+    const struct search what = {.attributes = ping_attributes,
+                                .ping = true,
+                                .dns_domain = dns_domain,
+                                .host = host,
+                                .waits = datagram_waits_usual};
+    struct cldap_state state = {0};
+    struct netlogon_found found = {.netlogon = out, .error = -ENOENT};
+    bool known;
+    int error = search(wire, dc, &what, &state, &known, find_netlogon, &found);
+    state_clear(&state);
+    return error ? error : found.error;
 }
 
 int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attributes,
                    cldap_visit *visit, void *context)
 {
-    struct search what = {.attributes = attributes, .waits = datagram_waits_usual};
-    return search(wire, dc, &what, visit, context);
+    const struct search what = {.attributes = attributes, .waits = datagram_waits_usual};
+    struct cldap_state state = {0};
+    bool known;
+    int error = search(wire, dc, &what, &state, &known, visit, context);
+    state_clear(&state);
+    return error;
 }
 
 /* --- The packet cldap:3 -------------------------------------------------------------------------
@@ -451,23 +540,49 @@ static struct outcome check(const struct dc *dc, const struct cldap_netlogon *re
     return outcome_ok();
 }
 
+/* The conversation's state, emptied when these details are not those it is of. NULL: no memory. */
+static struct cldap_state *get_state(struct conversation *conversation, const void *details)
+{
+    if (!conversation->cldap)
+        conversation->cldap = calloc(1, sizeof *conversation->cldap);
+    struct cldap_state *state = conversation->cldap;
+    if (!state || state->details == details)
+        return state;
+    struct stream *stream = state->stream;
+    state->stream = NULL;
+    state_clear(state);
+    state->stream = stream;
+    state->details = details;
+    return state;
+}
+
 static struct outcome play(struct conversation *conversation, const void *compiled)
 {
     const struct details *details = compiled;
     const struct dc *dc = conversation->dc;
     bool given = details && details->attributes && details->attributes[0];
-    struct search what = {.attributes = given ? details->attributes : ping_attributes,
-                          .ping = !details || details->ping,
-                          .dns_domain = dc->dns_domain,
-                          .host = conversation->machine ? conversation->machine->name : NULL,
-                          .waits = dc->options.generic_ldap ? waits_if_any : datagram_waits_usual,
-                          .kept = &conversation->cldap};
+    const struct search what = {.attributes = given ? details->attributes : ping_attributes,
+                                .ping = !details || details->ping,
+                                .dns_domain = dc->dns_domain,
+                                .host = conversation->machine ? conversation->machine->name : NULL,
+                                .waits =
+                                    dc->options.generic_ldap ? waits_if_any : datagram_waits_usual};
+    struct cldap_state *state = get_state(conversation, compiled);
     struct cldap_netlogon reply;
-    int error = what.ping ? ping(&conversation->wire, dc, &what, &reply)
-                          : search(&conversation->wire, dc, &what, NULL, NULL);
-    if (error)
-        return failed(dc, error);
-    return what.ping ? check(dc, &reply) : outcome_ok();
+    struct netlogon_found found = {.netlogon = &reply, .error = what.ping ? -ENOENT : 0};
+    bool known;
+    if (!state)
+        return outcome_of_error(-ENOMEM);
+    int error = search(&conversation->wire, dc, &what, state, &known,
+                       what.ping ? find_netlogon : NULL, &found);
+    if (known)
+        return outcome_ok();
+    struct outcome outcome = error || found.error ? failed(dc, error ? error : found.error)
+                             : what.ping          ? check(dc, &reply)
+                                                  : outcome_ok();
+    if (outcome.kind != OUTCOME_OK)
+        forget_reply(state);
+    return outcome;
 }
 
 const struct packet_type packet_tables_cldap[] = {

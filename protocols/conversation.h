@@ -17,7 +17,7 @@
 #include "protocols/dc.h"
 #include "protocols/wire.h"
 
-struct stream;
+struct cldap_state;
 struct ldap_state;
 struct kerberos_state;
 struct smb2_state;
@@ -38,7 +38,7 @@ struct conversation {
     bool last_auth_was_wrong;   /* -B never tries twice in a row */
     uint32_t expected_failures; /* -B attempts of the packet being played; the caller clears it */
 
-    struct stream *cldap; /* the socket of its LDAP pings */
+    struct cldap_state *cldap;
     struct ldap_state *ldap;
     struct kerberos_state *krb5;
     struct smb2_state *smb2;

@@ -29,7 +29,8 @@ struct datagram_question {
     const uint16_t *waits; /* a datagram_waits */
     /* Says whether a datagram answers this question; anything else is ignored. */
     bool (*is_answer)(const struct datagram_question *question, const uint8_t *bytes, size_t size);
-    uint32_t id; /* for is_answer() */
+    uint32_t id;         /* for is_answer() */
+    const void *context; /* for is_answer() */
 };
 
 /*

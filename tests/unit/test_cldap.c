@@ -19,11 +19,22 @@ static const char reply_hex[] =
     "6d 70 6c 65 03 63 6f 6d 00 c0 18 03 64 63 31 c0 18 06 53 41 4d 44 4f 4d 00 03 44 43 31 00 00"
     "17 44 65 66 61 75 6c 74 2d 46 69 72 73 74 2d 53 69 74 65 2d 4e 61 6d 65 00 c0 42 05 00 00 00"
     "ff ff ff ff 30 0c 02 01 01 65 07 0a 01 00 04 00 04 00";
-enum { NETLOGON_OFFSET = 27, NETLOGON_SIZE = 0x65, ID_OFFSET = 4, DONE_ID_OFFSET = 132 };
+enum { NETLOGON_OFFSET = 27, NETLOGON_SIZE = 0x65 };
+
+/* What a client asks has messageIDs of four bytes: the same reply with those, of ID 1. */
+static const char long_reply_hex[] =
+    "30 81 81 02 04 00000001 64 79 04 00 30 75 30 73 04 08 6e 65 74 6c 6f 67 6f 6e 31 67 04 65"
+    "17 00 00 00"
+    "fd 13 00 00 ae e1 98 5d ea d9 12 42 a2 64 6f fc 78 c5 f7 8c 06 73 61 6d 64 6f 6d 07 65 78 61"
+    "6d 70 6c 65 03 63 6f 6d 00 c0 18 03 64 63 31 c0 18 06 53 41 4d 44 4f 4d 00 03 44 43 31 00 00"
+    "17 44 65 66 61 75 6c 74 2d 46 69 72 73 74 2d 53 69 74 65 2d 4e 61 6d 65 00 c0 42 05 00 00 00"
+    "ff ff ff ff 30 0f 02 04 00000001 65 07 0a 01 00 04 00 04 00";
+enum { QUESTION_ID = 4, REPLY_ID = 5, REPLY_NETLOGON = 31, REPLY_SECOND_ID = 136 };
 
 /* The question to it, for domain samdom.example.com and host me. */
 static const char request_hex[] =
-    "30 60 02 01 01 63 5b 04 00 0a 01 00 0a 01 00 02 01 00 02 01 00 01 01 00 a0 3c a3 1f 04 09 44"
+    "30 63 02 04 00 00 00 00 63 5b 04 00 0a 01 00 0a 01 00 02 01 00 02 01 00 01 01 00 a0 3c a3 1f "
+    "04 09 44"
     "6e 73 44 6f 6d 61 69 6e 04 12 73 61 6d 64 6f 6d 2e 65 78 61 6d 70 6c 65 2e 63 6f 6d a3 0a 04"
     "04 48 6f 73 74 04 02 6d 65 a3 0d 04 05 4e 74 56 65 72 04 04 16 00 00 00 30 0a 04 08 4e 65 74"
     "6c 6f 67 6f 6e";
@@ -225,8 +236,9 @@ static size_t answer_as_dc(void *context, unsigned nth, const uint8_t *question,
     const unsigned *from = context;
     if (size < 5 || (from && nth < *from))
         return 0;
-    size_t length = bytes_from_hex(reply_hex, reply);
-    reply[ID_OFFSET] = reply[DONE_ID_OFFSET] = question[ID_OFFSET];
+    size_t length = bytes_from_hex(long_reply_hex, reply);
+    memcpy(reply + REPLY_ID, question + QUESTION_ID, 4);
+    memcpy(reply + REPLY_SECOND_ID, question + QUESTION_ID, 4);
     return length;
 }
 
@@ -242,7 +254,7 @@ static size_t answer_another(void *context, unsigned nth, const uint8_t *questio
                              uint8_t *reply)
 {
     size_t length = answer_as_dc(context, nth, question, size, reply);
-    reply[ID_OFFSET] ^= 0x40;
+    reply[REPLY_ID] ^= 0x40;
     return length;
 }
 
@@ -250,8 +262,8 @@ static size_t answer_nothing_found(void *context, unsigned nth, const uint8_t *q
                                    size_t size, uint8_t *reply)
 {
     (void)context, (void)nth, (void)size;
-    size_t length = bytes_from_hex("30 0c 02 01 01 65 07 0a 01 00 04 00 04 00", reply);
-    reply[ID_OFFSET] = question[ID_OFFSET];
+    size_t length = bytes_from_hex("30 0f 02 04 00000000 65 07 0a 01 00 04 00 04 00", reply);
+    memcpy(reply + 4, question + QUESTION_ID, 4);
     return length;
 }
 
@@ -287,7 +299,7 @@ static void ping_asks_as_specified(void **state)
     udp_server_stop(&server);
     uint8_t request[256];
     size_t size = bytes_from_hex(request_hex, request);
-    request[ID_OFFSET] = server.last_question[ID_OFFSET];
+    memcpy(request + QUESTION_ID, server.last_question + QUESTION_ID, 4);
     assert_int_equal(server.last_size, size);
     assert_memory_equal(server.last_question, request, size);
 }
@@ -374,6 +386,50 @@ static void packet_checks_who_answers(void **state)
     dc_free(dc);
 }
 
+/* A DC that turns into another one, byte by byte of the reply, from the third question on; whatever
+ * came before must not hide it. */
+static size_t answer_changed(void *context, unsigned nth, const uint8_t *question, size_t size,
+                             uint8_t *reply)
+{
+    size_t length = answer_as_dc(NULL, nth, question, size, reply);
+    if (nth == 3)
+        reply[*(size_t *)context] ^= 0x01;
+    return length;
+}
+
+static void packet_reads_every_reply(void **state)
+{
+    (void)state;
+    /* Opcode, a letter of the host's name, result code, length of a label. */
+    static const struct {
+        size_t at;
+        const char *cause;
+    } cases[] = {{REPLY_NETLOGON, "malformed reply"},
+                 {REPLY_NETLOGON + 47, "reply of another DC"},
+                 {REPLY_SECOND_ID + 8, "Operations error"},
+                 {REPLY_NETLOGON + 24, "malformed reply"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t at = cases[i].at;
+        struct udp_server server = {.answer = answer_changed, .context = &at};
+        udp_server_start(&server);
+        struct dc *dc = udp_server_dc();
+        dc->ports.cldap = server.port;
+        set(&dc->dns_domain, "samdom.example.com");
+        set(&dc->dns_name, "dc1.samdom.example.com");
+        struct conversation conversation = {.wire.waiter = wire_blocking_waiter(), .dc = dc};
+        const struct packet_type *type = packet_type_find("cldap", "3");
+        conversation_init(&conversation);
+        for (int nth = 1; nth <= 5; nth++) {
+            struct outcome outcome = packet_play(&conversation, type, NULL, INT64_C(5000000000));
+            assert_string_equal(outcome.cause, nth == 3 ? cases[i].cause : "");
+            assert_int_equal(outcome.kind, nth == 3 ? OUTCOME_FAILED : OUTCOME_OK);
+        }
+        conversation_reset(&conversation);
+        udp_server_stop(&server);
+        dc_free(dc);
+    }
+}
+
 /* The third question is not answered in time. */
 static size_t answer_late(void *context, unsigned nth, const uint8_t *question, size_t size,
                           uint8_t *reply)
@@ -394,15 +450,14 @@ static void packet_keeps_its_socket_after_success(void **state)
     const struct packet_type *type = packet_type_find("cldap", "3");
     conversation_init(&conversation);
     assert_int_equal(packet_play(&conversation, type, NULL, INT64_C(5000000000)).kind, OUTCOME_OK);
-    struct stream *kept = conversation.cldap;
-    assert_non_null(kept);
+    uint16_t port = server.last_port;
     assert_int_equal(packet_play(&conversation, type, NULL, INT64_C(5000000000)).kind, OUTCOME_OK);
-    assert_ptr_equal(conversation.cldap, kept);
+    assert_int_equal(server.last_port, port);
     assert_true(conversation.wire.first_sent > 0);
     struct outcome outcome = packet_play(&conversation, type, NULL, INT64_C(100000000));
     assert_string_equal(outcome.cause, "timed out");
-    assert_null(conversation.cldap);
     assert_int_equal(packet_play(&conversation, type, NULL, INT64_C(5000000000)).kind, OUTCOME_OK);
+    assert_int_not_equal(server.last_port, port);
     conversation_reset(&conversation);
     assert_null(conversation.cldap);
     udp_server_stop(&server);
@@ -472,6 +527,7 @@ int main(void)
         cmocka_unit_test(ping_is_sent_again),
         cmocka_unit_test(ping_of_strange_servers),
         cmocka_unit_test(packet_checks_who_answers),
+        cmocka_unit_test(packet_reads_every_reply),
         cmocka_unit_test(packet_keeps_its_socket_after_success),
         cmocka_unit_test(packet_without_an_answer),
         cmocka_unit_test(packet_details),

@@ -11,13 +11,15 @@
 #include "udp_server.h"
 
 static const char ping_reply[] =
-    "30 7e 02 01 01 64 79 04 00 30 75 30 73 04 08 6e 65 74 6c 6f 67 6f 6e 31 67 04 65 17 00 00 00"
+    "30 81 81 02 04 00000000 64 79 04 00 30 75 30 73 04 08 6e 65 74 6c 6f 67 6f 6e 31 67 04 65 17 "
+    "00 00 00"
     "fd 13 00 00 ae e1 98 5d ea d9 12 42 a2 64 6f fc 78 c5 f7 8c 06 73 61 6d 64 6f 6d 07 65 78 61"
     "6d 70 6c 65 03 63 6f 6d 00 c0 18 03 64 63 31 c0 18 06 53 41 4d 44 4f 4d 00 03 44 43 31 00 00"
     "17 44 65 66 61 75 6c 74 2d 46 69 72 73 74 2d 53 69 74 65 2d 4e 61 6d 65 00 c0 42 05 00 00 00"
-    "ff ff ff ff 30 0c 02 01 01 65 07 0a 01 00 04 00 04 00";
+    "ff ff ff ff 30 0f 02 04 00000000 65 07 0a 01 00 04 00 04 00";
 
-enum { ID_OFFSET = 4, SECOND_ID_OFFSET = 132 };
+/* messageIDs of a question, and of the reply to a ping. */
+enum { QUESTION_ID = 4, REPLY_ID = 5, REPLY_SECOND_ID = 136, REPLY_OPCODE = 31 };
 
 static size_t put_attribute(uint8_t *out, const char *name, const char *value)
 {
@@ -35,21 +37,27 @@ static size_t put_attribute(uint8_t *out, const char *name, const char *value)
     return (size_t)(at - out);
 }
 
+/* searchResDone, and nothing found. */
+static size_t put_done(const uint8_t *id, uint8_t *out)
+{
+    size_t size = bytes_from_hex("30 0f 02 04 00000000 65 07 0a 01 00 04 00 04 00", out);
+    memcpy(out + 4, id, 4);
+    return size;
+}
+
 /* An entry with the attributes of the root DSE, and searchResDone. */
-static size_t root_dse_reply(uint8_t id, uint8_t *reply)
+static size_t root_dse_reply(const uint8_t *id, uint8_t *reply)
 {
     uint8_t attributes[256];
     size_t size = put_attribute(attributes, "defaultNamingContext", "DC=samdom");
     size += put_attribute(attributes + size, "configurationNamingContext", "CN=C,DC=samdom");
     size += put_attribute(attributes + size, "schemaNamingContext", "CN=S,CN=C,DC=samdom");
-    const uint8_t head[] = {0x30, 0x81,         (uint8_t)(size + 11), 2,    1,    id,
-                            0x64, 0x81,         (uint8_t)(size + 5),  0x04, 0x00, 0x30,
-                            0x81, (uint8_t)size};
-    const uint8_t done[] = {0x30, 0x0c, 2, 1, id, 0x65, 7, 0x0a, 1, 0, 4, 0, 4, 0};
+    const uint8_t head[] = {
+        0x30, 0x81, (uint8_t)(size + 14), 2,    4, id[0], id[1], id[2],        id[3],
+        0x64, 0x81, (uint8_t)(size + 5),  0x04, 0, 0x30,  0x81,  (uint8_t)size};
     uint8_t *at = mempcpy(reply, head, sizeof head);
     at = mempcpy(at, attributes, size);
-    at = mempcpy(at, done, sizeof done);
-    return (size_t)(at - reply);
+    return (size_t)(at - reply) + put_done(id, at);
 }
 
 static bool is_ping(const uint8_t *question, size_t size)
@@ -64,9 +72,10 @@ static size_t answer_as_dc(void *context, unsigned nth, const uint8_t *question,
     if (size < 5)
         return 0;
     if (!is_ping(question, size))
-        return root_dse_reply(question[ID_OFFSET], reply);
+        return root_dse_reply(question + QUESTION_ID, reply);
     size_t length = bytes_from_hex(ping_reply, reply);
-    reply[ID_OFFSET] = reply[SECOND_ID_OFFSET] = question[ID_OFFSET];
+    memcpy(reply + REPLY_ID, question + QUESTION_ID, 4);
+    memcpy(reply + REPLY_SECOND_ID, question + QUESTION_ID, 4);
     return length;
 }
 
@@ -76,16 +85,14 @@ static size_t answer_pings_only(void *context, unsigned nth, const uint8_t *ques
     size_t length = answer_as_dc(context, nth, question, size, reply);
     if (is_ping(question, size))
         return length;
-    const uint8_t done[] = {0x30, 0x0c, 2, 1, question[ID_OFFSET], 0x65, 7, 0x0a, 1, 0, 4, 0, 4, 0};
-    memcpy(reply, done, sizeof done);
-    return sizeof done;
+    return put_done(question + QUESTION_ID, reply);
 }
 
 static size_t answer_paused(void *context, unsigned nth, const uint8_t *question, size_t size,
                             uint8_t *reply)
 {
     size_t length = answer_as_dc(context, nth, question, size, reply);
-    reply[27] = 24;
+    reply[REPLY_OPCODE] = 24;
     return length;
 }
 
@@ -93,9 +100,7 @@ static size_t answer_no_dc(void *context, unsigned nth, const uint8_t *question,
                            uint8_t *reply)
 {
     (void)context, (void)nth, (void)size;
-    const uint8_t done[] = {0x30, 0x0c, 2, 1, question[ID_OFFSET], 0x65, 7, 0x0a, 1, 0, 4, 0, 4, 0};
-    memcpy(reply, done, sizeof done);
-    return sizeof done;
+    return put_done(question + QUESTION_ID, reply);
 }
 
 static size_t answer_garbage(void *context, unsigned nth, const uint8_t *question, size_t size,

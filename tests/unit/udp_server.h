@@ -30,6 +30,7 @@ struct udp_server {
     atomic_uint questions;
     uint8_t last_question[2048];
     size_t last_size;
+    uint16_t last_port; /* that it came from */
     int fd;
     pthread_t thread;
 };
@@ -47,6 +48,7 @@ static void *udp_server_main(void *argument)
             return NULL; /* udp_server_stop() */
         memcpy(server->last_question, question, (size_t)size);
         server->last_size = (size_t)size;
+        server->last_port = ntohs(peer.sin_port);
         unsigned nth = atomic_fetch_add(&server->questions, 1) + 1;
         size_t answer = server->answer
                             ? server->answer(server->context, nth, question, (size_t)size, reply)
