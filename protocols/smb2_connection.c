@@ -17,6 +17,8 @@ enum {
     RECEIVE_CHUNK = 4096,
     UNSOLICITED_MOST = 64 /* interim replies and breaks in a row, before the server is given up */
 };
+/* What an idle client keeps beside its stream. */
+_Static_assert(sizeof(struct smb2_connection) <= 1024, "an SMB2 connection costs at most 1 KiB");
 static const uint64_t message_id_break = UINT64_MAX;
 
 int smb2_connection_open(struct smb2_connection **out, struct conversation *conversation)

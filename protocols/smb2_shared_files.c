@@ -11,7 +11,14 @@
 #include "protocols/smb2.h"
 #include "protocols/utf16.h"
 
-enum { FILES_MOST = 2000, DEPTH_MOST = 6, PATH_MOST = 400, LIST_ACCESS = 0x00100081 };
+enum {
+    FILES_MOST = 2000,
+    DEPTH_MOST = 6,
+    PATH_MOST = 400,
+    /* As the packets open them (smb2.c). */
+    LIST_ACCESS = 0x00120081,
+    READ_ACCESS = 0x00120089
+};
 
 struct list {
     struct smb2_shared_file *items;
@@ -93,7 +100,34 @@ struct walk {
 
 static struct outcome walk_folder(const struct walk *walk, const char *path, int depth);
 
-/* An entry of the folder at path: a file is noted, a folder noted and walked. */
+static struct outcome open_for(const struct walk *walk, const char *path, bool folder,
+                               struct smb2_created *created)
+{
+    struct smb2_create create = {.name = path,
+                                 .access = folder ? LIST_ACCESS : READ_ACCESS,
+                                 .share_access = 7,
+                                 .disposition = SMB2_OPEN,
+                                 .options = folder ? SMB2_DIRECTORY_FILE : SMB2_NON_DIRECTORY_FILE};
+    return smb2_create(&walk->target, &create, created);
+}
+
+/* A file that a user may open is noted. */
+static struct outcome try_file(const struct walk *walk, const char *path)
+{
+    struct smb2_created created;
+    struct outcome outcome = open_for(walk, path, false, &created);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = smb2_close(&walk->target, created.file_id);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    int rc =
+        add(walk->files, is_script(walk->share, path) ? SMB2_SHARED_SCRIPT : SMB2_SHARED_POLICY,
+            walk->share, path);
+    return rc ? outcome_of_error(rc) : outcome;
+}
+
+/* An entry of the folder at path. What this user may not open (a policy for others alone) is passed
+ * over; a connection that broke ends the walk. */
 static struct outcome walk_entry(const struct walk *walk, const char *path,
                                  const struct smb2_entry *entry, int depth)
 {
@@ -105,16 +139,11 @@ static struct outcome walk_entry(const struct walk *walk, const char *path,
     int length = snprintf(full, sizeof full, "%s%s%s", path, *path ? "\\" : "", name);
     free(name);
     bool fits = length >= 0 && (size_t)length < sizeof full;
-    if (itself || !fits || total(walk->files) >= FILES_MOST)
-        return outcome_ok();
     bool folder = entry->attributes & SMB2_ATTRIBUTE_DIRECTORY;
-    enum smb2_shared_class class = folder                         ? SMB2_SHARED_DIRECTORY
-                                   : is_script(walk->share, full) ? SMB2_SHARED_SCRIPT
-                                                                  : SMB2_SHARED_POLICY;
-    rc = add(walk->files, class, walk->share, full);
-    if (rc)
-        return outcome_of_error(rc);
-    return folder && depth < DEPTH_MOST ? walk_folder(walk, full, depth + 1) : outcome_ok();
+    if (itself || !fits || total(walk->files) >= FILES_MOST || (folder && depth == DEPTH_MOST))
+        return outcome_ok();
+    struct outcome outcome = folder ? walk_folder(walk, full, depth + 1) : try_file(walk, full);
+    return walk->target.connection->error ? outcome : outcome_ok();
 }
 
 static struct outcome walk_listing(const struct walk *walk, const char *path,
@@ -134,14 +163,12 @@ static struct outcome walk_folder(const struct walk *walk, const char *path, int
 {
     struct smb2_created created;
     struct smb2_data data = {0};
-    struct smb2_create create = {.name = path,
-                                 .access = LIST_ACCESS,
-                                 .share_access = 7,
-                                 .disposition = SMB2_OPEN,
-                                 .options = SMB2_DIRECTORY_FILE};
-    struct outcome outcome = smb2_create(&walk->target, &create, &created);
+    struct outcome outcome = open_for(walk, path, true, &created);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
+    int rc = *path ? add(walk->files, SMB2_SHARED_DIRECTORY, walk->share, path) : 0;
+    if (rc)
+        return outcome_of_error(rc);
     bool more = true;
     for (bool first = true; outcome.kind == OUTCOME_OK && more; first = false) {
         outcome =
@@ -156,15 +183,15 @@ static struct outcome walk_folder(const struct walk *walk, const char *path, int
     return outcome.kind == OUTCOME_OK ? closed : outcome;
 }
 
-static struct outcome walk_share(struct conversation *admin, struct smb2_shared_files *files,
+static struct outcome walk_share(struct conversation *conversation, struct smb2_shared_files *files,
                                  enum smb2_share share)
 {
     struct walk walk = {.files = files, .share = share};
-    struct outcome outcome = smb2_need_tree(admin, SMB2_USER, share, &walk.target);
+    struct outcome outcome = smb2_need_tree(conversation, SMB2_USER, share, &walk.target);
     return outcome.kind == OUTCOME_OK ? walk_folder(&walk, "", 0) : outcome;
 }
 
-int smb2_survey(struct conversation *admin, struct smb2_shared_files **out, char *error,
+int smb2_survey(struct conversation *conversation, struct smb2_shared_files **out, char *error,
                 size_t error_size)
 {
     *out = NULL;
@@ -173,14 +200,13 @@ int smb2_survey(struct conversation *admin, struct smb2_shared_files **out, char
         snprintf(error, error_size, "out of memory");
         return -ENOMEM;
     }
-    admin->kerberos |= admin->dc->admin_ccache != NULL; /* -k */
-    struct outcome outcome = walk_share(admin, files, SMB2_SHARE_SYSVOL);
+    struct outcome outcome = walk_share(conversation, files, SMB2_SHARE_SYSVOL);
     const char *share = "SYSVOL";
     if (outcome.kind == OUTCOME_OK) {
-        outcome = walk_share(admin, files, SMB2_SHARE_NETLOGON);
+        outcome = walk_share(conversation, files, SMB2_SHARE_NETLOGON);
         share = "NETLOGON";
     }
-    smb2_reset(admin);
+    smb2_reset(conversation);
     if (outcome.kind != OUTCOME_OK) {
         snprintf(error, error_size, "reading %s over SMB2: %s", share, outcome.cause);
         smb2_shared_files_free(files);

@@ -27,12 +27,12 @@ struct smb2_shared_file {
 };
 
 /*
- * Reads both shares (whole, up to 2,000 files and 6 folders deep) as admin->user, before
- * admin->wire.deadline. On success *out is the caller's, to be given to smb2_shared_files_free()
- * after the run. On failure a negative errno, a line in error and *out is NULL: the run may go on
- * without, and then reads the policy that every domain has.
+ * Looks through both shares (up to 2,000 files, 6 folders deep) as the conversation's user, before
+ * wire.deadline, and keeps what that user may open. On success *out is the caller's, to be given to
+ * smb2_shared_files_free() after the run. On failure a negative errno, a line in error and *out is
+ * NULL: the run may go on without, and then reads the policy that every domain has.
  */
-int smb2_survey(struct conversation *admin, struct smb2_shared_files **out, char *error,
+int smb2_survey(struct conversation *conversation, struct smb2_shared_files **out, char *error,
                 size_t error_size);
 
 void smb2_shared_files_free(struct smb2_shared_files *files);

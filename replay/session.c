@@ -341,14 +341,16 @@ static int read_catalogue(struct session *session)
 /* What SMB2 packets open and read. Without it they still play: every domain has two policies. */
 static int survey_files(struct session *session)
 {
-    struct directory admin;
+    struct directory directory;
     if (!plays_protocol(session, "smb2"))
         return -1;
-    directory_prepare(&admin, session->dc, wire_blocking_waiter());
-    admin.conversation.wire.deadline = wire_now() + survey_timeout;
-    int error =
-        smb2_survey(&admin.conversation, &session->dc->shared_files, session->error, ERROR_SIZE);
-    directory_close(&admin);
+    directory_prepare(&directory, session->dc, wire_blocking_waiter());
+    /* A test user: some policies may be read by administrators alone. */
+    directory.conversation.user = &session->dc->users[0];
+    directory.conversation.wire.deadline = wire_now() + survey_timeout;
+    int error = smb2_survey(&directory.conversation, &session->dc->shared_files, session->error,
+                            ERROR_SIZE);
+    directory_close(&directory);
     if (error)
         tell(EXIT_OK, "%s; clients will read the default domain policy alone", session->error);
     return -1;

@@ -295,7 +295,6 @@ static void survey_finds_the_policies(void **state)
     uint64_t random;
     char error[256] = "";
     begin(&conversation, &random);
-    conversation.user = &lab.dc->admin;
     conversation.wire.deadline = wire_now() + timeout;
     if (smb2_survey(&conversation, &files, error, sizeof error) != 0)
         fail_msg("%s", error);

@@ -672,6 +672,58 @@ static void endless_pipe_message(void **state)
     free(server);
 }
 
+/* --- The survey ------------------------------------------------------------------------------ */
+
+/* Each share has one file "ab". */
+static void survey(void **state)
+{
+    (void)state;
+    static const struct {
+        enum server_fault fault;
+        int command;
+        size_t at;
+        unsigned skip;
+        const char *error; /* NULL: it ends well, with so many files */
+        size_t policies, scripts;
+    } rows[] = {
+        {FAULT_NONE, -1, 0, 0, NULL, 1, 1},
+        /* The file in SYSVOL (the second CREATE) may not be read: passed over. */
+        {FAULT_STATUS, SMB2_CREATE, 0xc0000022, 1,
+         "reading NETLOGON over SMB2: NT_STATUS_ACCESS_DENIED", 0, 0},
+        {FAULT_STATUS, SMB2_TREE_CONNECT, 0xc00000cc, 0,
+         "reading SYSVOL over SMB2: NT_STATUS_BAD_NETWORK_NAME", 0, 0},
+        {FAULT_CLOSE, SMB2_CREATE, 0, 1,
+         "reading SYSVOL over SMB2: connection closed in mid-message", 0, 0},
+        {FAULT_CUT, SMB2_QUERY_DIRECTORY, 100, 0, "reading SYSVOL over SMB2: SMB2: malformed reply",
+         0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct client client;
+        struct smb2_shared_files *files = NULL;
+        char error[256] = "";
+        struct smb2_server *server = server_new(&plain_311);
+        server->fault = rows[i].fault;
+        server->fault_command = rows[i].command;
+        server->fault_at = rows[i].at;
+        server->fault_skip = rows[i].skip;
+        server_start(server);
+        client_begin(&client, server);
+        int rc = smb2_survey(&client.conversation, &files, error, sizeof error);
+        assert_string_equal(error, rows[i].error ? rows[i].error : "");
+        assert_int_equal(rc == 0, rows[i].error == NULL);
+        assert_int_equal(smb2_shared_files_count(files, SMB2_SHARED_POLICY), rows[i].policies);
+        assert_int_equal(smb2_shared_files_count(files, SMB2_SHARED_SCRIPT), rows[i].scripts);
+        assert_int_equal(smb2_shared_files_count(files, SMB2_SHARED_DIRECTORY), 0);
+        if (rc == 0)
+            assert_string_equal(smb2_shared_files_pick(files, SMB2_SHARED_SCRIPT, 5)->path, "ab");
+        assert_null(smb2_shared_files_pick(files, SMB2_SHARED_DIRECTORY, 5));
+        smb2_shared_files_free(files);
+        client_end(&client);
+        server_stop(server);
+        free(server);
+    }
+}
+
 /* --- Decoders by themselves ------------------------------------------------------------------ */
 
 static void directory_entries(void **state)
@@ -843,6 +895,7 @@ int main(void)
         cmocka_unit_test(wrong_password),
         cmocka_unit_test(long_pipe_messages),
         cmocka_unit_test(endless_pipe_message),
+        cmocka_unit_test(survey),
         cmocka_unit_test(directory_entries),
         cmocka_unit_test(dfs_referrals),
         cmocka_unit_test(wrong_details),
