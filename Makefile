@@ -10,7 +10,7 @@
 # make check-html traffic-summary's pages in a browser, which it installs
 # make install   programs, man pages, examples into $(DESTDIR)$(PREFIX)
 #
-# Knobs: CC=clang, SAN=address,undefined (has a folder of its own), OPT, CFLAGS, LDFLAGS, BUILD=folder,
+# Knobs: V=1 (show commands), CC=clang, SAN=address,undefined (has a folder of its own), OPT, CFLAGS, LDFLAGS, BUILD=folder,
 #        PREFIX, DESTDIR, FUZZ_SECONDS, LAB_DIR and LAB_ADDRESS (lab/dc's --dir and --address)
 
 comma := ,
@@ -70,6 +70,10 @@ benches: $(BENCHES)
 
 # --- Build ----------------------------------------------------------------------------------------
 
+# V=1 shows the commands.
+Q := $(if $(V),,@)
+say := @$(if $(V),:,echo)
+
 # A stamp file is written anew only when its text changes, so that what depends on it is made again when
 # the compiler, its flags or the list of files have changed.
 define stamp
@@ -83,15 +87,17 @@ $(eval $(call stamp,link,$$(CC) $$(ALL_LDFLAGS) $$(PKG_LIBS)))
 define room_library
 $(call stamp,$(1),$(call objects,$(call sources,$(1))))
 $(BUILD)/lib$(1).a: $(call objects,$(call sources,$(1))) $(BUILD)/$(1).stamp
-	rm -f $$@ && $(AR) rcs $$@ $$(filter %.o,$$^)
+	$$(say) "AR   $$@"
+	$$(Q)rm -f $$@ && $(AR) rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_library,$(room))))
 
 $(BUILD)/%.o: %.c $(BUILD)/compile.stamp
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(say) "CC   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-link = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(LIBS) $(PKG_LIBS)
+link = $(Q)$(if $(V),,echo "LINK $@" &&) $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(LIBS) $(PKG_LIBS)
 
 $(foreach main,$(MAINS),$(eval $(BUILD)/$(basename $(notdir $(main))): $(call objects,$(main))))
 $(PROGRAMS): $(LIBS) $(BUILD)/link.stamp
