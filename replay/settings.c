@@ -746,17 +746,25 @@ static int complain_option(int found, char **argv)
     return complain("-%c: its %s is missing", row->letter, row->argument);
 }
 
+static int finish_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_OK;
+    complain("cannot write standard output: %s", strerror(errno));
+    return EXIT_FAILED;
+}
+
 /* The option that getopt_long() found, with optarg. */
 static int take_option(struct settings *settings, const struct row *row, bool by_letter)
 {
     const char *name = row->name;
     if (strcmp(name, "help") == 0) {
         settings_help(stdout);
-        return EXIT_OK;
+        return finish_output();
     }
     if (strcmp(name, "version") == 0) {
         printf("traffic-replay %s\n", TRAFFIC_VERSION);
-        return EXIT_OK;
+        return finish_output();
     }
     int status = assign(settings, row, optarg, SOURCE_COMMAND_LINE, row_origin(row, by_letter));
     if (!(row->properties & ROW_HOLDS_SECRET))

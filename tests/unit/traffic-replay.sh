@@ -82,12 +82,18 @@ is "--traffic-summary FILE: nothing on standard output" "$output" ""
 [ -s "$work/summary" ]
 tap $? "--traffic-summary FILE: written"
 
-for option in "--dry-run" "--dry-run --json -" "--traffic-summary -"; do
+for option in "--dry-run" "--dry-run --json -" "--traffic-summary -" "--help" "--version"; do
     # shellcheck disable=SC2086 # two words
     "$program" $option $model >/dev/full 2>"$work/errors"
     is "$option to a full disk: exit status" $? 1
     like "$option to a full disk: message" "$(cat "$work/errors")" 'No space left on device'
+    # shellcheck disable=SC2086 # two words
+    "$program" $option $model >&- 2>"$work/errors"
+    is "$option to a closed output: exit status" $? 1
+    like "$option to a closed output: message" "$(cat "$work/errors")" 'Bad file descriptor'
 done
+"$program" --dry-run --json "$work/closed.json" $model <&- >&- 2>&-
+holds "all outputs closed: nothing else is in the file" has_clients <"$work/closed.json"
 # shellcheck disable=SC2016 # the inner shell's
 is "a reader that goes away: exit status" "$(bash -c '"$0" --traffic-summary - -D 600 "$1" 2>/dev/null | head -1 >/dev/null; echo "${PIPESTATUS[0]}"' "$program" $model)" 1
 
