@@ -504,8 +504,7 @@ static int print_generator(FILE *stream, const struct result *result)
             lag * 1000, 100 * result->busy);
     if (result->timing_lost)
         fprintf(stream,
-                "Timing data: %" PRIu64 " lines were lost: they could not be written fast "
-                "enough\n",
+                "Timing data: %" PRIu64 " lines were lost: where they go was full or too slow\n",
                 result->timing_lost);
     if (result->tls_used && !result->tls_checked)
         fputs("TLS: the server's certificate was not checked (--tls-verify checks it)\n", stream);

@@ -98,16 +98,33 @@ static int check_dns(struct conductor *conductor)
     return -EINVAL;
 }
 
+static int raise_limits(const struct settings *settings, const struct plan *plan,
+                        const struct compiled *compiled, char *error, size_t error_size)
+{
+    uint64_t clients = plan_figures(plan)->clients;
+    double dns = settings->dns_rate * settings->timeout;
+    uint64_t extra = dns > 0 ? (uint64_t)fmin(dns, 10000) : 0;
+    uint64_t files = clients * limits_files_a_client(plan_model(plan), compiled, settings) + extra +
+                     FILES_BESIDE;
+    return limits_prepare(files, clients + extra, error, error_size);
+}
+
+int run_check(const struct settings *settings, const struct plan *plan, bool limits, char *error,
+              size_t error_size)
+{
+    struct compiled *compiled = NULL;
+    int result = compile_model(plan_model(plan), settings, &compiled, error, error_size);
+    if (!result && limits)
+        result = raise_limits(settings, plan, compiled, error, error_size);
+    compile_free(compiled);
+    return result;
+}
+
 static int check_machine(const struct conductor *conductor)
 {
     uint64_t clients = conductor->shared.clients;
-    double dns = conductor->setup->settings->dns_rate * conductor->setup->settings->timeout;
-    uint64_t extra = dns > 0 ? (uint64_t)fmin(dns, 10000) : 0;
-    uint64_t files =
-        clients * limits_files_a_client(plan_model(conductor->setup->plan), conductor->compiled,
-                                        conductor->setup->settings) +
-        extra + FILES_BESIDE;
-    int error = limits_prepare(files, clients + extra, conductor->error, conductor->error_size);
+    int error = raise_limits(conductor->setup->settings, conductor->setup->plan,
+                             conductor->compiled, conductor->error, conductor->error_size);
     if (error)
         return error;
     return source_check(&conductor->source, clients, conductor->setup->dc->address.ss_family,

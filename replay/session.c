@@ -56,6 +56,7 @@ struct session {
     struct failure_log *failures;
     struct run_result run;
     uint64_t timing_lost;
+    bool timing_failed;
     struct report_skipped *skipped;
     size_t skipped_count;
     char error[ERROR_SIZE];
@@ -147,6 +148,14 @@ static int make_plan(struct session *session)
     if (!error)
         return -1;
     return tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
+}
+
+static int check_play(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    bool offline = settings->dry_run || settings->traffic_summary;
+    int error = run_check(settings, session->plan, !offline, session->error, ERROR_SIZE);
+    return error ? tell_error(session, error) : -1;
 }
 
 /* Packets without a player are told once, before anything is sent. */
@@ -440,8 +449,11 @@ static int merge_records(struct session *session)
         return tell(EXIT_FAILED, "the accounts of this run do not add up: %s", session->error);
     struct timing *timing = session->timing;
     session->timing = NULL;
-    if (timing && timing_close(timing, &session->timing_lost, session->error, ERROR_SIZE) != 0)
-        return tell(EXIT_FAILED, "--timing-data: %s", session->error);
+    /* The report is not lost with them. */
+    if (timing && timing_close(timing, &session->timing_lost, session->error, ERROR_SIZE) != 0) {
+        session->timing_failed = true;
+        tell(EXIT_FAILED, "--timing-data: %s", session->error);
+    }
     return -1;
 }
 
@@ -553,7 +565,7 @@ static int exit_status(const struct session *session, const struct result *resul
     case RUN_END_WINDOW:
         break;
     }
-    return report_succeeded(result) ? EXIT_OK : EXIT_FAILED;
+    return report_succeeded(result) && !session->timing_failed ? EXIT_OK : EXIT_FAILED;
 }
 
 static int report(struct session *session)
@@ -626,6 +638,8 @@ static int plan_only(struct session *session)
     int status = load_model(session);
     if (status < 0)
         status = make_plan(session);
+    if (status < 0)
+        status = check_play(session);
     if (status >= 0)
         return status;
     return session->settings->dry_run ? show_plan(session) : write_summary(session);
@@ -657,6 +671,7 @@ static int run(struct session *session)
     } before[] = {
         {load_model, "model"},
         {make_plan, "plan"},
+        {check_play, "details and limits"},
         {want_accounts_of_plan, "number of accounts"},
         {find_dc, "server"},
         {prepare_dns, "DNS"},

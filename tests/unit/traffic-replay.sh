@@ -62,6 +62,18 @@ like "--dry-run --json FILE: the text stays" "$output" '^Clients: '
 holds "--dry-run --json FILE: the file" has_clients <"$work/plan.json"
 holds "the model is as it was" cmp "$work/model" $model
 
+cat >"$work/filter" <<'END'
+version: 3
+packet_rate: 1
+history: 1
+chain: {"-": {"ldap:3": 1}, "ldap:3": {"-": 1}}
+details: {"ldap:3": [{count: 1, scope: sub, filter: "((("}]}
+END
+refused "details that cannot be played, before anything else" 2 ': details [0-9]+ of ldap:3: filter "\(\(\("' \
+    --dry-run "$work/filter"
+refused "more clients than this machine can hold, before a server is looked for" 1 ' raise it.*: (prlimit|sysctl)' \
+    -U a%b -S 1000000 $model 127.88.99.99
+
 odd=$work/$'m\xff\033[31m\x9bodel'
 cp $model "$odd"
 run "$program" --dry-run --json - "$odd"
