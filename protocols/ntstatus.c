@@ -29,9 +29,9 @@ const char *ntstatus_name(uint32_t status)
 
 struct outcome ntstatus_outcome(uint32_t status)
 {
-    const char *name = ntstatus_name(status);
     if (status == NTSTATUS_SUCCESS)
         return outcome_ok();
+    const char *name = ntstatus_name(status);
     if (name)
         return outcome_failed("%s", name);
     return outcome_failed("NTSTATUS 0x%08x", status);
