@@ -13,7 +13,13 @@ struct random_stream {
 };
 
 /* What a stream is for: streams of different purposes never meet. */
-enum random_purpose { RANDOM_PLAN = 1, RANDOM_PLAY = 2, RANDOM_ACCOUNTS = 3, RANDOM_DNS = 4 };
+enum random_purpose {
+    RANDOM_PLAN = 1,
+    RANDOM_PLAY = 2,
+    RANDOM_ACCOUNTS = 3,
+    RANDOM_DNS = 4,
+    RANDOM_SWEEP = 5
+};
 
 /* Readies the stream of (seed, purpose, number), number being a client's. */
 void random_seed(struct random_stream *stream, uint64_t seed, enum random_purpose purpose,

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char *message_program = "traffic-replay";
+
 void message_clean(char *text)
 {
     enum { DELETE = 0x7f, C1_LEAD = 0xc2, C1_FIRST = 0x80, C1_LAST = 0x9f };
@@ -24,7 +26,7 @@ void message_tell_args(const char *format, va_list args)
     if (line)
         message_clean(line);
     /* One call, so that lines of several threads stay whole. */
-    fprintf(stderr, "traffic-replay: %s\n", line ? line : "out of memory");
+    fprintf(stderr, "%s: %s\n", message_program, line ? line : "out of memory");
     free(line);
 }
 

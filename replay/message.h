@@ -12,6 +12,9 @@
 /* Replaces control characters (C0, DEL and, in UTF-8, C1) in place by "?". */
 void message_clean(char *text);
 
+/* How lines begin: "traffic-replay", or the program that the code runs in. */
+extern const char *message_program;
+
 /* "traffic-replay: ", the text and a newline. */
 void message_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message_tell_args(const char *format, va_list args) __attribute__((format(printf, 1, 0)));

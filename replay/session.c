@@ -633,6 +633,28 @@ static int generate(struct session *session)
     return EXIT_OK;
 }
 
+static int want_accounts_of_plan(struct session *session)
+{
+    if (session->settings->accounts_file)
+        return -1;
+    return want_accounts(session, plan_figures(session->plan)->clients);
+}
+
+/* What a run does first, and no more: so that the largest of several runs can see to the accounts
+ * of all of them. */
+static int make_accounts(struct session *session)
+{
+    static int (*const steps[])(struct session *) = {load_model, make_plan, want_accounts_of_plan,
+                                                     find_dc, get_accounts};
+    int status = -1;
+    for (size_t i = 0; status < 0 && i < sizeof steps / sizeof steps[0]; i++)
+        status = steps[i](session);
+    if (status >= 0)
+        return status;
+    tell_remaining(session);
+    return EXIT_OK;
+}
+
 static int plan_only(struct session *session)
 {
     int status = load_model(session);
@@ -643,13 +665,6 @@ static int plan_only(struct session *session)
     if (status >= 0)
         return status;
     return session->settings->dry_run ? show_plan(session) : write_summary(session);
-}
-
-static int want_accounts_of_plan(struct session *session)
-{
-    if (session->settings->accounts_file)
-        return -1;
-    return want_accounts(session, plan_figures(session->plan)->clients);
 }
 
 /* -v tells how long each took. */
@@ -726,6 +741,8 @@ int session_run(struct settings *settings)
         status = clean_up(&session);
     else if (settings->generate_users_only)
         status = generate(&session);
+    else if (settings->make_accounts)
+        status = make_accounts(&session);
     else if (settings->dry_run || settings->traffic_summary)
         status = plan_only(&session);
     else

@@ -90,6 +90,7 @@ struct row {
 struct assignment {
     const struct row *row;
     char *value; /* NULL: a flag */
+    char *given; /* the same, never cut to pieces; NULL for what may be secret, too */
     enum source source;
     char *origin; /* "--replay-rate", "file:3:14: replay-rate": for messages */
 };
@@ -213,6 +214,8 @@ static const struct row rows[] = {
      "no group gets more members than this", NULL},
     {"generate-users-only", 'G', FLAG(generate_users_only), ROW_COMMAND_LINE, GROUP_ACCOUNTS,
      "make users, groups and filler machines to give the server weight; play nothing", NULL},
+    {"make-accounts", 0, FLAG(make_accounts), ROW_COMMAND_LINE, GROUP_ACCOUNTS,
+     "make the accounts that this run would need, and play nothing", NULL},
     {"clean-up", 'c', FLAG(clean_up), ROW_COMMAND_LINE, GROUP_ACCOUNTS,
      "remove all accounts of this instance; play nothing", NULL},
     {"accounts", 0, "FILE", ROW_INPUT, AT(accounts_file), 0, 0, 0, GROUP_ACCOUNTS,
@@ -233,6 +236,8 @@ static const struct row rows[] = {
     {"traffic-summary", 0, "FILE", ROW_OUTPUT, AT(traffic_summary), 0, 0, ROW_COMMAND_LINE,
      GROUP_OUTPUT, "write the plan packet by packet as a traffic summary, and exit", NULL},
 
+    {"config", 0, "FILE", ROW_INPUT, AT(config), 0, 0, ROW_COMMAND_LINE, GROUP_OTHER,
+     "read FILE instead of $XDG_CONFIG_HOME/traffic-replay.yaml", NULL},
     {"verbose", 'v', NULL, ROW_COUNTER, AT(verbose), 0, 0, 0, GROUP_OTHER,
      "tell what was learned of the server, and how long each step before the run took", NULL},
     {"help", 'h', NULL, ROW_CUSTOM, 0, 0, 0, ROW_COMMAND_LINE, GROUP_OTHER, "print this", NULL},
@@ -255,6 +260,11 @@ static const struct {
     {"dry-run", "traffic-summary", "leave one out"},
     {"traffic-summary", "clean-up", "leave one out"},
     {"traffic-summary", "generate-users-only", "leave one out"},
+    {"make-accounts", "clean-up", "run it twice"},
+    {"make-accounts", "generate-users-only", "run it twice"},
+    {"make-accounts", "dry-run", "leave one out"},
+    {"make-accounts", "traffic-summary", "leave one out"},
+    {"accounts", "make-accounts", "leave one out"},
     {"accounts", "clean-up", "accounts from a file are not ours to remove"},
     {"accounts", "generate-users-only", "leave one out"},
     {"accounts", "number-of-users", "the file says how many there are"},
@@ -629,9 +639,12 @@ static int assign(struct settings *settings, const struct row *row, const char *
     struct assignment assignment = {.row = row, .source = source, .origin = origin};
     struct assignment *grown =
         reallocarray(memory->assignments, memory->count + 1, sizeof *memory->assignments);
+    bool open = value && row->kind != ROW_SECRET && !(row->properties & ROW_HOLDS_SECRET);
     if (grown)
         memory->assignments = grown;
-    if (!grown || !origin || (value && !(assignment.value = strdup(value)))) {
+    if (!grown || !origin || (value && !(assignment.value = strdup(value))) ||
+        (open && !(assignment.given = strdup(value)))) {
+        credentials_free_secret(assignment.value);
         free(origin);
         return out_of_memory();
     }
@@ -905,14 +918,29 @@ static int take_entry(struct settings *settings, const char *path, const struct 
     return status;
 }
 
+/* --config's, or the user's own; malloc'd or NULL. A file that is asked for must be there. */
+static int find_config(const struct settings *settings, char **path)
+{
+    const struct settings_memory *memory = settings->memory;
+    const char *given = NULL;
+    for (size_t i = 0; i < memory->count; i++)
+        if (strcmp(memory->assignments[i].row->name, "config") == 0)
+            given = memory->assignments[i].given;
+    const char *error = given ? check_input(given) : NULL;
+    if (error)
+        return complain("--config: %s", error);
+    *path = given ? strdup(given) : config_file_path();
+    return given && !*path ? out_of_memory() : -1;
+}
+
 static int read_config(struct settings *settings)
 {
-    char *path = config_file_path();
+    char *path = NULL;
     struct config_file file = {0};
     char error[512];
-    int status = -1;
-    if (!path)
-        return -1;
+    int status = find_config(settings, &path);
+    if (status >= 0 || !path)
+        return status;
     if (config_file_read(path, &file, error, sizeof error) != 0)
         status = complain("%s", error);
     for (size_t i = 0; status < 0 && i < file.count; i++)
@@ -1123,7 +1151,7 @@ static void settle_scale(struct settings *settings)
 static int check_server(const struct settings *settings)
 {
     static const char *const dc_only[] = {"kerberos", "prefer-kerberos", "clean-up",
-                                          "generate-users-only"};
+                                          "generate-users-only", "make-accounts"};
     bool offline = settings->dry_run || settings->traffic_summary;
     if (!settings->play.generic_ldap)
         return -1;
@@ -1224,6 +1252,7 @@ static void free_memory(struct settings_memory *memory)
 {
     for (size_t i = 0; memory && i < memory->count; i++) {
         credentials_free_secret(memory->assignments[i].value);
+        free(memory->assignments[i].given);
         free(memory->assignments[i].origin);
     }
     if (memory) {
@@ -1265,6 +1294,187 @@ bool settings_plays(const struct settings *settings, const char *protocol, const
         !matches(settings->only, settings->only_count, protocol, opcode))
         return false;
     return !matches(settings->skip, settings->skip_count, protocol, opcode);
+}
+
+/* --- For another traffic-replay ------------------------------------------------------------ */
+
+struct words {
+    char **items;
+    size_t count;
+    bool failed;
+};
+
+static void add_word(struct words *words, const char *name, const char *value)
+{
+    char **grown = reallocarray(words->items, words->count + 2, sizeof *grown);
+    if (grown)
+        words->items = grown;
+    if (!grown || asprintf(&grown[words->count], "--%s%s%s", name, value ? "=" : "",
+                           value ? value : "") < 0) {
+        words->failed = true;
+        return;
+    }
+    grown[++words->count] = NULL;
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(name, *names) == 0)
+            return true;
+    return false;
+}
+
+/* All assignments of the row's strongest source: the last one of them, or every one of a list. */
+static void add_row(struct words *words, const struct settings *settings, const struct row *row)
+{
+    const struct settings_memory *memory = settings->memory;
+    enum source source = memory->source_of_row[row - rows];
+    bool every = (row->properties & ROW_LIST) || row->kind == ROW_COUNTER;
+    const struct assignment *last = NULL;
+    if (row->kind == ROW_FLAG) {
+        if (*(const bool *)((const char *)settings + row->offset))
+            add_word(words, row->name, NULL);
+        return;
+    }
+    for (size_t i = 0; source != SOURCE_NONE && i < memory->count; i++) {
+        const struct assignment *assignment = &memory->assignments[i];
+        if (assignment->row != row || assignment->source != source)
+            continue;
+        last = assignment;
+        if (every)
+            add_word(words, row->name, row->argument ? assignment->given : NULL);
+    }
+    if (last && !every)
+        add_word(words, row->name, last->given);
+}
+
+/* One that excludes it came from a stronger source. */
+static bool is_overridden(const struct settings *settings, const struct row *row)
+{
+    enum source own = settings->memory->source_of_row[row - rows];
+    for (size_t i = 0; i < sizeof conflicts / sizeof conflicts[0]; i++)
+        if ((strcmp(row->name, conflicts[i].one) == 0 &&
+             source_of(settings, conflicts[i].other) > own) ||
+            (strcmp(row->name, conflicts[i].other) == 0 &&
+             source_of(settings, conflicts[i].one) > own))
+            return true;
+    return false;
+}
+
+char **settings_words(const struct settings *settings, const char *const *except)
+{
+    struct words words = {.items = calloc(1, sizeof *words.items)};
+    words.failed = !words.items;
+    for (const struct row *row = rows; !words.failed && row < rows + ROW_COUNT; row++) {
+        bool hidden = row->kind == ROW_SECRET || row->group == GROUP_CREDENTIALS ||
+                      (row->properties & ROW_HOLDS_SECRET) || strcmp(row->name, "config") == 0;
+        bool given = settings->memory->source_of_row[row - rows] != SOURCE_NONE;
+        if (is_among(row->name, except))
+            continue;
+        if (strcmp(row->name, "workgroup") == 0 && !given && settings->workgroup)
+            add_word(&words, row->name, settings->workgroup);
+        else if (strcmp(row->name, "realm") == 0 && !given && settings->realm)
+            add_word(&words, row->name, settings->realm);
+        else if (strcmp(row->name, "kerberos") == 0 && settings->admin_kerberos)
+            add_word(&words, row->name, NULL);
+        else if (!hidden && !is_overridden(settings, row))
+            add_row(&words, settings, row);
+    }
+    if (!words.failed)
+        return words.items;
+    settings_free_words(words.items);
+    return NULL;
+}
+
+void settings_free_words(char **words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        free(words[i]);
+    free(words);
+}
+
+/* A double-quoted scalar of YAML 1.2 (7.3.1), without the quotes. */
+static void write_quoted(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else if ((unsigned char)*text < ' ' || *text == 0x7f)
+            fprintf(out, "\\x%02x", (unsigned char)*text);
+        else
+            fputc(*text, out);
+    }
+}
+
+int settings_write_secrets(const struct settings *settings, FILE *out)
+{
+    const struct account *admin = &settings->admin;
+    if (admin->name && strpbrk(admin->name, settings->play.generic_ldap ? "%" : "%\\/@"))
+        return -EINVAL;
+    if (admin->name && !settings->admin_kerberos) {
+        fputs("user: \"", out);
+        write_quoted(out, admin->name);
+        if (admin->password)
+            fputc('%', out);
+        write_quoted(out, admin->password ? admin->password : "");
+        fputs("\"\n", out);
+    }
+    if (settings->fixed_password) {
+        fputs("fixed-password: \"", out);
+        write_quoted(out, settings->fixed_password);
+        fputs("\"\n", out);
+    }
+    return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
+}
+
+bool settings_given(const struct settings *settings, const char *name)
+{
+    return source_of(settings, name) == SOURCE_COMMAND_LINE;
+}
+
+int settings_count_words(int argc, char *const *argv)
+{
+    struct option options[ROW_COUNT + 1];
+    char letters[2 * ROW_COUNT + 2];
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    if (!words)
+        return 0;
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    make_getopt_tables(options, letters);
+    optind = 0;
+    opterr = 0;
+    while (getopt_long(argc, words, letters, options, NULL) >= 0)
+        ;
+    free(words);
+    return argc - optind;
+}
+
+bool settings_is_flag(const char *name)
+{
+    const struct row *row = find_row(name);
+    return row && !row->argument;
+}
+
+const char *settings_try(const char *name, const char *value)
+{
+    const struct row *row = find_row(name);
+    const char *nearest = row ? NULL : nearest_name(name);
+    struct settings scratch;
+    if (!row && nearest)
+        return wrong("there is no such option; did you mean %s?", nearest);
+    if (!row)
+        return wrong("there is no such option; see traffic-replay --help");
+    if (row->properties & ROW_COMMAND_LINE)
+        return wrong("it belongs on the command line");
+    set_defaults(&scratch);
+    scratch.memory = calloc(1, sizeof *scratch.memory);
+    char *copy = strdup(value);
+    const char *error =
+        scratch.memory && copy ? apply_value(&scratch, row, copy) : wrong("out of memory");
+    settings_clear(&scratch);
+    credentials_free_secret(copy);
+    return error;
 }
 
 /* --- Help ---------------------------------------------------------------------------------- */

@@ -63,7 +63,7 @@ struct settings {
     bool yes;
 
     /* Accounts */
-    bool clean_up, generate_users_only;
+    bool clean_up, generate_users_only, make_accounts;
     uint64_t number_of_users; /* -n; 0: as many as the plan needs */
     uint64_t number_of_groups, group_memberships, max_members;
     double average_groups_per_user;
@@ -78,6 +78,8 @@ struct settings {
     bool stop_on_any_error;
     bool dry_run;
     int verbose;
+
+    const char *config; /* --config: this file instead of the user's own */
 
     char *command_line; /* as given, secrets left out */
 
@@ -95,6 +97,33 @@ void settings_clear(struct settings *settings);
 
 /* True when --only and --skip leave this packet in. */
 bool settings_plays(const struct settings *settings, const char *protocol, const char *opcode);
+
+/*
+ * The options in force as words for another traffic-replay ("--duration=10"), in the table's order,
+ * whether the command line or the configuration file gave them: without credentials and secrets,
+ * and without the long names in except (which ends with a NULL). A domain or realm that came with
+ * the administrator's name is among them. NULL-terminated, to be given to settings_free_words();
+ * NULL: no memory.
+ */
+char **settings_words(const struct settings *settings, const char *const *except);
+void settings_free_words(char **words);
+
+/* Credentials and secrets as a configuration file for --config, so that they need not be arguments.
+ * 0; -EINVAL: a name or password that such a file cannot hold; -EIO: out could not be written. */
+int settings_write_secrets(const struct settings *settings, FILE *out);
+
+/* Whether the command line gave the option of this long name. */
+bool settings_given(const struct settings *settings, const char *name);
+
+/* How many words without a dash there are, argv[0] not counted. Says nothing; words stay in place.
+ */
+int settings_count_words(int argc, char *const *argv);
+
+/* Whether there is an option of this long name that takes no value. */
+bool settings_is_flag(const char *name);
+
+/* Checks one option as the configuration file names and sets it: NULL, or what is wrong with it. */
+const char *settings_try(const char *name, const char *value);
 
 /* What --help prints: all rows of the table by group. */
 void settings_help(FILE *out);
