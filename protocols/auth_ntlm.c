@@ -149,11 +149,26 @@ static const char *workstation(const struct conversation *conversation, char nam
     return name;
 }
 
+/* The account's domain: the one before a backslash, none for a user principal name, the DC's
+ * otherwise. *user is what is left of the name. */
+static void split_name(const struct dc *dc, const char *name, const char **user,
+                       char domain[NAME_SIZE])
+{
+    const char *backslash = strchr(name, '\\');
+    *user = backslash ? backslash + 1 : name;
+    if (backslash)
+        snprintf(domain, NAME_SIZE, "%.*s", (int)(backslash - name), name);
+    else
+        snprintf(domain, NAME_SIZE, "%s",
+                 strchr(name, '@') || !dc->netbios_domain ? "" : dc->netbios_domain);
+}
+
 int auth_ntlm_new(struct conversation *conversation, const struct auth_request *request,
                   struct auth_mech **out)
 {
     uint8_t hash[16] = {0};
-    char machine[NAME_SIZE], target[NAME_SIZE * 2];
+    char machine[NAME_SIZE], domain[NAME_SIZE], target[NAME_SIZE * 2];
+    const char *user;
     const struct dc *dc = conversation->dc;
     struct auth_ntlm *ntlm = calloc(1, sizeof *ntlm);
     if (!ntlm)
@@ -163,8 +178,9 @@ int auth_ntlm_new(struct conversation *conversation, const struct auth_request *
     if (rc)
         goto cleanup;
     snprintf(target, sizeof target, "%s/%s", request->service, dc->dns_name ? dc->dns_name : "");
-    struct ntlmssp_identity identity = {.user = request->account->name,
-                                        .domain = dc->netbios_domain ? dc->netbios_domain : "",
+    split_name(dc, request->account->name, &user, domain);
+    struct ntlmssp_identity identity = {.user = user,
+                                        .domain = domain,
                                         .workstation = workstation(conversation, machine),
                                         .nt_hash = hash,
                                         .target_name = dc->dns_name ? target : NULL};

@@ -429,6 +429,28 @@ static void wrong_password_is_told(void **state)
     conversation_reset(&conversation);
 }
 
+/* Names as an administrator may give them. */
+static void domain_in_the_name(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random);
+    if (ntlm_refused())
+        skip();
+    for (int i = 0; i < 2; i++) {
+        struct account named = lab.user;
+        assert_true(asprintf(&named.name, i == 0 ? "%s\\%s" : "%2$s@%1$s",
+                             i == 0 ? lab.dc->netbios_domain : lab.dc->dns_domain,
+                             lab.user.name) > 0);
+        conversation.user = &named;
+        assert_ok(named.name, play(&conversation, "1"));
+        free(named.name);
+    }
+    conversation_reset(&conversation);
+}
+
 static void refused_ntlm_is_told(void **state)
 {
     (void)state;
@@ -526,6 +548,7 @@ int main(void)
         cmocka_unit_test(pipes_of_both_sessions),
         cmocka_unit_test(wrong_passwords_of_minus_b),
         cmocka_unit_test(wrong_password_is_told),
+        cmocka_unit_test(domain_in_the_name),
         cmocka_unit_test(refused_ntlm_is_told),
         cmocka_unit_test(ended_session_is_made_anew),
     };
