@@ -452,6 +452,8 @@ static const char *parse_query(char *line, const char *realm, struct query *quer
         return "is not opcode,name,type,expected";
     if (!*parts[OPCODE] || parts[OPCODE][strspn(parts[OPCODE], "0123456789")])
         return "does not begin with a number";
+    if (strspn(parts[OPCODE], "0") != strlen(parts[OPCODE]))
+        return "begins with another opcode than 0: only queries are sent";
     if (!fill_name(parts[NAME], realm, query->name))
         return "has no domain name in its second place";
     query->type = parse_type(parts[TYPE]);

@@ -393,7 +393,8 @@ static void print_load(FILE *stream, const struct result *result)
     print_count(stream, "Dropped:", result->dropped, " that were older than --max-backlog");
     print_count(stream, "Expected failures:", result->expected, " wrong passwords of -B");
     if (result->dns_extra)
-        fprintf(stream, "%-29s%" PRIu64 " of --dns-rate, %" PRIu64 " failed\n",
+        fprintf(stream,
+                "%-29s%" PRIu64 " of --dns-rate, the warm-up's included, %" PRIu64 " failed\n",
                 "Extra DNS queries:", result->dns_extra, result->dns_extra_failed);
 }
 

@@ -109,6 +109,17 @@ static int raise_limits(const struct settings *settings, const struct plan *plan
     return limits_prepare(files, clients + extra, error, error_size);
 }
 
+/* As far as it can be known without the server's address. */
+static int check_source(const struct settings *settings, const struct plan *plan, char *error,
+                        size_t error_size)
+{
+    struct source_range range;
+    int result = source_parse(settings->source, &range, error, error_size);
+    return result
+               ? result
+               : source_check(&range, plan_figures(plan)->clients, range.family, error, error_size);
+}
+
 int run_check(const struct settings *settings, const struct plan *plan, bool limits, char *error,
               size_t error_size)
 {
@@ -117,6 +128,8 @@ int run_check(const struct settings *settings, const struct plan *plan, bool lim
     if (!result && limits)
         result = raise_limits(settings, plan, compiled, error, error_size);
     compile_free(compiled);
+    if (!result && limits)
+        result = check_source(settings, plan, error, error_size);
     return result;
 }
 

@@ -35,8 +35,8 @@ bool run_is_operation(const struct model_type *type, void *context);
 unsigned run_threads(const struct settings *settings, uint32_t clients);
 
 /* Whether the packets' details can be played and, when the plan is to be played, this machine's
- * limits suffice: what run_play() would refuse, before accounts are made for it. Raises the limits.
- * Errors and messages as run_play(). */
+ * limits suffice and it has the source addresses: what run_play() would refuse, before accounts are
+ * made for it. Raises the limits. Errors and messages as run_play(). */
 int run_check(const struct settings *settings, const struct plan *plan, bool limits, char *error,
               size_t error_size);
 

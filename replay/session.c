@@ -555,6 +555,15 @@ static int write_reports(const struct session *session, const struct result *res
     return status ? EXIT_FAILED : -1;
 }
 
+/* Exit status 1 is not left without a word. */
+static void tell_nothing_succeeded(const struct result *result)
+{
+    if (result->planned == 0)
+        tell(0, "nothing was due in the window: give a larger -D, -S or -r");
+    else
+        tell(0, "nothing succeeded inside the window");
+}
+
 static int exit_status(const struct session *session, const struct result *result)
 {
     switch (session->run.end) {
@@ -565,6 +574,8 @@ static int exit_status(const struct session *session, const struct result *resul
     case RUN_END_WINDOW:
         break;
     }
+    if (!report_succeeded(result))
+        tell_nothing_succeeded(result);
     return report_succeeded(result) && !session->timing_failed ? EXIT_OK : EXIT_FAILED;
 }
 

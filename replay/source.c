@@ -147,7 +147,7 @@ int source_check(const struct source_range *range, uint64_t clients, int peer_fa
                  "--source %s: the server's address is an %s one; give a range "
                  "of the same family",
                  range->text, peer_family == AF_INET ? "IPv4" : "IPv6");
-        return -EAFNOSUPPORT;
+        return -EINVAL;
     }
     if (range->count > 1 && range->count < clients) {
         snprintf(error, error_size,

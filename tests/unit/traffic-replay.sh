@@ -62,6 +62,10 @@ like "--dry-run --json FILE: the text stays" "$output" '^Clients: '
 holds "--dry-run --json FILE: the file" has_clients <"$work/plan.json"
 holds "the model is as it was" cmp "$work/model" $model
 
+refused "--source: too few, before a server is looked for" 2 'holds 2 addresses for 5 clients; give a larger range$' \
+    -U a%b --source 127.77.0.0/30 $model 127.88.99.99
+refused "--source: foreign, before a server is looked for" 1 '192.0.2.1 is not an address of this machine' \
+    -U a%b --source 192.0.2.0/24 $model 127.88.99.99
 cat >"$work/filter" <<'END'
 version: 3
 packet_rate: 1
