@@ -143,12 +143,10 @@ static struct outcome as_play(struct conversation *conversation, struct tickets 
     krb5_error_code code = as_begin(&as, tickets->account, wrong);
     if (!code)
         code = as_steps(&as);
-    if (!code)
+    if (!code && !wrong) {
         code = krb5_init_creds_get_creds(as.context, as.creds, &tgt);
-    if (!code) {
-        if (!wrong)
+        if (!code)
             code = tickets_keep_tgt(as.context, tickets, &tgt);
-        krb5_free_cred_contents(as.context, &tgt);
     }
     *refused = code == KRB5KRB_AP_ERR_BAD_INTEGRITY ||
                (code && !as.kdc.error && kdc_error_code(as.context, &as.kdc));
@@ -157,30 +155,49 @@ static struct outcome as_play(struct conversation *conversation, struct tickets 
     return outcome;
 }
 
+static bool is_tgt(const krb5_creds *ticket)
+{
+    const krb5_data *service = krb5_princ_component(NULL, ticket->server, 0);
+    return service && service->length == KRB5_TGS_NAME_SIZE &&
+           memcmp(service->data, KRB5_TGS_NAME, KRB5_TGS_NAME_SIZE) == 0;
+}
+
+/* Copies the user's own tickets that are still valid: the TGT, or the others. */
+static krb5_error_code copy_admin_tickets(krb5_context context, struct tickets *tickets, bool tgts)
+{
+    krb5_error_code code = 0;
+    for (krb5_creds *const *ticket = kerberos_admin_tickets(); !code && *ticket; ticket++) {
+        krb5_creds *copy;
+        if (is_tgt(*ticket) != tgts || ticket_end(*ticket) <= (int64_t)time(NULL))
+            continue;
+        code = krb5_copy_creds(context, *ticket, &copy);
+        if (code)
+            break;
+        if (tgts) {
+            code = tickets_keep_tgt(context, tickets, copy);
+            free(copy); /* its contents have been taken over */
+        } else {
+            code = tickets_add(context, tickets, copy);
+            krb5_free_creds(context, copy);
+        }
+    }
+    return code;
+}
+
 /* -k: what the user has got himself. */
 static struct outcome take_admin_tickets(struct tickets *tickets)
 {
     krb5_context context = kerberos_context();
-    krb5_creds *const *ticket = kerberos_admin_tickets();
     if (!context)
         return outcome_of_error(-ENOMEM);
-    if (!ticket)
+    if (!kerberos_admin_tickets())
         return outcome_failed("no Kerberos tickets of the administrator");
     tickets_drop(context, tickets);
-    for (; *ticket; ticket++) {
-        if (ticket_end(*ticket) <= (int64_t)time(NULL))
-            continue;
-        krb5_error_code code = tickets->ccache
-                                   ? krb5_cc_store_cred(context, tickets->ccache, *ticket)
-                                   : tickets_ccache_new(context, *ticket, &tickets->ccache);
-        if (code)
-            return outcome_of_error(-ENOMEM);
-        const krb5_data *service = krb5_princ_component(context, (*ticket)->server, 0);
-        if (service && service->length == 6 && memcmp(service->data, "krbtgt", 6) == 0 &&
-            ticket_end(*ticket) > tickets->tgt_end)
-            tickets->tgt_end = ticket_end(*ticket);
-    }
-    return tickets->ccache ? outcome_ok() : outcome_failed("the administrator's tickets expired");
+    if (copy_admin_tickets(context, tickets, true) != 0)
+        return outcome_of_error(-ENOMEM);
+    if (!tickets->tgt_end)
+        return outcome_failed("the administrator's TGT has expired");
+    return copy_admin_tickets(context, tickets, false) ? outcome_of_error(-ENOMEM) : outcome_ok();
 }
 
 /* -B is for the test accounts: the administrator shall not be locked out. */

@@ -62,8 +62,10 @@ struct outcome kerberos_failure(krb5_context context, struct kdc *kdc, krb5_erro
 struct tickets {
     struct tickets *next;
     const struct account *account;
-    krb5_ccache ccache;
-    int64_t tgt_end; /* Unix time */
+    krb5_creds tgt;     /* while tgt_end is not 0 */
+    int64_t tgt_end;    /* Unix time */
+    krb5_ccache ccache; /* all of them, for GSS; made when there is more than a TGT or GSS asks */
+    unsigned replaced;  /* tickets of ccache that others took the place of: it does not shrink */
     gss_cred_id_t credentials;
     bool spnego; /* credentials are also those of GSS's own SPNEGO */
 };
@@ -83,9 +85,10 @@ void tickets_drop(krb5_context context, struct tickets *tickets);
 
 /* A new MEMORY ccache of the ticket's client that holds that ticket. */
 krb5_error_code tickets_ccache_new(krb5_context context, krb5_creds *ticket, krb5_ccache *out);
-/* Stores a ticket in the place of the one for the same service. */
-krb5_error_code tickets_replace(krb5_context context, krb5_ccache ccache, krb5_creds *ticket);
-/* A new TGT. Service tickets that are there stay: they are as good as before. */
+/* Adds a service ticket, in the place of the one for the same service. */
+krb5_error_code tickets_add(krb5_context context, struct tickets *tickets, krb5_creds *ticket);
+/* Takes over the contents of a new TGT, also on failure. Service tickets that are there stay: they
+ * are as good as before. */
 krb5_error_code tickets_keep_tgt(krb5_context context, struct tickets *tickets, krb5_creds *tgt);
 
 /* An AS exchange (with -B's wrong attempt before it), or the administrator's own TGT. */

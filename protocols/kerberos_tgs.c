@@ -55,42 +55,25 @@ static krb5_error_code get_ticket(krb5_context context, struct tickets *tickets,
     return code;
 }
 
-static krb5_error_code get_kept_tgt(krb5_context context, struct tickets *tickets,
-                                    const struct dc *dc, krb5_creds *out)
-{
-    krb5_principal server;
-    krb5_error_code code = tgt_principal(context, dc, &server);
-    if (code)
-        return code;
-    code = get_ticket(context, tickets, server, out);
-    krb5_free_principal(context, server);
-    return code;
-}
-
 static krb5_error_code tgs_begin(struct tgs_exchange *tgs, struct tickets *tickets,
                                  const char *service)
 {
     const struct dc *dc = tgs->kdc.conversation->dc;
-    krb5_creds tgt;
-    krb5_error_code code = get_kept_tgt(tgs->context, tickets, dc, &tgt);
-    if (code)
-        return code;
-    code = tickets_ccache_new(tgs->context, &tgt, &tgs->ccache);
+    krb5_creds *tgt = &tickets->tgt;
+    krb5_error_code code =
+        tickets->tgt_end ? tickets_ccache_new(tgs->context, tgt, &tgs->ccache) : KRB5_CC_NOTFOUND;
     tgs->for_tgt = strcmp(service, KRB5_TGS_NAME) == 0;
     if (!code && tgs->for_tgt)
         code = tgt_principal(tgs->context, dc, &tgs->server);
     else if (!code)
         code = service_principal(tgs->context, dc, service, &tgs->server);
-    krb5_creds wanted = {.client = tgt.client, .server = tgs->server};
+    krb5_creds wanted = {.client = tgt->client, .server = tgs->server};
     /* A TGT is there already: only one with another kind of session key has to be asked for. */
     if (tgs->for_tgt)
-        wanted.keyblock.enctype = tgt.keyblock.enctype == ENCTYPE_AES128_CTS_HMAC_SHA1_96
+        wanted.keyblock.enctype = tgt->keyblock.enctype == ENCTYPE_AES128_CTS_HMAC_SHA1_96
                                       ? ENCTYPE_AES256_CTS_HMAC_SHA1_96
                                       : ENCTYPE_AES128_CTS_HMAC_SHA1_96;
-    if (!code)
-        code = krb5_tkt_creds_init(tgs->context, tgs->ccache, &wanted, 0, &tgs->creds);
-    krb5_free_cred_contents(tgs->context, &tgt);
-    return code;
+    return code ? code : krb5_tkt_creds_init(tgs->context, tgs->ccache, &wanted, 0, &tgs->creds);
 }
 
 static void tgs_end(struct tgs_exchange *tgs)
@@ -146,7 +129,7 @@ static krb5_error_code keep_ticket(struct tgs_exchange *tgs, struct tickets *tic
     ticket.server = NULL;
     code = krb5_copy_principal(tgs->context, tgs->server, &ticket.server);
     if (!code)
-        code = tickets_replace(tgs->context, tickets->ccache, &ticket);
+        code = tickets_add(tgs->context, tickets, &ticket);
     krb5_free_cred_contents(tgs->context, &ticket);
     return code;
 }
@@ -226,7 +209,7 @@ struct outcome kerberos_ensure_ticket(struct conversation *conversation,
         return outcome_of_error(-ENOMEM);
     if (!dc->realm || !dc->dns_name)
         return outcome_failed("no Kerberos realm is known");
-    if (!tickets->ccache && account == &dc->admin && dc->admin_ccache) {
+    if (!tickets->tgt_end && account == &dc->admin && dc->admin_ccache) {
         struct outcome outcome = as_get_tgt(conversation, tickets);
         if (outcome.kind != OUTCOME_OK)
             return outcome;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a conversation has got from the KDC: one MEMORY ccache for each account it has used, made at
- * the account's first AS exchange and dropped at the conversation's end. About 2.3 KiB with a TGT,
- * 2 KiB more for each service ticket.
+ * What a conversation has got from the KDC: for each account that it has used a TGT, from the first
+ * AS exchange to the conversation's end, and a MEMORY ccache when there are service tickets, as GSS
+ * wants one. About 2 KiB a ticket, the TGT twice when there is a ccache.
  */
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
@@ -60,6 +60,9 @@ void tickets_drop(krb5_context context, struct tickets *tickets)
     if (tickets->ccache)
         krb5_cc_destroy(context, tickets->ccache);
     tickets->ccache = NULL;
+    tickets->replaced = 0;
+    krb5_free_cred_contents(context, &tickets->tgt);
+    tickets->tgt = (krb5_creds){0};
     tickets->tgt_end = 0;
 }
 
@@ -79,20 +82,63 @@ krb5_error_code tickets_ccache_new(krb5_context context, krb5_creds *ticket, krb
     return code;
 }
 
-krb5_error_code tickets_replace(krb5_context context, krb5_ccache ccache, krb5_creds *ticket)
+/* The account's ccache, made of the TGT when there is none yet. */
+static krb5_error_code need_ccache(krb5_context context, struct tickets *tickets)
 {
+    if (tickets->ccache)
+        return 0;
+    if (!tickets->tgt_end)
+        return KRB5_CC_NOTFOUND;
+    return tickets_ccache_new(context, &tickets->tgt, &tickets->ccache);
+}
+
+/* A MEMORY ccache keeps a little of each ticket that was removed: now and then a new one is made.
+ */
+static krb5_error_code renew_ccache(krb5_context context, struct tickets *tickets)
+{
+    krb5_ccache ccache;
+    krb5_error_code code = krb5_cc_new_unique(context, "MEMORY", NULL, &ccache);
+    if (code)
+        return code;
+    code = krb5_cc_initialize(context, ccache, tickets->tgt.client);
+    if (!code)
+        code = krb5_cc_copy_creds(context, tickets->ccache, ccache);
+    if (code) {
+        krb5_cc_destroy(context, ccache);
+        return code;
+    }
+    drop_credentials(tickets);
+    krb5_cc_destroy(context, tickets->ccache);
+    tickets->ccache = ccache;
+    tickets->replaced = 0;
+    return 0;
+}
+
+static krb5_error_code replace(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
+{
+    enum { REPLACED_MAX = 64 };
     krb5_creds old = {.client = ticket->client, .server = ticket->server};
-    krb5_cc_remove_cred(context, ccache, 0, &old); /* there may be none */
-    return krb5_cc_store_cred(context, ccache, ticket);
+    if (krb5_cc_remove_cred(context, tickets->ccache, 0, &old) == 0)
+        tickets->replaced++;
+    krb5_error_code code = krb5_cc_store_cred(context, tickets->ccache, ticket);
+    if (!code && tickets->replaced > REPLACED_MAX && tickets->tgt_end)
+        code = renew_ccache(context, tickets);
+    return code;
+}
+
+krb5_error_code tickets_add(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
+{
+    krb5_error_code code = need_ccache(context, tickets);
+    return code ? code : replace(context, tickets, ticket);
 }
 
 krb5_error_code tickets_keep_tgt(krb5_context context, struct tickets *tickets, krb5_creds *tgt)
 {
     drop_credentials(tickets); /* they remember when the old one ends */
-    krb5_error_code code = tickets->ccache ? tickets_replace(context, tickets->ccache, tgt)
-                                           : tickets_ccache_new(context, tgt, &tickets->ccache);
-    tickets->tgt_end = code ? 0 : ticket_end(tgt);
-    return code;
+    krb5_free_cred_contents(context, &tickets->tgt);
+    tickets->tgt = *tgt;
+    tickets->tgt_end = ticket_end(tgt);
+    return tickets->ccache ? replace(context, tickets, &tickets->tgt) : 0;
 }
 
 void kerberos_forget_tickets(struct conversation *conversation, const struct account *account)
@@ -127,8 +173,9 @@ gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,
                                        const struct account *account)
 {
     struct tickets *tickets = tickets_find(conversation, account);
+    krb5_context context = kerberos_context();
     OM_uint32 minor;
-    if (!tickets || !tickets->ccache)
+    if (!tickets || !context || need_ccache(context, tickets) != 0)
         return GSS_C_NO_CREDENTIAL;
     if (tickets->credentials == GSS_C_NO_CREDENTIAL &&
         gss_krb5_import_cred(&minor, tickets->ccache, NULL, NULL, &tickets->credentials) !=

@@ -13,6 +13,7 @@
 
 #include "bytes.h"
 #include "protocols/kerberos.h"
+#include "protocols/kerberos_private.h"
 #include "udp_server.h"
 
 static const char realm[] = "SAMDOM.EXAMPLE.COM";
@@ -464,35 +465,90 @@ static krb5_principal principal(krb5_context context, const char *name)
     return result;
 }
 
+/* RFC 4120 5.3, with an enc-part that nobody will open. */
+static char fake_ticket[] = "\x61\x57\x30\x55\xa0\x03\x02\x01\x05\xa1\x14\x1b\x12SAMDOM.EXAMPLE.COM"
+                            "\xa2\x27\x30\x25\xa0\x03\x02\x01\x02\xa1\x1e\x30\x1c\x1b\x06krbtgt"
+                            "\x1b\x12SAMDOM.EXAMPLE.COM\xa3\x0f\x30\x0d\xa0\x03\x02\x01\x12"
+                            "\xa2\x06\x04\x04sxyz";
+static uint8_t fake_key[32] = {1};
+
+/* A ticket for a service; its principals are the caller's. */
+static krb5_creds fake_creds(krb5_context context, const char *service, time_t end)
+{
+    return (krb5_creds){
+        .client = principal(context, "Administrator@SAMDOM.EXAMPLE.COM"),
+        .server = principal(context, service),
+        .keyblock = {.enctype = ENCTYPE_AES256_CTS_HMAC_SHA1_96,
+                     .length = sizeof fake_key,
+                     .contents = fake_key},
+        .times = {.authtime = (krb5_timestamp)(end - 36000), .endtime = (krb5_timestamp)end},
+        .ticket = {.length = sizeof fake_ticket - 1, .data = fake_ticket}};
+}
+
+static const char krbtgt[] = "krbtgt/SAMDOM.EXAMPLE.COM@SAMDOM.EXAMPLE.COM";
+static const char ldap_service[] = "ldap/dc1.samdom.example.com@SAMDOM.EXAMPLE.COM";
+
 /* A ticket cache in a file with a TGT and a ticket for LDAP that end at that time. */
 static void make_ccache(const char *file, time_t end)
 {
     krb5_context context;
     krb5_ccache ccache;
-    uint8_t key[32] = {1};
-    /* RFC 4120 5.3, with an enc-part that nobody will open. */
-    char ticket[] = "\x61\x57\x30\x55\xa0\x03\x02\x01\x05\xa1\x14\x1b\x12SAMDOM.EXAMPLE.COM"
-                    "\xa2\x27\x30\x25\xa0\x03\x02\x01\x02\xa1\x1e\x30\x1c\x1b\x06krbtgt"
-                    "\x1b\x12SAMDOM.EXAMPLE.COM\xa3\x0f\x30\x0d\xa0\x03\x02\x01\x12"
-                    "\xa2\x06\x04\x04sxyz";
+    const char *services[] = {krbtgt, ldap_service};
     assert_int_equal(krb5_init_context(&context), 0);
     assert_int_equal(krb5_cc_resolve(context, file, &ccache), 0);
-    krb5_creds creds = {
-        .client = principal(context, "Administrator@SAMDOM.EXAMPLE.COM"),
-        .keyblock = {.enctype = ENCTYPE_AES256_CTS_HMAC_SHA1_96, .length = 32, .contents = key},
-        .times = {.authtime = (krb5_timestamp)(end - 36000), .endtime = (krb5_timestamp)end},
-        .ticket = {.length = sizeof ticket - 1, .data = ticket}};
-    assert_int_equal(krb5_cc_initialize(context, ccache, creds.client), 0);
-    static const char *const services[] = {"krbtgt/SAMDOM.EXAMPLE.COM@SAMDOM.EXAMPLE.COM",
-                                           "ldap/dc1.samdom.example.com@SAMDOM.EXAMPLE.COM"};
     for (int i = 0; i < 2; i++) {
-        creds.server = principal(context, services[i]);
+        krb5_creds creds = fake_creds(context, services[i], end);
+        if (i == 0)
+            assert_int_equal(krb5_cc_initialize(context, ccache, creds.client), 0);
         assert_int_equal(krb5_cc_store_cred(context, ccache, &creds), 0);
+        krb5_free_principal(context, creds.client);
         krb5_free_principal(context, creds.server);
     }
-    krb5_free_principal(context, creds.client);
     krb5_cc_close(context, ccache);
     krb5_free_context(context);
+}
+
+static unsigned count_tickets(krb5_context context, krb5_ccache ccache)
+{
+    krb5_cc_cursor cursor;
+    krb5_creds ticket;
+    unsigned count = 0;
+    assert_int_equal(krb5_cc_start_seq_get(context, ccache, &cursor), 0);
+    for (; krb5_cc_next_cred(context, ccache, &cursor, &ticket) == 0; count++)
+        krb5_free_cred_contents(context, &ticket);
+    krb5_cc_end_seq_get(context, ccache, &cursor);
+    return count;
+}
+
+/* However often tickets are fetched anew, there is one of each. */
+static void tickets_take_the_place_of_older_ones(void **state)
+{
+    (void)state;
+    struct player player;
+    player_init(&player, 1);
+    krb5_context context = kerberos_context();
+    struct tickets *tickets = tickets_get(&player.conversation, &player.user);
+    assert_non_null(tickets);
+    assert_null(tickets->ccache);
+    krb5_creds service = fake_creds(context, ldap_service, time(NULL) + 3600);
+    for (int i = 0; i < 300; i++) {
+        krb5_creds tgt = fake_creds(context, krbtgt, time(NULL) + 3600 + i), *copy;
+        assert_int_equal(krb5_copy_creds(context, &tgt, &copy), 0);
+        krb5_free_principal(context, tgt.client);
+        krb5_free_principal(context, tgt.server);
+        assert_int_equal(tickets_keep_tgt(context, tickets, copy), 0);
+        free(copy);
+        assert_int_equal(tickets_add(context, tickets, &service), 0);
+        assert_true(tickets->replaced < 100);
+        assert_int_equal(count_tickets(context, tickets->ccache), 2);
+        assert_ptr_not_equal(kerberos_gss_credentials(&player.conversation, &player.user),
+                             GSS_C_NO_CREDENTIAL);
+    }
+    assert_int_equal(kerberos_ensure_ticket(&player.conversation, &player.user, "ldap").kind,
+                     OUTCOME_OK);
+    krb5_free_principal(context, service.client);
+    krb5_free_principal(context, service.server);
+    player_end(&player);
 }
 
 static void own_tickets_of_the_administrator(void **state)
@@ -561,6 +617,7 @@ int main(void)
         cmocka_unit_test(without_realm_or_key),
         cmocka_unit_test(details_are_checked),
         cmocka_unit_test(profile_is_private_and_leaves_nothing),
+        cmocka_unit_test(tickets_take_the_place_of_older_ones),
         cmocka_unit_test(own_tickets_of_the_administrator),
         cmocka_unit_test(default_ccache_is_the_users),
     };
