@@ -65,7 +65,11 @@ struct model {
     struct model_type *types;
     struct alias_slot **details; /* by type: which details, NULL when there is no choice */
     uint32_t *types_by_name;     /* sorted, for model_find_type() */
+    struct recording *recording; /* instead of histories and transitions; else NULL */
 };
+
+/* Sorts types_by_name, which holds the number of every type. */
+void model_sort_types(struct model *model);
 
 /* Writes an entry's name ("ldap:3", "wait:2", "-"); returns buffer. */
 enum { CHAIN_NAME_SIZE = 160 };

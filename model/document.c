@@ -44,10 +44,14 @@ const char *document_file_name(const char *path)
     return strcmp(path, "-") == 0 ? "stdin" : path;
 }
 
-static int read_all(int fd, size_t limit, char **text, size_t *size)
+/* begin[0..begun-1] was read before. */
+static int read_all(int fd, const char *begin, size_t begun, size_t limit, char **text,
+                    size_t *size)
 {
-    size_t room = 64 << 10, used = 0;
+    size_t room = begun + (64 << 10), used = begun;
     char *bytes = malloc(room + 1);
+    if (bytes && begun > 0)
+        memcpy(bytes, begin, begun);
     while (bytes) {
         ssize_t got = read(fd, bytes + used, room - used);
         if (got < 0 && errno == EINTR)
@@ -76,15 +80,19 @@ static int read_all(int fd, size_t limit, char **text, size_t *size)
     return 0;
 }
 
-static int open_file(const char *path, const char **problem)
+int document_open(const char *path, char *error, size_t error_size)
 {
+    const char *name = document_file_name(path);
     struct stat status;
     int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
+    if (fd < 0) {
+        int result = -errno;
+        snprintf(error, error_size, "%s: %s", name, strerror(-result));
+        return result;
+    }
     if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
         close(fd);
-        *problem = "expected a file, found a directory";
+        snprintf(error, error_size, "%s: expected a file, found a directory", name);
         return -EINVAL;
     }
     return fd;
@@ -138,19 +146,15 @@ int document_check_text(const char *name, const char *text, size_t size, char *e
     return -EINVAL;
 }
 
-int document_read_file(const char *path, size_t limit, char **text, size_t *size, char *error,
-                       size_t error_size)
+int document_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
+                       char **text, size_t *size, char *error, size_t error_size)
 {
     const char *name = document_file_name(path);
-    const char *problem = NULL;
-    int fd = open_file(path, &problem);
-    int result = fd < 0 ? fd : read_all(fd, limit, text, size);
-    if (fd >= 0)
-        close(fd);
+    int result = read_all(fd, begin, begun, limit, text, size);
     if (result == -EFBIG)
         snprintf(error, error_size, "%s:1:1: expected at most %zu MiB", name, limit >> 20);
     else if (result < 0)
-        snprintf(error, error_size, "%s: %s", name, problem ? problem : strerror(-result));
+        snprintf(error, error_size, "%s: %s", name, strerror(-result));
     if (result < 0)
         return result;
     result = document_check_text(name, *text, *size, error, error_size);
@@ -158,6 +162,17 @@ int document_read_file(const char *path, size_t limit, char **text, size_t *size
         free(*text);
         *text = NULL;
     }
+    return result;
+}
+
+int document_read_file(const char *path, size_t limit, char **text, size_t *size, char *error,
+                       size_t error_size)
+{
+    int fd = document_open(path, error, error_size);
+    if (fd < 0)
+        return fd;
+    int result = document_read_rest(fd, path, NULL, 0, limit, text, size, error, error_size);
+    close(fd);
     return result;
 }
 

@@ -39,6 +39,12 @@ struct document;
 int document_read_file(const char *path, size_t limit, char **text, size_t *size, char *error,
                        size_t error_size);
 
+/* The two halves of it. Opens a file for reading: the descriptor, or a negative errno with a line
+ * in error; then reads the rest of one of which `begun` bytes were read already. */
+int document_open(const char *path, char *error, size_t error_size);
+int document_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
+                       char **text, size_t *size, char *error, size_t error_size);
+
 /* The same checks for text that is already in memory. */
 int document_check_text(const char *name, const char *text, size_t size, char *error,
                         size_t error_size);

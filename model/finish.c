@@ -598,15 +598,6 @@ static int fill_details(struct finish *finish)
     return result;
 }
 
-static int compare_types(const void *a, const void *b, void *context)
-{
-    const struct model_type *types = context;
-    const struct model_type *left = &types[*(const uint32_t *)a];
-    const struct model_type *right = &types[*(const uint32_t *)b];
-    int order = strcmp(left->protocol, right->protocol);
-    return order ? order : strcmp(left->opcode, right->opcode);
-}
-
 static int index_types(struct build *build)
 {
     struct model *model = build->model;
@@ -616,8 +607,7 @@ static int index_types(struct build *build)
         return build_no_memory(build);
     for (uint32_t i = 0; i < model->type_count; i++)
         model->types_by_name[i] = i;
-    qsort_r(model->types_by_name, model->type_count, sizeof *model->types_by_name, compare_types,
-            model->types);
+    model_sort_types(model);
     return 0;
 }
 

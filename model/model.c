@@ -3,13 +3,17 @@
 #include "model/model.h"
 
 #include <errno.h>
+#include <math.h>
 #include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "model/build.h"
 #include "model/chain.h"
 #include "model/load.h"
+#include "model/recording.h"
+#include "model/summary_text.h"
 
 /* JSON begins with a brace and a quoted key (or nothing); `{version: 3` is YAML. */
 static bool looks_like_json(const char *text, size_t size)
@@ -26,17 +30,23 @@ static bool looks_like_json(const char *text, size_t size)
     return *text == '"' || *text == '}' || *text == '\0';
 }
 
-static int identify(struct build *build, const char *text, size_t size)
+static int set_name(struct model *model, const char *file, char *error, size_t error_size)
 {
-    struct model *model = build->model;
-    struct sha256_ctx sha256;
-    const char *slash = strrchr(build->file, '/');
-    const char *name = slash ? slash + 1 : build->file;
+    const char *slash = strrchr(file, '/');
+    const char *name = slash ? slash + 1 : file;
     model->name = arena_string(&model->arena, name, strlen(name));
+    if (model->name)
+        return 0;
+    snprintf(error, error_size, "%s: out of memory", file);
+    return -ENOMEM;
+}
+
+static void set_sha256(struct model *model, const char *text, size_t size)
+{
+    struct sha256_ctx sha256;
     sha256_init(&sha256);
     sha256_update(&sha256, size, (const uint8_t *)text);
     sha256_digest(&sha256, MODEL_SHA256_SIZE, model->sha256);
-    return model->name ? 0 : build_no_memory(build);
 }
 
 /* text is terminated and was checked. */
@@ -46,8 +56,10 @@ static int load(const char *name, const char *text, size_t size, struct model **
     struct build build;
     bool yaml = !looks_like_json(text, size);
     int result = build_begin(&build, name, error, error_size, warning, context);
-    if (result == 0)
-        result = identify(&build, text, size);
+    if (result == 0) {
+        set_sha256(build.model, text, size);
+        result = set_name(build.model, name, error, error_size);
+    }
     if (result == 0 && !yaml)
         result = load_samba(&build, text, size, &yaml);
     if (result == 0 && yaml)
@@ -58,16 +70,111 @@ static int load(const char *name, const char *text, size_t size, struct model **
     return result;
 }
 
+/* ---- Recordings, which may be larger than memory likes: read as a stream ---- */
+
+/* Bytes that are there already, then what a descriptor gives; all of it hashed as it is read. */
+struct input {
+    const char *begin;
+    size_t begun;
+    int fd; /* negative: none */
+    struct sha256_ctx sha256;
+};
+
+static ssize_t read_input(void *cookie, char *buffer, size_t size)
+{
+    struct input *input = cookie;
+    ssize_t got = (ssize_t)(size < input->begun ? size : input->begun);
+    if (got > 0) {
+        memcpy(buffer, input->begin, (size_t)got);
+        input->begin += got;
+        input->begun -= (size_t)got;
+    } else if (input->fd >= 0) {
+        do
+            got = read(input->fd, buffer, size);
+        while (got < 0 && errno == EINTR);
+    }
+    if (got > 0)
+        sha256_update(&input->sha256, (size_t)got, (const uint8_t *)buffer);
+    return got;
+}
+
+static int load_recording(const char *name, struct input *input, struct model **out, char *error,
+                          size_t error_size, build_warning *warning, void *context)
+{
+    enum { BUFFER = 64 << 10 };
+    struct model *model = calloc(1, sizeof *model);
+    FILE *file = fopencookie(input, "r", (cookie_io_functions_t){.read = read_input});
+    int result = model && file ? 0 : -ENOMEM;
+    if (result < 0)
+        snprintf(error, error_size, "%s: out of memory", name);
+    sha256_init(&input->sha256);
+    if (file)
+        setvbuf(file, NULL, _IOFBF, BUFFER);
+    if (result == 0)
+        result = set_name(model, name, error, error_size);
+    if (result == 0)
+        result = recording_load(model, file, name, error, error_size, warning, context);
+    if (file)
+        fclose(file);
+    if (result < 0) {
+        model_free(model);
+        return result;
+    }
+    sha256_digest(&input->sha256, MODEL_SHA256_SIZE, model->sha256);
+    *out = model;
+    return 0;
+}
+
+/* As many bytes of a file as tell what it is; terminated. Their number or a negative errno. */
+static ssize_t read_beginning(int fd, char *begin, size_t size)
+{
+    size_t used = 0;
+    ssize_t got = 1;
+    while (got > 0 && used + 1 < size) {
+        got = read(fd, begin + used, size - 1 - used);
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        used += got > 0 ? (size_t)got : 0;
+        got = got < 0 ? 1 : got;
+    }
+    begin[used] = '\0';
+    return (ssize_t)used;
+}
+
+/* ---- By content ---- */
+
+static int load_file(int fd, const char *path, struct model **out, char *error, size_t error_size,
+                     build_warning *warning, void *context)
+{
+    const char *name = document_file_name(path);
+    char begin[64], *text = NULL;
+    size_t size = 0;
+    ssize_t begun = read_beginning(fd, begin, sizeof begin);
+    if (begun < 0) {
+        snprintf(error, error_size, "%s: %s", name, strerror((int)-begun));
+        return (int)begun;
+    }
+    if (summary_is_line(begin)) {
+        struct input input = {.begin = begin, .begun = (size_t)begun, .fd = fd};
+        return load_recording(name, &input, out, error, error_size, warning, context);
+    }
+    int result = document_read_rest(fd, path, begin, (size_t)begun, MODEL_FILE_MAX, &text, &size,
+                                    error, error_size);
+    if (result < 0)
+        return result;
+    result = load(name, text, size, out, error, error_size, warning, context);
+    free(text);
+    return result;
+}
+
 int model_load(const char *path, struct model **out, char *error, size_t error_size,
                void (*warning)(void *context, const char *line), void *context)
 {
-    char *text = NULL;
-    size_t size = 0;
-    int result = document_read_file(path, MODEL_FILE_MAX, &text, &size, error, error_size);
-    if (result < 0)
-        return result;
-    result = load(document_file_name(path), text, size, out, error, error_size, warning, context);
-    free(text);
+    int fd = document_open(path, error, error_size);
+    if (fd < 0)
+        return fd;
+    int result = load_file(fd, path, out, error, error_size, warning, context);
+    close(fd);
     return result;
 }
 
@@ -85,7 +192,12 @@ int model_load_text(const char *name, const char *text, size_t size, struct mode
     }
     memcpy(copy, text, size);
     copy[size] = '\0';
-    result = load(name, copy, size, out, error, error_size, warning, context);
+    if (summary_is_line(copy)) {
+        struct input input = {.begin = copy, .begun = size, .fd = -1};
+        result = load_recording(name, &input, out, error, error_size, warning, context);
+    } else {
+        result = load(name, copy, size, out, error, error_size, warning, context);
+    }
     free(copy);
     return result;
 }
@@ -94,6 +206,7 @@ void model_free(struct model *model)
 {
     if (!model)
         return;
+    recording_free(model->recording);
     /* The arena frees what the model is made of, the model itself apart. */
     arena_free(&model->arena);
     free(model);
@@ -103,6 +216,21 @@ const struct model_type *model_types(const struct model *model, size_t *count)
 {
     *count = model->type_count;
     return model->types;
+}
+
+static int compare_types(const void *a, const void *b, void *context)
+{
+    const struct model_type *types = context;
+    const struct model_type *left = &types[*(const uint32_t *)a];
+    const struct model_type *right = &types[*(const uint32_t *)b];
+    int order = strcmp(left->protocol, right->protocol);
+    return order ? order : strcmp(left->opcode, right->opcode);
+}
+
+void model_sort_types(struct model *model)
+{
+    qsort_r(model->types_by_name, model->type_count, sizeof *model->types_by_name, compare_types,
+            model->types);
 }
 
 size_t model_find_type(const struct model *model, const char *protocol, const char *opcode)
@@ -137,6 +265,21 @@ const uint8_t *model_sha256(const struct model *model)
 bool model_is_samba_v2(const struct model *model)
 {
     return model->samba_v2;
+}
+
+bool model_is_recording(const struct model *model)
+{
+    return model->recording != NULL;
+}
+
+double model_recording_seconds(const struct model *model, double replay_rate)
+{
+    /* A microsecond more than the last packet's time, so that no rounding excludes it. */
+    enum { MILLISECOND = 1000000, MARGIN = 1000 };
+    if (!model->recording)
+        return 0;
+    double length = floor((double)model->recording->length / replay_rate) + MARGIN;
+    return (floor(length / MILLISECOND) + 1) / 1000;
 }
 
 double model_packet_rate(const struct model *model)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What traffic looks like: a Markov chain of packets and pauses with the details that packets
- * carry, read from a version 3 YAML file or a Samba v2 JSON file into one form. Immutable once
- * loaded and shared by all threads. Knows nothing of the network: whether a packet has a player is
- * asked of the caller.
+ * carry, read from a version 3 YAML file or a Samba v2 JSON file into one form; or a recording of
+ * traffic, a traffic-summary text, which is played as it is. Immutable once loaded and shared by
+ * all threads. Knows nothing of the network: whether a packet has a player is asked of the caller.
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -36,17 +36,18 @@ struct model_details {
 struct model_type {
     const char *protocol;
     const char *opcode;
-    uint64_t count;       /* times the chain's counts name it */
+    uint64_t count;       /* times the chain's counts name it, or the recording has it */
     double visits;        /* expected number of them in one conversation */
     size_t details_count; /* 0: the packet's usual form */
     const struct model_details *details;
 };
 
 /*
- * Reads a model file, YAML or JSON by its content, path "-" being standard input. On success *out
- * is the caller's. On failure returns a negative errno (-EINVAL: the file is wrong) and a line
- * "file:line:column: what was expected" in error. warning(context, line) is called for what the
- * user should know but can live with (a Samba v2 history with a negative balance); may be NULL.
+ * Reads a model file, YAML, JSON or a traffic-summary text by its content, path "-" being standard
+ * input. On success *out is the caller's. On failure returns a negative errno (-EINVAL: the file is
+ * wrong) and a line "file:line:column: what was expected" in error. warning(context, line) is
+ * called for what the user should know but can live with (a Samba v2 history with a negative
+ * balance); may be NULL.
  */
 int model_load(const char *path, struct model **out, char *error, size_t error_size,
                void (*warning)(void *context, const char *line), void *context);
@@ -63,12 +64,17 @@ size_t model_find_type(const struct model *model, const char *protocol, const ch
 const char *model_name(const struct model *model);      /* base name of the file */
 const uint8_t *model_sha256(const struct model *model); /* of the file's bytes */
 bool model_is_samba_v2(const struct model *model);
+bool model_is_recording(const struct model *model);
+/* Seconds, in whole milliseconds, in which a recording is over at replay rate r: its last packet is
+ * due before. 0 when the model is none. */
+double model_recording_seconds(const struct model *model, double replay_rate);
 double model_packet_rate(const struct model *model); /* packets/s at -r 1 -S 1 */
 /* DNS queries that a Samba v2 model keeps beside its chain; 0 in version 3 files. */
 uint64_t model_dns_queries(const struct model *model);
 
 /* Writes a model as a version 3 file, commented, always in the same order. Loaded again it gives
- * the same plans to the last nanosecond. 0, or a negative errno of writing. */
+ * the same plans to the last nanosecond. 0, or a negative errno of writing; -ENOTSUP for a
+ * recording. */
 int model_write_yaml(const struct model *model, FILE *out);
 
 #endif

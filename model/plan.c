@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "model/chain.h"
+#include "model/recording.h"
 
 /* A gap before a packet is exp(v) seconds, v uniform in GAP_LOW..GAP_HIGH; wait:N is exp(N + u)/10
  * seconds, u uniform in 0..1; between conversations N is drawn from REST_LOW..REST_HIGH. */
 enum { GAP_LOW = -10, GAP_HIGH = -3, REST_LOW = 5, REST_HIGH = 11, WAITS_PER_SECOND = 10 };
-enum { CLIENTS_MAX = 10000000 };
 
 struct plan {
     const struct model *model;
@@ -30,6 +30,7 @@ struct plan {
     uint32_t *histories;            /* by transition: the history it leaves */
     double rest_weight;             /* mean of the pause between conversations */
     struct alias_slot rest[REST_HIGH - REST_LOW + 1]; /* which wait it is at time 0 */
+    struct recording_plan recording; /* when the model is one: all of the walk is its */
 };
 
 /* ---- Means (README, "Scale") ---- */
@@ -95,10 +96,10 @@ static int scale(struct plan *plan, char *error, size_t error_size)
                       ? settings->packets_per_second / settings->replay_rate
                       : settings->scale * plan->model->packet_rate;
     double clients = fmax(1, round(rate / figures->client_rate));
-    if (!(clients <= CLIENTS_MAX)) {
+    if (!(clients <= PLAN_CLIENTS_MAX)) {
         snprintf(error, error_size,
                  "this takes %.0f clients, more than %d: lower %s (%s asks for %g packets/s)",
-                 clients, CLIENTS_MAX, settings->packets_per_second > 0 ? "-T" : "-S",
+                 clients, PLAN_CLIENTS_MAX, settings->packets_per_second > 0 ? "-T" : "-S",
                  plan->model->name, rate * settings->replay_rate);
         return -ERANGE;
     }
@@ -204,11 +205,20 @@ static int check_share(const struct plan *plan, char *error, size_t error_size)
     return -EINVAL;
 }
 
+static int complete_recording(struct plan *plan, char *error, size_t error_size)
+{
+    int result = recording_plan_make(plan->model, &plan->settings, plan->operations,
+                                     &plan->recording, &plan->figures, error, error_size);
+    return result < 0 ? result : check_share(plan, error, error_size);
+}
+
 static int complete(struct plan *plan, char *error, size_t error_size)
 {
     int result = find_operations(plan);
     if (result < 0)
         return result;
+    if (plan->model->recording)
+        return complete_recording(plan, error, error_size);
     plan->rest_weight = mean_rest(plan->settings.persistence);
     plan->end = plan->settings.warmup + plan->settings.duration;
     sum_conversation(plan);
@@ -318,6 +328,10 @@ static double draw_rest_of_pause(const struct plan *plan, struct random_stream *
 void plan_client_start(const struct plan *plan, uint32_t client, struct plan_client *cursor)
 {
     const struct model *model = plan->model;
+    if (model->recording) {
+        recording_plan_client_start(&plan->recording, client, cursor);
+        return;
+    }
     *cursor = (struct plan_client){.history = CHAIN_START};
     random_seed(&cursor->random, plan->settings.seed, RANDOM_PLAN, client);
     uint32_t pending =
@@ -381,6 +395,8 @@ static void fill_end(const struct plan *plan, struct plan_client *cursor, struct
 
 bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struct plan_step *step)
 {
+    if (plan->model->recording)
+        return recording_plan_client_next(&plan->recording, cursor, step);
     while (!cursor->ended) {
         const struct chain_transition *transition;
         if (!cursor->fresh) {

@@ -14,6 +14,8 @@
 
 struct plan;
 
+enum { PLAN_CLIENTS_MAX = 10000000 };
+
 struct plan_settings {
     uint64_t seed;
     double replay_rate;        /* -r */
@@ -28,7 +30,8 @@ struct plan_settings {
     void *context;
 };
 
-/* What the scale rules make of model and settings. */
+/* What the scale rules make of model and settings. Of a recording the exact figures of the clients
+ * that play: K, O and D of a conversation as recorded, rho over the whole recording, q 1. */
 struct plan_figures {
     uint32_t clients;               /* N */
     double conversation_packets;    /* K */
@@ -55,7 +58,7 @@ struct plan_step {
     int64_t due;           /* ns since the plan's start (the start of the warm-up) */
 };
 
-/* Where one client is in its plan. Private to plan.c but for its size. */
+/* Where one client is in its plan. Private to those who make plans but for its size. */
 struct plan_client {
     struct random_stream random;
     double now; /* seconds since the plan's start */
@@ -77,7 +80,7 @@ const struct plan_figures *plan_figures(const struct plan *plan);
 const struct plan_settings *plan_settings(const struct plan *plan);
 const struct model *plan_model(const struct plan *plan);
 
-/* Puts client 0..clients-1 at the start of its plan, in equilibrium. */
+/* Puts client 0..clients-1 at the start of its plan, in equilibrium or at its recording's start. */
 void plan_client_start(const struct plan *plan, uint32_t client, struct plan_client *cursor);
 
 /* The client's next step; false when it lies beyond warm-up + duration. O(1). */

@@ -60,6 +60,8 @@ static bool parse_time(const char *text, int64_t *time)
     if (whole == 0 || whole > 10)
         return false;
     int64_t seconds = strtoll(text, NULL, 10), fraction = 0;
+    if (seconds >= INT64_MAX / NANOSECONDS)
+        return false;
     text += whole;
     if (*text == '.')
         for (text++; isdigit((unsigned char)*text); text++, digits++)
@@ -112,14 +114,30 @@ static uint64_t hash_text(const char *text)
     return hash ? hash : 1;
 }
 
+/* Of a machine that talks to itself, each second line of one kind on a stream is the answer to the
+ * one before it. */
+static bool answers_itself(struct reader *reader, char *const columns[COLUMNS])
+{
+    static const int named[] = {COLUMN_IP, COLUMN_STREAM, COLUMN_FROM, COLUMN_PROTOCOL,
+                                COLUMN_OPCODE};
+    uint64_t key = 0;
+    if (!columns[COLUMN_STREAM][0])
+        return false;
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+        key = (key ^ hash_text(columns[named[i]])) * 0x9e3779b97f4a7c15u;
+    struct pair *pair = &reader->pairs[key >> 48];
+    bool asked = pair->from == key && pair->to == key;
+    *pair = asked ? (struct pair){0} : (struct pair){key, key};
+    return asked;
+}
+
 /* True when this line goes from the server to the client. The first line between two tells who is
  * the client, since nobody answers before it was asked. */
-static bool goes_back(struct reader *reader, const char *from, const char *to, bool certain,
-                      bool reply)
+static bool goes_back(struct reader *reader, char *const columns[COLUMNS], bool certain, bool reply)
 {
-    uint64_t source = hash_text(from), target = hash_text(to);
+    uint64_t source = hash_text(columns[COLUMN_FROM]), target = hash_text(columns[COLUMN_TO]);
     if (source == target)
-        return reply;
+        return certain ? reply : answers_itself(reader, columns);
     uint64_t mixed = (source ^ target) * 0x9e3779b97f4a7c15u;
     struct pair *pair = &reader->pairs[mixed >> 48];
     bool known = (pair->from == source && pair->to == target) ||
@@ -232,7 +250,7 @@ static int read_line(struct reader *reader, char *line)
 {
     static char nothing[] = "";
     char *columns[COLUMNS], *rest = line;
-    struct summary_packet packet = {0};
+    struct summary_packet packet = {.line = reader->line};
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
         columns[i] = rest ? strsep(&rest, "\t") : nothing;
@@ -252,8 +270,8 @@ static int read_line(struct reader *reader, char *line)
     packet.stream = columns[COLUMN_STREAM];
     packet.udp = strcmp(columns[COLUMN_IP], "11") == 0;
     packet.reply = is_reply(packet.protocol, packet.opcode);
-    bool back = goes_back(reader, columns[COLUMN_FROM], columns[COLUMN_TO],
-                          !is_two_sided(packet.protocol), packet.reply);
+    bool certain = !is_two_sided(packet.protocol) && packet.opcode[0];
+    bool back = goes_back(reader, columns, certain, packet.reply);
     packet.reply = back;
     packet.client = columns[back ? COLUMN_TO : COLUMN_FROM];
     packet.server = columns[back ? COLUMN_FROM : COLUMN_TO];

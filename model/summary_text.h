@@ -20,6 +20,7 @@
 
 /* One line. Everything in it belongs to the reader and lasts until the callback returns. */
 struct summary_packet {
+    uint64_t line;      /* of the file, from 1; nothing to a writer */
     int64_t time;       /* ns, as in the file: its origin is the file's */
     const char *client; /* who sent the request, whatever names the file gives */
     const char *server;

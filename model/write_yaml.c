@@ -291,6 +291,8 @@ static int write_details(struct writer *writer)
 
 int model_write_yaml(const struct model *model, FILE *out)
 {
+    if (model->recording)
+        return -ENOTSUP;
     struct writer writer = {.model = model, .out = out};
     errno = 0;
     int result = write_head(&writer);

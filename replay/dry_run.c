@@ -53,7 +53,9 @@ static void print_scale(const struct dry_run *dry, FILE *out)
     const struct plan_settings *settings = plan_settings(dry->plan);
     const uint8_t *sha256 = model_sha256(dry->model);
     fprintf(out, "Model:              %s (%s, SHA-256 ", model_name(dry->model),
-            model_is_samba_v2(dry->model) ? "Samba v2" : "version 3");
+            model_is_recording(dry->model)  ? "recording"
+            : model_is_samba_v2(dry->model) ? "Samba v2"
+                                            : "version 3");
     for (int i = 0; i < MODEL_SHA256_SIZE; i++)
         fprintf(out, "%02x", sha256[i]);
     fprintf(out, ")\nReplay rate:        -r %g\n", settings->replay_rate);

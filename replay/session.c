@@ -87,12 +87,35 @@ static void warn_of_model(void *context, const char *line)
     tell(0, "%s", line);
 }
 
+/* A recording is played from its start to its end unless -D or --warmup say otherwise. */
+static int set_window(const struct session *session)
+{
+    struct settings *settings = session->settings;
+    double seconds = model_recording_seconds(session->model, settings->replay_rate);
+    if (!model_is_recording(session->model))
+        return -1;
+    if (!settings->warmup_given)
+        settings->warmup = 0;
+    if (settings->warmup >= seconds)
+        return tell(EXIT_USAGE,
+                    "--warmup: %s is over after %.3f s at -r %g; give less, so that something is "
+                    "left to measure",
+                    model_name(session->model), seconds, settings->replay_rate);
+    if (!settings->duration_given)
+        settings->duration = seconds - settings->warmup;
+    if (settings->warmup + settings->duration > seconds + 0.5)
+        tell(0, "%s is over after %.3f s at -r %g; nothing is due in the last %.3f s of the window",
+             model_name(session->model), seconds, settings->replay_rate,
+             settings->warmup + settings->duration - seconds);
+    return -1;
+}
+
 static int load_model(struct session *session)
 {
     int error = model_load(session->settings->model, &session->model, session->error, ERROR_SIZE,
                            warn_of_model, NULL);
     if (!error)
-        return -1;
+        return set_window(session);
     return tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
 }
 

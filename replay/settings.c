@@ -141,9 +141,9 @@ static const struct row rows[] = {
      "take the extra DNS queries from FILE: lines opcode,name,type,yes|no", NULL},
 
     {"duration", 'D', "SECONDS", ROW_NUMBER, AT(duration), 0, SECONDS_MAX, ROW_ABOVE, GROUP_TIME,
-     "measure for so long (default 60)", NULL},
+     "measure for so long (default 60; a recording: to its end)", NULL},
     {"warmup", 0, "SECONDS", ROW_NUMBER, AT(warmup), 0, SECONDS_MAX, 0, GROUP_TIME,
-     "play for so long before measuring (default 5)", NULL},
+     "play for so long before measuring (default 5; a recording: 0)", NULL},
     {"timeout", 0, "SECONDS", ROW_NUMBER, AT(timeout), 0, WAIT_MAX, ROW_ABOVE, GROUP_TIME,
      "an operation that takes longer has failed (default 30)", NULL},
     {"latency-timeout", 0, "SECONDS", ROW_NUMBER, AT(latency_timeout), 0, WAIT_MAX, 0, GROUP_TIME,
@@ -1237,6 +1237,8 @@ int settings_read(struct settings *settings, int argc, char **argv)
         status = take_positional(settings, argv + optind, argc - optind);
     if (status >= 0)
         return status;
+    settings->duration_given = source_of(settings, "duration") != SOURCE_NONE;
+    settings->warmup_given = source_of(settings, "warmup") != SOURCE_NONE;
     settings->number_of_groups_given = source_of(settings, "number-of-groups") != SOURCE_NONE;
     settings->group_memberships_given = source_of(settings, "group-memberships") != SOURCE_NONE;
     settings->play.tls_verify = settings->play.tls_verify || settings->tls_ca;
@@ -1494,17 +1496,18 @@ static void print_row(const struct row *row, FILE *out)
 
 void settings_help(FILE *out)
 {
-    fputs(
-        "traffic-replay plays the traffic of many Active Directory clients against one domain\n"
-        "controller and tells how much it can take.\n"
-        "\n"
-        "  traffic-replay [OPTION...] MODEL DC        play the model\n"
-        "  traffic-replay --dry-run [OPTION...] MODEL tell what would be sent\n"
-        "  traffic-replay -G -n USERS [OPTION...] DC  make accounts only\n"
-        "  traffic-replay -c [OPTION...] DC           remove the accounts\n"
-        "\n"
-        "MODEL is a model file (- is standard input); DC is a name, an address or NAME=ADDRESS.\n",
-        out);
+    fputs("traffic-replay plays the traffic of many Active Directory clients against one domain\n"
+          "controller and tells how much it can take.\n"
+          "\n"
+          "  traffic-replay [OPTION...] MODEL DC        play the model\n"
+          "  traffic-replay --dry-run [OPTION...] MODEL tell what would be sent\n"
+          "  traffic-replay -G -n USERS [OPTION...] DC  make accounts only\n"
+          "  traffic-replay -c [OPTION...] DC           remove the accounts\n"
+          "\n"
+          "MODEL is a model file, or a recording to be played as it is: a traffic-summary text (- "
+          "is\n"
+          "standard input). DC is a name, an address or NAME=ADDRESS.\n",
+          out);
     for (int group = 0; group < GROUP_COUNT; group++) {
         fprintf(out, "\n%s:\n", group_titles[group]);
         for (size_t i = 0; i < ROW_COUNT; i++)

@@ -34,6 +34,7 @@ struct settings {
     /* Scale and plan */
     double replay_rate, scale, packets_per_second; /* -r -S -T; scale 0 with -T */
     double duration, warmup;                       /* -D, --warmup, seconds */
+    bool duration_given, warmup_given;             /* not: a recording has defaults of its own */
     double conversation_persistence;
     uint64_t random_seed;
     bool random_seed_given;

@@ -5,10 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/summary_text.h"
 #include "protocols/packet.h"
 #include "replay/dry_run.h"
 
-enum { EPOCH = 1500000000, SERVER = 1, FIRST_CLIENT = 2, NANOSECONDS = 1000000000 };
+#define EPOCH       INT64_C(1500000000)
+#define NANOSECONDS INT64_C(1000000000)
+#define SERVER      "1"
+
+enum { FIRST_CLIENT = 2 };
 
 /* A client and the packet that it sends next. */
 struct source {
@@ -40,73 +45,25 @@ static bool is_udp(const char *protocol)
     return false;
 }
 
-static const struct model_field *find_field(const struct model_details *details, const char *key)
-{
-    for (size_t i = 0; details && i < details->field_count; i++)
-        if (strcmp(details->fields[i].key, key) == 0)
-            return &details->fields[i];
-    return NULL;
-}
-
-static const char *field_value(const struct model_details *details, const char *key)
-{
-    const struct model_field *field = find_field(details, key);
-    return field && field->count > 0 ? field->values[0] : "";
-}
-
-/* scope, base, filter, attributes and three empty fields */
-static void write_search(FILE *out, const struct model_details *details)
-{
-    static const char *const scopes[] = {"base", "one", "sub"};
-    const char *scope = field_value(details, "scope");
-    const struct model_field *attributes = find_field(details, "attrs");
-    fputc('\t', out);
-    for (int i = 0; i < 3; i++)
-        if (strcmp(scope, scopes[i]) == 0)
-            fprintf(out, "%d", i);
-    fprintf(out, "\t%s\t%s\t", field_value(details, "base"), field_value(details, "filter"));
-    for (size_t i = 0; attributes && i < attributes->count; i++)
-        fprintf(out, "%s%s", i ? "," : "", attributes->values[i]);
-    fputs("\t\t\t", out);
-}
-
-/* four empty fields, then LDAP's number of the way to authenticate (RFC 4511 4.2), its name, OID */
-static void write_bind(FILE *out, const struct model_details *details)
-{
-    const char *auth = field_value(details, "auth");
-    const char *mech = field_value(details, "mech");
-    bool sasl = strcmp(auth, "sasl") == 0;
-    const char *oid = strcmp(mech, "GSSAPI") == 0 ? "1.2.840.113554.1.2.2"
-                      : sasl                      ? "1.2.840.48018.1.2.2"
-                                                  : "";
-    fprintf(out, "\t\t\t\t\t%s\t%s\t%s", sasl ? "3" : auth[0] ? "0" : "", auth, oid);
-}
-
-static void write_extra(FILE *out, const struct model_type *type,
-                        const struct model_details *details)
-{
-    bool ldap = strcmp(type->protocol, "ldap") == 0;
-    if (ldap && strcmp(type->opcode, "3") == 0)
-        write_search(out, details);
-    else if (ldap && strcmp(type->opcode, "0") == 0)
-        write_bind(out, details);
-    else if (strcmp(type->protocol, "cldap") == 0)
-        fputs("\t\t\t\tNetlogon\t\t\t", out);
-    else
-        fputs(ldap ? "\t\t\t\t\t\t\t" : "\t", out);
-}
-
 static void write_line(const struct summary *summary, const struct source *source)
 {
+    static const struct model_details none = {0};
     const struct plan_step *step = &source->step;
     const struct model_type *type = &summary->types[step->type];
-    FILE *out = summary->out;
-    fprintf(out, "%" PRId64 ".%06" PRId64 "\t%s\t\t%" PRIu64 "\t%d\t%s\t%s\t%s",
-            EPOCH + step->due / NANOSECONDS, step->due % NANOSECONDS / 1000,
-            is_udp(type->protocol) ? "11" : "06", (uint64_t)source->client + FIRST_CLIENT, SERVER,
-            type->protocol, type->opcode, summary->descriptions[step->type]);
-    write_extra(out, type, type->details_count ? &type->details[step->details] : NULL);
-    fputc('\n', out);
+    const struct model_details *details =
+        type->details_count ? &type->details[step->details] : &none;
+    char client[24];
+    snprintf(client, sizeof client, "%" PRIu64, (uint64_t)source->client + FIRST_CLIENT);
+    const struct summary_packet packet = {.time = EPOCH * NANOSECONDS + step->due,
+                                          .client = client,
+                                          .server = SERVER,
+                                          .stream = "",
+                                          .protocol = type->protocol,
+                                          .opcode = type->opcode,
+                                          .udp = is_udp(type->protocol),
+                                          .fields = details->fields,
+                                          .field_count = details->field_count};
+    summary_write(summary->out, &packet, summary->descriptions[step->type]);
 }
 
 /* ---- Merging ---- */

@@ -246,7 +246,7 @@ static void test_summary(void **state)
         line = strsep(&rest, "\n");
         char *after = line;
         double time = strtod(line, &after);
-        assert_int_equal(strchr(line, '.') + 7 - line, after - line); /* six decimals */
+        assert_int_equal(strchr(line, '.') + 10 - line, after - line); /* nine decimals */
         assert_true(time >= last && time < 1500000065);
         last = time;
         counts[find_line(after + 1, &client)]++;
