@@ -38,7 +38,7 @@ static int next(struct reader *reader, yaml_event_t *event)
                  reader->parser.problem ? reader->parser.problem : "this is not YAML");
 }
 
-static int add_entry(struct reader *reader, const yaml_event_t *event)
+static int add_entry(struct reader *reader, const yaml_event_t *event, bool in_list)
 {
     struct config_file *file = reader->file;
     const char *text = (const char *)event->data.scalar.value;
@@ -52,7 +52,8 @@ static int add_entry(struct reader *reader, const yaml_event_t *event)
     struct config_entry entry = {.key = strdup(reader->key),
                                  .value = strdup(text),
                                  .line = event->start_mark.line + 1,
-                                 .column = event->start_mark.column + 1};
+                                 .column = event->start_mark.column + 1,
+                                 .in_list = in_list};
     file->entries[file->count++] = entry;
     return entry.key && entry.value ? 0 : -ENOMEM;
 }
@@ -69,7 +70,7 @@ static int read_list(struct reader *reader)
         if (!end && event.type != YAML_SCALAR_EVENT)
             error = wrong(reader, event.start_mark, "expected a plain value in this list");
         else if (!end)
-            error = add_entry(reader, &event);
+            error = add_entry(reader, &event, true);
         yaml_event_delete(&event);
         if (end || error)
             return error;
@@ -83,7 +84,7 @@ static int read_value(struct reader *reader)
     if (error)
         return error;
     if (event.type == YAML_SCALAR_EVENT)
-        error = add_entry(reader, &event);
+        error = add_entry(reader, &event, false);
     else if (event.type == YAML_SEQUENCE_START_EVENT)
         error = read_list(reader);
     else
@@ -170,7 +171,11 @@ int config_file_read(const char *path, struct config_file *file, char *error, si
     int result = 0;
     if (!input || fstat(fileno(input), &status) != 0)
         result = -errno;
-    else if (!S_ISREG(status.st_mode) || status.st_size > CONFIG_FILE_MAX)
+    else if (S_ISDIR(status.st_mode))
+        result = -EISDIR;
+    else if (!S_ISREG(status.st_mode))
+        result = -EINVAL;
+    else if (status.st_size > CONFIG_FILE_MAX)
         result = -EFBIG;
     if (result) {
         snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(-result));

@@ -13,6 +13,7 @@ struct config_entry {
     char *key;
     char *value;
     size_t line, column; /* of the value, from 1 */
+    bool in_list;
 };
 
 struct config_file {

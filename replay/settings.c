@@ -909,6 +909,8 @@ static int take_entry(struct settings *settings, const char *path, const struct 
         complain("%s: there is no such option; see --help", origin);
     else if (row->properties & ROW_COMMAND_LINE)
         complain("%s: it belongs on the command line", origin);
+    else if (entry->in_list && !(row->properties & ROW_LIST))
+        complain("%s: expected one value, found a list", origin);
     else if (world_readable && (row->kind == ROW_SECRET || strchr(entry->value, '%')) &&
              (row->properties & ROW_HOLDS_SECRET))
         complain("%s: everybody may read the file, and it holds a password; chmod o= it", origin);

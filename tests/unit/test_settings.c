@@ -518,6 +518,7 @@ static const struct {
     {"yes: maybe\n", "@traffic-replay.yaml:1:6: yes: \"maybe\" is neither true nor false\n"},
     {"threads: 1\nthreads: 2\n", "@traffic-replay.yaml:2:1: this option is already set above\n"},
     {"threads: {a: 2}\n", "@traffic-replay.yaml:1:10: expected a value or a list of values\n"},
+    {"threads: [1, 2]\n", "@traffic-replay.yaml:1:11: threads: expected one value, found a list\n"},
     {"skip: [[a]]\n", "@traffic-replay.yaml:1:8: expected a plain value in this list\n"},
     {"[a, b]\n", "@traffic-replay.yaml:1:1: expected \"option: value\" lines\n"},
     {"? [a]\n: b\n", "@traffic-replay.yaml:1:3: expected the long name of an option\n"},
