@@ -448,6 +448,7 @@ static int play(struct session *session)
                                        .terminal = isatty(STDERR_FILENO) == 1,
                                        .warmup = settings->warmup,
                                        .duration = settings->duration,
+                                       .nominal = plan_figures(session->plan)->nominal_operations,
                                        .records = session->records,
                                        .count = session->workers};
     struct status *status = status_new(&shown);

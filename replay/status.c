@@ -3,6 +3,7 @@
 #include "replay/status.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 static const double nanosecond = 1e-9;
@@ -62,10 +63,12 @@ static void print_line(struct status *status, int64_t now, const struct record_l
     flockfile(stream);
     if (status->setup.terminal)
         fputs("\r\033[K", stream);
-    fprintf(stream, "%.0f of %.0f s%s: planned %" PRIu64 ", ok %.1f/s, failed %.1f/s, p95 ",
-            elapsed, end, elapsed < status->setup.warmup ? " (warm-up)" : "", live->planned,
-            (double)(live->ok - before->ok) / passed,
-            (double)(live->failed - before->failed) / passed);
+    fprintf(
+        stream,
+        "%.0f of %.0f s%s: planned about %.0f, sent %" PRIu64 ", ok %.1f/s, failed %.1f/s, p95 ",
+        elapsed, end, elapsed < status->setup.warmup ? " (warm-up)" : "",
+        fmin(fmax(elapsed, 0), end) * status->setup.nominal, live->started,
+        (double)(live->ok - before->ok) / passed, (double)(live->failed - before->failed) / passed);
     print_p95(stream, before, live);
     fprintf(stream, ", in flight %" PRIu64,
             live->started > live->ended ? live->started - live->ended : 0);

@@ -20,6 +20,7 @@ struct status_setup {
     FILE *stream;                   /* standard error */
     bool terminal;                  /* isatty() of it */
     double warmup, duration;        /* seconds */
+    double nominal;                 /* operations per second: what is planned, but for its noise */
     struct records *const *records; /* of all workers; must outlive the status */
     size_t count;
 };

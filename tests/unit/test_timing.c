@@ -236,6 +236,7 @@ static char *show(bool terminal)
                                                               .terminal = terminal,
                                                               .warmup = 5,
                                                               .duration = 60,
+                                                              .nominal = 2,
                                                               .records = records,
                                                               .count = 2});
     assert_non_null(status);
@@ -259,19 +260,20 @@ static void test_status(void **state)
 {
     (void)state;
     char *text = show(false);
-    assert_string_equal(text,
-                        "10 of 65 s: planned 20, ok 1.5/s, failed 0.5/s, p95 20.4 ms, in flight 1\n"
-                        "20 of 65 s: planned 20, ok 0.0/s, failed 0.0/s, p95 none, in flight 1\n");
+    assert_string_equal(
+        text,
+        "10 of 65 s: planned about 20, sent 21, ok 1.5/s, failed 0.5/s, p95 20.4 ms, in flight 1\n"
+        "20 of 65 s: planned about 40, sent 21, ok 0.0/s, failed 0.0/s, p95 none, in flight 1\n");
     free(text);
 
     text = show(true);
     /* Every second, over the line before; in the end the line is gone. */
+    assert_non_null(strstr(text, "\r\033[K1 of 65 s (warm-up): planned about 2, sent 0, ok 0.0/s, "
+                                 "failed 0.0/s, p95 none, in flight 0"));
     assert_non_null(strstr(
         text,
-        "\r\033[K1 of 65 s (warm-up): planned 0, ok 0.0/s, failed 0.0/s, p95 none, in flight 0"));
-    assert_non_null(
-        strstr(text, "\r\033[K5 of 65 s: planned 20, ok 15.0/s, failed 5.0/s, p95 20.4 ms, in "
-                     "flight 1\r\033[K6 of"));
+        "\r\033[K5 of 65 s: planned about 10, sent 21, ok 15.0/s, failed 5.0/s, p95 20.4 ms, in "
+        "flight 1\r\033[K6 of"));
     assert_null(strchr(text, '\n'));
     assert_string_equal(text + strlen(text) - 4, "\r\033[K");
     assert_null(strstr(text, " -"));
