@@ -32,6 +32,7 @@ void build_end(struct build *build)
     free(build->histories);
     free(build->transitions);
     free(build->details);
+    free(build->gaps);
     free(build->history_table.slots);
     free(build->type_table.slots);
     *build = (struct build){0};
@@ -345,5 +346,57 @@ int build_details(struct build *build, uint32_t type, uint64_t count,
         return -ENOMEM;
     build->details[build->details_count++] =
         (struct build_details){type, {count, field_count, fields}};
+    return 0;
+}
+
+/* ---- Pauses ---- */
+
+static bool is_same_key(const struct gaps *a, const struct gaps *b)
+{
+    return a->length == b->length &&
+           memcmp(a->entries, b->entries, a->length * sizeof *a->entries) == 0;
+}
+
+static int parse_gaps_key(struct build *build, const char *key, struct document_place place,
+                          struct gaps *gaps)
+{
+    uint32_t entries[CHAIN_HISTORY_MAX + 1], count = 0;
+    for (const char *rest = key; *rest || count == 0; count++) {
+        char name[BUILD_NAME_MAX + 2];
+        size_t length = strcspn(rest, " ");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name),
+                 rest);
+        if (count > build->length)
+            return build_wrong(build, place, "expected at most %u entries, history and one more",
+                               build->length + 1);
+        int result = parse_entry(build, name, place, &entries[count]);
+        if (result < 0)
+            return result;
+        rest += length + (rest[length] != '\0');
+    }
+    if (entries[count - 1] == CHAIN_NONE)
+        return build_wrong(build, place, "expected a packet or wait:N at the end, found '-'");
+    uint32_t *kept = arena_array(&build->model->arena, count, sizeof *kept);
+    if (!kept)
+        return build_no_memory(build);
+    memcpy(kept, entries, count * sizeof *kept);
+    gaps->entries = kept;
+    gaps->length = count;
+    return 0;
+}
+
+int build_gaps(struct build *build, const char *key, const double *points, uint32_t count,
+               struct document_place place)
+{
+    struct build_gaps row = {.gaps = {.count = count, .points = points}, .place = place};
+    int result = parse_gaps_key(build, key, place, &row.gaps);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < build->gaps_count; i++)
+        if (is_same_key(&build->gaps[i].gaps, &row.gaps))
+            return build_wrong(build, place, "expected each key once, found '%.100s' again", key);
+    if (grow(build, &build->gaps, build->gaps_count, &build->gaps_room, sizeof *build->gaps) < 0)
+        return -ENOMEM;
+    build->gaps[build->gaps_count++] = row;
     return 0;
 }

@@ -37,6 +37,11 @@ struct build_details {
     struct model_details details;
 };
 
+struct build_gaps {
+    struct gaps gaps; /* its entries as build numbers types */
+    struct document_place place;
+};
+
 struct build {
     const char *file;
     char *error;
@@ -50,8 +55,9 @@ struct build {
     struct build_history *histories;
     struct build_transition *transitions;
     struct build_details *details;
+    struct build_gaps *gaps;
     size_t history_count, history_room, transition_count, transition_room;
-    size_t details_count, details_room, type_room;
+    size_t details_count, details_room, gaps_count, gaps_room, type_room;
     struct build_table history_table, type_table;
 };
 
@@ -79,6 +85,12 @@ int build_type(struct build *build, const char *name, bool make, struct document
 /* A form of a packet; fields live in the model's arena. */
 int build_details(struct build *build, uint32_t type, uint64_t count,
                   const struct model_field *fields, size_t field_count);
+
+/* Points of the pauses (model/gaps.h) before what the key's last entry names, a packet or a wait,
+ * when it comes after the key's other entries: count of them, in the model's arena. Refuses a key
+ * that has some already. */
+int build_gaps(struct build *build, const char *key, const double *points, uint32_t count,
+               struct document_place place);
 
 /* The history of these entries; made, undefined, when it is not there and `make`, else
  * UINT32_MAX. */

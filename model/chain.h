@@ -10,6 +10,7 @@
 
 #include "model/alias.h"
 #include "model/arena.h"
+#include "model/gaps.h"
 #include "model/model.h"
 
 enum { CHAIN_START = 0, CHAIN_WAIT_MAX = 20, CHAIN_HISTORY_MAX = 32 };
@@ -32,9 +33,14 @@ struct chain_transition {
     uint32_t alias;
     uint32_t entry;
     uint32_t next;    /* history that it leads to; CHAIN_START after an end */
+    uint32_t gaps;    /* of the pause before it: index in the model's, or one of CHAIN_GAPS_... */
     bool further_leg; /* a later leg of the packet before it: no operation (packets.md, smb2:1) */
     uint64_t count;
 };
+
+/* A pause without points: by the formula of its kind, or none, since it follows a wait whose points
+ * are the whole time between two packets. */
+enum { CHAIN_GAPS_FORMULA = 0x7fffffff, CHAIN_GAPS_NONE = 0x7ffffffe };
 
 struct chain_history {
     uint32_t first, count; /* its transitions */
@@ -62,6 +68,8 @@ struct model {
     uint32_t history_count, transition_count, type_count;
     struct chain_history *histories;
     struct chain_transition *transitions;
+    uint32_t gaps_count;
+    struct gaps *gaps; /* by what comes last, waits first; then by length */
     struct model_type *types;
     struct alias_slot **details; /* by type: which details, NULL when there is no choice */
     uint32_t *types_by_name;     /* sorted, for model_find_type() */

@@ -536,6 +536,115 @@ static int solve_visits(struct build *build)
     return 0;
 }
 
+/* ---- Pauses ---- */
+
+static uint32_t last_entry(const struct gaps *gaps)
+{
+    return gaps->entries[gaps->length - 1];
+}
+
+/* By what comes last, waits before packets; then from the shortest. */
+static int compare_gaps(const void *a, const void *b)
+{
+    const struct gaps *left = a, *right = b;
+    uint32_t left_last = last_entry(left), right_last = last_entry(right);
+    if (chain_is_wait(left_last) != chain_is_wait(right_last))
+        return chain_is_wait(left_last) ? -1 : 1;
+    if (left_last != right_last)
+        return left_last < right_last ? -1 : 1;
+    if (left->length != right->length)
+        return left->length < right->length ? -1 : 1;
+    for (uint32_t i = 0; i < left->length; i++)
+        if (left->entries[i] != right->entries[i])
+            return left->entries[i] < right->entries[i] ? -1 : 1;
+    return 0;
+}
+
+/* True when the history and the entry end in these points' key. */
+static bool is_suffix(const struct gaps *gaps, const uint32_t *history, uint32_t length,
+                      uint32_t entry)
+{
+    uint32_t before = gaps->length - 1;
+    return gaps->entries[before] == entry && before <= length &&
+           memcmp(gaps->entries, history + (length - before), before * sizeof *history) == 0;
+}
+
+/* The points with the longest key that fits. */
+static uint32_t find_gaps(const struct model *model, const uint32_t *history, uint32_t length,
+                          uint32_t entry)
+{
+    uint32_t found = CHAIN_GAPS_FORMULA;
+    for (uint32_t i = 0; i < model->gaps_count; i++)
+        if (is_suffix(&model->gaps[i], history, length, entry) &&
+            (found == CHAIN_GAPS_FORMULA || model->gaps[i].length > model->gaps[found].length))
+            found = i;
+    return found;
+}
+
+/* The first packet of a conversation comes after a short gap in any case: the points tell of what
+ * is between two packets. */
+static uint32_t pause_before(const struct model *model, const struct chain_history *history,
+                             uint32_t entry)
+{
+    uint32_t length = model->history_length, before = history->entries[length - 1];
+    if (entry == CHAIN_NONE || (before == CHAIN_NONE && chain_is_packet(entry)))
+        return CHAIN_GAPS_FORMULA;
+    if (chain_is_packet(entry) && chain_is_wait(before) &&
+        find_gaps(model, NULL, 0, before) != CHAIN_GAPS_FORMULA)
+        return CHAIN_GAPS_NONE;
+    return find_gaps(model, history->entries, length, entry);
+}
+
+/* What is finer goes with what is coarser, so that it is certain which waits have points. */
+static int check_gaps(struct build *build)
+{
+    for (size_t i = 0; i < build->gaps_count; i++) {
+        uint32_t last = last_entry(&build->gaps[i].gaps);
+        bool found = build->gaps[i].gaps.length == 1;
+        char name[CHAIN_NAME_SIZE];
+        for (size_t k = 0; k < build->gaps_count && !found; k++)
+            found = build->gaps[k].gaps.length == 1 && build->gaps[k].gaps.entries[0] == last;
+        if (!found)
+            return build_wrong(build, build->gaps[i].place, "expected gaps of '%s' alone too",
+                               chain_entry_name(build->model, last, name, sizeof name));
+    }
+    return 0;
+}
+
+static int copy_gaps(struct finish *finish, const struct gaps *from, struct gaps *to)
+{
+    struct arena *arena = &finish->build->model->arena;
+    uint32_t *entries = arena_array(arena, from->length, sizeof *entries);
+    if (!entries)
+        return build_no_memory(finish->build);
+    for (uint32_t i = 0; i < from->length; i++)
+        entries[i] = renumbered(finish, from->entries[i]);
+    *to = *from;
+    to->entries = entries;
+    return gaps_complete(to, arena) < 0 ? build_no_memory(finish->build) : 0;
+}
+
+static int fill_gaps(struct finish *finish)
+{
+    struct build *build = finish->build;
+    struct model *model = build->model;
+    int result = 0;
+    model->gaps = arena_array(&model->arena, build->gaps_count, sizeof *model->gaps);
+    if (!model->gaps)
+        return build_no_memory(build);
+    for (size_t i = 0; i < build->gaps_count && result == 0; i++)
+        result = copy_gaps(finish, &build->gaps[i].gaps, &model->gaps[i]);
+    model->gaps_count = (uint32_t)build->gaps_count;
+    if (result == 0 && model->gaps_count > 1)
+        qsort(model->gaps, model->gaps_count, sizeof *model->gaps, compare_gaps);
+    for (uint32_t h = 0; h < model->history_count && result == 0; h++) {
+        const struct chain_history *history = &model->histories[h];
+        for (uint32_t t = history->first; t < history->first + history->count; t++)
+            model->transitions[t].gaps = pause_before(model, history, model->transitions[t].entry);
+    }
+    return result;
+}
+
 /* ---- Details ---- */
 
 static int compare_details(const void *a, const void *b)
@@ -634,6 +743,8 @@ static int check(struct finish *finish)
 {
     int result = check_ways_out(finish);
     if (result == 0)
+        result = check_gaps(finish->build);
+    if (result == 0)
         result = check_sends(finish);
     if (result == 0)
         warn_unreached(finish);
@@ -646,6 +757,8 @@ static int complete(struct finish *finish)
     int result = number_types(finish);
     if (result == 0)
         result = fill_chain(finish);
+    if (result == 0)
+        result = fill_gaps(finish);
     for (uint32_t h = 0; result == 0 && h < build->model->history_count; h++)
         result = make_aliases(build, &build->model->histories[h]);
     if (result == 0)

@@ -203,6 +203,50 @@ static int read_chain(struct build *build, const struct document_node *value)
     return 0;
 }
 
+/* ---- Pauses ---- */
+
+static int read_points(struct build *build, const struct document_node *value, double *points)
+{
+    for (size_t i = 0; i < value->count; i++) {
+        const struct document_node *item = value->items[i];
+        if (!document_number(item, &points[i]) || points[i] < 0 || points[i] > GAPS_SECONDS_MAX)
+            return not_number(build, item, "seconds from 0 to 1000000");
+        if (i > 0 && points[i] < points[i - 1])
+            return unexpected(build, item, "seconds not below those before");
+    }
+    return 0;
+}
+
+static int read_entry_gaps(struct build *build, const struct document_node *key,
+                           const struct document_node *value)
+{
+    if (value->kind != DOCUMENT_SEQUENCE || value->count < 2 || value->count > GAPS_POINTS_MAX)
+        return unexpected(build, value, "a list of 2 to 1000 numbers of seconds");
+    double *points = arena_array(&build->model->arena, value->count, sizeof *points);
+    if (!points)
+        return build_no_memory(build);
+    int result = read_points(build, value, points);
+    if (result == 0)
+        result = build_gaps(build, key->text, points, (uint32_t)value->count, key->place);
+    return result;
+}
+
+/* The chain comes before: what it does not name, nothing comes after. */
+static int read_gaps(struct build *build, const struct document_node *value)
+{
+    size_t types = build->model->type_count;
+    if (value->kind != DOCUMENT_MAPPING)
+        return unexpected(build, value, "a mapping of packets and waits to lists of seconds");
+    for (size_t i = 0; i < value->count; i++) {
+        int result = read_entry_gaps(build, value->items[2 * i], value->items[2 * i + 1]);
+        if (result < 0)
+            return result;
+        if (build->model->type_count > types)
+            return unexpected(build, value->items[2 * i], "packets of the chain");
+    }
+    return 0;
+}
+
 /* ---- Details ---- */
 
 static int add_value(struct build *build, const struct details_rule *rule,
@@ -341,6 +385,7 @@ int load_yaml(struct build *build, const char *text, size_t size)
                                               {"history", false, read_history},
                                               {"legs", false, read_legs},
                                               {"chain", true, read_chain},
+                                              {"gaps", false, read_gaps},
                                               {"details", false, read_details},
                                               {"dns", false, read_dns},
                                               {NULL, false, NULL}};

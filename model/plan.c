@@ -53,9 +53,18 @@ static double mean_rest(double persistence)
     return persistence * sum / (REST_HIGH - REST_LOW + 1);
 }
 
-/* Mean of the pause that comes before an entry. */
-static double mean_pause(const struct plan *plan, uint32_t entry)
+static const struct gaps *gaps_of(const struct plan *plan,
+                                  const struct chain_transition *transition)
 {
+    return &plan->model->gaps[transition->gaps];
+}
+
+/* Mean of the pause that comes before an entry. */
+static double mean_pause(const struct plan *plan, const struct chain_transition *transition)
+{
+    uint32_t entry = transition->entry;
+    if (transition->gaps != CHAIN_GAPS_FORMULA)
+        return transition->gaps == CHAIN_GAPS_NONE ? 0 : gaps_of(plan, transition)->mean;
     if (chain_is_packet(entry))
         return mean_gap();
     return chain_is_wait(entry) ? mean_wait((int)(entry - CHAIN_WAIT)) : plan->rest_weight;
@@ -77,7 +86,7 @@ static void sum_conversation(struct plan *plan)
         for (uint32_t t = history->first; t < history->first + history->count; t++) {
             const struct chain_transition *transition = &model->transitions[t];
             double times = history->visits * (double)transition->count / (double)history->total;
-            figures->conversation_seconds += times * mean_pause(plan, transition->entry);
+            figures->conversation_seconds += times * mean_pause(plan, transition);
             if (chain_is_packet(transition->entry))
                 figures->conversation_packets += times;
             if (is_operation(plan, transition))
@@ -144,7 +153,7 @@ static int weigh_transitions(struct plan *plan)
         for (uint32_t t = history->first; t < history->first + history->count; t++) {
             const struct chain_transition *transition = &model->transitions[t];
             weights[t] = history->visits * (double)transition->count / (double)history->total *
-                         mean_pause(plan, transition->entry);
+                         mean_pause(plan, transition);
             plan->histories[t] = h;
         }
     }
@@ -292,24 +301,40 @@ static double draw_gap(struct random_stream *random)
     return exp(GAP_LOW + (GAP_HIGH - GAP_LOW) * random_unit(random));
 }
 
-/* The pause before an entry, in the model's seconds. */
-static double draw_pause(const struct plan *plan, struct random_stream *random, uint32_t entry)
+/* Between two conversations. */
+static double draw_rest(const struct plan *plan, struct random_stream *random)
 {
-    if (chain_is_packet(entry))
-        return draw_gap(random);
-    if (chain_is_wait(entry))
-        return draw_wait(random, (int)(entry - CHAIN_WAIT));
     if (plan->settings.persistence > 0 && random_unit(random) < plan->settings.persistence)
         return draw_wait(random, REST_LOW + (int)random_below(random, REST_HIGH - REST_LOW + 1));
     return 0;
 }
 
+/* The pause before an entry, in the model's seconds. */
+static double draw_pause(const struct plan *plan, struct random_stream *random,
+                         const struct chain_transition *transition)
+{
+    uint32_t entry = transition->entry;
+    if (transition->gaps != CHAIN_GAPS_FORMULA)
+        return transition->gaps == CHAIN_GAPS_NONE ? 0
+                                                   : gaps_draw(gaps_of(plan, transition), random);
+    if (chain_is_packet(entry))
+        return draw_gap(random);
+    if (chain_is_wait(entry))
+        return draw_wait(random, (int)(entry - CHAIN_WAIT));
+    return draw_rest(plan, random);
+}
+
 /* What is left at time 0 of the pause that is running then: a log-uniform pause that one falls
  * into is uniform between its bounds, and one falls into it anywhere. */
 static double draw_rest_of_pause(const struct plan *plan, struct random_stream *random,
-                                 uint32_t entry)
+                                 const struct chain_transition *transition)
 {
+    uint32_t entry = transition->entry;
     double low, high;
+    if (transition->gaps != CHAIN_GAPS_FORMULA) {
+        double pause = gaps_draw_running(gaps_of(plan, transition), random);
+        return pause * random_unit(random);
+    }
     if (chain_is_packet(entry)) {
         low = exp(GAP_LOW);
         high = exp(GAP_HIGH);
@@ -337,7 +362,8 @@ void plan_client_start(const struct plan *plan, uint32_t client, struct plan_cli
     uint32_t pending =
         alias_pick(plan->equilibrium, model->transition_count, random_next(&cursor->random));
     uint32_t entry = model->transitions[pending].entry;
-    cursor->now = plan->stretch * draw_rest_of_pause(plan, &cursor->random, entry);
+    cursor->now =
+        plan->stretch * draw_rest_of_pause(plan, &cursor->random, &model->transitions[pending]);
     /* Between two conversations nothing is open that could end: the next one starts. */
     if (entry == CHAIN_NONE)
         return;
@@ -390,7 +416,7 @@ static void fill_end(const struct plan *plan, struct plan_client *cursor, struct
         .kind = PLAN_END, .conversation = cursor->conversation, .due = nanoseconds(cursor->now)};
     cursor->conversation++;
     cursor->begun = false;
-    cursor->now += plan->stretch * draw_pause(plan, &cursor->random, CHAIN_NONE);
+    cursor->now += plan->stretch * draw_rest(plan, &cursor->random);
 }
 
 bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struct plan_step *step)
@@ -403,7 +429,7 @@ bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struc
             cursor->pending = draw_transition(plan, cursor);
             transition = &plan->model->transitions[cursor->pending];
             if (transition->entry != CHAIN_NONE)
-                cursor->now += plan->stretch * draw_pause(plan, &cursor->random, transition->entry);
+                cursor->now += plan->stretch * draw_pause(plan, &cursor->random, transition);
         }
         transition = &plan->model->transitions[cursor->pending];
         cursor->fresh = false;

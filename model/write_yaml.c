@@ -186,15 +186,23 @@ static int write_head(struct writer *writer)
 
 /* ---- Chain ---- */
 
-static char *history_key(const struct model *model, const struct chain_history *history)
+static char *entries_key(const struct model *model, const uint32_t *entries, uint32_t count)
 {
-    char *key = malloc(model->history_length * (size_t)CHAIN_NAME_SIZE + 1), *to = key;
-    for (uint32_t i = 0; key && i < model->history_length; i++) {
+    char *key = malloc(count * (size_t)CHAIN_NAME_SIZE + 1), *to = key;
+    for (uint32_t i = 0; key && i < count; i++) {
         char name[CHAIN_NAME_SIZE];
         to += sprintf(to, "%s%s", i ? " " : "",
-                      chain_entry_name(model, history->entries[i], name, sizeof name));
+                      chain_entry_name(model, entries[i], name, sizeof name));
     }
     return key;
+}
+
+static void put_key(struct writer *writer, const char *key)
+{
+    bool simple = strlen(key) <= SIMPLE_KEY_MAX;
+    put(writer, simple ? "  \"" : "  ? \"");
+    put(writer, key);
+    put(writer, simple ? "\": " : "\"\n  : ");
 }
 
 static void write_transitions(struct writer *writer, const struct chain_history *history)
@@ -219,15 +227,38 @@ static int write_chain(struct writer *writer)
         "chain: # after these packets, these came next so many times; \"-\" is the start or "
         "the end\n");
     for (uint32_t h = 0; h < model->history_count; h++) {
-        char *key = history_key(model, &model->histories[h]);
+        char *key = entries_key(model, model->histories[h].entries, model->history_length);
         if (!key)
             return -ENOMEM;
-        bool simple = strlen(key) <= SIMPLE_KEY_MAX;
-        put(writer, simple ? "  \"" : "  ? \"");
-        put(writer, key);
-        put(writer, simple ? "\": " : "\"\n  : ");
+        put_key(writer, key);
         write_transitions(writer, &model->histories[h]);
         free(key);
+    }
+    return 0;
+}
+
+/* ---- Pauses ---- */
+
+static int write_gaps(struct writer *writer)
+{
+    const struct model *model = writer->model;
+    if (model->gaps_count > 0)
+        put(writer, "gaps: # seconds before a packet, or that a wait takes; equally likely between "
+                    "each two figures\n");
+    for (uint32_t i = 0; i < model->gaps_count; i++) {
+        const struct gaps *gaps = &model->gaps[i];
+        char text[40], *key = entries_key(model, gaps->entries, gaps->length);
+        if (!key)
+            return -ENOMEM;
+        put_key(writer, key);
+        put(writer, "[");
+        free(key);
+        for (uint32_t p = 0; p < gaps->count; p++) {
+            number(gaps->points[p], text, sizeof text);
+            put_separator(writer, p == 0, strlen(text), 6);
+            put(writer, text);
+        }
+        put(writer, "]\n");
     }
     return 0;
 }
@@ -298,6 +329,8 @@ int model_write_yaml(const struct model *model, FILE *out)
     int result = write_head(&writer);
     if (result == 0)
         result = write_chain(&writer);
+    if (result == 0)
+        result = write_gaps(&writer);
     if (result == 0)
         result = write_details(&writer);
     if (result == 0 && (fflush(out) != 0 || ferror(out)))
