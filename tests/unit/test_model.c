@@ -10,6 +10,19 @@
 
 #include "model/chain.h"
 
+/* Pauses by points survive being written, in whatever order they stood. */
+static const char with_gaps[] = "version: 3\npacket_rate: 1\nhistory: 2\nchain:\n"
+                                "  \"- -\": {\"dns:0\": 1}\n"
+                                "  \"- dns:0\": {\"ldap:3\": 1, \"wait:1\": 1}\n"
+                                "  \"dns:0 wait:1\": {\"ldap:3\": 1}\n"
+                                "  \"dns:0 ldap:3\": {\"-\": 1}\n"
+                                "  \"wait:1 ldap:3\": {\"-\": 1}\n"
+                                "gaps:\n"
+                                "  \"dns:0 ldap:3\": [0.25, 0.5]\n"
+                                "  \"ldap:3\": [0, 1e-06, 0.125]\n"
+                                "  \"wait:1\": [0.3, 0.3, 0.7]\n"
+                                "  \"- dns:0 ldap:3\": [1, 2]\n";
+
 static const char small[] =
     "version: 3\n"
     "source: {capture: morning.pcapng, packets: 7334, seconds: 600.0, conversations: 300}\n"
@@ -491,9 +504,44 @@ static void test_corpus(void **state)
     run_corpus("tests/fuzz/seeds/model_samba");
 }
 
+static void test_gaps(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    (void)state;
+    struct model *model = model_of(with_gaps, NULL);
+    assert_int_equal(model->gaps_count, 4);
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(model_write_yaml(model, out), 0);
+    fclose(out);
+    assert_non_null(strstr(text, "  \"wait:1\": [0.3, 0.3, 0.7]\n"
+                                 "  \"ldap:3\": [0, 1e-06, 0.125]\n"
+                                 "  \"dns:0 ldap:3\": [0.25, 0.5]\n"
+                                 "  \"- dns:0 ldap:3\": [1, 2]\n"));
+    struct model *again = model_of(text, NULL);
+    for (uint32_t t = 0; t < model->transition_count; t++)
+        assert_int_equal(again->transitions[t].gaps, model->transitions[t].gaps);
+    /* dns:0 is first, ldap:3 after it takes the longest key, after wait:1 it has no pause. */
+    for (uint32_t h = 0; h < model->history_count; h++) {
+        const struct chain_history *history = &model->histories[h];
+        const struct chain_transition *first = &model->transitions[history->first];
+        bool waited = history->entries[1] == CHAIN_WAIT + 1;
+        if (history->entries[1] == CHAIN_NONE)
+            assert_int_equal(first->gaps, CHAIN_GAPS_FORMULA);
+        else if (waited)
+            assert_int_equal(first->gaps, CHAIN_GAPS_NONE);
+        else if (first->entry != CHAIN_NONE && chain_is_packet(first->entry))
+            assert_int_equal(first->gaps, 3);
+    }
+    model_free(again);
+    model_free(model);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_small),
         cmocka_unit_test(test_details),
         cmocka_unit_test(test_visits),

@@ -19,7 +19,8 @@ static const struct broken {
     {"unknown key",
      TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
           "{\"-\": 1}\nrate: 3\n"),
-     "m:7:1: expected one of the keys version, source, packet_rate, history, legs, chain, details, "
+     "m:7:1: expected one of the keys version, source, packet_rate, history, legs, chain, gaps, "
+     "details, "
      "dns, found 'rate'"},
     {"unknown key of source",
      TEXT("version: 3\nsource: {capture: a, packet: 1}\npacket_rate: 1\nchain:\n  \"-\": "
@@ -29,6 +30,46 @@ static const struct broken {
      TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
           "{\"-\": 1}\ndns: {queries: 1, rate: 2}\n"),
      "m:7:19: expected one of the keys queries, found 'rate'"},
+    {"gaps, no mapping",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: 3\n"),
+     "m:7:7: expected a mapping of packets and waits to lists of seconds, found '3'"},
+    {"gaps of a packet not there",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: {\"ldap:0\": [0, 1]}\n"),
+     "m:7:8: expected packets of the chain, found 'ldap:0'"},
+    {"gaps of an end",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: {\"-\": [0, 1]}\n"),
+     "m:7:8: expected a packet or wait:N at the end, found '-'"},
+    {"gaps after too much",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: {\"ldap:3 ldap:3 ldap:3\": [0, 1]}\n"),
+     "m:7:8: expected at most 2 entries, history and one more"},
+    {"finer gaps only",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: {\"ldap:3 ldap:3\": [0, 1]}\n"),
+     "m:7:8: expected gaps of 'ldap:3' alone too"},
+    {"one point",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: {\"ldap:3\": [1]}\n"),
+     "m:7:18: expected a list of 2 to 1000 numbers of seconds, found a sequence"},
+    {"points that fall",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: {\"ldap:3\": [1, 0.5]}\n"),
+     "m:7:22: expected seconds not below those before, found '0.5'"},
+    {"negative point",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: {\"ldap:3\": [-1, 0.5]}\n"),
+     "m:7:19: expected seconds from 0 to 1000000, found '-1'"},
+    {"endless point",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: {\"ldap:3\": [1, .inf]}\n"),
+     "m:7:22: expected seconds from 0 to 1000000, found '.inf'"},
+    {"point as text",
+     TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
+          "{\"-\": 1}\ngaps: {\"ldap:3\": [1, \"2\"]}\n"),
+     "m:7:22: expected seconds from 0 to 1000000, found the text '2'"},
     {"other version",
      TEXT("version: 4\npacket_rate: 2\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": {\"-\": "
           "1}\n"),
@@ -523,7 +564,7 @@ static void test_control_characters(void **state)
                    "m:1:56: expected a packet like ldap:3, wait:N or -, found 'a [2J'");
     expect_message("YAML", TEXT(yaml),
                    "m:2:1: expected one of the keys version, source, packet_rate, history, legs, "
-                   "chain, details, dns, found 'a [2J'");
+                   "chain, gaps, details, dns, found 'a [2J'");
 }
 
 /* Every file cut at every length is refused with a place, never crashes, never loads. */

@@ -11,6 +11,7 @@
 #include "model_text.h"
 
 #include "model/alias.h"
+#include "model/gaps.h"
 #include "model/plan.h"
 #include "model/plan_count.h"
 
@@ -213,6 +214,121 @@ static void test_rate_of_a_client(void **state)
     model_free(model);
 }
 
+/* ---- Pauses by points ---- */
+
+/* Three packets and a pause whose lengths are given, one of them finer after a certain packet, and
+ * one packet by the formula. */
+static const char by_points[] = "version: 3\n"
+                                "packet_rate: 20\n"
+                                "history: 1\n"
+                                "chain:\n"
+                                "  \"-\": {\"ldap:3\": 3, \"ldap:0\": 1}\n"
+                                "  \"ldap:3\": {\"ldap:3\": 2, \"wait:2\": 2, \"-\": 1}\n"
+                                "  \"wait:2\": {\"ldap:3\": 1, \"ldap:0\": 1}\n"
+                                "  \"ldap:0\": {\"ldap:3\": 1, \"dns:0\": 1, \"-\": 1}\n"
+                                "  \"dns:0\": {\"ldap:0\": 1, \"wait:0\": 1}\n"
+                                "  \"wait:0\": {\"ldap:3\": 1}\n"
+                                "gaps:\n"
+                                "  \"wait:2\": [0.5, 1, 9]\n"
+                                "  \"ldap:3\": [0, 0.001, 0.001, 0.2]\n"
+                                "  \"ldap:0 ldap:3\": [0.3, 0.5]\n"
+                                "  \"ldap:0\": [0, 0]\n";
+
+/* Sums of pauses and packets of as many conversations as it takes, by hand: state 0 is the start, 1
+ * ldap:3, 2 wait:2, 3 ldap:0, 4 dns:0, 5 wait:0. */
+static double by_hand_rate(uint64_t conversations)
+{
+    unsigned short x[3] = {7, 8, 9};
+    double seconds = 0, packets = 0;
+    for (uint64_t n = 0; n < conversations; n++) {
+        int at = 0;
+        do {
+            double u = erand48(x), v = erand48(x), w = erand48(x);
+            int from = at;
+            switch (from) {
+            case 0:
+                at = u < 0.75 ? 1 : 3;
+                seconds += exp(-10 + 7 * v);
+                break;
+            case 1:
+                at = u < 0.4 ? 1 : u < 0.8 ? 2 : 0;
+                break;
+            case 2:
+                at = u < 0.5 ? 1 : 3;
+                break;
+            case 3:
+                at = u < 1.0 / 3 ? 1 : u < 2.0 / 3 ? 4 : 0;
+                break;
+            case 4:
+                at = u < 0.5 ? 3 : 5;
+                break;
+            default: /* wait:0 has no points: the packet after it keeps its own pause */
+                at = 1;
+            }
+            if (at == 1 && (from == 1 || from == 5))
+                seconds += v < 1.0 / 3 ? 0.001 * w : v < 2.0 / 3 ? 0.001 : 0.001 + 0.199 * w;
+            if (at == 1 && from == 3)
+                seconds += 0.3 + 0.2 * w;
+            if (at == 2)
+                seconds += v < 0.5 ? 0.5 + 0.5 * w : 1 + 8 * w;
+            if (at == 4)
+                seconds += exp(-10 + 7 * v);
+            if (at == 5)
+                seconds += exp(v) / 10;
+            packets += at == 1 || at == 3 || at == 4;
+        } while (at != 0);
+    }
+    return packets / seconds;
+}
+
+static void test_rate_by_points(void **state)
+{
+    (void)state;
+    struct model *model = model_of(by_points, NULL);
+    struct plan_settings settings = settings_of(1, 1, 60);
+    struct plan *plan = plan_of(model, &settings);
+    double rho = plan_figures(plan)->client_rate;
+    expect_near(by_hand_rate(1000000), rho, 0.005);
+    plan_free(plan);
+    settings.packets_per_second = rho;
+    settings.duration = 1e6;
+    plan = plan_of(model, &settings);
+    assert_int_equal(plan_figures(plan)->clients, 1);
+    expect_near((double)count_between(plan, 5, 1e6 + 5) / 1e6, rho, 0.005);
+    plan_free(plan);
+    model_free(model);
+}
+
+/* What is drawn stays between the points, falls into each cell as often as into any other, and has
+ * their mean; what is found running is longer, by the ratio of the second moment to the mean. */
+static void test_points(void **state)
+{
+    static const double points[] = {0, 1, 1, 4};
+    struct gaps gaps = {.count = 4, .points = points};
+    struct arena arena = {0};
+    struct random_stream random;
+    double sum = 0, running = 0;
+    unsigned cells[3] = {0};
+    enum { DRAWS = 1000000 };
+    (void)state;
+    assert_int_equal(gaps_complete(&gaps, &arena), 0);
+    expect_near(gaps.mean, (0.5 + 1 + 2.5) / 3, 1e-15);
+    random_seed(&random, 1, RANDOM_PLAN, 1);
+    for (int i = 0; i < DRAWS; i++) {
+        double value = gaps_draw(&gaps, &random);
+        assert_true(value >= 0 && value <= 4);
+        cells[value < 1 ? 0 : value > 1 ? 2 : 1]++;
+        sum += value;
+        running += gaps_draw_running(&gaps, &random);
+    }
+    for (int i = 0; i < 3; i++)
+        expect_near(cells[i], DRAWS / 3.0, 0.01);
+    expect_near(sum / DRAWS, gaps.mean, 0.005);
+    /* E[x^2] = (1/3 + 1 + (64 - 1) / 9) / 3 */
+    expect_near(running / DRAWS, (1.0 / 3 + 1 + 7) / 3 / gaps.mean, 0.005);
+    arena_free(&arena);
+}
+
 /* ---- Load ---- */
 
 static void expect_nominal(const struct model *model, const struct plan_settings *settings,
@@ -276,6 +392,14 @@ static void test_realised(void **state)
             expect_realised(model, &settings);
     }
     model_free(model);
+    model = model_of(by_points, NULL);
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct plan_settings settings = settings_of(table[i].r, table[i].s, table[i].duration);
+        settings.packets_per_second = table[i].t;
+        settings.persistence = table[i].persistence;
+        expect_realised(model, &settings);
+    }
+    model_free(model);
 }
 
 /* Pauses between conversations are part of D: the load stays, with more clients. */
@@ -326,6 +450,10 @@ static void test_level_start(void **state)
     expect_level_start(model, 1, 1, 0);
     expect_level_start(model, 4, 5, 0);
     expect_level_start(model, 1, 1, 0.5);
+    model_free(model);
+    model = model_of(by_points, NULL);
+    expect_level_start(model, 1, 5, 0);
+    expect_level_start(model, 3, 1, 0.5);
     model_free(model);
 }
 
@@ -767,6 +895,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_rate_of_a_simulation),
+        cmocka_unit_test(test_rate_by_points),
+        cmocka_unit_test(test_points),
         cmocka_unit_test(test_rate_of_a_client),
         cmocka_unit_test(test_nominal),
         cmocka_unit_test(test_realised),
