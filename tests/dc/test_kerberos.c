@@ -119,6 +119,10 @@ static void as_over_udp_goes_over_to_tcp(void **state)
     assert_ok(play(&conversation, "12", NULL, NULL));
     assert_int_equal(lab.relay.udp_requests, 2);
     assert_int_equal(lab.relay.tcp_requests, 2);
+    lab.dc->options.kdc_preauth_legs = 2; /* only the second leg's reply is too big */
+    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_int_equal(lab.relay.udp_requests, 4);
+    assert_int_equal(lab.relay.tcp_requests, 3);
     conversation_reset(&conversation);
 }
 
