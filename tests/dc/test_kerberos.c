@@ -358,7 +358,7 @@ static void one_of_many(struct loop *loop, void *argument, uint64_t i)
 
 static void *many_in_a_thread(void *argument)
 {
-    return (void *)(intptr_t)loop_run_all(one_of_many, argument, 30, 30);
+    return (void *)(intptr_t)loop_run_all(one_of_many, argument, 15, 15);
 }
 
 static void many_at_once(void **state)
@@ -379,7 +379,7 @@ static void many_at_once(void **state)
         assert_null(result);
     }
     lab.dc->address = relayed;
-    assert_int_equal(at_once_ok, 2 * 30 * 3);
+    assert_int_equal(at_once_ok, 2 * 15 * 3);
 }
 
 /* --- Set-up -------------------------------------------------------------------------------------
