@@ -225,13 +225,93 @@ static int take_reset(struct account_steps *steps, struct directory *directory,
     return result;
 }
 
+static bool is_there(int result)
+{
+    return result == LDAP_ALREADY_EXISTS || result == LDAP_TYPE_OR_VALUE_EXISTS;
+}
+
+static int send_members(struct directory *directory, const char *dn, char **names)
+{
+    LDAPMod add = {.mod_op = LDAP_MOD_ADD, .mod_type = (char[]){"member"}, .mod_values = names};
+    LDAPMod *mods[] = {&add, NULL};
+    LDAPControl *controls[] = {&permissive_control, NULL};
+    return directory_modify(directory, dn, mods, controls);
+}
+
+/*
+ * Adds count members, names ending in NULL. Samba takes the permissive control, and refuses the
+ * whole request all the same when one of them is a member already (an interrupted call made it, or
+ * another at the same time): then by halves, down to those that are there.
+ */
+static int add_members(struct directory *directory, const char *dn, char **names, size_t count)
+{
+    if (count == 0)
+        return 0;
+    int result = send_members(directory, dn, names);
+    if (!is_there(result))
+        return result;
+    if (count == 1)
+        return 0;
+    size_t half = count / 2;
+    char *next = names[half];
+    names[half] = NULL;
+    result = add_members(directory, dn, names, half);
+    names[half] = next;
+    return result ? result : add_members(directory, dn, names + half, count - half);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcasecmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* Members that a group has, of those named in the (sorted) list: taken out of it. */
+struct member_list {
+    char **names;
+    size_t count;
+};
+
+static int drop_present(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct member_list *list = context;
+    struct berval **values = ldap_get_values_len(handle, entry, "member");
+    for (int i = 0; values && values[i] && list->count > 0; i++) {
+        const char *dn = values[i]->bv_val; /* libldap ends it with a NUL */
+        char **found = bsearch(&dn, list->names, list->count, sizeof *list->names, compare_names);
+        if (!found)
+            continue;
+        free(*found);
+        memmove(found, found + 1, (size_t)(list->names + list->count - found) * sizeof *found);
+        list->count--;
+    }
+    ldap_value_free_len(values);
+    return 0;
+}
+
+/* At once as a rule; when some are there, those that are not. */
+static int add_missing_members(struct directory *directory, const char *dn,
+                               struct member_list *list)
+{
+    static const char *const attributes[] = {"member", NULL};
+    const struct directory_search search = {.base = dn,
+                                            .scope = LDAP_SCOPE_BASE,
+                                            .filter = "(objectClass=*)",
+                                            .attributes = attributes,
+                                            .entry = drop_present,
+                                            .context = list};
+    int result = send_members(directory, dn, list->names);
+    if (!is_there(result))
+        return result;
+    qsort(list->names, list->count, sizeof *list->names, compare_names);
+    result = directory_search(directory, &search);
+    return result ? result : add_members(directory, dn, list->names, list->count);
+}
+
 static int take_members(struct account_steps *steps, struct directory *directory,
                         const struct account_step *step, const char *dn)
 {
     char *names[ACCOUNT_STEP_MEMBERS_MAX + 1] = {NULL};
-    LDAPMod add = {.mod_op = LDAP_MOD_ADD, .mod_type = (char[]){"member"}, .mod_values = names};
-    LDAPMod *mods[] = {&add, NULL};
-    LDAPControl *controls[] = {&permissive_control, NULL};
+    struct member_list list = {.names = names, .count = (size_t)(step->to - step->from)};
     int result = 0;
     for (uint64_t i = step->from; i < step->to && !result; i++) {
         names[i - step->from] = account_set_dn(steps->set, ACCOUNT_USER, steps->members[i]);
@@ -239,7 +319,7 @@ static int take_members(struct account_steps *steps, struct directory *directory
             result = -ENOMEM;
     }
     if (!result)
-        result = directory_modify(directory, dn, mods, controls);
+        result = add_missing_members(directory, dn, &list);
     for (char **name = names; *name; name++)
         free(*name);
     return result;

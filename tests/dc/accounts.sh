@@ -179,6 +179,30 @@ is "all users" "$(count '(&(sAMAccountName=STGU-*)(!(pwdLastSet=0)))')" 80
 is "all fillers" "$(count '(&(sAMAccountName=PC-*)(!(pwdLastSet=0)))')" 100
 is "all memberships" "$(memberships)" 320
 
+# As after an interruption while members were added: most are there, and nothing says so.
+marker=$(value "$unit" description)
+admin ldapmodify >/dev/null 2>&1 <<LDIF
+dn: $unit
+changetype: modify
+replace: description
+description: ${marker%% users=*}
+
+dn: CN=STGG-$instance-2,$unit
+changetype: modify
+delete: member
+member: CN=STGU-$instance-7,$unit
+member: CN=STGU-$instance-80,$unit
+
+dn: CN=STGG-$instance-3,$unit
+changetype: modify
+delete: member
+LDIF
+is "memberships taken away" "$(memberships)" 238
+replay -G -n 80 --number-of-groups 4
+is "interrupted between members: exit status" "$status" 0 || echo "# $errors"
+is "interrupted between members: all are there" "$(memberships)" 320
+is "interrupted between members: the marker" "$(value "$unit" description)" "$marker"
+
 # --- Accounts from a file ---
 password=$(sed -n 's/^password = //p' "$store")
 for number in $(seq 60); do
