@@ -274,7 +274,7 @@ static bool continues_bind(struct load *load, const struct summary_packet *packe
         return false;
     }
     *talk = (struct talk){.key = key, .time = packet->time};
-    return open && !has_field(packet, "mech", NULL);
+    return open && !packet->legs_joined && !has_field(packet, "mech", NULL);
 }
 
 /* An AS request that was answered by an error (pre-authentication required, as a rule) is sent
@@ -307,7 +307,7 @@ static bool continues_set_up(const struct load *load, const struct summary_packe
     uint32_t before = load->last_form[client];
     uint64_t stream =
         packet->stream[0] ? intern_hash(0, packet->stream, strlen(packet->stream)) : 0;
-    return is_packet(packet, "smb2", "1") && before &&
+    return is_packet(packet, "smb2", "1") && !packet->legs_joined && before &&
            load->form_list[before - 1].type == load->form_list[form].type &&
            load->last_stream[client] == stream && is_soon(packet->time, load->last_time[client]);
 }

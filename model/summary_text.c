@@ -36,6 +36,7 @@ struct reader {
     struct arena arena;
     struct model_field fields[FIELDS_MAX];
     size_t field_count;
+    bool legs_joined;
 };
 
 static int wrong(const struct reader *reader, const char *expected)
@@ -184,6 +185,8 @@ static int read_own(struct reader *reader, const char *protocol, const char *opc
         if (!value)
             continue;
         *value++ = '\0';
+        if (strcmp(item, "legs") == 0)
+            reader->legs_joined = strcmp(value, "joined") == 0;
         const struct details_rule *rule = details_rule(protocol, opcode, item);
         int result = rule ? add_field(reader, rule, value) : 0;
         if (result < 0)
@@ -230,6 +233,7 @@ static int read_details(struct reader *reader, char *const columns[COLUMNS])
     const char *protocol = columns[COLUMN_PROTOCOL], *opcode = columns[COLUMN_OPCODE];
     int result = 0;
     reader->field_count = 0;
+    reader->legs_joined = false;
     if (strcmp(protocol, "ldap") == 0 && (strcmp(opcode, "3") == 0 || strcmp(opcode, "0") == 0))
         result = read_ldap(reader, columns);
     if (result == 0)
@@ -278,6 +282,7 @@ static int read_line(struct reader *reader, char *line)
     int result = packet.reply ? 0 : read_details(reader, columns);
     packet.fields = reader->fields;
     packet.field_count = packet.reply ? 0 : reader->field_count;
+    packet.legs_joined = !packet.reply && reader->legs_joined;
     if (result == 0)
         result = reader->packet(reader->context, &packet);
     return result;
@@ -412,6 +417,14 @@ static bool has_column(const struct summary_packet *packet, const char *key)
     return strcmp(key, "auth") == 0 || strcmp(key, "mech") == 0;
 }
 
+/* A line that could be taken for a further leg of one like it. */
+static bool looks_like_leg(const struct summary_packet *packet)
+{
+    if (strcmp(packet->protocol, "ldap") == 0 && strcmp(packet->opcode, "0") == 0)
+        return strcmp(field_value(packet, "auth"), "sasl") == 0 && !find_field(packet, "mech");
+    return strcmp(packet->protocol, "smb2") == 0 && strcmp(packet->opcode, "1") == 0;
+}
+
 void summary_write(FILE *out, const struct summary_packet *packet, const char *description)
 {
     const char *separator = "\t";
@@ -434,5 +447,7 @@ void summary_write(FILE *out, const struct summary_packet *packet, const char *d
         write_list(out, &packet->fields[i]);
         separator = " ";
     }
+    if (packet->legs_joined && looks_like_leg(packet))
+        fprintf(out, "%slegs=joined", separator);
     fputc('\n', out);
 }

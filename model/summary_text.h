@@ -28,6 +28,9 @@ struct summary_packet {
     const char *protocol, *opcode;
     bool reply; /* of the server: nothing that a client plays. client and server are still these */
     bool udp;
+    /* Of a bind or session set-up: this line stands for all of its messages, so that one directly
+     * after it is another one. Written as legs=joined where nothing else tells. */
+    bool legs_joined;
     const struct model_field *fields; /* details, checked; no value of a network among them */
     size_t field_count;
 };

@@ -61,6 +61,7 @@ static void write_line(const struct summary *summary, const struct source *sourc
                                           .protocol = type->protocol,
                                           .opcode = type->opcode,
                                           .udp = is_udp(type->protocol),
+                                          .legs_joined = step->operation,
                                           .fields = details->fields,
                                           .field_count = details->field_count};
     summary_write(summary->out, &packet, summary->descriptions[step->type]);

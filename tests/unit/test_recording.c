@@ -232,6 +232,13 @@ static void test_further_legs(void **state)
             LINE("2", "a", "smb2\t3\t") LINE("2.5", "a", "smb2\t1\t") LINE("9", "a", "smb2\t1\t")
                 TALK("9.5", "4", "a", "1", "smb2\t1\t"),
         1, 0, "0smb2:1@0 (0smb2:1@0.2) 0smb2:3@1 0smb2:1@1.5 0smb2:1@8 0smb2:1@8.5 end@8.5");
+    /* unless the text says that it tells whole set-ups */
+#define JOINED "smb2\t1\t\t\t\t\t\t\t\t\tlegs=joined"
+    expect_steps(LINE("1", "a", JOINED) LINE("1.1", "a", JOINED) LINE("1.2", "a", "smb2\t1\t"), 1,
+                 0, "0smb2:1@0 0smb2:1@0.1 (0smb2:1@0.2) end@0.2");
+    expect_steps(TALK("1", "1", "a", "d", BIND(SPNEGO))
+                     TALK("2", "1", "a", "d", BIND("") "\tlegs=joined"),
+                 1, 0, "0ldap:0@0 0ldap:0@1 end@1");
     struct model *model = model_of_file(EXCERPT);
     struct plan_settings settings = settings_of(model, 1, 1);
     struct plan *plan = plan_of(model, &settings);
@@ -530,12 +537,38 @@ static void expect_same_packets(const char *one, const char *other)
     assert_int_equal(*one, *other);
 }
 
+static uint64_t count_operations(const struct model *model, const struct plan_settings *settings)
+{
+    struct plan *plan = plan_of(model, settings);
+    struct plan_count count;
+    uint64_t sum = 0;
+    assert_int_equal(plan_count(plan, 1, &count), 0);
+    for (size_t i = 0; i < count.type_count; i++)
+        sum += count.types[i].window_operations;
+    plan_count_clear(&count);
+    plan_free(plan);
+    return sum;
+}
+
+static void expect_same_operations(const struct model *model, const struct plan_settings *wanted,
+                                   const char *text)
+{
+    struct plan_settings all = *wanted;
+    all.duration += all.warmup;
+    all.warmup = 0;
+    struct model *recording = model_of(text, NULL);
+    struct plan_settings settings = settings_of(recording, 1, 1);
+    assert_int_equal(count_operations(recording, &settings), count_operations(model, &all));
+    model_free(recording);
+}
+
 static void test_round_trip(void **state)
 {
     (void)state;
-    static const char *const models[] = {"examples/office.yaml", "tests/data/all-packets.yaml",
-                                         "tests/data/office-v2.json", "examples/file-server.yaml",
-                                         EXCERPT};
+    static const char *const models[] = {
+        "examples/office.yaml",        "examples/ldap-application.yaml",
+        "tests/data/all-packets.yaml", "tests/data/office-v2.json",
+        "examples/file-server.yaml",   EXCERPT};
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         struct model *model = model_of_file(models[m]);
         struct plan_settings settings = settings_of(model, 3, 2);
@@ -544,6 +577,7 @@ static void test_round_trip(void **state)
         char *first = write_plan(model, &settings);
         char *second = write_recording(first);
         char *third = write_recording(second);
+        expect_same_operations(model, &settings, first);
         assert_true(strlen(first) > 10000);
         expect_same_packets(first, second);
         assert_string_equal(second, third);

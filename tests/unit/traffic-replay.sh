@@ -62,6 +62,36 @@ like "--dry-run --json FILE: the text stays" "$output" '^Clients: '
 holds "--dry-run --json FILE: the file" has_clients <"$work/plan.json"
 holds "the model is as it was" cmp "$work/model" $model
 
+recording=examples/office-recording.txt
+run "$program" --dry-run --json $recording
+is "a recording: its window is all of it, without a warm-up" \
+    "$(python3 -c 'import json, sys; r = json.load(sys.stdin); print(r["warmup"], r["window"], r["clients"], r["window_packets"])' <<<"$output")" \
+    "0.0 19.841 29 489"
+run "$program" --dry-run -r 2 --warmup 4 $recording
+like "a recording: --warmup alone leaves the rest" "$output" '^Warm-up, window: +4 s, 5.921 s$'
+run "$program" --dry-run -D 7 $recording
+like "a recording: -D cuts it" "$output" '^Warm-up, window: +0 s, 7 s$'
+is "a recording: -D cuts it, silently" "$errors" ""
+run "$program" --dry-run -D 30 -r 2 $recording
+like "a recording: a window beyond its end is told" "$errors" 'is over after 9.921 s at -r 2; nothing is due in the last 20.079 s'
+printf 'duration: 3\nwarmup: 2\n' >"$work/traffic-replay.yaml"
+run "$program" --dry-run $recording
+like "a recording: the configuration's -D and --warmup hold, too" "$output" '^Warm-up, window: +2 s, 3 s$'
+rm "$work/traffic-replay.yaml"
+refused "a recording: a warm-up that leaves nothing" 2 ' is over after 19.841 s at -r 1; give less' --dry-run --warmup 20 $recording
+refused "a recording: --conversation-persistence" 2 '--conversation-persistence: .* is a recording' --dry-run \
+    --conversation-persistence 0.5 $recording
+head -3 $recording >"$work/broken"
+echo nonsense >>"$work/broken"
+refused "a recording: a wrong line" 2 "^traffic-replay: $work/broken:4: expected a traffic-summary line" --dry-run "$work/broken"
+run "$program" --dry-run - <$recording
+is "a recording from standard input" "$(grep -c '^Clients: *29$' <<<"$output")" 1
+like "a recording from standard input: by what it is" "$output" "^Model: +stdin \(recording, SHA-256 $(sha256sum <$recording | cut -c -64)\)"
+for threads in 1 2 8; do
+    "$program" --traffic-summary - --threads $threads --random-seed $threads -S 2.5 -r 3 $recording | sha256sum
+done >"$work/sums"
+is "a recording: the same plan whatever --threads and --random-seed" "$(sort -u "$work/sums" | wc -l)" 1
+
 refused "--source: too few, before a server is looked for" 2 'holds 2 addresses for 5 clients; give a larger range$' \
     -U a%b --source 127.77.0.0/30 $model 127.88.99.99
 refused "--source: foreign, before a server is looked for" 1 '192.0.2.1 is not an address of this machine' \
