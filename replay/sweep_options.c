@@ -607,16 +607,24 @@ static int complain_option(int found, char **argv)
     return complain("-%c: its %s is missing", row->letter, row->argument);
 }
 
+static int finish_output(void)
+{
+    if (fflush(stdout) == 0)
+        return EXIT_OK;
+    complain("cannot write to standard output: %s", strerror(errno));
+    return EXIT_FAILED;
+}
+
 static int take_option(struct sweep_options *options, const struct row *row, bool by_letter)
 {
     struct sweep_options_memory *memory = options->memory;
     if (strcmp(row->name, "help") == 0) {
         sweep_options_help(stdout);
-        return EXIT_OK;
+        return finish_output();
     }
     if (strcmp(row->name, "version") == 0) {
         printf("traffic-sweep %s\n", TRAFFIC_VERSION);
-        return EXIT_OK;
+        return finish_output();
     }
     struct assignment assignment = {.row = row, .by_letter = by_letter};
     struct assignment *grown = reallocarray(memory->assignments, memory->count + 1, sizeof *grown);

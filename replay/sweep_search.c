@@ -77,6 +77,30 @@ size_t sweep_search_ranked(const struct sweep_search *search, size_t place)
     return SIZE_MAX;
 }
 
+/* --- What need not be played --------------------------------------------------------------- */
+
+static bool has_more(const struct sweep_search *search, size_t a, size_t b)
+{
+    return a / search->columns >= b / search->columns && a % search->columns >= b % search->columns;
+}
+
+/* With at least the r and the S of a cell that misses the level, a cell misses it too; unless one
+ * that keeps it says that the other missed it by chance. */
+static bool will_miss(const struct sweep_search *search, size_t index)
+{
+    for (size_t i = 0; i < search->rows * search->columns; i++) {
+        bool believed = search->cells[i].runs > 0 && search->cells[i].missed;
+        if (!believed || !has_more(search, index, i))
+            continue;
+        for (size_t k = 0; believed && k < search->rows * search->columns; k++)
+            believed =
+                search->cells[k].runs == 0 || search->cells[k].missed || !has_more(search, k, i);
+        if (believed)
+            return true;
+    }
+    return false;
+}
+
 /* --- The coarse grid ----------------------------------------------------------------------- */
 
 /* About the square root of the values of an axis are played at first, spread evenly. */
@@ -97,7 +121,7 @@ static size_t next_coarse(const struct sweep_search *search)
         for (size_t j = 0; j < columns; j++) {
             size_t index =
                 coarse_value(search->rows, i) * search->columns + coarse_value(search->columns, j);
-            if (search->cells[index].runs == 0)
+            if (search->cells[index].runs == 0 && !will_miss(search, index))
                 return index;
         }
     return SIZE_MAX;
@@ -141,7 +165,7 @@ static size_t next_around(const struct sweep_search *search)
     for (;;) {
         for (size_t d = 0; d < DIRECTIONS; d++) {
             size_t index = neighbour(search, best, d, row_step, column_step);
-            if (index != SIZE_MAX && search->cells[index].runs == 0)
+            if (index != SIZE_MAX && search->cells[index].runs == 0 && !will_miss(search, index))
                 return index;
         }
         if (row_step == 1 && column_step == 1)
@@ -149,6 +173,32 @@ static size_t next_around(const struct sweep_search *search)
         row_step = half(row_step);
         column_step = half(column_step);
     }
+}
+
+/* --- Along the edge of the service level --------------------------------------------------- */
+
+/* Neighbours are not enough where a level cuts the grid off along a line of equal load: a cell far
+ * off on that line may have a bit more load than the best and still keep the level. The middle of
+ * those that have more load than the best, and less than any that missed the level. */
+static size_t next_on_edge(const struct sweep_search *search)
+{
+    size_t best = sweep_search_ranked(search, 0), next = SIZE_MAX;
+    double most = INFINITY, nearest = INFINITY;
+    for (size_t i = 0; i < search->rows * search->columns; i++)
+        if (search->cells[i].runs > 0 && search->cells[i].missed && search->load[i] < most)
+            most = search->load[i];
+    if (best == SIZE_MAX || isinf(most))
+        return SIZE_MAX;
+    double least = search->load[best], middle = sqrt(least * most);
+    for (size_t i = 0; i < search->rows * search->columns; i++) {
+        double off = fabs(search->load[i] - middle);
+        if (search->cells[i].runs > 0 || search->load[i] <= least || search->load[i] >= most ||
+            off >= nearest)
+            continue;
+        nearest = off;
+        next = i;
+    }
+    return next;
 }
 
 /* --- All of it ----------------------------------------------------------------------------- */
@@ -171,6 +221,8 @@ size_t sweep_search_next(const struct sweep_search *search)
         next = next_coarse(search);
         if (next == SIZE_MAX)
             next = next_around(search);
+        if (next == SIZE_MAX)
+            next = next_on_edge(search);
     }
     return next == SIZE_MAX ? next_repeat(search) : next;
 }

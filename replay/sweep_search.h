@@ -2,8 +2,8 @@
 /*
  * --find-max: which cell to play next. A coarse grid first; then the neighbours of the best cell at
  * half the coarse grid's distance, and again at half of that, moving whenever a better one is
- * found, down to its next neighbours; then repeats of the best few. Never more than half of a
- * grid's cells.
+ * found, down to its next neighbours; then, when a service level is the limit, cells along its
+ * edge; then repeats of the best few. Never more than half of a grid's cells.
  *
  * What is next follows from what is known of the cells alone: the same results give the same
  * search, in whichever call of the program they were made.
