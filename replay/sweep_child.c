@@ -60,9 +60,11 @@ static void read_signals(struct sweep_watch *watch)
     }
 }
 
-/* Waits for a signal, at most until then and at most a second; ticks. */
+/* Ticks, and waits for a signal, at most until then and at most a second. */
 static void wait_a_little(struct sweep_watch *watch, int64_t until)
 {
+    if (watch->tick)
+        watch->tick(watch->context);
     int64_t now = wire_now(), next = now + second - now % second;
     if (next > until)
         next = until;
@@ -70,8 +72,6 @@ static void wait_a_little(struct sweep_watch *watch, int64_t until)
     int64_t wait = next > now ? (next - now + millisecond - 1) / millisecond : 0;
     if (poll(&poller, 1, (int)wait) > 0)
         read_signals(watch);
-    if (watch->tick)
-        watch->tick(watch->context);
 }
 
 int sweep_watch_wait(struct sweep_watch *watch, double seconds)
