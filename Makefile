@@ -155,11 +155,12 @@ fuzzers: $(FUZZERS)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
-		$(DESTDIR)$(PREFIX)/share/traffic-replay/examples $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
+		$(DESTDIR)$(PREFIX)/share/traffic-replay/examples/sweeps $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
 	install $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(filter %.1,$(MAN_PAGES)) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(filter %.5,$(MAN_PAGES)) $(DESTDIR)$(PREFIX)/share/man/man5
-	install -m 644 $(wildcard examples/*) $(DESTDIR)$(PREFIX)/share/traffic-replay/examples
+	install -m 644 $(wildcard examples/*.yaml) $(DESTDIR)$(PREFIX)/share/traffic-replay/examples
+	install -m 644 $(wildcard examples/sweeps/*) $(DESTDIR)$(PREFIX)/share/traffic-replay/examples/sweeps
 	install -m 644 README.md CHANGES LICENSE $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
 
 clean:

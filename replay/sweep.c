@@ -42,6 +42,7 @@ struct sweep {
     char sha256[HEX_SIZE];
     char *options_text;
     bool seed_known;             /* given, or learned from a finished cell */
+    bool listed;                 /* what is there was looked at, and what is damaged was told */
     size_t empty;                /* cells without any success */
     char last[SWEEP_WHERE_SIZE]; /* the cell played before the one at hand */
     /* The cell at hand. */
@@ -154,7 +155,7 @@ static int look_up(struct sweep *sweep, const struct sweep_cell *cell,
     int status = -1;
     int error = result_read(&result, files->json, sweep->error, sizeof sweep->error);
     *there = error == 0;
-    if (error && error != -ENOENT && sweep->options->resume)
+    if (error && error != -ENOENT && sweep->options->resume && !sweep->listed)
         tell(sweep, 0, "%s; this cell is played again", sweep->error);
     else if (error != -ENOENT && !sweep->options->resume)
         status = tell(sweep, EXIT_USAGE,
@@ -272,6 +273,7 @@ static int list_cells(struct sweep *sweep, struct sweep_cells *cells)
     int status = -1;
     if (sweep_cells_make(sweep->options, sweep->identity.seed, cells) == 0)
         status = look_up_all(sweep, cells);
+    sweep->listed = true;
     sweep_cells_clear(cells);
     if (status < 0 && sweep_cells_make(sweep->options, sweep->identity.seed, cells) < 0)
         status = tell(sweep, EXIT_FAILED, "out of memory");

@@ -501,6 +501,27 @@ static void test_wrong_files(void **state)
     }
 }
 
+/* The files under examples/ are what they are shown for. */
+static void test_examples(void **state)
+{
+    (void)state;
+    struct sweep_options options;
+    read_well(&options, "-f examples/sweeps/grid.yaml -- -U a%b");
+    assert_int_equal(options.r.count * options.S.count, 24);
+    assert_true(options.random_order && options.replay.duration == 30);
+    assert_string_equal(options.replay.model, "examples/sweeps/../office.yaml");
+    sweep_options_clear(&options);
+    read_well(&options, "-f examples/sweeps/find-max.yaml dc7 -- -U a%b");
+    assert_true(options.find_max && options.slo.count == 2 && options.repeat == 3);
+    assert_string_equal(options.replay.dc, "dc7");
+    sweep_options_clear(&options);
+    read_well(&options, "-f examples/sweeps/prefork.yaml -- -U a%b");
+    assert_int_equal(options.vary[0].count, 4);
+    assert_string_equal(options.before, "lab/dc restart --prefork-children {prefork}");
+    assert_true(options.replay.yes);
+    sweep_options_clear(&options);
+}
+
 /* ---- Cells ---- */
 
 static void names_in_order(const struct sweep_options *options, uint64_t seed, char *text)
@@ -889,14 +910,23 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),          cmocka_unit_test(test_wrong_lists),
-        cmocka_unit_test(test_expansions),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_options),        cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_file),           cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_cells),          cmocka_unit_test(test_identity),
-        cmocka_unit_test(test_options_differ), cmocka_unit_test(test_search),
-        cmocka_unit_test(test_search_budget),  cmocka_unit_test(test_search_nothing_kept),
-        cmocka_unit_test(test_sureness),       cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_wrong_lists),
+        cmocka_unit_test(test_expansions),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_options_differ),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_search_budget),
+        cmocka_unit_test(test_search_nothing_kept),
+        cmocka_unit_test(test_sureness),
+        cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
