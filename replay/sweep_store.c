@@ -21,8 +21,12 @@ static int fail(char *error, size_t size, const char *what, const char *path, in
 static int make_folder(const char *folder, char *error, size_t size)
 {
     char *path = strdup(folder);
-    int result = path ? 0 : -ENOMEM;
-    for (char *at = path; result == 0 && at && (at = strchr(at + 1, '/'));) {
+    int result = 0;
+    if (!path) {
+        snprintf(error, size, "out of memory");
+        return -ENOMEM;
+    }
+    for (char *at = strchr(path + 1, '/'); result == 0 && at; at = strchr(at + 1, '/')) {
         *at = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             result = fail(error, size, "--results: cannot make", path, errno);
@@ -30,8 +34,6 @@ static int make_folder(const char *folder, char *error, size_t size)
     }
     if (result == 0 && mkdir(folder, 0777) != 0 && errno != EEXIST)
         result = fail(error, size, "--results: cannot make", folder, errno);
-    if (!path)
-        snprintf(error, size, "out of memory");
     free(path);
     return result;
 }

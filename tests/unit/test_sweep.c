@@ -743,7 +743,8 @@ enum { CELLS_MAX = 252 };
 
 static void search_on(const struct server *server, size_t rows, size_t columns, unsigned repeats)
 {
-    double r[21], S[12], load[CELLS_MAX], sums[CELLS_MAX] = {0}, squares[CELLS_MAX] = {0};
+    double r[21] = {0}, S[12] = {0}, load[CELLS_MAX], sums[CELLS_MAX] = {0},
+           squares[CELLS_MAX] = {0};
     struct sweep_search search;
     size_t next, runs = 0;
     for (size_t i = 0; i < rows; i++)

@@ -122,7 +122,7 @@ static void start_server(struct server *server, const char *address)
     server->answers = answers[0];
     /* The listener may be quicker than its master: its letter comes before or behind the numbers.
      */
-    char bytes[sizeof pids + 1];
+    char bytes[sizeof pids + 1] = {0};
     for (size_t got = 0; got < sizeof bytes;) {
         ssize_t more = read(answers[0], bytes + got, sizeof bytes - got);
         assert_true(more > 0);
