@@ -24,6 +24,7 @@ int main(int argc, char **argv)
     standard_files_hold();
     /* A peer or a reader that goes away is an error to be told, not a reason to die silently. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow any further */
     signal(SIGINT, leave);
     signal(SIGTERM, leave);
     int status = settings_read(&settings, argc, argv);

@@ -138,6 +138,9 @@ for option in "--dry-run" "--dry-run --json -" "--traffic-summary -" "--help" "-
     is "$option to a closed output: exit status" $? 1
     like "$option to a closed output: message" "$(cat "$work/errors")" 'Bad file descriptor'
 done
+(ulimit -f 1 && "$program" --traffic-summary "$work/large" -D 600 -S 20 $model 2>"$work/errors")
+is "a file that may not grow: exit status" $? 1
+like "a file that may not grow: message" "$(cat "$work/errors")" 'large: File too large$'
 "$program" --dry-run --json "$work/closed.json" $model <&- >&- 2>&-
 holds "all outputs closed: nothing else is in the file" has_clients <"$work/closed.json"
 # shellcheck disable=SC2016 # the inner shell's
