@@ -38,6 +38,7 @@ struct records {
     struct record_packet *packets;
     struct record_second *seconds;
     size_t second_count;
+    size_t packed_seconds; /* those before are over, and packed */
     struct record_totals totals;
     bool out_of_memory;
     struct live_counters live;
@@ -112,6 +113,14 @@ static bool in_window(const struct records *records, int64_t time)
 static struct record_second *second_of(struct records *records, int64_t time)
 {
     return &records->seconds[(time - records->setup.window_start) / second_ns];
+}
+
+/* A long run has many seconds: what is over takes a tenth of the memory. One is left open. */
+static void pack_seconds(struct records *records, const struct record_second *now)
+{
+    size_t index = (size_t)(now - records->seconds);
+    while (records->packed_seconds + 1 < index)
+        histogram_pack(&records->seconds[records->packed_seconds++].response);
 }
 
 static void note(struct records *records, int result)
@@ -240,6 +249,7 @@ static void count_done(struct records *records, struct record_packet *packet,
         note(records, add_cause(packet, outcome->cause, 1));
     }
     note(records, histogram_add(&second->response, response));
+    pack_seconds(records, second);
 }
 
 static void count_lag(struct records *records, struct record_packet *packet,
@@ -383,6 +393,7 @@ int records_merge(struct records *to, const struct records *from)
         to->seconds[i].ok += from->seconds[i].ok;
         to->seconds[i].failed += from->seconds[i].failed;
         result = histogram_merge(&to->seconds[i].response, &from->seconds[i].response);
+        histogram_pack(&to->seconds[i].response);
     }
     if (result == 0)
         result = merge_totals(&to->totals, &from->totals);

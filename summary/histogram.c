@@ -22,16 +22,33 @@ enum {
 };
 _Static_assert(PAGES *PAGE_BUCKETS == HISTOGRAM_BUCKETS, "buckets");
 
+/* The buckets that were hit, in rising order. */
+struct histogram_packed {
+    unsigned count;
+    struct packed_bucket {
+        uint64_t bucket : 12, count : 52;
+    } buckets[];
+};
+_Static_assert(HISTOGRAM_BUCKETS <= 1 << 12, "a packed bucket's number has 12 bits");
+static const uint64_t packed_count_max = (UINT64_C(1) << 52) - 1;
+
 void histogram_init(struct histogram *histogram)
 {
     *histogram = (struct histogram){.min = INT64_MAX, .max = INT64_MIN};
 }
 
-void histogram_clear(struct histogram *histogram)
+static void free_pages(struct histogram *histogram)
 {
     for (unsigned page = 0; histogram->pages && page < PAGES; page++)
         free(histogram->pages[page]);
     free(histogram->pages);
+    histogram->pages = NULL;
+}
+
+void histogram_clear(struct histogram *histogram)
+{
+    free_pages(histogram);
+    free(histogram->packed);
     histogram_init(histogram);
 }
 
@@ -54,7 +71,7 @@ int64_t histogram_bucket_value(unsigned bucket)
 }
 
 /* The counter of a bucket, allocated when it is not there yet. NULL: no memory. */
-static uint64_t *bucket_counter(struct histogram *histogram, unsigned bucket)
+static uint64_t *page_counter(struct histogram *histogram, unsigned bucket)
 {
     if (!histogram->pages) {
         histogram->pages = calloc(PAGES, sizeof *histogram->pages);
@@ -68,6 +85,62 @@ static uint64_t *bucket_counter(struct histogram *histogram, unsigned bucket)
             return NULL;
     }
     return &(*page)[bucket % PAGE_BUCKETS];
+}
+
+/* 0 or -ENOMEM, and then it is as it was. */
+static int unpack(struct histogram *histogram)
+{
+    struct histogram_packed *packed = histogram->packed;
+    for (unsigned i = 0; packed && i < packed->count; i++) {
+        uint64_t *counter = page_counter(histogram, packed->buckets[i].bucket);
+        if (!counter) {
+            free_pages(histogram);
+            return -ENOMEM;
+        }
+        *counter = packed->buckets[i].count;
+    }
+    free(packed);
+    histogram->packed = NULL;
+    return 0;
+}
+
+static uint64_t *bucket_counter(struct histogram *histogram, unsigned bucket)
+{
+    return unpack(histogram) < 0 ? NULL : page_counter(histogram, bucket);
+}
+
+struct packing {
+    struct histogram_packed *packed; /* NULL: only counts */
+    unsigned count;
+    bool too_many; /* values in one bucket */
+};
+
+static void pack_bucket(void *context, unsigned bucket, uint64_t count)
+{
+    struct packing *packing = context;
+    if (packing->packed)
+        packing->packed->buckets[packing->count] =
+            (struct packed_bucket){.bucket = bucket, .count = count & packed_count_max};
+    packing->too_many |= count > packed_count_max;
+    packing->count++;
+}
+
+void histogram_pack(struct histogram *histogram)
+{
+    struct packing packing = {0};
+    if (!histogram->pages)
+        return;
+    histogram_each(histogram, pack_bucket, &packing);
+    struct histogram_packed *packed =
+        packing.too_many ? NULL
+                         : malloc(sizeof *packed + packing.count * sizeof packed->buckets[0]);
+    if (!packed)
+        return; /* it stays as it is */
+    packing = (struct packing){.packed = packed};
+    histogram_each(histogram, pack_bucket, &packing);
+    packed->count = packing.count;
+    free_pages(histogram);
+    histogram->packed = packed;
 }
 
 int histogram_add(struct histogram *histogram, int64_t ns)
@@ -98,6 +171,12 @@ int histogram_merge(struct histogram *to, const struct histogram *from)
         for (unsigned i = 0; i < PAGE_BUCKETS; i++)
             counters[i] += from->pages[page][i];
     }
+    for (unsigned i = 0; from->packed && i < from->packed->count; i++) {
+        uint64_t *counter = bucket_counter(to, from->packed->buckets[i].bucket);
+        if (!counter)
+            return -ENOMEM;
+        *counter += from->packed->buckets[i].count;
+    }
     to->count += from->count;
     to->sum += from->sum;
     if (from->min < to->min)
@@ -114,6 +193,8 @@ void histogram_each(const struct histogram *histogram,
         for (unsigned i = 0; histogram->pages[page] && i < PAGE_BUCKETS; i++)
             if (histogram->pages[page][i])
                 visit(context, page * PAGE_BUCKETS + i, histogram->pages[page][i]);
+    for (unsigned i = 0; histogram->packed && i < histogram->packed->count; i++)
+        visit(context, histogram->packed->buckets[i].bucket, histogram->packed->buckets[i].count);
 }
 
 /* The bucket in which the value of a rank (1 is the smallest) lies. */
@@ -126,6 +207,11 @@ static unsigned bucket_of_rank(const struct histogram *histogram, uint64_t rank)
             if (below >= rank)
                 return page * PAGE_BUCKETS + i;
         }
+    for (unsigned i = 0; histogram->packed && i < histogram->packed->count; i++) {
+        below += histogram->packed->buckets[i].count;
+        if (below >= rank)
+            return histogram->packed->buckets[i].bucket;
+    }
     return HISTOGRAM_BUCKETS - 1;
 }
 

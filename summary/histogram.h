@@ -19,16 +19,20 @@ enum { HISTOGRAM_BUCKETS = 33 * 64 };
 
 struct histogram {
     uint64_t count;
-    int64_t min;      /* ns; INT64_MAX when empty */
-    int64_t max;      /* ns; INT64_MIN when empty */
-    double sum;       /* ns */
-    uint64_t **pages; /* private */
+    int64_t min; /* ns; INT64_MAX when empty */
+    int64_t max; /* ns; INT64_MIN when empty */
+    double sum;  /* ns */
+    /* private */
+    uint64_t **pages;
+    struct histogram_packed *packed; /* instead of pages */
 };
 
 void histogram_init(struct histogram *histogram);
 void histogram_clear(struct histogram *histogram);
 /* Adds a time in ns; below zero counts as 0. Returns 0 or -ENOMEM. */
 int histogram_add(struct histogram *histogram, int64_t ns);
+/* Keeps the same values in less memory; adding to it unpacks it. */
+void histogram_pack(struct histogram *histogram);
 /* Adds all of from. */
 int histogram_merge(struct histogram *to, const struct histogram *from);
 /* The value (ns) that a fraction 0..1 of all values do not exceed, within 1%; exact at 0 and 1.

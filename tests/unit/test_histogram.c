@@ -176,6 +176,50 @@ static void assert_same(const struct histogram *left, const struct histogram *ri
     json_decref(b);
 }
 
+/* All quantiles, too. */
+static void assert_packed_same(const struct histogram *one, const struct histogram *other)
+{
+    assert_same(one, other);
+    for (double fraction = 0; fraction <= 1; fraction += 0.01)
+        assert_true(histogram_quantile(one, fraction) == histogram_quantile(other, fraction));
+}
+
+/* Packed or not: the same values, also when it is added to, merged, and merged into. */
+static void test_packed(void **state)
+{
+    (void)state;
+    struct histogram plain, packed, sums[2];
+    histogram_init(&plain);
+    histogram_init(&packed);
+    histogram_pack(&packed);
+    assert_packed_same(&plain, &packed);
+    uint64_t random = 1;
+    for (unsigned i = 0; i < 3000; i++) {
+        int64_t ns = (int64_t)(next_random(&random) >> (20 + next_random(&random) % 30));
+        assert_int_equal(histogram_add(&plain, ns), 0);
+        assert_int_equal(histogram_add(&packed, ns), 0);
+        if (i % 500 == 0) {
+            histogram_pack(&packed);
+            histogram_pack(&packed);
+            assert_packed_same(&plain, &packed);
+        }
+    }
+    histogram_pack(&packed);
+    assert_null(packed.pages);
+    for (unsigned i = 0; i < 2; i++) {
+        histogram_init(&sums[i]);
+        assert_int_equal(histogram_add(&sums[i], hour), 0);
+        if (i == 1)
+            histogram_pack(&sums[i]);
+        assert_int_equal(histogram_merge(&sums[i], i ? &packed : &plain), 0);
+    }
+    assert_packed_same(&sums[0], &sums[1]);
+    for (unsigned i = 0; i < 2; i++)
+        histogram_clear(&sums[i]);
+    histogram_clear(&plain);
+    histogram_clear(&packed);
+}
+
 static void test_merge(void **state)
 {
     (void)state;
@@ -297,9 +341,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_error_bound), cmocka_unit_test(test_out_of_range),
-        cmocka_unit_test(test_empty),       cmocka_unit_test(test_quantiles),
-        cmocka_unit_test(test_ranks),       cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_packed),      cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_quantiles),   cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_merge),       cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
