@@ -128,7 +128,7 @@ static bool answers_itself(struct reader *reader, char *const columns[COLUMNS])
         key = (key ^ hash_text(columns[named[i]])) * 0x9e3779b97f4a7c15u;
     struct pair *pair = &reader->pairs[key >> 48];
     bool asked = pair->from == key && pair->to == key;
-    *pair = asked ? (struct pair){0} : (struct pair){key, key};
+    pair->from = pair->to = asked ? 0 : key;
     return asked;
 }
 

@@ -309,6 +309,7 @@ static char *many(const char *format, unsigned count, size_t *size)
     FILE *out = open_memstream(&text, size);
     assert_non_null(out);
     for (unsigned i = 0; i < count; i++)
+        /* cppcheck-suppress wrongPrintfScanfArgNum ; the callers' formats take one */
         fprintf(out, format, i); /* NOLINT(clang-diagnostic-format-nonliteral) */
     fclose(out);
     return text;
