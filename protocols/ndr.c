@@ -208,6 +208,7 @@ void ndr_tag32(struct ndr *ndr, const char *field, uint32_t expected)
         ndr_fail(ndr, field, "not the union member that was asked for");
 }
 
+/* Bytes are printed as their number alone: those that matter are keys, challenges, passwords. */
 void ndr_bytes(struct ndr *ndr, const char *field, uint8_t *value, size_t size)
 {
     if (ndr->mode == NDR_PRINT) {
@@ -350,6 +351,10 @@ static void code_elements(struct ndr *ndr, const char *field, void **array, uint
         }
         *array = pool_room(ndr, field, (size_t)count * size);
     }
+    if (ndr->mode == NDR_PRINT && element == ndr_u8_coder) {
+        ndr_bytes(ndr, field, *array, count);
+        return;
+    }
     for (uint32_t i = 0; i < count && !ndr->failed; i++)
         element(ndr, field, (uint8_t *)*array + i * size, 0);
 }
@@ -393,6 +398,7 @@ static void flush_from(struct ndr *ndr, size_t from)
     if (++ndr->depth > NDR_DEPTH_MAX)
         ndr_fail(ndr, "pointer", "pointers nested too deep");
     size_t end = ndr->deferred_count;
+    ndr->indent += 2;
     for (size_t i = from; i < end && !ndr->failed; i++) {
         struct ndr_deferred item = ndr->deferred[i];
         code_deferred(ndr, &item);
@@ -400,6 +406,7 @@ static void flush_from(struct ndr *ndr, size_t from)
             flush_from(ndr, end);
     }
     ndr->deferred_count = from;
+    ndr->indent -= 2;
     ndr->depth--;
 }
 
@@ -432,12 +439,20 @@ void ndr_u64_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg
     ndr_u64(ndr, field, value);
 }
 
+/* A server's text may hold what a terminal would obey: control characters come out as ?. */
 static void print_text(struct ndr *ndr, const char *field, const char *text)
 {
-    if (text)
-        fprintf(ndr->out, "%*s%s: \"%s\"\n", ndr->indent, "", field, text);
-    else
+    if (!text) {
         fprintf(ndr->out, "%*s%s: NULL\n", ndr->indent, "", field);
+        return;
+    }
+    fprintf(ndr->out, "%*s%s: \"", ndr->indent, "", field);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+        putc(c1 || *c < 0x20 || *c == 0x7f ? '?' : *c, ndr->out);
+        c += c1;
+    }
+    fputs("\"\n", ndr->out);
 }
 
 /* Units of a varying string's header; false when it cannot be. */
@@ -599,6 +614,12 @@ void ndr_guid_coder(struct ndr *ndr, const char *field, void *value, uint32_t ar
 {
     (void)argument;
     struct ndr_guid *guid = value;
+    if (ndr->mode == NDR_PRINT) {
+        char text[NDR_GUID_TEXT_SIZE];
+        ndr_guid_format(guid, text);
+        print_text(ndr, field, text);
+        return;
+    }
     ndr_u32(ndr, field, &guid->time_low);
     ndr_u16(ndr, field, &guid->time_mid);
     ndr_u16(ndr, field, &guid->time_hi_and_version);
@@ -609,7 +630,8 @@ void ndr_guid_coder(struct ndr *ndr, const char *field, void *value, uint32_t ar
 void ndr_policy_handle_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
 {
     struct ndr_policy_handle *handle = value;
-    ndr_u32(ndr, field, &handle->type);
+    if (ndr->mode != NDR_PRINT)
+        ndr_u32(ndr, field, &handle->type);
     ndr_guid_coder(ndr, field, &handle->uuid, argument);
 }
 
@@ -705,6 +727,14 @@ int ndr_guid_parse(const char *text, struct ndr_guid *guid)
     for (int i = 0; i < 6; i++)
         guid->node[i] = (uint8_t)e[i];
     return 0;
+}
+
+void ndr_guid_format(const struct ndr_guid *guid, char text[NDR_GUID_TEXT_SIZE])
+{
+    const uint8_t *seq = guid->clock_seq, *node = guid->node;
+    snprintf(text, NDR_GUID_TEXT_SIZE, "%08" PRIx32 "-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             guid->time_low, guid->time_mid, guid->time_hi_and_version, seq[0], seq[1], node[0],
+             node[1], node[2], node[3], node[4], node[5]);
 }
 
 /* One decimal number of a SID, up to limit; moves *text behind it. */

@@ -149,6 +149,8 @@ struct ndr_policy_handle {
 
 /* Textual GUID, 36 characters ("12345678-1234-abcd-ef00-01234567cffb"). 0 or -EINVAL. */
 int ndr_guid_parse(const char *text, struct ndr_guid *guid);
+enum { NDR_GUID_TEXT_SIZE = 37 };
+void ndr_guid_format(const struct ndr_guid *guid, char text[NDR_GUID_TEXT_SIZE]);
 /* "S-1-5-21-..." 0 or -EINVAL. */
 int ndr_sid_parse(const char *text, struct ndr_sid *sid);
 /* text holds at least 192 bytes. */

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "protocols/rpc_pdu.h"
+#include "protocols/rpc_trace.h"
 
 struct rpc_association {
     struct rpc_transport *transport;
     const struct rpc_interface *interface;
     enum rpc_security security;
     enum auth_level level;
+    const char *client;                 /* whose it is, for rpc_trace() */
     struct auth *auth;                  /* SPNEGO, NTLM, Kerberos */
     struct netlogon_security *netlogon; /* secure channel */
     uint32_t call_id;
@@ -179,6 +181,8 @@ static struct outcome receive_ack(struct rpc_association *association, uint8_t *
         if (header.auth_length && (*token = malloc(header.auth_length))) {
             memcpy(*token, pdu + size, header.auth_length);
             *token_size = header.auth_length;
+        } else if (header.auth_length) {
+            outcome = broken(association, -ENOMEM);
         }
     }
     free(pdu);
@@ -296,6 +300,8 @@ struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport 
     association->security = binding->security;
     association->level = binding->level;
     association->call_id = 1;
+    if (conversation && conversation->user)
+        association->client = conversation->user->name;
     struct outcome outcome = binding->security == RPC_SECURITY_NONE ? bind_plain(association)
                              : binding->security == RPC_SECURITY_NETLOGON
                                  ? bind_with_channel(association, binding->channel)
@@ -511,6 +517,8 @@ static struct outcome decode_reply(struct rpc_association *association,
                                  ndr.error_field ? ndr.error_field : "?", ndr.error);
     }
     ndr_end(&ndr);
+    if (outcome.kind == OUTCOME_OK)
+        rpc_trace(association->client, association->interface, procedure, true, reply);
     return outcome;
 }
 
@@ -521,6 +529,7 @@ struct outcome rpc_call(struct rpc_association *association, const struct rpc_pr
     struct stub stub = {.data = NULL};
     struct outcome outcome = outcome_ok();
     association->fault = 0;
+    rpc_trace(association->client, association->interface, procedure, false, request);
     ndr_encode_start(&ndr);
     procedure->request(&ndr, procedure->name, request, 0);
     if (ndr.failed) {

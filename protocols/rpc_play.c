@@ -128,6 +128,26 @@ static struct outcome attempt_wrong_password(struct conversation *conversation, 
     return outcome_ok();
 }
 
+/* A channel is there, and the association over it. A server that was started again knows it no
+ * longer and refuses the bind: then a new channel is set up, over a new connection, once. */
+static struct outcome need_over_channel(struct conversation *conversation, enum rpc_slot slot)
+{
+    struct rpc_state *state = conversation->rpc;
+    bool had_channel = state->channel.authenticated;
+    struct outcome outcome = rpc_need_channel(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    outcome = open_and_bind(conversation, slot, false, &state->associations[slot]);
+    if (!had_channel || outcome.kind != OUTCOME_FAILED)
+        return outcome;
+    rpc_forget_channel(conversation);
+    rpc_drop(conversation, RPC_SLOT_NETLOGON);
+    outcome = rpc_need_channel(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    return open_and_bind(conversation, slot, false, &state->associations[slot]);
+}
+
 struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot)
 {
     struct rpc_state *state = rpc_state_of(conversation);
@@ -137,9 +157,9 @@ struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot)
         rpc_drop(conversation, slot);
     if (state->associations[slot])
         return outcome_ok();
-    struct outcome outcome = slots[slot].security == RPC_SECURITY_NETLOGON
-                                 ? rpc_need_channel(conversation)
-                                 : attempt_wrong_password(conversation, slot);
+    if (slots[slot].security == RPC_SECURITY_NETLOGON)
+        return need_over_channel(conversation, slot);
+    struct outcome outcome = attempt_wrong_password(conversation, slot);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     return open_and_bind(conversation, slot, false, &state->associations[slot]);

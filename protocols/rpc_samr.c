@@ -3,6 +3,7 @@
 #include "protocols/rpc_samr.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* SAMPR_HANDLE alone. */
 static void samr_handle_request_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
@@ -676,6 +677,15 @@ static void user_parameters(struct ndr *ndr, struct samr_user_info *info)
     text(ndr, "Parameters", &info->parameters);
 }
 
+/* A text that is not for eyes: printed as its length alone. */
+static void hidden_text(struct ndr *ndr, const char *field, char **value)
+{
+    if (ndr->mode == NDR_PRINT)
+        ndr_bytes(ndr, field, NULL, *value ? strlen(*value) : 0);
+    else
+        text(ndr, field, value);
+}
+
 static void user_all_texts(struct ndr *ndr, struct samr_user_info *info)
 {
     text(ndr, "UserName", &info->account_name);
@@ -688,9 +698,9 @@ static void user_all_texts(struct ndr *ndr, struct samr_user_info *info)
     text(ndr, "WorkStations", &info->workstations);
     text(ndr, "UserComment", &info->user_comment);
     text(ndr, "Parameters", &info->parameters);
-    text(ndr, "LmOwfPassword", &info->lm_password);
-    text(ndr, "NtOwfPassword", &info->nt_password);
-    text(ndr, "PrivateData", &info->private_data);
+    hidden_text(ndr, "LmOwfPassword", &info->lm_password);
+    hidden_text(ndr, "NtOwfPassword", &info->nt_password);
+    hidden_text(ndr, "PrivateData", &info->private_data);
 }
 
 /* SAMPR_USER_ALL_INFORMATION. The passwords and the parameters are counted bytes that a server

@@ -22,6 +22,7 @@
 #include "protocols/dns.h"
 #include "protocols/kerberos.h"
 #include "protocols/ldap_connection.h"
+#include "protocols/rpc_trace.h"
 #include "protocols/smb2_shared_files.h"
 #include "protocols/tls.h"
 #include "replay/account_file.h"
@@ -452,6 +453,8 @@ static int play(struct session *session)
                                        .records = session->records,
                                        .count = session->workers};
     struct status *status = status_new(&shown);
+    if (settings->verbose > 1)
+        rpc_trace_to(stderr);
     const struct run_setup setup = {.settings = settings,
                                     .plan = session->plan,
                                     .dc = session->dc,

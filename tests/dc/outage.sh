@@ -62,6 +62,36 @@ value_holds "killed and restarted: traffic flows before and after" \
 value_holds "killed and restarted: no client is lost: the end's load is the beginning's" \
     'sum(s["ok"] for s in seconds[-3:]) > 0.3 * sum(s["planned"] for s in seconds[-3:])'
 
+# The secure channels are gone with the DC that knew them: each is set up anew, once, inside the operation that finds out.
+cat >"$TMPDIR/channel.yaml" <<MODEL
+version: 3
+packet_rate: 5
+history: 1
+chain:
+  "-": {"rpc_netlogon:39": 1}
+  "rpc_netlogon:39": {"rpc_netlogon:39": 60, "rpc_netlogon:29": 30, "lsarpc:76": 30, "wait:6": 30, "-": 1}
+  "rpc_netlogon:29": {"rpc_netlogon:39": 1}
+  "lsarpc:76": {"rpc_netlogon:39": 1}
+  "wait:6": {"rpc_netlogon:39": 1}
+MODEL
+(
+    sleep 6
+    lab/dc kill
+    lab/dc start
+) >/dev/null 2>&1 &
+outage=$!
+began=$(now)
+model=$TMPDIR/channel.yaml play -T 30 -r 8 -D 20 --timeout 5
+seconds=$(took "$began")
+wait $outage
+rm -f "$TMPDIR/channel.yaml"
+accounted 30 "secure channels after a restart"
+value_is "secure channels after a restart: only connections fail" \
+    '[cause for cause in causes() if not any(word in cause for word in ("refused", "reset", "closed", "timed out")) or
+      "bind" in cause]' '[]'
+value_holds "secure channels after a restart: each fails at most once" \
+    'sum(s["failed"] for s in seconds[-5:]) < 0.1 * sum(s["ok"] for s in seconds[-5:])'
+
 # Stopped: the kernel accepts connections for it, and nobody ever answers.
 (
     sleep 5

@@ -18,6 +18,7 @@
 #include "protocols/rpc_netlogon.h"
 #include "protocols/rpc_samr.h"
 #include "protocols/rpc_srvsvc.h"
+#include "protocols/rpc_trace.h"
 
 #define GOLDEN "tests/data/rpc/golden.txt"
 
@@ -209,6 +210,67 @@ static void every_message_printable(void **state)
     each_golden(check_print);
 }
 
+/* What a logon or a new password brings along is not for eyes, nor for a terminal to obey. */
+static char *printed(const struct rpc_interface *interface, uint16_t opnum, bool reply,
+                     void *message)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    rpc_trace_to(out);
+    rpc_trace("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
+    rpc_trace_to(NULL);
+    rpc_trace("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void printed_for_eyes(void **state)
+{
+    (void)state;
+    uint8_t response[] = {201, 202, 203};
+    struct netlogon_network network = {.domain = (char *)(uintptr_t) "SAM\x1b[2JDOM",
+                                       .account = (char *)(uintptr_t) "f\xc3\xbcr \xc2\x9b",
+                                       .workstation = NULL,
+                                       .challenge = {211, 211, 211, 211, 211, 211, 211, 211},
+                                       .nt = {sizeof response, response}};
+    struct netlogon_LogonSamLogonEx_request request = {
+        .level = NETLOGON_LOGON_NETWORK_TRANSITIVE, .network = &network, .validation_level = 6};
+    char *text = printed(&rpc_netlogon, 39, false, &request);
+    assert_non_null(strstr(text, "STGU-0-1: rpc_netlogon LogonSamLogonEx request\n"));
+    assert_non_null(strstr(text, "LogonDomainName: \"SAM?[2JDOM\"\n"));
+    assert_non_null(strstr(text, "UserName: \"f\xc3\xbcr ?\"\n"));
+    assert_non_null(strstr(text, "NtChallengeResponse"));
+    assert_null(strstr(text, "201"));
+    assert_null(strstr(text, "211"));
+    assert_ptr_equal(strstr(text + 1, "STGU-0-1"), NULL); /* ended by rpc_trace_to(NULL) */
+    free(text);
+    struct netlogon_ServerPasswordSet2_request set = {.account_name = (char *)(uintptr_t) "PC$"};
+    memset(set.password, 222, sizeof set.password);
+    text = printed(&rpc_netlogon, 30, false, &set);
+    assert_non_null(strstr(text, "Buffer: 512 bytes\n"));
+    assert_null(strstr(text, "222"));
+    free(text);
+}
+
+static void hashes_are_not_printed(void **state)
+{
+    (void)state;
+    struct samr_user_info info = {.level = 21,
+                                  .account_name = (char *)(uintptr_t) "somebody",
+                                  .nt_password = (char *)(uintptr_t) "hash-of-nt",
+                                  .lm_password = (char *)(uintptr_t) "hash-of-lm",
+                                  .private_data = (char *)(uintptr_t) "private"};
+    struct samr_QueryUserInfo_reply reply = {.info = &info};
+    char *text = printed(&rpc_samr, 36, true, &reply);
+    assert_non_null(strstr(text, "\"somebody\""));
+    assert_non_null(strstr(text, "NtOwfPassword: 10 bytes\n"));
+    assert_null(strstr(text, "hash-of"));
+    assert_null(strstr(text, "\"private"));
+    free(text);
+}
+
 static bool seen[sizeof interfaces / sizeof interfaces[0]][128][2];
 
 static void note_seen(const struct message *message)
@@ -299,6 +361,8 @@ int main(void)
         cmocka_unit_test(every_length_cut),
         cmocka_unit_test(every_byte_changed),
         cmocka_unit_test(every_message_printable),
+        cmocka_unit_test(printed_for_eyes),
+        cmocka_unit_test(hashes_are_not_printed),
         cmocka_unit_test(no_call_left_out),
         cmocka_unit_test(values_as_packed),
         cmocka_unit_test(towers),

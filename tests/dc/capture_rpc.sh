@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+#
+# SMB2 and RPC as tshark sees them with the DC's keys: every command and every opnum is there, as often as the report
+# says, and nothing of ours is malformed or remarkable, inside the seals either. With NTLM and with Kerberos.
+
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/end_to_end.sh
+. tests/end_to_end.sh
+
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.5.1
+# shellcheck disable=SC2317 # called by the trap
+finish() {
+    lab/dc remove
+    rm -rf "${TMPDIR:?}"/*
+}
+trap finish EXIT
+if ! tshark -i lo -a duration:1 -f "host $LAB_ADDRESS" -w "$TMPDIR/try" 2>/dev/null; then
+    skip "everything" "packets on loopback cannot be captured"
+    tap_done
+fi
+rm -f "$TMPDIR/try"
+# The accounts' password must be known to read what NTLM has sealed.
+password=Fixed-Password.4711
+lab/dc start || exit 1
+eval "$(lab/dc env)"
+# shellcheck disable=SC2034 # read by play
+model=tests/data/smb-rpc.yaml dc_address=$LAB_ADDRESS
+
+play_all() {
+    play -F "$password" --smb-share scratch --allow-replication -T 25 -r 1 --warmup 0 -D 14 --timeout 20 \
+        --latency-timeout 15 "$@"
+}
+
+# captured COMMAND...: runs it while tshark listens; the capture is in $TMPDIR/pcap.
+captured() {
+    tshark -q -i lo -f "host $LAB_ADDRESS" -B 64 -s 0 -w "$TMPDIR/pcap" 2>"$TMPDIR/tshark" &
+    local tshark=$!
+    until grep -qi 'capturing on' "$TMPDIR/tshark"; do sleep 0.1; done
+    sleep 0.5
+    "$@"
+    sleep 1
+    kill -INT $tshark
+    wait $tshark
+    unlike "the capture is whole" "$(cat "$TMPDIR/tshark")" '[1-9][0-9]* packets? dropped'
+    rm -f "$TMPDIR/tshark"
+}
+
+# dissected FILTER FIELD...: the fields of what was sent to the DC.
+dissected() {
+    local filter=$1 fields=()
+    shift
+    for field in "$@"; do fields+=(-e "$field"); done
+    tshark -r "$TMPDIR/pcap" -o "kerberos.file:$TMPDIR/keytab" -o kerberos.decrypt:TRUE \
+        -o "ntlmssp.nt_password:$password" -Y "ip.dst == $LAB_ADDRESS && ($filter)" \
+        -T fields "${fields[@]}" 2>/dev/null
+}
+
+# An interface's requests since the plan's start: "opnum: count" lines.
+opnums() {
+    dissected "frame.time_epoch >= $(value start) && $1 && dcerpc.pkt_type == 0" dcerpc.opnum |
+        tr ',' '\n' | sort -n | uniq -c | awk 'NF == 2 { print $2 ": " $1 }'
+}
+# The same of SMB2 requests: one frame may hold several.
+commands() {
+    dissected "frame.time_epoch >= $(value start) && smb2.flags.response == 0" smb2.cmd |
+        tr ',' '\n' | sort -n | uniq -c | awk 'NF == 2 { print $2 ": " $1 }'
+}
+
+# What was reported of a protocol: the same lines. Where another packet brings requests along, they are added.
+reported() {
+    value "'\n'.join('%s: %d' % (p['opcode'], n) for p in sorted(packets, key=lambda p: int(p['opcode'], 0))
+        if p['protocol'] == '$1' and (n := sent_of(p['protocol'], p['opcode']) + {$2}.get(p['opcode'], 0)))"
+}
+
+# good NAME: of the last run and its capture.
+good() {
+    run_is_good "$1"
+    value_holds "$1: nothing was without its answer" 'unfinished == 0'
+    is "$1: nothing is malformed" "$(dissected '_ws.malformed' frame.number _ws.col.Info | head -n 5)" ""
+    is "$1: nothing is remarkable" \
+        "$(dissected '_ws.expert.severity >= 0x600000 && !tcp.analysis.flags' frame.number _ws.expert.message |
+            sort -u -k 2 | head -n 5)" ""
+}
+
+# seen NAME: each packet of the model is on the wire, as often as it was reported.
+seen() {
+    local protocol command count wanted=
+    is "$1: rpc_netlogon's opnums" "$(opnums rpc_netlogon)" "$(reported rpc_netlogon)"
+    is "$1: lsarpc's opnums" "$(opnums lsarpc)" "$(reported lsarpc)"
+    is "$1: samr's opnums" "$(opnums samr)" "$(reported samr)"
+    is "$1: srvsvc's opnums" "$(opnums srvsvc)" "$(reported srvsvc)"
+    # GetNCChanges is the administrator's: it brings a DsBind of its own.
+    is "$1: drsuapi's opnums" "$(opnums drsuapi)" "$(reported drsuapi "'0': sent_of('drsuapi', '3')")"
+    like "$1: the endpoint mapper is asked" "$(opnums epm)" '^3: '
+    for protocol in rpc_netlogon:11 lsarpc:10 samr:24 srvsvc:3 drsuapi:5; do
+        value_is "$1: packets of ${protocol%:*} in the model" \
+            "sum(p['protocol'] == '${protocol%:*}' for p in packets)" "${protocol#*:}"
+    done
+    commands >"$TMPDIR/commands"
+    for command in 0 1 2 3 4 5 6 8 9 11 13 14 16; do
+        count=$(awk -v c="$command:" '$1 == c { print $2 }' "$TMPDIR/commands")
+        wanted=$(value "sent_of('smb2', '$command')")
+        [ "$wanted" -gt 0 ] && [ "${count:-0}" -ge "$wanted" ]
+        tap $? "$1: SMB2 command $command" "$count on the wire, $wanted reported"
+    done
+    # Those that no other packet brings along.
+    for command in 2 4 9 13 14 16; do
+        is "$1: SMB2 command $command, no more" \
+            "$(awk -v c="$command:" '$1 == c { print $2 }' "$TMPDIR/commands")" "$(value "sent_of('smb2', '$command')")"
+    done
+    is "$1: SMB1's negotiate" "$(dissected "frame.time_epoch >= $(value start) && smb.cmd == 0x72" frame.number | wc -l)" \
+        "$(value "sent_of('smb', '0x72')")"
+    rm -f "$TMPDIR/commands"
+}
+
+# The accounts come first, so that the keys can be read.
+play_all -D 1
+holds "keys" lab/dc keytab "$TMPDIR/keytab"
+
+captured play_all
+good "NTLM"
+seen "NTLM"
+captured play_all -K
+good "Kerberos"
+seen "Kerberos"
+is "Kerberos: no NTLM" "$(dissected "frame.time_epoch >= $(value start) && ntlmssp.messagetype" ntlmssp.messagetype)" ""
+captured play_all --only smb2 --smb-encrypt
+good "encrypted"
+is "encrypted: nothing but the way there is in clear text" \
+    "$(dissected "frame.time_epoch >= $(value start) && smb2.header_len == 64 && !smb2.header.transform.signature" smb2.cmd |
+        tr ',' '\n' | sort -n -u | tr '\n' ' ')" "0 1 "
+tap_done
