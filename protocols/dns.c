@@ -363,11 +363,6 @@ static struct outcome play(struct conversation *conversation, const void *compil
     return rcode ? rcode_failure(rcode) : outcome_failed("no answer record");
 }
 
-static bool is_dc(const struct dc_options *options)
-{
-    return !options->generic_ldap;
-}
-
 const struct packet_type packet_tables_dns[] = {
     {.protocol = "dns",
      .opcode = "0",
@@ -375,7 +370,7 @@ const struct packet_type packet_tables_dns[] = {
      .kind = PACKET_OPERATION,
      .compile = compile,
      .release = free,
-     .available = is_dc,
+     .available = packet_needs_dc,
      .play = play},
     {.protocol = "dns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
     {.protocol = NULL},
@@ -406,7 +401,7 @@ const struct packet_type dns_extra_packet = {.protocol = "dns",
                                              .opcode = "0",
                                              .description = "query",
                                              .kind = PACKET_OPERATION,
-                                             .available = is_dc,
+                                             .available = packet_needs_dc,
                                              .play = play_extra};
 
 /* Copies name with {realm} replaced; false when it is no domain name of that length. */

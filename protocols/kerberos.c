@@ -69,11 +69,6 @@ static void *compile_tgs(const struct packet_field *fields, size_t count, char *
     return details;
 }
 
-static bool is_dc(const struct dc_options *options)
-{
-    return !options->generic_ldap;
-}
-
 static struct outcome play_hint(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -109,7 +104,7 @@ const struct packet_type packet_tables_kerberos[] = {
      .opcode = "",
      .description = "unknown",
      .kind = PACKET_STATE,
-     .available = is_dc,
+     .available = packet_needs_dc,
      .play = play_hint},
     {.protocol = "kerberos",
      .opcode = "10",
@@ -117,7 +112,7 @@ const struct packet_type packet_tables_kerberos[] = {
      .kind = PACKET_OPERATION,
      .compile = compile_as,
      .release = free,
-     .available = is_dc,
+     .available = packet_needs_dc,
      .play = play_as},
     {.protocol = "kerberos",
      .opcode = "12",
@@ -125,7 +120,7 @@ const struct packet_type packet_tables_kerberos[] = {
      .kind = PACKET_OPERATION,
      .compile = compile_tgs,
      .release = free,
-     .available = is_dc,
+     .available = packet_needs_dc,
      .play = play_tgs},
     {.protocol = NULL},
 };

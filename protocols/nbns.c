@@ -88,17 +88,12 @@ static struct outcome play(struct conversation *conversation, const void *detail
     return error ? outcome_of_error(error) : outcome_ok();
 }
 
-static bool is_dc(const struct dc_options *options)
-{
-    return !options->generic_ldap;
-}
-
 const struct packet_type packet_tables_nbns[] = {
     {.protocol = "nbns",
      .opcode = "0",
      .description = "query",
      .kind = PACKET_OPERATION,
-     .available = is_dc,
+     .available = packet_needs_dc,
      .play = play},
     {.protocol = "nbns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
     {.protocol = NULL},

@@ -50,6 +50,11 @@ struct outcome outcome_of_error(int error)
     return outcome_failed("%s", stream_error_text(error));
 }
 
+bool packet_needs_dc(const struct dc_options *options)
+{
+    return !options->generic_ldap;
+}
+
 static const struct packet_type *added; /* packet_types_add() */
 
 void packet_types_add(const struct packet_type *table)

@@ -70,6 +70,9 @@ struct outcome {
     char cause[OUTCOME_CAUSE_SIZE];
 };
 
+/* For `available`: what only a domain controller answers. */
+bool packet_needs_dc(const struct dc_options *options);
+
 struct outcome outcome_ok(void);
 struct outcome outcome_nothing(void);
 struct outcome outcome_no_answer(void);

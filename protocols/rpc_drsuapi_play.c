@@ -168,13 +168,13 @@ static struct outcome play_replicate(struct conversation *conversation, const vo
 
 static bool replication_allowed(const struct dc_options *options)
 {
-    return options->allow_replication;
+    return options->allow_replication && packet_needs_dc(options);
 }
 
 #define ROW(opcode_, description_, play_)                                                          \
     {                                                                                              \
         .protocol = "drsuapi", .opcode = (opcode_), .description = (description_),                 \
-        .kind = PACKET_OPERATION, .play = (play_)                                                  \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
     }
 
 const struct packet_type packet_tables_drsuapi[] = {

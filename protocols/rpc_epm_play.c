@@ -33,6 +33,7 @@ const struct packet_type packet_tables_epm[] = {
      .opcode = "3",
      .description = "Map",
      .kind = PACKET_OPERATION,
+     .available = packet_needs_dc,
      .play = play_map},
     {.protocol = NULL},
 };

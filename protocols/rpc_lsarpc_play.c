@@ -253,26 +253,36 @@ static void *compile_level(const struct packet_field *fields, size_t count, char
     return rpc_level_compile(fields, count, levels, error, error_size);
 }
 
+RPC_PLAY_OVER_PIPE(play_close)
+RPC_PLAY_OVER_PIPE(play_open_policy)
+RPC_PLAY_OVER_PIPE(play_query_policy)
+RPC_PLAY_OVER_PIPE(play_lookup_names)
+RPC_PLAY_OVER_PIPE(play_lookup_sids)
+RPC_PLAY_OVER_PIPE(play_query_trust)
+RPC_PLAY_OVER_PIPE(play_open_policy2)
+RPC_PLAY_OVER_PIPE(play_query_policy2)
+
 #define ROW(opcode_, description_, play_)                                                          \
     {                                                                                              \
         .protocol = "lsarpc", .opcode = (opcode_), .description = (description_),                  \
-        .kind = PACKET_OPERATION, .play = (play_)                                                  \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
     }
 #define ROW_LEVEL(opcode_, description_, play_)                                                    \
     {                                                                                              \
         .protocol = "lsarpc", .opcode = (opcode_), .description = (description_),                  \
-        .kind = PACKET_OPERATION, .compile = compile_level, .release = free, .play = (play_)       \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .compile = compile_level,          \
+        .release = free, .play = (play_)                                                           \
     }
 
 const struct packet_type packet_tables_lsarpc[] = {
-    ROW("0", "lsa_Close", play_close),
-    ROW("6", "lsa_OpenPolicy", play_open_policy),
-    ROW_LEVEL("7", "lsa_QueryInfoPolicy", play_query_policy),
-    ROW("14", "lsa_LookupNames", play_lookup_names),
-    ROW("15", "lsa_LookupSids", play_lookup_sids),
-    ROW("39", "lsa_QueryTrustedDomainInfoBySid", play_query_trust),
-    ROW("44", "lsa_OpenPolicy2", play_open_policy2),
-    ROW_LEVEL("46", "lsa_QueryInfoPolicy2", play_query_policy2),
+    ROW("0", "lsa_Close", play_close_over_pipe),
+    ROW("6", "lsa_OpenPolicy", play_open_policy_over_pipe),
+    ROW_LEVEL("7", "lsa_QueryInfoPolicy", play_query_policy_over_pipe),
+    ROW("14", "lsa_LookupNames", play_lookup_names_over_pipe),
+    ROW("15", "lsa_LookupSids", play_lookup_sids_over_pipe),
+    ROW("39", "lsa_QueryTrustedDomainInfoBySid", play_query_trust_over_pipe),
+    ROW("44", "lsa_OpenPolicy2", play_open_policy2_over_pipe),
+    ROW_LEVEL("46", "lsa_QueryInfoPolicy2", play_query_policy2_over_pipe),
     ROW("76", "lsa_LookupSids3", play_lookup_sids3),
     ROW("77", "lsa_LookupNames4", play_lookup_names4),
     {.protocol = NULL},

@@ -580,7 +580,7 @@ static struct outcome play_dc_name_ex2(struct conversation *conversation, const 
 #define ROW(opcode_, description_, play_)                                                          \
     {                                                                                              \
         .protocol = "rpc_netlogon", .opcode = (opcode_), .description = (description_),            \
-        .kind = PACKET_OPERATION, .play = (play_)                                                  \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
     }
 
 const struct packet_type packet_tables_netlogon[] = {

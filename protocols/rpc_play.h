@@ -66,6 +66,14 @@ struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot sl
                              const struct rpc_interface *interface, uint16_t opnum, void *request,
                              void *reply, struct pool *pool);
 
+/* A packet's play over a pipe, with its handles: once more, all of it, when the server had ended
+ * the SMB2 session that the pipe is in. */
+#define RPC_PLAY_OVER_PIPE(name)                                                                   \
+    static struct outcome name##_over_pipe(struct conversation *conversation, const void *details) \
+    {                                                                                              \
+        return smb2_play(conversation, name, details);                                             \
+    }
+
 /* A secure channel is set up after OUTCOME_OK (ServerReqChallenge, ServerAuthenticate3). */
 struct outcome rpc_need_channel(struct conversation *conversation);
 /* The same with the wrong key: for -B. OUTCOME_FAILED is what is expected. */

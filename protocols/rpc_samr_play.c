@@ -496,12 +496,13 @@ static void *compile_user_level(const struct packet_field *fields, size_t count,
 #define ROW(opcode_, description_, play_)                                                          \
     {                                                                                              \
         .protocol = "samr", .opcode = (opcode_), .description = (description_),                    \
-        .kind = PACKET_OPERATION, .play = (play_)                                                  \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
     }
 #define ROW_LEVEL(opcode_, description_, play_, compile_)                                          \
     {                                                                                              \
         .protocol = "samr", .opcode = (opcode_), .description = (description_),                    \
-        .kind = PACKET_OPERATION, .compile = (compile_), .release = free, .play = (play_)          \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .compile = (compile_),             \
+        .release = free, .play = (play_)                                                           \
     }
 
 const struct packet_type packet_tables_samr[] = {

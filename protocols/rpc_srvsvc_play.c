@@ -81,25 +81,32 @@ static void *compile_server_level(const struct packet_field *fields, size_t coun
     return rpc_level_compile(fields, count, levels, error, error_size);
 }
 
+RPC_PLAY_OVER_PIPE(play_share_info)
+RPC_PLAY_OVER_PIPE(play_server_info)
+RPC_PLAY_OVER_PIPE(play_share_enum)
+
 const struct packet_type packet_tables_srvsvc[] = {
     {.protocol = "srvsvc",
      .opcode = "15",
      .description = "NetShareEnumAll",
      .kind = PACKET_OPERATION,
-     .play = play_share_enum},
+     .available = packet_needs_dc,
+     .play = play_share_enum_over_pipe},
     {.protocol = "srvsvc",
      .opcode = "16",
      .description = "NetShareGetInfo",
      .kind = PACKET_OPERATION,
+     .available = packet_needs_dc,
      .compile = compile_share_level,
      .release = free,
-     .play = play_share_info},
+     .play = play_share_info_over_pipe},
     {.protocol = "srvsvc",
      .opcode = "21",
      .description = "NetSrvGetInfo",
      .kind = PACKET_OPERATION,
+     .available = packet_needs_dc,
      .compile = compile_server_level,
      .release = free,
-     .play = play_server_info},
+     .play = play_server_info_over_pipe},
     {.protocol = NULL},
 };

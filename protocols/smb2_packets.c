@@ -328,7 +328,7 @@ static struct outcome read_newest(struct conversation *conversation, const void 
 
 static bool has_scratch_share(const struct dc_options *options)
 {
-    return options->smb_share != NULL;
+    return options->smb_share && packet_needs_dc(options);
 }
 
 /* Into the conversation's own scratch file, and nowhere else. */
@@ -513,22 +513,23 @@ PLAY(query_info)
         .kind = PACKET_OPERATION, .play = (play_), __VA_ARGS__                                     \
     }
 #define DETAILS(name) .compile = name##_compile, .release = free
+#define NEEDS_DC      .available = packet_needs_dc
 
 const struct packet_type packet_tables_smb2[] = {
-    ROW("smb2", "0", "negotiate", play_negotiate, .compile = NULL),
-    ROW("smb2", "1", "session setup", play_session_setup, .compile = NULL),
-    ROW("smb2", "2", "logoff", play_logoff, .compile = NULL),
-    ROW("smb2", "3", "tree connect", play_tree_connect, DETAILS(share)),
-    ROW("smb2", "4", "tree disconnect", play_tree_disconnect, .compile = NULL),
-    ROW("smb2", "5", "create", play_create, DETAILS(create)),
-    ROW("smb2", "6", "close", play_close_newest, .compile = NULL),
-    ROW("smb2", "8", "read", play_read_newest, DETAILS(read)),
+    ROW("smb2", "0", "negotiate", play_negotiate, NEEDS_DC),
+    ROW("smb2", "1", "session setup", play_session_setup, NEEDS_DC),
+    ROW("smb2", "2", "logoff", play_logoff, NEEDS_DC),
+    ROW("smb2", "3", "tree connect", play_tree_connect, DETAILS(share), NEEDS_DC),
+    ROW("smb2", "4", "tree disconnect", play_tree_disconnect, NEEDS_DC),
+    ROW("smb2", "5", "create", play_create, DETAILS(create), NEEDS_DC),
+    ROW("smb2", "6", "close", play_close_newest, NEEDS_DC),
+    ROW("smb2", "8", "read", play_read_newest, DETAILS(read), NEEDS_DC),
     ROW("smb2", "9", "write", play_write_scratch, DETAILS(write), .available = has_scratch_share),
-    ROW("smb2", "11", "ioctl", play_ioctl_newest, .compile = NULL),
-    ROW("smb2", "13", "echo", play_echo, .compile = NULL),
-    ROW("smb2", "14", "query directory", play_query_directory, DETAILS(directory)),
-    ROW("smb2", "16", "query info", play_query_info, DETAILS(info)),
-    ROW("smb", "0x72", "negotiate protocol", play_negotiate_from_smb1, .compile = NULL),
+    ROW("smb2", "11", "ioctl", play_ioctl_newest, NEEDS_DC),
+    ROW("smb2", "13", "echo", play_echo, NEEDS_DC),
+    ROW("smb2", "14", "query directory", play_query_directory, DETAILS(directory), NEEDS_DC),
+    ROW("smb2", "16", "query info", play_query_info, DETAILS(info), NEEDS_DC),
+    ROW("smb", "0x72", "negotiate protocol", play_negotiate_from_smb1, NEEDS_DC),
     {.protocol = "smb", .opcode = "*", .description = "SMB1", .kind = PACKET_SILENT},
     {.protocol = NULL},
 };

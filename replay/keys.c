@@ -69,6 +69,8 @@ struct keys_wanted keys_wanted(const struct settings *settings, const struct mod
 
 bool keys_machines_used(const struct settings *settings, const struct model *model)
 {
+    if (settings->play.generic_ldap)
+        return false;
     return plays(settings, model, "rpc_netlogon", NULL) || plays(settings, model, "lsarpc", NULL) ||
            (plays(settings, model, "kerberos", "10") &&
             carries(model, "kerberos", "10", "as", "machine"));

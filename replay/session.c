@@ -375,7 +375,7 @@ static int read_catalogue(struct session *session)
 static int survey_files(struct session *session)
 {
     struct directory directory;
-    if (!plays_protocol(session, "smb2"))
+    if (session->settings->play.generic_ldap || !plays_protocol(session, "smb2"))
         return -1;
     directory_prepare(&directory, session->dc, wire_blocking_waiter());
     /* A test user: some policies may be read by administrators alone. */

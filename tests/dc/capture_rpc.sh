@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/end_to_end.sh
 . tests/end_to_end.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.5.1
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.8.1
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     lab/dc remove
@@ -28,8 +28,9 @@ eval "$(lab/dc env)"
 # shellcheck disable=SC2034 # read by play
 model=tests/data/smb-rpc.yaml dc_address=$LAB_ADDRESS
 
+# Each client has an address of its own: by it tshark tells secure channels apart.
 play_all() {
-    play -F "$password" --smb-share scratch --allow-replication -T 25 -r 1 --warmup 0 -D 14 --timeout 20 \
+    play --source 127.88.9.0/24 -F "$password" --smb-share scratch --allow-replication -S 0.4 --warmup 0 -D 14 --timeout 20 \
         --latency-timeout 15 "$@"
 }
 
@@ -74,18 +75,23 @@ reported() {
         if p['protocol'] == '$1' and (n := sent_of(p['protocol'], p['opcode']) + {$2}.get(p['opcode'], 0)))"
 }
 
+# What tshark cannot judge: it takes two reference pointers of netlogon (the server's name of NetrLogonGetCapabilities, the
+# account's of NetrServerPasswordSet2) for unique ones, and of what NTLM seals within SPNEGO it reads the first message
+# alone. Samba's own client looks the same. With Kerberos everything can be read.
+judged='!(rpc_netlogon && (dcerpc.opnum == 21 || dcerpc.opnum == 30)) && !(dcerpc.auth_type == 9 && ntlmssp.verf)'
+
 # good NAME: of the last run and its capture.
 good() {
     run_is_good "$1"
-    value_holds "$1: nothing was without its answer" 'unfinished == 0'
-    is "$1: nothing is malformed" "$(dissected '_ws.malformed' frame.number _ws.col.Info | head -n 5)" ""
+    is "$1: nothing is malformed" "$(dissected "_ws.malformed && $judged" frame.number _ws.col.Info | head -n 5)" ""
     is "$1: nothing is remarkable" \
-        "$(dissected '_ws.expert.severity >= 0x600000 && !tcp.analysis.flags' frame.number _ws.expert.message |
-            sort -u -k 2 | head -n 5)" ""
+        "$(dissected "_ws.expert.severity >= 0x600000 && !(_ws.expert.group == \"Sequence\") && $judged" \
+            frame.number _ws.col.Info _ws.expert.message | head -n 5)" ""
 }
 
 # seen NAME: each packet of the model is on the wire, as often as it was reported.
 seen() {
+    [ "$status" = 0 ] || return
     local protocol command count wanted=
     is "$1: rpc_netlogon's opnums" "$(opnums rpc_netlogon)" "$(reported rpc_netlogon)"
     is "$1: lsarpc's opnums" "$(opnums lsarpc)" "$(reported lsarpc)"

@@ -81,7 +81,7 @@ MODEL
 ) >/dev/null 2>&1 &
 outage=$!
 began=$(now)
-model=$TMPDIR/channel.yaml play -T 30 -r 8 -D 20 --timeout 5
+model=$TMPDIR/channel.yaml play -S 0.75 -r 8 -D 20 --timeout 5
 seconds=$(took "$began")
 wait $outage
 rm -f "$TMPDIR/channel.yaml"

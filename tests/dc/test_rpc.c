@@ -7,6 +7,8 @@
 #include "protocols/rpc_association.h"
 #include "protocols/rpc_samr.h"
 #include "protocols/security_descriptor.h"
+#include "protocols/smb2_connection.h"
+#include "protocols/smb2_state.h"
 
 struct lab {
     struct dc *dc;
@@ -375,6 +377,84 @@ static void channel_taken_over(void **state)
     conversation_reset(&second);
 }
 
+/* An SMB2 session that the server ended: the machine's or the user's is set up anew, with pipe and
+ * handle, inside the operation that finds out. */
+static void pipes_of_ended_sessions(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    static const struct {
+        const char *protocol, *opcode;
+        enum smb2_who who;
+    } packets[] = {{"lsarpc", "15", SMB2_MACHINE},
+                   {"lsarpc", "7", SMB2_MACHINE},
+                   {"lsarpc", "0", SMB2_MACHINE},
+                   {"srvsvc", "16", SMB2_USER},
+                   {"srvsvc", "15", SMB2_USER}};
+    struct conversation conversation;
+    uint64_t random;
+    begin(&conversation, &random, ntlm_is_refused());
+    for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
+        const char *protocol = packets[i].protocol, *opcode = packets[i].opcode;
+        assert_ok(play(&conversation, protocol, opcode), protocol);
+        struct smb2_session *session = &conversation.smb2->connection->sessions[packets[i].who];
+        bool encrypts = session->encrypts;
+        session->id ^= UINT64_C(0x5a5a0000); /* the server knows no such session */
+        struct outcome outcome = play(&conversation, protocol, opcode);
+        if (encrypts) /* what the server cannot decrypt ends the connection */
+            assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        else
+            assert_ok(outcome, protocol);
+        assert_ok(play(&conversation, protocol, opcode), protocol);
+    }
+    conversation_reset(&conversation);
+}
+
+static void set_account_control(LDAP *ldap, const struct account *account, const char *control)
+{
+    char *values[] = {(char *)(uintptr_t)control, NULL};
+    LDAPMod mod = {LDAP_MOD_REPLACE, (char *)(uintptr_t) "userAccountControl", {values}};
+    LDAPMod *mods[] = {&mod, NULL};
+    assert_int_equal(ldap_modify_ext_s(ldap, account->dn, mods, NULL, NULL), LDAP_SUCCESS);
+}
+
+/* A machine whose account is disabled, then gone, then there again: told by name, and the next
+ * operation goes well once it can. */
+static void machine_account_comes_and_goes(void **state)
+{
+    (void)state;
+    NEED_LAB();
+    struct conversation conversation;
+    struct account machine;
+    uint64_t random;
+    LDAP *ldap = lab_ldap(lab.dc);
+    lab_make_account(ldap, lab.dc, "RPCGONEPC$", &machine);
+    assert_int_equal(ntlmssp_nt_hash(machine.password, machine.nt_hash), 0);
+    machine.has_nt_hash = true;
+    begin(&conversation, &random, false);
+    conversation.machine = &machine;
+    assert_ok(play(&conversation, "rpc_netlogon", "29"), "enabled");
+    conversation_reset(&conversation);
+    set_account_control(ldap, &machine, "4098");
+    for (int i = 0; i < 2; i++) {
+        struct outcome outcome = play(&conversation, "rpc_netlogon", "29");
+        assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        assert_true(strncmp(outcome.cause, "NT_STATUS_", 10) == 0);
+    }
+    set_account_control(ldap, &machine, "4096");
+    assert_ok(play(&conversation, "rpc_netlogon", "29"), "enabled again");
+    conversation_reset(&conversation);
+    lab_delete_account(ldap, &machine);
+    for (int i = 0; i < 2; i++) {
+        struct outcome outcome = play(&conversation, "lsarpc", "76");
+        assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        assert_string_equal(outcome.cause, "NT_STATUS_NO_TRUST_SAM_ACCOUNT");
+    }
+    conversation_reset(&conversation);
+    ldap_unbind_ext_s(ldap, NULL, NULL);
+    account_clear(&machine);
+}
+
 /* -B: wrong passwords are refused, counted, and followed by the right one. */
 static void wrong_passwords_are_expected(void **state)
 {
@@ -447,6 +527,8 @@ int main(void)
         cmocka_unit_test(wrong_machine_password),
         cmocka_unit_test(every_way_to_bind),
         cmocka_unit_test(channel_taken_over),
+        cmocka_unit_test(pipes_of_ended_sessions),
+        cmocka_unit_test(machine_account_comes_and_goes),
         cmocka_unit_test(wrong_passwords_are_expected),
         cmocka_unit_test(levels_are_asked_for),
     };

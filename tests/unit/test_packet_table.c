@@ -116,19 +116,26 @@ static void check_available(const struct packet_type *type, void *context)
     const struct dc_options *options = context;
     bool needs_share = strcmp(type->protocol, "smb2") == 0 && strcmp(type->opcode, "9") == 0;
     bool needs_leave = strcmp(type->protocol, "drsuapi") == 0 && strcmp(type->opcode, "3") == 0;
-    bool wanted =
-        (!needs_share || options->smb_share) && (!needs_leave || options->allow_replication);
+    bool needs_dc = strcmp(type->protocol, "ldap") != 0 && strcmp(type->protocol, "cldap") != 0;
+    bool wanted = (!needs_share || options->smb_share) &&
+                  (!needs_leave || options->allow_replication) &&
+                  (!needs_dc || !options->generic_ldap);
+    if (type->kind == PACKET_SILENT || strcmp(type->protocol, "dcerpc") == 0)
+        return; /* nothing goes on the wire */
     if ((!type->available || type->available(options)) != wanted)
         fail_msg("%s:%s is %savailable", type->protocol, type->opcode, wanted ? "not " : "");
 }
 
-/* A share to write to and leave to replicate: nothing else depends on the options. */
+/* A share to write to, leave to replicate, a domain controller: nothing else depends on the
+ * options. */
 static void what_needs_an_option(void **state)
 {
     (void)state;
     struct dc_options all = {.smb_share = "scratch", .allow_replication = true};
-    struct dc_options none = {.smb_share = NULL};
+    struct dc_options none = {.smb_share = NULL}, other = all;
+    other.generic_ldap = true;
     packet_types_each(check_available, &all);
+    packet_types_each(check_available, &other);
     packet_types_each(check_available, &none);
 }
 
