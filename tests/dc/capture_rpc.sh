@@ -76,9 +76,10 @@ reported() {
 }
 
 # What tshark cannot judge: it takes two reference pointers of netlogon (the server's name of NetrLogonGetCapabilities, the
-# account's of NetrServerPasswordSet2) for unique ones, and of what NTLM seals within SPNEGO it reads the first message
-# alone. Samba's own client looks the same. With Kerberos everything can be read.
-judged='!(rpc_netlogon && (dcerpc.opnum == 21 || dcerpc.opnum == 30)) && !(dcerpc.auth_type == 9 && ntlmssp.verf)'
+# account's of NetrServerPasswordSet2) for unique ones, passes over the array of SAMR's LookupRids, and of what NTLM seals
+# within SPNEGO it reads the first message alone. Samba's own client looks the same. With Kerberos all else can be read.
+judged='!(rpc_netlogon && (dcerpc.opnum == 21 || dcerpc.opnum == 30)) && !(samr && dcerpc.opnum == 18)'
+judged+=' && !(dcerpc.auth_type == 9 && ntlmssp.verf)'
 
 # good NAME: of the last run and its capture.
 good() {
