@@ -566,7 +566,8 @@ static bool is_suffix(const struct gaps *gaps, const uint32_t *history, uint32_t
 {
     uint32_t before = gaps->length - 1;
     return gaps->entries[before] == entry && before <= length &&
-           memcmp(gaps->entries, history + (length - before), before * sizeof *history) == 0;
+           (before == 0 ||
+            memcmp(gaps->entries, history + (length - before), before * sizeof *history) == 0);
 }
 
 /* The points with the longest key that fits. */

@@ -71,6 +71,7 @@ static int take_packet(void *context, struct walk_conversation *conversation, ui
     packet.field_count = split_form(text, &opcode, fields, values);
     packet.opcode = opcode ? opcode : "";
     packet.udp = is_udp(text);
+    packet.legs_joined = true;
     packet.fields = fields;
     summary_write(summary->out, &packet, "");
     free(text);

@@ -528,6 +528,12 @@ static int compare(const struct options *options, struct learn_capture *capture,
         failed(error);
         return result == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
     }
+    if (model_is_recording(model)) {
+        fprintf(stderr, "traffic-learn: --check: %s is a recording; give a model\n",
+                options->check);
+        model_free(model);
+        return EXIT_USAGE;
+    }
     result = check_make(&check, capture, walk, model, options->seed, CHECK_PACKETS, capture->error);
     if (result < 0)
         failed(capture->error);
