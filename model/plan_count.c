@@ -9,6 +9,7 @@
 struct worker {
     pthread_t thread;
     const struct plan *plan;
+    int64_t end;
     unsigned first, stride;
     struct plan_count count;
 };
@@ -34,7 +35,7 @@ static void *count_clients(void *argument)
         struct plan_client cursor;
         struct plan_step step;
         plan_client_start(worker->plan, (uint32_t)client, &cursor);
-        while (plan_client_next(worker->plan, &cursor, &step))
+        while (plan_client_next(worker->plan, &cursor, &step) && step.due < worker->end)
             if (step.kind == PLAN_PACKET)
                 count_packet(&worker->count, &step, window);
     }
@@ -71,6 +72,12 @@ static void run_workers(struct worker *workers, unsigned threads)
 
 int plan_count(const struct plan *plan, unsigned threads, struct plan_count *count)
 {
+    return plan_count_until(plan, INT64_MAX, threads, count);
+}
+
+int plan_count_until(const struct plan *plan, int64_t end, unsigned threads,
+                     struct plan_count *count)
+{
     size_t types;
     int result = -ENOMEM;
     model_types(plan_model(plan), &types);
@@ -81,7 +88,7 @@ int plan_count(const struct plan *plan, unsigned threads, struct plan_count *cou
     if (!workers || !count->types)
         goto cleanup;
     for (unsigned i = 0; i < threads; i++) {
-        workers[i] = (struct worker){.plan = plan, .first = i, .stride = threads};
+        workers[i] = (struct worker){.plan = plan, .end = end, .first = i, .stride = threads};
         workers[i].count.types = calloc(types, sizeof *count->types);
         if (!workers[i].count.types)
             goto cleanup;

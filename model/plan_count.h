@@ -24,6 +24,10 @@ struct plan_count {
 /* Counts, with so many threads (at least one); the result does not depend on how many. 0 or a
  * negative errno; *count is to be cleared after 0 only. */
 int plan_count(const struct plan *plan, unsigned threads, struct plan_count *count);
+/* The same of what is due before end (ns since the plan's start): what an interrupted run had of
+ * it, without a walk to the end of a plan of days. */
+int plan_count_until(const struct plan *plan, int64_t end, unsigned threads,
+                     struct plan_count *count);
 void plan_count_clear(struct plan_count *count);
 
 #endif

@@ -613,7 +613,8 @@ static int report(struct session *session)
     struct report_facts facts;
     result_init(&result);
     int status = -1;
-    if (plan_count(session->plan, session->workers, &counted) != 0)
+    int64_t end = session->run.end == RUN_END_WINDOW ? INT64_MAX : session->run.window_end;
+    if (plan_count_until(session->plan, end, session->workers, &counted) != 0)
         status = tell(EXIT_FAILED, "out of memory");
     if (status < 0)
         status = list_skipped(session, &counted);

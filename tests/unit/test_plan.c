@@ -745,6 +745,11 @@ static void test_count(void **state)
     assert_memory_equal(one.types, eight.types, one.type_count * sizeof *one.types);
     plan_count_clear(&one);
     plan_count_clear(&eight);
+    /* Up to a moment inside the window. */
+    assert_int_equal(plan_count_until(plan, INT64_C(20) * 1000000000, 3, &one), 0);
+    assert_int_equal(one.window_packets, count_between(plan, 5, 20));
+    assert_int_equal(one.packets, count_between(plan, 0, 20));
+    plan_count_clear(&one);
     plan_free(plan);
     model_free(model);
 }
