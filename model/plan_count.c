@@ -3,6 +3,7 @@
 #include "model/plan_count.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -110,4 +111,24 @@ void plan_count_clear(struct plan_count *count)
 {
     free(count->types);
     *count = (struct plan_count){0};
+}
+
+uint64_t *plan_count_by_second(const struct plan *plan, size_t *seconds)
+{
+    const struct plan_settings *settings = plan_settings(plan);
+    *seconds = (size_t)ceil(settings->warmup + settings->duration);
+    uint64_t *due = calloc(*seconds + 2, sizeof *due);
+    for (uint32_t client = 0; due && client < plan_figures(plan)->clients; client++) {
+        struct plan_client cursor;
+        struct plan_step step;
+        plan_client_start(plan, client, &cursor);
+        while (plan_client_next(plan, &cursor, &step)) {
+            size_t second = (size_t)(step.due / 1000000000);
+            if (step.kind == PLAN_PACKET && step.operation)
+                due[second < *seconds ? second + 1 : *seconds]++;
+        }
+    }
+    for (size_t i = 1; due && i <= *seconds; i++)
+        due[i] += due[i - 1];
+    return due;
 }

@@ -28,6 +28,9 @@ int plan_count(const struct plan *plan, unsigned threads, struct plan_count *cou
  * it, without a walk to the end of a plan of days. */
 int plan_count_until(const struct plan *plan, int64_t end, unsigned threads,
                      struct plan_count *count);
+/* Operations due before each whole second of the plan: [0] is 0, [seconds] all of them. malloc'd;
+ * NULL: no memory. */
+uint64_t *plan_count_by_second(const struct plan *plan, size_t *seconds);
 void plan_count_clear(struct plan_count *count);
 
 #endif

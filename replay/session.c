@@ -442,13 +442,30 @@ static int prepare_records(struct session *session)
     return status < 0 ? open_records(session) : status;
 }
 
+/* What the plan has due by each second, for the status line; NULL when counting it would hold up
+ * the start. (A plan of so many packets is close to nominal.) */
+static uint64_t *planned_by_second(const struct session *session, size_t *seconds)
+{
+    const struct settings *settings = session->settings;
+    const double packets_max = 2e6; /* some 0.1 s */
+    double length = settings->warmup + settings->duration;
+    bool quick = plan_figures(session->plan)->nominal_packets * length <= packets_max &&
+                 length <= packets_max;
+    *seconds = 0;
+    return quick ? plan_count_by_second(session->plan, seconds) : NULL;
+}
+
 static int play(struct session *session)
 {
     const struct settings *settings = session->settings;
+    size_t seconds;
+    uint64_t *planned = planned_by_second(session, &seconds);
     const struct status_setup shown = {.stream = stderr,
                                        .terminal = isatty(STDERR_FILENO) == 1,
                                        .warmup = settings->warmup,
                                        .duration = settings->duration,
+                                       .planned = planned,
+                                       .seconds = seconds,
                                        .nominal = plan_figures(session->plan)->nominal_operations,
                                        .records = session->records,
                                        .count = session->workers};
@@ -463,6 +480,7 @@ static int play(struct session *session)
                                     .context = status};
     int error = run_play(&setup, &session->run, session->error, ERROR_SIZE);
     status_free(status);
+    free(planned);
     return error ? tell_error(session, error) : -1;
 }
 

@@ -54,6 +54,18 @@ static void print_p95(FILE *stream, const struct record_live *before, const stru
         fprintf(stream, "%.1f ms", (double)p95 * 1e-6);
 }
 
+static void print_planned(const struct status_setup *setup, double elapsed)
+{
+    double until = fmin(fmax(elapsed, 0), setup->warmup + setup->duration);
+    if (!setup->planned) {
+        fprintf(setup->stream, "planned about %.0f", until * setup->nominal);
+        return;
+    }
+    size_t second = (size_t)until;
+    fprintf(setup->stream, "planned %" PRIu64,
+            setup->planned[second < setup->seconds ? second : setup->seconds]);
+}
+
 static void print_line(struct status *status, int64_t now, const struct record_live *live)
 {
     FILE *stream = status->setup.stream;
@@ -63,12 +75,12 @@ static void print_line(struct status *status, int64_t now, const struct record_l
     flockfile(stream);
     if (status->setup.terminal)
         fputs("\r\033[K", stream);
-    fprintf(
-        stream,
-        "%.0f of %.0f s%s: planned about %.0f, sent %" PRIu64 ", ok %.1f/s, failed %.1f/s, p95 ",
-        elapsed, end, elapsed < status->setup.warmup ? " (warm-up)" : "",
-        fmin(fmax(elapsed, 0), end) * status->setup.nominal, live->started,
-        (double)(live->ok - before->ok) / passed, (double)(live->failed - before->failed) / passed);
+    fprintf(stream, "%.0f of %.0f s%s: ", elapsed, end,
+            elapsed < status->setup.warmup ? " (warm-up)" : "");
+    print_planned(&status->setup, elapsed);
+    fprintf(stream, ", sent %" PRIu64 ", ok %.1f/s, failed %.1f/s, p95 ", live->started,
+            (double)(live->ok - before->ok) / passed,
+            (double)(live->failed - before->failed) / passed);
     print_p95(stream, before, live);
     fprintf(stream, ", in flight %" PRIu64,
             live->started > live->ended ? live->started - live->ended : 0);

@@ -17,10 +17,12 @@
 struct status;
 
 struct status_setup {
-    FILE *stream;                   /* standard error */
-    bool terminal;                  /* isatty() of it */
-    double warmup, duration;        /* seconds */
-    double nominal;                 /* operations per second: what is planned, but for its noise */
+    FILE *stream;            /* standard error */
+    bool terminal;           /* isatty() of it */
+    double warmup, duration; /* seconds */
+    const uint64_t *planned; /* operations due before each second, up to [seconds]; or NULL */
+    size_t seconds;
+    double nominal;                 /* operations per second: what stands for planned when NULL */
     struct records *const *records; /* of all workers; must outlive the status */
     size_t count;
 };

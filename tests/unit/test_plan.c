@@ -743,8 +743,18 @@ static void test_count(void **state)
     assert_int_equal(one.window_operations, eight.window_operations);
     assert_int_equal(one.conversations, eight.conversations);
     assert_memory_equal(one.types, eight.types, one.type_count * sizeof *one.types);
+    uint64_t window_operations = one.window_operations;
     plan_count_clear(&one);
     plan_count_clear(&eight);
+    size_t seconds;
+    uint64_t *due = plan_count_by_second(plan, &seconds);
+    assert_non_null(due);
+    assert_int_equal(seconds, 65);
+    assert_int_equal(due[0], 0);
+    assert_int_equal(due[65] - due[5], window_operations);
+    for (size_t i = 0; i < seconds; i++)
+        assert_true(due[i] <= due[i + 1]);
+    free(due);
     /* Up to a moment inside the window. */
     assert_int_equal(plan_count_until(plan, INT64_C(20) * 1000000000, 3, &one), 0);
     assert_int_equal(one.window_packets, count_between(plan, 5, 20));

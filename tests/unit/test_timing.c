@@ -225,7 +225,7 @@ static void play(struct records *records, enum outcome_kind kind)
         &outcome);
 }
 
-static char *show(bool terminal)
+static char *show(bool terminal, const uint64_t *planned)
 {
     char *text = NULL;
     size_t length = 0;
@@ -236,6 +236,8 @@ static char *show(bool terminal)
                                                               .terminal = terminal,
                                                               .warmup = 5,
                                                               .duration = 60,
+                                                              .planned = planned,
+                                                              .seconds = 12,
                                                               .nominal = 2,
                                                               .records = records,
                                                               .count = 2});
@@ -259,14 +261,20 @@ static char *show(bool terminal)
 static void test_status(void **state)
 {
     (void)state;
-    char *text = show(false);
+    char *text = show(false, NULL);
     assert_string_equal(
         text,
         "10 of 65 s: planned about 20, sent 21, ok 1.5/s, failed 0.5/s, p95 20.4 ms, in flight 1\n"
         "20 of 65 s: planned about 40, sent 21, ok 0.0/s, failed 0.0/s, p95 none, in flight 1\n");
     free(text);
 
-    text = show(true);
+    static const uint64_t planned[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 18, 19};
+    text = show(false, planned);
+    assert_non_null(strstr(text, "10 of 65 s: planned 17, sent 21, "));
+    assert_non_null(strstr(text, "20 of 65 s: planned 19, sent 21, "));
+    free(text);
+
+    text = show(true, NULL);
     /* Every second, over the line before; in the end the line is gone. */
     assert_non_null(strstr(text, "\r\033[K1 of 65 s (warm-up): planned about 2, sent 0, ok 0.0/s, "
                                  "failed 0.0/s, p95 none, in flight 0"));
