@@ -7,10 +7,14 @@ on to the real one at SERVER, and when SIGUSR1 comes turns into something else:
   mute     accepts connections, reads, and never answers again
   garbage  answers every request with random bytes
   reset    resets every connection at the next request
+  flip     changes a bit in one piece of the server's answers of twenty, wherever it is
+  cut      ends the connection in the middle of one piece of twenty
+  twice    sends one piece of twenty twice
+  late     sends one piece of twenty behind the next one, or a second later
 
 Without SERVER it is that something from the start. Prints "ready" once it listens.
 
-usage: middleman.py mute|garbage|reset ADDRESS [SERVER]
+usage: middleman.py mute|garbage|reset|flip|cut|twice|late ADDRESS [SERVER]
 """
 import asyncio
 import random
@@ -24,7 +28,7 @@ UDP_PORTS = (53, 88, 137, 389, 464)
 
 kind, address = sys.argv[1:3]
 server = sys.argv[3] if len(sys.argv) > 3 else None
-bad = server is None
+bad = turned = server is None
 rng = random.Random(1)
 
 
@@ -40,10 +44,50 @@ def misbehave(writer):
         writer.transport.abort()
 
 
+DAMAGES = ("flip", "cut", "twice", "late")
+damages = kind in DAMAGES
+bad = bad and not damages
+ODDS = 20
+
+
+class Damage:
+    """Of one connection's answers, from the turn on."""
+
+    def __init__(self, writer):
+        self.writer, self.held = writer, None
+
+    def release(self):
+        if self.held and not self.writer.is_closing():
+            self.writer.write(self.held)
+        self.held = None
+
+    def write(self, data):
+        if not turned or rng.randrange(ODDS):
+            self.writer.write(data)
+            self.release()
+        elif kind == "flip":
+            changed = bytearray(data)
+            changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+            self.writer.write(bytes(changed))
+        elif kind == "cut":
+            self.writer.write(data[:rng.randrange(len(data))])
+            self.writer.close()
+        elif kind == "twice":
+            self.writer.write(data + data)
+        else:
+            self.release()
+            self.held = data
+            asyncio.get_running_loop().call_later(1, self.release)
+
+
 async def pump(reader, writer, from_client, client):
+    damage = None if from_client else Damage(writer)
     try:
         while data := await reader.read(65536):
-            if not bad:
+            if damages and damage:
+                damage.write(data)
+                await writer.drain()
+            elif not bad:
                 writer.write(data)
                 await writer.drain()
             elif from_client:
@@ -107,8 +151,8 @@ async def main():
     loop = asyncio.get_running_loop()
 
     def turn():
-        global bad
-        bad = True
+        global bad, turned
+        bad, turned = not damages, True
 
     ended = asyncio.Event()
     loop.add_signal_handler(signal.SIGUSR1, turn)

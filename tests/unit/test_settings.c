@@ -746,9 +746,8 @@ static void test_help_has_all_of_manual(void **state)
     unsigned count = 0;
     for (char *rest = page, *line; (line = strsep(&rest, "\n"));) {
         char wanted[128], *name = strstr(line, "Fl -");
-        if (strncmp(line, ".It Fl ", 7) != 0)
+        if (strncmp(line, ".It Fl ", 7) != 0 || !name) /* a letter alone: told of elsewhere */
             continue;
-        assert_non_null(name);
         snprintf(wanted, sizeof wanted, "--%.*s", (int)strcspn(name + 4, " "), name + 4);
         if (!has_word(help, wanted))
             fail_msg("--help lacks \"%s\"", wanted);
