@@ -516,6 +516,19 @@ static struct outcome play_logon(struct conversation *conversation, const void *
 
 /* Trusts and locating a DC: 40, 20, 34 */
 
+/* Calls that answer with a Win32 error and are in no credential chain. */
+static struct outcome win32_call(struct conversation *conversation, uint16_t opnum, void *request,
+                                 void *reply, uint32_t *status, struct pool *pool)
+{
+    struct channel_call call = {
+        .opnum = opnum, .request = request, .reply = reply, .status = status};
+    struct outcome outcome = channel_call(conversation, &call, pool);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = rpc_werror_outcome(*status, false);
+    pool_free(pool);
+    return outcome;
+}
+
 static struct outcome play_trusts(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -524,15 +537,8 @@ static struct outcome play_trusts(struct conversation *conversation, const void 
     /* DS_DOMAIN_IN_FOREST, DS_DOMAIN_DIRECT_OUTBOUND, DS_DOMAIN_DIRECT_INBOUND */
     struct netlogon_DsrEnumerateDomainTrusts_request request = {
         .server_name = rpc_server_name(conversation, &pool), .flags = 0x1 | 0x2 | 0x20};
-    struct channel_call call = {.opnum = NETLOGON_DSR_ENUMERATE_DOMAIN_TRUSTS,
-                                .request = &request,
-                                .reply = &reply,
-                                .status = &reply.status};
-    struct outcome outcome = channel_call(conversation, &call, &pool);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = rpc_werror_outcome(reply.status, false);
-    pool_free(&pool);
-    return outcome;
+    return win32_call(conversation, NETLOGON_DSR_ENUMERATE_DOMAIN_TRUSTS, &request, &reply,
+                      &reply.status, &pool);
 }
 
 enum { DS_RETURN_DNS_NAME = 0x40000000 };
@@ -546,15 +552,8 @@ static struct outcome play_dc_name(struct conversation *conversation, const void
                                                         rpc_server_name(conversation, &pool),
                                                     .domain_name = conversation->dc->dns_domain,
                                                     .flags = DS_RETURN_DNS_NAME};
-    struct channel_call call = {.opnum = NETLOGON_DSR_GET_DC_NAME,
-                                .request = &request,
-                                .reply = &reply,
-                                .status = &reply.status};
-    struct outcome outcome = channel_call(conversation, &call, &pool);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = rpc_werror_outcome(reply.status, false);
-    pool_free(&pool);
-    return outcome;
+    return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME, &request, &reply, &reply.status,
+                      &pool);
 }
 
 static struct outcome play_dc_name_ex2(struct conversation *conversation, const void *details)
@@ -566,15 +565,8 @@ static struct outcome play_dc_name_ex2(struct conversation *conversation, const 
                                                            rpc_server_name(conversation, &pool),
                                                        .domain_name = conversation->dc->dns_domain,
                                                        .flags = DS_RETURN_DNS_NAME};
-    struct channel_call call = {.opnum = NETLOGON_DSR_GET_DC_NAME_EX2,
-                                .request = &request,
-                                .reply = &reply,
-                                .status = &reply.status};
-    struct outcome outcome = channel_call(conversation, &call, &pool);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = rpc_werror_outcome(reply.status, false);
-    pool_free(&pool);
-    return outcome;
+    return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME_EX2, &request, &reply, &reply.status,
+                      &pool);
 }
 
 #define ROW(opcode_, description_, play_)                                                          \

@@ -23,9 +23,21 @@
 
 #include "protocols/conversation.h"
 #include "protocols/dc.h"
+#include "protocols/kerberos.h"
+#include "protocols/ntlmssp.h"
+#include "protocols/packet.h"
 #include "replay/discover.h"
 
 #define LAB_PASSWORD "Pa55-word.of.tests"
+
+/* Skips the test when there is no DC. */
+#define LAB_NEED(dc)                                                                               \
+    do {                                                                                           \
+        if (!(dc)) {                                                                               \
+            print_message("# SKIP no lab: TRAFFIC_REPLAY_DC and its like are not set\n");          \
+            skip();                                                                                \
+        }                                                                                          \
+    } while (0)
 
 /* True when the environment names a DC; else the tests are to be skipped. */
 static inline bool lab_is_there(void)
@@ -131,11 +143,69 @@ static inline void lab_make_account(LDAP *ldap, const struct dc *dc, const char 
     assert_int_equal(ldap_modify_ext_s(ldap, account->dn, modify, NULL, NULL), LDAP_SUCCESS);
 }
 
+/* What packets need of an account before a run: the NT hash and the Kerberos key. */
+static inline void lab_derive_keys(const struct dc *dc, struct account *account)
+{
+    assert_int_equal(ntlmssp_nt_hash(account->password, account->nt_hash), 0);
+    account->has_nt_hash = true;
+    assert_int_equal(kerberos_derive_key(account, dc->realm), 0);
+}
+
+/* The end of a test program: the accounts go, from the DC and from memory, and the DC's struct. */
+static inline void lab_end(struct dc *dc, struct account *const accounts[], size_t count)
+{
+    LDAP *ldap = lab_ldap(dc);
+    for (size_t i = 0; i < count; i++) {
+        lab_delete_account(ldap, accounts[i]);
+        account_clear(accounts[i]);
+    }
+    ldap_unbind_ext_s(ldap, NULL, NULL);
+    kerberos_global_end();
+    dc_free(dc);
+}
+
+static inline void lab_assert_ok(const char *what, struct outcome outcome)
+{
+    if (outcome.kind != OUTCOME_OK)
+        fail_msg("%s: kind %d: %s", what, (int)outcome.kind, outcome.cause);
+}
+
+/* Plays a packet; key NULL: without details. timeout in ns. */
+static inline struct outcome lab_play(struct conversation *conversation,
+                                      const struct packet_type *type, const char *key,
+                                      const char *value, int64_t timeout)
+{
+    assert_non_null(type);
+    char error[256] = "";
+    struct packet_field field = {key, 1, &value};
+    void *details = type->compile ? type->compile(&field, key ? 1 : 0, error, sizeof error) : NULL;
+    if (type->compile && !details)
+        fail_msg("%s:%s %s: %s", type->protocol, type->opcode, value ? value : "", error);
+    struct outcome outcome = packet_play(conversation, type, details, timeout);
+    if (type->release)
+        type->release(details);
+    return outcome;
+}
+
 static inline uint64_t lab_random(void *state)
 {
     uint64_t *x = state;
     *x = *x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return *x;
+}
+
+/* A new conversation that waits by blocking; the DC's options are the caller's. */
+static inline void lab_begin(struct conversation *conversation, uint64_t *random, struct dc *dc,
+                             const struct account *user, const struct account *machine)
+{
+    *random = 1;
+    *conversation = (struct conversation){.wire.waiter = wire_blocking_waiter(),
+                                          .dc = dc,
+                                          .user = user,
+                                          .machine = machine,
+                                          .random = lab_random,
+                                          .random_state = random};
+    conversation_init(conversation);
 }
 
 #endif

@@ -19,44 +19,21 @@ struct lab {
 };
 
 static struct lab lab;
-static const char *const skip_reason = "no lab: TRAFFIC_REPLAY_DC and its like are not set";
-
-#define NEED_LAB()                                                                                 \
-    do {                                                                                           \
-        if (!lab.dc) {                                                                             \
-            print_message("# SKIP %s\n", skip_reason);                                             \
-            skip();                                                                                \
-        }                                                                                          \
-    } while (0)
 
 /* A conversation that talks to the KDC through the relay; counts begin anew. */
 static void begin(struct conversation *conversation, uint64_t *random)
 {
-    *random = 1;
-    *conversation = (struct conversation){.wire.waiter = wire_blocking_waiter(),
-                                          .dc = lab.dc,
-                                          .user = &lab.user,
-                                          .machine = &lab.machine,
-                                          .random = lab_random,
-                                          .random_state = random};
     lab.dc->options = (struct dc_options){.kdc_preauth_legs = 1};
     lab.dc->ports.kerberos = lab.relay.port;
-    conversation_init(conversation);
+    lab_begin(conversation, random, lab.dc, &lab.user, &lab.machine);
     relay_reset(&lab.relay);
 }
 
 static struct outcome play(struct conversation *conversation, const char *opcode, const char *key,
                            const char *value)
 {
-    const struct packet_type *type = packet_type_find("kerberos", opcode);
-    assert_non_null(type);
-    char error[256];
-    struct packet_field field = {key, 1, &value};
-    void *details = type->compile ? type->compile(&field, key ? 1 : 0, error, sizeof error) : NULL;
-    struct outcome outcome = packet_play(conversation, type, details, INT64_C(60000000000));
-    if (type->release)
-        type->release(details);
-    return outcome;
+    return lab_play(conversation, packet_type_find("kerberos", opcode), key, value,
+                    INT64_C(60000000000));
 }
 
 static void assert_ok(struct outcome outcome)
@@ -74,7 +51,7 @@ static void assert_failed(struct outcome outcome, const char *cause)
 static void as_is_one_request(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -95,7 +72,7 @@ static void as_is_one_request(void **state)
 static void as_in_two_legs(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -108,7 +85,7 @@ static void as_in_two_legs(void **state)
 static void as_over_udp_goes_over_to_tcp(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -129,7 +106,7 @@ static void as_over_udp_goes_over_to_tcp(void **state)
 static void as_with_a_wrong_key(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -149,7 +126,7 @@ static void as_with_a_wrong_key(void **state)
 static void wrong_password_first(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -170,7 +147,7 @@ static void wrong_password_first(void **state)
 static void tgs_really_asks(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -217,7 +194,7 @@ static OM_uint32 begin_context(gss_cred_id_t credentials, const char *service, s
 static void tickets_are_fetched_once(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -273,7 +250,7 @@ static size_t make_bad_key_version(uint8_t *out)
 static void refused_tickets_are_made_anew(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     uint8_t answer[256];
@@ -296,7 +273,7 @@ static void refused_tickets_are_made_anew(void **state)
 static void key_with_the_salt_of_the_kdc(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -319,7 +296,7 @@ static void key_with_the_salt_of_the_kdc(void **state)
 static void administrator_by_password(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -364,7 +341,7 @@ static void *many_in_a_thread(void *argument)
 static void many_at_once(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     lab.dc->options = (struct dc_options){.kdc_preauth_legs = 2};
     struct sockaddr_storage relayed = lab.dc->address;
     lab.dc->address = lab.relay.real_address; /* straight to the KDC */
@@ -425,15 +402,8 @@ static int tear_down(void **state)
     if (!lab.dc)
         return 0;
     relay_stop(&lab.relay);
-    LDAP *ldap = lab_ldap(lab.dc);
     struct account *accounts[] = {&lab.user, &lab.machine, &lab.renamed};
-    for (size_t i = 0; i < sizeof accounts / sizeof accounts[0]; i++) {
-        lab_delete_account(ldap, accounts[i]);
-        account_clear(accounts[i]);
-    }
-    ldap_unbind_ext_s(ldap, NULL, NULL);
-    kerberos_global_end();
-    dc_free(lab.dc);
+    lab_end(lab.dc, accounts, 3);
     return 0;
 }
 

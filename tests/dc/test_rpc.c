@@ -16,55 +16,28 @@ struct lab {
 };
 
 static struct lab lab;
-static const char *const skip_reason = "no lab: TRAFFIC_REPLAY_DC and its like are not set";
-
-#define NEED_LAB()                                                                                 \
-    do {                                                                                           \
-        if (!lab.dc) {                                                                             \
-            print_message("# SKIP %s\n", skip_reason);                                             \
-            skip();                                                                                \
-        }                                                                                          \
-    } while (0)
 
 static const char *const protocols[] = {"epm",  "rpc_netlogon", "lsarpc",
                                         "samr", "srvsvc",       "drsuapi"};
 
 static void begin(struct conversation *conversation, uint64_t *random, bool kerberos)
 {
-    *random = 7;
-    *conversation = (struct conversation){.wire.waiter = wire_blocking_waiter(),
-                                          .dc = lab.dc,
-                                          .user = &lab.user,
-                                          .machine = &lab.machine,
-                                          .random = lab_random,
-                                          .random_state = random};
     lab.dc->options = (struct dc_options){
         .kdc_preauth_legs = 1, .prefer_kerberos = kerberos, .allow_replication = true};
-    conversation_init(conversation);
+    lab_begin(conversation, random, lab.dc, &lab.user, &lab.machine);
 }
 
-static struct outcome play_type(struct conversation *conversation, const struct packet_type *type)
-{
-    char error[256] = "";
-    void *details = type->compile ? type->compile(NULL, 0, error, sizeof error) : NULL;
-    struct outcome outcome = packet_play(conversation, type, details, INT64_C(20000000000));
-    if (type->release)
-        type->release(details);
-    return outcome;
-}
+static const int64_t timeout = INT64_C(20000000000);
 
 static struct outcome play(struct conversation *conversation, const char *protocol,
                            const char *opcode)
 {
-    const struct packet_type *type = packet_type_find(protocol, opcode);
-    assert_non_null(type);
-    return play_type(conversation, type);
+    return lab_play(conversation, packet_type_find(protocol, opcode), NULL, NULL, timeout);
 }
 
 static void assert_ok(struct outcome outcome, const char *what)
 {
-    if (outcome.kind != OUTCOME_OK)
-        fail_msg("%s: kind %d: %s", what, (int)outcome.kind, outcome.cause);
+    lab_assert_ok(what, outcome);
 }
 
 /* How often each packet is played: TRAFFIC_REPLAY_TIMES says another number. */
@@ -105,7 +78,7 @@ static void play_alone(const struct packet_type *type, void *context)
         return;
     begin(&conversation, &random, round->kerberos);
     for (int i = 0; i < round->times; i++) {
-        struct outcome outcome = play_type(&conversation, type);
+        struct outcome outcome = lab_play(&conversation, type, NULL, NULL, timeout);
         round->played++;
         /* A network logon is NTLM whatever the conversation uses. */
         if (ntlm_is_refused() && strcmp(outcome.cause, "NT_STATUS_NTLM_BLOCKED") == 0)
@@ -127,7 +100,7 @@ static void play_alone(const struct packet_type *type, void *context)
 static void every_packet_with_ntlm(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     if (ntlm_is_refused())
         return;
     struct round round = {.kerberos = false, .times = times_wanted()};
@@ -140,7 +113,7 @@ static void every_packet_with_ntlm(void **state)
 static void ntlm_refused(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     if (!ntlm_is_refused())
         return;
     struct conversation conversation;
@@ -160,7 +133,7 @@ static void ntlm_refused(void **state)
 static void every_packet_with_kerberos(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct round round = {.kerberos = true, .times = (times_wanted() + 4) / 5};
     packet_types_each(play_alone, &round);
     assert_int_equal(round.failed, 0);
@@ -214,11 +187,8 @@ static void make_lab(void)
     ldap_unbind_ext_s(ldap, NULL, NULL);
     assert_int_equal(kerberos_global_init(lab.dc, error, sizeof error), 0);
     struct account *accounts[] = {&lab.user, &lab.machine, &lab.dc->admin};
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(ntlmssp_nt_hash(accounts[i]->password, accounts[i]->nt_hash), 0);
-        accounts[i]->has_nt_hash = true;
-        assert_int_equal(kerberos_derive_key(accounts[i], lab.dc->realm), 0);
-    }
+    for (size_t i = 0; i < 3; i++)
+        lab_derive_keys(lab.dc, accounts[i]);
     lab.dc->options.prefer_kerberos = ntlm_is_refused();
     if (discover_domain_sid(lab.dc, error, sizeof error) != 0)
         fail_msg("%s", error);
@@ -236,21 +206,15 @@ static int tear_down(void **state)
     (void)state;
     if (!lab.dc)
         return 0;
-    LDAP *ldap = lab_ldap(lab.dc);
-    lab_delete_account(ldap, &lab.user);
-    lab_delete_account(ldap, &lab.machine);
-    ldap_unbind_ext_s(ldap, NULL, NULL);
-    account_clear(&lab.user);
-    account_clear(&lab.machine);
-    kerberos_global_end();
-    dc_free(lab.dc);
+    struct account *accounts[] = {&lab.user, &lab.machine};
+    lab_end(lab.dc, accounts, 2);
     return 0;
 }
 
 static void wrong_machine_password(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random, false);
@@ -343,7 +307,7 @@ static void bind_and_use(enum rpc_security security, enum auth_level level, bool
 static void every_way_to_bind(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     static const enum auth_level levels[] = {AUTH_LEVEL_INTEGRITY, AUTH_LEVEL_PRIVACY};
     for (size_t i = 0; i < 2; i++) {
         if (!ntlm_is_refused()) {
@@ -360,7 +324,7 @@ static void every_way_to_bind(void **state)
 static void channel_taken_over(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     if (ntlm_is_refused())
         return;
     struct conversation first, second;
@@ -382,7 +346,7 @@ static void channel_taken_over(void **state)
 static void pipes_of_ended_sessions(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     static const struct {
         const char *protocol, *opcode;
         enum smb2_who who;
@@ -423,7 +387,7 @@ static void set_account_control(LDAP *ldap, const struct account *account, const
 static void machine_account_comes_and_goes(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     struct account machine;
     uint64_t random;
@@ -459,7 +423,7 @@ static void machine_account_comes_and_goes(void **state)
 static void wrong_passwords_are_expected(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     if (ntlm_is_refused())
         return;
     struct conversation conversation;
@@ -482,7 +446,7 @@ static void wrong_passwords_are_expected(void **state)
 static void levels_are_asked_for(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     if (ntlm_is_refused())
         return;
     static const struct {
@@ -502,18 +466,8 @@ static void levels_are_asked_for(void **state)
     begin(&conversation, &random, false);
     for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
         const struct packet_type *type = packet_type_find(packets[i].protocol, packets[i].opcode);
-        for (const char *const *level = packets[i].levels; *level; level++) {
-            char error[256] = "";
-            struct packet_field field = {"level", 1, level};
-            void *details = type->compile(&field, 1, error, sizeof error);
-            if (!details)
-                fail_msg("%s:%s level %s: %s", type->protocol, type->opcode, *level, error);
-            struct outcome outcome =
-                packet_play(&conversation, type, details, INT64_C(20000000000));
-            if (outcome.kind != OUTCOME_OK)
-                fail_msg("%s:%s level %s: %s", type->protocol, type->opcode, *level, outcome.cause);
-            type->release(details);
-        }
+        for (const char *const *level = packets[i].levels; *level; level++)
+            assert_ok(lab_play(&conversation, type, "level", *level, timeout), *level);
     }
     conversation_reset(&conversation);
 }

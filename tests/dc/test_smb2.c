@@ -20,14 +20,6 @@ struct lab {
 };
 static struct lab lab;
 
-#define NEED_LAB()                                                                                 \
-    do {                                                                                           \
-        if (!lab.dc) {                                                                             \
-            print_message("# SKIP no lab: TRAFFIC_REPLAY_DC and its like are not set\n");          \
-            skip();                                                                                \
-        }                                                                                          \
-    } while (0)
-
 static bool ntlm_refused(void)
 {
     const char *ntlm = getenv("TRAFFIC_REPLAY_NTLM");
@@ -37,38 +29,15 @@ static bool ntlm_refused(void)
 /* Where the DC takes no NTLM, everything but the test of that uses Kerberos. */
 static void begin(struct conversation *conversation, uint64_t *random)
 {
-    *random = 1;
-    *conversation = (struct conversation){.wire.waiter = wire_blocking_waiter(),
-                                          .dc = lab.dc,
-                                          .user = &lab.user,
-                                          .machine = &lab.machine,
-                                          .random = lab_random,
-                                          .random_state = random};
     lab.dc->options = (struct dc_options){
         .kdc_preauth_legs = 1, .smb_share = "scratch", .prefer_kerberos = ntlm_refused()};
-    conversation_init(conversation);
-}
-
-static void assert_ok(const char *what, struct outcome outcome)
-{
-    if (outcome.kind != OUTCOME_OK)
-        fail_msg("%s: kind %d: %s", what, (int)outcome.kind, outcome.cause);
+    lab_begin(conversation, random, lab.dc, &lab.user, &lab.machine);
 }
 
 static struct outcome play_with(struct conversation *conversation, const char *protocol,
                                 const char *opcode, const char *key, const char *value)
 {
-    const struct packet_type *type = packet_type_find(protocol, opcode);
-    assert_non_null(type);
-    char error[256] = "";
-    struct packet_field field = {key, 1, &value};
-    void *details = type->compile ? type->compile(&field, key ? 1 : 0, error, sizeof error) : NULL;
-    if (type->compile && !details)
-        fail_msg("%s", error);
-    struct outcome outcome = packet_play(conversation, type, details, timeout);
-    if (type->release)
-        type->release(details);
-    return outcome;
+    return lab_play(conversation, packet_type_find(protocol, opcode), key, value, timeout);
 }
 
 static struct outcome play(struct conversation *conversation, const char *opcode)
@@ -98,7 +67,8 @@ static void play_row(const struct packet_type *type, void *context)
     loop->rows++;
     for (unsigned i = 0; i < loop->times; i++) {
         snprintf(what, sizeof what, "%s:%s, time %u", type->protocol, type->opcode, i);
-        assert_ok(what, play_with(loop->conversation, type->protocol, type->opcode, NULL, NULL));
+        lab_assert_ok(what,
+                      play_with(loop->conversation, type->protocol, type->opcode, NULL, NULL));
     }
     /* Alone: the next row finds nothing open. */
     bool kerberos = loop->conversation->kerberos;
@@ -123,11 +93,11 @@ static void every_row(bool kerberos, bool encrypt)
 static void what_is_negotiated(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
-    assert_ok("negotiate", play(&conversation, "0"));
+    lab_assert_ok("negotiate", play(&conversation, "0"));
     const struct smb2_connection *connection = conversation.smb2->connection;
     assert_int_equal(connection->dialect,
                      number_from("TRAFFIC_REPLAY_DIALECT", connection->dialect));
@@ -145,21 +115,21 @@ static bool can_encrypt(void)
 static void every_row_ntlm(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     every_row(false, false);
 }
 
 static void every_row_kerberos(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     every_row(true, false);
 }
 
 static void every_row_encrypted(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     if (!can_encrypt())
         skip();
     every_row(false, true);
@@ -170,7 +140,7 @@ static void every_row_encrypted(void **state)
 static void rows_mixed(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     static const char *const opcodes[] = {"0", "1", "2",  "3",  "4",  "5", "6",
                                           "8", "9", "11", "13", "14", "16"};
     struct conversation conversation;
@@ -183,7 +153,7 @@ static void rows_mixed(void **state)
         if (row < 3 && conversation_random(&conversation, 4) > 0)
             row = 5 + row;
         snprintf(what, sizeof what, "step %d, smb2:%s", i, opcodes[row]);
-        assert_ok(what, play(&conversation, opcodes[row]));
+        lab_assert_ok(what, play(&conversation, opcodes[row]));
     }
     conversation_reset(&conversation);
 }
@@ -193,7 +163,7 @@ static void rows_mixed(void **state)
 static void details_of_files(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     static const struct {
         const char *opcode, *key, *value;
     } rows[] = {
@@ -218,8 +188,8 @@ static void details_of_files(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(what, sizeof what, "smb2:%s %s %s", rows[i].opcode, rows[i].key ? rows[i].key : "",
                  rows[i].key ? rows[i].value : "");
-        assert_ok(what,
-                  play_with(&conversation, "smb2", rows[i].opcode, rows[i].key, rows[i].value));
+        lab_assert_ok(what,
+                      play_with(&conversation, "smb2", rows[i].opcode, rows[i].key, rows[i].value));
     }
     conversation_reset(&conversation);
 }
@@ -228,7 +198,7 @@ static void details_of_files(void **state)
 static void what_is_written_is_read(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     enum { SIZE = 300001 };
     struct conversation conversation;
     uint64_t random;
@@ -237,7 +207,7 @@ static void what_is_written_is_read(void **state)
     struct smb2_open_request request = {.file_class = SMB2_FILE_OTHER};
     struct smb2_target target;
     struct smb2_data data;
-    assert_ok("open", smb2_open_file(&conversation, &request));
+    lab_assert_ok("open", smb2_open_file(&conversation, &request));
     struct smb2_open *open = smb2_newest(&conversation, 1u << SMB2_FILE_OTHER, &target);
     assert_non_null(open);
     uint8_t *bytes = malloc(SIZE);
@@ -247,20 +217,20 @@ static void what_is_written_is_read(void **state)
     for (uint32_t at = 0; at < SIZE;) {
         uint32_t written = 0, size = SIZE - at < 70001 ? SIZE - at : 70001;
         size = smb2_connection_payload(target.connection, target.connection->max_write, size);
-        assert_ok("write", smb2_write(&target, open->file_id, at, bytes + at, size, &written));
+        lab_assert_ok("write", smb2_write(&target, open->file_id, at, bytes + at, size, &written));
         assert_int_equal(written, size);
         at += written;
     }
     for (uint32_t at = 0; at < SIZE;) {
         uint32_t size =
             smb2_connection_payload(target.connection, target.connection->max_read, 99991);
-        assert_ok("read", smb2_read(&target, open->file_id, at, size, &data));
+        lab_assert_ok("read", smb2_read(&target, open->file_id, at, size, &data));
         assert_true(data.size > 0 && data.size <= SIZE - at);
         assert_memory_equal(data.data, bytes + at, data.size);
         at += (uint32_t)data.size;
         smb2_data_free(&data);
     }
-    assert_ok("read at the end", smb2_read(&target, open->file_id, SIZE, 10, &data));
+    lab_assert_ok("read at the end", smb2_read(&target, open->file_id, SIZE, 10, &data));
     assert_int_equal(data.size, 0);
     free(bytes);
     conversation_reset(&conversation);
@@ -270,17 +240,17 @@ static void what_is_written_is_read(void **state)
 static void more_than_is_kept(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
     for (int i = 0; i < SMB2_OPENS_MAX + 20; i++)
-        assert_ok("create", play(&conversation, "5"));
+        lab_assert_ok("create", play(&conversation, "5"));
     assert_int_equal(conversation.smb2->open_count, SMB2_OPENS_MAX);
     for (int i = 0; i < SMB2_TREES_MAX + 3; i++)
-        assert_ok("tree connect", play(&conversation, "3"));
+        lab_assert_ok("tree connect", play(&conversation, "3"));
     assert_int_equal(conversation.smb2->open_count, 0);
-    assert_ok("read", play(&conversation, "8"));
+    lab_assert_ok("read", play(&conversation, "8"));
     conversation_reset(&conversation);
 }
 
@@ -289,7 +259,7 @@ static void more_than_is_kept(void **state)
 static void survey_finds_the_policies(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     struct smb2_shared_files *files = NULL;
     uint64_t random;
@@ -311,10 +281,10 @@ static void survey_finds_the_policies(void **state)
     begin(&conversation, &random);
     lab.dc->shared_files = files;
     for (int i = 0; i < 50; i++) {
-        assert_ok("policy", play_with(&conversation, "smb2", "5", "file", "policy"));
-        assert_ok("dir", play_with(&conversation, "smb2", "5", "file", "dir"));
-        assert_ok("script", play_with(&conversation, "smb2", "5", "file", "script"));
-        assert_ok("read", play(&conversation, "8"));
+        lab_assert_ok("policy", play_with(&conversation, "smb2", "5", "file", "policy"));
+        lab_assert_ok("dir", play_with(&conversation, "smb2", "5", "file", "dir"));
+        lab_assert_ok("script", play_with(&conversation, "smb2", "5", "file", "script"));
+        lab_assert_ok("read", play(&conversation, "8"));
     }
     conversation_reset(&conversation);
     lab.dc->shared_files = NULL;
@@ -335,8 +305,8 @@ static void bind_pipe(struct smb2_pipe *pipe)
 {
     uint8_t *reply = NULL;
     size_t size = 0;
-    assert_ok("transceive",
-              smb2_pipe_transceive(pipe, lsarpc_bind, sizeof lsarpc_bind, &reply, &size));
+    lab_assert_ok("transceive",
+                  smb2_pipe_transceive(pipe, lsarpc_bind, sizeof lsarpc_bind, &reply, &size));
     assert_true(size >= 24);
     assert_int_equal(reply[2], 12); /* bind_ack */
     free(reply);
@@ -345,39 +315,39 @@ static void bind_pipe(struct smb2_pipe *pipe)
 static void pipes_of_both_sessions(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     struct smb2_pipe *users, *machines, *again;
     uint64_t random;
     begin(&conversation, &random);
     conversation.wire.deadline = wire_now() + 3 * timeout;
-    assert_ok("user's", smb2_pipe_open(&conversation, SMB2_USER, "lsarpc", &users));
+    lab_assert_ok("user's", smb2_pipe_open(&conversation, SMB2_USER, "lsarpc", &users));
     struct smb2_connection *connection = conversation.smb2->connection;
-    assert_ok("machine's", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &machines));
+    lab_assert_ok("machine's", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &machines));
     /* One connection, two sessions. */
     assert_ptr_equal(connection, conversation.smb2->connection);
     assert_int_not_equal(connection->sessions[SMB2_USER].id, connection->sessions[SMB2_MACHINE].id);
     bind_pipe(users);
     bind_pipe(machines);
     /* Written and read apart it is the same. */
-    assert_ok("another", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &again));
+    lab_assert_ok("another", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &again));
     uint8_t *reply = NULL;
     size_t size = 0;
-    assert_ok("write", smb2_pipe_write(again, lsarpc_bind, sizeof lsarpc_bind));
-    assert_ok("read", smb2_pipe_read(again, &reply, &size));
+    lab_assert_ok("write", smb2_pipe_write(again, lsarpc_bind, sizeof lsarpc_bind));
+    lab_assert_ok("read", smb2_pipe_read(again, &reply, &size));
     assert_int_equal(reply[2], 12);
     free(reply);
-    assert_ok("close", smb2_pipe_close(again));
+    lab_assert_ok("close", smb2_pipe_close(again));
     assert_false(smb2_pipe_is_open(again));
     smb2_pipe_free(again);
     /* The user's logoff takes the user's pipe along, not the machine's. */
-    assert_ok("logoff", play(&conversation, "2"));
+    lab_assert_ok("logoff", play(&conversation, "2"));
     assert_false(smb2_pipe_is_open(users));
     assert_true(smb2_pipe_is_open(machines));
     assert_int_equal(smb2_pipe_transceive(users, lsarpc_bind, 72, &reply, &size).kind,
                      OUTCOME_FAILED);
     /* A new connection takes all. */
-    assert_ok("negotiate", play(&conversation, "0"));
+    lab_assert_ok("negotiate", play(&conversation, "0"));
     assert_false(smb2_pipe_is_open(machines));
     smb2_pipe_free(users);
     smb2_pipe_free(machines);
@@ -392,7 +362,7 @@ static void pipes_of_both_sessions(void **state)
 static void wrong_passwords_of_minus_b(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -401,7 +371,7 @@ static void wrong_passwords_of_minus_b(void **state)
     lab.dc->options.badpassword_frequency = 1;
     unsigned expected = 0;
     for (int i = 0; i < 6; i++) {
-        assert_ok("session setup", play(&conversation, "1"));
+        lab_assert_ok("session setup", play(&conversation, "1"));
         expected += conversation.expected_failures;
     }
     assert_int_equal(expected, 3); /* never twice in a row */
@@ -411,7 +381,7 @@ static void wrong_passwords_of_minus_b(void **state)
 static void wrong_password_is_told(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     struct account wrong = lab.user;
     uint64_t random;
@@ -425,7 +395,7 @@ static void wrong_password_is_told(void **state)
     assert_string_equal(outcome.cause, "NT_STATUS_LOGON_FAILURE");
     /* The connection lives on. */
     conversation.user = &lab.user;
-    assert_ok("session setup", play(&conversation, "1"));
+    lab_assert_ok("session setup", play(&conversation, "1"));
     conversation_reset(&conversation);
 }
 
@@ -433,7 +403,7 @@ static void wrong_password_is_told(void **state)
 static void domain_in_the_name(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
@@ -445,7 +415,7 @@ static void domain_in_the_name(void **state)
                              i == 0 ? lab.dc->netbios_domain : lab.dc->dns_domain,
                              lab.user.name) > 0);
         conversation.user = &named;
-        assert_ok(named.name, play(&conversation, "1"));
+        lab_assert_ok(named.name, play(&conversation, "1"));
         free(named.name);
     }
     conversation_reset(&conversation);
@@ -454,7 +424,7 @@ static void domain_in_the_name(void **state)
 static void refused_ntlm_is_told(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     if (!ntlm_refused())
         skip();
     struct conversation conversation;
@@ -471,22 +441,22 @@ static void refused_ntlm_is_told(void **state)
 static void ended_session_is_made_anew(void **state)
 {
     (void)state;
-    NEED_LAB();
+    LAB_NEED(lab.dc);
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
-    assert_ok("create", play(&conversation, "5"));
+    lab_assert_ok("create", play(&conversation, "5"));
     struct smb2_session *session = &conversation.smb2->connection->sessions[SMB2_USER];
     uint64_t id = session->id;
     session->id ^= UINT64_C(0x5a5a0000); /* the server knows no such session */
     if (session->encrypts) {
         /* What it cannot decrypt ends the connection. */
         assert_int_equal(play(&conversation, "8").kind, OUTCOME_FAILED);
-        assert_ok("read", play(&conversation, "8"));
+        lab_assert_ok("read", play(&conversation, "8"));
         conversation_reset(&conversation);
         return;
     }
-    assert_ok("read", play(&conversation, "8"));
+    lab_assert_ok("read", play(&conversation, "8"));
     assert_int_not_equal(session->id, id);
     assert_int_not_equal(session->id, id ^ UINT64_C(0x5a5a0000));
     conversation_reset(&conversation);
@@ -509,11 +479,8 @@ static int set_up(void **state)
     if (kerberos_global_init(lab.dc, error, sizeof error) != 0)
         fail_msg("%s", error);
     struct account *accounts[] = {&lab.user, &lab.machine};
-    for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(ntlmssp_nt_hash(LAB_PASSWORD, accounts[i]->nt_hash), 0);
-        accounts[i]->has_nt_hash = true;
-        assert_int_equal(kerberos_derive_key(accounts[i], lab.dc->realm), 0);
-    }
+    for (size_t i = 0; i < 2; i++)
+        lab_derive_keys(lab.dc, accounts[i]);
     return 0;
 }
 
@@ -522,14 +489,8 @@ static int tear_down(void **state)
     (void)state;
     if (!lab.dc)
         return 0;
-    LDAP *ldap = lab_ldap(lab.dc);
-    lab_delete_account(ldap, &lab.user);
-    lab_delete_account(ldap, &lab.machine);
-    ldap_unbind_ext_s(ldap, NULL, NULL);
-    account_clear(&lab.user);
-    account_clear(&lab.machine);
-    kerberos_global_end();
-    dc_free(lab.dc);
+    struct account *accounts[] = {&lab.user, &lab.machine};
+    lab_end(lab.dc, accounts, 2);
     return 0;
 }
 
