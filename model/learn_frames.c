@@ -248,7 +248,8 @@ int frames_take(struct frames *frames, const struct line *line)
     frames->line = line;
     if (!line_time(line->values[LINE_TIME], &frames->time)) {
         snprintf(frames->capture->error, LEARN_ERROR_SIZE,
-                 "tshark printed a frame without a time that can be read");
+                 "tshark finds no captured frames in it: no capture, or one that is cut off at its "
+                 "beginning");
         return -EINVAL;
     }
     frames_count(frames, LEARN_FRAMES);

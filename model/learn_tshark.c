@@ -128,6 +128,8 @@ static const char *complaint_of(const struct child *child, char *text, size_t si
     char *at = text;
     while (strncmp(at, "Running as user \"root\"", 22) == 0)
         at = strchrnul(at, '\n') + (strchr(at, '\n') != NULL);
+    if (strncmp(at, "tshark: ", 8) == 0) /* messages here begin with its name anyway */
+        at += 8;
     for (char *c = at; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = c[1] ? ' ' : '\0';

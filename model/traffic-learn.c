@@ -250,6 +250,7 @@ static void print_warning(void *context, const char *line)
  * before is never half gone. What is no regular file (a pipe, a device) is written to directly. */
 struct output {
     const char *path; /* NULL: standard output */
+    char *target;     /* where a symbolic link leads to; NULL: path itself */
     char *temporary;  /* NULL: written directly */
     FILE *file;
 };
@@ -265,7 +266,9 @@ static int make_temporary(struct output *output)
 {
     mode_t mask = umask(0);
     umask(mask);
-    if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
+    output->target = realpath(output->path, NULL);
+    if (asprintf(&output->temporary, "%s.XXXXXX", output->target ? output->target : output->path) <
+        0) {
         output->temporary = NULL;
         return -ENOMEM;
     }
@@ -298,6 +301,8 @@ static int output_open(struct output *output, const char *path)
         result = (output->file = fopen(path, "we")) ? 0 : -errno;
     else
         result = make_temporary(output);
+    if (result < 0)
+        free(output->target);
     return result < 0 ? output_failed(output, result) : 0;
 }
 
@@ -310,11 +315,13 @@ static int output_close(struct output *output, int result)
         result = -errno;
     if (output->path && fclose(output->file) != 0 && result == 0)
         result = -errno;
-    if (output->temporary && result == 0 && rename(output->temporary, output->path) < 0)
+    if (output->temporary && result == 0 &&
+        rename(output->temporary, output->target ? output->target : output->path) < 0)
         result = -errno;
     if (output->temporary && result < 0)
         unlink(output->temporary);
     free(output->temporary);
+    free(output->target);
     return result < 0 ? output_failed(output, result) : 0;
 }
 
