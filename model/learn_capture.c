@@ -206,6 +206,7 @@ int learn_capture_finish(struct learn_capture *capture, uint32_t server)
 {
     uint32_t count = capture->forms.count;
     int result = 0;
+    free(capture->resolved);
     capture->resolved = calloc((size_t)count + 1, sizeof *capture->resolved);
     if (!capture->resolved)
         return no_memory(capture);

@@ -61,7 +61,6 @@ bool frames_asked_again(struct frames *frames, uint64_t question)
     struct link *link =
         links_get(frames->links, LINK_QUESTION, frames->from, question, frames->time, false);
     if (link && link->busy && frames->time - (int64_t)link->value < RETRY_SECONDS * FRAMES_SECOND) {
-        frames_count(frames, LEARN_RETRIED);
         link->value = (uint64_t)frames->time;
         return true;
     }

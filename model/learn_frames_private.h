@@ -38,7 +38,7 @@ void frames_answer(struct frames *frames);
 void frames_count(struct frames *frames, enum learn_count count);
 
 /* True when this client asked the same question less than 30 s ago (and frames_answered() was not
- * called since): it is asked again. Otherwise it is remembered. */
+ * called since): it is asked again. It is remembered. */
 bool frames_asked_again(struct frames *frames, uint64_t question);
 /* The question of `to` is answered: whoever asks it next asks something new. */
 void frames_answered(struct frames *frames, uint64_t question);

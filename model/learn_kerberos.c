@@ -110,12 +110,12 @@ static int take_request(struct frames *frames, uint64_t type)
         links_get(frames->links, LINK_EXCHANGE, frames->connection, 0, frames->time, true);
     exchange->value = subject;
     note_realms(frames);
-    if (comes_again(frames, subject)) {
-        frames_count(frames, LEARN_PREAUTH);
+    /* A request may be both: sent again over TCP after it was asked for again. */
+    bool again = comes_again(frames, subject), repeated = is_repeated(frames, type);
+    if (again || repeated) {
+        frames_count(frames, again ? LEARN_PREAUTH : LEARN_RETRIED);
         return 0;
     }
-    if (is_repeated(frames, type))
-        return 0;
     form_begin(&form, "kerberos", type == AS_REQ ? "10" : "12");
     if (type == AS_REQ)
         add_account(frames, &form);

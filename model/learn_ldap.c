@@ -296,10 +296,14 @@ static bool is_repeated(struct frames *frames, uint64_t op)
     parts[1] = id;
     parts[2] = is_response(op) ? frames->to_port : frames->from_port;
     uint64_t question = learn_hash(0, parts, sizeof parts);
-    if (!is_response(op))
-        return frames_asked_again(frames, question);
-    frames_answered(frames, question);
-    return false;
+    if (is_response(op)) {
+        frames_answered(frames, question);
+        return false;
+    }
+    bool repeated = frames_asked_again(frames, question);
+    if (repeated)
+        frames_count(frames, LEARN_RETRIED);
+    return repeated;
 }
 
 int frames_ldap(struct frames *frames)

@@ -74,7 +74,6 @@ static const char *const classes[] = {
     "rpcContainer",
     "samDomain",
     "samServer",
-    "secret",
     "securityPrincipal",
     "server",
     "serversContainer",

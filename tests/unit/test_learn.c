@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Learning: conversations, counts and pauses from records to a model, the comparison of the two,
+ * and that the same input gives the same file. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/chain.h"
+#include "model/learn_check.h"
+#include "model/learn_input.h"
+#include "model/learn_model.h"
+#include "model/random.h"
+
+struct bench {
+    struct learn_capture capture;
+    char error[LEARN_ERROR_SIZE];
+};
+
+static int setup(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+    assert_non_null(bench);
+    assert_int_equal(learn_capture_begin(&bench->capture, bench->error), 0);
+    *state = bench;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *bench = *state;
+    learn_capture_clear(&bench->capture);
+    free(bench);
+    return 0;
+}
+
+/* A request at so many seconds. */
+static void add(struct bench *bench, double time, const char *client, const char *form,
+                uint32_t connection)
+{
+    struct learn_record record = {.time = (int64_t)llround(time * 1e9), .connection = connection};
+    bool ticket = form[0] == '!';
+    record.kerberos = ticket;
+    assert_int_equal(learn_capture_address(&bench->capture, client, strlen(client), &record.client),
+                     0);
+    assert_int_equal(learn_capture_address(&bench->capture, "dc", 2, &record.server), 0);
+    learn_capture_time(&bench->capture, record.time);
+    assert_int_equal(learn_capture_add(&bench->capture, &record, form + ticket), 0);
+}
+
+static struct learn_settings settings_of(struct bench *bench, uint32_t history, double idle)
+{
+    struct learn_settings settings = {.history = history, .max_details = 50, .name = "test"};
+    settings.walk.idle = idle;
+    assert_int_equal(learn_capture_server(&bench->capture, &settings.walk.server), 0);
+    assert_int_equal(learn_capture_finish(&bench->capture, settings.walk.server), 0);
+    return settings;
+}
+
+/* The learned model's file; the caller's to free(). */
+static char *learned(struct bench *bench, const struct learn_settings *settings)
+{
+    struct model *model = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    if (learn_model(&bench->capture, settings, &model) != 0)
+        fail_msg("%s", bench->error);
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(model_write_yaml(model, out), 0);
+    fclose(out);
+    model_free(model);
+    return text;
+}
+
+static void expect_lines(char *text, const char *const *lines)
+{
+    for (; *lines; lines++)
+        if (!strstr(text, *lines))
+            fail_msg("%s\nis not in\n%s", *lines, text);
+    free(text);
+}
+
+/* Two clients at the same time, one silent for longer than idle: three conversations, each with its
+ * start and end, and no pause that goes from one into the next. */
+static void test_conversations(void **state)
+{
+    struct bench *bench = *state;
+    add(bench, 100, "a", "dns:0", 1);
+    add(bench, 100.25, "b", "dns:0", 2);
+    add(bench, 100.5, "a", "ldap:3\x1fscope=base", 3);
+    add(bench, 101.25, "b", "ldap:3\x1fscope=sub", 4);
+    add(bench, 101.2625, "b", "ldap:2", 4);
+    add(bench, 200, "a", "ldap:3\x1fscope=base", 5);
+    struct learn_settings settings = settings_of(bench, 2, 60);
+    static const char *const lines[] = {
+        "source: {capture: test, packets: 6, seconds: 100, conversations: 3}\n",
+        "packet_rate: 0.06 ",
+        "  \"- -\": {\"dns:0\": 2, \"ldap:3\": 1}\n",
+        "  \"- dns:0\": {\"wait:1\": 1, \"wait:2\": 1}\n",
+        "  \"- ldap:3\": {\"-\": 1}\n",
+        "  \"dns:0 wait:1\": {\"ldap:3\": 1}\n",
+        "  \"dns:0 wait:2\": {\"ldap:3\": 1}\n",
+        "  \"wait:1 ldap:3\": {\"-\": 1}\n",
+        "  \"wait:2 ldap:3\": {\"ldap:2\": 1}\n",
+        "  \"ldap:3 ldap:2\": {\"-\": 1}\n",
+        "  \"wait:1\": [0.5, 0.5]\n",
+        "  \"wait:2\": [1, 1]\n",
+        "  \"ldap:2\": [0.0125, 0.0125]\n",
+        "    - {count: 2, scope: base}\n    - {count: 1, scope: sub}\n",
+        NULL};
+    expect_lines(learned(bench, &settings), lines);
+}
+
+static void test_by_connection(void **state)
+{
+    struct bench *bench = *state;
+    for (uint32_t i = 0; i < 1000; i++) /* more than the table's first size */
+        add(bench, 0.001 * i, "a", "ldap:3", i % 500);
+    struct learn_settings settings = settings_of(bench, 1, 60);
+    settings.walk.by_connection = true;
+    static const char *const lines[] = {"conversations: 500}\n", "  \"-\": {\"ldap:3\": 500}\n",
+                                        "  \"ldap:3\": {\"-\": 500, \"wait:1\": 500}\n", NULL};
+    expect_lines(learned(bench, &settings), lines);
+}
+
+/* A ticket that the conversation did not fetch is a hint before the packet that brings it, once;
+ * one that it fetched is none. */
+static void test_tickets(void **state)
+{
+    struct bench *bench = *state;
+    add(bench, 1, "a", "!ldap:0", 1);
+    add(bench, 1.01, "a", "!ldap:0", 1);
+    add(bench, 2, "b", "kerberos:12", 2);
+    add(bench, 2.01, "b", "!ldap:0", 2);
+    struct learn_settings settings = settings_of(bench, 1, 60);
+    static const char *const lines[] = {
+        "  \"-\": {\"kerberos:\": 1, \"kerberos:12\": 1}\n", "  \"kerberos:\": {\"ldap:0\": 1}\n",
+        "  \"kerberos:12\": {\"ldap:0\": 1}\n", "  \"ldap:0\": {\"-\": 2, \"ldap:0\": 1}\n", NULL};
+    expect_lines(learned(bench, &settings), lines);
+}
+
+/* Rare forms are counted with the commonest. */
+static void test_max_details(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 20; i++) {
+        char form[64];
+        snprintf(form, sizeof form, "smb2:8\x1fsize=%d", i < 10 ? 4096 : i);
+        add(bench, i, "a", form, 1);
+    }
+    struct learn_settings settings = settings_of(bench, 1, 60);
+    settings.max_details = 2;
+    static const char *const lines[] = {
+        "  \"smb2:8\":\n    - {count: 19, size: 4096}\n    - {count: 1, size: 10}\n", NULL};
+    expect_lines(learned(bench, &settings), lines);
+}
+
+/* Pauses of two kinds: after dns:0 short, after ldap:3 long. They get points of their own. */
+static void add_office(struct bench *bench)
+{
+    struct random_stream random;
+    random_seed(&random, 7, RANDOM_PLAY, 1);
+    double time = 1000;
+    for (int conversation = 0; conversation < 400; conversation++, time += 100) {
+        double now = time;
+        do {
+            bool dns = random_below(&random, 3) == 0;
+            add(bench, now, "a", dns ? "dns:0" : "ldap:3", 1);
+            now += dns ? 0.0001 * (1 + random_unit(&random)) : exp(-4 + 4 * random_unit(&random));
+        } while (random_below(&random, 4) > 0);
+    }
+}
+
+static void test_pauses_of_two_kinds(void **state)
+{
+    struct bench *bench = *state;
+    add_office(bench);
+    struct learn_settings settings = settings_of(bench, 2, 60);
+    char *text = learned(bench, &settings), *again = learned(bench, &settings);
+    assert_string_equal(text, again);
+    free(again);
+    static const char *const lines[] = {"  \"ldap:3\": [", "  \"dns:0 ldap:3\": [",
+                                        "  \"dns:0 dns:0\": [", NULL};
+    expect_lines(text, lines);
+}
+
+/* What is learned is close to what it was learned from, and the comparison sees when it is not. */
+static void test_check(void **state)
+{
+    struct bench *bench = *state;
+    struct model *model = NULL, *other = NULL;
+    struct check check;
+    char error[LEARN_ERROR_SIZE];
+    add_office(bench);
+    struct learn_settings settings = settings_of(bench, 2, 60);
+    assert_int_equal(learn_model(&bench->capture, &settings, &model), 0);
+    assert_int_equal(check_make(&check, &bench->capture, &settings.walk, model, 1, 2000000, error),
+                     0);
+    assert_int_equal(check.capture.conversations, 400);
+    assert_true(check.mix < 0.01);
+    assert_true(check.gaps < 0.03);
+    assert_true(check.lengths < 0.12 && check.durations < 0.12);
+    assert_true(fabs(check.rate) < 0.01);
+    check_clear(&check);
+    model_free(model);
+    static const char text[] = "version: 3\npacket_rate: 1\nhistory: 1\nchain:\n"
+                               "  \"-\": {\"ldap:0\": 1}\n  \"ldap:0\": {\"ldap:3\": 1}\n"
+                               "  \"ldap:3\": {\"-\": 1}\n";
+    assert_int_equal(
+        model_load_text("m", text, sizeof text - 1, &other, error, sizeof error, NULL, NULL), 0);
+    assert_int_equal(check_make(&check, &bench->capture, &settings.walk, other, 1, 100000, error),
+                     0);
+    /* two thirds of the capture is ldap:3, half of the model is */
+    assert_true(fabs(check.mix - 0.5) < 0.03);
+    assert_true(check.lengths > 0.5 && check.gaps > 0.3);
+    check_clear(&check);
+    model_free(other);
+}
+
+/* ---- Histograms ---- */
+
+static void test_histogram(void **state)
+{
+    struct learn_histogram a = {0}, b = {0}, empty = {0};
+    double points[33], where;
+    (void)state;
+    for (int i = 1; i <= 1000; i++) {
+        learn_histogram_add(&a, i * 0.001);
+        learn_histogram_add(&b, i * 0.001 + 0.25);
+    }
+    for (int percent = 5; percent < 100; percent += 5)
+        assert_true(fabs(learn_histogram_quantile(&a, percent / 100.0) / (percent / 100.0) - 1) <
+                    0.011);
+    assert_true(fabs(learn_histogram_distance(&a, &b, &where) - 0.25) < 0.01);
+    assert_true(where >= 0.25 && where <= 1.02);
+    assert_true(learn_histogram_distance(&a, &a, NULL) == 0);
+    assert_true(learn_histogram_distance(&a, &empty, NULL) == 1);
+    assert_true(learn_histogram_distance(&empty, &empty, NULL) == 0);
+    assert_true(learn_histogram_quantile(&empty, 0.5) == 0);
+    assert_int_equal(learn_histogram_points(&empty, points, 33), 0);
+    /* what is out of range is at the ends, not lost */
+    learn_histogram_add(&empty, 0);
+    learn_histogram_add(&empty, 1e12);
+    assert_int_equal(empty.count, 2);
+    assert_int_equal(empty.buckets[0] + empty.buckets[LEARN_BUCKETS - 1], 2);
+}
+
+/* The mean of the points is that of what was counted, also where a few are very long. */
+static void test_points_keep_the_mean(void **state)
+{
+    static const int longs[] = {0, 1, 7, 300};
+    (void)state;
+    for (size_t n = 0; n < sizeof longs / sizeof longs[0]; n++) {
+        struct learn_histogram histogram = {0};
+        double points[33], sum = 0;
+        for (int i = 0; i < 1000; i++)
+            learn_histogram_add(&histogram, i < longs[n] ? 0.09 : 0.0001 + 1e-7 * i);
+        uint32_t count = learn_histogram_points(&histogram, points, 33);
+        assert_int_equal(count, 33);
+        for (uint32_t i = 0; i + 1 < count; i++) {
+            assert_true(points[i] <= points[i + 1] && points[i] >= 0);
+            sum += (points[i] + points[i + 1]) / 2;
+        }
+        assert_true(fabs(sum / (count - 1) / (histogram.sum / 1000) - 1) < 1e-4);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_conversations),
+        TEST(test_by_connection),
+        TEST(test_tickets),
+        TEST(test_max_details),
+        TEST(test_pauses_of_two_kinds),
+        TEST(test_check),
+        cmocka_unit_test(test_histogram),
+        cmocka_unit_test(test_points_keep_the_mean),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From tshark's lines to requests: what counts as one, which details stay, and that nothing private
+ * does. Lines are made here, field by field, so no tshark is needed. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/learn_frames.h"
+
+#define AND "\x1e" /* between the values of a field */
+
+struct value {
+    enum line_field field;
+    const char *text;
+};
+
+struct bench {
+    struct learn_capture capture;
+    struct frames *frames;
+    char error[LEARN_ERROR_SIZE];
+    unsigned time; /* ms */
+};
+
+static int setup(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+    assert_non_null(bench);
+    assert_int_equal(learn_capture_begin(&bench->capture, bench->error), 0);
+    bench->frames = frames_make(&bench->capture);
+    assert_non_null(bench->frames);
+    *state = bench;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *bench = *state;
+    frames_free(bench->frames);
+    learn_capture_clear(&bench->capture);
+    free(bench);
+    return 0;
+}
+
+/* Makes a line as tshark prints it, takes it apart and hands it on. */
+static void take(struct bench *bench, const struct value *values)
+{
+    static char text[1 << 16];
+    enum line_field columns[LINE_FIELDS];
+    struct line line;
+    size_t used = 0;
+    char time[32];
+    snprintf(time, sizeof time, "15000000%02u.%03u000000", bench->time / 1000, bench->time % 1000);
+    bench->time += 1;
+    for (int field = 0; field < LINE_FIELDS; field++) {
+        const char *value = field == LINE_TIME ? time : "";
+        for (const struct value *v = values; v->text; v++)
+            value = (int)v->field == field ? v->text : value;
+        columns[field] = (enum line_field)field;
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%s", field ? "\x1d" : "", value);
+    }
+    assert_true(used < sizeof text);
+    assert_true(line_parse(&line, text, columns, LINE_FIELDS));
+    if (frames_take(bench->frames, &line) != 0)
+        fail_msg("%s", bench->error);
+}
+
+/* A frame between client and server over TCP or UDP. */
+#define TCP_TO(port, layers, ...)                                                                  \
+    (const struct value[])                                                                         \
+    {                                                                                              \
+        {LINE_IP_SRC, "10.1.1.7"}, {LINE_IP_DST, "10.1.1.1"}, {LINE_TCP_STREAM, "3"},              \
+            {LINE_TCP_SRCPORT, "40000"}, {LINE_TCP_DSTPORT, port},                                 \
+            {LINE_PROTOCOLS, "eth:ethertype:ip:tcp:" layers}, __VA_ARGS__,                         \
+        {                                                                                          \
+            0, NULL                                                                                \
+        }                                                                                          \
+    }
+#define TCP_FROM(port, layers, ...)                                                                \
+    (const struct value[])                                                                         \
+    {                                                                                              \
+        {LINE_IP_SRC, "10.1.1.1"}, {LINE_IP_DST, "10.1.1.7"}, {LINE_TCP_STREAM, "3"},              \
+            {LINE_TCP_SRCPORT, port}, {LINE_TCP_DSTPORT, "40000"},                                 \
+            {LINE_PROTOCOLS, "eth:ethertype:ip:tcp:" layers}, __VA_ARGS__,                         \
+        {                                                                                          \
+            0, NULL                                                                                \
+        }                                                                                          \
+    }
+#define UDP_TO(layers, ...)                                                                        \
+    (const struct value[])                                                                         \
+    {                                                                                              \
+        {LINE_IP_SRC, "10.1.1.7"}, {LINE_IP_DST, "10.1.1.1"}, {LINE_UDP_STREAM, "5"},              \
+            {LINE_UDP_SRCPORT, "50000"}, {LINE_PROTOCOLS, "eth:ethertype:ip:udp:" layers},         \
+            __VA_ARGS__,                                                                           \
+        {                                                                                          \
+            0, NULL                                                                                \
+        }                                                                                          \
+    }
+#define UDP_FROM(layers, ...)                                                                      \
+    (const struct value[])                                                                         \
+    {                                                                                              \
+        {LINE_IP_SRC, "10.1.1.1"}, {LINE_IP_DST, "10.1.1.7"}, {LINE_UDP_STREAM, "5"},              \
+            {LINE_UDP_DSTPORT, "50000"}, {LINE_PROTOCOLS, "eth:ethertype:ip:udp:" layers},         \
+            __VA_ARGS__,                                                                           \
+        {                                                                                          \
+            0, NULL                                                                                \
+        }                                                                                          \
+    }
+
+/* All requests so far, one a line, fields after blanks. */
+static const char *requests(struct bench *bench)
+{
+    static char text[1 << 16];
+    struct learn_record record;
+    uint32_t server;
+    size_t used = 0;
+    text[0] = '\0';
+    if (bench->capture.record_count == 0)
+        return text;
+    assert_int_equal(learn_capture_server(&bench->capture, &server), 0);
+    assert_int_equal(learn_capture_finish(&bench->capture, server), 0);
+    assert_int_equal(learn_capture_rewind(&bench->capture), 0);
+    while (learn_capture_next(&bench->capture, &record) > 0) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s\n",
+                                 bench->capture.forms.items[record.form].bytes,
+                                 record.kerberos ? " (ticket)" : "");
+        assert_true(used < sizeof text);
+    }
+    for (char *c = text; *c; c++)
+        *c = *c == LEARN_FIELD ? ' ' : *c;
+    return text;
+}
+
+static uint64_t counted(const struct bench *bench, enum learn_count count)
+{
+    return bench->capture.counts[count];
+}
+
+/* ---- LDAP ---- */
+
+/* (&(objectClass=user)(|(sAMAccountName=x)(displayName=a*b)(!(usnChanged>=5)))(member=*)
+ *   (userAccountControl:...:=2)(uid<=5)), as tshark shows it. */
+static void test_filter(void **state)
+{
+    struct bench *bench = *state;
+    take(bench,
+         TCP_TO(
+             "389", "ldap", {LINE_LDAP_OP, "3"}, {LINE_LDAP_SCOPE, "2"},
+             {LINE_LDAP_BASE, "OU=Sales,DC=corp,DC=example"}, {LINE_LDAP_FILTER, "0"},
+             {LINE_LDAP_AND, "5"}, {LINE_LDAP_OR, "3"},
+             {LINE_LDAP_AND_ITEM, "3" AND "1" AND "7" AND "9" AND "6"},
+             {LINE_LDAP_OR_ITEM, "3" AND "4" AND "2"}, {LINE_LDAP_NOT, "5"},
+             {LINE_LDAP_ATTRIBUTE, "objectClass" AND "sAMAccountName" AND "usnChanged" AND "uid"},
+             {LINE_LDAP_VALUE, "user" AND "x" AND "5" AND "5"}, {LINE_LDAP_PRESENT, "member"},
+             {LINE_LDAP_TYPE, "displayName" AND "userAccountControl"}, {LINE_LDAP_ATTRIBUTES, "2"},
+             {LINE_LDAP_ATTRIBUTE_NAME, "cn" AND "mail"}, {LINE_LDAP_CONTROLS, "2"},
+             {LINE_LDAP_CONTROL, "1.2.840.113556.1.4.319" AND "1.2.3"}));
+    assert_string_equal(requests(bench),
+                        "ldap:3 scope=sub base=OU,DC,DC filter=(&(objectClass=user)"
+                        "(|(sAMAccountName)(displayName)(!(usnChanged)))(member=*)"
+                        "(userAccountControl)(uid)) attrs=cn,mail "
+                        "controls=1.2.840.113556.1.4.319,1.2.3\n");
+}
+
+/* Each message takes its own fields. */
+static void test_several_searches_in_a_frame(void **state)
+{
+    struct bench *bench = *state;
+    take(bench,
+         TCP_TO("389", "ldap:ldap:ldap", {LINE_LDAP_OP, "3" AND "3" AND "2" AND "3"},
+                {LINE_LDAP_SCOPE, "2" AND "0" AND "1"},
+                {LINE_LDAP_BASE, "DC=x" AND "" AND "CN=a,DC=y"},
+                {LINE_LDAP_FILTER, "3" AND "7" AND "1"}, {LINE_LDAP_OR, "2"},
+                {LINE_LDAP_OR_ITEM, "3" AND "3"}, {LINE_LDAP_ATTRIBUTE, "cn" AND "cn" AND "sn"},
+                {LINE_LDAP_VALUE, "A" AND "B" AND "C"}, {LINE_LDAP_PRESENT, "objectClass"},
+                {LINE_LDAP_ATTRIBUTES, "2" AND "0" AND "1"},
+                {LINE_LDAP_ATTRIBUTE_NAME, "a" AND "b" AND "c"}));
+    assert_string_equal(requests(bench),
+                        "ldap:3 scope=sub base=DC filter=(cn) attrs=a,b\n"
+                        "ldap:3 scope=base base= filter=(objectClass=*)\n"
+                        "ldap:2\n"
+                        "ldap:3 scope=one base=CN,DC filter=(|(cn)(sn)) attrs=c\n");
+}
+
+/* Three legs, then a bind of its own; what is encrypted afterwards counts as searches. */
+static void test_binds(void **state)
+{
+    struct bench *bench = *state;
+    for (int leg = 0; leg < 3; leg++) {
+        take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "3"},
+                           {LINE_LDAP_MECHANISM, "GSS-SPNEGO"}, {LINE_KERBEROS_TYPE, "14"}));
+        take(bench, TCP_FROM("389", "ldap", {LINE_LDAP_OP, "1"},
+                             {LINE_LDAP_RESULT, leg < 2 ? "14" : "0"}));
+    }
+    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "117" AND "90"}));
+    take(bench, TCP_FROM("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "1000"}));
+    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "0"}));
+    take(bench, TCP_FROM("389", "ldap", {LINE_LDAP_OP, "1"}, {LINE_LDAP_RESULT, "0"}));
+    take(bench, TCP_TO("636", "tls:ldap", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "0"}));
+    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "23" AND "6" AND "16"}));
+    assert_string_equal(requests(bench), "ldap:0 auth=sasl mech=GSS-SPNEGO (ticket)\n"
+                                         "ldap:3 sealed=true\n"
+                                         "ldap:3 sealed=true\n"
+                                         "ldap:0 auth=simple tls=none\n"
+                                         "ldap:0 auth=simple tls=ldaps\n"
+                                         "ldap:23\nldap:6\nldap:16\n");
+    assert_int_equal(counted(bench, LEARN_LEGS), 2);
+    assert_int_equal(counted(bench, LEARN_SEALED), 2);
+}
+
+/* Entries have no result code, the end of a search has: binds are not confused by it. */
+static void test_results_belong_to_their_message(void **state)
+{
+    struct bench *bench = *state;
+    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "3"},
+                       {LINE_LDAP_MECHANISM, "GSSAPI"}));
+    take(bench, TCP_FROM("389", "ldap", {LINE_LDAP_OP, "4" AND "19" AND "5" AND "1"},
+                         {LINE_LDAP_RESULT, "14" AND "0"}));
+    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "3"},
+                       {LINE_LDAP_MECHANISM, "GSSAPI"}));
+    assert_string_equal(requests(bench),
+                        "ldap:0 auth=sasl mech=GSSAPI\nldap:0 auth=sasl mech=GSSAPI\n");
+}
+
+static void test_cldap(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 2; i++)
+        take(bench, UDP_TO("cldap", {LINE_LDAP_OP, "3"}, {LINE_LDAP_ID, "1"}));
+    take(bench, UDP_FROM("cldap", {LINE_LDAP_OP, "4" AND "5"}, {LINE_LDAP_ID, "1" AND "1"}));
+    take(bench, UDP_TO("cldap", {LINE_LDAP_OP, "3"}, {LINE_LDAP_ID, "1"}));
+    assert_string_equal(requests(bench), "cldap:3\ncldap:3\n");
+    assert_int_equal(counted(bench, LEARN_RETRIED), 1);
+}
+
+/* ---- SMB2 and RPC ---- */
+
+#define SMB2(...) TCP_TO("445", "nbss:smb2", {LINE_SMB2_RESPONSE, "0"}, __VA_ARGS__)
+
+static void test_session_setup(void **state)
+{
+    struct bench *bench = *state;
+    take(bench, SMB2({LINE_SMB2_COMMAND, "1"}, {LINE_SMB2_SESSION, "0x0"}));
+    take(bench, TCP_FROM("445", "nbss:smb2", {LINE_SMB2_RESPONSE, "1"}, {LINE_SMB2_COMMAND, "1"},
+                         {LINE_SMB2_SESSION, "0x77"}, {LINE_SMB2_STATUS, "0xc0000016"}));
+    take(bench, SMB2({LINE_SMB2_COMMAND, "1"}, {LINE_SMB2_SESSION, "0x77"}));
+    take(bench, TCP_FROM("445", "nbss:smb2", {LINE_SMB2_RESPONSE, "True"}, {LINE_SMB2_COMMAND, "1"},
+                         {LINE_SMB2_SESSION, "0x77"}, {LINE_SMB2_STATUS, "0"}));
+    /* authenticated again: a set-up of its own */
+    take(bench, SMB2({LINE_SMB2_COMMAND, "1"}, {LINE_SMB2_SESSION, "0x77"}));
+    assert_string_equal(requests(bench), "smb2:1\nsmb2:1\n");
+    assert_int_equal(counted(bench, LEARN_LEGS), 1);
+}
+
+static void test_compound(void **state)
+{
+    struct bench *bench = *state;
+    take(bench,
+         TCP_TO("445", "nbss:smb2", {LINE_SMB2_COMMAND, "5" AND "16" AND "16" AND "14" AND "6"},
+                {LINE_SMB2_RESPONSE, "0" AND "0" AND "0" AND "0" AND "0"},
+                {LINE_SMB2_TREE, "\\\\dc1\\SysVol"},
+                {LINE_SMB2_FILENAME, "corp\\Policies\\{X}\\GPT.INI"},
+                {LINE_SMB2_ACCESS, "0x00120089"}, {LINE_SMB2_OPLOCK, "0xff"},
+                {LINE_SMB2_LEASE, "0x00000003"}, {LINE_SMB2_CLASS, "0x02" AND "0x01"},
+                {LINE_SMB2_FILE_LEVEL, "0x12"}, {LINE_SMB2_FS_LEVEL, "0x07"},
+                {LINE_SMB2_FIND, "37"}));
+    assert_string_equal(requests(bench),
+                        "smb2:5 file=policy access=0x120089 oplock=lease lease=rh\n"
+                        "smb2:16 class=519\nsmb2:16 class=274\n"
+                        "smb2:14 class=37\nsmb2:6\n");
+}
+
+static void test_shares_and_files(void **state)
+{
+    static const struct {
+        const char *tree, *name, *wanted;
+    } files[] = {{"\\\\a\\IPC$", "lsarpc", "pipe"},
+                 {"\\\\a\\netlogon", "logon.bat", "script"},
+                 {"\\\\a\\sysvol", "", "dir"},
+                 {"\\\\a\\sysvol", "Machine\\Registry.pol", "policy"},
+                 {"\\\\a\\home", "letter.doc", "other"}};
+    struct bench *bench = *state;
+    char wanted[1024] = "smb2:3 share=other\n";
+    take(bench, SMB2({LINE_SMB2_COMMAND, "3"}, {LINE_SMB2_TREE, "\\\\secret\\Payroll"}));
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        take(bench, SMB2({LINE_SMB2_COMMAND, "5"}, {LINE_SMB2_TREE, files[i].tree},
+                         {LINE_SMB2_FILENAME, files[i].name}));
+        strcat(strcat(strcat(wanted, "smb2:5 file="), files[i].wanted), "\n");
+    }
+    take(bench, SMB2({LINE_SMB2_COMMAND, "8"}, {LINE_SMB2_READ, "4096"}));
+    take(bench, SMB2({LINE_SMB2_COMMAND, "9"}, {LINE_SMB2_WRITE, "17"}));
+    strcat(wanted, "smb2:8 size=4096\nsmb2:9 size=17\n");
+    assert_string_equal(requests(bench), wanted);
+}
+
+#define SRVSVC   "4b324fc8-1670-01d3-1278-5a47bf6ee188"
+#define NETLOGON "12345678-1234-abcd-ef00-01234567cffb"
+
+/* A pipe's writes, reads and transactions carry calls and are none themselves. */
+static void test_rpc_over_a_pipe(void **state)
+{
+    struct bench *bench = *state;
+    take(bench, SMB2({LINE_SMB2_COMMAND, "9"}, {LINE_SMB2_FID, "f1"}, {LINE_SMB2_WRITE, "116"},
+                     {LINE_RPC_TYPE, "11"}, {LINE_RPC_CONTEXT, "0"}, {LINE_RPC_UUID, SRVSVC}));
+    take(bench, SMB2({LINE_SMB2_COMMAND, "8"}, {LINE_SMB2_FID, "f1"}, {LINE_SMB2_READ, "1024"}));
+    take(bench,
+         SMB2({LINE_SMB2_COMMAND, "11"}, {LINE_SMB2_FID, "f1"}, {LINE_SMB2_FUNCTION, "0x0011c017"},
+              {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "1"}, {LINE_RPC_OPNUM, "21"},
+              {LINE_RPC_CONTEXT, "0"}, {LINE_SERVER_LEVEL, "101"}));
+    /* another file, and another function */
+    take(bench, SMB2({LINE_SMB2_COMMAND, "8"}, {LINE_SMB2_FID, "f2"}, {LINE_SMB2_READ, "9"}));
+    take(bench, SMB2({LINE_SMB2_COMMAND, "11"}, {LINE_SMB2_FID, "ff"},
+                     {LINE_SMB2_FUNCTION, "0x00060194"}));
+    assert_string_equal(requests(bench),
+                        "dcerpc:11\nsrvsvc:21 level=101\nsmb2:8 size=9\nsmb2:11\n");
+}
+
+static void test_rpc_over_tcp(void **state)
+{
+    struct bench *bench = *state;
+    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "11"}, {LINE_RPC_CONTEXT, "0" AND "1"},
+                       {LINE_RPC_UUID, NETLOGON AND NETLOGON}));
+    take(bench, TCP_FROM("49152", "dcerpc", {LINE_RPC_TYPE, "12"}));
+    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "14"}, {LINE_RPC_CONTEXT, "0"},
+                       {LINE_RPC_UUID, NETLOGON}));
+    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "16"}));
+    /* three fragments of one call, and a second call in the last frame */
+    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "1"},
+                       {LINE_RPC_OPNUM, "29"}, {LINE_RPC_CONTEXT, "0"}));
+    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "0"},
+                       {LINE_RPC_OPNUM, "29"}, {LINE_RPC_CONTEXT, "0"}));
+    /* a further interface on the association */
+    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "14"}, {LINE_RPC_CONTEXT, "2"},
+                       {LINE_RPC_UUID, SRVSVC}));
+    take(bench,
+         TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0" AND "0"}, {LINE_RPC_FIRST, "1" AND "1"},
+                {LINE_RPC_OPNUM, "39" AND "15"}, {LINE_RPC_CONTEXT, "0" AND "2"}));
+    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "1"},
+                       {LINE_RPC_OPNUM, "1"}, {LINE_RPC_CONTEXT, "9"}));
+    assert_string_equal(requests(bench), "dcerpc:11\nrpc_netlogon:29\ndcerpc:14\n"
+                                         "rpc_netlogon:39\nsrvsvc:15\ndcerpc:0\n");
+    assert_int_equal(counted(bench, LEARN_LEGS), 2);
+    assert_int_equal(counted(bench, LEARN_UNKNOWN_RPC), 1);
+}
+
+/* ---- Kerberos, names ---- */
+
+static void test_kerberos(void **state)
+{
+    struct bench *bench = *state;
+    /* asked for preauthentication, then too big for UDP, then over TCP: one exchange */
+    take(bench, UDP_TO("kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "1"},
+                       {LINE_KERBEROS_CNAME, "jane"}));
+    take(bench, UDP_FROM("kerberos", {LINE_KERBEROS_TYPE, "30"}, {LINE_KERBEROS_ERROR, "25"}));
+    take(bench, UDP_TO("kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "2"},
+                       {LINE_KERBEROS_CNAME, "jane"}));
+    take(bench, UDP_FROM("kerberos", {LINE_KERBEROS_TYPE, "30"}, {LINE_KERBEROS_ERROR, "52"}));
+    take(bench, TCP_TO("88", "kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "2"},
+                       {LINE_KERBEROS_CNAME, "jane"}));
+    take(bench, TCP_FROM("88", "kerberos", {LINE_KERBEROS_TYPE, "11"}));
+    /* a machine's, sent twice; and an error that asks for nothing */
+    for (int i = 0; i < 2; i++)
+        take(bench, UDP_TO("kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "3"},
+                           {LINE_KERBEROS_CNAME, "PC7$"}));
+    take(bench, UDP_FROM("kerberos", {LINE_KERBEROS_TYPE, "30"}, {LINE_KERBEROS_ERROR, "6"}));
+    take(bench, UDP_TO("kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "4"},
+                       {LINE_KERBEROS_CNAME, "PC7$"}));
+    /* the ticket that comes along is no request */
+    take(bench,
+         TCP_TO("88", "kerberos", {LINE_KERBEROS_TYPE, "12" AND "14"}, {LINE_KERBEROS_NONCE, "5"},
+                {LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "cifs" AND "dc1.corp"}));
+    take(bench,
+         TCP_TO("88", "kerberos", {LINE_KERBEROS_TYPE, "12" AND "14"}, {LINE_KERBEROS_NONCE, "6"},
+                {LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "krbtgt" AND "CORP"}));
+    assert_string_equal(requests(bench),
+                        "kerberos:10 as=user\nkerberos:10 as=machine\nkerberos:10 as=machine\n"
+                        "kerberos:12 service=cifs\nkerberos:12 service=krbtgt\n");
+    assert_int_equal(counted(bench, LEARN_PREAUTH), 2);
+    assert_int_equal(counted(bench, LEARN_RETRIED), 1);
+}
+
+static void ask(struct bench *bench, const char *id, const char *name, const char *type)
+{
+    take(bench, UDP_TO("dns", {LINE_DNS_RESPONSE, "0"}, {LINE_DNS_ID, id}, {LINE_DNS_NAME, name},
+                       {LINE_DNS_TYPE, type}));
+}
+
+static void test_dns(void **state)
+{
+    struct bench *bench = *state;
+    ask(bench, "0x1", "DC1.corp.example", "1");
+    ask(bench, "0x1", "DC1.corp.example", "1");
+    take(bench, UDP_FROM("dns", {LINE_DNS_RESPONSE, "1"}, {LINE_DNS_ID, "0x1"},
+                         {LINE_DNS_NAME, "DC1.corp.example"}, {LINE_DNS_A, "10.1.1.1"}));
+    ask(bench, "0x2", "DC1.corp.example", "28");
+    ask(bench, "0x3", "_ldap._tcp.corp.example", "33");
+    ask(bench, "0x4", "_kerberos._udp.corp.example", "33");
+    ask(bench, "0x5", "_ldap._tcp.dc._msdcs.corp.example", "33");
+    ask(bench, "0x6", "Corp.Example", "65");
+    ask(bench, "0x7", "www.elsewhere.example", "1");
+    take(bench, UDP_TO("mdns", {LINE_DNS_RESPONSE, "0"}, {LINE_DNS_NAME, "x.local"}));
+    take(bench,
+         UDP_TO("nbns", {LINE_NBNS_RESPONSE, "0"}, {LINE_NBNS_ID, "9"}, {LINE_NBNS_OPCODE, "0"}));
+    take(bench,
+         UDP_TO("nbns", {LINE_NBNS_RESPONSE, "0"}, {LINE_NBNS_ID, "9"}, {LINE_NBNS_OPCODE, "0"}));
+    assert_string_equal(requests(bench),
+                        "dns:0 type=A name=dc\ndns:0 type=AAAA name=dc\ndns:0 type=SRV name=ldap\n"
+                        "dns:0 type=SRV name=kerberos\ndns:0 type=SRV name=msdcs\n"
+                        "dns:0 type=TYPE65 name=realm\ndns:0 type=A name=other\nnbns:0\n");
+    assert_int_equal(counted(bench, LEARN_RETRIED), 2);
+}
+
+/* ---- What is left out, and whose a frame is ---- */
+
+static void test_left_out(void **state)
+{
+    struct bench *bench = *state;
+    take(bench, UDP_TO("icmp:ip:udp:dns", {LINE_ICMP, "3"}, {LINE_DNS_RESPONSE, "0"}));
+    take(bench, TCP_TO("389", "ldap", {LINE_RETRANSMISSION, "1"}, {LINE_LDAP_OP, "3"}));
+    take(bench, TCP_TO("389", "ldap", {LINE_MALFORMED, "_ws.malformed"}, {LINE_LDAP_OP, "3"}));
+    take(bench, TCP_TO("636", "tls", {LINE_TLS_TYPE, "22" AND "23"}));
+    take(bench, TCP_TO("636", "tls", {LINE_TLS_OPAQUE, "23" AND "23"}));
+    take(bench, TCP_TO("445", "nbss:smb2", {LINE_SMB2_ENCRYPTED, "108"}));
+    take(bench, (const struct value[]){{LINE_PROTOCOLS, "eth:ethertype:arp"}, {0, NULL}});
+    assert_string_equal(requests(bench), "");
+    assert_int_equal(counted(bench, LEARN_FRAMES), 7);
+    assert_int_equal(counted(bench, LEARN_IN_ICMP), 1);
+    assert_int_equal(counted(bench, LEARN_RETRANSMITTED), 1);
+    assert_int_equal(counted(bench, LEARN_MALFORMED), 1);
+    assert_int_equal(counted(bench, LEARN_TLS), 3);
+    assert_int_equal(counted(bench, LEARN_SMB_ENCRYPTED), 1);
+    /* what tshark cannot read inside a whole Kerberos message does not make it one less */
+    take(bench, UDP_TO("kerberos", {LINE_MALFORMED, "_ws.malformed"}, {LINE_KERBEROS_TYPE, "10"},
+                       {LINE_KERBEROS_NONCE, "1"}));
+    assert_string_equal(requests(bench), "kerberos:10\n");
+}
+
+static const char *name_of(const struct bench *bench, uint32_t address)
+{
+    return bench->capture.addresses.items[address].bytes;
+}
+
+static void test_addresses(void **state)
+{
+    struct bench *bench = *state;
+    struct learn_record record;
+    uint32_t server;
+    /* IPv6, then IPv4 in IPv6 in a VLAN: the innermost speaks */
+    take(bench, (const struct value[]){{LINE_PROTOCOLS, "eth:ethertype:ipv6:tcp:ldap"},
+                                       {LINE_IPV6_SRC, "fd00::7"},
+                                       {LINE_IPV6_DST, "fd00::1"},
+                                       {LINE_TCP_STREAM, "0"},
+                                       {LINE_LDAP_OP, "3"},
+                                       {0, NULL}});
+    take(bench,
+         (const struct value[]){{LINE_PROTOCOLS, "eth:ethertype:vlan:ethertype:ipv6:ip:tcp:ldap"},
+                                {LINE_IPV6_SRC, "fd00::a"},
+                                {LINE_IPV6_DST, "fd00::b"},
+                                {LINE_IP_SRC, "10.0.0.7"},
+                                {LINE_IP_DST, "10.0.0.1"},
+                                {LINE_TCP_STREAM, "1"},
+                                {LINE_LDAP_OP, "3"},
+                                {0, NULL}});
+    assert_int_equal(learn_capture_server(&bench->capture, &server), 0);
+    assert_int_equal(learn_capture_finish(&bench->capture, server), 0);
+    assert_int_equal(learn_capture_rewind(&bench->capture), 0);
+    assert_int_equal(learn_capture_next(&bench->capture, &record), 1);
+    assert_string_equal(name_of(bench, record.client), "fd00::7");
+    assert_string_equal(name_of(bench, record.server), "fd00::1");
+    assert_int_equal(learn_capture_next(&bench->capture, &record), 1);
+    assert_string_equal(name_of(bench, record.client), "10.0.0.7");
+    assert_string_equal(name_of(bench, record.server), "10.0.0.1");
+}
+
+/* A resolver that answers more often than the domain controller is not taken for it. */
+static void test_server(void **state)
+{
+    struct bench *bench = *state;
+    uint32_t server;
+    for (int i = 0; i < 9; i++) {
+        struct value values[] = {{LINE_PROTOCOLS, "eth:ethertype:ip:udp:dns"},
+                                 {LINE_IP_SRC, i % 3 ? "10.1.1.9" : "10.1.1.7"},
+                                 {LINE_IP_DST, i % 3 ? "10.1.1.7" : "10.1.1.9"},
+                                 {LINE_UDP_STREAM, "1"},
+                                 {LINE_DNS_ID, i == 0   ? "1"
+                                               : i == 3 ? "2"
+                                                        : "3"},
+                                 {LINE_DNS_RESPONSE, i % 3 ? "1" : "0"},
+                                 {0, NULL}};
+        take(bench, values);
+    }
+    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "3"}));
+    take(bench, TCP_FROM("389", "ldap", {LINE_LDAP_OP, "5"}));
+    assert_int_equal(learn_capture_server(&bench->capture, &server), 0);
+    assert_string_equal(name_of(bench, server), "10.1.1.1");
+}
+
+/* ---- Nothing private ---- */
+
+/* Every field of every protocol full of secrets, where the packet allows it with the right form
+ * around them: none of it is in what is kept. */
+static void test_secrets(void **state)
+{
+    static const char *const shapes[] = {"secret",
+                                         "SECRET$",
+                                         "secret.secret.example",
+                                         "CN=Secret,OU=secret,DC=secret",
+                                         "\\\\secret\\secret",
+                                         "secret\\secret.ini",
+                                         "host/secret",
+                                         "(cn=secret)",
+                                         "*secret*",
+                                         "secret@SECRET",
+                                         "_ldap._tcp.secret._msdcs.secret"};
+    static const char *const layers[] = {"ldap", "cldap",  "kerberos",  "dns",
+                                         "nbns", "dcerpc", "nbss:smb2", "nbss:smb"};
+    struct bench *bench = *state;
+    for (size_t shape = 0; shape < sizeof shapes / sizeof shapes[0]; shape++)
+        for (size_t layer = 0; layer < 2 * sizeof layers / sizeof layers[0]; layer++) {
+            struct value values[LINE_FIELDS + 40] = {{0, NULL}};
+            char protocols[80], number[8], twice[256];
+            size_t count = 0;
+            snprintf(protocols, sizeof protocols, "eth:ethertype:ip:%s:%s",
+                     layer % 2 ? "udp" : "tcp", layers[layer / 2]);
+            snprintf(number, sizeof number, "%zu", shape);
+            snprintf(twice, sizeof twice, "%s" AND "%s", shapes[shape], shapes[shape]);
+            for (int field = LINE_IP_SRC; field < LINE_FIELDS; field++)
+                if (field != LINE_ICMP && field != LINE_ICMPV6 && field != LINE_MALFORMED &&
+                    field != LINE_RETRANSMISSION)
+                    values[count++] = (struct value){(enum line_field)field, twice};
+            static const struct value fixed[] = {
+                {LINE_LDAP_OP, "3" AND "0"},
+                {LINE_LDAP_AUTH, "3"},
+                {LINE_LDAP_SCOPE, "2"},
+                {LINE_LDAP_FILTER, "0"},
+                {LINE_LDAP_AND, "4"},
+                {LINE_LDAP_ATTRIBUTES, "0"},
+                {LINE_LDAP_AND_ITEM, "3" AND "4" AND "9" AND "7"},
+                {LINE_LDAP_CONTROLS, "2"},
+                {LINE_SMB2_RESPONSE, "0"},
+                {LINE_SMB_RESPONSE, "0"},
+                {LINE_SMB_COMMAND, "114"},
+                {LINE_DNS_RESPONSE, "0"},
+                {LINE_DNS_TYPE, "1"},
+                {LINE_NBNS_RESPONSE, "0"},
+                {LINE_RPC_TYPE, "0"},
+                {LINE_RPC_OPNUM, "17"},
+                {LINE_RPC_FIRST, "1"},
+                {LINE_LDAP_ATTRIBUTE, "sAMAccountName"},
+                {LINE_LDAP_TYPE, "cn" AND "sn"},
+                {LINE_LDAP_PRESENT, "member"},
+                {LINE_LDAP_RESULT, "0"},
+            };
+            for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+                values[count++] = fixed[i];
+            values[count++] = (struct value){LINE_KERBEROS_TYPE, shape % 2 ? "10" : "12"};
+            values[count++] = (struct value){LINE_KERBEROS_NONCE, number};
+            values[count++] = (struct value){LINE_DNS_ID, number};
+            values[count++] = (struct value){LINE_NBNS_ID, number};
+            values[count++] = (struct value){LINE_SMB2_COMMAND, shape % 3 == 0   ? "3"
+                                                                : shape % 3 == 1 ? "5"
+                                                                                 : "14"};
+            if (strncmp(layers[layer / 2], "nbss:smb2", 9) != 0)
+                values[count++] = (struct value){LINE_SMB2_COMMAND, ""};
+            values[count++] = (struct value){LINE_PROTOCOLS, protocols};
+            take(bench, values);
+        }
+    const char *text = requests(bench);
+    /* the search has its form, the name its kind: it was not all thrown away */
+    assert_non_null(strstr(text, "filter=(&(sAMAccountName)(cn)(sn)(member=*))"));
+    assert_non_null(strstr(text, "base=CN,OU,DC"));
+    assert_non_null(strstr(text, "dns:0 type=A name=msdcs"));
+    assert_non_null(strstr(text, "kerberos:10 as=machine"));
+    assert_non_null(strstr(text, "smb2:3 share=other"));
+    assert_null(strcasestr(text, "secret"));
+}
+
+/* ---- Lines ---- */
+
+static void test_broken_lines(void **state)
+{
+    const enum line_field columns[] = {LINE_TIME, LINE_LDAP_OP};
+    struct line line;
+    char few[] = "1", many[] = "1\x1d\x32\x1d\x33", good[] = "1.5\x1d\x33\x1e\x34";
+    char buffer[4];
+    uint64_t number;
+    int64_t time;
+    (void)state;
+    assert_false(line_parse(&line, few, columns, 2));
+    assert_false(line_parse(&line, many, columns, 2));
+    assert_true(line_parse(&line, good, columns, 2));
+    assert_int_equal(line_count(&line, LINE_LDAP_OP), 2);
+    assert_int_equal(line_count(&line, LINE_DNS_ID), 0);
+    assert_true(line_number(&line, LINE_LDAP_OP, 1, &number) && number == 4);
+    assert_false(line_number(&line, LINE_LDAP_OP, 2, &number));
+    assert_false(line_value(&line, LINE_DNS_ID, 0, buffer, sizeof buffer));
+    assert_true(line_time("1500000000.000000001", &time) && time == 1500000000000000001);
+    assert_true(line_time("7", &time) && time == 7000000000);
+    assert_false(line_time("", &time));
+    assert_false(line_time("1e9", &time));
+    assert_false(line_time("15000000000000000000", &time));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_filter),
+        TEST(test_several_searches_in_a_frame),
+        TEST(test_binds),
+        TEST(test_results_belong_to_their_message),
+        TEST(test_cldap),
+        TEST(test_session_setup),
+        TEST(test_compound),
+        TEST(test_shares_and_files),
+        TEST(test_rpc_over_a_pipe),
+        TEST(test_rpc_over_tcp),
+        TEST(test_kerberos),
+        TEST(test_dns),
+        TEST(test_left_out),
+        TEST(test_addresses),
+        TEST(test_server),
+        TEST(test_secrets),
+        cmocka_unit_test(test_broken_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
