@@ -95,6 +95,20 @@ static void warn_of_model(void *context, const char *line)
     tell(context, 0, "%s", line);
 }
 
+/* A recording is as long as it is unless -D says otherwise; it is longest at the smallest rate. The
+ * runs find out by themselves: this is for their time limit and for the time left. */
+static void expect_recording(struct sweep *sweep, const struct model *model)
+{
+    struct settings *replay = &sweep->options->replay;
+    const struct sweep_list *r = &sweep->options->r;
+    double least = r->items[0].value;
+    if (!model_is_recording(model) || replay->duration_given)
+        return;
+    for (size_t i = 1; i < r->count; i++)
+        least = fmin(least, r->items[i].value);
+    replay->duration = model_recording_seconds(model, least);
+}
+
 /* Loaded for its checks, and for the SHA-256 that finished cells must have. */
 static int read_model(struct sweep *sweep)
 {
@@ -105,6 +119,7 @@ static int read_model(struct sweep *sweep)
         return tell(sweep, error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", sweep->error);
     for (size_t i = 0; i < MODEL_SHA256_SIZE; i++)
         snprintf(sweep->sha256 + 2 * i, 3, "%02x", model_sha256(model)[i]);
+    expect_recording(sweep, model);
     model_free(model);
     return -1;
 }
@@ -457,14 +472,15 @@ int sweep_run(struct sweep_options *options)
     const struct settings *replay = &options->replay;
     sweep.watch = (struct sweep_watch){
         .fd = -1, .interrupted = on_interrupt, .tick = on_tick, .context = &sweep};
-    sweep_progress_init(&sweep.progress, options->settle + replay->warmup + replay->duration +
-                                             replay->latency_timeout);
+    sweep_progress_init(&sweep.progress);
     int status = -1;
     int error = sweep_watch_open(&sweep.watch);
     if (error)
         status = tell(&sweep, EXIT_FAILED, "signals cannot be taken: %s", strerror(-error));
     for (size_t i = 0; status < 0 && i < sizeof steps / sizeof steps[0]; i++)
         status = steps[i](&sweep);
+    sweep.progress.expected =
+        options->settle + replay->warmup + replay->duration + replay->latency_timeout;
     if (status < 0)
         status = options->find_max ? find_max(&sweep) : play_grid(&sweep);
     status = finish(&sweep, status);

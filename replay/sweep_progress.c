@@ -10,10 +10,9 @@
 
 static const double second = 1e9;
 
-void sweep_progress_init(struct sweep_progress *progress, double expected)
+void sweep_progress_init(struct sweep_progress *progress)
 {
-    *progress = (struct sweep_progress){
-        .expected = expected, .terminal = isatty(STDERR_FILENO) == 1, .best_rate = -1};
+    *progress = (struct sweep_progress){.terminal = isatty(STDERR_FILENO) == 1, .best_rate = -1};
 }
 
 double sweep_progress_left(const struct sweep_progress *progress, int64_t now)

@@ -24,7 +24,7 @@ struct sweep_progress {
     bool shown;
 };
 
-void sweep_progress_init(struct sweep_progress *progress, double expected);
+void sweep_progress_init(struct sweep_progress *progress);
 
 /* Seconds until the end, as far as can be told; never negative. */
 double sweep_progress_left(const struct sweep_progress *progress, int64_t now);

@@ -163,6 +163,14 @@ static const struct {
      "--average-groups-per-user and --group-memberships exclude each other; give one of them\n"},
     {"-G dc1", "-G: how many? give -n USERS, --number-of-groups GROUPS, or both\n"},
     {"-c -G -n 3 dc1", "--clean-up and --generate-users-only exclude each other; run it twice\n"},
+    {"--make-accounts -c @model dc1",
+     "--make-accounts and --clean-up exclude each other; run it twice\n"},
+    {"--make-accounts --dry-run @model",
+     "--make-accounts and --dry-run exclude each other; leave one out\n"},
+    {"--make-accounts --accounts @accounts @model dc1",
+     "--accounts and --make-accounts exclude each other; leave one out\n"},
+    {"--make-accounts --server ldap @model dc1",
+     "--make-accounts: only a domain controller has it; leave out --server ldap\n"},
     {"--dry-run -c @model", "--dry-run and --clean-up exclude each other; leave one out\n"},
     {"--dry-run --traffic-summary - @model",
      "--dry-run and --traffic-summary exclude each other; leave one out\n"},
@@ -562,6 +570,74 @@ static void test_open_config_with_password(void **state)
     write_config("");
 }
 
+/* What another traffic-replay is called with: what is in force, without secrets. */
+static void expect_words(const char *line, const char *wanted)
+{
+    static const char *const except[] = {"replay-rate", "verbose", NULL};
+    struct settings settings;
+    char text[TEXT_MAX] = "";
+    read_well(&settings, line);
+    char **got = settings_words(&settings, except);
+    assert_non_null(got);
+    for (size_t i = 0; got[i]; i++)
+        strcat(strcat(text, i ? " " : ""), got[i]);
+    assert_string_equal(text, wanted);
+    settings_free_words(got);
+    settings_clear(&settings);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    expect_words("-U a%b @model dc1", "");
+    expect_words("-r 4 -v -F c -D 10 -U D\\a%b -D 20 --yes @model dc1",
+                 "--duration=20 --workgroup=D --yes");
+    expect_words("-A @auth --only ldap,dns:0 --label x=y=z @model dc1",
+                 "--only=ldap,dns:0 --workgroup=FILEDOM --label=x=y=z");
+    expect_words("-k --realm R @model dc1", "--realm=R --kerberos");
+    write_config("duration: 7\nskip: [dns, 'ldap:2']\naverage-groups-per-user: 3\n"
+                 "prefer-kerberos: true\nsmb-encrypt: false\nuser: x%y\n");
+    expect_words("@model dc1", "--duration=7 --skip=dns --skip=ldap:2 --prefer-kerberos "
+                               "--average-groups-per-user=3");
+    /* What is stronger stands alone. */
+    expect_words("-D 8 --skip nbns --group-memberships 5 @model dc1",
+                 "--duration=8 --skip=nbns --prefer-kerberos --group-memberships=5");
+    write_config("");
+}
+
+static void test_other_config(void **state)
+{
+    (void)state;
+    struct settings settings;
+    write_config("duration: 7\nuser: x%y\n");
+    write_file("auth-wrong.yaml", "warmup: 3\nuser: \"p%q\"\n", 0600);
+    read_well(&settings, "--config @auth-wrong.yaml @model dc1");
+    assert_true(settings.duration == 60 && settings.warmup == 3);
+    assert_string_equal(settings.admin.password, "q");
+    settings_clear(&settings);
+    unlink(path_in_folder("auth-wrong.yaml"));
+    assert_int_equal(read_line(&settings, "--config @missing @model dc1"), EXIT_USAGE);
+    assert_non_null(strstr(told, "--config: cannot read"));
+    settings_clear(&settings);
+    write_config("");
+}
+
+static void test_single_options(void **state)
+{
+    (void)state;
+    assert_null(settings_try("duration", "10"));
+    assert_null(settings_try("only", "ldap,dns:0"));
+    assert_null(settings_try("yes", "true"));
+    assert_string_equal(settings_try("duration", "x"), "\"x\" is not a number");
+    assert_string_equal(settings_try("durations", "1"),
+                        "there is no such option; did you mean duration?");
+    assert_string_equal(settings_try("dry-run", "true"), "it belongs on the command line");
+    assert_true(settings_is_flag("yes") && !settings_is_flag("duration") &&
+                !settings_is_flag("nothing"));
+    int count = cut("-D 10 @model -U a%b -- dc1 -x");
+    assert_int_equal(settings_count_words(count, words), 3);
+}
+
 /* ---- Secrets ---- */
 
 static bool file_holds(const char *path, const char *text)
@@ -815,6 +891,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_config),
         cmocka_unit_test(test_environment_beats_config),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_other_config),
+        cmocka_unit_test(test_single_options),
         cmocka_unit_test(test_bad_configs),
         cmocka_unit_test(test_open_config_with_password),
         cmocka_unit_test(test_secrets_leave_no_trace),
