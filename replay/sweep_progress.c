@@ -54,11 +54,12 @@ void sweep_progress_show(struct sweep_progress *progress)
 {
     if (!progress->terminal)
         return;
-    fputs("\r", stderr);
+    /* A line longer than the terminal is wide is cut there: wrapped, it could not be taken back. */
+    fputs("\r\033[?7l", stderr);
     print(progress);
     if (progress->started)
         fprintf(stderr, "; now %s", progress->now);
-    fputs("\033[K", stderr);
+    fputs("\033[K\033[?7h", stderr);
     fflush(stderr);
     progress->shown = true;
 }
