@@ -14,10 +14,12 @@ static const struct example {
     const char *path;
     double packet_rate, least_share;
     uint32_t least_clients; /* at -r 1 -S 1 */
+    bool silent;            /* may hold packets that others bring along: a capture has RPC binds */
 } examples[] = {
-    {"examples/office.yaml", 3, 0.9, 4},
-    {"examples/ldap-application.yaml", 20, 0.75, 8},
-    {"examples/file-server.yaml", 8, 0.95, 6},
+    {"examples/office.yaml", 3, 0.9, 4, false},
+    {"examples/ldap-application.yaml", 20, 0.75, 8, false},
+    {"examples/file-server.yaml", 8, 0.95, 6, false},
+    {"examples/office-hosts.yaml", 13.1333, 0.95, 9, true},
 };
 
 enum { EXAMPLES = sizeof examples / sizeof examples[0] };
@@ -58,6 +60,8 @@ static void test_packets(void **state)
         const struct model_type *types = model_types(model, &count);
         for (size_t t = 0; t < count; t++) {
             const struct packet_type *packet = packet_type_find(types[t].protocol, types[t].opcode);
+            if (packet && packet->kind == PACKET_SILENT && examples[e].silent)
+                continue;
             if (!packet || packet->kind == PACKET_SILENT)
                 fail_msg("%s: %s:%s has no player", examples[e].path, types[t].protocol,
                          types[t].opcode);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of tshark: whatever stands in the fields, requests and their forms come out, a model is
+ * learned of them, and no form holds what only an unescaped name could bring. The first byte tells
+ * how many of the fields a line has. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/learn_frames.h"
+#include "model/learn_model.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void learn(struct learn_capture *capture)
+{
+    struct learn_settings settings = {.history = 2, .max_details = 3, .name = "fuzz"};
+    struct model *model = NULL;
+    settings.walk.idle = 60;
+    if (learn_capture_server(capture, &settings.walk.server) < 0 ||
+        learn_capture_finish(capture, settings.walk.server) < 0)
+        return;
+    /* Every model that is learned is one that can be loaded. */
+    if (learn_model(capture, &settings, &model) < 0)
+        abort();
+    model_free(model);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char error[LEARN_ERROR_SIZE];
+    struct learn_capture capture;
+    enum line_field columns[LINE_FIELDS];
+    char *text = malloc(size + 1);
+    if (!text || learn_capture_begin(&capture, error) < 0)
+        abort();
+    struct frames *frames = frames_make(&capture);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    for (int field = 0; field < LINE_FIELDS; field++)
+        columns[field] = (enum line_field)field;
+    for (char *rest = text, *one; frames && (one = strsep(&rest, "\n"));) {
+        struct line line;
+        size_t count = 1;
+        for (const char *c = one; *c; c++)
+            count += *c == LINE_SEPARATOR;
+        if (count <= LINE_FIELDS && line_parse(&line, one, columns, count))
+            (void)frames_take(frames, &line);
+    }
+    frames_free(frames);
+    learn(&capture);
+    learn_capture_clear(&capture);
+    free(text);
+    return 0;
+}
