@@ -102,16 +102,10 @@ static int grow_last(struct load *load)
     return 0;
 }
 
-/* Who sends to itself is a machine that ran both sides: each connection is a client then. */
-static int find_client(struct load *load, const struct summary_packet *packet, uint32_t *client)
+static int number_client(struct load *load, const char *name, size_t length, uint32_t *client)
 {
-    char name[256];
-    bool self = strcmp(packet->client, packet->server) == 0, added;
-    int length = self ? snprintf(name, sizeof name, "%.200s\t%d\t%.40s", packet->client,
-                                 packet->udp, packet->stream)
-                      : snprintf(name, sizeof name, "%.250s", packet->client);
-    load->self += self;
-    if (intern_add(&load->clients, name, (size_t)length, client, &added) < 0)
+    bool added;
+    if (intern_add(&load->clients, name, length, client, &added) < 0)
         return no_memory(load);
     if (!added)
         return 0;
@@ -121,6 +115,21 @@ static int find_client(struct load *load, const struct summary_packet *packet, u
         return -ENOMEM;
     load->last_form[*client] = 0;
     return 0;
+}
+
+/* Who sends to itself is a machine that ran both sides: each connection is a client then. */
+static int find_client(struct load *load, const struct summary_packet *packet, uint32_t *client)
+{
+    char *name = NULL;
+    if (strcmp(packet->client, packet->server) != 0)
+        return number_client(load, packet->client, strlen(packet->client), client);
+    load->self++;
+    int length = asprintf(&name, "%s\t%d\t%s", packet->client, packet->udp, packet->stream);
+    if (length < 0)
+        return no_memory(load);
+    int result = number_client(load, name, (size_t)length, client);
+    free(name);
+    return result;
 }
 
 /* ---- Forms ---- */
@@ -395,7 +404,7 @@ static int compare_sizes(const void *a, const void *b, void *context)
     return left < right ? -1 : left > right;
 }
 
-/* Each client gets its packets, in the file's order. form.count becomes what it is of its type. */
+/* Each client gets its packets, in the file's order. */
 static void deal_out(const struct load *load, struct recording *recording, const uint32_t *details)
 {
     int64_t origin = INT64_MAX, last = INT64_MIN;

@@ -61,8 +61,8 @@ struct recording_plan {
 };
 
 /*
- * Chooses the clients of -S or -T and fills in the figures (README, "Scale"). model and operations
- * must outlive the plan. 0, or a negative errno and a line in error.
+ * Chooses the clients of -S or -T and fills in the figures (traffic-replay(1), RECORDINGS). model
+ * and operations must outlive the plan. 0, or a negative errno and a line in error.
  */
 int recording_plan_make(const struct model *model, const struct plan_settings *settings,
                         const bool *operations, struct recording_plan *plan,
