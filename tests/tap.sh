@@ -5,6 +5,9 @@
 
 tap_count=0
 tap_failed=0
+# Servers of a test's own stand here, so that the tests of two checkouts do not meet.
+# shellcheck disable=SC2034 # read by the tests
+own_net=127.$((100 + $$ % 150))
 
 # tap STATUS NAME [DETAIL]: one result; the detail is shown when it failed.
 tap() {

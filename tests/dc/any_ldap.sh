@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/end_to_end.sh
 . tests/end_to_end.sh
 
-slapd=(--dir "$TMPDIR/slapd" --address 127.88.15.1 --entries 200)
+slapd=(--dir "$TMPDIR/slapd" --address "$own_net.15.1" --entries 200)
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     lab/slapd remove "${slapd[@]}"
@@ -17,7 +17,7 @@ finish() {
 trap finish EXIT
 lab/slapd start "${slapd[@]}" || exit 1
 (umask 077 && lab/slapd accounts "${slapd[@]}" >"$TMPDIR/accounts")
-TRAFFIC_REPLAY_DC=ldap1=127.88.15.1
+TRAFFIC_REPLAY_DC=ldap1=$own_net.15.1
 unset TRAFFIC_REPLAY_USER TRAFFIC_REPLAY_PASSWORD
 
 model=bench/models/ldap-search.yaml play --server ldap --accounts "$TMPDIR/accounts" --plain-simple-bind -S 0.1 -r 0.1

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/end_to_end.sh
 . tests/end_to_end.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.4.1
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.4.1
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     lab/dc remove

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/end_to_end.sh
 . tests/end_to_end.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.8.1
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.8.1
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     lab/dc remove
@@ -30,7 +30,7 @@ model=tests/data/smb-rpc.yaml dc_address=$LAB_ADDRESS
 
 # Each client has an address of its own: by it tshark tells secure channels apart.
 play_all() {
-    play --source 127.88.9.0/24 -F "$password" --smb-share scratch --allow-replication -S 0.4 --warmup 0 -D 14 --timeout 20 \
+    play --source $own_net.9.0/24 -F "$password" --smb-share scratch --allow-replication -S 0.4 --warmup 0 -D 14 --timeout 20 \
         --latency-timeout 15 "$@"
 }
 

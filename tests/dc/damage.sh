@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/end_to_end.sh
 . tests/end_to_end.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.10.1
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.10.1
 process=
 # shellcheck disable=SC2317 # called by the trap
 finish() {
@@ -37,14 +37,14 @@ run_is_good "before"
 through() {
     local name=$1 kind=$2 turn
     shift 2
-    tests/dc/middleman.py "$kind" 127.88.10.2 $LAB_ADDRESS >"$TMPDIR/ready" &
+    tests/dc/middleman.py "$kind" $own_net.10.2 $LAB_ADDRESS >"$TMPDIR/ready" &
     process=$!
     until grep -q ready "$TMPDIR/ready"; do sleep 0.1; done
     rm -f "$TMPDIR/ready"
     # What comes before the run must not be hit.
     (sleep 6 && kill -USR1 $process) &
     turn=$!
-    TRAFFIC_REPLAY_DC=dc1=127.88.10.2 play_all "$@"
+    TRAFFIC_REPLAY_DC=dc1=$own_net.10.2 play_all "$@"
     wait $turn
     kill $process
     wait $process

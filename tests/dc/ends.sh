@@ -56,7 +56,7 @@ for signal in INT TERM; do
     tap $? "SIG$signal: ends soon" "$seconds s"
 done
 lab_pid=
-middle=127.88.3.2
+middle=$own_net.3.2
 tests/dc/middleman.py mute $middle "$dc_address" >"$TMPDIR/ready" &
 lab_pid=$!
 until grep -q ready "$TMPDIR/ready"; do sleep 0.1; done

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.1.1
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.1.1
 trap 'lab/dc remove' EXIT
 
 mistaken() {
@@ -50,7 +50,7 @@ like "an interrupted provision is made again" "$errors" 'was interrupted'
 tap $? "what it left is gone"
 run lab/dc status
 is "status: exit status" "$status" 0
-like "status" "$output" '^running: dc1.samdom.example.com at 127.88.1.1, pid [0-9]+'
+like "status" "$output" "^running: dc1.samdom.example.com at $own_net.1.1, pid [0-9]+"
 first=$(cat "$LAB_DIR/run/samba.pid")
 
 run lab/dc start
@@ -59,18 +59,18 @@ is "is the same DC" "$(cat "$LAB_DIR/run/samba.pid")" "$first"
 run lab/dc start --prefork-children 3
 is "start with other options" "$status" 1
 like "says what to do" "$errors" 'restart it'
-run lab/dc start --address 127.88.1.2
+run lab/dc start --address $own_net.1.2
 like "another address is refused" "$errors" 'stays there'
 
 eval "$(lab/dc env)"
-is "env: DC" "$TRAFFIC_REPLAY_DC" dc1=127.88.1.1
+is "env: DC" "$TRAFFIC_REPLAY_DC" dc1=$own_net.1.1
 is "env: user" "$TRAFFIC_REPLAY_USER" Administrator
 is "password file's mode" "$(stat -c %a "$LAB_DIR/admin.password" "$LAB_DIR/admin.auth" | tr '\n' ' ')" "600 600 "
 unlike "no password in a process list" "$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ')" "$TRAFFIC_REPLAY_PASSWORD"
 is "no password in a log" "$(grep -rlF -e "$TRAFFIC_REPLAY_PASSWORD" "$LAB_DIR/log")" ""
 
 search() {
-    LDAPTLS_REQCERT=never ldapsearch -LLL -x -H ldaps://127.88.1.1 -D Administrator@samdom.example.com \
+    LDAPTLS_REQCERT=never ldapsearch -LLL -x -H ldaps://$own_net.1.1 -D Administrator@samdom.example.com \
         -y <(printf %s "$TRAFFIC_REPLAY_PASSWORD") -s base -b "$@"
 }
 policy=$(search DC=samdom,DC=example,DC=com minPwdLength lockoutThreshold)
@@ -86,9 +86,9 @@ unicode_password=$(printf '"first-Pass.1"' | iconv -t UTF-16LE | base64 -w 0)
 printf '%s\n' 'dn: CN=writer,CN=Users,DC=samdom,DC=example,DC=com' 'objectClass: user' \
     'sAMAccountName: writer' 'userAccountControl: 512' "unicodePwd:: $unicode_password" >"$TMPDIR/ldif"
 printf 'username = writer\npassword = first-Pass.1\ndomain = SAMDOM\n' >"$TMPDIR/writer"
-holds "an account is made over LDAPS" env LDAPTLS_REQCERT=never ldapadd -x -H ldaps://127.88.1.1 \
+holds "an account is made over LDAPS" env LDAPTLS_REQCERT=never ldapadd -x -H ldaps://$own_net.1.1 \
     -D Administrator@samdom.example.com -y <(printf %s "$TRAFFIC_REPLAY_PASSWORD") -f "$TMPDIR/ldif"
-holds "a user writes to the share scratch" smbclient -s "$LAB_DIR/run/smb.conf" //127.88.1.1/scratch \
+holds "a user writes to the share scratch" smbclient -s "$LAB_DIR/run/smb.conf" //$own_net.1.1/scratch \
     -A "$TMPDIR/writer" --use-kerberos=off -c 'put LICENSE; del LICENSE'
 rm -f "$TMPDIR/ldif" "$TMPDIR/writer"
 
@@ -119,17 +119,17 @@ is "two starts at once make one DC" "$(grep -c 'answers at' "$TMPDIR/starts") $(
 rm -f "$TMPDIR/starts"
 holds "stop" lab/dc stop
 holds "stop again" lab/dc stop
-is "no process is left" "$(ss -Hlnt src 127.88.1.1)" ""
+is "no process is left" "$(ss -Hlnt src $own_net.1.1)" ""
 
 /usr/bin/python3 -c '
-import socket, time
-taken = socket.create_server(("127.88.1.1", 636))
-time.sleep(60)' &
+import socket, sys, time
+taken = socket.create_server((sys.argv[1], 636))
+time.sleep(60)' "$LAB_ADDRESS" &
 taker=$!
-until ss -Hlnt src 127.88.1.1 | grep -q :636; do sleep 0.05; done
+until ss -Hlnt src $own_net.1.1 | grep -q :636; do sleep 0.05; done
 run lab/dc start
 is "a port is taken: exit status" "$status" 1
-like "a port is taken: which, by whom" "$errors" "127.88.1.1:636 is taken by .*pid=$taker"
+like "a port is taken: which, by whom" "$errors" "$own_net.1.1:636 is taken by .*pid=$taker"
 kill $taker
 wait $taker 2>/dev/null
 run lab/dc start --option 'no such = thing'

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/end_to_end.sh
 . tests/end_to_end.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.20.1
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.20.1
 processes=()
 # shellcheck disable=SC2317 # called by the trap
 finish() {
@@ -21,7 +21,7 @@ finish() {
 trap finish EXIT
 lab/dc start || exit 1
 eval "$(lab/dc env)"
-dc_address=127.88.20.1
+dc_address=$own_net.20.1
 
 # A domain without accounts of ours is not touched unasked.
 run "$replay" -D 2 tests/data/all-packets.yaml "$TRAFFIC_REPLAY_DC" </dev/null
@@ -123,11 +123,11 @@ end_middleman() {
     processes=()
 }
 for kind in mute garbage reset; do
-    middleman $kind 127.88.20.2 127.88.20.1
+    middleman $kind $own_net.20.2 $own_net.20.1
     (sleep 5 && kill -USR1 "${processes[0]}") &
     turn=$!
     began=$(now)
-    TRAFFIC_REPLAY_DC=dc1=127.88.20.2 play -D 8 --warmup 1 --timeout 2 --latency-timeout 1
+    TRAFFIC_REPLAY_DC=dc1=$own_net.20.2 play -D 8 --warmup 1 --timeout 2 --latency-timeout 1
     seconds=$(took "$began")
     wait $turn
     is "$kind: exit status" "$status" 0
@@ -136,12 +136,12 @@ for kind in mute garbage reset; do
     value_holds "$kind: failures have causes" 'len(causes()) > 0'
     # From the start: the run cannot be made, and one line says so.
     began=$(now)
-    TRAFFIC_REPLAY_DC=dc1=127.88.20.2 play -D 2 --timeout 2
+    TRAFFIC_REPLAY_DC=dc1=$own_net.20.2 play -D 2 --timeout 2
     seconds=$(took "$began")
     is "$kind from the start: exit status" "$status" 1
     [ "$seconds" -le 40 ]
     tap $? "$kind from the start: does not take for ever" "$seconds s"
-    like "$kind from the start: it is told" "$errors" '127\.88\.20\.2'
+    like "$kind from the start: it is told" "$errors" "$own_net.20.2"
     end_middleman
 done
 tap_done

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=127.88.2.1
+export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.2.1
 trap 'lab/dc remove' EXIT
 
 # plays NAME SETTINGS OPTION...: all of test_smb2 on a DC started with these options. SETTINGS are
