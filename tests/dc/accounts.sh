@@ -119,7 +119,12 @@ is "more users: memberships" "$(memberships)" 36
 play -n 3
 is "-n below what the run needs: exit status" "$status" 2
 like "-n below what the run needs: message" "$errors" '^traffic-replay: -n: 3 users are too few for the [0-9]+ clients of this run'
+play --make-accounts
+is "--make-accounts: exit status" "$status" 0 || echo "# $errors"
+like "--make-accounts: makes machines, too" "$errors" '^Accounts made: [0-9]+ in '
+is "--make-accounts: plays nothing" "$output" ""
 play
+unlike "--make-accounts: leaves none to be made" "$errors" '^(Accounts made|Changes of group)'
 is "a run: exit status" "$status" 0 || echo "# $errors"
 like "a run with these accounts: nothing failed" "$output" '^Failed operations: +0 '
 unlike "and something succeeded" "$output" '^Successful operations: +0 '
