@@ -221,13 +221,26 @@ static bool same_program(pid_t one, pid_t other)
     return a > 0 && a == b && memcmp(left, right, (size_t)a) == 0;
 }
 
-/* A listener with its ancestors of the same program; never ourselves. */
+/* Whether a process is this one or one of its ancestors: a shell that has started both the server
+ * and this program is not the server's. */
+static bool is_above_us(const struct table *table, pid_t pid)
+{
+    const struct sweep_process *process = find(table, getpid());
+    while (process && process->pid != pid && process->parent != process->pid)
+        process = find(table, process->parent);
+    return process != NULL;
+}
+
+/* A listener with its parent, and the ancestors that run the same program. */
 static void mark_up(const struct table *table, struct sweep_process *process)
 {
-    while (process && process->pid > 1 && process->pid != getpid() && !process->ours) {
+    bool first = true;
+    while (process && process->pid > 1 && !is_above_us(table, process->pid)) {
         struct sweep_process *parent = find(table, process->parent);
+        bool same = parent && same_program(process->pid, parent->pid);
         process->ours = true;
-        process = parent && same_program(process->pid, parent->pid) ? parent : NULL;
+        process = same || first ? parent : NULL;
+        first = false;
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A server on this machine, seen through /proc: which processes it consists of, and what they have
- * used. Its processes are those that listen on its address and port, their ancestors of the same
- * program (a prefork server's master), and all descendants.
+ * used. Its processes are those that listen on its address and port, their parents, the ancestors
+ * that run the same program (a prefork server's master), and all descendants of these.
  */
 #ifndef REPLAY_SWEEP_PROC_H
 #define REPLAY_SWEEP_PROC_H

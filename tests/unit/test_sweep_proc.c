@@ -28,6 +28,8 @@
 #include "replay/sweep_child.h"
 #include "replay/sweep_sample.h"
 
+static char own_path[4096];
+
 /* ---- A server ---- */
 
 /* master -> listener (-> workers that burn and end), master -> helper */
@@ -271,6 +273,59 @@ static void test_who_listens(void **state)
     assert_false(sweep_proc_is_local(&foreign));
 }
 
+/* What "listen ADDRESS PORT" on the command line makes of this program. */
+static int be_listener(const char *address, const char *port)
+{
+    struct sockaddr_in bound = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (inet_pton(AF_INET, address, &bound.sin_addr) != 1 ||
+        bind(fd, (struct sockaddr *)&bound, sizeof bound) != 0 || listen(fd, 1) != 0)
+        return 1;
+    pause();
+    return 0;
+}
+
+/* A parent that runs another program counts, with what else it has started; but not a process that
+ * has started us: this test is not among them. */
+static void test_other_parent(void **state)
+{
+    (void)state;
+    struct server server;
+    struct sweep_proc proc;
+    struct sweep_usage usage;
+    struct sockaddr_storage address = address_of("127.77.1.5");
+    char port[16];
+    int result = -ENOENT;
+    start_server(&server, "127.77.1.5"); /* finds a port that is free */
+    stop_server(&server);
+    snprintf(port, sizeof port, "%u", server.port);
+    pid_t shell = fork();
+    if (shell == 0) {
+        execl("/bin/sh", "sh", "-c", "\"$0\" listen 127.77.1.5 \"$1\" & sleep 86.4 & wait",
+              own_path, port, NULL);
+        _exit(1);
+    }
+    for (int i = 0; i < 100 && result == -ENOENT; i++) {
+        usleep(50000);
+        result = sweep_proc_open(&proc, &address, server.port);
+        if (result == -ENOENT)
+            sweep_proc_clear(&proc);
+    }
+    assert_int_equal(result, 0);
+    usleep(300000); /* the shell may have been slower than its first child */
+    assert_int_equal(sweep_proc_read(&proc, &usage), 0);
+    assert_int_equal(usage.processes, 3);
+    assert_int_equal(service(&usage, "sh"), 1);
+    assert_int_equal(service(&usage, "sleep"), 1);
+    for (size_t i = 0; i < proc.known_count; i++)
+        kill(proc.known[i].pid, SIGKILL);
+    for (size_t i = 0; i < proc.known_count; i++)
+        while (waitpid(proc.known[i].pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    sweep_proc_clear(&proc);
+}
+
 /* ---- Samples by a command ---- */
 
 static const struct {
@@ -501,14 +556,24 @@ static void test_interrupts(void **state)
     sweep_watch_close(&watch);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 4 && strcmp(argv[1], "listen") == 0)
+        return be_listener(argv[2], argv[3]);
+    if (readlink("/proc/self/exe", own_path, sizeof own_path - 1) < 0)
+        return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tree),           cmocka_unit_test(test_lost_time),
-        cmocka_unit_test(test_who_listens),    cmocka_unit_test(test_sample_lines),
-        cmocka_unit_test(test_sample_command), cmocka_unit_test(test_sample_problems),
-        cmocka_unit_test(test_no_server),      cmocka_unit_test(test_children),
-        cmocka_unit_test(test_time_limit),     cmocka_unit_test(test_interrupts),
+        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_lost_time),
+        cmocka_unit_test(test_who_listens),
+        cmocka_unit_test(test_other_parent),
+        cmocka_unit_test(test_sample_lines),
+        cmocka_unit_test(test_sample_command),
+        cmocka_unit_test(test_sample_problems),
+        cmocka_unit_test(test_no_server),
+        cmocka_unit_test(test_children),
+        cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_interrupts),
     };
     /* Grandchildren whose parent ends are ours to wait for. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
