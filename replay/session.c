@@ -263,6 +263,33 @@ static void tell_server(const struct dc *dc)
     tell(0, "server at %s:%s", dc->address_text, used ? line : "");
 }
 
+static bool is_domain(const struct dc *dc, const char *name)
+{
+    const char *const names[] = {dc->netbios_domain, dc->dns_domain, dc->realm};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i] && strcasecmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* An administrator of another domain, or with another suffix in its principal name, goes by the
+ * full name; 0 or -ENOMEM. */
+static int name_admin(struct dc *dc, const struct settings *settings)
+{
+    const char *domain = settings->admin_domain, *realm = settings->admin_realm;
+    char *full = NULL;
+    int length = 0;
+    if (domain && !is_domain(dc, domain))
+        length = asprintf(&full, "%s\\%s", domain, dc->admin.name);
+    else if (!domain && realm && !is_domain(dc, realm))
+        length = asprintf(&full, "%s@%s", dc->admin.name, realm);
+    if (length <= 0)
+        return length;
+    free(dc->admin.name);
+    dc->admin.name = full;
+    return 0;
+}
+
 static int find_dc(struct session *session)
 {
     struct settings *settings = session->settings;
@@ -281,6 +308,8 @@ static int find_dc(struct session *session)
         tell_server(dc);
     dc->admin = settings->admin;
     settings->admin = (struct account){0};
+    if (dc->admin.name && name_admin(dc, settings) < 0)
+        return tell(EXIT_FAILED, "out of memory");
     if (keys_of_admin(dc) != 0)
         return tell(EXIT_USAGE, "-U: the password is not UTF-8");
     return dc->options.generic_ldap ? -1 : prepare_kerberos(session);

@@ -1050,7 +1050,6 @@ static int read_authentication_file(struct settings *settings)
     return status;
 }
 
-/* -W and --realm are stronger than what stands with the name. */
 static int split_admin(struct settings *settings)
 {
     struct settings_memory *memory = settings->memory;
@@ -1063,10 +1062,8 @@ static int split_admin(struct settings *settings)
         free(memory->admin_domain);
         memory->admin_domain = domain;
     }
-    if (memory->admin_domain && !settings->workgroup)
-        settings->workgroup = memory->admin_domain;
-    if (memory->admin_realm && !settings->realm)
-        settings->realm = memory->admin_realm;
+    settings->admin_domain = memory->admin_domain;
+    settings->admin_realm = memory->admin_realm;
     return settings->admin.name[0] ? -1 : complain("-U: there is no name after the domain");
 }
 
@@ -1373,14 +1370,9 @@ char **settings_words(const struct settings *settings, const char *const *except
     for (const struct row *row = rows; !words.failed && row < rows + ROW_COUNT; row++) {
         bool hidden = row->kind == ROW_SECRET || row->group == GROUP_CREDENTIALS ||
                       (row->properties & ROW_HOLDS_SECRET) || strcmp(row->name, "config") == 0;
-        bool given = settings->memory->source_of_row[row - rows] != SOURCE_NONE;
         if (is_among(row->name, except))
             continue;
-        if (strcmp(row->name, "workgroup") == 0 && !given && settings->workgroup)
-            add_word(&words, row->name, settings->workgroup);
-        else if (strcmp(row->name, "realm") == 0 && !given && settings->realm)
-            add_word(&words, row->name, settings->realm);
-        else if (strcmp(row->name, "kerberos") == 0 && settings->admin_kerberos)
+        if (strcmp(row->name, "kerberos") == 0 && settings->admin_kerberos)
             add_word(&words, row->name, NULL);
         else if (!hidden && !is_overridden(settings, row))
             add_row(&words, settings, row);
@@ -1418,7 +1410,15 @@ int settings_write_secrets(const struct settings *settings, FILE *out)
         return -EINVAL;
     if (admin->name && !settings->admin_kerberos) {
         fputs("user: \"", out);
+        if (settings->admin_domain) {
+            write_quoted(out, settings->admin_domain);
+            write_quoted(out, "\\");
+        }
         write_quoted(out, admin->name);
+        if (settings->admin_realm) {
+            fputc('@', out);
+            write_quoted(out, settings->admin_realm);
+        }
         if (admin->password)
             fputc('%', out);
         write_quoted(out, admin->password ? admin->password : "");

@@ -56,7 +56,10 @@ struct settings {
 
     /* Who */
     struct account admin; /* name and password */
-    bool admin_kerberos;  /* -k */
+    /* What stands with the administrator's name: DOMAIN/name, name@REALM; NULL: neither. It says
+     * nothing of the test accounts. */
+    const char *admin_domain, *admin_realm;
+    bool admin_kerberos; /* -k */
     const char *workgroup, *realm;
     char *fixed_password;      /* NULL: the kept random one */
     int instance_id;           /* -I */
@@ -102,9 +105,8 @@ bool settings_plays(const struct settings *settings, const char *protocol, const
 /*
  * The options in force as words for another traffic-replay ("--duration=10"), in the table's order,
  * whether the command line or the configuration file gave them: without credentials and secrets,
- * and without the long names in except (which ends with a NULL). A domain or realm that came with
- * the administrator's name is among them. NULL-terminated, to be given to settings_free_words();
- * NULL: no memory.
+ * and without the long names in except (which ends with a NULL). NULL-terminated, to be
+ * given to settings_free_words(); NULL: no memory.
  */
 char **settings_words(const struct settings *settings, const char *const *except);
 void settings_free_words(char **words);

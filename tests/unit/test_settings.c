@@ -390,22 +390,24 @@ static void test_names(void **state)
 {
     (void)state;
     static const struct {
-        const char *line, *name, *workgroup, *realm;
+        const char *line, *name, *domain, *admin_realm, *workgroup, *realm;
     } cases[] = {
-        {"-U DOM\\admin%p @model dc1", "admin", "DOM", NULL},
-        {"-U DOM/admin%p @model dc1", "admin", "DOM", NULL},
-        {"-U admin@EXAMPLE.COM%p @model dc1", "admin", NULL, "EXAMPLE.COM"},
-        {"-U DOM\\admin%p -W OTHER @model dc1", "admin", "OTHER", NULL},
-        {"-U admin%p --realm R @model dc1", "admin", NULL, "R"},
-        {"-A @auth @model dc1", "filed", "FILEDOM", NULL},
+        {"-U DOM\\admin%p @model dc1", "admin", "DOM", NULL, NULL, NULL},
+        {"-U DOM/admin%p @model dc1", "admin", "DOM", NULL, NULL, NULL},
+        {"-U admin@EXAMPLE.COM%p @model dc1", "admin", NULL, "EXAMPLE.COM", NULL, NULL},
+        {"-U DOM\\admin%p -W OTHER @model dc1", "admin", "DOM", NULL, "OTHER", NULL},
+        {"-U admin%p --realm R @model dc1", "admin", NULL, NULL, NULL, "R"},
+        {"-A @auth @model dc1", "filed", "FILEDOM", NULL, NULL, NULL},
         {"--server ldap --accounts @accounts -U cn=a/b,dc=x%p @model dc1", "cn=a/b,dc=x", NULL,
-         NULL},
+         NULL, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct settings settings;
         read_well(&settings, cases[i].line);
         assert_string_equal(settings.admin.name, cases[i].name);
         assert_non_null(settings.admin.password);
+        check_optional(settings.admin_domain, cases[i].domain);
+        check_optional(settings.admin_realm, cases[i].admin_realm);
         check_optional(settings.workgroup, cases[i].workgroup);
         check_optional(settings.realm, cases[i].realm);
         settings_clear(&settings);
@@ -590,10 +592,9 @@ static void test_words(void **state)
 {
     (void)state;
     expect_words("-U a%b @model dc1", "");
-    expect_words("-r 4 -v -F c -D 10 -U D\\a%b -D 20 --yes @model dc1",
-                 "--duration=20 --workgroup=D --yes");
+    expect_words("-r 4 -v -F c -D 10 -U D\\a%b -D 20 --yes @model dc1", "--duration=20 --yes");
     expect_words("-A @auth --only ldap,dns:0 --label x=y=z @model dc1",
-                 "--only=ldap,dns:0 --workgroup=FILEDOM --label=x=y=z");
+                 "--only=ldap,dns:0 --label=x=y=z");
     expect_words("-k --realm R @model dc1", "--realm=R --kerberos");
     write_config("duration: 7\nskip: [dns, 'ldap:2']\naverage-groups-per-user: 3\n"
                  "prefer-kerberos: true\nsmb-encrypt: false\nuser: x%y\n");
