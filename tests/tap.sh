@@ -3,6 +3,13 @@
 #
 # For tests that are shell scripts: results as TAP lines. Source it, state results, end with tap_done.
 
+# tests/run gives each test a folder of its own. One that is run by hand gets one too: a path below an
+# empty TMPDIR would be a path below the root.
+if [ -z "${TMPDIR:-}" ]; then
+    TMPDIR=$(mktemp -d /tmp/traffic-replay-test.XXXXXX) || exit 2
+    export TMPDIR
+fi
+
 tap_count=0
 tap_failed=0
 # Servers of a test's own stand here, so that the tests of two checkouts do not meet.

@@ -14,8 +14,7 @@ program=$(realpath "${BUILD:-build}/traffic-learn")
 captures=${TRAFFIC_CAPTURES:-../shared/data/captures}
 [ -d "$captures" ] || captures=../../shared/data/captures
 models=$captures/../models
-work=$TMPDIR/work
-mkdir "$work"
+work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
 # --- The command line ---------------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 
 program=${BUILD:-build}/traffic-summary
 runs=tests/data/samba-runs
-work=$TMPDIR/work
-mkdir "$work"
+work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
 run "$program" --help
