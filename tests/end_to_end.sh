@@ -11,7 +11,7 @@ json=$TMPDIR/result.json
 dc_address=${TRAFFIC_REPLAY_DC#*=}
 # shellcheck disable=SC2034 # read by the tests
 domain_dn=DC=samdom,DC=example,DC=com
-trap 'rm -rf "$TMPDIR"/*' EXIT
+trap 'rm -rf "${TMPDIR:?}"/*' EXIT
 # Under ASan a run needs longer to get going; leaks are faults there.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
 

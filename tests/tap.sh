@@ -3,15 +3,19 @@
 #
 # For tests that are shell scripts: results as TAP lines. Source it, state results, end with tap_done.
 
-# tests/run gives each test a folder of its own. One that is run by hand gets one too: a path below an
-# empty TMPDIR would be a path below the root.
-if [ -z "${TMPDIR:-}" ]; then
-    TMPDIR=$(mktemp -d /tmp/traffic-replay-test.XXXXXX) || exit 2
-    export TMPDIR
-fi
-
 tap_count=0
 tap_failed=0
+# Tests write to $TMPDIR and empty it again. So it must be a folder that is theirs alone: tests/run makes
+# one for each; a test started by hand gets one here, whatever TMPDIR was: below an empty one lies the root,
+# and /tmp is everybody's.
+case ${TMPDIR:-} in
+    */traffic-replay-tests.*) tap_folder= ;;
+    *)
+        tap_folder=$(mktemp -d "${TMPDIR:-/tmp}/traffic-replay-tests.XXXXXX") || exit 2
+        chmod 755 "$tap_folder" # a DC's users pass through it
+        export TMPDIR=$tap_folder
+        ;;
+esac
 # Servers of a test's own stand here, so that the tests of two checkouts do not meet.
 # shellcheck disable=SC2034 # read by the tests
 own_net=127.$((100 + $$ % 150))
@@ -76,6 +80,7 @@ run() {
 
 tap_done() {
     echo "1..$tap_count"
+    [ -z "$tap_folder" ] || rm -rf "$tap_folder"
     [ $tap_failed = 0 ]
     exit
 }
