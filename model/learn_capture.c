@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -121,6 +122,21 @@ int learn_capture_add(struct learn_capture *capture, const struct learn_record *
     capture->record_count++;
     capture->counts[LEARN_REQUESTS]++;
     capture->seen[copy.server].requests++;
+    if (strncmp(form, "dns:", 4) == 0 || strncmp(form, "nbns:", 5) == 0)
+        capture->seen[copy.server].name_queries++;
+    return 0;
+}
+
+int learn_capture_amend(struct learn_capture *capture, uint64_t index, const char *form)
+{
+    uint32_t number;
+    off_t at = (off_t)(index * sizeof(struct learn_record) + offsetof(struct learn_record, form));
+    if (learn_words_add(&capture->forms, form, strlen(form), &number) < 0)
+        return no_memory(capture);
+    errno = 0;
+    if (fflush(capture->records) != 0 ||
+        pwrite(fileno(capture->records), &number, sizeof number, at) != (ssize_t)sizeof number)
+        return file_failed(capture, "cannot write");
     return 0;
 }
 
@@ -139,8 +155,9 @@ uint32_t learn_capture_name(struct learn_capture *capture, const char *name)
 
 /* ---- Which host is the server ---- */
 
-/* A resolver of names may answer more often than any domain controller does: answers of other
- * protocols come first. Without any answer, who was asked most. */
+/* A resolver of names may answer more often than any domain controller does: it is none when that
+ * is all it is asked, and answers of other protocols come first. Without any answer, who was asked
+ * most. */
 static bool is_better(const struct learn_address *a, const struct learn_address *b)
 {
     if (a->answers != b->answers)
@@ -154,7 +171,7 @@ int learn_capture_server(const struct learn_capture *capture, uint32_t *server)
 {
     *server = UINT32_MAX;
     for (uint32_t i = 0; i < capture->addresses.count; i++)
-        if (capture->seen[i].requests > 0 &&
+        if (capture->seen[i].requests > capture->seen[i].name_queries &&
             (*server == UINT32_MAX || is_better(&capture->seen[i], &capture->seen[*server])))
             *server = i;
     return *server == UINT32_MAX ? -ENOENT : 0;

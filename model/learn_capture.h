@@ -56,7 +56,8 @@ struct learn_name {
 };
 
 struct learn_address {
-    uint64_t answers, datagram_answers, requests; /* that it gave or got */
+    uint64_t answers, datagram_answers; /* that it gave */
+    uint64_t requests, name_queries;    /* that it got; the latter are among the former */
 };
 
 struct learn_capture {
@@ -91,11 +92,14 @@ void learn_capture_answer(struct learn_capture *capture, uint32_t address, bool 
 int learn_capture_add(struct learn_capture *capture, const struct learn_record *record,
                       const char *form);
 
+/* Gives the request that was added as number index (from 0) another form. */
+int learn_capture_amend(struct learn_capture *capture, uint64_t index, const char *form);
+
 /* The number of a DNS name, or UINT32_MAX when there are too many. */
 uint32_t learn_capture_name(struct learn_capture *capture, const char *name);
 
-/* After all was added: which host is the server that the model is of. -ENOENT when nobody answered
- * or was asked. */
+/* After all was added: which host is the server that the model is of. -ENOENT when nobody was asked
+ * anything but names. */
 int learn_capture_server(const struct learn_capture *capture, uint32_t *server);
 
 /* After the server is known: DNS names become kinds of names. Then records can be read. */

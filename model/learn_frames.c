@@ -11,7 +11,7 @@
 #include "model/learn_frames_private.h"
 
 enum { ADDRESS_SIZE = 64, RETRY_SECONDS = 30, UDP_CONNECTION = 0x40000000 };
-enum { TLS_APPLICATION_DATA = 23 };
+enum { TLS_APPLICATION_DATA = 23, TCP_FIN = 1, TCP_RST = 4 }; /* RFC 9293 3.1 */
 
 struct frames *frames_make(struct learn_capture *capture)
 {
@@ -183,9 +183,14 @@ static bool is_present(const struct frames *frames, enum line_field field)
     return frames->line->values[field][0] != '\0';
 }
 
+/* What is encrypted and was not decrypted by tshark either. */
 static void count_unseen(struct frames *frames)
 {
     uint64_t type;
+    bool opened = is_present(frames, LINE_LDAP_OP) || is_present(frames, LINE_SMB2_COMMAND) ||
+                  is_present(frames, LINE_RPC_TYPE) || is_present(frames, LINE_KERBEROS_TYPE);
+    if (opened)
+        return;
     for (size_t i = 0; line_number(frames->line, LINE_TLS_TYPE, i, &type); i++)
         if (type == TLS_APPLICATION_DATA)
             frames_count(frames, LEARN_TLS);
@@ -260,5 +265,8 @@ int frames_take(struct frames *frames, const struct line *line)
         return result;
     take_ports(frames);
     count_unseen(frames);
-    return dispatch(frames);
+    result = dispatch(frames);
+    uint64_t flags = 0;
+    line_number(line, LINE_TCP_FLAGS, 0, &flags);
+    return result == 0 && (flags & (TCP_FIN | TCP_RST)) ? frames_ldap_end(frames) : result;
 }

@@ -22,6 +22,8 @@ struct frames {
 };
 
 int frames_ldap(struct frames *frames);
+/* A connection that a client closes; called for every one. */
+int frames_ldap_end(struct frames *frames);
 int frames_smb(struct frames *frames);
 int frames_smb2(struct frames *frames);
 int frames_rpc(struct frames *frames, uint64_t pipe); /* pipe: hash of its file id, 0: over TCP */

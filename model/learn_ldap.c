@@ -277,12 +277,28 @@ static int take_sealed(struct frames *frames)
     for (size_t i = 0; i < count && result == 0; i++) {
         if (is_server_port(frames->from_port) && !is_server_port(frames->to_port)) {
             frames_answer(frames);
+            link_of(frames)->value = 0;
             continue;
         }
         frames_count(frames, LEARN_SEALED);
+        link_of(frames)->value = frames->capture->record_count + 1;
         result = frames_request(frames, "ldap:3\x1fsealed=true", false);
     }
     return result;
+}
+
+/* What a client sends last and does not wait for an answer to, before it closes the connection, is
+ * the unbind (RFC 4511 4.3), sealed or not. */
+int frames_ldap_end(struct frames *frames)
+{
+    struct link *link =
+        links_get(frames->links, LINK_LDAP, frames->connection, 0, frames->time, false);
+    if (!link || link->value == 0 || frames->udp || !is_server_port(frames->to_port))
+        return 0;
+    uint64_t index = link->value - 1;
+    link->value = 0;
+    frames->capture->counts[LEARN_SEALED]--;
+    return learn_capture_amend(frames->capture, index, "ldap:2");
 }
 
 /* A CLDAP client asks again with the same message. */

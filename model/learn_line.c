@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NANOSECONDS INT64_C(1000000000)
+
 static const char *const names[LINE_FIELDS] = {
     [LINE_TIME] = "frame.time_epoch",
     [LINE_PROTOCOLS] = "frame.protocols",
@@ -19,6 +21,7 @@ static const char *const names[LINE_FIELDS] = {
     [LINE_TCP_DSTPORT] = "tcp.dstport",
     [LINE_UDP_SRCPORT] = "udp.srcport",
     [LINE_UDP_DSTPORT] = "udp.dstport",
+    [LINE_TCP_FLAGS] = "tcp.flags",
     [LINE_RETRANSMISSION] = "tcp.analysis.retransmission",
     [LINE_MALFORMED] = "_ws.malformed",
     [LINE_ICMP] = "icmp.type",
@@ -194,9 +197,11 @@ bool line_time(const char *text, int64_t *time)
 {
     size_t whole = strspn(text, "0123456789"), digits = 0;
     int64_t fraction = 0;
-    if (whole == 0 || whole > 9 + 1)
+    if (whole == 0 || whole > 10)
         return false;
     int64_t seconds = strtoll(text, NULL, 10);
+    if (seconds > INT64_MAX / NANOSECONDS - 1)
+        return false;
     text += whole;
     if (*text == '.')
         for (text++; isdigit((unsigned char)*text); text++, digits++)
@@ -204,6 +209,6 @@ bool line_time(const char *text, int64_t *time)
                 fraction = fraction * 10 + (*text - '0');
     for (; digits < 9; digits++)
         fraction *= 10;
-    *time = seconds * 1000000000 + fraction;
+    *time = seconds * NANOSECONDS + fraction;
     return *text == '\0';
 }

@@ -214,6 +214,8 @@ static int start_tshark(struct run *run, int output)
         arguments[count++] = settings->options[i];
     }
     if (settings->keytab) {
+        arguments[count++] = "-o";
+        arguments[count++] = "kerberos.decrypt:TRUE";
         arguments[count++] = "-K";
         arguments[count++] = settings->keytab;
     }

@@ -148,11 +148,13 @@ int learn_walk(struct learn_capture *capture, const struct walk_settings *settin
 int learn_walk_is_local(struct learn_capture *capture, uint32_t server, bool *local)
 {
     struct learn_record record;
+    uint64_t own = 0, others = 0;
     int result = learn_capture_rewind(capture);
-    *local = false;
-    while (result == 0 && !*local && (result = learn_capture_next(capture, &record)) > 0) {
-        *local = record.server == server && record.client == server;
+    while (result == 0 && (result = learn_capture_next(capture, &record)) > 0) {
+        own += record.server == server && record.client == server;
+        others += record.server == server && record.client != server;
         result = 0;
     }
+    *local = own > others;
     return result;
 }

@@ -39,7 +39,8 @@ struct walk_observer {
 int learn_walk(struct learn_capture *capture, const struct walk_settings *settings,
                const struct walk_observer *observer);
 
-/* True when the server's clients cannot be told apart by address, since one is its own. */
+/* Whether the server's clients cannot be told apart by address, since most requests come from its
+ * own. 0 or a negative errno. */
 int learn_walk_is_local(struct learn_capture *capture, uint32_t server, bool *local);
 
 #endif

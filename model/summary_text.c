@@ -11,6 +11,7 @@
 #include "model/arena.h"
 #include "model/details.h"
 #include "model/document.h"
+#include "model/learn_line.h"
 #include "model/shape.h"
 
 enum { COLUMNS = 16, EXTRA = 8, OWN = 15, FIELDS_MAX = 12, LINE_SIZE_MAX = 1 << 20 };
@@ -50,28 +51,6 @@ static int no_memory(const struct reader *reader)
 {
     snprintf(reader->error, reader->error_size, "%s: out of memory", reader->name);
     return -ENOMEM;
-}
-
-/* ---- Time ---- */
-
-/* "1500000001.371377" in nanoseconds, exactly. */
-static bool parse_time(const char *text, int64_t *time)
-{
-    size_t whole = strspn(text, "0123456789"), digits = 0;
-    if (whole == 0 || whole > 10)
-        return false;
-    int64_t seconds = strtoll(text, NULL, 10), fraction = 0;
-    if (seconds >= INT64_MAX / NANOSECONDS)
-        return false;
-    text += whole;
-    if (*text == '.')
-        for (text++; isdigit((unsigned char)*text); text++, digits++)
-            if (digits < 9)
-                fraction = fraction * 10 + (*text - '0');
-    for (; digits < 9; digits++)
-        fraction *= 10;
-    *time = seconds * NANOSECONDS + fraction;
-    return *text == '\0';
 }
 
 /* ---- Which side asks ---- */
@@ -263,7 +242,7 @@ static int read_line(struct reader *reader, char *line)
     if (count <= COLUMN_OPCODE)
         return wrong(reader, "a traffic-summary line: time, IP protocol, stream, from, to, "
                              "protocol, opcode, ... between tabs");
-    if (!parse_time(columns[COLUMN_TIME], &packet.time))
+    if (!line_time(columns[COLUMN_TIME], &packet.time))
         return wrong(reader, "a time in seconds in the first field");
     if (!columns[COLUMN_FROM][0] || !columns[COLUMN_TO][0])
         return wrong(reader, "who sent it to whom in the fourth and fifth field");
@@ -358,7 +337,7 @@ bool summary_is_line(const char *text)
         return false;
     memcpy(number, text, length);
     number[length] = '\0';
-    return parse_time(number, &time);
+    return line_time(number, &time);
 }
 
 /* ---- Writing ---- */

@@ -407,26 +407,34 @@ static int read_input(const struct options *options, char **paths, size_t count,
                        capture);
 }
 
+static int find_server(const struct options *options, struct learn_capture *capture,
+                       const char *name, uint32_t *server)
+{
+    *server = learn_words_find(&capture->addresses, options->server, strlen(options->server));
+    if (*server != UINT32_MAX && capture->seen[*server].requests > 0)
+        return 0;
+    snprintf(capture->error, LEARN_ERROR_SIZE, "%s: no request to --server %s", name,
+             options->server);
+    return -ENOENT;
+}
+
 static int choose_server(const struct options *options, struct learn_capture *capture,
                          const char *name, uint32_t *server)
 {
-    if (capture->record_count == 0 || learn_capture_server(capture, server) < 0) {
+    if (options->server)
+        return find_server(options, capture, name, server);
+    if (learn_capture_server(capture, server) < 0) {
         snprintf(capture->error, LEARN_ERROR_SIZE,
-                 "%s: no request to a domain controller among %" PRIu64 " %s", name,
-                 capture->counts[LEARN_FRAMES], "frames");
+                 "%s: no request to a domain controller among %" PRIu64 " frames%s", name,
+                 capture->counts[LEARN_FRAMES],
+                 capture->record_count == 0
+                     ? ""
+                     : ", only name queries (--server takes a name server all the same)");
         return -ENOENT;
     }
-    if (options->server) {
-        *server = learn_words_find(&capture->addresses, options->server, strlen(options->server));
-        if (*server == UINT32_MAX || capture->seen[*server].requests == 0) {
-            snprintf(capture->error, LEARN_ERROR_SIZE, "%s: no request to --server %s", name,
-                     options->server);
-            return -ENOENT;
-        }
-    } else if (!options->quiet) {
+    if (!options->quiet)
         fprintf(stderr, "traffic-learn: the domain controller is taken to be %s (--server)\n",
                 capture->addresses.items[*server].bytes);
-    }
     return 0;
 }
 

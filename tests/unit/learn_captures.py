@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 Captures for tests/unit/learn.sh, written byte by byte: secret.pcap, where every name and value is a secret; its two
-halves; nothing.pcap without any traffic of a domain controller.
+halves; names.pcap with DNS only; nothing.pcap without any traffic of a domain controller.
 
 usage: learn_captures.py FOLDER
 """
@@ -119,6 +119,7 @@ def main(folder):
     write(os.path.join(folder, "secret.pcap"), frames)
     write(os.path.join(folder, "first-half.pcap"), frames[:8])
     write(os.path.join(folder, "second-half.pcap"), frames[8:], 8)
+    write(os.path.join(folder, "names.pcap"), [datagram(53, query(i, "www.example")) for i in range(3)])
     write(os.path.join(folder, "nothing.pcap"), [datagram(9999, b"nothing"), b"\xff" * 12 + b"\x08\x06" + bytes(28)])
 
 

@@ -127,6 +127,21 @@ static void test_by_connection(void **state)
     expect_lines(learned(bench, &settings), lines);
 }
 
+/* A server that also asks itself is no capture of one machine. */
+static void test_local(void **state)
+{
+    struct bench *bench = *state;
+    bool local = false;
+    add(bench, 1, "dc", "ldap:3", 1);
+    struct learn_settings settings = settings_of(bench, 1, 60);
+    assert_int_equal(learn_walk_is_local(&bench->capture, settings.walk.server, &local), 0);
+    assert_true(local);
+    add(bench, 2, "a", "ldap:3", 2);
+    settings = settings_of(bench, 1, 60);
+    assert_int_equal(learn_walk_is_local(&bench->capture, settings.walk.server, &local), 0);
+    assert_false(local);
+}
+
 /* A ticket that the conversation did not fetch is a hint before the packet that brings it, once;
  * one that it fetched is none. */
 static void test_tickets(void **state)
@@ -275,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_conversations),
         TEST(test_by_connection),
+        TEST(test_local),
         TEST(test_tickets),
         TEST(test_max_details),
         TEST(test_pauses_of_two_kinds),

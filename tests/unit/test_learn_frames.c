@@ -121,7 +121,7 @@ static const char *requests(struct bench *bench)
     text[0] = '\0';
     if (bench->capture.record_count == 0)
         return text;
-    assert_int_equal(learn_capture_server(&bench->capture, &server), 0);
+    server = learn_words_find(&bench->capture.addresses, "10.1.1.1", 8);
     assert_int_equal(learn_capture_finish(&bench->capture, server), 0);
     assert_int_equal(learn_capture_rewind(&bench->capture), 0);
     while (learn_capture_next(&bench->capture, &record) > 0) {
@@ -210,6 +210,25 @@ static void test_binds(void **state)
                                          "ldap:23\nldap:6\nldap:16\n");
     assert_int_equal(counted(bench, LEARN_LEGS), 2);
     assert_int_equal(counted(bench, LEARN_SEALED), 2);
+}
+
+/* The last sealed message of a client that closes the connection is its unbind, unless the server
+ * answered it or closes itself. */
+static void test_sealed_unbind(void **state)
+{
+    struct bench *bench = *state;
+    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "117"}));
+    take(bench, TCP_FROM("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "1000"}));
+    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "67"}));
+    take(bench, TCP_TO("389", "", {LINE_TCP_FLAGS, "0x0011"}));
+    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "117"}));
+    take(bench, TCP_FROM("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "1000"}));
+    take(bench, TCP_TO("389", "", {LINE_TCP_FLAGS, "0x0011"}));
+    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "117"}));
+    take(bench, TCP_FROM("389", "", {LINE_TCP_FLAGS, "0x0011"}));
+    assert_string_equal(requests(bench), "ldap:3 sealed=true\nldap:2\nldap:3 sealed=true\n"
+                                         "ldap:3 sealed=true\n");
+    assert_int_equal(counted(bench, LEARN_SEALED), 3);
 }
 
 /* Entries have no result code, the end of a search has: binds are not confused by it. */
@@ -433,6 +452,9 @@ static void test_left_out(void **state)
     assert_int_equal(counted(bench, LEARN_MALFORMED), 1);
     assert_int_equal(counted(bench, LEARN_TLS), 3);
     assert_int_equal(counted(bench, LEARN_SMB_ENCRYPTED), 1);
+    /* what it decrypted is seen */
+    take(bench, TCP_FROM("636", "tls:ldap", {LINE_TLS_OPAQUE, "23"}, {LINE_LDAP_OP, "5"}));
+    assert_int_equal(counted(bench, LEARN_TLS), 3);
     /* what tshark cannot read inside a whole Kerberos message does not make it one less */
     take(bench, UDP_TO("kerberos", {LINE_MALFORMED, "_ws.malformed"}, {LINE_KERBEROS_TYPE, "10"},
                        {LINE_KERBEROS_NONCE, "1"}));
@@ -493,6 +515,7 @@ static void test_server(void **state)
                                  {0, NULL}};
         take(bench, values);
     }
+    assert_int_equal(learn_capture_server(&bench->capture, &server), -ENOENT);
     take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "3"}));
     take(bench, TCP_FROM("389", "ldap", {LINE_LDAP_OP, "5"}));
     assert_int_equal(learn_capture_server(&bench->capture, &server), 0);
@@ -603,6 +626,7 @@ static void test_broken_lines(void **state)
     assert_false(line_time("", &time));
     assert_false(line_time("1e9", &time));
     assert_false(line_time("15000000000000000000", &time));
+    assert_false(line_time("9563470189", &time));
 }
 
 int main(void)
@@ -612,6 +636,7 @@ int main(void)
         TEST(test_filter),
         TEST(test_several_searches_in_a_frame),
         TEST(test_binds),
+        TEST(test_sealed_unbind),
         TEST(test_results_belong_to_their_message),
         TEST(test_cldap),
         TEST(test_session_setup),
