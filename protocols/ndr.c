@@ -711,21 +711,43 @@ void ndr_unicode_string_large_coder(struct ndr *ndr, const char *field, void *va
     unicode_string(ndr, field, value, 1);
 }
 
+/* digits hexadecimal digits, either case; moves *text behind them. By hand, since every bind reads
+ * two GUIDs, and sscanf(3) shows in its cost. */
+static bool hex_number(const char **text, int digits, uint32_t *number)
+{
+    *number = 0;
+    for (int i = 0; i < digits; i++, ++*text) {
+        char c = **text;
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                                : 16;
+        if (digit == 16)
+            return false;
+        *number = *number << 4 | digit;
+    }
+    return true;
+}
+
 int ndr_guid_parse(const char *text, struct ndr_guid *guid)
 {
-    unsigned a, b, c, d[2], e[6];
-    int used = 0;
-    if (sscanf(text, "%8x-%4x-%4x-%2x%2x-%2x%2x%2x%2x%2x%2x%n", &a, &b, &c, &d[0], &d[1], &e[0],
-               &e[1], &e[2], &e[3], &e[4], &e[5], &used) != 11 ||
-        used != 36 || text[36] != '\0')
+    /* 8-4-4-4-12: the last two groups are bytes. */
+    static const uint8_t digits[] = {8, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2};
+    uint32_t numbers[11];
+    for (int i = 0; i < 11; i++) {
+        bool dash = (i >= 1 && i <= 3) || i == 5;
+        if ((dash && *text++ != '-') || !hex_number(&text, digits[i], &numbers[i]))
+            return -EINVAL;
+    }
+    if (*text)
         return -EINVAL;
-    guid->time_low = a;
-    guid->time_mid = (uint16_t)b;
-    guid->time_hi_and_version = (uint16_t)c;
+    guid->time_low = numbers[0];
+    guid->time_mid = (uint16_t)numbers[1];
+    guid->time_hi_and_version = (uint16_t)numbers[2];
     for (int i = 0; i < 2; i++)
-        guid->clock_seq[i] = (uint8_t)d[i];
+        guid->clock_seq[i] = (uint8_t)numbers[3 + i];
     for (int i = 0; i < 6; i++)
-        guid->node[i] = (uint8_t)e[i];
+        guid->node[i] = (uint8_t)numbers[5 + i];
     return 0;
 }
 

@@ -8,6 +8,8 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/end_to_end.sh
 . tests/end_to_end.sh
+# shellcheck source=tests/capturing.sh
+. tests/capturing.sh
 
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.4.1
 # shellcheck disable=SC2317 # called by the trap
@@ -16,45 +18,21 @@ finish() {
     rm -rf "${TMPDIR:?}"/*
 }
 trap finish EXIT
-if ! tshark -i lo -a duration:1 -f "host $LAB_ADDRESS" -w "$TMPDIR/try" 2>/dev/null; then
-    skip "everything" "packets on loopback cannot be captured"
-    tap_done
-fi
-rm -f "$TMPDIR/try"
+need_capture
 # The accounts' password must be known to read what NTLM has sealed.
 password=Fixed-Password.4711
 lab/dc start --option 'ldap server require strong auth = no' || exit 1
 eval "$(lab/dc env)"
 dc_address=$LAB_ADDRESS
 
-# captured COMMAND...: runs it while tshark listens; the capture is in $TMPDIR/pcap.
-captured() {
-    tshark -q -i lo -f "host $LAB_ADDRESS" -B 64 -s 0 -w "$TMPDIR/pcap" 2>"$TMPDIR/tshark" &
-    local tshark=$!
-    until grep -qi 'capturing on' "$TMPDIR/tshark"; do sleep 0.1; done
-    sleep 0.5
-    "$@"
-    sleep 1
-    kill -INT $tshark
-    wait $tshark
-    unlike "the capture is whole" "$(cat "$TMPDIR/tshark")" '[1-9][0-9]* packets? dropped'
-    rm -f "$TMPDIR/tshark"
-}
-
-# frames FILTER: how many frames of the capture match, from the plan's start on.
-read_capture() {
-    tshark -r "$TMPDIR/pcap" -o "kerberos.file:$TMPDIR/keytab" -o kerberos.decrypt:TRUE \
-        -o "ntlmssp.nt_password:$password" "$@" 2>/dev/null
-}
-
 # requests FIELD FILTER: values of the field in what the clients sent since the plan's start, with their counts.
 requests() {
-    read_capture -Y "frame.time_epoch >= $(value start) && ip.dst == $LAB_ADDRESS && ($2)" -T fields -e "$1" |
+    dissected -Y "frame.time_epoch >= $(value start) && ip.dst == $LAB_ADDRESS && ($2)" -T fields -e "$1" |
         tr ',' '\n' | sort -n | uniq -c | awk 'NF == 2 { print $2 ": " $1 }'
 }
 
 malformed() {
-    read_capture -Y "_ws.malformed && ip.dst == $LAB_ADDRESS" | head -n 5
+    dissected -Y "_ws.malformed && ip.dst == $LAB_ADDRESS" | head -n 5
 }
 
 # The accounts come first, so that the keys can be read.

@@ -8,6 +8,8 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/end_to_end.sh
 . tests/end_to_end.sh
+# shellcheck source=tests/capturing.sh
+. tests/capturing.sh
 
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.8.1
 # shellcheck disable=SC2317 # called by the trap
@@ -16,11 +18,7 @@ finish() {
     rm -rf "${TMPDIR:?}"/*
 }
 trap finish EXIT
-if ! tshark -i lo -a duration:1 -f "host $LAB_ADDRESS" -w "$TMPDIR/try" 2>/dev/null; then
-    skip "everything" "packets on loopback cannot be captured"
-    tap_done
-fi
-rm -f "$TMPDIR/try"
+need_capture
 # The accounts' password must be known to read what NTLM has sealed.
 password=Fixed-Password.4711
 lab/dc start || exit 1
@@ -34,38 +32,22 @@ play_all() {
         --latency-timeout 15 "$@"
 }
 
-# captured COMMAND...: runs it while tshark listens; the capture is in $TMPDIR/pcap.
-captured() {
-    tshark -q -i lo -f "host $LAB_ADDRESS" -B 64 -s 0 -w "$TMPDIR/pcap" 2>"$TMPDIR/tshark" &
-    local tshark=$!
-    until grep -qi 'capturing on' "$TMPDIR/tshark"; do sleep 0.1; done
-    sleep 0.5
-    "$@"
-    sleep 1
-    kill -INT $tshark
-    wait $tshark
-    unlike "the capture is whole" "$(cat "$TMPDIR/tshark")" '[1-9][0-9]* packets? dropped'
-    rm -f "$TMPDIR/tshark"
-}
-
-# dissected FILTER FIELD...: the fields of what was sent to the DC.
-dissected() {
+# requests FILTER FIELD...: the fields of what was sent to the DC.
+requests() {
     local filter=$1 fields=()
     shift
     for field in "$@"; do fields+=(-e "$field"); done
-    tshark -r "$TMPDIR/pcap" -o "kerberos.file:$TMPDIR/keytab" -o kerberos.decrypt:TRUE \
-        -o "ntlmssp.nt_password:$password" -Y "ip.dst == $LAB_ADDRESS && ($filter)" \
-        -T fields "${fields[@]}" 2>/dev/null
+    dissected -Y "ip.dst == $LAB_ADDRESS && ($filter)" -T fields "${fields[@]}"
 }
 
 # An interface's requests since the plan's start: "opnum: count" lines.
 opnums() {
-    dissected "frame.time_epoch >= $(value start) && $1 && dcerpc.pkt_type == 0" dcerpc.opnum |
+    requests "frame.time_epoch >= $(value start) && $1 && dcerpc.pkt_type == 0" dcerpc.opnum |
         tr ',' '\n' | sort -n | uniq -c | awk 'NF == 2 { print $2 ": " $1 }'
 }
 # The same of SMB2 requests: one frame may hold several.
 commands() {
-    dissected "frame.time_epoch >= $(value start) && smb2.flags.response == 0" smb2.cmd |
+    requests "frame.time_epoch >= $(value start) && smb2.flags.response == 0" smb2.cmd |
         tr ',' '\n' | sort -n | uniq -c | awk 'NF == 2 { print $2 ": " $1 }'
 }
 
@@ -84,9 +66,9 @@ judged+=' && !(dcerpc.auth_type == 9 && ntlmssp.verf)'
 # good NAME: of the last run and its capture.
 good() {
     run_is_good "$1"
-    is "$1: nothing is malformed" "$(dissected "_ws.malformed && $judged" frame.number _ws.col.Info | head -n 5)" ""
+    is "$1: nothing is malformed" "$(requests "_ws.malformed && $judged" frame.number _ws.col.Info | head -n 5)" ""
     is "$1: nothing is remarkable" \
-        "$(dissected "_ws.expert.severity >= 0x600000 && !(_ws.expert.group == \"Sequence\") && $judged" \
+        "$(requests "_ws.expert.severity >= 0x600000 && !(_ws.expert.group == \"Sequence\") && $judged" \
             frame.number _ws.col.Info _ws.expert.message | head -n 5)" ""
 }
 
@@ -117,7 +99,7 @@ seen() {
         is "$1: SMB2 command $command, no more" \
             "$(awk -v c="$command:" '$1 == c { print $2 }' "$TMPDIR/commands")" "$(value "sent_of('smb2', '$command')")"
     done
-    is "$1: SMB1's negotiate" "$(dissected "frame.time_epoch >= $(value start) && smb.cmd == 0x72" frame.number | wc -l)" \
+    is "$1: SMB1's negotiate" "$(requests "frame.time_epoch >= $(value start) && smb.cmd == 0x72" frame.number | wc -l)" \
         "$(value "sent_of('smb', '0x72')")"
     rm -f "$TMPDIR/commands"
 }
@@ -132,10 +114,10 @@ seen "NTLM"
 captured play_all -K
 good "Kerberos"
 seen "Kerberos"
-is "Kerberos: no NTLM" "$(dissected "frame.time_epoch >= $(value start) && ntlmssp.messagetype" ntlmssp.messagetype)" ""
+is "Kerberos: no NTLM" "$(requests "frame.time_epoch >= $(value start) && ntlmssp.messagetype" ntlmssp.messagetype)" ""
 captured play_all --only smb2 --smb-encrypt
 good "encrypted"
 is "encrypted: nothing but the way there is in clear text" \
-    "$(dissected "frame.time_epoch >= $(value start) && smb2.header_len == 64 && !smb2.header.transform.signature" smb2.cmd |
+    "$(requests "frame.time_epoch >= $(value start) && smb2.header_len == 64 && !smb2.header.transform.signature" smb2.cmd |
         tr ',' '\n' | sort -n -u | tr '\n' ' ')" "0 1 "
 tap_done

@@ -4,6 +4,7 @@
  * (tests/data/rpc/make-golden): what is decoded and encoded again must be the same bytes, a message
  * cut at any length must be refused, one with any byte changed must not do harm.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -335,6 +336,33 @@ static void values_as_packed(void **state)
     each_golden(check_values);
 }
 
+static void guids_as_text(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",
+        "12345678",
+        "12345678-1234-abcd-ef00-01234567cff",
+        "12345678-1234-abcd-ef00-01234567cffb0",
+        "12345678-1234-abcd-ef000-1234567cffb",
+        "12345678 1234-abcd-ef00-01234567cffb",
+        "1234567g-1234-abcd-ef00-01234567cffb",
+        "{2345678-1234-abcd-ef00-01234567cffb",
+        "+2345678-1234-abcd-ef00-01234567cffb",
+    };
+    struct ndr_guid guid;
+    char text[NDR_GUID_TEXT_SIZE];
+    assert_int_equal(ndr_guid_parse("12345678-1234-ABCD-ef00-01234567cffb", &guid), 0);
+    assert_int_equal(guid.time_low, 0x12345678);
+    assert_int_equal(guid.time_hi_and_version, 0xabcd);
+    assert_int_equal(guid.clock_seq[0], 0xef);
+    assert_int_equal(guid.node[5], 0xfb);
+    ndr_guid_format(&guid, text);
+    assert_string_equal(text, "12345678-1234-abcd-ef00-01234567cffb");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(ndr_guid_parse(wrong[i], &guid), -EINVAL);
+}
+
 /* The tower that we build is the one that Samba packs; its port is read back. */
 static void towers(void **state)
 {
@@ -357,15 +385,11 @@ static void towers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_call_both_ways),
-        cmocka_unit_test(every_length_cut),
-        cmocka_unit_test(every_byte_changed),
-        cmocka_unit_test(every_message_printable),
-        cmocka_unit_test(printed_for_eyes),
-        cmocka_unit_test(hashes_are_not_printed),
-        cmocka_unit_test(no_call_left_out),
-        cmocka_unit_test(values_as_packed),
-        cmocka_unit_test(towers),
+        cmocka_unit_test(every_call_both_ways), cmocka_unit_test(every_length_cut),
+        cmocka_unit_test(every_byte_changed),   cmocka_unit_test(every_message_printable),
+        cmocka_unit_test(printed_for_eyes),     cmocka_unit_test(hashes_are_not_printed),
+        cmocka_unit_test(no_call_left_out),     cmocka_unit_test(values_as_packed),
+        cmocka_unit_test(guids_as_text),        cmocka_unit_test(towers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
