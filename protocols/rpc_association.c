@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "protocols/rpc_pdu.h"
-#include "protocols/rpc_trace.h"
+#include "protocols/trace.h"
 
 struct rpc_association {
     struct rpc_transport *transport;
     const struct rpc_interface *interface;
     enum rpc_security security;
     enum auth_level level;
-    const char *client;                 /* whose it is, for rpc_trace() */
+    const char *client;                 /* whose it is, for trace_rpc() */
     struct auth *auth;                  /* SPNEGO, NTLM, Kerberos */
     struct netlogon_security *netlogon; /* secure channel */
     uint32_t call_id;
@@ -518,7 +518,7 @@ static struct outcome decode_reply(struct rpc_association *association,
     }
     ndr_end(&ndr);
     if (outcome.kind == OUTCOME_OK)
-        rpc_trace(association->client, association->interface, procedure, true, reply);
+        trace_rpc(association->client, association->interface, procedure, true, reply);
     return outcome;
 }
 
@@ -529,7 +529,7 @@ struct outcome rpc_call(struct rpc_association *association, const struct rpc_pr
     struct stub stub = {.data = NULL};
     struct outcome outcome = outcome_ok();
     association->fault = 0;
-    rpc_trace(association->client, association->interface, procedure, false, request);
+    trace_rpc(association->client, association->interface, procedure, false, request);
     ndr_encode_start(&ndr);
     procedure->request(&ndr, procedure->name, request, 0);
     if (ndr.failed) {

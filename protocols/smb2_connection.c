@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "protocols/ntstatus.h"
+#include "protocols/trace.h"
 
 enum {
     CREDITS_WANTED = 64,  /* kept in hand: pays for the largest read of ours */
@@ -36,6 +37,7 @@ int smb2_connection_open(struct smb2_connection **out, struct conversation *conv
         return rc;
     }
     connection->credits = 1;
+    connection->client = conversation->user ? conversation->user->name : NULL;
     *out = connection;
     return 0;
 }
@@ -426,9 +428,12 @@ int smb2_call_run(struct smb2_call *call)
         rc = send_request(call);
     if (rc == 0)
         rc = receive_reply(call);
-    if (rc == 0)
-        note_lost_session(call);
-    return rc;
+    if (rc)
+        return rc;
+    note_lost_session(call);
+    trace_smb2(call->connection->client, call->command, call->request.size, call->reply.size,
+               call->header.status);
+    return 0;
 }
 
 int smb2_call_run_body(struct smb2_call *call, uint16_t structure_size, size_t fixed,

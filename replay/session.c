@@ -22,9 +22,9 @@
 #include "protocols/dns.h"
 #include "protocols/kerberos.h"
 #include "protocols/ldap_connection.h"
-#include "protocols/rpc_trace.h"
 #include "protocols/smb2_shared_files.h"
 #include "protocols/tls.h"
+#include "protocols/trace.h"
 #include "replay/account_file.h"
 #include "replay/accounts.h"
 #include "replay/directory.h"
@@ -500,7 +500,7 @@ static int play(struct session *session)
                                        .count = session->workers};
     struct status *status = status_new(&shown);
     if (settings->verbose > 1)
-        rpc_trace_to(stderr);
+        trace_to(stderr);
     const struct run_setup setup = {.settings = settings,
                                     .plan = session->plan,
                                     .dc = session->dc,

@@ -239,7 +239,7 @@ static const struct row rows[] = {
     {"config", 0, "FILE", ROW_INPUT, AT(config), 0, 0, ROW_COMMAND_LINE, GROUP_OTHER,
      "read FILE instead of $XDG_CONFIG_HOME/traffic-replay.yaml", NULL},
     {"verbose", 'v', NULL, ROW_COUNTER, AT(verbose), 0, 0, 0, GROUP_OTHER,
-     "tell of the server and of each step before the run; -vv: of each RPC message, too", NULL},
+     "tell of the server and of each step before the run; -vv: of each SMB2 and RPC call", NULL},
     {"help", 'h', NULL, ROW_CUSTOM, 0, 0, 0, ROW_COMMAND_LINE, GROUP_OTHER, "print this", NULL},
     {"version", 'V', NULL, ROW_CUSTOM, 0, 0, 0, ROW_COMMAND_LINE, GROUP_OTHER,
      "print the version", NULL},

@@ -19,7 +19,7 @@
 #include "protocols/rpc_netlogon.h"
 #include "protocols/rpc_samr.h"
 #include "protocols/rpc_srvsvc.h"
-#include "protocols/rpc_trace.h"
+#include "protocols/trace.h"
 
 #define GOLDEN "tests/data/rpc/golden.txt"
 
@@ -219,10 +219,10 @@ static char *printed(const struct rpc_interface *interface, uint16_t opnum, bool
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    rpc_trace_to(out);
-    rpc_trace("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
-    rpc_trace_to(NULL);
-    rpc_trace("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
+    trace_to(out);
+    trace_rpc("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
+    trace_to(NULL);
+    trace_rpc("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -245,7 +245,7 @@ static void printed_for_eyes(void **state)
     assert_non_null(strstr(text, "NtChallengeResponse"));
     assert_null(strstr(text, "201"));
     assert_null(strstr(text, "211"));
-    assert_ptr_equal(strstr(text + 1, "STGU-0-1"), NULL); /* ended by rpc_trace_to(NULL) */
+    assert_ptr_equal(strstr(text + 1, "STGU-0-1"), NULL); /* ended by trace_to(NULL) */
     free(text);
     struct netlogon_ServerPasswordSet2_request set = {.account_name = (char *)(uintptr_t) "PC$"};
     memset(set.password, 222, sizeof set.password);
@@ -269,6 +269,29 @@ static void hashes_are_not_printed(void **state)
     assert_non_null(strstr(text, "NtOwfPassword: 10 bytes\n"));
     assert_null(strstr(text, "hash-of"));
     assert_null(strstr(text, "\"private"));
+    free(text);
+}
+
+static void smb2_calls_by_name(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    trace_smb2("STGU-0-1", 5, 136, 152, 0); /* nowhere yet */
+    trace_to(out);
+    trace_smb2("STGU-0-1", 5, 136, 152, 0xc0000034);
+    trace_smb2(NULL, 18, 88, 73, 0xc0000203);
+    trace_smb2(NULL, 0, 88, 73, 0xdeadbeef);
+    trace_smb2(NULL, 19, 88, 73, 0);
+    trace_to(NULL);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(
+        text, "STGU-0-1: smb2 CREATE: 136 bytes sent, 152 received, "
+              "NT_STATUS_OBJECT_NAME_NOT_FOUND\n"
+              "smb2 OPLOCK_BREAK: 88 bytes sent, 73 received, NT_STATUS_USER_SESSION_DELETED\n"
+              "smb2 NEGOTIATE: 88 bytes sent, 73 received, 0xdeadbeef\n");
     free(text);
 }
 
@@ -385,11 +408,17 @@ static void towers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_call_both_ways), cmocka_unit_test(every_length_cut),
-        cmocka_unit_test(every_byte_changed),   cmocka_unit_test(every_message_printable),
-        cmocka_unit_test(printed_for_eyes),     cmocka_unit_test(hashes_are_not_printed),
-        cmocka_unit_test(no_call_left_out),     cmocka_unit_test(values_as_packed),
-        cmocka_unit_test(guids_as_text),        cmocka_unit_test(towers),
+        cmocka_unit_test(every_call_both_ways),
+        cmocka_unit_test(every_length_cut),
+        cmocka_unit_test(every_byte_changed),
+        cmocka_unit_test(every_message_printable),
+        cmocka_unit_test(printed_for_eyes),
+        cmocka_unit_test(hashes_are_not_printed),
+        cmocka_unit_test(smb2_calls_by_name),
+        cmocka_unit_test(no_call_left_out),
+        cmocka_unit_test(values_as_packed),
+        cmocka_unit_test(guids_as_text),
+        cmocka_unit_test(towers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
