@@ -5,13 +5,17 @@
 
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
+# A folder of our own, made here, is the only one that is ever removed: a test may be run by hand, with any TMPDIR or
+# none. The lab's users walk through it to a DC's shares.
+work=$(mktemp -d) && chmod 755 "$work" || exit 2
+export TMPDIR=$work
+trap 'rm -rf "$work"' EXIT
 
 replay=$TRAFFIC_REPLAY_BUILD/traffic-replay
 json=$TMPDIR/result.json
 dc_address=${TRAFFIC_REPLAY_DC#*=}
 # shellcheck disable=SC2034 # read by the tests
 domain_dn=DC=samdom,DC=example,DC=com
-trap 'rm -rf "${TMPDIR:?}"/*' EXIT
 # Under ASan a run needs longer to get going; leaks are faults there.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
 

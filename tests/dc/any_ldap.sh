@@ -12,7 +12,7 @@ slapd=(--dir "$TMPDIR/slapd" --address "$own_net.15.1" --entries 200)
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     lab/slapd remove "${slapd[@]}"
-    rm -rf "${TMPDIR:?}"/*
+    rm -rf "$work"
 }
 trap finish EXIT
 lab/slapd start "${slapd[@]}" || exit 1

@@ -15,7 +15,7 @@ export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.4.1
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     lab/dc remove
-    rm -rf "${TMPDIR:?}"/*
+    rm -rf "$work"
 }
 trap finish EXIT
 need_capture

@@ -16,7 +16,7 @@ finish() {
     [ -z "$process" ] || kill "$process" 2>/dev/null
     wait
     lab/dc remove
-    rm -rf "${TMPDIR:?}"/*
+    rm -rf "$work"
 }
 trap finish EXIT
 if [ -x "$TRAFFIC_REPLAY_BUILD-sanitized/traffic-replay" ]; then

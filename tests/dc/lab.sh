@@ -8,8 +8,10 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
 
+work=$(mktemp -d) && chmod 755 "$work" || exit 2
+export TMPDIR=$work
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.1.1
-trap 'lab/dc remove' EXIT
+trap 'lab/dc remove; rm -rf "$work"' EXIT
 
 mistaken() {
     local name=$1 pattern=$2

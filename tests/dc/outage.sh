@@ -16,7 +16,7 @@ finish() {
     [ ${#processes[@]} = 0 ] || kill "${processes[@]}" 2>/dev/null
     wait
     lab/dc remove
-    rm -rf "${TMPDIR:?}"/*
+    rm -rf "$work"
 }
 trap finish EXIT
 lab/dc start || exit 1

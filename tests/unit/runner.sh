@@ -7,6 +7,9 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
 
+work=$(mktemp -d) || exit 2
+export TMPDIR=$work
+trap 'rm -rf "$work"' EXIT
 programs=$TMPDIR/programs
 mkdir "$programs"
 program() {
@@ -61,5 +64,4 @@ is "a sum without failures does not" "$output $status" "2 passed, 0 failed, 1 sk
 run tests/run --sum "$TMPDIR/totals"
 is "nothing at all is a failure" "$output $status" "0 passed, 0 failed, 0 skipped 1"
 
-rm -rf "$programs" "$TMPDIR/totals"
 tap_done
