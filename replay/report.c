@@ -418,9 +418,19 @@ static int print_times(FILE *stream, const struct result *result, const char *la
     return merged;
 }
 
+/* Operations that were cut without an answer: how long they take is not known. */
+static uint64_t unanswered(const struct result *result)
+{
+    uint64_t known = result->no_answer;
+    for (size_t i = 0; i < result->packet_count; i++)
+        known += result->packets[i].response.count;
+    return result->sent > known ? result->sent - known : 0;
+}
+
 static int print_percentiles(FILE *stream, const struct result *result)
 {
-    bool behind = result->not_sent + result->dropped > 0;
+    uint64_t cut = unanswered(result);
+    bool behind = result->not_sent + result->dropped + cut > 0;
     fprintf(stream, "\n%-25s%13s%13s%13s%13s%13s%13s%13s\n", "Seconds", "Mean", "50%", "90%", "95%",
             "99%", "99.9%", "Max");
     int printed = print_times(stream, result, behind ? "Response time (at least)" : "Response time",
@@ -431,6 +441,11 @@ static int print_percentiles(FILE *stream, const struct result *result)
                 " operations were not sent; at the end their age was p50 %.3f s,"
                 " max %.3f s: response times are lower bounds\n",
                 result->backlog.count, result->backlog.p50, result->backlog.max);
+    else if (cut)
+        fprintf(stream,
+                "Backlog: %" PRIu64
+                " operations were cut without an answer: response times are lower bounds\n",
+                cut);
     else if (behind)
         fputs("Backlog: operations were dropped: response times are lower bounds\n", stream);
     if (printed == 0)

@@ -297,6 +297,34 @@ static void test_empty(void **state)
     records_free(records);
 }
 
+/* A server that answers one client and not the other: nothing waits, and yet a time is unknown. */
+static void test_unanswered(void **state)
+{
+    (void)state;
+    struct settings settings = make_settings();
+    struct report_facts facts = make_facts(&settings);
+    struct result result;
+    struct records *records = make_records();
+    play(records, SEARCH, 2 * second, 1000 * us, NULL);
+    record_event(records,
+                 &(struct record_event){.type = SEARCH,
+                                        .due = 2 * second,
+                                        .ready = 2 * second,
+                                        .first_sent = 2 * second,
+                                        .last_received = INT64_MIN,
+                                        .ended = 12 * second},
+                 &(struct outcome){.kind = OUTCOME_UNFINISHED});
+    record_planned(records, SEARCH, 2 * second);
+    assert_int_equal(report_make(records, &facts, &result), 0);
+    char *text = text_of(&result);
+    assert_non_null(strstr(text, "Response time (at least) "));
+    assert_non_null(strstr(text, "Backlog: 1 operations were cut without an answer: "
+                                 "response times are lower bounds\n"));
+    free(text);
+    result_clear(&result);
+    records_free(records);
+}
+
 /* A server that stalls: what was not sent is told beside the times that hide it. */
 static void test_behind(void **state)
 {
@@ -716,6 +744,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_established_layout),
         cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_unanswered),
         cmocka_unit_test(test_behind),
         cmocka_unit_test(test_bottleneck_needs_both),
         cmocka_unit_test(test_json_round_trip),
