@@ -419,14 +419,23 @@ static int by_run(const void *left, const void *right)
     return result ? result : strcmp(a->path, b->path);
 }
 
+/* A run's text beside its JSON, as traffic-sweep keeps both: nothing to wonder at. */
+static bool two_forms_of_one(const struct reading *a, const struct reading *b)
+{
+    const char *dot = strrchr(a->path, '.'), *other = strrchr(b->path, '.');
+    return a->form != b->form && dot && other && dot - a->path == other - b->path &&
+           strncmp(a->path, b->path, (size_t)(dot - a->path)) == 0;
+}
+
 static void leave_out_repeated(struct readings *readings)
 {
     size_t kept = 0;
     qsort(readings->items, readings->count, sizeof *readings->items, by_run);
     for (size_t i = 0; i < readings->count; i++) {
         if (kept > 0 && compare_runs(&readings->items[kept - 1], &readings->items[i]) == 0) {
-            reading_clear(&readings->items[i]);
+            readings->twins += two_forms_of_one(&readings->items[kept - 1], &readings->items[i]);
             readings->repeated++;
+            reading_clear(&readings->items[i]);
         } else {
             readings->items[kept++] = readings->items[i];
         }

@@ -74,7 +74,8 @@ struct readings {
     struct reading *items;
     size_t count;
     size_t refused;  /* files that were damaged, foreign or without a cell */
-    size_t repeated; /* files left out by readings_finish() */
+    size_t repeated; /* files left out by readings_finish() ... */
+    size_t twins;    /* ... and of them the texts that stand beside a JSON of the same name */
     size_t joined;   /* files that readings_finish() made part of another process's run */
     /* Told for each file that was refused, in one line. May be NULL. */
     void (*warning)(void *context, const char *line);

@@ -204,11 +204,11 @@ static void warn_missing(const struct readings *readings, enum metric metric)
 /* What was done with the files, and what to think of some. */
 static void print_notes(const struct readings *readings)
 {
-    if (readings->repeated)
+    if (readings->repeated > readings->twins)
         fprintf(stderr,
                 "traffic-summary: files that tell of a run that another file tells of too: %zu; "
                 "each run is counted once\n",
-                readings->repeated);
+                readings->repeated - readings->twins);
     if (readings->joined)
         fprintf(stderr,
                 "traffic-summary: files of further processes of a run: %zu; counts, rates and "

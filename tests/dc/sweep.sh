@@ -17,7 +17,7 @@ fi
 build=${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}
 work=$(mktemp -d)
 chmod 755 "$work"
-export LAB_DIR=$work/dc LAB_ADDRESS=127.88.1.3 XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config
+export LAB_DIR=$work/dc LAB_ADDRESS=$own_net.30.1 XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config
 trap 'lab/dc remove 2>/dev/null; rm -rf "$work"' EXIT
 results=$work/results
 
