@@ -25,8 +25,8 @@ static void encrypt_in_place(const uint8_t key[16], uint8_t *data, size_t size)
     explicit_bzero(&aes, sizeof aes);
 }
 
-int netlogon_channel_compute(struct netlogon_channel *channel, const uint8_t nt_hash[16],
-                             uint8_t server_credential[8])
+void netlogon_channel_compute(struct netlogon_channel *channel, const uint8_t nt_hash[16],
+                              uint8_t server_credential[8])
 {
     struct hmac_sha256_ctx hmac;
     hmac_sha256_set_key(&hmac, 16, nt_hash);
@@ -38,7 +38,6 @@ int netlogon_channel_compute(struct netlogon_channel *channel, const uint8_t nt_
     encrypt_in_place(channel->session_key, channel->client_credential, 8);
     memcpy(server_credential, channel->server_challenge, 8);
     encrypt_in_place(channel->session_key, server_credential, 8);
-    return 0;
 }
 
 /* Adds to the low 32 bits of the stored credential, little-endian, without carry beyond them. */
@@ -51,14 +50,13 @@ static void step_credential(uint8_t credential[8], uint32_t by)
         credential[i] = (uint8_t)(low >> 8 * i);
 }
 
-int netlogon_channel_authenticator(struct netlogon_channel *channel, uint32_t now,
-                                   struct netlogon_authenticator *out)
+void netlogon_channel_authenticator(struct netlogon_channel *channel, uint32_t now,
+                                    struct netlogon_authenticator *out)
 {
     step_credential(channel->client_credential, now);
     out->timestamp = now;
     memcpy(out->credential, channel->client_credential, 8);
     encrypt_in_place(channel->session_key, out->credential, 8);
-    return 0;
 }
 
 int netlogon_channel_check(struct netlogon_channel *channel,

@@ -33,12 +33,12 @@ struct netlogon_channel {
 
 /* Session key from the machine's NT hash and both challenges (MS-NRPC 3.1.4.3.1), and both
  * credentials: ours into channel, the expected server's into server_credential. */
-int netlogon_channel_compute(struct netlogon_channel *channel, const uint8_t nt_hash[16],
-                             uint8_t server_credential[8]);
+void netlogon_channel_compute(struct netlogon_channel *channel, const uint8_t nt_hash[16],
+                              uint8_t server_credential[8]);
 
 /* The next authenticator of a call (3.1.4.5); now is Unix time in seconds. */
-int netlogon_channel_authenticator(struct netlogon_channel *channel, uint32_t now,
-                                   struct netlogon_authenticator *out);
+void netlogon_channel_authenticator(struct netlogon_channel *channel, uint32_t now,
+                                    struct netlogon_authenticator *out);
 
 /* Whether a return authenticator is the one that the chain asks for; moves the chain on. -EBADMSG
  * when it is not. */
