@@ -168,6 +168,45 @@ struct outcome smb2_logoff(struct conversation *conversation)
     return outcome;
 }
 
+/* Takes a file that the server has closed out of those that are open. */
+static bool forget_file(struct smb2_state *state, const uint8_t *file_id)
+{
+    for (unsigned i = 0; i < state->open_count; i++) {
+        struct smb2_open *open = &state->opens[i];
+        if (memcmp(open->file_id, file_id, SMB2_FILE_ID_SIZE) == 0) {
+            state->open_count--;
+            memmove(open, open + 1, (state->open_count - i) * sizeof *open);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Forgets what the server has ended of a session: all of it, trees, a file. False: nothing. */
+static bool forget_lost_of(struct smb2_state *state, enum smb2_who who)
+{
+    struct smb2_session *session = &state->connection->sessions[who];
+    bool lost = session->lost;
+    if (lost)
+        session_ended(state, who);
+    for (unsigned i = 0; who == SMB2_USER && i < session->tree_count; i++)
+        if (session->trees[i].lost)
+            drop_opens_of_tree(state, session->trees[i].id);
+    lost |= smb2_tree_drop_lost(session);
+    if (session->file_lost && who == SMB2_USER)
+        lost |= forget_file(state, session->lost_file);
+    session->lost = session->file_lost = false;
+    return lost;
+}
+
+static bool forget_lost(struct smb2_state *state)
+{
+    bool lost = false;
+    for (int who = 0; who < SMB2_WHO_COUNT; who++)
+        lost |= forget_lost_of(state, (enum smb2_who)who);
+    return lost;
+}
+
 struct outcome smb2_play(struct conversation *conversation,
                          struct outcome (*play)(struct conversation *, const void *),
                          const void *details)
@@ -176,16 +215,12 @@ struct outcome smb2_play(struct conversation *conversation,
     struct smb2_state *state = conversation->smb2;
     if (outcome.kind != OUTCOME_FAILED || !state || !state->connection)
         return outcome;
-    bool lost = false;
-    for (int who = 0; who < SMB2_WHO_COUNT; who++) {
-        struct smb2_session *session = &state->connection->sessions[who];
-        if (session->lost) {
-            session->lost = false;
-            session_ended(state, (enum smb2_who)who);
-            lost = true;
-        }
-    }
-    return lost ? play(conversation, details) : outcome;
+    if (!forget_lost(state))
+        return outcome;
+    outcome = play(conversation, details);
+    if (outcome.kind == OUTCOME_FAILED && state->connection)
+        (void)forget_lost(state);
+    return outcome;
 }
 
 /* --- Tree --- */

@@ -83,7 +83,8 @@ struct outcome smb2_need_connection(struct conversation *conversation,
                                     struct smb2_connection **connection,
                                     struct smb2_session **session);
 
-/* Plays once more when the first try failed because the server had ended a session. */
+/* Plays once more when the first try failed because the server had ended a session or a tree, or
+ * closed a file. */
 struct outcome smb2_play(struct conversation *conversation,
                          struct outcome (*play)(struct conversation *, const void *),
                          const void *details);

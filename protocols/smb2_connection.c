@@ -406,15 +406,24 @@ static int receive_reply(struct smb2_call *call)
     return smb2_connection_complain(call->connection, "SMB2: no reply, only interim ones");
 }
 
-/* A session that expired or is gone is set up anew by whoever asks for it next. */
-static void note_lost_session(const struct smb2_call *call)
+/* A session that expired or is gone is set up anew by whoever asks for it next; so is a tree whose
+ * share was closed (3.3.5.11 and others), and a file that was closed at the server. */
+static void note_loss(const struct smb2_call *call)
 {
+    struct smb2_session *session = call->session;
     uint32_t status = call->header.status;
-    if (!call->session ||
-        (status != NTSTATUS_USER_SESSION_DELETED && status != NTSTATUS_NETWORK_SESSION_EXPIRED))
+    if (!session)
         return;
-    call->session->established = false;
-    call->session->lost = true;
+    if (status == NTSTATUS_USER_SESSION_DELETED || status == NTSTATUS_NETWORK_SESSION_EXPIRED) {
+        session->established = false;
+        session->lost = true;
+    } else if (status == NTSTATUS_NETWORK_NAME_DELETED && call->tree) {
+        for (unsigned i = 0; i < session->tree_count; i++)
+            session->trees[i].lost |= session->trees[i].id == call->tree->id;
+    } else if (status == NTSTATUS_FILE_CLOSED && call->file_id) {
+        session->file_lost = true;
+        memcpy(session->lost_file, call->file_id, sizeof session->lost_file);
+    }
 }
 
 int smb2_call_run(struct smb2_call *call)
@@ -430,7 +439,7 @@ int smb2_call_run(struct smb2_call *call)
         rc = receive_reply(call);
     if (rc)
         return rc;
-    note_lost_session(call);
+    note_loss(call);
     trace_smb2(call->connection->client, call->command, call->request.size, call->reply.size,
                call->header.status);
     return 0;

@@ -36,6 +36,7 @@ struct smb2_tree {
     uint32_t id;
     uint8_t share; /* enum smb2_share */
     bool encrypts; /* the share demands encryption */
+    bool lost;     /* the server ended it: the share was closed or is gone */
 };
 
 struct smb2_session {
@@ -48,6 +49,8 @@ struct smb2_session {
     struct smb2_keys keys;
     unsigned tree_count;
     struct smb2_tree trees[SMB2_TREES_MAX]; /* oldest first */
+    bool file_lost;                         /* the server says that it closed this file: */
+    uint8_t lost_file[SMB2_FILE_ID_SIZE];
 };
 
 struct smb2_connection {
@@ -92,6 +95,7 @@ struct smb2_call {
     struct smb2_connection *connection;
     struct smb2_session *session; /* NULL: none yet */
     const struct smb2_tree *tree; /* NULL: none */
+    const uint8_t *file_id;       /* of the open file that it is about; NULL: none */
     enum smb2_command command;
     uint32_t payload; /* larger of what is sent and what may come: sets the credit charge */
     bool sign;        /* also when the session does not sign */

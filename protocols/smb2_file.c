@@ -125,6 +125,7 @@ struct outcome smb2_close(const struct smb2_target *target, const uint8_t *file_
     struct smb2_call call;
     const uint8_t *body;
     begin(&call, target, SMB2_CLOSE, CLOSE_STRUCTURE);
+    call.file_id = file_id;
     smb2_put16(&call.request, CLOSE_STRUCTURE);
     smb2_put_zeros(&call.request, 6);
     smb2_put_bytes(&call.request, file_id, SMB2_FILE_ID_SIZE);
@@ -181,6 +182,13 @@ static struct outcome run_for_data(struct smb2_call *call, uint32_t harmless,
     return outcome_ok();
 }
 
+/* A server refuses to be asked for more than it said it would give (3.3.5.15, .18, .20). */
+static uint32_t most_asked(const struct smb2_target *target, uint32_t wanted)
+{
+    const struct smb2_connection *connection = target->connection;
+    return smb2_connection_payload(connection, connection->max_transact, wanted);
+}
+
 /* --- READ, WRITE --- */
 
 enum {
@@ -204,6 +212,7 @@ struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_i
 {
     struct smb2_call call;
     begin(&call, target, SMB2_READ, READ_STRUCTURE);
+    call.file_id = file_id;
     call.payload = size;
     smb2_put16(&call.request, READ_STRUCTURE);
     smb2_put8(&call.request, READ_PADDING);
@@ -235,6 +244,7 @@ struct outcome smb2_write(const struct smb2_target *target, const uint8_t *file_
 {
     struct smb2_call call;
     begin(&call, target, SMB2_WRITE, WRITE_STRUCTURE + (size_t)size);
+    call.file_id = file_id;
     call.payload = size;
     smb2_put16(&call.request, WRITE_STRUCTURE);
     smb2_put16(&call.request, WRITE_DATA);
@@ -297,7 +307,9 @@ struct outcome smb2_ioctl(const struct smb2_target *target, const uint8_t *file_
                           uint32_t output_max, struct smb2_data *out)
 {
     struct smb2_call call;
+    output_max = most_asked(target, output_max);
     begin(&call, target, SMB2_IOCTL, IOCTL_STRUCTURE + (size_t)input_size);
+    call.file_id = file_id;
     call.payload = input_size > output_max ? input_size : output_max;
     put_ioctl(&call.request, file_id, control, input_size, output_max);
     smb2_put_bytes(&call.request, input, input_size);
@@ -332,7 +344,9 @@ struct outcome smb2_query_directory(const struct smb2_target *target, const uint
                                     uint32_t output_max, struct smb2_data *out)
 {
     struct smb2_call call;
+    output_max = most_asked(target, output_max);
     begin(&call, target, SMB2_QUERY_DIRECTORY, DIRECTORY_STRUCTURE + 2 * strlen(pattern));
+    call.file_id = file_id;
     call.payload = output_max;
     smb2_put16(&call.request, DIRECTORY_STRUCTURE);
     smb2_put8(&call.request, information_class);
@@ -354,7 +368,9 @@ struct outcome smb2_query_info(const struct smb2_target *target, const uint8_t *
                                uint32_t output_max, struct smb2_data *out)
 {
     struct smb2_call call;
+    output_max = most_asked(target, output_max);
     begin(&call, target, SMB2_QUERY_INFO, INFO_STRUCTURE);
+    call.file_id = file_id;
     call.payload = output_max;
     smb2_put16(&call.request, INFO_STRUCTURE);
     smb2_put8(&call.request, type);

@@ -116,6 +116,14 @@ static int append(struct message *message, const struct smb2_data *part)
     return 0;
 }
 
+static struct outcome read_part(const struct smb2_target *target, const struct smb2_pipe *pipe,
+                                struct smb2_data *part)
+{
+    const struct smb2_connection *connection = target->connection;
+    uint32_t most = smb2_connection_payload(connection, connection->max_read, SMB2_CREDIT_UNIT);
+    return smb2_read(target, pipe->file_id, 0, most, part);
+}
+
 /* Takes a part over; while the server says that there is more of the message, reads on. */
 static struct outcome complete(const struct smb2_target *target, const struct smb2_pipe *pipe,
                                struct smb2_data *part, struct message *message)
@@ -133,7 +141,7 @@ static struct outcome complete(const struct smb2_target *target, const struct sm
             return outcome_ok();
         if (empty)
             return outcome_failed("SMB2: pipe message without end");
-        struct outcome outcome = smb2_read(target, pipe->file_id, 0, SMB2_CREDIT_UNIT, part);
+        struct outcome outcome = read_part(target, pipe, part);
         if (outcome.kind != OUTCOME_OK)
             return outcome;
     }
@@ -190,7 +198,7 @@ struct outcome smb2_pipe_read(struct smb2_pipe *pipe, uint8_t **reply, size_t *r
     struct smb2_data part;
     if (!target_of(pipe, &target))
         return pipe_lost();
-    struct outcome outcome = smb2_read(&target, pipe->file_id, 0, SMB2_CREDIT_UNIT, &part);
+    struct outcome outcome = read_part(&target, pipe, &part);
     if (outcome.kind == OUTCOME_OK)
         outcome = finish(&target, pipe, &part, reply, reply_size);
     return outcome;

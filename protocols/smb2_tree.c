@@ -20,7 +20,7 @@ enum {
 const struct smb2_tree *smb2_tree_find(const struct smb2_session *session, enum smb2_share share)
 {
     for (unsigned i = session->tree_count; i > 0; i--)
-        if (session->trees[i - 1].share == share)
+        if (session->trees[i - 1].share == share && !session->trees[i - 1].lost)
             return &session->trees[i - 1];
     return NULL;
 }
@@ -28,9 +28,19 @@ const struct smb2_tree *smb2_tree_find(const struct smb2_session *session, enum 
 const struct smb2_tree *smb2_tree_by_id(const struct smb2_session *session, uint32_t id)
 {
     for (unsigned i = 0; i < session->tree_count; i++)
-        if (session->trees[i].id == id)
+        if (session->trees[i].id == id && !session->trees[i].lost)
             return &session->trees[i];
     return NULL;
+}
+
+bool smb2_tree_drop_lost(struct smb2_session *session)
+{
+    unsigned kept = 0, before = session->tree_count;
+    for (unsigned i = 0; i < before; i++)
+        if (!session->trees[i].lost)
+            session->trees[kept++] = session->trees[i];
+    session->tree_count = kept;
+    return kept < before;
 }
 
 int smb2_tree_connect_decode(const struct smb2_reply *reply, struct smb2_tree_connected *connected)

@@ -21,7 +21,10 @@ struct outcome smb2_tree_connect(struct smb2_connection *connection, struct smb2
 struct outcome smb2_tree_disconnect(struct smb2_connection *connection,
                                     struct smb2_session *session, unsigned index);
 
-/* The session's newest tree of that share, or NULL. */
+/* Forgets the session's trees that are marked as lost. False: there were none. */
+bool smb2_tree_drop_lost(struct smb2_session *session);
+
+/* The session's newest tree of that share, or NULL; a lost one is none. */
 const struct smb2_tree *smb2_tree_find(const struct smb2_session *session, enum smb2_share share);
 /* ... of that id, or NULL. */
 const struct smb2_tree *smb2_tree_by_id(const struct smb2_session *session, uint32_t id);

@@ -579,6 +579,75 @@ static void ended_sessions(void **state)
     }
 }
 
+/* So is a tree whose share the server closed, with the files in it, and a file that it closed. */
+static void ended_trees_and_files(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t status;
+        unsigned trees; /* connected anew each time */
+    } rows[] = {{0xc00000c9, 1}, {0xc0000128, 0}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct client client;
+        struct smb2_server *server = server_new(&plain_311);
+        server->fault_command = SMB2_READ;
+        server_start(server);
+        client_begin(&client, server);
+        assert_ok("read", play(&client, "8"));
+        server->fault_at = rows[i].status;
+        server->fault = FAULT_STATUS;
+        assert_int_equal(play(&client, "8").kind, OUTCOME_FAILED);
+        assert_int_equal(server->requests[SMB2_READ], 3);
+        assert_int_equal(server->requests[SMB2_CREATE], 2);
+        assert_int_equal(server->requests[SMB2_TREE_CONNECT], 1 + rows[i].trees);
+        server->fault = FAULT_NONE;
+        assert_ok("read", play(&client, "8"));
+        assert_int_equal(server->requests[SMB2_CREATE], 3);
+        assert_int_equal(server->requests[SMB2_TREE_CONNECT], 1 + 2 * rows[i].trees);
+        assert_int_equal(server->requests[SMB2_SESSION_SETUP], 2);
+        assert_int_equal(server->connections, 1);
+        client_end(&client);
+        server_stop(server);
+        free(server);
+    }
+}
+
+/* No more is asked for at once than the server said it would give. */
+static void small_transactions(void **state)
+{
+    (void)state;
+    struct client client;
+    struct smb2_pipe *pipe;
+    uint8_t *reply = NULL;
+    size_t size = 0;
+    struct smb2_server *server = server_new(&plain_311);
+    server->io_max = 4096;
+    server->pipe_size = 9000;
+    server->pipe_part = 1000;
+    server_start(server);
+    client_begin(&client, server);
+    assert_ok("query info", play(&client, "16"));
+    assert_ok("query directory", play(&client, "14"));
+    assert_ok("referral", play(&client, "11"));
+    assert_ok("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
+    const uint8_t *info = server->last_request[SMB2_QUERY_INFO] + SMB2_HEADER_SIZE;
+    const uint8_t *directory = server->last_request[SMB2_QUERY_DIRECTORY] + SMB2_HEADER_SIZE;
+    const uint8_t *ioctl = server->last_request[SMB2_IOCTL] + SMB2_HEADER_SIZE;
+    const uint8_t *read = server->last_request[SMB2_READ] + SMB2_HEADER_SIZE;
+    assert_int_equal(smb2_get32(info + 4), 4096);
+    assert_int_equal(smb2_get32(directory + 28), 4096);
+    assert_int_equal(smb2_get32(ioctl + 44), 4096);
+    assert_ok("transceive", smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size));
+    assert_int_equal(size, 9000);
+    assert_int_equal(smb2_get32(ioctl + 44), 4096);
+    assert_int_equal(smb2_get32(read + 4), 4096);
+    free(reply);
+    smb2_pipe_free(pipe);
+    client_end(&client);
+    server_stop(server);
+    free(server);
+}
+
 /* After a broken connection the next packet opens another. */
 static void next_packet_after_a_broken_connection(void **state)
 {
@@ -891,6 +960,8 @@ int main(void)
         cmocka_unit_test(servers_that_will_not_do),
         cmocka_unit_test(credits_run_out),
         cmocka_unit_test(ended_sessions),
+        cmocka_unit_test(ended_trees_and_files),
+        cmocka_unit_test(small_transactions),
         cmocka_unit_test(next_packet_after_a_broken_connection),
         cmocka_unit_test(wrong_password),
         cmocka_unit_test(long_pipe_messages),
