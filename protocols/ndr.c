@@ -122,7 +122,7 @@ static void *pool_room(struct ndr *ndr, const char *field, size_t size)
 void ndr_align(struct ndr *ndr, size_t alignment)
 {
     size_t at = ndr->mode == NDR_DECODE ? ndr->offset : ndr->size;
-    size_t pad = (alignment - at % alignment) % alignment;
+    size_t pad = -at & (alignment - 1);
     if (pad == 0 || ndr->mode == NDR_PRINT)
         return;
     if (ndr->mode == NDR_ENCODE)
@@ -136,8 +136,9 @@ static void print_number(struct ndr *ndr, const char *field, uint64_t value)
     fprintf(ndr->out, "%*s%s: %" PRIu64 " (0x%" PRIx64 ")\n", ndr->indent, "", field, value, value);
 }
 
-/* Every number passes here: size bytes, little-endian unless the sender says otherwise. */
-static uint64_t code_number(struct ndr *ndr, const char *field, uint64_t value, size_t size)
+/* Every number passes here: size bytes, little-endian unless the sender says otherwise. Inline, so
+ * that a size is known and the loops become one store or load. */
+static inline uint64_t code_number(struct ndr *ndr, const char *field, uint64_t value, size_t size)
 {
     if (ndr->mode == NDR_PRINT) {
         print_number(ndr, field, value);
@@ -351,7 +352,7 @@ static void code_elements(struct ndr *ndr, const char *field, void **array, uint
         }
         *array = pool_room(ndr, field, (size_t)count * size);
     }
-    if (ndr->mode == NDR_PRINT && element == ndr_u8_coder) {
+    if (count && element == ndr_u8_coder) { /* nothing to turn round or to align: all at once */
         ndr_bytes(ndr, field, *array, count);
         return;
     }

@@ -79,6 +79,7 @@ void ndr_u64(struct ndr *ndr, const char *field, uint64_t *value);
 /* OLD_LARGE_INTEGER (MS-SAMR 2.2.2.2): 64 bits as two halves, so aligned to 4. */
 void ndr_old_large_integer(struct ndr *ndr, const char *field, uint64_t *value);
 void ndr_bytes(struct ndr *ndr, const char *field, uint8_t *value, size_t size);
+/* alignment: a power of 2. */
 void ndr_align(struct ndr *ndr, size_t alignment);
 /* A u32 that the IDL limits: [range(low, high)]. */
 void ndr_u32_range(struct ndr *ndr, const char *field, uint32_t *value, uint32_t low,

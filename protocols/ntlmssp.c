@@ -70,6 +70,7 @@ struct direction {
     uint8_t sign_key[16];
     uint8_t seal_key[16];
     uint32_t sequence;
+    bool keyed; /* the handle below */
     struct arcfour_ctx seal;
 };
 
@@ -410,9 +411,9 @@ static void exchange_key(struct ntlmssp *ntlmssp, const uint8_t key[16], struct 
         return;
     }
     memcpy(ntlmssp->session_key, ntlmssp->chance.exported_session_key, 16);
-    struct arcfour_ctx rc4;
-    arcfour_set_key(&rc4, 16, key);
-    arcfour_crypt(&rc4, 16, answer->encrypted_key, ntlmssp->session_key);
+    struct arcfour_ctx exchange;
+    arcfour_set_key(&exchange, 16, key);
+    arcfour_crypt(&exchange, 16, answer->encrypted_key, ntlmssp->session_key);
 }
 
 static int draw_chance(struct ntlmssp *ntlmssp, const struct challenge *challenge)
@@ -567,8 +568,17 @@ bool ntlmssp_has_mic(const struct ntlmssp *ntlmssp)
 
 void ntlmssp_reset_crypto(struct ntlmssp *ntlmssp)
 {
-    arcfour_set_key(&ntlmssp->send.seal, 16, ntlmssp->send.seal_key);
-    arcfour_set_key(&ntlmssp->receive.seal, 16, ntlmssp->receive.seal_key);
+    ntlmssp->send.keyed = ntlmssp->receive.keyed = false;
+}
+
+/* RC4 with the direction's handle, which is made when it is first used: SMB2 has no use for it
+ * but the mechListMIC, and a key schedule costs as much as 1 KiB sealed. */
+static void rc4(struct direction *direction, size_t size, uint8_t *data)
+{
+    if (!direction->keyed)
+        arcfour_set_key(&direction->seal, 16, direction->seal_key);
+    direction->keyed = true;
+    arcfour_crypt(&direction->seal, size, data, data);
 }
 
 /* 3.4.4.2: the first half, before RC4 goes over the checksum. */
@@ -586,7 +596,7 @@ static void seal_checksum(const struct ntlmssp *ntlmssp, struct direction *direc
                           uint8_t signature[16])
 {
     if (ntlmssp->flags & FLAG_KEY_EXCH)
-        arcfour_crypt(&direction->seal, 8, signature + 4, signature + 4);
+        rc4(direction, 8, signature + 4);
 }
 
 void ntlmssp_sign(struct ntlmssp *ntlmssp, const uint8_t *data, size_t size, uint8_t signature[16])
@@ -608,13 +618,13 @@ void ntlmssp_seal(struct ntlmssp *ntlmssp, uint8_t *data, size_t size, const uin
                   size_t signed_size, uint8_t signature[16])
 {
     checksum(&ntlmssp->send, signed_data, signed_size, signature);
-    arcfour_crypt(&ntlmssp->send.seal, size, data, data);
+    rc4(&ntlmssp->send, size, data);
     seal_checksum(ntlmssp, &ntlmssp->send, signature);
 }
 
 int ntlmssp_unseal(struct ntlmssp *ntlmssp, uint8_t *data, size_t size, const uint8_t *signed_data,
                    size_t signed_size, const uint8_t signature[16])
 {
-    arcfour_crypt(&ntlmssp->receive.seal, size, data, data);
+    rc4(&ntlmssp->receive, size, data);
     return ntlmssp_verify(ntlmssp, signed_data, signed_size, signature);
 }
