@@ -28,8 +28,8 @@
 
 enum {
     CONNECTING_MAX = 512,
-    TICK = 200000000,      /* ns between two ticks */
     PROBE = 100000000,     /* ns between two looks at how late a bare timer is: each is a wake-up */
+    PROBES_A_TICK = 2,     /* so that ticks need no wake-ups of their own */
     START_DELAY = 5000000, /* ns from the gate's opening to the plan's start: threads wake up */
     CUT_DELAY = 50000000,  /* ns from an interrupt to the window's end: all learn of it before */
     FILES_BESIDE = 100     /* descriptors that are not clients' */
@@ -49,6 +49,7 @@ struct conductor {
     bool signals_taken;
     _Atomic unsigned running; /* workers that have not ended */
     int64_t next_probe;
+    uint64_t probes;
     struct histogram lateness; /* of a bare timer, inside the window */
     struct rusage before, after;
     bool window_opened, window_closed;
@@ -363,9 +364,9 @@ static void watch_window(struct conductor *conductor, int64_t now)
 }
 
 /* The next moment at which the calling thread has something to do. */
-static int64_t next_moment(const struct conductor *conductor, int64_t next_tick)
+static int64_t next_moment(const struct conductor *conductor)
 {
-    int64_t next = next_tick < conductor->next_probe ? next_tick : conductor->next_probe;
+    int64_t next = conductor->next_probe;
     int64_t end = atomic_load(&conductor->shared.window_end);
     if (!conductor->window_opened && conductor->shared.window_start < next)
         next = conductor->shared.window_start;
@@ -388,6 +389,13 @@ static void sleep_until(struct conductor *conductor, int64_t moment)
     (void)n;
 }
 
+static void tick(struct conductor *conductor, int64_t now)
+{
+    const struct run_setup *setup = conductor->setup;
+    if (conductor->probes++ % PROBES_A_TICK == 0 && setup->tick)
+        setup->tick(setup->context, now);
+}
+
 static void probe(struct conductor *conductor, int64_t now)
 {
     if (now < conductor->next_probe)
@@ -395,12 +403,11 @@ static void probe(struct conductor *conductor, int64_t now)
     if (conductor->window_opened && !conductor->window_closed)
         (void)histogram_add(&conductor->lateness, now - conductor->next_probe);
     conductor->next_probe = now + PROBE;
+    tick(conductor, now);
 }
 
 static void conduct(struct conductor *conductor)
 {
-    const struct run_setup *setup = conductor->setup;
-    int64_t next_tick = -START_DELAY;
     int slack = prctl(PR_GET_TIMERSLACK);
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (atomic_load(&conductor->running) > 0) {
@@ -409,12 +416,7 @@ static void conduct(struct conductor *conductor)
         watch_window(conductor, now);
         if (signals_seen)
             cut(&conductor->shared, RUN_END_INTERRUPTED);
-        if (now >= next_tick) {
-            if (setup->tick)
-                setup->tick(setup->context, now);
-            next_tick = now + TICK;
-        }
-        sleep_until(conductor, next_moment(conductor, next_tick));
+        sleep_until(conductor, next_moment(conductor));
     }
     watch_window(conductor, INT64_MAX);
     if (slack > 0)
