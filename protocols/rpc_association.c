@@ -76,7 +76,9 @@ static struct outcome fault_outcome(struct rpc_association *association,
     association->fault = rpc_fault_decode(header, data, size);
     if (header->type == RPC_PDU_BIND_NAK) {
         association->broken = true;
-        return outcome_failed("bind refused, reason %u", association->fault);
+        const char *reason = rpc_reject_reason_name(association->fault);
+        return reason ? outcome_failed("bind refused: %s", reason)
+                      : outcome_failed("bind refused, reason %u", association->fault);
     }
     const char *name = rpc_fault_name(association->fault);
     if (name)

@@ -133,6 +133,21 @@ uint32_t rpc_fault_decode(const struct rpc_pdu_header *header, const uint8_t *da
     return get32(data + RPC_REQUEST_HEADER_SIZE, header->big_endian);
 }
 
+const char *rpc_reject_reason_name(uint32_t reason)
+{
+    static const char *const names[] = {[0] = "reason_not_specified",
+                                        [1] = "temporary_congestion",
+                                        [2] = "local_limit_exceeded",
+                                        [3] = "called_paddr_unknown",
+                                        [4] = "protocol_version_not_supported",
+                                        [5] = "default_context_not_supported",
+                                        [6] = "user_data_not_readable",
+                                        [7] = "no_psap_available",
+                                        [8] = "authentication_type_not_recognized",
+                                        [9] = "invalid_checksum"};
+    return reason < sizeof names / sizeof names[0] ? names[reason] : NULL;
+}
+
 const char *rpc_fault_name(uint32_t status)
 {
     static const struct {
@@ -141,23 +156,54 @@ const char *rpc_fault_name(uint32_t status)
     } names[] = {
         {0x00000001, "nca_s_fault_other"},
         {0x00000005, "ERROR_ACCESS_DENIED"},
-        {0x000006f7, "RPC_X_BAD_STUB_DATA"},
-        {0x000006e4, "RPC_S_CANNOT_SUPPORT"},
-        {0x00000721, "RPC_S_SEC_PKG_ERROR"},
+        {0x0000000e, "ERROR_OUTOFMEMORY"},
+        {0x00000057, "ERROR_INVALID_PARAMETER"},
         {0x000006a6, "RPC_S_INVALID_BINDING"},
+        {0x000006b5, "RPC_S_UNKNOWN_IF"},
         {0x000006bb, "RPC_S_SERVER_TOO_BUSY"},
+        {0x000006be, "RPC_S_CALL_FAILED"},
+        {0x000006c0, "RPC_S_PROTOCOL_ERROR"},
+        {0x000006c6, "RPC_S_INVALID_BOUND"},
         {0x000006d1, "RPC_S_PROCNUM_OUT_OF_RANGE"},
+        {0x000006e4, "RPC_S_CANNOT_SUPPORT"},
+        {0x000006f7, "RPC_X_BAD_STUB_DATA"},
+        {0x00000721, "RPC_S_SEC_PKG_ERROR"},
         {0x1c000001, "nca_s_fault_int_div_by_zero"},
         {0x1c000002, "nca_s_fault_addr_error"},
+        {0x1c000003, "nca_s_fault_fp_div_zero"},
+        {0x1c000004, "nca_s_fault_fp_underflow"},
+        {0x1c000005, "nca_s_fault_fp_overflow"},
         {0x1c000006, "nca_s_fault_invalid_tag"},
         {0x1c000007, "nca_s_fault_invalid_bound"},
-        {0x1c000009, "nca_s_rpc_version_mismatch"},
-        {0x1c00000c, "nca_s_fault_cancel"},
-        {0x1c00000d, "nca_s_fault_unspec"},
-        {0x1c000012, "nca_s_fault_remote_no_memory"},
+        {0x1c000008, "nca_s_rpc_version_mismatch"},
+        {0x1c000009, "nca_s_unspec_reject"},
+        {0x1c00000a, "nca_s_bad_actid"},
+        {0x1c00000b, "nca_s_who_are_you_failed"},
+        {0x1c00000c, "nca_s_manager_not_entered"},
+        {0x1c00000d, "nca_s_fault_cancel"},
+        {0x1c00000e, "nca_s_fault_ill_inst"},
+        {0x1c00000f, "nca_s_fault_fp_error"},
+        {0x1c000010, "nca_s_fault_int_overflow"},
+        {0x1c000012, "nca_s_fault_unspec"},
+        {0x1c000013, "nca_s_fault_remote_comm_failure"},
+        {0x1c000014, "nca_s_fault_pipe_empty"},
+        {0x1c000015, "nca_s_fault_pipe_closed"},
+        {0x1c000016, "nca_s_fault_pipe_order"},
+        {0x1c000017, "nca_s_fault_pipe_discipline"},
+        {0x1c000018, "nca_s_fault_pipe_comm_error"},
+        {0x1c000019, "nca_s_fault_pipe_memory"},
         {0x1c00001a, "nca_s_fault_context_mismatch"},
         {0x1c00001b, "nca_s_fault_remote_no_memory"},
-        {0x1c000024, "nca_s_invalid_crc"},
+        {0x1c00001c, "nca_s_invalid_pres_context_id"},
+        {0x1c00001d, "nca_s_unsupported_authn_level"},
+        {0x1c00001f, "nca_s_invalid_checksum"},
+        {0x1c000020, "nca_s_invalid_crc"},
+        {0x1c000021, "nca_s_fault_user_defined"},
+        {0x1c000022, "nca_s_fault_tx_open_failed"},
+        {0x1c000023, "nca_s_fault_codeset_conv_error"},
+        {0x1c000024, "nca_s_fault_object_not_found"},
+        {0x1c000025, "nca_s_fault_no_client_stub"},
+        {0x1c010001, "nca_s_comm_failure"},
         {0x1c010002, "nca_s_op_rng_error"},
         {0x1c010003, "nca_s_unk_if"},
         {0x1c010006, "nca_s_wrong_boot_time"},
@@ -165,6 +211,7 @@ const char *rpc_fault_name(uint32_t status)
         {0x1c01000b, "nca_s_proto_error"},
         {0x1c010013, "nca_s_out_args_too_big"},
         {0x1c010014, "nca_s_server_too_busy"},
+        {0x1c010015, "nca_s_fault_string_too_large"},
         {0x1c010017, "nca_s_unsupported_type"},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

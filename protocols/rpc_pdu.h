@@ -82,8 +82,12 @@ int rpc_bind_ack_decode(const struct rpc_pdu_header *header, const uint8_t *data
 /* Status of a fault PDU, reason of a bind_nak; 0 when it is too short to say. */
 uint32_t rpc_fault_decode(const struct rpc_pdu_header *header, const uint8_t *data, size_t size);
 
-/* "nca_s_op_rng_error"; NULL for a value without a name (C706 appendix E, MS-RPCE 3.3.3.5.1). */
+/* "nca_s_op_rng_error"; NULL for a value without a name (C706 appendix E, MS-ERREF 2.2). */
 const char *rpc_fault_name(uint32_t status);
+
+/* "protocol_version_not_supported"; NULL for a reason without a name (C706 12.6.3.1,
+ * p_reject_reason_t; MS-RPCE 2.2.2.9 has 8 and 9). */
+const char *rpc_reject_reason_name(uint32_t reason);
 
 /* The trailer of a PDU of size bytes with a token of auth_length; false when it has none or it does
  * not fit. */

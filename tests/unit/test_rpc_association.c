@@ -204,6 +204,12 @@ static void faults_by_name(void **state)
     } faults[] = {{{5, 0, 0, 0}, "fault ERROR_ACCESS_DENIED"},
                   {{2, 0, 1, 0x1c}, "fault nca_s_op_rng_error"},
                   {{0x21, 7, 0, 0}, "fault RPC_S_SEC_PKG_ERROR"},
+                  {{8, 0, 0, 0x1c}, "fault nca_s_rpc_version_mismatch"},
+                  {{0xd, 0, 0, 0x1c}, "fault nca_s_fault_cancel"},
+                  {{0x12, 0, 0, 0x1c}, "fault nca_s_fault_unspec"},
+                  {{0x1b, 0, 0, 0x1c}, "fault nca_s_fault_remote_no_memory"},
+                  {{0x20, 0, 0, 0x1c}, "fault nca_s_invalid_crc"},
+                  {{0x24, 0, 0, 0x1c}, "fault nca_s_fault_object_not_found"},
                   {{0xef, 0xbe, 0xad, 0xde}, "fault 0xdeadbeef"}};
     struct script script;
     struct rpc_association *association = bound(&script);
@@ -315,7 +321,13 @@ static void refused_binds(void **state)
     script_start(&script);
     say_pdu(&script, RPC_PDU_BIND_NAK, BOTH, 1, nak, sizeof nak);
     struct outcome outcome = bind_script(&script, &association);
-    assert_string_equal(outcome.cause, "bind refused, reason 8");
+    assert_string_equal(outcome.cause, "bind refused: authentication_type_not_recognized");
+    script_end(&script);
+    nak[0] = 77;
+    script_start(&script);
+    say_pdu(&script, RPC_PDU_BIND_NAK, BOTH, 1, nak, sizeof nak);
+    outcome = bind_script(&script, &association);
+    assert_string_equal(outcome.cause, "bind refused, reason 77");
     script_end(&script);
     memcpy(rejected, bind_ack, sizeof rejected);
     rejected[20] = 2; /* provider rejection */
