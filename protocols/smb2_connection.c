@@ -73,13 +73,21 @@ struct outcome smb2_connection_outcome(const struct smb2_connection *connection,
     return outcome_of_error(error);
 }
 
+/* Connection.SupportsMultiCredit (3.2.5.2): without it a request is of 64 KiB at most, takes one
+ * credit and says nothing of it (3.2.4.1.5). */
+static bool has_multi_credit(const struct smb2_connection *connection)
+{
+    return connection->dialect > 0x0202 && connection->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU;
+}
+
 uint32_t smb2_connection_payload(const struct smb2_connection *connection, uint32_t negotiated,
                                  uint32_t most)
 {
-    /* Dialect 2.0.2 has no multi-credit requests: 64 KiB, one credit (3.2.4.1.5). */
-    uint64_t paid = connection->dialect == 0x0202
-                        ? SMB2_CREDIT_UNIT
-                        : (uint64_t)connection->credits * SMB2_CREDIT_UNIT;
+    uint64_t credits = 1;
+    /* One is kept back: an oplock that is broken meanwhile has to be acknowledged. */
+    if (has_multi_credit(connection) && connection->credits > 2)
+        credits = connection->credits - 1;
+    uint64_t paid = credits * SMB2_CREDIT_UNIT;
     uint64_t allowed = negotiated < paid ? negotiated : paid;
     return allowed < most ? (uint32_t)allowed : most;
 }
@@ -102,7 +110,7 @@ void smb2_call_end(struct smb2_call *call)
 
 static uint16_t credit_charge(const struct smb2_call *call)
 {
-    if (call->connection->dialect <= 0x0202)
+    if (!has_multi_credit(call->connection))
         return 0;
     return (uint16_t)(call->payload > 1 ? (call->payload - 1) / SMB2_CREDIT_UNIT + 1 : 1);
 }
@@ -330,7 +338,7 @@ static int answer_break(struct smb2_connection *connection, const struct smb2_re
     return acknowledge(connection, header, ack, sizeof ack);
 }
 
-/* 3.2.5.1.3: what must be signed is, and the signature is right. */
+/* 3.2.5.1.3: what must be signed is, and any signature is right, asked for or not. */
 static int check_protection(const struct smb2_call *call, bool encrypted)
 {
     struct smb2_connection *connection = call->connection;
@@ -338,15 +346,18 @@ static int check_protection(const struct smb2_call *call, bool encrypted)
         return 0;
     if (call_encrypts(call))
         return smb2_connection_complain(connection, "SMB2: reply is not encrypted");
-    if (!call_signs(call))
+    /* SESSION_SETUP's are looked at where their key is made. */
+    if (!call->session || !call->session->established || call->command == SMB2_SESSION_SETUP)
         return 0;
-    /* A session that the server no longer knows has no key to sign with. */
+    /* A session that the server no longer knows has no key to sign with; Samba sets the flag all
+     * the same. */
     if (call->header.status == NTSTATUS_USER_SESSION_DELETED)
         return 0;
-    if (!(call->header.flags & SMB2_FLAGS_SIGNED))
+    bool is_signed = call->header.flags & SMB2_FLAGS_SIGNED;
+    if (!is_signed && call_signs(call))
         return smb2_connection_complain(connection, "SMB2: reply is not signed");
-    if (!smb2_signature_valid(call->session->keys.signing, connection->signing, call->reply.message,
-                              call->reply.size))
+    if (is_signed && !smb2_signature_valid(call->session->keys.signing, connection->signing,
+                                           call->reply.message, call->reply.size))
         return smb2_connection_complain(connection, "SMB2: signature does not verify");
     return 0;
 }

@@ -27,6 +27,8 @@ enum {
     SMB2_CREDIT_UNIT = 1 << 16                 /* bytes that one credit pays for (3.1.5.2) */
 };
 
+enum { SMB2_GLOBAL_CAP_LARGE_MTU = 0x04 }; /* 2.2.4: multi-credit requests */
+
 enum smb2_who { SMB2_USER, SMB2_MACHINE, SMB2_WHO_COUNT };
 
 /* Which share a tree is of: the classes of the details' `share`. */
@@ -86,7 +88,8 @@ int smb2_connection_complain(struct smb2_connection *connection, const char *com
 /* What a negative errno of a call means: the complaint, or the stream's failure. */
 struct outcome smb2_connection_outcome(const struct smb2_connection *connection, int error);
 
-/* The largest payload that the credits in hand pay for, at most `most` and what was negotiated. */
+/* The largest payload that the credits in hand pay for (but one, kept for an acknowledgement), at
+ * most `most` and what was negotiated. */
 uint32_t smb2_connection_payload(const struct smb2_connection *connection, uint32_t negotiated,
                                  uint32_t most);
 

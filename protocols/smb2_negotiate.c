@@ -26,7 +26,7 @@ enum {
     CONTEXTS_MOST = 32,
     SIGNING_ENABLED = 1,
     /* DFS, leasing, multi-credit requests, encryption. */
-    CAPABILITIES = 0x01 | 0x02 | 0x04 | SMB2_GLOBAL_CAP_ENCRYPTION
+    CAPABILITIES = 0x01 | 0x02 | SMB2_GLOBAL_CAP_LARGE_MTU | SMB2_GLOBAL_CAP_ENCRYPTION
 };
 
 static const uint16_t dialects[] = {0x0202, 0x0210, 0x0300, 0x0302, 0x0311};
@@ -122,15 +122,13 @@ static int read_choice(struct smb2_slice data, const uint16_t *ids, size_t count
     return offered(ids, count, *id) ? 0 : -EBADMSG;
 }
 
-static int read_context(uint16_t type, struct smb2_slice data, struct smb2_negotiated *negotiated,
-                        bool *preauth)
+static int read_context(uint16_t type, struct smb2_slice data, struct smb2_negotiated *negotiated)
 {
     uint16_t id = 0;
     int rc = 0;
     if (type == CONTEXT_PREAUTH) {
         if (data.size < 6 || smb2_get16(data.data) != 1 || smb2_get16(data.data + 4) != HASH_SHA512)
             return -EBADMSG;
-        *preauth = true;
     } else if (type == CONTEXT_ENCRYPTION) {
         /* 0: the server has no cipher in common with us. */
         if (data.size >= 4 && smb2_get16(data.data + 2) == SMB2_CIPHER_NONE)
@@ -144,10 +142,11 @@ static int read_context(uint16_t type, struct smb2_slice data, struct smb2_negot
     return rc;
 }
 
+/* 3.2.5.2: one PREAUTH_INTEGRITY context, and of the others that are known at most one each. */
 static int read_contexts(const struct smb2_reply *reply, uint64_t at, unsigned count,
                          struct smb2_negotiated *negotiated)
 {
-    bool preauth = false;
+    uint32_t seen = 0; /* 1u << type */
     if (count > CONTEXTS_MOST)
         return -EBADMSG;
     for (unsigned i = 0; i < count; i++) {
@@ -156,13 +155,15 @@ static int read_contexts(const struct smb2_reply *reply, uint64_t at, unsigned c
         if (!smb2_slice_at(reply, at, CONTEXT_HEADER_SIZE, RESPONSE_FIXED, &header))
             return -EBADMSG;
         at += CONTEXT_HEADER_SIZE;
-        uint16_t size = smb2_get16(header.data + 2);
-        if (!smb2_slice_at(reply, at, size, RESPONSE_FIXED, &data) ||
-            read_context(smb2_get16(header.data), data, negotiated, &preauth) != 0)
+        uint16_t type = smb2_get16(header.data), size = smb2_get16(header.data + 2);
+        uint32_t bit = type <= CONTEXT_SIGNING ? 1u << type : 0;
+        if (seen & bit || !smb2_slice_at(reply, at, size, RESPONSE_FIXED, &data) ||
+            read_context(type, data, negotiated) != 0)
             return -EBADMSG;
+        seen |= bit;
         at += size;
     }
-    return preauth ? 0 : -EBADMSG; /* 3.2.5.2: a MUST */
+    return seen & 1u << CONTEXT_PREAUTH ? 0 : -EBADMSG;
 }
 
 int smb2_negotiate_decode(const struct smb2_reply *reply, struct smb2_negotiated *negotiated)

@@ -31,8 +31,12 @@ enum server_fault {
     FAULT_FLIP_ON_THE_WAY, /* ... after that */
     FAULT_STATUS,          /* answered with status fault_at */
     FAULT_UNSIGNED,
-    FAULT_IN_CLEAR,  /* not encrypted */
-    FAULT_OTHER_ID,  /* another message's reply */
+    FAULT_WRONG_SIGNATURE, /* signed, wrongly, whether it has to be or not */
+    FAULT_IN_CLEAR,        /* not encrypted */
+    FAULT_OTHER_ID,        /* another message's reply */
+    FAULT_OTHER_COMMAND,
+    FAULT_OTHER_SESSION,
+    FAULT_NO_REPLY,  /* a request's flags */
     FAULT_HUGE,      /* a frame said to be of 16 MiB */
     FAULT_NETBIOS,   /* a frame of another type */
     FAULT_CLOSE,     /* nothing but the connection's end */
@@ -43,7 +47,8 @@ enum server_fault {
     FAULT_PENDING_FOREVER,
     FAULT_BREAK_OPLOCK, /* a break of an oplock first; FAULT_BREAK_LEASE of a lease */
     FAULT_BREAK_LEASE,
-    FAULT_BYTE_BY_BYTE /* slowly */
+    FAULT_BREAK_LEASE_NOTICE, /* ... that wants no acknowledgement */
+    FAULT_BYTE_BY_BYTE        /* slowly */
 };
 
 enum { SERVER_BUFFER = 2 << 20, SERVER_FILE = 3000 };
@@ -53,7 +58,9 @@ struct smb2_server {
     uint16_t dialect;
     enum smb2_cipher cipher;
     enum smb2_signing signing;
-    bool requires_signing, encrypts, encrypts_share, guest, no_contexts;
+    bool requires_signing, encrypts, encrypts_share, guest, no_contexts, no_multi_credit;
+    unsigned context_twice; /* type of a negotiate context that comes a second time; 0: none */
+    unsigned credits_most;  /* that a client has in hand; 0: 32 come with each reply */
     uint8_t nt_hash[16];
     uint32_t io_max;
     size_t pipe_part; /* a pipe's answer comes in parts of this size; 0: whole */
@@ -82,7 +89,9 @@ struct smb2_server {
     uint8_t preauth[64], session_preauth[64];
     struct smb2_keys keys;
     bool keyed;
-    uint64_t nonce;
+    uint64_t nonce, last_nonce;
+    uint64_t next_message_id;
+    unsigned credits; /* granted and not used yet */
     uint8_t negotiate[512];
     size_t negotiate_size;
     uint8_t ntlm_negotiate[256], ntlm_challenge[512];
@@ -231,12 +240,15 @@ static void reply_error(struct server_reply *reply, const uint8_t *request, uint
 static void reply_negotiate(struct smb2_server *server, struct server_reply *reply)
 {
     uint16_t contexts = server->dialect == 0x0311 && !server->no_contexts ? 3 : 0;
+    uint32_t capabilities = server->no_multi_credit ? 0x03 : 0x07;
+    contexts = (uint16_t)(contexts + (contexts && server->context_twice ? 1 : 0));
     reply_put16(reply, 65);
     reply_put16(reply, server->requires_signing ? 3 : 1);
     reply_put16(reply, server->dialect);
     reply_put16(reply, contexts);
     reply_zeros(reply, 16);
-    reply_put32(reply, server->dialect >= 0x0300 && server->cipher ? 0x47 : 0x07);
+    reply_put32(reply,
+                server->dialect >= 0x0300 && server->cipher ? capabilities | 0x40 : capabilities);
     reply_put32(reply, server->io_max);
     reply_put32(reply, server->io_max);
     reply_put32(reply, server->io_max);
@@ -256,6 +268,14 @@ static void reply_negotiate(struct smb2_server *server, struct server_reply *rep
     reply_zeros(reply, 4);
     reply_hex(reply, "0800 0400 00000000 0100");
     reply_put16(reply, (uint16_t)server->signing);
+    if (!server->context_twice)
+        return;
+    bool preauth = server->context_twice == 1, cipher = server->context_twice == 2;
+    reply_zeros(reply, 4);
+    reply_put16(reply, (uint16_t)server->context_twice);
+    reply_hex(reply, preauth ? "0600 00000000 0100 0000 0100" : "0400 00000000 0100");
+    if (!preauth)
+        reply_put16(reply, (uint16_t)(cipher ? server->cipher : server->signing));
 }
 
 static void reply_token(struct server_reply *reply, uint16_t flags, const uint8_t *token,
@@ -343,6 +363,7 @@ static void reply_setup(struct smb2_server *server, struct server_reply *reply,
     bool first = smb2_get64(request + 40) == 0;
     if (first) {
         server->keyed = false;
+        server->last_nonce = 0;
         memcpy(server->session_preauth, server->preauth, 64);
     }
     smb2_preauth_update(server->session_preauth, request, size);
@@ -505,6 +526,50 @@ static void server_complain(struct smb2_server *server, const char *text)
     snprintf(server->last_error, sizeof server->last_error, "%s", text);
 }
 
+/* What a request sends, or asks for at most, whichever is more. */
+static uint32_t payload_of(const uint8_t *request)
+{
+    const uint8_t *body = request + SMB2_HEADER_SIZE;
+    uint32_t in, out;
+    switch (smb2_get16(request + 12)) {
+    case SMB2_READ:
+    case SMB2_WRITE:
+    case SMB2_QUERY_INFO:
+        return smb2_get32(body + 4);
+    case SMB2_QUERY_DIRECTORY:
+        return smb2_get32(body + 28);
+    case SMB2_IOCTL:
+        in = smb2_get32(body + 28);
+        out = smb2_get32(body + 44);
+        return in > out ? in : out;
+    default:
+        return 1;
+    }
+}
+
+/* MS-SMB2 3.3.5.2.3, 3.3.5.2.5: message ids in a row, none before its credit, charges that pay. */
+static void check_credits(struct smb2_server *server, const uint8_t *request)
+{
+    uint16_t charge = smb2_get16(request + 6), expected = 0, command = smb2_get16(request + 12);
+    uint32_t payload = payload_of(request);
+    bool multi = server->dialect > 0x0202 && !server->no_multi_credit;
+    if (multi && command != SMB2_NEGOTIATE)
+        expected = (uint16_t)(payload ? (payload + 65535) / 65536 : 1);
+    else if (payload > 65536)
+        server_complain(server, "more than 64 KiB for a credit");
+    if (charge != expected)
+        server_complain(server, "wrong CreditCharge");
+    if (smb2_get16(request + 14) == 0)
+        server_complain(server, "no credit is asked for");
+    if (smb2_get64(request + 24) != server->next_message_id)
+        server_complain(server, "wrong MessageId");
+    unsigned used = charge ? charge : 1;
+    server->next_message_id += used;
+    if (used > server->credits)
+        server_complain(server, "more credits used than granted");
+    server->credits -= used < server->credits ? used : server->credits;
+}
+
 /* Decrypts or verifies a request and says whether it was encrypted. */
 static bool open_request(struct smb2_server *server, uint8_t **request, size_t *size,
                          bool *encrypted)
@@ -516,11 +581,16 @@ static bool open_request(struct smb2_server *server, uint8_t **request, size_t *
             server_complain(server, "request cannot be decrypted");
             return false;
         }
+        uint64_t nonce = smb2_get64(*request + 20) + 1;
+        if (nonce <= server->last_nonce)
+            server_complain(server, "a nonce is used again");
+        server->last_nonce = nonce;
         *request += SMB2_TRANSFORM_SIZE;
         *size -= SMB2_TRANSFORM_SIZE;
     }
-    if (*size < SMB2_HEADER_SIZE)
+    if (*size < SMB2_HEADER_SIZE + 2)
         return false;
+    check_credits(server, *request);
     uint16_t command = smb2_get16(*request + 12);
     bool is_signed = smb2_get32(*request + 16) & SMB2_FLAGS_SIGNED;
     bool must =
@@ -543,9 +613,12 @@ static bool protect_and_send(struct smb2_server *server, uint8_t *buffer, size_t
     uint8_t *message = buffer + SMB2_PREFIX_SIZE, *frame = message - SMB2_FRAME_SIZE;
     uint16_t command = smb2_get16(message + 12);
     uint32_t flags = size >= 20 ? smb2_get32(message + 16) : 0;
-    bool signs = server->keyed && command != SMB2_NEGOTIATE &&
+    /* An unknown session has no key: a flag without a signature, as Samba answers. */
+    bool gone = size >= 12 && smb2_get32(message + 8) == 0xc0000203;
+    bool signs = server->keyed && !gone && command != SMB2_NEGOTIATE &&
                  (server->requires_signing || server->dialect == 0x0311) &&
-                 !(flags & SMB2_FLAGS_ASYNC_COMMAND) && fault != FAULT_UNSIGNED;
+                 !(flags & SMB2_FLAGS_ASYNC_COMMAND) && fault != FAULT_UNSIGNED &&
+                 fault != FAULT_WRONG_SIGNATURE;
     if (encrypted && fault != FAULT_IN_CLEAR) {
         frame = buffer;
         smb2_encrypt(server->keys.to_client, server->cipher, server->nonce++,
@@ -554,6 +627,8 @@ static bool protect_and_send(struct smb2_server *server, uint8_t *buffer, size_t
     } else if (signs && size >= SMB2_HEADER_SIZE) {
         smb2_store32(message + 16, flags | SMB2_FLAGS_SIGNED);
         smb2_sign_message(server->keys.signing, server->signing, message, size);
+    } else if (fault == FAULT_WRONG_SIGNATURE || gone) {
+        smb2_store32(message + 16, flags | SMB2_FLAGS_SIGNED);
     }
     if (fault == FAULT_FLIP_ON_THE_WAY && server->fault_at / 8 < size)
         frame[SMB2_FRAME_SIZE + server->fault_at / 8] ^= (uint8_t)(1u << server->fault_at % 8);
@@ -565,24 +640,39 @@ static bool protect_and_send(struct smb2_server *server, uint8_t *buffer, size_t
     return server_send(server, frame, SMB2_FRAME_SIZE + size, fault == FAULT_BYTE_BY_BYTE);
 }
 
+/* Credits that come with a reply. */
+static void grant(struct smb2_server *server, struct server_reply *reply)
+{
+    if (reply->size < 16)
+        return;
+    if (server->credits_most && smb2_get16(reply->message + 14))
+        smb2_store16(reply->message + 14, (uint16_t)(server->credits_most - server->credits));
+    server->credits += smb2_get16(reply->message + 14);
+}
+
 static bool send_pending(struct smb2_server *server, const uint8_t *request, bool encrypted)
 {
     uint8_t buffer[SMB2_PREFIX_SIZE + 128];
     struct server_reply reply = {.message = buffer + SMB2_PREFIX_SIZE};
     reply_error(&reply, request, 0x00000103);
     smb2_store32(reply.message + 16, SMB2_FLAGS_SERVER_TO_REDIR | SMB2_FLAGS_ASYNC_COMMAND);
+    grant(server, &reply);
     return protect_and_send(server, buffer, reply.size, encrypted, FAULT_NONE);
 }
 
-static bool send_break(struct smb2_server *server, const uint8_t *request, bool lease)
+static bool send_break(struct smb2_server *server, const uint8_t *request, enum server_fault kind)
 {
     uint8_t buffer[SMB2_PREFIX_SIZE + 128];
     struct server_reply reply = {.message = buffer + SMB2_PREFIX_SIZE};
     reply_begin(&reply, request, 0);
     smb2_store16(reply.message + 12, SMB2_OPLOCK_BREAK);
+    smb2_store16(reply.message + 14, 0); /* it grants nothing */
     memset(reply.message + 24, 0xff, 8);
     memset(reply.message + 36, 0, 12);
-    if (lease)
+    if (kind == FAULT_BREAK_LEASE_NOTICE)
+        reply_hex(&reply, "2c00 0000 00000000 000102030405060708090a0b0c0d0e0f 01000000 00000000"
+                          "00000000 00000000 00000000");
+    else if (kind == FAULT_BREAK_LEASE)
         reply_hex(&reply, "2c00 0000 01000000 000102030405060708090a0b0c0d0e0f 07000000 03000000"
                           "00000000 00000000 00000000");
     else
@@ -604,6 +694,12 @@ static void spoil(struct smb2_server *server, struct server_reply *reply, const 
         reply_error(reply, request, (uint32_t)server->fault_at);
     if (fault == FAULT_OTHER_ID)
         reply->message[24] ^= 1;
+    if (fault == FAULT_OTHER_COMMAND)
+        smb2_store16(reply->message + 12, SMB2_OPLOCK_BREAK);
+    if (fault == FAULT_OTHER_SESSION)
+        reply->message[40] ^= 1;
+    if (fault == FAULT_NO_REPLY)
+        smb2_store32(reply->message + 16, 0);
     if (fault == FAULT_NO_CREDIT)
         smb2_store16(reply->message + 14, 0);
     if (fault == FAULT_COMPOUND)
@@ -635,6 +731,7 @@ static bool answer(struct smb2_server *server, const uint8_t *request, size_t si
     if (command == server->fault_command)
         server->reply_size = reply.size;
     spoil(server, &reply, request, fault);
+    grant(server, &reply);
     if (command == SMB2_NEGOTIATE)
         smb2_preauth_update(server->preauth, reply.message, reply.size);
     if (command == SMB2_SESSION_SETUP && smb2_get32(reply.message + 8) == 0xc0000016)
@@ -645,8 +742,9 @@ static bool answer(struct smb2_server *server, const uint8_t *request, size_t si
     for (int i = 0; fault == FAULT_PENDING_FOREVER && i < 100; i++)
         if (!send_pending(server, request, encrypted))
             return false;
-    if ((fault == FAULT_BREAK_OPLOCK || fault == FAULT_BREAK_LEASE) &&
-        !send_break(server, request, fault == FAULT_BREAK_LEASE))
+    if ((fault == FAULT_BREAK_OPLOCK || fault == FAULT_BREAK_LEASE ||
+         fault == FAULT_BREAK_LEASE_NOTICE) &&
+        !send_break(server, request, fault))
         return false;
     return protect_and_send(server, buffer, reply.size, encrypted, fault);
 }
@@ -660,8 +758,11 @@ static bool answer_smb1(struct smb2_server *server, uint8_t *buffer)
     reply_begin(&reply, header, 0);
     smb2_store16(reply.message + 14, 1);
     server->dialect = dialect == 0x0202 ? 0x0202 : 0x02ff;
+    server->next_message_id = 1; /* 3.3.5.3.1: it was message 0 */
+    server->credits = 0;
     reply_negotiate(server, &reply);
     server->dialect = dialect;
+    grant(server, &reply);
     return protect_and_send(server, buffer, reply.size, false, FAULT_NONE);
 }
 
@@ -705,6 +806,8 @@ static void *serve(void *argument)
         memset(server->preauth, 0, sizeof server->preauth);
         server->keyed = false;
         server->pipe_left = 0;
+        server->next_message_id = 0;
+        server->credits = 1;
         while (serve_one(server, in, out)) {
         }
         close(server->fd);

@@ -438,7 +438,11 @@ static void faults_are_told(void **state)
         {FAULT_UNSIGNED, SMB2_SESSION_SETUP, 0, "SMB2: reply is not signed"},
         {FAULT_UNSIGNED, SMB2_CREATE, 0, "SMB2: reply is not signed"},
         {FAULT_UNSIGNED, SMB2_LOGOFF, 0, "SMB2: reply is not signed"},
+        {FAULT_WRONG_SIGNATURE, SMB2_ECHO, 0, "SMB2: signature does not verify"},
         {FAULT_OTHER_ID, SMB2_READ, 0, "SMB2: reply to another request"},
+        {FAULT_OTHER_COMMAND, SMB2_READ, 0, "SMB2: reply to another command"},
+        {FAULT_OTHER_SESSION, SMB2_READ, 0, "SMB2: reply of another session"},
+        {FAULT_NO_REPLY, SMB2_READ, 0, "SMB2: malformed header"},
         {FAULT_HUGE, SMB2_READ, 0, "SMB2: malformed frame"},
         {FAULT_NETBIOS, SMB2_ECHO, 0, "SMB2: malformed frame"},
         {FAULT_COMPOUND, SMB2_QUERY_INFO, 0, "SMB2: malformed header"},
@@ -451,6 +455,7 @@ static void faults_are_told(void **state)
         {FAULT_STATUS, SMB2_READ, 0xc0000011, NULL}, /* the end of the file */
         {FAULT_STATUS, SMB2_QUERY_DIRECTORY, 0x80000006, NULL},
         {FAULT_STATUS, SMB2_IOCTL, 0xdeadbeef, "NTSTATUS 0xdeadbeef"},
+        {FAULT_STATUS, SMB2_ECHO, 0x103, "NT_STATUS_PENDING"}, /* no interim reply, by its flags */
         {FAULT_PENDING, SMB2_CREATE, 0, NULL},
         {FAULT_PENDING, SMB2_ECHO, 0, NULL},
         {FAULT_BREAK_OPLOCK, SMB2_READ, 0, NULL},
@@ -470,6 +475,13 @@ static void faults_are_told(void **state)
         if (strcmp(cause, rows[i].cause ? rows[i].cause : "") != 0)
             fail_msg("row %zu: \"%s\"", i, cause);
     }
+    /* One that nobody asked for counts, too. */
+    kind->requires_signing = false;
+    kind->dialect = 0x0302;
+    kind->cipher = SMB2_CIPHER_AES128_CCM;
+    kind->signing = SMB2_SIGNING_AES_CMAC;
+    assert_cause(spoiled(kind, SMB2_ECHO, FAULT_WRONG_SIGNATURE, 0, NULL),
+                 "SMB2: signature does not verify");
     kind->encrypts = true;
     assert_cause(spoiled(kind, SMB2_TREE_CONNECT, FAULT_IN_CLEAR, 0, NULL),
                  "SMB2: reply is not encrypted");
@@ -479,8 +491,9 @@ static void faults_are_told(void **state)
 static void breaks_are_acknowledged(void **state)
 {
     (void)state;
-    static const enum server_fault faults[] = {FAULT_BREAK_OPLOCK, FAULT_BREAK_LEASE};
-    for (size_t i = 0; i < 2; i++) {
+    static const enum server_fault faults[] = {FAULT_BREAK_OPLOCK, FAULT_BREAK_LEASE,
+                                               FAULT_BREAK_LEASE_NOTICE};
+    for (size_t i = 0; i < 3; i++) {
         struct client client;
         struct smb2_server *server = server_new(&plain_311);
         server->requires_signing = true;
@@ -490,13 +503,13 @@ static void breaks_are_acknowledged(void **state)
         client_begin(&client, server);
         assert_ok("read", play(&client, "8"));
         assert_ok("echo", play(&client, "13")); /* passes over the acknowledgement's reply */
-        assert_int_equal(server->acknowledged, 1);
+        assert_int_equal(server->acknowledged, faults[i] == FAULT_BREAK_LEASE_NOTICE ? 0 : 1);
         const uint8_t *request = server->last_request[SMB2_OPLOCK_BREAK];
         size_t size = server->last_request_size[SMB2_OPLOCK_BREAK] - SMB2_HEADER_SIZE;
         if (faults[i] == FAULT_BREAK_OPLOCK)
             assert_bytes(request + SMB2_HEADER_SIZE, size,
                          "1800 01 00 00000000 0102030405060708090a0b0c0d0e0f10");
-        else
+        else if (faults[i] == FAULT_BREAK_LEASE)
             assert_bytes(request + SMB2_HEADER_SIZE, size,
                          "2400 0000 00000000 000102030405060708090a0b0c0d0e0f 03000000"
                          "0000000000000000");
@@ -511,6 +524,12 @@ static void servers_that_will_not_do(void **state)
 {
     (void)state;
     struct smb2_server *kind = server_new(&plain_311);
+    static const unsigned types[] = {1, 2, 8};
+    for (size_t i = 0; i < 3; i++) {
+        kind->context_twice = types[i];
+        assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    }
+    kind->context_twice = 0;
     kind->guest = true;
     assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: logged on as guest");
     kind->guest = false;
@@ -527,6 +546,52 @@ static void servers_that_will_not_do(void **state)
     kind->encrypts_share = false;
     kind->dialect = 0x0305;
     assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    free(kind);
+}
+
+/* Reads of a size, over and over; how many credits the last request took. */
+static unsigned charge_of_read(const struct smb2_server *kind, const char *size)
+{
+    struct client client;
+    struct smb2_server *server = server_new(kind);
+    server_start(server);
+    client_begin(&client, server);
+    for (int i = 0; i < 3; i++)
+        assert_ok("read", play_with(&client, "smb2", "8", "size", size));
+    assert_ok("write", play_with(&client, "smb2", "9", "size", size));
+    assert_content(server);
+    unsigned charge = smb2_get16(server->last_request[SMB2_READ] + 6);
+    client_end(&client);
+    server_stop(server);
+    free(server);
+    return charge;
+}
+
+static void large_requests_are_paid_for(void **state)
+{
+    (void)state;
+    struct smb2_server *kind = server_new(&plain_311);
+    assert_int_equal(charge_of_read(kind, "1"), 1);
+    assert_int_equal(charge_of_read(kind, "65536"), 1);
+    assert_int_equal(charge_of_read(kind, "65537"), 2);
+    assert_int_equal(charge_of_read(kind, "1048576"), 16);
+    kind->io_max = 100000;
+    assert_int_equal(charge_of_read(kind, "1048576"), 2);
+    kind->io_max = 0;
+    kind->credits_most = 4; /* one is kept for an acknowledgement */
+    assert_int_equal(charge_of_read(kind, "1048576"), 3);
+    kind->fault = FAULT_BREAK_OPLOCK;
+    kind->fault_command = SMB2_READ;
+    /* The second read comes before the reply to the first one's acknowledgement. */
+    assert_int_equal(charge_of_read(kind, "1048576"), 2);
+    kind->fault = FAULT_NONE;
+    kind->credits_most = 0;
+    kind->no_multi_credit = true;
+    assert_int_equal(charge_of_read(kind, "1048576"), 0);
+    kind->no_multi_credit = false;
+    kind->dialect = 0x0202;
+    kind->signing = SMB2_SIGNING_HMAC_SHA256;
+    assert_int_equal(charge_of_read(kind, "1048576"), 0);
     free(kind);
 }
 
@@ -958,6 +1023,7 @@ int main(void)
         cmocka_unit_test(faults_are_told),
         cmocka_unit_test(breaks_are_acknowledged),
         cmocka_unit_test(servers_that_will_not_do),
+        cmocka_unit_test(large_requests_are_paid_for),
         cmocka_unit_test(credits_run_out),
         cmocka_unit_test(ended_sessions),
         cmocka_unit_test(ended_trees_and_files),
