@@ -25,7 +25,11 @@ struct rpc_association {
     bool broken;
 };
 
-enum { PAD = 16, AUTH_CONTEXT_ID = 1 };
+enum {
+    PAD = 16, /* a secured stub is padded to a multiple of it (MS-RPCE 2.2.2.11) */
+    AUTH_CONTEXT_ID = 1,
+    TOKEN_MAX = 256
+};
 
 bool rpc_association_broken(const struct rpc_association *association)
 {
@@ -123,6 +127,12 @@ static struct rpc_trailer trailer_of(const struct rpc_association *association, 
                                 .context_id = AUTH_CONTEXT_ID};
 }
 
+/* Why a PDU could not be made. */
+static int pdu_error(const struct ndr *ndr)
+{
+    return ndr->size > UINT16_MAX ? -EMSGSIZE : -ENOMEM;
+}
+
 /* Sends bind, alter_context or AUTH3 with a token. */
 static int send_leg(struct rpc_association *association, enum rpc_pdu_type type,
                     const uint8_t *token, size_t token_size)
@@ -142,15 +152,15 @@ static int send_leg(struct rpc_association *association, enum rpc_pdu_type type,
     rpc_pdu_finish(&ndr, &trailer, token, token_size);
     struct rpc_transport *transport = association->transport;
     int rc = ndr.failed
-                 ? -ENOMEM
+                 ? pdu_error(&ndr)
                  : transport->ops->send(transport, ndr.data, ndr.size, type != RPC_PDU_AUTH3);
     ndr_end(&ndr);
     return rc;
 }
 
 /* Takes a bind_ack or alter_context_resp; the token, malloc'd, in *token (NULL: none). */
-static struct outcome receive_ack(struct rpc_association *association, uint8_t **token,
-                                  size_t *token_size)
+static struct outcome receive_ack(struct rpc_association *association, enum rpc_pdu_type expected,
+                                  uint8_t **token, size_t *token_size)
 {
     struct rpc_pdu_header header;
     struct rpc_bind_ack ack;
@@ -165,8 +175,7 @@ static struct outcome receive_ack(struct rpc_association *association, uint8_t *
     if (header.type == RPC_PDU_FAULT || header.type == RPC_PDU_BIND_NAK) {
         outcome = fault_outcome(association, &header, pdu, size);
         association->broken = true;
-    } else if ((header.type != RPC_PDU_BIND_ACK && header.type != RPC_PDU_ALTER_CONTEXT_RESP) ||
-               rpc_bind_ack_decode(&header, pdu, size, &ack) < 0) {
+    } else if (header.type != expected || rpc_bind_ack_decode(&header, pdu, size, &ack) < 0) {
         outcome = broken(association, -EBADMSG);
     } else if (ack.result != 0) {
         association->broken = true;
@@ -203,8 +212,9 @@ static struct outcome further_legs(struct rpc_association *association, int prog
 {
     uint8_t *in = NULL, *out = NULL;
     size_t in_size, out_size = 0;
-    for (;;) {
-        struct outcome outcome = receive_ack(association, &in, &in_size);
+    enum rpc_pdu_type expected = RPC_PDU_BIND_ACK;
+    for (;; expected = RPC_PDU_ALTER_CONTEXT_RESP) {
+        struct outcome outcome = receive_ack(association, expected, &in, &in_size);
         if (outcome.kind != OUTCOME_OK)
             return outcome;
         if (progress == AUTH_DONE && !in) /* the server had nothing more to say */
@@ -269,7 +279,7 @@ static struct outcome bind_with_channel(struct rpc_association *association,
     free(token);
     if (rc)
         return broken(association, rc);
-    struct outcome outcome = receive_ack(association, &token, &size);
+    struct outcome outcome = receive_ack(association, RPC_PDU_BIND_ACK, &token, &size);
     if (outcome.kind == OUTCOME_OK && (!token || netlogon_bind_answer_check(token, size) < 0))
         outcome = broken_because(association, "malformed answer to a netlogon bind");
     free(token);
@@ -283,7 +293,7 @@ static struct outcome bind_plain(struct rpc_association *association)
     int rc = send_leg(association, RPC_PDU_BIND, NULL, 0);
     if (rc)
         return broken(association, rc);
-    struct outcome outcome = receive_ack(association, &token, &size);
+    struct outcome outcome = receive_ack(association, RPC_PDU_BIND_ACK, &token, &size);
     free(token);
     return outcome;
 }
@@ -343,44 +353,48 @@ static int protect(struct rpc_association *association, uint8_t *data, size_t si
     return auth_protect(association->auth, &pdu, data + size, token);
 }
 
+/* What stands behind the stub of a secured request: padding, trailer and token. */
+static int secure(struct rpc_association *association, struct ndr *ndr, size_t stub_size)
+{
+    static uint8_t zeros[PAD];
+    uint8_t empty[TOKEN_MAX] = {0};
+    size_t pad = (PAD - stub_size % PAD) % PAD, token = 0;
+    struct rpc_trailer trailer = trailer_of(association, pad);
+    int rc = token_size(association, stub_size + pad, &token);
+    if (rc == 0 && token > sizeof empty)
+        rc = -EMSGSIZE;
+    if (rc)
+        return rc;
+    ndr_bytes(ndr, "pad", zeros, pad);
+    rpc_pdu_finish(ndr, &trailer, empty, token);
+    if (ndr->failed)
+        return pdu_error(ndr);
+    return protect(association, ndr->data, ndr->size - token, RPC_REQUEST_HEADER_SIZE,
+                   stub_size + pad, token);
+}
+
 static int send_fragment(struct rpc_association *association, uint16_t opnum, uint8_t flags,
                          const uint8_t *stub, size_t size, size_t left)
 {
-    static const uint8_t zeros[PAD];
     struct ndr ndr;
     uint32_t hint = (uint32_t)left;
     uint16_t context_id = 0;
-    size_t pad = (PAD - size % PAD) % PAD, token = 0;
-    bool secured = association->auth || association->netlogon;
+    int rc = 0;
     ndr_encode_start(&ndr);
     rpc_pdu_begin(&ndr, RPC_PDU_REQUEST, flags, association->call_id);
     ndr_u32(&ndr, "alloc_hint", &hint);
     ndr_u16(&ndr, "p_cont_id", &context_id);
     ndr_u16(&ndr, "opnum", &opnum);
     ndr_bytes(&ndr, "stub", (uint8_t *)(uintptr_t)stub, size);
-    int rc = 0;
-    if (!secured) {
+    if (association->auth || association->netlogon)
+        rc = secure(association, &ndr, size);
+    else
         rpc_pdu_finish(&ndr, NULL, NULL, 0);
-    } else {
-        uint8_t empty[256] = {0};
-        struct rpc_trailer trailer = trailer_of(association, pad);
-        ndr_bytes(&ndr, "pad", (uint8_t *)(uintptr_t)zeros, pad);
-        rc = token_size(association, size + pad, &token);
-        if (rc == 0 && token > sizeof empty)
-            rc = -EMSGSIZE;
-        if (rc == 0)
-            rpc_pdu_finish(&ndr, &trailer, empty, token);
-        if (rc == 0 && !ndr.failed) {
-            size_t end = ndr.size - token;
-            ndr.data[end - RPC_TRAILER_SIZE + 2] = (uint8_t)pad;
-            rc = protect(association, ndr.data, end, RPC_REQUEST_HEADER_SIZE, size + pad, token);
-        }
-    }
+    if (rc == 0 && ndr.failed)
+        rc = pdu_error(&ndr);
     struct rpc_transport *transport = association->transport;
     if (rc == 0)
-        rc = ndr.failed
-                 ? -ENOMEM
-                 : transport->ops->send(transport, ndr.data, ndr.size, flags & RPC_PFC_LAST_FRAG);
+        rc = transport->ops->send(transport, ndr.data, ndr.size, flags & RPC_PFC_LAST_FRAG);
     ndr_end(&ndr);
     return rc;
 }
@@ -423,7 +437,8 @@ static int open_response(struct rpc_association *association, const struct rpc_p
     }
     struct rpc_trailer trailer;
     if (!rpc_trailer_decode(header, pdu, header->frag_length, &trailer) ||
-        trailer.auth_type != association->security || trailer.auth_level != association->level)
+        trailer.auth_type != association->security || trailer.auth_level != association->level ||
+        trailer.context_id != AUTH_CONTEXT_ID)
         return -EBADMSG;
     size_t end = (size_t)header->frag_length - header->auth_length;
     if (end < (size_t)RPC_REQUEST_HEADER_SIZE + RPC_TRAILER_SIZE + trailer.pad_length)
@@ -483,6 +498,8 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
     *last = header.flags & RPC_PFC_LAST_FRAG;
     if (header.type == RPC_PDU_FAULT) {
         outcome = fault_outcome(association, &header, pdu, header.frag_length);
+        /* A token, which Samba's faults never have, would have used up a sequence number. */
+        association->broken = association->broken || header.auth_length != 0;
     } else if (header.type != RPC_PDU_RESPONSE ||
                first != ((header.flags & RPC_PFC_FIRST_FRAG) != 0)) {
         outcome = broken(association, -EBADMSG);

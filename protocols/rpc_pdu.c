@@ -57,8 +57,8 @@ void rpc_pdu_finish(struct ndr *ndr, const struct rpc_trailer *trailer, const ui
     if (token) {
         size_t before = ndr->size;
         ndr_align(ndr, 4);
-        uint8_t head[4] = {trailer->auth_type, trailer->auth_level, (uint8_t)(ndr->size - before),
-                           0};
+        size_t pad = trailer->pad_length + ndr->size - before;
+        uint8_t head[4] = {trailer->auth_type, trailer->auth_level, (uint8_t)pad, 0};
         uint32_t context_id = trailer->context_id;
         ndr_bytes(ndr, "sec_trailer", head, sizeof head);
         ndr_u32(ndr, "auth_context_id", &context_id);

@@ -59,8 +59,8 @@ int rpc_pdu_header_decode(const uint8_t *data, struct rpc_pdu_header *header);
 /* Appends a header with frag_length 0; rpc_pdu_finish() sets it. */
 void rpc_pdu_begin(struct ndr *ndr, enum rpc_pdu_type type, uint8_t flags, uint32_t call_id);
 
-/* Appends trailer and token (after padding to 4, told in the trailer) and sets both lengths. token
- * NULL: none of it. */
+/* Appends trailer and token (after padding to 4, told in the trailer beside the pad_length that
+ * stands there already) and sets both lengths. token NULL: none of it. */
 void rpc_pdu_finish(struct ndr *ndr, const struct rpc_trailer *trailer, const uint8_t *token,
                     size_t token_size);
 
