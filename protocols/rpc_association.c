@@ -20,6 +20,7 @@ struct rpc_association {
     uint32_t call_id;
     uint32_t assoc_group;
     uint32_t fault;
+    enum rpc_answer answer;
     uint16_t max_xmit;
     bool header_signing;
     bool broken;
@@ -62,6 +63,8 @@ static struct outcome broken(struct rpc_association *association, int error)
     association->broken = true;
     if (error == -EBADMSG)
         return outcome_failed("%s: malformed DCERPC reply", association->interface->name);
+    if (error == -ENOMSG)
+        return outcome_failed("%s: reply to another call", association->interface->name);
     if (cause && error != -ECANCELED)
         return outcome_failed("%s", cause);
     return outcome_of_error(error);
@@ -81,8 +84,10 @@ static struct outcome fault_outcome(struct rpc_association *association,
     if (header->type == RPC_PDU_BIND_NAK) {
         association->broken = true;
         const char *reason = rpc_reject_reason_name(association->fault);
-        return reason ? outcome_failed("bind refused: %s", reason)
-                      : outcome_failed("bind refused, reason %u", association->fault);
+        return reason
+                   ? outcome_failed("bind of %s refused: %s", association->interface->name, reason)
+                   : outcome_failed("bind of %s refused, reason %u", association->interface->name,
+                                    association->fault);
     }
     const char *name = rpc_fault_name(association->fault);
     if (name)
@@ -103,7 +108,7 @@ static int receive_pdu(struct rpc_association *association, struct rpc_pdu_heade
     if (rc)
         return rc;
     if (header->call_id != association->call_id)
-        return -EBADMSG;
+        return -ENOMSG;
     uint8_t *data = malloc(header->frag_length);
     if (!data)
         return -ENOMEM;
@@ -158,6 +163,15 @@ static int send_leg(struct rpc_association *association, enum rpc_pdu_type type,
     return rc;
 }
 
+static struct outcome rejected(struct rpc_association *association, const struct rpc_bind_ack *ack)
+{
+    association->broken = true;
+    if (ack->result == RPC_PROVIDER_REJECTION && ack->reason == RPC_ABSTRACT_SYNTAX_NOT_SUPPORTED)
+        association->answer = RPC_ANSWER_ELSEWHERE;
+    return outcome_failed("bind of %s rejected: %s", association->interface->name,
+                          rpc_rejection_text(ack->result, ack->reason));
+}
+
 /* Takes a bind_ack or alter_context_resp; the token, malloc'd, in *token (NULL: none). */
 static struct outcome receive_ack(struct rpc_association *association, enum rpc_pdu_type expected,
                                   uint8_t **token, size_t *token_size)
@@ -172,15 +186,15 @@ static struct outcome receive_ack(struct rpc_association *association, enum rpc_
         return broken(association, rc);
     struct outcome outcome = outcome_ok();
     size_t size = (size_t)header.frag_length - header.auth_length;
+    association->answer = RPC_ANSWER_GIVEN;
     if (header.type == RPC_PDU_FAULT || header.type == RPC_PDU_BIND_NAK) {
         outcome = fault_outcome(association, &header, pdu, size);
         association->broken = true;
     } else if (header.type != expected || rpc_bind_ack_decode(&header, pdu, size, &ack) < 0) {
+        association->answer = RPC_ANSWER_NONE;
         outcome = broken(association, -EBADMSG);
     } else if (ack.result != 0) {
-        association->broken = true;
-        outcome = outcome_failed("bind of %s rejected, result %u reason %u",
-                                 association->interface->name, ack.result, ack.reason);
+        outcome = rejected(association, &ack);
     } else {
         if (header.type == RPC_PDU_BIND_ACK) {
             association->header_signing = header.flags & RPC_PFC_SUPPORT_HEADER_SIGN;
@@ -302,6 +316,8 @@ struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport 
                         const struct rpc_binding *binding, struct rpc_association **out)
 {
     *out = NULL;
+    if (binding->answer)
+        *binding->answer = RPC_ANSWER_NONE;
     struct rpc_association *association = calloc(1, sizeof *association);
     if (!association) {
         transport->ops->close(transport);
@@ -318,11 +334,12 @@ struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport 
                              : binding->security == RPC_SECURITY_NETLOGON
                                  ? bind_with_channel(association, binding->channel)
                                  : bind_with_auth(conversation, association, binding);
-    if (outcome.kind != OUTCOME_OK) {
+    if (binding->answer)
+        *binding->answer = association->answer;
+    if (outcome.kind == OUTCOME_OK)
+        *out = association;
+    else
         rpc_association_close(association);
-        return outcome;
-    }
-    *out = association;
     return outcome;
 }
 
@@ -506,6 +523,8 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
     } else {
         stub->big_endian = header.big_endian;
         rc = open_response(association, &header, pdu, &from, &size);
+        if (rc == 0 && size == 0 && !*last) /* such ones could go on for ever */
+            rc = -EBADMSG;
         if (rc == 0)
             rc = stub_append(stub, pdu + from, size);
         if (rc == -EMSGSIZE)

@@ -20,6 +20,13 @@ enum rpc_security {
     RPC_SECURITY_NETLOGON = 68
 };
 
+/* What a bind came to know of who answers at the transport's other end. */
+enum rpc_answer {
+    RPC_ANSWER_NONE,      /* nobody, or nothing of DCERPC */
+    RPC_ANSWER_ELSEWHERE, /* a server that does not have the interface there */
+    RPC_ANSWER_GIVEN      /* one that takes the interface, or says why not */
+};
+
 struct rpc_binding {
     const struct rpc_interface *interface;
     enum rpc_security security;
@@ -29,6 +36,7 @@ struct rpc_binding {
     const char *service;                    /* "host", "ldap", ...: of the ticket */
     bool wrong_password;                    /* for -B */
     const struct netlogon_channel *channel; /* RPC_SECURITY_NETLOGON: an authenticated one */
+    enum rpc_answer *answer;                /* filled by rpc_bind(), also when it fails; or NULL */
 };
 
 struct rpc_association;

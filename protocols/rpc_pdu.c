@@ -148,6 +148,18 @@ const char *rpc_reject_reason_name(uint32_t reason)
     return reason < sizeof names / sizeof names[0] ? names[reason] : NULL;
 }
 
+const char *rpc_rejection_text(uint16_t result, uint16_t reason)
+{
+    static const char *const texts[] = {"reason_not_specified", "abstract_syntax_not_supported",
+                                        "proposed_transfer_syntaxes_not_supported",
+                                        "local_limit_exceeded"};
+    if (result == RPC_USER_REJECTION)
+        return "user_rejection";
+    if (result != RPC_PROVIDER_REJECTION)
+        return "unknown result";
+    return reason < sizeof texts / sizeof texts[0] ? texts[reason] : "unknown reason";
+}
+
 const char *rpc_fault_name(uint32_t status)
 {
     static const struct {
@@ -160,12 +172,18 @@ const char *rpc_fault_name(uint32_t status)
         {0x00000057, "ERROR_INVALID_PARAMETER"},
         {0x000006a6, "RPC_S_INVALID_BINDING"},
         {0x000006b5, "RPC_S_UNKNOWN_IF"},
+        {0x000006ba, "RPC_S_SERVER_UNAVAILABLE"},
         {0x000006bb, "RPC_S_SERVER_TOO_BUSY"},
         {0x000006be, "RPC_S_CALL_FAILED"},
+        {0x000006bf, "RPC_S_CALL_FAILED_DNE"},
         {0x000006c0, "RPC_S_PROTOCOL_ERROR"},
         {0x000006c6, "RPC_S_INVALID_BOUND"},
         {0x000006d1, "RPC_S_PROCNUM_OUT_OF_RANGE"},
+        {0x000006d3, "RPC_S_UNKNOWN_AUTHN_SERVICE"},
+        {0x000006d8, "EPT_S_CANT_PERFORM_OP"},
         {0x000006e4, "RPC_S_CANNOT_SUPPORT"},
+        {0x000006e6, "RPC_X_SS_CONTEXT_MISMATCH"},
+        {0x000006f4, "RPC_X_NULL_REF_POINTER"},
         {0x000006f7, "RPC_X_BAD_STUB_DATA"},
         {0x00000721, "RPC_S_SEC_PKG_ERROR"},
         {0x1c000001, "nca_s_fault_int_div_by_zero"},

@@ -68,6 +68,13 @@ void rpc_pdu_finish(struct ndr *ndr, const struct rpc_trailer *trailer, const ui
 void rpc_pdu_bind_body(struct ndr *ndr, const struct rpc_interface *interface,
                        uint32_t assoc_group);
 
+/* C706 12.6.3.1 and 12.6.4.4 */
+enum {
+    RPC_USER_REJECTION = 1,
+    RPC_PROVIDER_REJECTION = 2,
+    RPC_ABSTRACT_SYNTAX_NOT_SUPPORTED = 1 /* a provider's reason */
+};
+
 /* What a bind_ack or alter_context_resp says. */
 struct rpc_bind_ack {
     uint16_t max_xmit, max_recv;
@@ -81,6 +88,9 @@ int rpc_bind_ack_decode(const struct rpc_pdu_header *header, const uint8_t *data
 
 /* Status of a fault PDU, reason of a bind_nak; 0 when it is too short to say. */
 uint32_t rpc_fault_decode(const struct rpc_pdu_header *header, const uint8_t *data, size_t size);
+
+/* What a bind_ack's result other than 0 means, with its reason: static text, never NULL. */
+const char *rpc_rejection_text(uint16_t result, uint16_t reason);
 
 /* "nca_s_op_rng_error"; NULL for a value without a name (C706 appendix E, MS-ERREF 2.2). */
 const char *rpc_fault_name(uint32_t status);

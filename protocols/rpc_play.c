@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/rpc_ports.h"
 struct rpc_state *rpc_state_of(struct conversation *conversation)
 {
     if (conversation->rpc)
@@ -89,13 +90,21 @@ static struct outcome open_transport(struct conversation *conversation, enum rpc
     return rpc_tcp_open(conversation, row->interface, transport);
 }
 
-static struct outcome open_and_bind(struct conversation *conversation, enum rpc_slot slot,
-                                    bool wrong_password, struct rpc_association **out)
+/* What open_and_bind() is to make. */
+struct bind_wish {
+    enum rpc_slot slot;
+    bool wrong_password;
+    enum rpc_answer answer; /* what came of it */
+};
+
+static struct outcome open_and_bind_once(struct conversation *conversation, struct bind_wish *wish,
+                                         struct rpc_association **out)
 {
-    const struct slot_row *row = &slots[slot];
-    const struct account *account = binding_account(conversation, slot);
+    const struct slot_row *row = &slots[wish->slot];
+    const struct account *account = binding_account(conversation, wish->slot);
     struct rpc_transport *transport;
-    struct outcome outcome = open_transport(conversation, slot, &transport);
+    wish->answer = RPC_ANSWER_NONE;
+    struct outcome outcome = open_transport(conversation, wish->slot, &transport);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_binding binding = {.interface = row->interface,
@@ -104,25 +113,50 @@ static struct outcome open_and_bind(struct conversation *conversation, enum rpc_
                                   .account = account,
                                   .kerberos = conversation->kerberos || !account->password,
                                   .service = row->service,
-                                  .wrong_password = wrong_password,
-                                  .channel = &conversation->rpc->channel};
+                                  .wrong_password = wish->wrong_password,
+                                  .channel = &conversation->rpc->channel,
+                                  .answer = &wish->answer};
     return rpc_bind(conversation, transport, &binding, out);
 }
 
+/* A DC that was started again may have the interface at another port, and something else at the one
+ * that the endpoint mapper told before. Another interface's server says so: the mapper is asked
+ * again, at once. Whatever else listens there falls silent or hangs up: the next bind asks. */
+static struct outcome open_and_bind(struct conversation *conversation, struct bind_wish *wish,
+                                    struct rpc_association **out)
+{
+    const struct slot_row *row = &slots[wish->slot];
+    struct outcome outcome = open_and_bind_once(conversation, wish, out);
+    if (row->pipe || outcome.kind != OUTCOME_FAILED || wish->answer == RPC_ANSWER_GIVEN)
+        return outcome;
+    rpc_ports_remember(conversation->dc->rpc_ports, row->interface, 0);
+    if (wish->answer == RPC_ANSWER_ELSEWHERE)
+        outcome = open_and_bind_once(conversation, wish, out);
+    return outcome;
+}
+
+static struct outcome bind_slot(struct conversation *conversation, enum rpc_slot slot)
+{
+    struct bind_wish wish = {.slot = slot};
+    return open_and_bind(conversation, &wish, &conversation->rpc->associations[slot]);
+}
+
 /* -B: the user binds with a wrong password once. The administrator never does, lest it be locked
- * out; Kerberos takes its wrong password to the KDC. */
+ * out; Kerberos takes its wrong password to the KDC. A server that gave no answer has refused no
+ * password. */
 static struct outcome attempt_wrong_password(struct conversation *conversation, enum rpc_slot slot)
 {
     struct rpc_association *association = NULL;
+    struct bind_wish wish = {.slot = slot, .wrong_password = true};
     if (slots[slot].security != RPC_SECURITY_SPNEGO || conversation->kerberos ||
         binding_account(conversation, slot) != conversation->user ||
         !conversation_wants_bad_password(conversation))
         return outcome_ok();
-    struct outcome outcome = open_and_bind(conversation, slot, true, &association);
+    struct outcome outcome = open_and_bind(conversation, &wish, &association);
     rpc_association_close(association);
     if (outcome.kind == OUTCOME_OK)
         return outcome_failed("a wrong password was accepted");
-    if (outcome.kind == OUTCOME_UNFINISHED)
+    if (outcome.kind == OUTCOME_UNFINISHED || wish.answer != RPC_ANSWER_GIVEN)
         return outcome;
     conversation->expected_failures++;
     return outcome_ok();
@@ -137,7 +171,7 @@ static struct outcome need_over_channel(struct conversation *conversation, enum 
     struct outcome outcome = rpc_need_channel(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    outcome = open_and_bind(conversation, slot, false, &state->associations[slot]);
+    outcome = bind_slot(conversation, slot);
     if (!had_channel || outcome.kind != OUTCOME_FAILED)
         return outcome;
     rpc_forget_channel(conversation);
@@ -145,7 +179,7 @@ static struct outcome need_over_channel(struct conversation *conversation, enum 
     outcome = rpc_need_channel(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    return open_and_bind(conversation, slot, false, &state->associations[slot]);
+    return bind_slot(conversation, slot);
 }
 
 struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot)
@@ -162,7 +196,7 @@ struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot)
     struct outcome outcome = attempt_wrong_password(conversation, slot);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    return open_and_bind(conversation, slot, false, &state->associations[slot]);
+    return bind_slot(conversation, slot);
 }
 
 struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot slot,

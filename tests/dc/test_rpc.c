@@ -5,6 +5,9 @@
 #include "protocols/ntlmssp.h"
 #include "protocols/packet.h"
 #include "protocols/rpc_association.h"
+#include "protocols/rpc_drsuapi.h"
+#include "protocols/rpc_netlogon.h"
+#include "protocols/rpc_ports.h"
 #include "protocols/rpc_samr.h"
 #include "protocols/security_descriptor.h"
 #include "protocols/smb2_connection.h"
@@ -319,6 +322,52 @@ static void every_way_to_bind(void **state)
     }
 }
 
+/* A port that has become another interface's is asked of the endpoint mapper again, inside the
+ * operation that finds out. */
+static void port_of_another_interface(void **state)
+{
+    (void)state;
+    LAB_NEED(lab.dc);
+    static const char *const packets[][2] = {
+        {"samr", "64"}, {"drsuapi", "0"}, {"rpc_netlogon", "4"}, {"rpc_netlogon", "29"}};
+    static const struct rpc_interface *const interfaces[] = {&rpc_samr, &rpc_drsuapi,
+                                                             &rpc_netlogon};
+    struct conversation conversation;
+    uint64_t random;
+    for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
+        begin(&conversation, &random, true);
+        for (size_t j = 0; j < 3; j++)
+            rpc_ports_remember(lab.dc->rpc_ports, interfaces[j], lab.dc->ports.epm);
+        assert_ok(play(&conversation, packets[i][0], packets[i][1]), packets[i][0]);
+        conversation_reset(&conversation);
+    }
+}
+
+/* -B: where nobody answers, no wrong password was refused. */
+static void nobody_refuses_a_password(void **state)
+{
+    (void)state;
+    LAB_NEED(lab.dc);
+    if (ntlm_is_refused())
+        return;
+    struct conversation conversation;
+    uint64_t random;
+    uint16_t epm = lab.dc->ports.epm;
+    begin(&conversation, &random, false);
+    lab.dc->options.badpassword_frequency = 1;
+    rpc_ports_remember(lab.dc->rpc_ports, &rpc_drsuapi, 0);
+    lab.dc->ports.epm = 1;
+    struct outcome outcome = play(&conversation, "drsuapi", "0");
+    lab.dc->ports.epm = epm;
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "connection refused");
+    assert_int_equal(conversation.expected_failures, 0);
+    conversation.last_auth_was_wrong = false;
+    assert_ok(play(&conversation, "drsuapi", "0"), "afterwards");
+    assert_int_equal(conversation.expected_failures, 1);
+    conversation_reset(&conversation);
+}
+
 /* A channel that another client of the same machine took over is set up anew inside the operation
  * that finds out. */
 static void channel_taken_over(void **state)
@@ -480,6 +529,8 @@ int main(void)
         cmocka_unit_test(ntlm_refused),
         cmocka_unit_test(wrong_machine_password),
         cmocka_unit_test(every_way_to_bind),
+        cmocka_unit_test(port_of_another_interface),
+        cmocka_unit_test(nobody_refuses_a_password),
         cmocka_unit_test(channel_taken_over),
         cmocka_unit_test(pipes_of_ended_sessions),
         cmocka_unit_test(machine_account_comes_and_goes),

@@ -210,6 +210,7 @@ static void faults_by_name(void **state)
                   {{0x1b, 0, 0, 0x1c}, "fault nca_s_fault_remote_no_memory"},
                   {{0x20, 0, 0, 0x1c}, "fault nca_s_invalid_crc"},
                   {{0x24, 0, 0, 0x1c}, "fault nca_s_fault_object_not_found"},
+                  {{9, 0, 0, 0x1c}, "fault nca_s_unspec_reject"},
                   {{0xef, 0xbe, 0xad, 0xde}, "fault 0xdeadbeef"}};
     struct script script;
     struct rpc_association *association = bound(&script);
@@ -237,12 +238,14 @@ static void bad_replies_break_it(void **state)
 {
     (void)state;
     static const struct bad_reply bad[] = {
-        {"another call's", RPC_PDU_RESPONSE, BOTH, 9, 32, "samr: malformed DCERPC reply"},
+        {"another call's", RPC_PDU_RESPONSE, BOTH, 9, 32, "samr: reply to another call"},
         {"not first", RPC_PDU_RESPONSE, LAST, 2, 32, "samr: malformed DCERPC reply"},
         {"a bind_ack", RPC_PDU_BIND_ACK, BOTH, 2, 32, "samr: malformed DCERPC reply"},
         {"no header", RPC_PDU_RESPONSE, BOTH, 2, 4, "samr: malformed DCERPC reply"},
         {"a short stub", RPC_PDU_RESPONSE, BOTH, 2, 20,
          "Close reply: field Handle: message ends too early"},
+        {"an empty piece that is not the last", RPC_PDU_RESPONSE, FIRST, 2, 8,
+         "samr: malformed DCERPC reply"},
         {"an end", RPC_PDU_RESPONSE, FIRST, 2, 32, "connection closed"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -312,32 +315,63 @@ static void broken_bind_acks(void **state)
     }
 }
 
+/* The cause of a bind that was answered with this, and what is known of who answered. */
+static struct outcome bind_answered(enum rpc_pdu_type type, const uint8_t *body, size_t size,
+                                    enum rpc_answer *answer)
+{
+    struct script script;
+    struct rpc_association *association = NULL;
+    struct rpc_binding binding = {
+        .interface = &rpc_samr, .security = RPC_SECURITY_NONE, .answer = answer};
+    script_start(&script);
+    if (size)
+        say_pdu(&script, type, BOTH, 1, body, size);
+    struct outcome outcome = rpc_bind(NULL, &script.base, &binding, &association);
+    rpc_association_close(association);
+    assert_true(script.closed);
+    script_end(&script);
+    return outcome;
+}
+
 static void refused_binds(void **state)
 {
     (void)state;
-    uint8_t nak[] = {8, 0, 0, 0}, rejected[sizeof bind_ack];
-    struct script script;
-    struct rpc_association *association = NULL;
-    script_start(&script);
-    say_pdu(&script, RPC_PDU_BIND_NAK, BOTH, 1, nak, sizeof nak);
-    struct outcome outcome = bind_script(&script, &association);
-    assert_string_equal(outcome.cause, "bind refused: authentication_type_not_recognized");
-    script_end(&script);
-    nak[0] = 77;
-    script_start(&script);
-    say_pdu(&script, RPC_PDU_BIND_NAK, BOTH, 1, nak, sizeof nak);
-    outcome = bind_script(&script, &association);
-    assert_string_equal(outcome.cause, "bind refused, reason 77");
-    script_end(&script);
-    memcpy(rejected, bind_ack, sizeof rejected);
-    rejected[20] = 2; /* provider rejection */
-    rejected[22] = 1; /* abstract syntax not supported */
-    script_start(&script);
-    say_pdu(&script, RPC_PDU_BIND_ACK, BOTH, 1, rejected, sizeof rejected);
-    outcome = bind_script(&script, &association);
-    assert_string_equal(outcome.cause, "bind of samr rejected, result 2 reason 1");
-    assert_null(association);
-    script_end(&script);
+    static const struct {
+        enum rpc_pdu_type type;
+        uint8_t result, reason;
+        enum rpc_answer answer;
+        const char *cause;
+    } rows[] = {
+        {RPC_PDU_BIND_NAK, 0, 8, RPC_ANSWER_GIVEN,
+         "bind of samr refused: authentication_type_not_recognized"},
+        {RPC_PDU_BIND_NAK, 0, 1, RPC_ANSWER_GIVEN, "bind of samr refused: temporary_congestion"},
+        {RPC_PDU_BIND_NAK, 0, 77, RPC_ANSWER_GIVEN, "bind of samr refused, reason 77"},
+        {RPC_PDU_BIND_ACK, 2, 1, RPC_ANSWER_ELSEWHERE,
+         "bind of samr rejected: abstract_syntax_not_supported"},
+        {RPC_PDU_BIND_ACK, 2, 2, RPC_ANSWER_GIVEN,
+         "bind of samr rejected: proposed_transfer_syntaxes_not_supported"},
+        {RPC_PDU_BIND_ACK, 1, 1, RPC_ANSWER_GIVEN, "bind of samr rejected: user_rejection"},
+        {RPC_PDU_BIND_ACK, 2, 99, RPC_ANSWER_GIVEN, "bind of samr rejected: unknown reason"},
+        {RPC_PDU_RESPONSE, 0, 0, RPC_ANSWER_NONE, "samr: malformed DCERPC reply"},
+    };
+    enum rpc_answer answer;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t body[sizeof bind_ack];
+        memcpy(body, bind_ack, sizeof body);
+        body[20] = rows[i].result;
+        body[22] = rows[i].reason;
+        if (rows[i].type == RPC_PDU_BIND_NAK)
+            body[0] = rows[i].reason, body[1] = 0;
+        struct outcome outcome = bind_answered(rows[i].type, body, sizeof body, &answer);
+        assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        assert_string_equal(outcome.cause, rows[i].cause);
+        assert_int_equal(answer, rows[i].answer);
+    }
+    assert_int_equal(bind_answered(RPC_PDU_BIND_ACK, NULL, 0, &answer).kind, OUTCOME_FAILED);
+    assert_int_equal(answer, RPC_ANSWER_NONE);
+    assert_int_equal(bind_answered(RPC_PDU_BIND_ACK, bind_ack, sizeof bind_ack, &answer).kind,
+                     OUTCOME_OK);
+    assert_int_equal(answer, RPC_ANSWER_GIVEN);
 }
 
 /* A request longer than a fragment goes out in several, each with its place told. */
