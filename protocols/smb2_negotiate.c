@@ -23,7 +23,6 @@ enum {
     HASH_SHA512 = 1,
     SALT_SIZE = 32,
     DIALECT_WILDCARD = 0x02ff,
-    CONTEXTS_MOST = 32,
     SIGNING_ENABLED = 1,
     /* DFS, leasing, multi-credit requests, encryption. */
     CAPABILITIES = 0x01 | 0x02 | SMB2_GLOBAL_CAP_LARGE_MTU | SMB2_GLOBAL_CAP_ENCRYPTION
@@ -147,8 +146,6 @@ static int read_contexts(const struct smb2_reply *reply, uint64_t at, unsigned c
                          struct smb2_negotiated *negotiated)
 {
     uint32_t seen = 0; /* 1u << type */
-    if (count > CONTEXTS_MOST)
-        return -EBADMSG;
     for (unsigned i = 0; i < count; i++) {
         struct smb2_slice header, data;
         at = (at + 7) & ~(uint64_t)7;

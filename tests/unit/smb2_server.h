@@ -30,6 +30,7 @@ enum server_fault {
     FAULT_FLIP,            /* bit fault_at of it is flipped, then it is signed or encrypted */
     FAULT_FLIP_ON_THE_WAY, /* ... after that */
     FAULT_STATUS,          /* answered with status fault_at */
+    FAULT_OTHER_STATUS,    /* ... and with the body of what was asked for */
     FAULT_UNSIGNED,
     FAULT_WRONG_SIGNATURE, /* signed, wrongly, whether it has to be or not */
     FAULT_IN_CLEAR,        /* not encrypted */
@@ -59,6 +60,9 @@ struct smb2_server {
     enum smb2_cipher cipher;
     enum smb2_signing signing;
     bool requires_signing, encrypts, encrypts_share, guest, no_contexts, no_multi_credit;
+    bool never_done;        /* goes on with a logon for ever */
+    int too_much;           /* bytes that a READ or WRITE is more than asked for */
+    uint16_t smb1_dialect;  /* answers an SMB1 negotiate; 0: by the wildcard or 2.0.2 */
     unsigned context_twice; /* type of a negotiate context that comes a second time; 0: none */
     unsigned credits_most;  /* that a client has in hand; 0: 32 come with each reply */
     uint8_t nt_hash[16];
@@ -328,6 +332,12 @@ static void reply_setup_last(struct smb2_server *server, struct server_reply *re
     struct spnego_response response;
     uint8_t key[16], mic[16], *out;
     size_t out_size;
+    if (server->never_done) {
+        static const uint8_t incomplete[] = {0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 1};
+        reply_begin(reply, request, 0xc0000016);
+        reply_token(reply, 0, incomplete, sizeof incomplete);
+        return;
+    }
     if (spnego_parse_response(token, size, &response) != 0 || !response.token.data ||
         !server_authenticate(server, response.token.data, response.token.size, key)) {
         reply_error(reply, request, 0xc000006d);
@@ -408,7 +418,7 @@ static void reply_read(struct smb2_server *server, struct server_reply *reply,
 {
     const uint8_t *body = request + SMB2_HEADER_SIZE;
     uint64_t offset = smb2_get64(body + 8);
-    size_t length = smb2_get32(body + 4);
+    size_t length = smb2_get32(body + 4) + (size_t)server->too_much;
     if (server->pipe_left) {
         size_t part = server->pipe_left < server->pipe_part ? server->pipe_left : server->pipe_part;
         server->pipe_left -= part;
@@ -483,7 +493,8 @@ static void make_reply(struct smb2_server *server, struct server_reply *reply,
     } else if (command < 20 && fixed[command]) {
         reply_hex(reply, fixed[command]);
         if (command == SMB2_WRITE) /* all of it was taken */
-            memcpy(reply->message + SMB2_HEADER_SIZE + 4, request + SMB2_HEADER_SIZE + 4, 4);
+            smb2_store32(reply->message + SMB2_HEADER_SIZE + 4,
+                         smb2_get32(request + SMB2_HEADER_SIZE + 4) + (uint32_t)server->too_much);
     } else {
         reply_error(reply, request, 0xc0000002);
     }
@@ -692,6 +703,8 @@ static void spoil(struct smb2_server *server, struct server_reply *reply, const 
         reply->message[server->fault_at / 8] ^= (uint8_t)(1u << server->fault_at % 8);
     if (fault == FAULT_STATUS)
         reply_error(reply, request, (uint32_t)server->fault_at);
+    if (fault == FAULT_OTHER_STATUS)
+        smb2_store32(reply->message + 8, (uint32_t)server->fault_at);
     if (fault == FAULT_OTHER_ID)
         reply->message[24] ^= 1;
     if (fault == FAULT_OTHER_COMMAND)
@@ -757,7 +770,9 @@ static bool answer_smb1(struct smb2_server *server, uint8_t *buffer)
     uint16_t dialect = server->dialect;
     reply_begin(&reply, header, 0);
     smb2_store16(reply.message + 14, 1);
-    server->dialect = dialect == 0x0202 ? 0x0202 : 0x02ff;
+    server->dialect = server->smb1_dialect ? server->smb1_dialect
+                      : dialect == 0x0202  ? 0x0202
+                                           : 0x02ff;
     server->next_message_id = 1; /* 3.3.5.3.1: it was message 0 */
     server->credits = 0;
     reply_negotiate(server, &reply);

@@ -449,6 +449,9 @@ static void faults_are_told(void **state)
         {FAULT_PENDING_FOREVER, SMB2_CREATE, 0, "SMB2: no reply, only interim ones"},
         {FAULT_STATUS, SMB2_NEGOTIATE, 0xc00000bb, "NT_STATUS_NOT_SUPPORTED"},
         {FAULT_STATUS, SMB2_SESSION_SETUP, 0xc000006d, "NT_STATUS_LOGON_FAILURE"},
+        {FAULT_OTHER_STATUS, SMB2_SESSION_SETUP, 0xc0000016,
+         "SMB2: the server asks for more than the logon has"},
+        {FAULT_OTHER_STATUS, SMB2_SESSION_SETUP, 0, "SMB2: the server ended the logon half way"},
         {FAULT_STATUS, SMB2_TREE_CONNECT, 0xc00000cc, "NT_STATUS_BAD_NETWORK_NAME"},
         {FAULT_STATUS, SMB2_CREATE, 0xc0000034, "NT_STATUS_OBJECT_NAME_NOT_FOUND"},
         {FAULT_STATUS, SMB2_READ, 0xc0000022, "NT_STATUS_ACCESS_DENIED"},
@@ -475,8 +478,10 @@ static void faults_are_told(void **state)
         if (strcmp(cause, rows[i].cause ? rows[i].cause : "") != 0)
             fail_msg("row %zu: \"%s\"", i, cause);
     }
-    /* One that nobody asked for counts, too. */
     kind->requires_signing = false;
+    assert_cause(spoiled(kind, SMB2_SESSION_SETUP, FAULT_UNSIGNED, 0, NULL),
+                 "SMB2: reply is not signed"); /* in 3.1.1 always */
+    /* One that nobody asked for counts, too. */
     kind->dialect = 0x0302;
     kind->cipher = SMB2_CIPHER_AES128_CCM;
     kind->signing = SMB2_SIGNING_AES_CMAC;
@@ -544,8 +549,19 @@ static void servers_that_will_not_do(void **state)
     assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL),
                  "SMB2: no cipher in common for an encrypted share");
     kind->encrypts_share = false;
-    kind->dialect = 0x0305;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    static const uint16_t dialects[] = {0x0305, 0x02ff};
+    for (size_t i = 0; i < 2; i++) {
+        kind->dialect = dialects[i];
+        assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    }
+    /* Before 3.1.1 there is a cipher where the capabilities say so. */
+    kind->dialect = 0x0302;
+    kind->signing = SMB2_SIGNING_AES_CMAC;
+    kind->encrypts = true;
+    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: the server does not encrypt");
+    kind->encrypts = false;
+    kind->never_done = true;
+    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: a logon without end");
     free(kind);
 }
 
@@ -593,6 +609,96 @@ static void large_requests_are_paid_for(void **state)
     kind->signing = SMB2_SIGNING_HMAC_SHA256;
     assert_int_equal(charge_of_read(kind, "1048576"), 0);
     free(kind);
+}
+
+/* An SMB1 negotiate is answered by 2.0.2 or the wildcard, nothing else. */
+static void smb1_negotiate_leads_nowhere(void **state)
+{
+    (void)state;
+    struct client client;
+    struct smb2_server *server = server_new(&plain_311);
+    server->smb1_dialect = 0x0210;
+    server_start(server);
+    client_begin(&client, server);
+    assert_cause(play_with(&client, "smb", "0x72", NULL, NULL),
+                 "SMB2: malformed NEGOTIATE response");
+    client_end(&client);
+    server_stop(server);
+    free(server);
+}
+
+/* More than was asked for, or taken for more than was sent. */
+static void more_than_there_is(void **state)
+{
+    (void)state;
+    static const char *const opcodes[] = {"8", "9"};
+    for (size_t i = 0; i < 2; i++) {
+        struct client client;
+        struct smb2_server *server = server_new(&plain_311);
+        server->too_much = 1;
+        server_start(server);
+        client_begin(&client, server);
+        assert_cause(play_with(&client, "smb2", opcodes[i], "size", "10"), "SMB2: malformed reply");
+        client_end(&client);
+        server_stop(server);
+        free(server);
+    }
+}
+
+/* 2.2.13.2.8 and .10: 32 bytes before dialect 3.0, 52 from it on; none at all in 2.0.2. */
+static void leases_of_each_dialect(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t dialect;
+        uint8_t oplock;
+        uint32_t contexts;
+    } rows[] = {{0x0202, 0x01, 0}, {0x0210, 0xff, 24 + 32}, {0x0300, 0xff, 24 + 52}};
+    for (size_t i = 0; i < 3; i++) {
+        struct client client;
+        struct smb2_server *server = server_new(&plain_311);
+        server->dialect = rows[i].dialect;
+        server->cipher = SMB2_CIPHER_NONE;
+        server_start(server);
+        client_begin(&client, server);
+        assert_ok("create", play_with(&client, "smb2", "5", "lease", "rh"));
+        const uint8_t *body = server->last_request[SMB2_CREATE] + SMB2_HEADER_SIZE;
+        assert_int_equal(body[3], rows[i].oplock);
+        assert_int_equal(smb2_get32(body + 52), rows[i].contexts);
+        client_end(&client);
+        server_stop(server);
+        free(server);
+    }
+}
+
+/* Trees and files have their most; what goes with the oldest, or with a tree, is opened anew. */
+static void trees_and_files_in_hand(void **state)
+{
+    (void)state;
+    struct client client;
+    struct smb2_server *server = server_new(&plain_311);
+    server_start(server);
+    client_begin(&client, server);
+    assert_ok("read", play(&client, "8"));
+    assert_ok("tree disconnect", play(&client, "4"));
+    assert_ok("read", play(&client, "8"));
+    assert_int_equal(server->requests[SMB2_CREATE], 2);
+    for (unsigned i = 1; i < SMB2_TREES_MAX; i++)
+        assert_ok("tree connect", play(&client, "3"));
+    assert_int_equal(server->requests[SMB2_TREE_DISCONNECT], 1);
+    assert_ok("tree connect", play(&client, "3"));
+    assert_int_equal(server->requests[SMB2_TREE_DISCONNECT], 2);
+    assert_ok("read", play(&client, "8"));
+    assert_int_equal(server->requests[SMB2_CREATE], 3);
+    for (unsigned i = 1; i < SMB2_OPENS_MAX; i++)
+        assert_ok("create", play(&client, "5"));
+    assert_int_equal(server->requests[SMB2_CLOSE], 0);
+    assert_ok("create", play(&client, "5"));
+    assert_int_equal(server->requests[SMB2_CLOSE], 1);
+    assert_content(server);
+    client_end(&client);
+    server_stop(server);
+    free(server);
 }
 
 /* A server without credits is told, not waited for. */
@@ -783,6 +889,53 @@ static void long_pipe_messages(void **state)
         server_stop(server);
         free(server);
     }
+}
+
+/* Also when the next session's tree has the same number. */
+static void pipes_go_with_their_session(void **state)
+{
+    (void)state;
+    struct client client;
+    struct smb2_pipe *pipe;
+    struct smb2_server *server = server_new(&plain_311);
+    server_start(server);
+    client_begin(&client, server);
+    assert_ok("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
+    assert_true(smb2_pipe_is_open(pipe));
+    assert_ok("session setup", play(&client, "1"));
+    assert_ok("tree connect", play(&client, "3"));
+    assert_false(smb2_pipe_is_open(pipe));
+    smb2_pipe_free(pipe);
+    client_end(&client);
+    server_stop(server);
+    free(server);
+}
+
+/* A part of nothing that says that there is more; a message of which less was taken. */
+static void pipes_that_go_wrong(void **state)
+{
+    (void)state;
+    struct client client;
+    struct smb2_pipe *pipe;
+    uint8_t *reply = NULL;
+    size_t size = 0;
+    struct smb2_server *server = server_new(&plain_311);
+    server->pipe_size = 0;
+    server->fault = FAULT_OTHER_STATUS;
+    server->fault_command = SMB2_IOCTL;
+    server->fault_at = 0x80000005;
+    server->too_much = -1;
+    server_start(server);
+    client_begin(&client, server);
+    assert_ok("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
+    assert_cause(smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size),
+                 "SMB2: pipe message without end");
+    assert_cause(smb2_pipe_write(pipe, (const uint8_t *)"abc", 3),
+                 "SMB2: pipe took part of a message");
+    smb2_pipe_free(pipe);
+    client_end(&client);
+    server_stop(server);
+    free(server);
 }
 
 static void endless_pipe_message(void **state)
@@ -1024,6 +1177,12 @@ int main(void)
         cmocka_unit_test(breaks_are_acknowledged),
         cmocka_unit_test(servers_that_will_not_do),
         cmocka_unit_test(large_requests_are_paid_for),
+        cmocka_unit_test(smb1_negotiate_leads_nowhere),
+        cmocka_unit_test(more_than_there_is),
+        cmocka_unit_test(leases_of_each_dialect),
+        cmocka_unit_test(trees_and_files_in_hand),
+        cmocka_unit_test(pipes_go_with_their_session),
+        cmocka_unit_test(pipes_that_go_wrong),
         cmocka_unit_test(credits_run_out),
         cmocka_unit_test(ended_sessions),
         cmocka_unit_test(ended_trees_and_files),

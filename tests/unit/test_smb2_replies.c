@@ -301,6 +301,24 @@ static void cut_at_every_length(void **state)
     }
 }
 
+/* A header says its size, and what is in a body lies behind its fixed part. */
+static void lying_places(void **state)
+{
+    (void)state;
+    uint8_t bytes[1024];
+    struct smb2_header header;
+    struct smb2_slice data;
+    struct smb2_reply reply = load(read_hex, bytes);
+    uint8_t *offset = bytes + SMB2_HEADER_SIZE + 2;
+    assert_int_equal(*offset, 80);
+    for (int at = 0; at < 80; at++) {
+        *offset = (uint8_t)at;
+        assert_int_equal(smb2_read_decode(&reply, &data), -EBADMSG);
+    }
+    bytes[4]++;
+    assert_int_equal(smb2_header_decode(&reply, &header), -EBADMSG);
+}
+
 static void flipped_at_every_bit(void **state)
 {
     (void)state;
@@ -324,6 +342,7 @@ int main(void)
         cmocka_unit_test(read_and_write),      cmocka_unit_test(dfs_referral),
         cmocka_unit_test(query_info),          cmocka_unit_test(query_directory),
         cmocka_unit_test(cut_at_every_length), cmocka_unit_test(flipped_at_every_bit),
+        cmocka_unit_test(lying_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
