@@ -16,6 +16,9 @@
 
 #include "protocols/tls.h"
 
+/* Bytes that may be read without a wait, before others have their turn. */
+enum { TURN = 256 << 10 };
+
 struct stream {
     struct wire *wire;
     struct tls_session *tls; /* NULL: bytes go as they are */
@@ -26,6 +29,7 @@ struct stream {
     bool read;    /* was tried to be read: events may have been used up */
     bool written; /* once at least */
     bool nodelay;
+    uint32_t unwaited; /* bytes read since the last wait, or turn */
 };
 
 static int fail(struct stream *stream, int error)
@@ -211,6 +215,22 @@ static ssize_t try_write(struct stream *stream, const void *buffer, size_t size,
     return n < 0 ? -errno : n;
 }
 
+/* A server that sends faster than we read would never let a read wait: neither the deadline nor the
+ * run's end would be seen, and the thread's other clients would have to look on. */
+static int take_turns(struct stream *stream, size_t n)
+{
+    if (n < TURN - stream->unwaited) {
+        stream->unwaited += (uint32_t)n;
+        return 0;
+    }
+    stream->unwaited = 0;
+    int64_t now = wire_now();
+    if (now >= stream->wire->deadline)
+        return fail(stream, -ETIMEDOUT);
+    int error = wait_until(stream, WIRE_READ, now);
+    return error && error != -ETIMEDOUT ? fail(stream, error) : 0;
+}
+
 ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
 {
     if (stream->error)
@@ -220,12 +240,15 @@ ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
     for (;; look = true) {
         enum wire_event event = WIRE_READ;
         ssize_t n = look ? try_read(stream, buffer, size, &event) : -EAGAIN;
-        if (n >= 0)
-            return n;
+        if (n >= 0) {
+            int error = take_turns(stream, (size_t)n);
+            return error ? error : n;
+        }
         if (n != -EAGAIN)
             return fail(stream, (int)n);
         int error = wait_for(stream, event);
         stream->drained = false;
+        stream->unwaited = 0;
         if (error)
             return error;
     }

@@ -631,6 +631,43 @@ static void deadline_passed_already(struct variant *v)
     peer_end(&peer);
 }
 
+static void speak_without_end(struct peer *peer, struct end *end)
+{
+    static char bytes[64 << 10];
+    (void)peer;
+    while (end_write(end, bytes, sizeof bytes)) {
+    }
+    end_close(end);
+}
+
+static void note_turn(void *argument)
+{
+    *(bool *)argument = true;
+}
+
+/* What always has something to be read ends at the deadline all the same, and others have their
+ * turn meanwhile. */
+static void endless_words(struct variant *v)
+{
+    struct peer peer;
+    char bytes[4]; /* the peer is always ahead */
+    bool turn = !v->loop;
+    peer_start(&peer, v, speak_without_end);
+    assert_int_equal(open_to(v), 0);
+    int64_t before = wire_now();
+    v->wire.deadline = before + 300 * MS;
+    struct loop_timer timer = {.function = note_turn, .argument = &turn};
+    if (v->loop)
+        assert_int_equal(loop_timer_set(v->the_loop, &timer, before + 20 * MS), 0);
+    ssize_t n = 1;
+    while (n > 0 && wire_now() < before + 5000 * MS)
+        n = stream_read(v->stream, bytes, sizeof bytes);
+    assert_int_equal(n, -ETIMEDOUT);
+    assert_true(turn);
+    close_it(v);
+    peer_end(&peer);
+}
+
 static void cancel_now(void *argument)
 {
     loop_cancel(argument);
@@ -1163,6 +1200,7 @@ static const struct {
     {"writing after a reset", write_after_reset, TCP | TLS, false},
     {"deadline", deadline, TCP | TLS | UDP, false},
     {"a deadline that has passed", deadline_passed_already, TCP | TLS | UDP, false},
+    {"a peer that speaks without end", endless_words, TCP | TLS, false},
     {"cancel", cancelled, TCP | TLS | UDP, true},
     {"connection refused", refused, TCP | UDP, false},
     {"connecting hangs", hanging_connect, TCP, false},
