@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings. Options are rows of one table: name, letter, argument, where the value goes, what is
- * allowed, help. The command line, the environment and the configuration file each give
- * assignments of text to rows; these are applied from the weakest source to the strongest, then
- * what contradicts is told. The first mistake ends it with one line on standard error.
+ * Settings. The command line, the environment and the configuration file each give assignments of
+ * text to the table's rows; these are applied from the weakest source to the strongest, then what
+ * contradicts is told. The first mistake ends it with one line on standard error.
  */
 #include "replay/settings.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <libgen.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,27 +21,14 @@
 #include "replay/config_file.h"
 #include "replay/credentials.h"
 #include "replay/message.h"
+#include "replay/options.h"
 
-enum row_kind {
-    ROW_FLAG,     /* bool */
-    ROW_COUNTER,  /* int, one more each time */
-    ROW_NUMBER,   /* double */
-    ROW_WHOLE,    /* uint64_t */
-    ROW_INT,      /* int */
-    ROW_UNSIGNED, /* unsigned */
-    ROW_TEXT,     /* const char *, not empty */
-    ROW_INPUT,    /* the same, a file that can be read */
-    ROW_OUTPUT,   /* the same, a file that can be written, or "-" */
-    ROW_SECRET,   /* char *, not empty, overwritten where it came from */
-    ROW_CUSTOM    /* parse() */
-};
-
-enum row_property {
-    ROW_ABOVE = 1,        /* the minimum itself is not allowed */
-    ROW_COMMAND_LINE = 2, /* not in the configuration file */
-    ROW_LIST = 4,         /* may be given several times */
-    ROW_HOLDS_SECRET = 8, /* so a world-readable configuration file must not have it */
-    ROW_MAY_BE_LAST = 16, /* as the last word it stands for "-" */
+/* Properties of rows beside those of every table. */
+enum {
+    ROW_LIST = OPTIONS_OWN, /* may be given several times */
+    ROW_HOLDS_SECRET =
+        OPTIONS_OWN * 2,               /* so a world-readable configuration file must not have it */
+    ROW_MAY_BE_LAST = OPTIONS_OWN * 4, /* as the last word it stands for "-" */
 };
 
 enum row_group {
@@ -73,22 +57,8 @@ static const char *const group_titles[GROUP_COUNT] = {
 /* Where an assignment came from, from the weakest to the strongest. */
 enum source { SOURCE_NONE, SOURCE_CONFIG, SOURCE_ENVIRONMENT, SOURCE_COMMAND_LINE };
 
-struct row {
-    const char *name;
-    char letter; /* 0: none */
-    const char *argument;
-    enum row_kind kind;
-    size_t offset; /* in struct settings */
-    double min, max;
-    unsigned properties;
-    enum row_group group;
-    const char *help;
-    /* Sets it from value; returns NULL or what is wrong: `"value" is not ...`. */
-    const char *(*parse)(struct settings *settings, char *value);
-};
-
 struct assignment {
-    const struct row *row;
+    const struct options_row *row;
     char *value; /* NULL: a flag */
     char *given; /* the same, never cut to pieces; NULL for what may be secret, too */
     enum source source;
@@ -99,60 +69,64 @@ struct settings_memory {
     struct assignment *assignments;
     size_t count;
     enum source *source_of_row; /* the strongest that set it */
+    int first_word;             /* in argv, of those without a dash */
     char *authentication_file;
     char *environment_password; /* for the user of the environment, or any when it names none */
     char *environment_user;
     char *admin_domain, *admin_realm;
 };
 
-static const char *parse_user(struct settings *settings, char *value);
-static const char *parse_authentication_file(struct settings *settings, char *value);
-static const char *parse_only(struct settings *settings, char *value);
-static const char *parse_skip(struct settings *settings, char *value);
-static const char *parse_label(struct settings *settings, char *value);
-static const char *parse_source(struct settings *settings, char *value);
-static const char *parse_server(struct settings *settings, char *value);
-static const char *parse_transport(struct settings *settings, char *value);
-static const char *parse_json(struct settings *settings, char *value);
-static const char *parse_seed(struct settings *settings, char *value);
+static const char *parse_user(void *owner, char *value);
+static const char *parse_authentication_file(void *owner, char *value);
+static const char *parse_only(void *owner, char *value);
+static const char *parse_skip(void *owner, char *value);
+static const char *parse_label(void *owner, char *value);
+static const char *parse_source(void *owner, char *value);
+static const char *parse_server(void *owner, char *value);
+static const char *parse_transport(void *owner, char *value);
+static const char *parse_json(void *owner, char *value);
+static const char *parse_seed(void *owner, char *value);
 
 #define AT(member)       offsetof(struct settings, member)
-#define FLAG(member)     NULL, ROW_FLAG, AT(member), 0, 0
-#define CUSTOM(min, max) ROW_CUSTOM, 0, min, max
+#define FLAG(member)     NULL, OPTIONS_FLAG, AT(member), 0, 0
+#define CUSTOM(min, max) OPTIONS_CUSTOM, 0, min, max
 
 enum { USERS_MAX = 10000000, GROUPS_MAX = 1000000, INSTANCE_MAX = 99999 };
 enum { SECONDS_MAX = 10000000, WAIT_MAX = 3600 };
 
 /* clang-format off */
-static const struct row rows[] = {
-    {"replay-rate", 'r', "FACTOR", ROW_NUMBER, AT(replay_rate), 0, 1e6, ROW_ABOVE, GROUP_SCALE,
-     "make every client FACTOR times as fast (default 1)", NULL},
-    {"scale-traffic", 'S', "FACTOR", ROW_NUMBER, AT(scale), 0, 1e6, ROW_ABOVE, GROUP_SCALE,
+static const struct options_row rows[] = {
+    {"replay-rate", 'r', "FACTOR", OPTIONS_NUMBER, AT(replay_rate), 0, 1e6, OPTIONS_ABOVE,
+     GROUP_SCALE, "make every client FACTOR times as fast (default 1)", NULL},
+    {"scale-traffic", 'S', "FACTOR", OPTIONS_NUMBER, AT(scale), 0, 1e6, OPTIONS_ABOVE, GROUP_SCALE,
      "make FACTOR times as many clients (default 1)", NULL},
-    {"packets-per-second", 'T', "RATE", ROW_NUMBER, AT(packets_per_second), 0, 1e8, ROW_ABOVE,
-     GROUP_SCALE, "offer RATE packets a second, whatever -r is; instead of -S", NULL},
-    {"conversation-persistence", 0, "P", ROW_NUMBER, AT(conversation_persistence), 0, 1, 0,
-     GROUP_SCALE, "chance that a client pauses for long between two conversations (default 0)", NULL},
+    {"packets-per-second", 'T', "RATE", OPTIONS_NUMBER, AT(packets_per_second), 0, 1e8,
+     OPTIONS_ABOVE, GROUP_SCALE,
+     "offer RATE packets a second, whatever -r is; instead of -S", NULL},
+    {"conversation-persistence", 0, "P", OPTIONS_NUMBER, AT(conversation_persistence), 0, 1, 0,
+     GROUP_SCALE,
+     "chance that a client pauses for long between two conversations (default 0)", NULL},
     {"random-seed", 0, "N", CUSTOM(0, 0), 0, GROUP_SCALE,
      "repeat the plan of the run that printed this seed (default: random)", parse_seed},
-    {"dns-rate", 0, "RATE", ROW_NUMBER, AT(dns_rate), 0, 1e6, 0, GROUP_SCALE,
+    {"dns-rate", 0, "RATE", OPTIONS_NUMBER, AT(dns_rate), 0, 1e6, 0, GROUP_SCALE,
      "send RATE extra DNS queries a second beside the plan (default 0)", NULL},
-    {"dns-query-file", 0, "FILE", ROW_INPUT, AT(dns_query_file), 0, 0, 0, GROUP_SCALE,
+    {"dns-query-file", 0, "FILE", OPTIONS_INPUT, AT(dns_query_file), 0, 0, 0, GROUP_SCALE,
      "take the extra DNS queries from FILE: lines opcode,name,type,yes|no", NULL},
 
-    {"duration", 'D', "SECONDS", ROW_NUMBER, AT(duration), 0, SECONDS_MAX, ROW_ABOVE, GROUP_TIME,
-     "measure for so long (default 60; a recording: to its end)", NULL},
-    {"warmup", 0, "SECONDS", ROW_NUMBER, AT(warmup), 0, SECONDS_MAX, 0, GROUP_TIME,
+    {"duration", 'D', "SECONDS", OPTIONS_NUMBER, AT(duration), 0, SECONDS_MAX, OPTIONS_ABOVE,
+     GROUP_TIME, "measure for so long (default 60; a recording: to its end)", NULL},
+    {"warmup", 0, "SECONDS", OPTIONS_NUMBER, AT(warmup), 0, SECONDS_MAX, 0, GROUP_TIME,
      "play for so long before measuring (default 5; a recording: 0)", NULL},
-    {"timeout", 0, "SECONDS", ROW_NUMBER, AT(timeout), 0, WAIT_MAX, ROW_ABOVE, GROUP_TIME,
+    {"timeout", 0, "SECONDS", OPTIONS_NUMBER, AT(timeout), 0, WAIT_MAX, OPTIONS_ABOVE, GROUP_TIME,
      "an operation that takes longer has failed (default 30)", NULL},
-    {"latency-timeout", 0, "SECONDS", ROW_NUMBER, AT(latency_timeout), 0, WAIT_MAX, 0, GROUP_TIME,
-     "at the end, wait so long for answers still under way (default 1)", NULL},
-    {"max-backlog", 0, "SECONDS", ROW_NUMBER, AT(max_backlog), 0, SECONDS_MAX, ROW_ABOVE, GROUP_TIME,
+    {"latency-timeout", 0, "SECONDS", OPTIONS_NUMBER, AT(latency_timeout), 0, WAIT_MAX, 0,
+     GROUP_TIME, "at the end, wait so long for answers still under way (default 1)", NULL},
+    {"max-backlog", 0, "SECONDS", OPTIONS_NUMBER, AT(max_backlog), 0, SECONDS_MAX, OPTIONS_ABOVE,
+     GROUP_TIME,
      "drop, and count, packets that are later than this (default: play them all)", NULL},
     {"stop-on-any-error", 0, FLAG(stop_on_any_error), 0, GROUP_TIME,
      "end the run at the first failed operation, with exit status 1", NULL},
-    {"threads", 0, "N", ROW_UNSIGNED, AT(threads), 1, 1024, 0, GROUP_TIME,
+    {"threads", 0, "N", OPTIONS_UNSIGNED, AT(threads), 1, 1024, 0, GROUP_TIME,
      "worker threads (default: one a core)", NULL},
     {"source", 0, "CIDR", CUSTOM(0, 0), 0, GROUP_TIME,
      "send each client's traffic from an address of its own out of CIDR", parse_source},
@@ -163,15 +137,17 @@ static const struct row rows[] = {
      "leave these out", parse_skip},
     {"prefer-kerberos", 'K', FLAG(play.prefer_kerberos), 0, GROUP_PACKETS,
      "authenticate with Kerberos from the start of every conversation", NULL},
-    {"badpassword-frequency", 'B', "P", ROW_NUMBER, AT(play.badpassword_frequency), 0, 1, 0,
-     GROUP_PACKETS, "chance of a wrong-password attempt before an authentication (default 0)", NULL},
+    {"badpassword-frequency", 'B', "P", OPTIONS_NUMBER, AT(play.badpassword_frequency), 0, 1, 0,
+     GROUP_PACKETS,
+     "chance of a wrong-password attempt before an authentication (default 0)", NULL},
     {"kdc-transport", 0, "tcp|udp", CUSTOM(0, 0), 0, GROUP_PACKETS,
-     "how Kerberos requests travel; udp goes on over TCP when told to (default tcp)", parse_transport},
-    {"kdc-preauth-legs", 0, "1|2", ROW_INT, AT(play.kdc_preauth_legs), 1, 2, 0, GROUP_PACKETS,
+     "how Kerberos requests travel; udp goes on over TCP when told to (default tcp)",
+     parse_transport},
+    {"kdc-preauth-legs", 0, "1|2", OPTIONS_INT, AT(play.kdc_preauth_legs), 1, 2, 0, GROUP_PACKETS,
      "requests of an AS exchange: 1, or 2 as Windows clients send (default 1)", NULL},
     {"plain-simple-bind", 0, FLAG(play.plain_simple_bind), 0, GROUP_PACKETS,
      "send simple binds in clear text on port 389", NULL},
-    {"smb-share", 0, "SHARE", ROW_TEXT, AT(play.smb_share), 0, 0, 0, GROUP_PACKETS,
+    {"smb-share", 0, "SHARE", OPTIONS_TEXT, AT(play.smb_share), 0, 0, 0, GROUP_PACKETS,
      "a share that test users may write: SMB2 writes go to scratch files there", NULL},
     {"smb-encrypt", 0, FLAG(play.smb_encrypt), 0, GROUP_PACKETS,
      "encrypt SMB2 also where the server does not ask for it", NULL},
@@ -182,13 +158,13 @@ static const struct row rows[] = {
 
     {"server", 0, "dc|ldap", CUSTOM(0, 0), 0, GROUP_SERVER,
      "what the server is: a domain controller, or any LDAPv3 server (default dc)", parse_server},
-    {"realm", 0, "REALM", ROW_TEXT, AT(realm), 0, 0, 0, GROUP_SERVER,
+    {"realm", 0, "REALM", OPTIONS_TEXT, AT(realm), 0, 0, 0, GROUP_SERVER,
      "Kerberos realm (default: what the server says)", NULL},
-    {"workgroup", 'W', "NAME", ROW_TEXT, AT(workgroup), 0, 0, 0, GROUP_SERVER,
+    {"workgroup", 'W', "NAME", OPTIONS_TEXT, AT(workgroup), 0, 0, 0, GROUP_SERVER,
      "NetBIOS name of the domain (default: what the server says)", NULL},
     {"tls-verify", 0, FLAG(play.tls_verify), 0, GROUP_SERVER,
      "check the server's TLS certificate", NULL},
-    {"tls-ca", 0, "FILE", ROW_INPUT, AT(tls_ca), 0, 0, 0, GROUP_SERVER,
+    {"tls-ca", 0, "FILE", OPTIONS_INPUT, AT(tls_ca), 0, 0, 0, GROUP_SERVER,
      "check it against the authorities in FILE (PEM)", NULL},
 
     {"user", 'U', "[DOMAIN\\]USER[%PASSWORD]", CUSTOM(0, 0), ROW_HOLDS_SECRET, GROUP_CREDENTIALS,
@@ -198,55 +174,64 @@ static const struct row rows[] = {
     {"kerberos", 'k', FLAG(admin_kerberos), 0, GROUP_CREDENTIALS,
      "use the tickets of kinit(1)", NULL},
 
-    {"instance-id", 'I', "N", ROW_INT, AT(instance_id), 0, INSTANCE_MAX, 0, GROUP_ACCOUNTS,
+    {"instance-id", 'I', "N", OPTIONS_INT, AT(instance_id), 0, INSTANCE_MAX, 0, GROUP_ACCOUNTS,
      "number of this set of accounts, so that several can be used at a time (default 0)", NULL},
-    {"fixed-password", 'F', "PASSWORD", ROW_SECRET, AT(fixed_password), 0, 0, ROW_HOLDS_SECRET,
+    {"fixed-password", 'F', "PASSWORD", OPTIONS_SECRET, AT(fixed_password), 0, 0, ROW_HOLDS_SECRET,
      GROUP_ACCOUNTS, "password of the test accounts (default: a random one, kept)", NULL},
-    {"number-of-users", 'n', "N", ROW_WHOLE, AT(number_of_users), 1, USERS_MAX, 0, GROUP_ACCOUNTS,
-     "make N users (default: one a client)", NULL},
-    {"number-of-groups", 0, "N", ROW_WHOLE, AT(number_of_groups), 0, GROUPS_MAX, 0, GROUP_ACCOUNTS,
-     "make N groups (default: a tenth of the users)", NULL},
-    {"average-groups-per-user", 0, "N", ROW_NUMBER, AT(average_groups_per_user), 0, GROUPS_MAX,
-     ROW_ABOVE, GROUP_ACCOUNTS, "memberships, as a mean over the users (default 5)", NULL},
-    {"group-memberships", 0, "N", ROW_WHOLE, AT(group_memberships), 0, 1e9, 0, GROUP_ACCOUNTS,
+    {"number-of-users", 'n', "N", OPTIONS_WHOLE, AT(number_of_users), 1, USERS_MAX, 0,
+     GROUP_ACCOUNTS, "make N users (default: one a client)", NULL},
+    {"number-of-groups", 0, "N", OPTIONS_WHOLE, AT(number_of_groups), 0, GROUPS_MAX, 0,
+     GROUP_ACCOUNTS, "make N groups (default: a tenth of the users)", NULL},
+    {"average-groups-per-user", 0, "N", OPTIONS_NUMBER, AT(average_groups_per_user), 0, GROUPS_MAX,
+     OPTIONS_ABOVE, GROUP_ACCOUNTS, "memberships, as a mean over the users (default 5)", NULL},
+    {"group-memberships", 0, "N", OPTIONS_WHOLE, AT(group_memberships), 0, 1e9, 0, GROUP_ACCOUNTS,
      "memberships, in all", NULL},
-    {"max-members", 0, "N", ROW_WHOLE, AT(max_members), 1, 1e9, 0, GROUP_ACCOUNTS,
+    {"max-members", 0, "N", OPTIONS_WHOLE, AT(max_members), 1, 1e9, 0, GROUP_ACCOUNTS,
      "no group gets more members than this", NULL},
-    {"generate-users-only", 'G', FLAG(generate_users_only), ROW_COMMAND_LINE, GROUP_ACCOUNTS,
+    {"generate-users-only", 'G', FLAG(generate_users_only), OPTIONS_COMMAND_LINE, GROUP_ACCOUNTS,
      "make users, groups and filler machines to give the server weight; play nothing", NULL},
-    {"make-accounts", 0, FLAG(make_accounts), ROW_COMMAND_LINE, GROUP_ACCOUNTS,
+    {"make-accounts", 0, FLAG(make_accounts), OPTIONS_COMMAND_LINE, GROUP_ACCOUNTS,
      "make the accounts that this run would need, and play nothing", NULL},
-    {"clean-up", 'c', FLAG(clean_up), ROW_COMMAND_LINE, GROUP_ACCOUNTS,
+    {"clean-up", 'c', FLAG(clean_up), OPTIONS_COMMAND_LINE, GROUP_ACCOUNTS,
      "remove all accounts of this instance; play nothing", NULL},
-    {"accounts", 0, "FILE", ROW_INPUT, AT(accounts_file), 0, 0, 0, GROUP_ACCOUNTS,
+    {"accounts", 0, "FILE", OPTIONS_INPUT, AT(accounts_file), 0, 0, 0, GROUP_ACCOUNTS,
      "use the accounts in FILE (name or DN, password) and make none", NULL},
     {"yes", 0, FLAG(yes), 0, GROUP_ACCOUNTS,
      "do not ask before the first accounts are made in a domain", NULL},
 
     {"json", 0, "FILE", CUSTOM(0, 0), ROW_MAY_BE_LAST, GROUP_OUTPUT,
      "write the result to FILE as JSON (- is standard output)", parse_json},
-    {"timing-data", 't', "FILE", ROW_OUTPUT, AT(timing_data), 0, 0, 0, GROUP_OUTPUT,
+    {"timing-data", 't', "FILE", OPTIONS_OUTPUT, AT(timing_data), 0, 0, 0, GROUP_OUTPUT,
      "write a line for each operation to FILE (- is standard output)", NULL},
     {"label", 0, "NAME=VALUE", CUSTOM(0, 0), ROW_LIST, GROUP_OUTPUT,
      "put a label into the JSON result; may be given several times", parse_label},
-    {"log-failures", 0, "N", ROW_WHOLE, AT(log_failures), 0, 1e9, 0, GROUP_OUTPUT,
+    {"log-failures", 0, "N", OPTIONS_WHOLE, AT(log_failures), 0, 1e9, 0, GROUP_OUTPUT,
      "tell the first N failures one by one on standard error (default 0)", NULL},
-    {"dry-run", 0, FLAG(dry_run), ROW_COMMAND_LINE, GROUP_OUTPUT,
+    {"dry-run", 0, FLAG(dry_run), OPTIONS_COMMAND_LINE, GROUP_OUTPUT,
      "tell what would be sent, and exit; needs no DC, and --json no FILE", NULL},
-    {"traffic-summary", 0, "FILE", ROW_OUTPUT, AT(traffic_summary), 0, 0, ROW_COMMAND_LINE,
+    {"traffic-summary", 0, "FILE", OPTIONS_OUTPUT, AT(traffic_summary), 0, 0, OPTIONS_COMMAND_LINE,
      GROUP_OUTPUT, "write the plan packet by packet as a traffic summary, and exit", NULL},
 
-    {"config", 0, "FILE", ROW_INPUT, AT(config), 0, 0, ROW_COMMAND_LINE, GROUP_OTHER,
+    {"config", 0, "FILE", OPTIONS_INPUT, AT(config), 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "read FILE instead of $XDG_CONFIG_HOME/traffic-replay.yaml", NULL},
-    {"verbose", 'v', NULL, ROW_COUNTER, AT(verbose), 0, 0, 0, GROUP_OTHER,
+    {"verbose", 'v', NULL, OPTIONS_COUNTER, AT(verbose), 0, 0, 0, GROUP_OTHER,
      "tell of the server and of each step before the run; -vv: of each SMB2 and RPC call", NULL},
-    {"help", 'h', NULL, ROW_CUSTOM, 0, 0, 0, ROW_COMMAND_LINE, GROUP_OTHER, "print this", NULL},
-    {"version", 'V', NULL, ROW_CUSTOM, 0, 0, 0, ROW_COMMAND_LINE, GROUP_OTHER,
+    {"help", 'h', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
+     "print this", NULL},
+    {"version", 'V', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "print the version", NULL},
 };
 /* clang-format on */
 
-enum { ROW_COUNT = sizeof rows / sizeof rows[0], LONG_BASE = 256 };
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+_Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX,
+               "a reading has no room for so many rows");
+
+static const struct options_table table = {.rows = rows,
+                                           .count = ROW_COUNT,
+                                           .groups = group_titles,
+                                           .group_count = GROUP_COUNT,
+                                           .help_column = 34};
 
 /* Pairs that contradict each other, when given by the same source. */
 static const struct {
@@ -274,251 +259,29 @@ static const struct {
     {"authentication-file", "kerberos", "the tickets say who you are"},
 };
 
-/* --- Mistakes ------------------------------------------------------------------------------ */
-
-static int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static int complain(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    message_tell_args(format, args);
-    va_end(args);
-    return EXIT_USAGE;
-}
-
-static int out_of_memory(void)
-{
-    complain("out of memory");
-    return EXIT_FAILED;
-}
-
-/* Levenshtein's distance, for names up to 31 letters. */
-static unsigned distance(const char *a, const char *b)
-{
-    enum { LONGEST = 32 };
-    unsigned row[LONGEST];
-    size_t length = strnlen(b, LONGEST - 1);
-    for (unsigned j = 0; j <= length; j++)
-        row[j] = j;
-    for (unsigned i = 0; a[i]; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; j++) {
-            unsigned change = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            unsigned gap = (row[j] < diagonal ? row[j] : diagonal) + 1;
-            row[j + 1] = change < gap ? change : gap;
-        }
-    }
-    return row[length];
-}
-
-/* The known name that is nearest to a mistyped one, or NULL when none is near. */
-static const char *nearest_name(const char *name)
-{
-    const char *best = NULL;
-    unsigned best_distance = 1 + (unsigned)strlen(name) / 3;
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        unsigned d = distance(name, rows[i].name);
-        if (strncmp(name, rows[i].name, strlen(rows[i].name)) == 0)
-            d = 1; /* --username for --user */
-        if (d <= best_distance) {
-            best_distance = d;
-            best = rows[i].name;
-        }
-    }
-    return best;
-}
-
-static const struct row *find_row(const char *name)
-{
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return &rows[i];
-    return NULL;
-}
-
 static enum source source_of(const struct settings *settings, const char *name)
 {
-    return settings->memory->source_of_row[find_row(name) - rows];
-}
-
-/* --- Values -------------------------------------------------------------------------------- */
-
-/* What is wrong with the value at hand; one message is under construction at a time. */
-static char problem[512];
-
-static const char *wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static const char *wrong(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(problem, sizeof problem, format, args);
-    va_end(args);
-    return problem;
-}
-
-static const char *out_of_range(const struct row *row, const char *value)
-{
-    if (row->properties & ROW_ABOVE)
-        return wrong("\"%s\" is out of range: give a number above %.12g and at most %.12g", value,
-                     row->min, row->max);
-    return wrong("\"%s\" is out of range: give a number from %.12g to %.12g", value, row->min,
-                 row->max);
-}
-
-static const char *set_number(const struct row *row, const char *value, double *out)
-{
-    char *end;
-    bool plain = *value && !strpbrk(value, "xXpP") && !isspace((unsigned char)*value);
-    double number = strtod(value, &end);
-    if (!plain || *end || end == value || !isfinite(number))
-        return wrong("\"%s\" is not a number", value);
-    if (number < row->min || number > row->max ||
-        ((row->properties & ROW_ABOVE) && number <= row->min))
-        return out_of_range(row, value);
-    *out = number;
-    return NULL;
-}
-
-static const char *whole(const struct row *row, const char *value, uint64_t *out)
-{
-    char *end;
-    errno = 0;
-    uint64_t number = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end)
-        return value[0] == '-' && isdigit((unsigned char)value[1])
-                   ? out_of_range(row, value)
-                   : wrong("\"%s\" is not a whole number", value);
-    if (errno == ERANGE || (double)number < row->min || (double)number > row->max)
-        return out_of_range(row, value);
-    *out = number;
-    return NULL;
-}
-
-static const char *set_flag(const char *value, bool *out)
-{
-    static const char *const words[] = {"true", "yes", "on", "false", "no", "off"};
-    for (size_t i = 0; value && i < sizeof words / sizeof words[0]; i++)
-        if (strcasecmp(value, words[i]) == 0) {
-            *out = i < 3;
-            return NULL;
-        }
-    *out = true;
-    return value ? wrong("\"%s\" is neither true nor false", value) : NULL;
-}
-
-static const char *check_input(const char *path)
-{
-    struct stat status;
-    if (access(path, R_OK) != 0)
-        return wrong("cannot read \"%s\": %s", path, strerror(errno));
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        return wrong("cannot read \"%s\": it is a directory", path);
-    return NULL;
-}
-
-static const char *check_output(const char *path)
-{
-    struct stat status;
-    if (strcmp(path, "-") == 0)
-        return NULL;
-    if (stat(path, &status) == 0) {
-        if (S_ISDIR(status.st_mode))
-            return wrong("cannot write \"%s\": it is a directory", path);
-        return access(path, W_OK) == 0 ? NULL
-                                       : wrong("cannot write \"%s\": %s", path, strerror(errno));
-    }
-    char *copy = strdup(path);
-    if (!copy)
-        return wrong("out of memory");
-    bool possible = access(dirname(copy), W_OK | X_OK) == 0;
-    int reason = errno;
-    free(copy);
-    return possible ? NULL : wrong("cannot write \"%s\": %s", path, strerror(reason));
-}
-
-static const char *set_secret(char *value, char **out)
-{
-    credentials_free_secret(*out);
-    *out = strdup(value);
-    explicit_bzero(value, strlen(value));
-    return *out ? NULL : wrong("out of memory");
-}
-
-static const char *apply_text(struct settings *settings, const struct row *row, char *value)
-{
-    void *target = (char *)settings + row->offset;
-    if (!*value)
-        return wrong("it is empty");
-    if (row->kind == ROW_SECRET)
-        return set_secret(value, target);
-    *(const char **)target = value;
-    if (row->kind == ROW_INPUT)
-        return check_input(value);
-    return row->kind == ROW_OUTPUT ? check_output(value) : NULL;
-}
-
-static const char *apply_whole(struct settings *settings, const struct row *row, const char *value)
-{
-    void *target = (char *)settings + row->offset;
-    uint64_t number = 0;
-    const char *error = whole(row, value, &number);
-    if (error)
-        return error;
-    if (row->kind == ROW_WHOLE)
-        *(uint64_t *)target = number;
-    else if (row->kind == ROW_INT)
-        *(int *)target = (int)number;
-    else
-        *(unsigned *)target = (unsigned)number;
-    return NULL;
-}
-
-static const char *apply_value(struct settings *settings, const struct row *row, char *value)
-{
-    void *target = (char *)settings + row->offset;
-    switch (row->kind) {
-    case ROW_FLAG:
-        return set_flag(value, target);
-    case ROW_COUNTER:
-        ++*(int *)target;
-        return NULL;
-    case ROW_NUMBER:
-        return set_number(row, value, target);
-    case ROW_WHOLE:
-    case ROW_INT:
-    case ROW_UNSIGNED:
-        return apply_whole(settings, row, value);
-    case ROW_TEXT:
-    case ROW_INPUT:
-    case ROW_OUTPUT:
-    case ROW_SECRET:
-        return apply_text(settings, row, value);
-    case ROW_CUSTOM:
-        return row->parse ? row->parse(settings, value) : NULL;
-    }
-    return NULL;
+    return settings->memory->source_of_row[options_find(&table, name) - rows];
 }
 
 /* --- Rows with a form of their own --------------------------------------------------------- */
 
-static const char *parse_user(struct settings *settings, char *value)
+static const char *parse_user(void *owner, char *value)
 {
+    struct settings *settings = owner;
     free(settings->admin.name);
     credentials_free_secret(settings->admin.password);
     settings->admin = (struct account){0};
     if (credentials_take(value, &settings->admin.name, &settings->admin.password) != 0)
-        return wrong("out of memory");
-    return settings->admin.name[0] ? NULL : wrong("there is no name before the %%");
+        return options_wrong("out of memory");
+    return settings->admin.name[0] ? NULL : options_wrong("there is no name before the %%");
 }
 
-static const char *parse_authentication_file(struct settings *settings, char *value)
+static const char *parse_authentication_file(void *owner, char *value)
 {
+    struct settings *settings = owner;
     settings->memory->authentication_file = value;
-    return *value ? NULL : wrong("it is empty");
+    return *value ? NULL : options_wrong("it is empty");
 }
 
 /* PROTOCOL[:OPCODE], several with commas; cuts value into pieces in place. */
@@ -527,10 +290,10 @@ static const char *parse_packets(struct settings_packet **packets, size_t *count
     for (char *rest = value, *word; (word = strsep(&rest, ","));) {
         char *colon = strchr(word, ':');
         if (!*word || colon == word)
-            return wrong("expected PROTOCOL or PROTOCOL:OPCODE, as in ldap or ldap:3");
+            return options_wrong("expected PROTOCOL or PROTOCOL:OPCODE, as in ldap or ldap:3");
         struct settings_packet *grown = reallocarray(*packets, *count + 1, sizeof **packets);
         if (!grown)
-            return wrong("out of memory");
+            return options_wrong("out of memory");
         *packets = grown;
         if (colon)
             *colon = '\0';
@@ -540,113 +303,123 @@ static const char *parse_packets(struct settings_packet **packets, size_t *count
     return NULL;
 }
 
-static const char *parse_only(struct settings *settings, char *value)
+static const char *parse_only(void *owner, char *value)
 {
+    struct settings *settings = owner;
     return parse_packets(&settings->only, &settings->only_count, value);
 }
 
-static const char *parse_skip(struct settings *settings, char *value)
+static const char *parse_skip(void *owner, char *value)
 {
+    struct settings *settings = owner;
     return parse_packets(&settings->skip, &settings->skip_count, value);
 }
 
-static const char *parse_label(struct settings *settings, char *value)
+static const char *parse_label(void *owner, char *value)
 {
+    struct settings *settings = owner;
     char *equals = strchr(value, '=');
     if (!equals || equals == value)
-        return wrong("\"%s\" is not NAME=VALUE", value);
+        return options_wrong("\"%s\" is not NAME=VALUE", value);
     size_t size;
     if (utf16le_size(value, &size) != 0)
-        return wrong("\"%s\" is not UTF-8", value);
+        return options_wrong("\"%s\" is not UTF-8", value);
     *equals = '\0';
     for (size_t i = 0; i < settings->label_count; i++)
         if (strcmp(settings->labels[i].name, value) == 0)
-            return wrong("the label \"%s\" is given twice", value);
+            return options_wrong("the label \"%s\" is given twice", value);
     struct settings_pair *grown =
         reallocarray(settings->labels, settings->label_count + 1, sizeof *settings->labels);
     if (!grown)
-        return wrong("out of memory");
+        return options_wrong("out of memory");
     settings->labels = grown;
     grown[settings->label_count++] = (struct settings_pair){.name = value, .value = equals + 1};
     return NULL;
 }
 
-static const char *parse_source(struct settings *settings, char *value)
+static const char *parse_source(void *owner, char *value)
 {
+    struct settings *settings = owner;
     struct in6_addr address;
     char text[INET6_ADDRSTRLEN];
     char *slash = strchr(value, '/');
     size_t length = slash ? (size_t)(slash - value) : 0;
     if (!slash || length >= sizeof text)
-        return wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
+        return options_wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
     memcpy(text, value, length);
     text[length] = '\0';
     bool v4 = inet_pton(AF_INET, text, &address) == 1;
     if (!v4 && inet_pton(AF_INET6, text, &address) != 1)
-        return wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
+        return options_wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
     char *end;
     unsigned long bits = strtoul(slash + 1, &end, 10);
     if (!isdigit((unsigned char)slash[1]) || *end || bits > (v4 ? 32 : 128))
-        return wrong("\"%s\" has no prefix length from 0 to %d", value, v4 ? 32 : 128);
+        return options_wrong("\"%s\" has no prefix length from 0 to %d", value, v4 ? 32 : 128);
     settings->source = value;
     return NULL;
 }
 
-static const char *parse_server(struct settings *settings, char *value)
+static const char *parse_server(void *owner, char *value)
 {
+    struct settings *settings = owner;
     settings->play.generic_ldap = strcmp(value, "ldap") == 0;
     return settings->play.generic_ldap || strcmp(value, "dc") == 0
                ? NULL
-               : wrong("\"%s\" is neither dc nor ldap", value);
+               : options_wrong("\"%s\" is neither dc nor ldap", value);
 }
 
-static const char *parse_transport(struct settings *settings, char *value)
+static const char *parse_transport(void *owner, char *value)
 {
+    struct settings *settings = owner;
     bool udp = strcmp(value, "udp") == 0;
     settings->play.kdc = udp ? KDC_UDP : KDC_TCP;
-    return udp || strcmp(value, "tcp") == 0 ? NULL : wrong("\"%s\" is neither tcp nor udp", value);
+    return udp || strcmp(value, "tcp") == 0 ? NULL
+                                            : options_wrong("\"%s\" is neither tcp nor udp", value);
 }
 
 /* Whether the file can be written is checked when it is known to be one: see take_back_model(). */
-static const char *parse_json(struct settings *settings, char *value)
+static const char *parse_json(void *owner, char *value)
 {
+    struct settings *settings = owner;
     settings->json = value;
     settings->json_wanted = true;
-    return *value ? NULL : wrong("it is empty");
+    return *value ? NULL : options_wrong("it is empty");
 }
 
-static const char *parse_seed(struct settings *settings, char *value)
+static const char *parse_seed(void *owner, char *value)
 {
+    struct settings *settings = owner;
     /* What JSON integers hold. */
     char *end;
     errno = 0;
     settings->random_seed = strtoull(value, &end, 10);
     if (!isdigit((unsigned char)*value) || *end)
-        return wrong("\"%s\" is not a whole number from 0 to %lld", value, (long long)INT64_MAX);
+        return options_wrong("\"%s\" is not a whole number from 0 to %lld", value,
+                             (long long)INT64_MAX);
     if (errno == ERANGE || settings->random_seed > INT64_MAX)
-        return wrong("\"%s\" is out of range: give one from 0 to %lld", value,
-                     (long long)INT64_MAX);
+        return options_wrong("\"%s\" is out of range: give one from 0 to %lld", value,
+                             (long long)INT64_MAX);
     settings->random_seed_given = true;
     return NULL;
 }
 
 /* --- Assignments --------------------------------------------------------------------------- */
 
-static int assign(struct settings *settings, const struct row *row, const char *value,
+static int assign(struct settings *settings, const struct options_row *row, const char *value,
                   enum source source, char *origin)
 {
     struct settings_memory *memory = settings->memory;
     struct assignment assignment = {.row = row, .source = source, .origin = origin};
     struct assignment *grown =
         reallocarray(memory->assignments, memory->count + 1, sizeof *memory->assignments);
-    bool open = value && row->kind != ROW_SECRET && !(row->properties & ROW_HOLDS_SECRET);
+    bool open = value && row->kind != OPTIONS_SECRET && !(row->properties & ROW_HOLDS_SECRET);
     if (grown)
         memory->assignments = grown;
     if (!grown || !origin || (value && !(assignment.value = strdup(value))) ||
         (open && !(assignment.given = strdup(value)))) {
         credentials_free_secret(assignment.value);
         free(origin);
-        return out_of_memory();
+        return options_out_of_memory();
     }
     memory->assignments[memory->count++] = assignment;
     return -1;
@@ -662,9 +435,9 @@ static int apply_source(struct settings *settings, enum source source)
         if (assignment->source != source ||
             ((assignment->row->properties & ROW_LIST) && *strongest > source))
             continue;
-        const char *error = apply_value(settings, assignment->row, assignment->value);
+        const char *error = options_apply(assignment->row, settings, assignment->value);
         if (error)
-            return complain("%s: %s", assignment->origin, error);
+            return options_complain("%s: %s", assignment->origin, error);
         *strongest = source;
     }
     return -1;
@@ -692,35 +465,7 @@ static int apply_all(struct settings *settings)
 
 /* --- The command line ---------------------------------------------------------------------- */
 
-static void make_getopt_tables(struct option options[ROW_COUNT + 1],
-                               char letters[2 * ROW_COUNT + 2])
-{
-    char *letter = letters;
-    *letter++ = ':';
-    for (int i = 0; i < ROW_COUNT; i++) {
-        options[i] = (struct option){.name = rows[i].name,
-                                     .has_arg = rows[i].argument ? required_argument : no_argument,
-                                     .val = LONG_BASE + i};
-        if (rows[i].letter)
-            *letter++ = rows[i].letter;
-        if (rows[i].letter && rows[i].argument)
-            *letter++ = ':';
-    }
-    options[ROW_COUNT] = (struct option){0};
-    *letter = '\0';
-}
-
-static const struct row *row_of(int found)
-{
-    if (found >= LONG_BASE)
-        return &rows[found - LONG_BASE];
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        if (rows[i].letter == found)
-            return &rows[i];
-    return NULL;
-}
-
-static char *row_origin(const struct row *row, bool by_letter)
+static char *row_origin(const struct options_row *row, bool by_letter)
 {
     char *origin;
     int size =
@@ -728,48 +473,31 @@ static char *row_origin(const struct row *row, bool by_letter)
     return size < 0 ? NULL : origin;
 }
 
-static int complain_unknown(const char *word)
+static int complain_unknown(const struct options_given *given)
 {
     char name[32];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
-    size_t length = strlen(name), fits = 0;
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        fits += strncmp(rows[i].name, name, length) == 0;
-    if (fits > 1)
-        return complain("--%s: this could mean several options; write more of it", name);
-    const char *nearest = nearest_name(name);
+    if (given->letter)
+        return options_complain("-%c: there is no such option; see --help", given->letter);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(given->word + 2, "="), given->word + 2);
+    if (options_is_ambiguous(&table, name))
+        return options_complain("--%s: this could mean several options; write more of it", name);
+    const char *nearest = options_nearest(&table, name);
     if (nearest)
-        return complain("--%s: there is no such option; did you mean --%s?", name, nearest);
-    return complain("--%s: there is no such option; see --help", name);
-}
-
-/* getopt_long() found something wrong with the word before optind. */
-static int complain_option(int found, char **argv)
-{
-    const struct row *row = optopt ? row_of(optopt) : NULL;
-    bool is_long = optopt == 0 || optopt >= LONG_BASE;
-    if (!row && is_long)
-        return complain_unknown(argv[optind - 1]);
-    if (!row)
-        return complain("-%c: there is no such option; see --help", optopt);
-    if (found != ':')
-        return complain("--%s: it takes no value", row->name);
-    if (is_long)
-        return complain("--%s: its %s is missing", row->name, row->argument);
-    return complain("-%c: its %s is missing", row->letter, row->argument);
+        return options_complain("--%s: there is no such option; did you mean --%s?", name, nearest);
+    return options_complain("--%s: there is no such option; see --help", name);
 }
 
 static int finish_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return EXIT_OK;
-    complain("cannot write standard output: %s", strerror(errno));
+    options_complain("cannot write standard output: %s", strerror(errno));
     return EXIT_FAILED;
 }
 
-/* The option that getopt_long() found, with optarg. */
-static int take_option(struct settings *settings, const struct row *row, bool by_letter)
+static int take_option(struct settings *settings, const struct options_given *given)
 {
+    const struct options_row *row = given->row;
     const char *name = row->name;
     if (strcmp(name, "help") == 0) {
         settings_help(stdout);
@@ -779,12 +507,13 @@ static int take_option(struct settings *settings, const struct row *row, bool by
         printf("traffic-replay %s\n", TRAFFIC_VERSION);
         return finish_output();
     }
-    int status = assign(settings, row, optarg, SOURCE_COMMAND_LINE, row_origin(row, by_letter));
+    int status =
+        assign(settings, row, given->value, SOURCE_COMMAND_LINE, row_origin(row, given->by_letter));
     if (!(row->properties & ROW_HOLDS_SECRET))
         return status;
-    char *secret = row->kind == ROW_SECRET ? optarg : strchr(optarg, '%');
+    char *secret = row->kind == OPTIONS_SECRET ? given->value : strchr(given->value, '%');
     if (secret)
-        credentials_wipe(secret + (*secret == '%' && row->kind != ROW_SECRET));
+        credentials_wipe(secret + (*secret == '%' && row->kind != OPTIONS_SECRET));
     return status;
 }
 
@@ -835,37 +564,36 @@ static char *quote_command_line(int argc, char *const *argv)
 
 static int take_options(struct settings *settings, int argc, char **argv)
 {
-    struct option options[ROW_COUNT + 1];
-    char letters[2 * ROW_COUNT + 2];
-    make_getopt_tables(options, letters);
-    optind = 0; /* glibc: start afresh */
-    opterr = 0;
-    for (int status = -1;;) {
-        int found = getopt_long(argc, argv, letters, options, NULL);
-        if (found < 0)
-            return -1;
-        const struct row *row = row_of(found == ':' ? optopt : found);
-        if (found == ':' && row && (row->properties & ROW_MAY_BE_LAST))
-            status = assign(settings, row, "-", SOURCE_COMMAND_LINE, row_origin(row, false));
-        else if (found == ':' || found == '?')
-            status = complain_option(found, argv);
+    struct options_scan scan;
+    struct options_given given;
+    options_scan(&scan, &table, argc, argv);
+    while (options_next(&scan, &given, &settings->memory->first_word)) {
+        int status;
+        if (given.fault == OPTIONS_UNKNOWN)
+            status = complain_unknown(&given);
+        else if (given.fault == OPTIONS_NO_VALUE && (given.row->properties & ROW_MAY_BE_LAST))
+            status = assign(settings, given.row, "-", SOURCE_COMMAND_LINE,
+                            row_origin(given.row, given.by_letter));
+        else if (given.fault != OPTIONS_GOOD)
+            status = options_complain_of(&given);
         else
-            status = take_option(settings, row, found < LONG_BASE);
+            status = take_option(settings, &given);
         if (status >= 0)
             return status;
     }
+    return -1;
 }
 
 static int read_command_line(struct settings *settings, int argc, char **argv)
 {
-    /* getopt_long() moves the words about; the text shows them as they were given. */
+    /* Reading moves the words about; the text shows them as they were given. */
     char **words = calloc((size_t)argc + 1, sizeof *words);
     if (!words)
-        return out_of_memory();
+        return options_out_of_memory();
     memcpy(words, argv, (size_t)argc * sizeof *words);
     int status = take_options(settings, argc, argv);
     if (status < 0 && !(settings->command_line = quote_command_line(argc, words)))
-        status = out_of_memory();
+        status = options_out_of_memory();
     free(words);
     return status;
 }
@@ -880,14 +608,14 @@ static int read_environment(struct settings *settings)
     char *user = getenv("TRAFFIC_REPLAY_USER"), *password = getenv("TRAFFIC_REPLAY_PASSWORD");
     int status = -1;
     if (user && *user)
-        status = assign(settings, find_row("user"), user, SOURCE_ENVIRONMENT,
+        status = assign(settings, options_find(&table, "user"), user, SOURCE_ENVIRONMENT,
                         strdup("TRAFFIC_REPLAY_USER"));
     if (user && strchr(user, '%'))
         credentials_wipe(strchr(user, '%') + 1);
     if (user && *user && !(memory->environment_user = strndup(user, strcspn(user, "%"))))
-        status = out_of_memory();
+        status = options_out_of_memory();
     if (password && *password && !(memory->environment_password = strdup(password)))
-        status = out_of_memory();
+        status = options_out_of_memory();
     if (password)
         credentials_wipe(password);
     unsetenv("TRAFFIC_REPLAY_PASSWORD");
@@ -897,23 +625,24 @@ static int read_environment(struct settings *settings)
 static int take_entry(struct settings *settings, const char *path, const struct config_entry *entry,
                       bool world_readable)
 {
-    const struct row *row = find_row(entry->key);
-    const char *nearest = row ? NULL : nearest_name(entry->key);
+    const struct options_row *row = options_find(&table, entry->key);
+    const char *nearest = row ? NULL : options_nearest(&table, entry->key);
     char *origin = NULL;
     if (asprintf(&origin, "%s:%zu:%zu: %s", path, entry->line, entry->column, entry->key) < 0)
-        return out_of_memory();
+        return options_out_of_memory();
     int status = EXIT_USAGE;
     if (!row && nearest)
-        complain("%s: there is no such option; did you mean %s?", origin, nearest);
+        options_complain("%s: there is no such option; did you mean %s?", origin, nearest);
     else if (!row)
-        complain("%s: there is no such option; see --help", origin);
-    else if (row->properties & ROW_COMMAND_LINE)
-        complain("%s: it belongs on the command line", origin);
+        options_complain("%s: there is no such option; see --help", origin);
+    else if (row->properties & OPTIONS_COMMAND_LINE)
+        options_complain("%s: it belongs on the command line", origin);
     else if (entry->in_list && !(row->properties & ROW_LIST))
-        complain("%s: expected one value, found a list", origin);
-    else if (world_readable && (row->kind == ROW_SECRET || strchr(entry->value, '%')) &&
+        options_complain("%s: expected one value, found a list", origin);
+    else if (world_readable && (row->kind == OPTIONS_SECRET || strchr(entry->value, '%')) &&
              (row->properties & ROW_HOLDS_SECRET))
-        complain("%s: everybody may read the file, and it holds a password; chmod o= it", origin);
+        options_complain("%s: everybody may read the file, and it holds a password; chmod o= it",
+                         origin);
     else
         return assign(settings, row, entry->value, SOURCE_CONFIG, origin);
     free(origin);
@@ -928,11 +657,11 @@ static int find_config(const struct settings *settings, char **path)
     for (size_t i = 0; i < memory->count; i++)
         if (strcmp(memory->assignments[i].row->name, "config") == 0)
             given = memory->assignments[i].given;
-    const char *error = given ? check_input(given) : NULL;
+    const char *error = given ? options_check_input(given) : NULL;
     if (error)
-        return complain("--config: %s", error);
+        return options_complain("--config: %s", error);
     *path = given ? strdup(given) : config_file_path();
-    return given && !*path ? out_of_memory() : -1;
+    return given && !*path ? options_out_of_memory() : -1;
 }
 
 static int read_config(struct settings *settings)
@@ -944,7 +673,7 @@ static int read_config(struct settings *settings)
     if (status >= 0 || !path)
         return status;
     if (config_file_read(path, &file, error, sizeof error) != 0)
-        status = complain("%s", error);
+        status = options_complain("%s", error);
     for (size_t i = 0; status < 0 && i < file.count; i++)
         status = take_entry(settings, path, &file.entries[i], file.world_readable);
     config_file_clear(&file);
@@ -968,8 +697,8 @@ static int take_positional(struct settings *settings, char **words, int count)
     bool account_work = settings->clean_up || settings->generate_users_only;
     bool offline = settings->dry_run || settings->traffic_summary;
     if (count > 2)
-        return complain("\"%s\": there is nothing for this word to mean after MODEL and DC",
-                        words[2]);
+        return options_complain("\"%s\": there is nothing for this word to mean after MODEL and DC",
+                                words[2]);
     if (account_work && count > 0) {
         settings->dc = words[count - 1];
         settings->model = count > 1 ? words[0] : NULL;
@@ -980,11 +709,11 @@ static int take_positional(struct settings *settings, char **words, int count)
     if (settings->dry_run)
         take_back_model(settings);
     if (!settings->model && !account_work)
-        return complain("there is no MODEL; give a model file%s, or see --help",
-                        offline ? "" : " and a DC");
+        return options_complain("there is no MODEL; give a model file%s, or see --help",
+                                offline ? "" : " and a DC");
     if (!settings->dc && !offline)
-        return complain("there is no DC; name one after %s",
-                        account_work ? "the options" : "the model file");
+        return options_complain("there is no DC; name one after %s",
+                                account_work ? "the options" : "the model file");
     return -1;
 }
 
@@ -999,10 +728,10 @@ static int check_files(const struct settings *settings)
 {
     const char *model = settings->model;
     const char *error = NULL;
-    if (model && strcmp(model, "-") != 0 && (error = check_input(model)))
-        return complain("MODEL: %s", error);
-    if (settings->json && (error = check_output(settings->json)))
-        return complain("--json: %s", error);
+    if (model && strcmp(model, "-") != 0 && (error = options_check_input(model)))
+        return options_complain("MODEL: %s", error);
+    if (settings->json && (error = options_check_output(settings->json)))
+        return options_complain("--json: %s", error);
     const struct {
         const char *name, *path;
     } outputs[] = {{"json", settings->json},
@@ -1010,13 +739,13 @@ static int check_files(const struct settings *settings)
                    {"traffic-summary", settings->traffic_summary}};
     for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++)
         if (same_file(outputs[i].path, model))
-            return complain("--%s: \"%s\" is the model itself; give another file", outputs[i].name,
-                            outputs[i].path);
+            return options_complain("--%s: \"%s\" is the model itself; give another file",
+                                    outputs[i].name, outputs[i].path);
     if (settings->json && settings->timing_data &&
         (strcmp(settings->json, settings->timing_data) == 0 ||
          same_file(settings->json, settings->timing_data)))
-        return complain("--json and --timing-data: both would write \"%s\"; give two files",
-                        settings->json);
+        return options_complain("--json and --timing-data: both would write \"%s\"; give two files",
+                                settings->json);
     return -1;
 }
 
@@ -1034,12 +763,12 @@ static int read_authentication_file(struct settings *settings)
     char error[512];
     int status = -1;
     if (credentials_read_file(path, &found, &world_readable, error, sizeof error) != 0) {
-        status = complain("-A: %s", error);
+        status = options_complain("-A: %s", error);
     } else if (!found.name || !found.name[0]) {
-        status = complain("-A: %s: it names nobody; add a line \"username = ...\"", path);
+        status = options_complain("-A: %s: it names nobody; add a line \"username = ...\"", path);
     } else {
         if (world_readable)
-            complain("-A: %s: everybody may read it; chmod o= it", path);
+            options_complain("-A: %s: everybody may read it; chmod o= it", path);
         account_clear(&settings->admin);
         settings->admin.name = found.name;
         settings->admin.password = found.password;
@@ -1057,14 +786,14 @@ static int split_admin(struct settings *settings)
     if (!settings->admin.name || settings->play.generic_ldap)
         return -1;
     if (credentials_split_name(&settings->admin.name, &domain, &memory->admin_realm) != 0)
-        return out_of_memory();
+        return options_out_of_memory();
     if (domain) {
         free(memory->admin_domain);
         memory->admin_domain = domain;
     }
     settings->admin_domain = memory->admin_domain;
     settings->admin_realm = memory->admin_realm;
-    return settings->admin.name[0] ? -1 : complain("-U: there is no name after the domain");
+    return settings->admin.name[0] ? -1 : options_complain("-U: there is no name after the domain");
 }
 
 static int ask_for(const char *what, const char *of, bool secret, char **answer)
@@ -1073,10 +802,10 @@ static int ask_for(const char *what, const char *of, bool secret, char **answer)
     snprintf(question, sizeof question, of ? "%s of %s: " : "%s: ", what, of);
     int error = credentials_prompt(question, secret, answer);
     if (error == -ENOTTY)
-        return complain("no administrator's %s: give -U USER%%PASSWORD, -A FILE, -k, or "
-                        "TRAFFIC_REPLAY_USER and _PASSWORD",
-                        secret ? "password" : "name");
-    return error ? complain("no %s was given", secret ? "password" : "name") : -1;
+        return options_complain("no administrator's %s: give -U USER%%PASSWORD, -A FILE, -k, or "
+                                "TRAFFIC_REPLAY_USER and _PASSWORD",
+                                secret ? "password" : "name");
+    return error ? options_complain("no %s was given", secret ? "password" : "name") : -1;
 }
 
 /* TRAFFIC_REPLAY_PASSWORD belongs to TRAFFIC_REPLAY_USER, or to whoever is named elsewhere when
@@ -1088,7 +817,7 @@ static int take_environment_password(struct settings *settings, const char *name
         (memory->environment_user && strcmp(memory->environment_user, name) != 0))
         return -1;
     settings->admin.password = strdup(memory->environment_password);
-    return settings->admin.password ? -1 : out_of_memory();
+    return settings->admin.password ? -1 : options_out_of_memory();
 }
 
 /* Asks the terminal for what is still missing of the administrator. */
@@ -1130,8 +859,8 @@ static int check_conflicts(const struct settings *settings)
     for (size_t i = 0; i < sizeof conflicts / sizeof conflicts[0]; i++) {
         enum source one = source_of(settings, conflicts[i].one);
         if (one != SOURCE_NONE && one == source_of(settings, conflicts[i].other))
-            return complain("--%s and --%s exclude each other; %s", conflicts[i].one,
-                            conflicts[i].other, conflicts[i].mend);
+            return options_complain("--%s and --%s exclude each other; %s", conflicts[i].one,
+                                    conflicts[i].other, conflicts[i].mend);
     }
     return -1;
 }
@@ -1156,10 +885,11 @@ static int check_server(const struct settings *settings)
         return -1;
     for (size_t i = 0; i < sizeof dc_only / sizeof dc_only[0]; i++)
         if (source_of(settings, dc_only[i]) != SOURCE_NONE)
-            return complain("--%s: only a domain controller has it; leave out --server ldap",
-                            dc_only[i]);
+            return options_complain(
+                "--%s: only a domain controller has it; leave out --server ldap", dc_only[i]);
     if (!settings->accounts_file && !offline)
-        return complain("--server ldap: no accounts can be made there; give --accounts FILE");
+        return options_complain(
+            "--server ldap: no accounts can be made there; give --accounts FILE");
     return -1;
 }
 
@@ -1167,13 +897,13 @@ static int check_accounts(const struct settings *settings)
 {
     if (settings->generate_users_only && settings->number_of_users == 0 &&
         !settings->number_of_groups_given)
-        return complain("-G: how many? give -n USERS, --number-of-groups GROUPS, or both");
+        return options_complain("-G: how many? give -n USERS, --number-of-groups GROUPS, or both");
     if (settings->number_of_groups_given &&
         settings->average_groups_per_user > (double)settings->number_of_groups)
-        return complain("--average-groups-per-user: %.12g is more than the %llu groups of "
-                        "--number-of-groups",
-                        settings->average_groups_per_user,
-                        (unsigned long long)settings->number_of_groups);
+        return options_complain("--average-groups-per-user: %.12g is more than the %llu groups of "
+                                "--number-of-groups",
+                                settings->average_groups_per_user,
+                                (unsigned long long)settings->number_of_groups);
     return -1;
 }
 
@@ -1207,7 +937,7 @@ static int choose_seed(struct settings *settings)
     if (settings->random_seed_given)
         return -1;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
-        complain("--random-seed: the system gives no random number: %s", strerror(errno));
+        options_complain("--random-seed: the system gives no random number: %s", strerror(errno));
         return EXIT_FAILED;
     }
     settings->random_seed = seed;
@@ -1230,10 +960,11 @@ int settings_read(struct settings *settings, int argc, char **argv)
     settings->memory = calloc(1, sizeof *settings->memory);
     if (!settings->memory || !(settings->memory->source_of_row =
                                    calloc(ROW_COUNT, sizeof *settings->memory->source_of_row)))
-        return out_of_memory();
+        return options_out_of_memory();
     int status = read_sources(settings, argc, argv);
+    int first = settings->memory->first_word;
     if (status < 0)
-        status = take_positional(settings, argv + optind, argc - optind);
+        status = take_positional(settings, argv + first, argc - first);
     if (status >= 0)
         return status;
     settings->duration_given = source_of(settings, "duration") != SOURCE_NONE;
@@ -1327,13 +1058,14 @@ static bool is_among(const char *name, const char *const *names)
 }
 
 /* All assignments of the row's strongest source: the last one of them, or every one of a list. */
-static void add_row(struct words *words, const struct settings *settings, const struct row *row)
+static void add_row(struct words *words, const struct settings *settings,
+                    const struct options_row *row)
 {
     const struct settings_memory *memory = settings->memory;
     enum source source = memory->source_of_row[row - rows];
-    bool every = (row->properties & ROW_LIST) || row->kind == ROW_COUNTER;
+    bool every = (row->properties & ROW_LIST) || row->kind == OPTIONS_COUNTER;
     const struct assignment *last = NULL;
-    if (row->kind == ROW_FLAG) {
+    if (row->kind == OPTIONS_FLAG) {
         if (*(const bool *)((const char *)settings + row->offset))
             add_word(words, row->name, NULL);
         return;
@@ -1351,7 +1083,7 @@ static void add_row(struct words *words, const struct settings *settings, const 
 }
 
 /* One that excludes it came from a stronger source. */
-static bool is_overridden(const struct settings *settings, const struct row *row)
+static bool is_overridden(const struct settings *settings, const struct options_row *row)
 {
     enum source own = settings->memory->source_of_row[row - rows];
     for (size_t i = 0; i < sizeof conflicts / sizeof conflicts[0]; i++)
@@ -1367,8 +1099,8 @@ char **settings_words(const struct settings *settings, const char *const *except
 {
     struct words words = {.items = calloc(1, sizeof *words.items)};
     words.failed = !words.items;
-    for (const struct row *row = rows; !words.failed && row < rows + ROW_COUNT; row++) {
-        bool hidden = row->kind == ROW_SECRET || row->group == GROUP_CREDENTIALS ||
+    for (const struct options_row *row = rows; !words.failed && row < rows + ROW_COUNT; row++) {
+        bool hidden = row->kind == OPTIONS_SECRET || row->group == GROUP_CREDENTIALS ||
                       (row->properties & ROW_HOLDS_SECRET) || strcmp(row->name, "config") == 0;
         if (is_among(row->name, except))
             continue;
@@ -1439,62 +1171,48 @@ bool settings_given(const struct settings *settings, const char *name)
 
 int settings_count_words(int argc, char *const *argv)
 {
-    struct option options[ROW_COUNT + 1];
-    char letters[2 * ROW_COUNT + 2];
+    struct options_scan scan;
+    struct options_given given;
+    int first = argc;
     char **words = calloc((size_t)argc + 1, sizeof *words);
     if (!words)
         return 0;
     memcpy(words, argv, (size_t)argc * sizeof *words);
-    make_getopt_tables(options, letters);
-    optind = 0;
-    opterr = 0;
-    while (getopt_long(argc, words, letters, options, NULL) >= 0)
+    options_scan(&scan, &table, argc, words);
+    while (options_next(&scan, &given, &first))
         ;
     free(words);
-    return argc - optind;
+    return argc - first;
 }
 
 bool settings_is_flag(const char *name)
 {
-    const struct row *row = find_row(name);
+    const struct options_row *row = options_find(&table, name);
     return row && !row->argument;
 }
 
 const char *settings_try(const char *name, const char *value)
 {
-    const struct row *row = find_row(name);
-    const char *nearest = row ? NULL : nearest_name(name);
+    const struct options_row *row = options_find(&table, name);
+    const char *nearest = row ? NULL : options_nearest(&table, name);
     struct settings scratch;
     if (!row && nearest)
-        return wrong("there is no such option; did you mean %s?", nearest);
+        return options_wrong("there is no such option; did you mean %s?", nearest);
     if (!row)
-        return wrong("there is no such option; see traffic-replay --help");
-    if (row->properties & ROW_COMMAND_LINE)
-        return wrong("it belongs on the command line");
+        return options_wrong("there is no such option; see traffic-replay --help");
+    if (row->properties & OPTIONS_COMMAND_LINE)
+        return options_wrong("it belongs on the command line");
     set_defaults(&scratch);
     scratch.memory = calloc(1, sizeof *scratch.memory);
     char *copy = strdup(value);
-    const char *error =
-        scratch.memory && copy ? apply_value(&scratch, row, copy) : wrong("out of memory");
+    const char *error = scratch.memory && copy ? options_apply(row, &scratch, copy)
+                                               : options_wrong("out of memory");
     settings_clear(&scratch);
     credentials_free_secret(copy);
     return error;
 }
 
 /* --- Help ---------------------------------------------------------------------------------- */
-
-static void print_row(const struct row *row, FILE *out)
-{
-    enum { HELP_COLUMN = 34 };
-    int width = row->letter ? fprintf(out, "  -%c, --%s", row->letter, row->name)
-                            : fprintf(out, "      --%s", row->name);
-    if (row->argument)
-        width += fprintf(out, " %s", row->argument);
-    if (width < HELP_COLUMN)
-        fprintf(out, "%*s%s\n", HELP_COLUMN - width, "", row->help);
-    else
-        fprintf(out, "\n%*s%s\n", HELP_COLUMN, "", row->help);
-}
 
 void settings_help(FILE *out)
 {
@@ -1510,12 +1228,7 @@ void settings_help(FILE *out)
           "is\n"
           "standard input). DC is a name, an address or NAME=ADDRESS.\n",
           out);
-    for (int group = 0; group < GROUP_COUNT; group++) {
-        fprintf(out, "\n%s:\n", group_titles[group]);
-        for (size_t i = 0; i < ROW_COUNT; i++)
-            if (rows[i].group == (enum row_group)group)
-                print_row(&rows[i], out);
-    }
+    options_help(&table, out);
     fputs(
         "\n"
         "TRAFFIC_REPLAY_USER and TRAFFIC_REPLAY_PASSWORD stand for -U. Options may also be set by\n"

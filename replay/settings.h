@@ -13,8 +13,7 @@
 #include <stdio.h>
 
 #include "protocols/dc.h"
-
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+#include "replay/message.h" /* exit statuses */
 
 struct settings_pair {
     const char *name;

@@ -6,21 +6,16 @@
  */
 #include "replay/sweep_options.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <libgen.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/document.h"
 #include "replay/credentials.h"
 #include "replay/message.h"
+#include "replay/options.h"
 #include "replay/sweep_expand.h"
-
-enum row_kind { ROW_FLAG, ROW_COUNTER, ROW_NUMBER, ROW_WHOLE, ROW_TEXT, ROW_CUSTOM };
 
 enum row_group { GROUP_CELLS, GROUP_SERVER, GROUP_RESULTS, GROUP_OTHER, GROUP_COUNT };
 
@@ -31,22 +26,8 @@ static const char *const group_titles[GROUP_COUNT] = {
     [GROUP_OTHER] = "Other",
 };
 
-struct row {
-    const char *name;
-    char letter; /* 0: none */
-    const char *argument;
-    enum row_kind kind;
-    size_t offset;
-    double min, max;
-    bool command_line; /* not in a sweep file */
-    enum row_group group;
-    const char *help;
-    /* Sets it from value, which lives as long as the options; NULL or what is wrong. */
-    const char *(*parse)(struct sweep_options *options, char *value);
-};
-
 struct assignment {
-    const struct row *row;
+    const struct options_row *row;
     char *value; /* NULL: a flag */
     bool by_letter;
 };
@@ -64,94 +45,72 @@ struct sweep_options_memory {
     size_t file_word_count;
 };
 
-static const char *parse_rates(struct sweep_options *options, char *value);
-static const char *parse_scales(struct sweep_options *options, char *value);
-static const char *parse_order(struct sweep_options *options, char *value);
-static const char *parse_vary(struct sweep_options *options, char *value);
-static const char *parse_slo(struct sweep_options *options, char *value);
-static const char *parse_file(struct sweep_options *options, char *value);
+static const char *parse_rates(void *owner, char *value);
+static const char *parse_scales(void *owner, char *value);
+static const char *parse_repeat(void *owner, char *value);
+static const char *parse_order(void *owner, char *value);
+static const char *parse_vary(void *owner, char *value);
+static const char *parse_slo(void *owner, char *value);
+static const char *parse_file(void *owner, char *value);
 
 #define AT(member) offsetof(struct sweep_options, member)
 
 enum { REPEAT_MAX = 1000, SECONDS_MAX = 86400 };
 
 /* clang-format off */
-static const struct row rows[] = {
-    {"replay-rate", 'r', "LIST", ROW_CUSTOM, 0, 0, 0, false, GROUP_CELLS,
+static const struct options_row rows[] = {
+    {"replay-rate", 'r', "LIST", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "replay rates: 4:24, 4:24:4 (from, to, step), 4,8,16 (default 1)", parse_rates},
-    {"scale-traffic", 'S', "LIST", ROW_CUSTOM, 0, 0, 0, false, GROUP_CELLS,
+    {"scale-traffic", 'S', "LIST", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "scales (default 1)", parse_scales},
-    {"vary", 0, "NAME=V1,V2,...", ROW_CUSTOM, 0, 0, 0, false, GROUP_CELLS,
+    {"vary", 0, "NAME=V1,V2,...", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "play all cells with each value; {NAME} stands for it in commands", parse_vary},
-    {"repeat", 0, "N", ROW_WHOLE, AT(repeat), 1, REPEAT_MAX, false, GROUP_CELLS,
-     "play each cell N times (default 1; of --find-max, the best ones: 3)", NULL},
-    {"order", 0, "serial|random", ROW_CUSTOM, 0, 0, 0, false, GROUP_CELLS,
+    {"repeat", 0, "N", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
+     "play each cell N times (default 1; of --find-max, the best ones: 3)", parse_repeat},
+    {"order", 0, "serial|random", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "in which order cells are played (default serial)", parse_order},
-    {"find-max", 0, NULL, ROW_FLAG, AT(find_max), 0, 0, false, GROUP_CELLS,
+    {"find-max", 0, NULL, OPTIONS_FLAG, AT(find_max), 0, 0, 0, GROUP_CELLS,
      "play only the cells that are needed to find the maximum", NULL},
-    {"slo", 0, "LEVEL", ROW_CUSTOM, 0, 0, 0, false, GROUP_CELLS,
+    {"slo", 0, "LEVEL", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "the maximum is to keep a service level: success>=99%,p95<=200ms", parse_slo},
 
-    {"before", 0, "COMMAND", ROW_TEXT, AT(before), 0, 0, false, GROUP_SERVER,
+    {"before", 0, "COMMAND", OPTIONS_TEXT, AT(before), 0, 0, 0, GROUP_SERVER,
      "run it before each cell; {r}, {S} and {NAME} are replaced", NULL},
-    {"after", 0, "COMMAND", ROW_TEXT, AT(after), 0, 0, false, GROUP_SERVER,
+    {"after", 0, "COMMAND", OPTIONS_TEXT, AT(after), 0, 0, 0, GROUP_SERVER,
      "run it after each cell", NULL},
-    {"hook-timeout", 0, "SECONDS", ROW_NUMBER, AT(hook_timeout), 0.1, SECONDS_MAX, false,
+    {"hook-timeout", 0, "SECONDS", OPTIONS_NUMBER, AT(hook_timeout), 0.1, SECONDS_MAX, 0,
      GROUP_SERVER, "a command that takes longer has failed (default 300)", NULL},
-    {"settle", 0, "SECONDS", ROW_NUMBER, AT(settle), 0, SECONDS_MAX, false, GROUP_SERVER,
+    {"settle", 0, "SECONDS", OPTIONS_NUMBER, AT(settle), 0, SECONDS_MAX, 0, GROUP_SERVER,
      "wait so long before each cell (default 0)", NULL},
-    {"sample", 0, "COMMAND", ROW_TEXT, AT(sample), 0, 0, false, GROUP_SERVER,
+    {"sample", 0, "COMMAND", OPTIONS_TEXT, AT(sample), 0, 0, 0, GROUP_SERVER,
      "record the \"name value\" lines that it prints once a second; none: no samples\n"
      "(default: the processes of a server on this machine)", NULL},
 
-    {"results", 0, "FOLDER", ROW_TEXT, AT(results), 0, 0, false, GROUP_RESULTS,
+    {"results", 0, "FOLDER", OPTIONS_TEXT, AT(results), 0, 0, 0, GROUP_RESULTS,
      "where results go; made when it is not there (default results)", NULL},
-    {"resume", 0, NULL, ROW_FLAG, AT(resume), 0, 0, true, GROUP_RESULTS,
+    {"resume", 0, NULL, OPTIONS_FLAG, AT(resume), 0, 0, OPTIONS_COMMAND_LINE, GROUP_RESULTS,
      "go on: play the cells that FOLDER has no result of", NULL},
 
-    {"file", 'f', "FILE", ROW_CUSTOM, 0, 0, 0, true, GROUP_OTHER,
+    {"file", 'f', "FILE", OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "read a sweep file (YAML): long option names, model, dc, options", parse_file},
-    {"verbose", 'v', NULL, ROW_COUNTER, AT(verbose), 0, 0, true, GROUP_OTHER,
+    {"verbose", 'v', NULL, OPTIONS_COUNTER, AT(verbose), 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "show what traffic-replay and the commands say", NULL},
-    {"help", 'h', NULL, ROW_CUSTOM, 0, 0, 0, true, GROUP_OTHER, "print this", NULL},
-    {"version", 'V', NULL, ROW_CUSTOM, 0, 0, 0, true, GROUP_OTHER, "print the version", NULL},
+    {"help", 'h', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
+     "print this", NULL},
+    {"version", 'V', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
+     "print the version", NULL},
 };
 /* clang-format on */
 
-enum { ROW_COUNT = sizeof rows / sizeof rows[0], LONG_BASE = 256, ERROR_SIZE = 512 };
+enum { ROW_COUNT = sizeof rows / sizeof rows[0], ERROR_SIZE = OPTIONS_ERROR_SIZE };
+_Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX,
+               "a reading has no room for so many rows");
 
-/* --- Mistakes ------------------------------------------------------------------------------ */
-
-static int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static int complain(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    message_tell_args(format, args);
-    va_end(args);
-    return EXIT_USAGE;
-}
-
-static int out_of_memory(void)
-{
-    complain("out of memory");
-    return EXIT_FAILED;
-}
-
-/* What is wrong with the value at hand. */
-static char problem[ERROR_SIZE];
-
-static const char *wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static const char *wrong(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(problem, sizeof problem, format, args);
-    va_end(args);
-    return problem;
-}
+static const struct options_table table = {.rows = rows,
+                                           .count = ROW_COUNT,
+                                           .groups = group_titles,
+                                           .group_count = GROUP_COUNT,
+                                           .help_column = 30};
 
 /* A copy that lives as long as the options; NULL: no memory. */
 static char *keep(struct sweep_options *options, const char *text)
@@ -165,97 +124,58 @@ static char *keep(struct sweep_options *options, const char *text)
     return grown[memory->kept_count] ? grown[memory->kept_count++] : NULL;
 }
 
-static const struct row *find_row(const char *name)
-{
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return &rows[i];
-    return NULL;
-}
-
 /* --- Values -------------------------------------------------------------------------------- */
-
-static const char *set_number(const struct row *row, const char *value, double *out)
-{
-    char *end;
-    double number = strtod(value, &end);
-    if (!*value || *end || strpbrk(value, "xXpP") || isspace((unsigned char)*value) ||
-        !isfinite(number))
-        return wrong("\"%s\" is not a number", value);
-    if (number < row->min || number > row->max)
-        return wrong("\"%s\" is out of range: give a number from %.12g to %.12g", value, row->min,
-                     row->max);
-    *out = number;
-    return NULL;
-}
-
-static const char *set_whole(const struct row *row, const char *value, uint64_t *out)
-{
-    double number = 0;
-    if (!*value || value[strspn(value, "0123456789")])
-        return wrong("\"%s\" is not a whole number", value);
-    const char *error = set_number(row, value, &number);
-    if (!error)
-        *out = (uint64_t)number;
-    return error;
-}
-
-static const char *apply(struct sweep_options *options, const struct row *row, char *value)
-{
-    void *target = (char *)options + row->offset;
-    switch (row->kind) {
-    case ROW_FLAG:
-        *(bool *)target = true;
-        return NULL;
-    case ROW_COUNTER:
-        ++*(int *)target;
-        return NULL;
-    case ROW_NUMBER:
-        return set_number(row, value, target);
-    case ROW_WHOLE:
-        return set_whole(row, value, target);
-    case ROW_TEXT:
-        *(const char **)target = value;
-        return *value ? NULL : wrong("it is empty");
-    case ROW_CUSTOM:
-        return row->parse ? row->parse(options, value) : NULL;
-    }
-    return NULL;
-}
 
 static const char *parse_list(struct sweep_list *list, const char *value)
 {
+    char error[ERROR_SIZE];
     sweep_list_clear(list);
-    return sweep_list_parse(value, list, problem, sizeof problem) == 0 ? NULL : problem;
+    return sweep_list_parse(value, list, error, sizeof error) == 0 ? NULL
+                                                                   : options_wrong("%s", error);
 }
 
-static const char *parse_rates(struct sweep_options *options, char *value)
+static const char *parse_rates(void *owner, char *value)
 {
+    struct sweep_options *options = owner;
     return parse_list(&options->r, value);
 }
 
-static const char *parse_scales(struct sweep_options *options, char *value)
+static const char *parse_scales(void *owner, char *value)
 {
+    struct sweep_options *options = owner;
     return parse_list(&options->S, value);
 }
 
-static const char *parse_order(struct sweep_options *options, char *value)
+static const char *parse_repeat(void *owner, char *value)
 {
+    static const struct options_row whole = {
+        .kind = OPTIONS_WHOLE, .offset = AT(repeat), .min = 1, .max = REPEAT_MAX};
+    return *value == '-' ? options_wrong("\"%s\" is not a whole number", value)
+                         : options_apply(&whole, owner, value);
+}
+
+static const char *parse_order(void *owner, char *value)
+{
+    struct sweep_options *options = owner;
     options->random_order = strcmp(value, "random") == 0;
     return options->random_order || strcmp(value, "serial") == 0
                ? NULL
-               : wrong("\"%s\" is neither serial nor random", value);
+               : options_wrong("\"%s\" is neither serial nor random", value);
 }
 
-static const char *parse_slo(struct sweep_options *options, char *value)
+static const char *parse_slo(void *owner, char *value)
 {
-    return slo_parse(&options->slo, value, problem, sizeof problem) == 0 ? NULL : problem;
+    struct sweep_options *options = owner;
+    char error[ERROR_SIZE];
+    return slo_parse(&options->slo, value, error, sizeof error) == 0 ? NULL
+                                                                     : options_wrong("%s", error);
 }
 
-static const char *parse_file(struct sweep_options *options, char *value)
+static const char *parse_file(void *owner, char *value)
 {
+    struct sweep_options *options = owner;
     options->memory->file = value;
-    return *value ? NULL : wrong("it is empty");
+    return *value ? NULL : options_wrong("it is empty");
 }
 
 /* --- --vary -------------------------------------------------------------------------------- */
@@ -272,14 +192,14 @@ static void clear_vary(struct sweep_vary *vary)
 static const char *add_vary_value(struct sweep_vary *vary, const char *value)
 {
     if (!*value)
-        return wrong("a value of %s is empty", vary->name);
+        return options_wrong("a value of %s is empty", vary->name);
     for (size_t i = 0; i < vary->count; i++)
         if (strcmp(vary->values[i], value) == 0)
-            return wrong("the value %s of %s is given twice", value, vary->name);
+            return options_wrong("the value %s of %s is given twice", value, vary->name);
     char **grown = reallocarray(vary->values, vary->count + 1, sizeof *grown);
     if (!grown || !(grown[vary->count] = strdup(value))) {
         vary->values = grown ? grown : vary->values;
-        return wrong("out of memory");
+        return options_wrong("out of memory");
     }
     vary->values = grown;
     vary->count++;
@@ -293,23 +213,24 @@ static struct sweep_vary *new_vary(struct sweep_options *options, const char *na
     static const char *const taken[] = {"r", "S", "repeat", "options"};
     *error = NULL;
     if (!sweep_is_name(name))
-        *error = wrong("\"%s\" is no name: it begins with a letter and goes on with letters, "
-                       "digits, _ and -",
-                       name);
+        *error =
+            options_wrong("\"%s\" is no name: it begins with a letter and goes on with letters, "
+                          "digits, _ and -",
+                          name);
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (strcmp(name, taken[i]) == 0)
-            *error = wrong("the name %s is taken: give it another one", name);
+            *error = options_wrong("the name %s is taken: give it another one", name);
     for (size_t i = 0; i < options->vary_count; i++)
         if (strcmp(options->vary[i].name, name) == 0)
-            *error = wrong("%s is given twice", name);
+            *error = options_wrong("%s is given twice", name);
     if (!*error && options->vary_count == SWEEP_VARY_MAX)
-        *error = wrong("these are more than %d settings", SWEEP_VARY_MAX);
+        *error = options_wrong("these are more than %d settings", SWEEP_VARY_MAX);
     if (*error)
         return NULL;
     struct sweep_vary *vary = &options->vary[options->vary_count];
     *vary = (struct sweep_vary){.name = strdup(name)};
     if (!vary->name) {
-        *error = wrong("out of memory");
+        *error = options_wrong("out of memory");
         return NULL;
     }
     options->vary_count++;
@@ -317,12 +238,13 @@ static struct sweep_vary *new_vary(struct sweep_options *options, const char *na
 }
 
 /* NAME=V1,V2,...; cuts it to pieces in place. The command line's list replaces the file's. */
-static const char *parse_vary(struct sweep_options *options, char *value)
+static const char *parse_vary(void *owner, char *value)
 {
+    struct sweep_options *options = owner;
     const char *error = NULL;
     char *equals = strchr(value, '=');
     if (!equals || equals == value)
-        return wrong("\"%s\" is not NAME=V1,V2,...", value);
+        return options_wrong("\"%s\" is not NAME=V1,V2,...", value);
     *equals = '\0';
     if (options->memory->vary_from_file)
         while (options->vary_count > 0)
@@ -345,8 +267,8 @@ struct reader {
 static int at(const struct reader *reader, const struct document_node *node, const char *key,
               const char *what)
 {
-    return complain("%s:%u:%u: %s%s%s", reader->name, node->place.line, node->place.column, key,
-                    *key ? ": " : "", what);
+    return options_complain("%s:%u:%u: %s%s%s", reader->name, node->place.line, node->place.column,
+                            key, *key ? ": " : "", what);
 }
 
 static int expected(const struct reader *reader, const struct document_node *node, const char *key,
@@ -380,15 +302,15 @@ static char *joined(const struct reader *reader, const struct document_node *nod
         kept = keep(reader->options, text);
     free(text);
     if (!kept)
-        out_of_memory();
+        options_out_of_memory();
     return kept;
 }
 
-static int read_row(const struct reader *reader, const struct row *row,
+static int read_row(const struct reader *reader, const struct options_row *row,
                     const struct document_node *value)
 {
     bool yes = false, list = row->parse == parse_rates || row->parse == parse_scales;
-    if (row->kind == ROW_FLAG) {
+    if (row->kind == OPTIONS_FLAG) {
         if (!document_boolean(value, &yes))
             return expected(reader, value, row->name, "true or false");
         *(bool *)((char *)reader->options + row->offset) = yes;
@@ -397,7 +319,7 @@ static int read_row(const struct reader *reader, const struct row *row,
     if (!list && value->kind != DOCUMENT_SCALAR)
         return expected(reader, value, row->name, "a value");
     char *text = joined(reader, value, row->name);
-    const char *error = text ? apply(reader->options, row, text) : NULL;
+    const char *error = text ? options_apply(row, reader->options, text) : NULL;
     if (!text)
         return EXIT_USAGE;
     return error ? at(reader, value, row->name, error) : -1;
@@ -443,7 +365,7 @@ static int add_word(const struct reader *reader, const struct document_node *nod
         return -1;
     if (asprintf(&word, "--%s%s%s", name, settings_is_flag(name) ? "" : "=",
                  settings_is_flag(name) ? "" : value) < 0)
-        return out_of_memory();
+        return options_out_of_memory();
     grown = reallocarray(memory->file_words, memory->file_word_count + 1, sizeof *grown);
     if (grown) {
         memory->file_words = grown;
@@ -451,7 +373,7 @@ static int add_word(const struct reader *reader, const struct document_node *nod
     }
     free(word);
     if (!grown || !grown[memory->file_word_count])
-        return out_of_memory();
+        return options_out_of_memory();
     memory->file_word_count++;
     return -1;
 }
@@ -486,11 +408,11 @@ static int read_word(const struct reader *reader, const char *key, const struct 
     bool relative = model && node->text[0] != '/' && strcmp(node->text, "-") != 0;
     if (asprintf(&path, "%s%s%s", relative ? reader->folder : "", relative ? "/" : "", node->text) <
         0)
-        return out_of_memory();
+        return options_out_of_memory();
     const char *kept = keep(reader->options, path);
     free(path);
     if (!kept)
-        return out_of_memory();
+        return options_out_of_memory();
     *(model ? &reader->options->memory->model : &reader->options->memory->dc) = kept;
     return -1;
 }
@@ -500,7 +422,7 @@ static int unknown_key(const struct reader *reader, const struct document_node *
     char what[ERROR_SIZE] = "one of the keys model, dc, options";
     for (size_t i = 0; i < ROW_COUNT; i++) {
         size_t used = strlen(what);
-        if (!rows[i].command_line)
+        if (!(rows[i].properties & OPTIONS_COMMAND_LINE))
             snprintf(what + used, sizeof what - used, ", %s", rows[i].name);
     }
     return expected(reader, key, "", what);
@@ -509,7 +431,7 @@ static int unknown_key(const struct reader *reader, const struct document_node *
 static int read_key(const struct reader *reader, const struct document_node *key,
                     const struct document_node *value)
 {
-    const struct row *row = find_row(key->text);
+    const struct options_row *row = options_find(&table, key->text);
     if (strcmp(key->text, "model") == 0 || strcmp(key->text, "dc") == 0)
         return read_word(reader, key->text, value);
     if (strcmp(key->text, "options") == 0)
@@ -518,8 +440,9 @@ static int read_key(const struct reader *reader, const struct document_node *key
         return read_vary(reader, value);
     if (!row)
         return unknown_key(reader, key);
-    return row->command_line ? at(reader, key, row->name, "it belongs on the command line")
-                             : read_row(reader, row, value);
+    return row->properties & OPTIONS_COMMAND_LINE
+               ? at(reader, key, row->name, "it belongs on the command line")
+               : read_row(reader, row, value);
 }
 
 static int read_document(struct reader *reader, const char *text, size_t size)
@@ -528,7 +451,7 @@ static int read_document(struct reader *reader, const char *text, size_t size)
     char error[ERROR_SIZE];
     int status = -1;
     if (document_parse(reader->name, text, size, &document, error, sizeof error) < 0)
-        return complain("%s", error);
+        return options_complain("%s", error);
     const struct document_node *root = document_root(document);
     if (root->kind != DOCUMENT_MAPPING)
         status = expected(reader, root, "", "a mapping");
@@ -545,11 +468,11 @@ static int read_file(struct sweep_options *options)
     char *text = NULL, *copy, error[ERROR_SIZE];
     size_t size;
     if (document_read_file(path, LARGEST, &text, &size, error, sizeof error) < 0)
-        return complain("%s", error);
+        return options_complain("%s", error);
     struct reader reader = {.options = options, .name = document_file_name(path)};
     copy = strdup(path);
     reader.folder = copy ? strdup(strcmp(path, "-") == 0 ? "." : dirname(copy)) : NULL;
-    int status = reader.folder ? read_document(&reader, text, size) : out_of_memory();
+    int status = reader.folder ? read_document(&reader, text, size) : options_out_of_memory();
     free(reader.folder);
     free(copy);
     free(text);
@@ -558,65 +481,29 @@ static int read_file(struct sweep_options *options)
 
 /* --- The command line ---------------------------------------------------------------------- */
 
-static void make_getopt_tables(struct option options[ROW_COUNT + 1],
-                               char letters[2 * ROW_COUNT + 2])
+static int complain_unknown(const struct options_given *given)
 {
-    char *letter = letters;
-    *letter++ = ':';
-    for (int i = 0; i < ROW_COUNT; i++) {
-        options[i] = (struct option){.name = rows[i].name,
-                                     .has_arg = rows[i].argument ? required_argument : no_argument,
-                                     .val = LONG_BASE + i};
-        if (rows[i].letter)
-            *letter++ = rows[i].letter;
-        if (rows[i].letter && rows[i].argument)
-            *letter++ = ':';
-    }
-    options[ROW_COUNT] = (struct option){0};
-    *letter = '\0';
-}
-
-static const struct row *row_of(int found)
-{
-    if (found >= LONG_BASE)
-        return &rows[found - LONG_BASE];
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        if (rows[i].letter == found)
-            return &rows[i];
-    return NULL;
-}
-
-/* getopt_long() found something wrong with the word before optind. */
-static int complain_option(int found, char **argv)
-{
-    const struct row *row = optopt ? row_of(optopt) : NULL;
-    const char *word = argv[optind - 1];
-    if (!row && optopt == 0) {
-        char name[40];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
-        bool replays = settings_is_flag(name) || !settings_try(name, "1");
-        return complain("--%s: there is no such option%s", name,
-                        replays ? "; traffic-replay's stand behind --" : "; see --help");
-    }
-    if (!row)
-        return complain("-%c: there is no such option; traffic-replay's stand behind --", optopt);
-    if (found != ':')
-        return complain("--%s: it takes no value", row->name);
-    if (optopt >= LONG_BASE)
-        return complain("--%s: its %s is missing", row->name, row->argument);
-    return complain("-%c: its %s is missing", row->letter, row->argument);
+    char name[40];
+    if (given->letter)
+        return options_complain("-%c: there is no such option; traffic-replay's stand behind --",
+                                given->letter);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(given->word + 2, "="), given->word + 2);
+    bool replays = settings_is_flag(name) || !settings_try(name, "1");
+    return options_complain("--%s: there is no such option%s", name,
+                            replays ? "; traffic-replay's stand behind --" : "; see --help");
 }
 
 static int finish_output(void)
 {
     if (fflush(stdout) == 0)
         return EXIT_OK;
-    complain("cannot write to standard output: %s", strerror(errno));
+    options_complain("cannot write to standard output: %s", strerror(errno));
     return EXIT_FAILED;
 }
 
-static int take_option(struct sweep_options *options, const struct row *row, bool by_letter)
+static int take_option(struct sweep_options *options, const struct options_given *given)
 {
+    const struct options_row *row = given->row;
     struct sweep_options_memory *memory = options->memory;
     if (strcmp(row->name, "help") == 0) {
         sweep_options_help(stdout);
@@ -626,13 +513,13 @@ static int take_option(struct sweep_options *options, const struct row *row, boo
         printf("traffic-sweep %s\n", TRAFFIC_VERSION);
         return finish_output();
     }
-    struct assignment assignment = {.row = row, .by_letter = by_letter};
+    struct assignment assignment = {.row = row, .by_letter = given->by_letter};
     struct assignment *grown = reallocarray(memory->assignments, memory->count + 1, sizeof *grown);
     if (!grown)
-        return out_of_memory();
+        return options_out_of_memory();
     memory->assignments = grown;
-    if (optarg && !(assignment.value = keep(options, optarg)))
-        return out_of_memory();
+    if (given->value && !(assignment.value = keep(options, given->value)))
+        return options_out_of_memory();
     grown[memory->count++] = assignment;
     return -1;
 }
@@ -640,22 +527,20 @@ static int take_option(struct sweep_options *options, const struct row *row, boo
 /* Up to --, or the end; words without a dash are moved behind the options. *first is theirs. */
 static int take_options(struct sweep_options *options, int argc, char **argv, int *first)
 {
-    struct option table[ROW_COUNT + 1];
-    char letters[2 * ROW_COUNT + 2];
-    make_getopt_tables(table, letters);
-    optind = 0; /* glibc: start afresh */
-    opterr = 0;
-    for (int status = -1;;) {
-        int found = getopt_long(argc, argv, letters, table, NULL);
-        if (found < 0)
-            break;
-        if (found == ':' || found == '?')
-            return complain_option(found, argv);
-        status = take_option(options, row_of(found), found < LONG_BASE);
+    struct options_scan scan;
+    struct options_given given;
+    options_scan(&scan, &table, argc, argv);
+    while (options_next(&scan, &given, first)) {
+        int status;
+        if (given.fault == OPTIONS_UNKNOWN)
+            status = complain_unknown(&given);
+        else if (given.fault != OPTIONS_GOOD)
+            status = options_complain_of(&given);
+        else
+            status = take_option(options, &given);
         if (status >= 0)
             return status;
     }
-    *first = optind;
     return -1;
 }
 
@@ -664,11 +549,11 @@ static int apply_command_line(struct sweep_options *options)
     const struct sweep_options_memory *memory = options->memory;
     for (size_t i = 0; i < memory->count; i++) {
         const struct assignment *assignment = &memory->assignments[i];
-        const char *error = apply(options, assignment->row, assignment->value);
+        const char *error = options_apply(assignment->row, options, assignment->value);
         if (error && assignment->by_letter)
-            return complain("-%c: %s", assignment->row->letter, error);
+            return options_complain("-%c: %s", assignment->row->letter, error);
         if (error)
-            return complain("--%s: %s", assignment->row->name, error);
+            return options_complain("--%s: %s", assignment->row->name, error);
     }
     return -1;
 }
@@ -695,26 +580,28 @@ static int check_replay_options(const struct sweep_options *options)
     const struct settings *replay = &options->replay;
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
         if (settings_given(replay, cells[i]))
-            return complain("--%s: give it to traffic-sweep, before the --", cells[i]);
+            return options_complain("--%s: give it to traffic-sweep, before the --", cells[i]);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (settings_given(replay, others[i]))
-            return complain("--%s: a sweep cannot have it", others[i]);
+            return options_complain("--%s: a sweep cannot have it", others[i]);
     if (replay->json || replay->timing_data)
-        return complain("--%s: all cells would write the same file; take it out of the "
-                        "configuration file",
-                        replay->json ? "json" : "timing-data");
+        return options_complain("--%s: all cells would write the same file; take it out of the "
+                                "configuration file",
+                                replay->json ? "json" : "timing-data");
     if (replay->random_seed > (uint64_t)INT64_MAX - REPEAT_MAX)
-        return complain("--random-seed: repeats add to it, and the sum would be out of range");
+        return options_complain(
+            "--random-seed: repeats add to it, and the sum would be out of range");
     if (strcmp(replay->model, "-") == 0)
-        return complain("MODEL: standard input can be read once only; give a file");
+        return options_complain("MODEL: standard input can be read once only; give a file");
     for (size_t i = 0; i < replay->label_count; i++) {
         bool taken = strcmp(replay->labels[i].name, "repeat") == 0 ||
                      strcmp(replay->labels[i].name, "options") == 0;
         for (size_t v = 0; v < options->vary_count; v++)
             taken = taken || strcmp(replay->labels[i].name, options->vary[v].name) == 0;
         if (taken)
-            return complain("--label: the label \"%s\" is the sweep's own; give it another name",
-                            replay->labels[i].name);
+            return options_complain(
+                "--label: the label \"%s\" is the sweep's own; give it another name",
+                replay->labels[i].name);
     }
     return -1;
 }
@@ -736,7 +623,7 @@ static int read_replay(struct sweep_options *options, int argc, char **argv, int
     char **words = calloc((size_t)argc + memory->file_word_count + 4, sizeof *words);
     int status = -1;
     if (!words)
-        return out_of_memory();
+        return options_out_of_memory();
     words[count++] = (char[]){"traffic-sweep"};
     for (size_t i = 0; i < memory->file_word_count; i++)
         words[count++] = memory->file_words[i];
@@ -759,7 +646,7 @@ static int read_replay(struct sweep_options *options, int argc, char **argv, int
     if (status < 0)
         status = check_replay_options(options);
     if (status < 0 && !(options->words = settings_words(&options->replay, except)))
-        status = out_of_memory();
+        status = options_out_of_memory();
     return status;
 }
 
@@ -772,16 +659,17 @@ static int check(const struct sweep_options *options)
     static const char *const names[] = {"before", "after", "sample"};
     char *text = NULL, error[ERROR_SIZE];
     if (options->slo.text && !options->find_max)
-        return complain("--slo: only --find-max looks at it; traffic-summary --slo judges results");
+        return options_complain(
+            "--slo: only --find-max looks at it; traffic-summary --slo judges results");
     if (options->find_max && options->random_order)
-        return complain("--order: --find-max has an order of its own; leave one out");
+        return options_complain("--order: --find-max has an order of its own; leave one out");
     for (size_t i = 0; i < options->vary_count; i++)
         variables[2 + i] =
             (struct sweep_variable){options->vary[i].name, options->vary[i].values[0]};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (commands[i] && sweep_expand(commands[i], variables, options->vary_count + 2, &text,
                                         error, sizeof error) < 0)
-            return complain("--%s: %s", names[i], error);
+            return options_complain("--%s: %s", names[i], error);
         free(text);
         text = NULL;
     }
@@ -792,7 +680,7 @@ static int set_defaults(struct sweep_options *options)
 {
     *options = (struct sweep_options){.results = "results", .hook_timeout = 300};
     options->memory = calloc(1, sizeof *options->memory);
-    return options->memory ? -1 : out_of_memory();
+    return options->memory ? -1 : options_out_of_memory();
 }
 
 static int complete_lists(struct sweep_options *options)
@@ -800,7 +688,7 @@ static int complete_lists(struct sweep_options *options)
     const char *error = options->r.count ? NULL : parse_list(&options->r, "1");
     if (!error && options->S.count == 0)
         error = parse_list(&options->S, "1");
-    return error ? complain("%s", error) : -1;
+    return error ? options_complain("%s", error) : -1;
 }
 
 int sweep_options_read(struct sweep_options *options, int argc, char **argv)
@@ -843,21 +731,6 @@ void sweep_options_clear(struct sweep_options *options)
 
 /* --- Help ---------------------------------------------------------------------------------- */
 
-static void print_row(const struct row *row, FILE *out)
-{
-    enum { HELP_COLUMN = 30 };
-    int width = row->letter ? fprintf(out, "  -%c, --%s", row->letter, row->name)
-                            : fprintf(out, "      --%s", row->name);
-    if (row->argument)
-        width += fprintf(out, " %s", row->argument);
-    for (const char *line = row->help; *line; width = 0) {
-        size_t length = strcspn(line, "\n");
-        fprintf(out, "%s%*s%.*s\n", width < HELP_COLUMN ? "" : "\n",
-                width < HELP_COLUMN ? HELP_COLUMN - width : HELP_COLUMN, "", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
-}
-
 void sweep_options_help(FILE *out)
 {
     fputs("traffic-sweep plays a whole grid of traffic-replay's cells, unattended.\n"
@@ -867,12 +740,7 @@ void sweep_options_help(FILE *out)
           "\n"
           "Results go to FOLDER as DC_r4_S5.json and .txt; traffic-summary FOLDER shows them.\n",
           out);
-    for (int group = 0; group < GROUP_COUNT; group++) {
-        fprintf(out, "\n%s:\n", group_titles[group]);
-        for (size_t i = 0; i < ROW_COUNT; i++)
-            if (rows[i].group == (enum row_group)group)
-                print_row(&rows[i], out);
-    }
+    options_help(&table, out);
     fputs("\nOptions of traffic-replay (durations, credentials, seed, ...) stand behind a --. See "
           "traffic-sweep(1).\n",
           out);

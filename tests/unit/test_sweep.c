@@ -5,27 +5,14 @@
  */
 #include "replay/sweep_options.h"
 
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
+#include "command_line.h"
 #include "replay/message.h"
 #include "replay/sweep_cell.h"
 #include "replay/sweep_expand.h"
 #include "replay/sweep_progress.h"
 #include "replay/sweep_search.h"
-
-enum { TEXT_MAX = 4096, WORDS_MAX = 40 };
-
-static char folder[] = "/tmp/test-sweep-XXXXXX";
+#include <errno.h>
+#include <math.h>
 
 /* ---- Lists ---- */
 
@@ -160,63 +147,12 @@ static void test_expansions(void **state)
 
 /* ---- Options ---- */
 
-static char told[TEXT_MAX]; /* on standard error by the last reading */
-static char *words[WORDS_MAX + 1];
-
-static const char *path_in_folder(const char *name)
-{
-    static char paths[4][256];
-    static unsigned turn;
-    char *path = paths[turn++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static void write_file(const char *name, const char *content)
-{
-    FILE *file = fopen(path_in_folder(name), "w");
-    assert_non_null(file);
-    fputs(content, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* Cuts a line at blanks into writable words; @ stands for the test's folder, _ for a blank. */
-static int cut(const char *line)
-{
-    int count = 0;
-    for (int i = 0; i <= WORDS_MAX; i++) {
-        free(words[i]);
-        words[i] = NULL;
-    }
-    words[count++] = strdup("traffic-sweep");
-    char *copy = strdup(line);
-    for (char *rest = copy, *word; (word = strsep(&rest, " "));) {
-        assert_true(count < WORDS_MAX);
-        if (*word == '@')
-            assert_true(asprintf(&words[count++], "%s/%s", folder, word + 1) > 0);
-        else if (*word)
-            words[count++] = strdup(word);
-        for (char *c = *word ? words[count - 1] : NULL; c && *c && *word != '@'; c++)
-            *c = *c == '^' ? ' ' : *c;
-    }
-    free(copy);
-    return count;
-}
-
 static int read_line(struct sweep_options *options, const char *line)
 {
-    int count = cut(line), saved = dup(STDERR_FILENO);
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    fflush(stderr);
-    dup2(fileno(file), STDERR_FILENO);
+    int count = cut("traffic-sweep", line);
+    hear();
     int status = sweep_options_read(options, count, words);
-    fflush(stderr);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    rewind(file);
-    told[fread(told, 1, sizeof told - 1, file)] = '\0';
-    fclose(file);
+    heard();
     return status;
 }
 
@@ -293,23 +229,6 @@ static const struct {
     {"-f @ -- -U a%b @model dc1", "@: expected a file, found a directory"},
 };
 
-/* @ stands for the test's folder. */
-static void expect_told(const char *line, const char *message)
-{
-    char wanted[TEXT_MAX] = "traffic-sweep: ";
-    for (const char *c = message; *c; c++) {
-        char piece[2] = {*c, '\0'};
-        bool place = *c == '@' && c == message;
-        if (place)
-            snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), "%s/", folder);
-        else
-            strcat(wanted, piece);
-    }
-    strcat(wanted, "\n");
-    if (strcmp(told, wanted) != 0)
-        fail_msg("%s:\n  told:   %s  wanted: %s", line, told, wanted);
-}
-
 static void test_refused(void **state)
 {
     (void)state;
@@ -318,7 +237,7 @@ static void test_refused(void **state)
         int status = read_line(&options, refused[i].line);
         if (status != EXIT_USAGE)
             fail_msg("%s: status %d: %s", refused[i].line, status, told);
-        expect_told(refused[i].line, refused[i].message);
+        expect_told(refused[i].line, "traffic-sweep", refused[i].message);
         sweep_options_clear(&options);
     }
 }
@@ -373,11 +292,10 @@ static void test_secrets(void **state)
     sweep_options_clear(&options);
 
     /* Read back, they are what they were. */
-    write_file("secrets", text);
+    write_file("secrets", text, 0600);
     free(text);
-    chmod(path_in_folder("secrets"), 0600);
     struct settings settings;
-    int count = cut("--config @secrets @model dc1");
+    int count = cut("traffic-sweep", "--config @secrets @model dc1");
     assert_int_equal(settings_read(&settings, count, words), -1);
     assert_string_equal(settings.admin.name, "adm");
     assert_string_equal(settings.admin_domain, "DOM");
@@ -409,7 +327,7 @@ static void test_file(void **state)
 {
     (void)state;
     struct sweep_options options;
-    write_file("sweep.yaml", good_file);
+    write_file("sweep.yaml", good_file, 0600);
     read_well(&options, "-f @sweep.yaml -- -U a%b");
     assert_string_equal(options.replay.model, path_in_folder("model"));
     assert_string_equal(options.replay.dc, "dc9");
@@ -491,12 +409,12 @@ static void test_wrong_files(void **state)
     for (size_t i = 0; i < sizeof wrong_files / sizeof wrong_files[0]; i++) {
         struct sweep_options options;
         char wanted[TEXT_MAX];
-        write_file("wrong.yaml", wrong_files[i].content);
+        write_file("wrong.yaml", wrong_files[i].content, 0600);
         int status = read_line(&options, "-f @wrong.yaml -- -U a%b @model dc1");
         snprintf(wanted, sizeof wanted, "@wrong.yaml%s", wrong_files[i].message);
         if (status != EXIT_USAGE)
             fail_msg("%s: status %d: %s", wrong_files[i].content, status, told);
-        expect_told(wrong_files[i].content, wanted);
+        expect_told(wrong_files[i].content, "traffic-sweep", wanted);
         sweep_options_clear(&options);
     }
 }
@@ -891,8 +809,8 @@ static int set_up(void **state)
     setenv("XDG_CONFIG_HOME", folder, 1);
     unsetenv("TRAFFIC_REPLAY_USER");
     unsetenv("TRAFFIC_REPLAY_PASSWORD");
-    write_file("model", "version: 3\n");
-    write_file("other", "version: 3\n");
+    write_file("model", "version: 3\n", 0600);
+    write_file("other", "version: 3\n", 0600);
     return 0;
 }
 
@@ -900,9 +818,7 @@ static int tear_down(void **state)
 {
     (void)state;
     static const char *const names[] = {"model", "other", "sweep.yaml", "wrong.yaml", "secrets"};
-    cut("");
-    for (int i = 0; i <= WORDS_MAX; i++)
-        free(words[i]);
+    free_words();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unlink(path_in_folder(names[i]));
     return rmdir(folder);
