@@ -34,7 +34,7 @@ struct chain_transition {
     uint32_t entry;
     uint32_t next;    /* history that it leads to; CHAIN_START after an end */
     uint32_t gaps;    /* of the pause before it: index in the model's, or one of CHAIN_GAPS_... */
-    bool further_leg; /* a later leg of the packet before it: no operation (packets.md, smb2:1) */
+    bool further_leg; /* a later leg of the packet before it: no operation (smb2:1) */
     uint64_t count;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The LDAP packets (packets.md, RFC 4511): a conversation's connections, newest last, how they get
+ * The LDAP packets (RFC 4511): a conversation's connections, newest last, how they get
  * bound, and the operations on the newest one.
  *
  * Objects that ldap:8 adds stay below the instance OU when a conversation ends, as a client's

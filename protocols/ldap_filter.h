@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Search filters whose values a capture does not hold (packets.md "Filling in what a capture cannot
- * hold"): parsed once into a list of pieces, filled in for each play.
+ * Search filters whose values a capture does not hold: parsed once into a list of pieces, filled in
+ * for each play.
  */
 #ifndef PROTOCOLS_LDAP_FILTER_H
 #define PROTOCOLS_LDAP_FILTER_H

@@ -170,7 +170,7 @@ static struct outcome play_lookup_sids(struct conversation *conversation, const 
     return outcome;
 }
 
-/* The domain is not one that it trusts: "not found" is the expected answer (packets' table). */
+/* The domain is not one that it trusts: "not found" is the expected answer. */
 static struct outcome play_query_trust(struct conversation *conversation, const void *details)
 {
     (void)details;

@@ -363,8 +363,8 @@ static struct outcome play_password_set(struct conversation *conversation, const
 
 /* Logons: 39, 45, 2 */
 
-/* The challenge that "our" file server gave its client: the same for the run (packets.md has no
- * need of another: the DC sees challenge and response together). */
+/* The challenge that "our" file server gave its client: the same for the run, since the DC sees
+ * challenge and response together. */
 static const uint8_t logon_challenge[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
 
 /* Windows' epoch and unit: 100 ns since 1601. */

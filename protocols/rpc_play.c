@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "protocols/rpc_ports.h"
+
 struct rpc_state *rpc_state_of(struct conversation *conversation)
 {
     if (conversation->rpc)

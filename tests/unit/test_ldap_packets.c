@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the LDAP packets send, on which connection and in which order, seen by a tiny server: the
- * rules of packets.md on the newest connection, binds inside operations, pages, objects, -B.
+ * rules about the newest connection, binds inside operations, pages, objects, -B.
  */
 #include "protocols/packet.h"
 
