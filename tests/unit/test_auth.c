@@ -121,6 +121,31 @@ static void ntlm_in_spnego(void **state)
     end(&fixture);
 }
 
+/* A server that sends no time gets no MIC, and no mechListMIC unless it asks for one. */
+static void mics_on_request(void **state)
+{
+    (void)state;
+    static const enum spnego_state states[] = {SPNEGO_ACCEPT_INCOMPLETE, SPNEGO_REQUEST_MIC};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture fixture;
+        struct spnego_response reply;
+        uint8_t *token = NULL;
+        size_t size;
+        begin(&fixture, false, AUTH_LEVEL_INTEGRITY);
+        first_token(&fixture);
+        struct spnego_response challenge = challenge_of(&fixture);
+        uint8_t *info = fixture.server.ntlm_challenge + fixture.server.ntlm_challenge_size - 16;
+        assert_int_equal(info[0], 7); /* MsvAvTimestamp becomes MsvAvSingleHost */
+        info[0] = 8;
+        challenge.state = states[i];
+        assert_int_equal(feed(&fixture, &challenge, &token, &size), AUTH_MORE);
+        assert_int_equal(spnego_parse_response(token, size, &reply), 0);
+        assert_int_equal(reply.mech_list_mic.size, i == 0 ? 0 : 16);
+        free(token);
+        end(&fixture);
+    }
+}
+
 static void raw_ntlm(void **state)
 {
     (void)state;
@@ -185,12 +210,15 @@ static void wrong_first_answers(void **state)
 static void wrong_last_answers(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        "SPNEGO: no mechListMIC from the server", "SPNEGO: mechListMIC does not verify",
-        "SPNEGO: mechListMIC does not verify", "SPNEGO: rejected", "SPNEGO: malformed token"};
-    for (int i = 0; i < 5; i++) {
+    static const char *const texts[] = {"SPNEGO: no mechListMIC from the server",
+                                        "SPNEGO: mechListMIC does not verify",
+                                        "SPNEGO: mechListMIC does not verify",
+                                        "SPNEGO: rejected",
+                                        "SPNEGO: malformed token",
+                                        "SPNEGO: mechListMIC does not verify"};
+    for (int i = 0; i < 6; i++) {
         struct fixture fixture;
-        uint8_t key[16], mic[16], *out = NULL;
+        uint8_t key[16], mic[17] = {0}, *out = NULL;
         size_t out_size;
         begin(&fixture, false, AUTH_LEVEL_INTEGRITY);
         first_token(&fixture);
@@ -203,7 +231,9 @@ static void wrong_last_answers(void **state)
             last.mech_list_mic = (struct spnego_slice){NULL, 0};
         if (i == 2)
             last.mech_list_mic.size = 15;
-        int rc = i == 4 ? auth_step(fixture.auth, mic, sizeof mic, &out, &out_size)
+        if (i == 5)
+            last.mech_list_mic.size = 17;
+        int rc = i == 4 ? auth_step(fixture.auth, mic, 16, &out, &out_size)
                         : feed(&fixture, &last, &out, &out_size);
         assert_int_equal(rc, i == 3 ? -EACCES : -EBADMSG);
         assert_string_equal(auth_error(fixture.auth), texts[i]);
@@ -273,9 +303,10 @@ static void no_password(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ntlm_in_spnego),      cmocka_unit_test(raw_ntlm),
-        cmocka_unit_test(wrong_first_answers), cmocka_unit_test(wrong_last_answers),
-        cmocka_unit_test(what_rpc_protects),   cmocka_unit_test(no_password),
+        cmocka_unit_test(ntlm_in_spnego),     cmocka_unit_test(raw_ntlm),
+        cmocka_unit_test(mics_on_request),    cmocka_unit_test(wrong_first_answers),
+        cmocka_unit_test(wrong_last_answers), cmocka_unit_test(what_rpc_protects),
+        cmocka_unit_test(no_password),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

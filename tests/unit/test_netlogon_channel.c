@@ -41,6 +41,10 @@ static void credential_chain(void **state)
     assert_bytes(channel.client_credential, 8, "6ec316a347f7dbe1");
     /* The same again is a replay. */
     assert_int_equal(netlogon_channel_check(&channel, &returned), -EBADMSG);
+    /* What does not fit into the low half is lost (MS-NRPC 3.1.4.5). */
+    from_hex("ffffffff47f7dbe1", channel.client_credential, 8);
+    netlogon_channel_authenticator(&channel, 3, &sent);
+    assert_bytes(channel.client_credential, 8, "0200000047f7dbe1");
 }
 
 static const char sealed_data[] =

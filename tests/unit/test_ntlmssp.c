@@ -4,7 +4,9 @@
 #include "protocols/ntlmssp.h"
 
 #include <errno.h>
+#include <nettle/arcfour.h>
 #include <nettle/hmac.h>
+#include <nettle/md5.h>
 #include <stdbool.h>
 
 #include "tests/unit/bytes.h"
@@ -304,6 +306,80 @@ static void without_target_info(void **state)
     assert_int_equal(try_challenge(challenge, 32), 0);
 }
 
+/* MsvAvFlags that the server sent come back once, with the MIC's bit. */
+static void flags_of_the_server(void **state)
+{
+    (void)state;
+    static const char hex[] =
+        "4e544c4d53535000 02000000 0c000c00 38000000 33828ae2 0123456789abcdef 0000000000000000"
+        "28002800 44000000 0600701700 00000f 530065007200760065007200"
+        "02000c00 44006f006d00610069006e00 06000400 01000000 07000800 1122334455667700 00000000";
+    uint8_t *message;
+    size_t size, length;
+    struct ntlmssp *ntlmssp = authenticated(hex, NULL, &message, &size);
+    const uint8_t *nt = field(message, size, 20, &length);
+    assert_bytes(nt + 16 + 28, length - 16 - 28,
+                 "02000c0044006f006d00610069006e00 07000800 1122334455667700"
+                 "06000400 03000000 00000000 00000000");
+    free(message);
+    ntlmssp_free(ntlmssp);
+}
+
+/* What is not offered is not used (2.2.2.5): OEM strings never, weak keys and no key exchange when
+ * the server knows no better (3.4.5.3, 3.4.4.2). */
+static void weaker_servers(void **state)
+{
+    (void)state;
+    static const char magic[] = "session key to client-to-server signing key magic constant";
+    static const char seal_magic[] = "session key to client-to-server sealing key magic constant";
+    static const struct {
+        uint8_t gone; /* of the flags' highest byte: KEY_EXCH 0x40, 128 0x20, 56 0x80 */
+        size_t key_size;
+    } rows[] = {{0x00, 16}, {0x40, 16}, {0x20, 7}, {0xa0, 5}, {0xe0, 5}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t challenge[512], *message, key[16], digest[16], sign_key[16], seal_key[16];
+        uint8_t signature[16], expected[16] = {1}, data[8] = "plain";
+        size_t message_size, size = bytes_from_hex(challenge_hex, challenge);
+        challenge[20] |= 0x02; /* NTLM_NEGOTIATE_OEM beside UNICODE */
+        challenge[23] = (uint8_t)(challenge[23] & ~rows[i].gone);
+        struct ntlmssp *ntlmssp = new_context(NULL);
+        assert_int_equal(ntlmssp_authenticate(ntlmssp, challenge, size, &message, &message_size),
+                         0);
+        uint32_t flags = get32(message + 60);
+        assert_int_equal(flags & 0x03, 0x01);
+        assert_int_equal(flags >> 24 & rows[i].gone, 0);
+        bool exchange = flags >> 24 & 0x40;
+        ntlmssp_session_key(ntlmssp, key);
+        assert_int_equal(memcmp(key, chance.exported_session_key, 16) == 0, exchange);
+        assert_int_equal(get32(message + 52) & 0xffff, exchange ? 16 : 0);
+        struct md5_ctx md5;
+        md5_init(&md5);
+        md5_update(&md5, 16, key);
+        md5_update(&md5, sizeof magic, (const uint8_t *)magic);
+        md5_digest(&md5, 16, sign_key);
+        md5_update(&md5, rows[i].key_size, key);
+        md5_update(&md5, sizeof seal_magic, (const uint8_t *)seal_magic);
+        md5_digest(&md5, 16, seal_key);
+        struct hmac_md5_ctx hmac;
+        hmac_md5_set_key(&hmac, 16, sign_key);
+        hmac_md5_update(&hmac, 4, expected + 12);
+        hmac_md5_update(&hmac, sizeof data, data);
+        hmac_md5_digest(&hmac, 16, digest);
+        memcpy(expected + 4, digest, 8);
+        struct arcfour_ctx rc4;
+        arcfour_set_key(&rc4, 16, seal_key);
+        uint8_t sealed[8];
+        arcfour_crypt(&rc4, sizeof data, sealed, data);
+        if (exchange)
+            arcfour_crypt(&rc4, 8, expected + 4, expected + 4);
+        ntlmssp_seal(ntlmssp, data, sizeof data, data, sizeof data, signature);
+        assert_memory_equal(data, sealed, sizeof data);
+        assert_memory_equal(signature, expected, 16);
+        free(message);
+        ntlmssp_free(ntlmssp);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +395,8 @@ int main(void)
         cmocka_unit_test(lying_lengths),
         cmocka_unit_test(refused_flags),
         cmocka_unit_test(without_target_info),
+        cmocka_unit_test(flags_of_the_server),
+        cmocka_unit_test(weaker_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -264,6 +264,86 @@ static void bad_replies_break_it(void **state)
     }
 }
 
+/* What 16 bytes may say: version 5.0 or 5.1, either byte order, room for what they announce. */
+static void headers(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t bytes[16];
+        int rc;
+    } rows[] = {
+        {{5, 0, 2, 3, 0x10, 0, 0, 0, 24, 0, 0, 0, 7, 0, 0, 0}, 0},
+        {{5, 1, 2, 3, 0x10, 0, 0, 0, 24, 0, 0, 0, 7, 0, 0, 0}, 0},
+        {{5, 2, 2, 3, 0x10, 0, 0, 0, 24, 0, 0, 0, 7, 0, 0, 0}, -EBADMSG},
+        {{4, 0, 2, 3, 0x10, 0, 0, 0, 24, 0, 0, 0, 7, 0, 0, 0}, -EBADMSG},
+        {{5, 0, 2, 3, 0x00, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 7}, 0},
+        {{5, 0, 2, 3, 0x10, 0, 0, 0, 15, 0, 0, 0, 7, 0, 0, 0}, -EBADMSG},
+        {{5, 0, 2, 3, 0x10, 0, 0, 0, 40, 0, 16, 0, 7, 0, 0, 0}, 0},
+        {{5, 0, 2, 3, 0x10, 0, 0, 0, 39, 0, 16, 0, 7, 0, 0, 0}, -EBADMSG}, /* no sec_trailer */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rpc_pdu_header header;
+        assert_int_equal(rpc_pdu_header_decode(rows[i].bytes, &header), rows[i].rc);
+        if (rows[i].rc)
+            continue;
+        assert_int_equal(header.frag_length, rows[i].bytes[10] ? 40 : 24);
+        assert_int_equal(header.call_id, 7);
+        assert_int_equal(header.big_endian, rows[i].bytes[4] == 0);
+    }
+}
+
+/* A server's own byte order, in its headers and in its stub. */
+static void big_endian_server(void **state)
+{
+    (void)state;
+    struct script script;
+    struct rpc_association *association = bound(&script);
+    static const uint8_t pdu[] = {5,           0, RPC_PDU_RESPONSE,
+                                  BOTH,        0, 0,
+                                  0,           0, 0,
+                                  48,          0, 0,
+                                  0,           0, 0,
+                                  2, /* header */
+                                  0,           0, 0,
+                                  24,          0, 0,
+                                  0,           0, 0,
+                                  0,           0, 9,
+                                  [44] = 0xc0, 0, 0,
+                                  0x22};
+    say(&script, pdu, sizeof pdu);
+    struct samr_handle_reply reply;
+    assert_int_equal(close_handle(association, &reply).kind, OUTCOME_OK);
+    assert_int_equal(reply.handle.type, 9);
+    assert_int_equal(reply.status, 0xc0000022);
+    done(&script, association);
+}
+
+/* A token where none was agreed on; a bind_ack without a result, or whose address has no end. */
+static void more_or_less_than_agreed(void **state)
+{
+    (void)state;
+    struct script script;
+    struct rpc_association *association = bound(&script);
+    uint8_t pdu[72] = {5, 0, RPC_PDU_RESPONSE, BOTH, 0x10, 0, 0, 0, 72, 0, 16, 0, 2};
+    say(&script, pdu, sizeof pdu);
+    struct samr_handle_reply reply;
+    assert_string_equal(close_handle(association, &reply).cause, "samr: malformed DCERPC reply");
+    done(&script, association);
+    uint8_t no_result[sizeof bind_ack];
+    memcpy(no_result, bind_ack, sizeof no_result);
+    no_result[16] = 0;
+    script_start(&script);
+    say_pdu(&script, RPC_PDU_BIND_ACK, BOTH, 1, no_result, sizeof no_result);
+    assert_int_equal(bind_script(&script, &association).kind, OUTCOME_FAILED);
+    script_end(&script);
+    uint8_t long_address[400] = {0xd0, 0x16, 0xd0, 0x16, [8] = 0x2c, 0x01}; /* 300 bytes */
+    memcpy(long_address + 8 + 2 + 300 + 2, bind_ack + 16, sizeof bind_ack - 16);
+    script_start(&script);
+    say_pdu(&script, RPC_PDU_BIND_ACK, BOTH, 1, long_address, sizeof long_address);
+    assert_int_equal(bind_script(&script, &association).kind, OUTCOME_FAILED);
+    script_end(&script);
+}
+
 /* Fragments without a last one end at 4 MiB. */
 static void endless_reply(void **state)
 {
@@ -401,10 +481,17 @@ static void long_request(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bind_bytes),           cmocka_unit_test(call_and_reply),
-        cmocka_unit_test(reply_in_crumbs),      cmocka_unit_test(faults_by_name),
-        cmocka_unit_test(bad_replies_break_it), cmocka_unit_test(endless_reply),
-        cmocka_unit_test(broken_bind_acks),     cmocka_unit_test(refused_binds),
+        cmocka_unit_test(bind_bytes),
+        cmocka_unit_test(call_and_reply),
+        cmocka_unit_test(reply_in_crumbs),
+        cmocka_unit_test(faults_by_name),
+        cmocka_unit_test(headers),
+        cmocka_unit_test(big_endian_server),
+        cmocka_unit_test(more_or_less_than_agreed),
+        cmocka_unit_test(bad_replies_break_it),
+        cmocka_unit_test(endless_reply),
+        cmocka_unit_test(broken_bind_acks),
+        cmocka_unit_test(refused_binds),
         cmocka_unit_test(long_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -402,6 +402,10 @@ static void towers(void **state)
         struct epm_tower cut = {size, tower.bytes};
         assert_int_equal(epm_tower_port(&cut), 0);
     }
+    tower.bytes[62] = 0; /* a port of no bytes at the tower's end */
+    struct epm_tower short_one = {64, tower.bytes};
+    tower.bytes[0] = 4;
+    assert_int_equal(epm_tower_port(&short_one), 0);
     pool_free(&pool);
 }
 

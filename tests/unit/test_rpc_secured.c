@@ -27,6 +27,8 @@ enum wrong {
     FAULT_WITH_TOKEN,
     FAULT_WITHOUT_TOKEN,
     ALTER_FOR_BIND, /* the bind's answer is an alter_context_resp */
+    BIND_TOKEN,     /* ... holds a token that is none */
+    IN_PIECES,      /* nothing but that the reply comes in three fragments */
     NO_HEADER_SIGNING,
     SMALL_FRAGMENTS, /* takes 1,432 bytes at a time */
     TINY_FRAGMENTS   /* says that it takes 100, which is less than may be said */
@@ -52,6 +54,7 @@ struct peer {
     uint8_t says[8192];
     size_t size, at;
     uint8_t stub[70000]; /* the call's, put together */
+    uint32_t hint;       /* of its first fragment */
     size_t stub_size;
     unsigned fragments, most; /* of the last call; bytes of the longest */
     uint8_t last_type;
@@ -241,37 +244,60 @@ static void say_spnego(struct peer *peer, enum rpc_pdu_type type, uint32_t call_
     free(token);
 }
 
-/* The answer to a call: a handle and status 0, 24 bytes, padded to 32, protected. */
-static void say_reply(struct peer *peer, uint32_t call_id)
+/* Spoils what is not the token's, before the PDU is protected. */
+static void spoil_reply(struct peer *peer, uint8_t *pdu, uint8_t *trailer)
 {
-    uint8_t token[56] = {0}, *stub = peer->says + peer->size + 24;
-    size_t token_size = token_size_of(peer), at = peer->size;
-    bool fault = peer->wrong == FAULT_WITH_TOKEN || peer->wrong == FAULT_WITHOUT_TOKEN;
-    memset(stub - 8, 0, 8 + 32);
-    stub[0] = fault ? 5 : 9;
-    bool bare = peer->wrong == NO_TOKEN || peer->wrong == FAULT_WITHOUT_TOKEN;
-    uint8_t *pdu =
-        say(peer, fault ? RPC_PDU_FAULT : RPC_PDU_RESPONSE, RPC_PFC_FIRST_FRAG | RPC_PFC_LAST_FRAG,
-            call_id, 8 + 32, bare ? NULL : token, token_size);
-    if (bare || fault)
-        return;
-    uint8_t *trailer = pdu + 24 + 32;
     trailer[0] = (uint8_t)(trailer[0] + (peer->wrong == AUTH_TYPE));
     trailer[1] = (uint8_t)(trailer[1] ^ (peer->wrong == AUTH_LEVEL ? 3 : 0));
-    trailer[2] = peer->wrong == PAD_LENGTH ? 33 : 8;
+    trailer[2] = peer->wrong == PAD_LENGTH ? 33 : trailer[2];
     trailer[4] = (uint8_t)(trailer[4] + (peer->wrong == CONTEXT_ID));
     if (peer->wrong == SHORT_TOKEN) {
         size_t cut = peer->security == RPC_SECURITY_NETLOGON ? 40 : 4;
         smb2_store16(pdu + 8, (uint16_t)(get16(pdu + 8) - cut));
-        smb2_store16(pdu + 10, (uint16_t)(token_size - cut));
+        smb2_store16(pdu + 10, (uint16_t)(get16(pdu + 10) - cut));
         peer->size -= cut;
     }
+}
+
+/* A fragment of the answer: size bytes of stub, padded to 16, protected. */
+static void say_fragment(struct peer *peer, uint32_t call_id, uint8_t flags, const uint8_t *stub,
+                         size_t size)
+{
+    uint8_t token[56] = {0};
+    size_t at = peer->size, body = (size + 15) / 16 * 16;
+    bool fault = peer->wrong == FAULT_WITH_TOKEN || peer->wrong == FAULT_WITHOUT_TOKEN;
+    bool bare = peer->wrong == NO_TOKEN || peer->wrong == FAULT_WITHOUT_TOKEN;
+    memset(peer->says + at + 16, 0, 8 + body);
+    memcpy(peer->says + at + 24, stub, size);
+    uint8_t *pdu = say(peer, fault ? RPC_PDU_FAULT : RPC_PDU_RESPONSE, flags, call_id, 8 + body,
+                       bare ? NULL : token, token_size_of(peer));
+    if (fault)
+        pdu[24] = 5;
+    if (bare || fault)
+        return;
+    uint8_t *trailer = pdu + 24 + body;
+    trailer[2] = (uint8_t)(body - size);
+    spoil_reply(peer, pdu, trailer);
     if (peer->security == RPC_SECURITY_NETLOGON)
-        netlogon_close(peer, pdu, 32, trailer + 8);
+        netlogon_close(peer, pdu, body, trailer + 8);
     else
-        ntlm_close(peer, pdu, 24 + 32 + 8, 32, trailer + 8);
+        ntlm_close(peer, pdu, 24 + body + 8, body, trailer + 8);
     if (peer->wrong == ONE_BIT)
         peer->says[at + peer->bit / 8] ^= (uint8_t)(1u << peer->bit % 8);
+}
+
+/* The answer to a call: a handle and status 0. */
+static void say_reply(struct peer *peer, uint32_t call_id)
+{
+    static const uint8_t stub[24] = {9, [16] = 0xab};
+    size_t part = peer->wrong == IN_PIECES ? 10 : sizeof stub;
+    for (size_t at = 0; at < sizeof stub; at += part) {
+        size_t size = sizeof stub - at < part ? sizeof stub - at : part;
+        say_fragment(peer, call_id,
+                     (uint8_t)((at == 0 ? RPC_PFC_FIRST_FRAG : 0) |
+                               (at + size == sizeof stub ? RPC_PFC_LAST_FRAG : 0)),
+                     stub + at, size);
+    }
 }
 
 static void hear_bind(struct peer *peer, const uint8_t *pdu, const uint8_t *token, size_t size)
@@ -285,6 +311,7 @@ static void hear_bind(struct peer *peer, const uint8_t *pdu, const uint8_t *toke
         uint8_t answer[12] = {1};
         assert_int_equal(pdu[3], 3);
         assert_bytes(token, size, "0000000003000000 444f4d00 504300");
+        answer[0] = peer->wrong != BIND_TOKEN;
         say_ack(peer, type, call_id, answer, sizeof answer);
         return;
     }
@@ -293,6 +320,7 @@ static void hear_bind(struct peer *peer, const uint8_t *pdu, const uint8_t *toke
     peer->ntlm.ntlm_negotiate_size = size - (size_t)(negotiate - token);
     memcpy(peer->ntlm.ntlm_negotiate, negotiate, peer->ntlm.ntlm_negotiate_size);
     peer->ntlm.ntlm_challenge_size = server_challenge(peer->ntlm.ntlm_challenge);
+    peer->ntlm.ntlm_challenge[8] = (uint8_t)(2 + (peer->wrong == BIND_TOKEN));
     struct spnego_slice challenge = {peer->ntlm.ntlm_challenge, peer->ntlm.ntlm_challenge_size};
     struct spnego_response response = {
         .state = SPNEGO_ACCEPT_INCOMPLETE, .mech = SPNEGO_NTLMSSP, .token = challenge};
@@ -339,8 +367,10 @@ static void hear_request(struct peer *peer, uint8_t *pdu, size_t end, const uint
         netlogon_open(peer, pdu, body, token);
     else
         ntlm_open(peer, pdu, end, body, token);
-    if (first)
+    if (first) {
         peer->stub_size = peer->fragments = peer->most = 0;
+        peer->hint = smb2_get32(pdu + 16);
+    }
     memcpy(peer->stub + peer->stub_size, pdu + 24, body - pad);
     peer->stub_size += body - pad;
     peer->fragments++;
@@ -469,6 +499,7 @@ static struct outcome call(struct fixture *fixture)
         fixture->association, rpc_procedure_find(&rpc_samr, SAMR_CLOSE), &request, &reply, &pool);
     if (outcome.kind == OUTCOME_OK) {
         assert_int_equal(reply.handle.type, 9);
+        assert_int_equal(reply.handle.uuid.node[2], 0xab);
         assert_int_equal(reply.status, 0);
     }
     pool_free(&pool);
@@ -489,8 +520,8 @@ enum { WAYS = sizeof ways / sizeof ways[0] };
 static void calls_in_a_row(void **state)
 {
     (void)state;
-    static const enum wrong wrongs[] = {NOTHING, NO_HEADER_SIGNING};
-    for (size_t i = 0; i < 2 * WAYS; i++) {
+    static const enum wrong wrongs[] = {NOTHING, NO_HEADER_SIGNING, IN_PIECES};
+    for (size_t i = 0; i < 3 * WAYS; i++) {
         struct fixture *fixture =
             bound(ways[i % WAYS].security, ways[i % WAYS].level, wrongs[i / WAYS]);
         for (int n = 0; n < 3; n++) {
@@ -530,6 +561,7 @@ static void long_calls(void **state)
         procedure->request(&ndr, procedure->name, &request, 0);
         assert_int_equal(fixture->peer.stub_size, ndr.size);
         assert_memory_equal(fixture->peer.stub, ndr.data, ndr.size);
+        assert_int_equal(fixture->peer.hint, ndr.size);
         unsigned most = rows[i / WAYS].most;
         assert_true(fixture->peer.most <= most && fixture->peer.most > most - 64);
         /* Beside header, trailer, token and the padding that there may be: whole blocks. */
@@ -608,12 +640,17 @@ static void calls_after_a_fault(void **state)
 static void wrong_answers_to_binds(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < WAYS; i++) {
+    for (size_t i = 0; i < 2 * WAYS; i++) {
         struct fixture *fixture = malloc(sizeof *fixture);
         assert_non_null(fixture);
-        struct outcome outcome = bind_as(fixture, ways[i].security, ways[i].level, ALTER_FOR_BIND);
+        enum wrong wrong = i < WAYS ? ALTER_FOR_BIND : BIND_TOKEN;
+        enum rpc_security security = ways[i % WAYS].security;
+        struct outcome outcome = bind_as(fixture, security, ways[i % WAYS].level, wrong);
         assert_int_equal(outcome.kind, OUTCOME_FAILED);
-        assert_string_equal(outcome.cause, "samr: malformed DCERPC reply");
+        assert_string_equal(outcome.cause, wrong == ALTER_FOR_BIND ? "samr: malformed DCERPC reply"
+                                           : security == RPC_SECURITY_NETLOGON
+                                               ? "samr: malformed answer to a netlogon bind"
+                                               : "NTLM: malformed CHALLENGE_MESSAGE");
         assert_null(fixture->association);
         end(fixture);
     }
