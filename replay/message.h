@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program says on standard error, one line at a time, and its exit statuses. Names of files, words of the command
- * line and a server's answers may hold anything: what would move a terminal's cursor, or begin a
- * line of its own, is shown as "?".
+ * What the program says on standard error, one line at a time, and its exit statuses. Names of
+ * files, words of the command line and a server's answers may hold anything: what would move a
+ * terminal's cursor, or begin a line of its own, is shown as "?".
  */
 #ifndef REPLAY_MESSAGE_H
 #define REPLAY_MESSAGE_H
