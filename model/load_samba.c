@@ -135,49 +135,57 @@ static int read_version(struct build *build, struct walk *walk, json_t *value)
     return 0;
 }
 
-static int read_transitions(struct build *build, struct walk *walk, uint32_t history, json_t *value)
+/* Reads one member of an object: the walk stands before its value and is left behind it. owner is
+ * what the object belongs to. */
+typedef int read_member(struct build *build, struct walk *walk, uint32_t owner, const char *key,
+                        struct document_place place, json_t *value);
+
+/* All members of an object in the file's order; what says what was expected. */
+static int read_object(struct build *build, struct walk *walk, json_t *object, const char *what,
+                       read_member *read, uint32_t owner)
 {
-    const char *entry;
-    json_t *number;
+    const char *key;
+    json_t *value;
     struct document_place place = walk_next(walk);
-    if (!json_is_object(value))
-        return unexpected(build, place, "an object of packets and counts", value);
+    if (!json_is_object(object))
+        return unexpected(build, place, what, object);
     walk_into(walk);
-    json_object_foreach(value, entry, number)
+    json_object_foreach(object, key, value)
     {
-        uint64_t count = 0;
         place = walk_key(walk);
-        int result = read_count(build, walk->place, number, &count);
-        if (result == 0)
-            result = build_transition(build, history, entry, count, place);
+        int result = read(build, walk, owner, key, place, value);
         if (result < 0)
             return result;
-        walk_over(walk);
     }
     walk_out(walk);
     return 0;
 }
 
+static int read_transition(struct build *build, struct walk *walk, uint32_t history,
+                           const char *entry, struct document_place place, json_t *value)
+{
+    uint64_t count = 0;
+    int result = read_count(build, walk->place, value, &count);
+    if (result == 0)
+        result = build_transition(build, history, entry, count, place);
+    walk_over(walk);
+    return result;
+}
+
+static int read_history(struct build *build, struct walk *walk, uint32_t owner, const char *key,
+                        struct document_place place, json_t *value)
+{
+    (void)owner;
+    uint32_t history;
+    int result = build_history(build, key, place, &history);
+    return result < 0 ? result
+                      : read_object(build, walk, value, "an object of packets and counts",
+                                    read_transition, history);
+}
+
 static int read_ngrams(struct build *build, struct walk *walk, json_t *value)
 {
-    const char *key;
-    json_t *transitions;
-    struct document_place place = walk_next(walk);
-    if (!json_is_object(value))
-        return unexpected(build, place, "an object of histories", value);
-    walk_into(walk);
-    json_object_foreach(value, key, transitions)
-    {
-        uint32_t history;
-        place = walk_key(walk);
-        int result = build_history(build, key, place, &history);
-        if (result == 0)
-            result = read_transitions(build, walk, history, transitions);
-        if (result < 0)
-            return result;
-    }
-    walk_out(walk);
-    return 0;
+    return read_object(build, walk, value, "an object of histories", read_history, 0);
 }
 
 static int add_details(struct build *build, uint32_t type, struct document_place place,
@@ -197,51 +205,33 @@ static int add_details(struct build *build, uint32_t type, struct document_place
     return build_details(build, type, count, fields, field_count);
 }
 
-static int read_packet_details(struct build *build, struct walk *walk, uint32_t type, json_t *value)
+static int read_details(struct build *build, struct walk *walk, uint32_t type, const char *text,
+                        struct document_place place, json_t *value)
 {
-    const char *text;
-    json_t *number;
-    struct document_place place = walk_next(walk);
-    if (!json_is_object(value))
-        return unexpected(build, place, "an object of details and counts", value);
-    walk_into(walk);
-    json_object_foreach(value, text, number)
-    {
-        uint64_t count = 0;
-        place = walk_key(walk);
-        int result = read_count(build, walk->place, number, &count);
-        if (result == 0 && type != UINT32_MAX)
-            result = add_details(build, type, place, text, count);
-        if (result < 0)
-            return result;
-        walk_over(walk);
-    }
-    walk_out(walk);
-    return 0;
+    uint64_t count = 0;
+    int result = read_count(build, walk->place, value, &count);
+    if (result == 0 && type != UINT32_MAX)
+        result = add_details(build, type, place, text, count);
+    walk_over(walk);
+    return result;
+}
+
+static int read_packet_details(struct build *build, struct walk *walk, uint32_t owner,
+                               const char *key, struct document_place place, json_t *value)
+{
+    (void)owner;
+    uint32_t type;
+    int result = build_type(build, key, false, place, &type);
+    if (result < 0)
+        return result;
+    if (type == UINT32_MAX)
+        build_warn(build, place, "details of %.64s, which the chain lacks, left out", key);
+    return read_object(build, walk, value, "an object of details and counts", read_details, type);
 }
 
 static int read_query_details(struct build *build, struct walk *walk, json_t *value)
 {
-    const char *key;
-    json_t *forms;
-    struct document_place place = walk_next(walk);
-    if (!json_is_object(value))
-        return unexpected(build, place, "an object of packets", value);
-    walk_into(walk);
-    json_object_foreach(value, key, forms)
-    {
-        uint32_t type;
-        place = walk_key(walk);
-        int result = build_type(build, key, false, place, &type);
-        if (result == 0 && type == UINT32_MAX)
-            build_warn(build, place, "details of %.64s, which the chain lacks, left out", key);
-        if (result == 0)
-            result = read_packet_details(build, walk, type, forms);
-        if (result < 0)
-            return result;
-    }
-    walk_out(walk);
-    return 0;
+    return read_object(build, walk, value, "an object of packets", read_packet_details, 0);
 }
 
 static int read_packet_rate(struct build *build, struct walk *walk, json_t *value)
@@ -261,30 +251,25 @@ static int read_packet_rate(struct build *build, struct walk *walk, json_t *valu
     return 0;
 }
 
-/* Counts by opcode: 0 is a client's query, all else servers' replies. */
+/* 0 is a client's query, all else servers' replies. */
+static int read_dns_opcode(struct build *build, struct walk *walk, uint32_t owner,
+                           const char *opcode, struct document_place place, json_t *value)
+{
+    (void)owner;
+    uint64_t count = 0;
+    if (opcode[0] == '\0' || opcode[strspn(opcode, "0123456789")] != '\0')
+        return build_wrong(build, place, "expected a DNS opcode, found '%.64s'", opcode);
+    int result = read_count(build, walk->place, value, &count);
+    if (result == 0 && strcmp(opcode, "0") == 0)
+        build->model->dns_queries = count;
+    walk_over(walk);
+    return result;
+}
+
 static int read_dns(struct build *build, struct walk *walk, json_t *value)
 {
-    const char *opcode;
-    json_t *number;
-    struct document_place place = walk_next(walk);
-    if (!json_is_object(value))
-        return unexpected(build, place, "an object of DNS opcodes and counts", value);
-    walk_into(walk);
-    json_object_foreach(value, opcode, number)
-    {
-        uint64_t count = 0;
-        place = walk_key(walk);
-        if (opcode[0] == '\0' || opcode[strspn(opcode, "0123456789")] != '\0')
-            return build_wrong(build, place, "expected a DNS opcode, found '%.64s'", opcode);
-        int result = read_count(build, walk->place, number, &count);
-        if (result < 0)
-            return result;
-        if (strcmp(opcode, "0") == 0)
-            build->model->dns_queries = count;
-        walk_over(walk);
-    }
-    walk_out(walk);
-    return 0;
+    return read_object(build, walk, value, "an object of DNS opcodes and counts", read_dns_opcode,
+                       0);
 }
 
 static int read_duration(struct build *build, struct walk *walk, json_t *value)

@@ -222,11 +222,22 @@ static void referenced_domains(struct ndr *ndr, struct lsarpc_domains **domains)
     ndr_flush(ndr);
 }
 
-/* An [in] array of results: none yet. */
-static void empty_results(struct ndr *ndr, const char *field)
+/* What a look-up asks for besides the names or SIDs. Its [in,out] array of results is empty yet, as
+ * is MappedCount. */
+static void lookup_parameters(struct ndr *ndr, const char *results, uint16_t *level)
 {
-    ndr_tag32(ndr, field, 0);
-    ndr_tag32(ndr, field, 0);
+    ndr_tag32(ndr, results, 0);
+    ndr_tag32(ndr, results, 0);
+    ndr_u16(ndr, "LookupLevel", level);
+    ndr_tag32(ndr, "MappedCount", 0);
+}
+
+/* [in,range(0,1000)] Count, [in,size_is(Count)] RPC_UNICODE_STRING Names[] */
+static void name_array(struct ndr *ndr, uint32_t *count, char ***names)
+{
+    ndr_u32_range(ndr, "Count", count, 0, LSARPC_NAMES_MAX);
+    ndr_array(ndr, "Names", (void **)names, *count, sizeof **names, ndr_unicode_string_coder);
+    ndr_flush(ndr);
 }
 
 /* 14: [in] PolicyHandle, [in,range(0,1000)] Count, [in,size_is(Count)] RPC_UNICODE_STRING Names[],
@@ -238,13 +249,8 @@ static void lsarpc_LookupNames_request_coder(struct ndr *ndr, const char *field,
     (void)field;
     struct lsarpc_LookupNames_request *request = value;
     ndr_policy_handle_coder(ndr, "PolicyHandle", &request->handle, arg);
-    ndr_u32_range(ndr, "Count", &request->count, 0, LSARPC_NAMES_MAX);
-    ndr_array(ndr, "Names", (void **)&request->names, request->count, sizeof *request->names,
-              ndr_unicode_string_coder);
-    ndr_flush(ndr);
-    empty_results(ndr, "TranslatedSids");
-    ndr_u16(ndr, "LookupLevel", &request->level);
-    ndr_tag32(ndr, "MappedCount", 0);
+    name_array(ndr, &request->count, &request->names);
+    lookup_parameters(ndr, "TranslatedSids", &request->level);
 }
 
 /* LSA_TRANSLATED_SID: Use, RelativeId, DomainIndex */
@@ -310,9 +316,7 @@ static void lsarpc_LookupSids_request_coder(struct ndr *ndr, const char *field, 
     struct lsarpc_LookupSids_request *request = value;
     ndr_policy_handle_coder(ndr, "PolicyHandle", &request->handle, arg);
     sid_array(ndr, &request->count, &request->sids);
-    empty_results(ndr, "TranslatedNames");
-    ndr_u16(ndr, "LookupLevel", &request->level);
-    ndr_tag32(ndr, "MappedCount", 0);
+    lookup_parameters(ndr, "TranslatedNames", &request->level);
 }
 
 /* LSAPR_TRANSLATED_NAME: Use, Name, DomainIndex */
@@ -360,9 +364,7 @@ static void lsarpc_LookupSids3_request_coder(struct ndr *ndr, const char *field,
     (void)field, (void)arg;
     struct lsarpc_LookupSids3_request *request = value;
     sid_array(ndr, &request->count, &request->sids);
-    empty_results(ndr, "TranslatedNames");
-    ndr_u16(ndr, "LookupLevel", &request->level);
-    ndr_tag32(ndr, "MappedCount", 0);
+    lookup_parameters(ndr, "TranslatedNames", &request->level);
     ndr_u32(ndr, "LookupOptions", &request->options);
     ndr_u32(ndr, "ClientRevision", &request->client_revision);
 }
@@ -382,13 +384,8 @@ static void lsarpc_LookupNames4_request_coder(struct ndr *ndr, const char *field
 {
     (void)field, (void)arg;
     struct lsarpc_LookupNames4_request *request = value;
-    ndr_u32_range(ndr, "Count", &request->count, 0, LSARPC_NAMES_MAX);
-    ndr_array(ndr, "Names", (void **)&request->names, request->count, sizeof *request->names,
-              ndr_unicode_string_coder);
-    ndr_flush(ndr);
-    empty_results(ndr, "TranslatedSids");
-    ndr_u16(ndr, "LookupLevel", &request->level);
-    ndr_tag32(ndr, "MappedCount", 0);
+    name_array(ndr, &request->count, &request->names);
+    lookup_parameters(ndr, "TranslatedSids", &request->level);
     ndr_u32(ndr, "LookupOptions", &request->options);
     ndr_u32(ndr, "ClientRevision", &request->client_revision);
 }

@@ -564,8 +564,8 @@ static void user_preferences(struct ndr *ndr, struct samr_user_info *info)
     ndr_u16(ndr, "CodePage", &info->code_page);
 }
 
-/* SAMPR_USER_LOGON_INFORMATION */
-static void user_logon(struct ndr *ndr, struct samr_user_info *info)
+/* What SAMPR_USER_LOGON_INFORMATION and SAMPR_USER_ACCOUNT_INFORMATION begin with */
+static void user_beginning(struct ndr *ndr, struct samr_user_info *info)
 {
     text(ndr, "UserName", &info->account_name);
     text(ndr, "FullName", &info->full_name);
@@ -575,6 +575,12 @@ static void user_logon(struct ndr *ndr, struct samr_user_info *info)
     text(ndr, "HomeDirectoryDrive", &info->home_drive);
     text(ndr, "ScriptPath", &info->logon_script);
     text(ndr, "ProfilePath", &info->profile_path);
+}
+
+/* SAMPR_USER_LOGON_INFORMATION */
+static void user_logon(struct ndr *ndr, struct samr_user_info *info)
+{
+    user_beginning(ndr, info);
     text(ndr, "WorkStations", &info->workstations);
     ndr_old_large_integer(ndr, "LastLogon", &info->last_logon);
     ndr_old_large_integer(ndr, "LastLogoff", &info->last_logoff);
@@ -595,14 +601,7 @@ static void user_logon_hours(struct ndr *ndr, struct samr_user_info *info)
 /* SAMPR_USER_ACCOUNT_INFORMATION */
 static void user_account(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "UserName", &info->account_name);
-    text(ndr, "FullName", &info->full_name);
-    ndr_u32(ndr, "UserId", &info->rid);
-    ndr_u32(ndr, "PrimaryGroupId", &info->primary_gid);
-    text(ndr, "HomeDirectory", &info->home_directory);
-    text(ndr, "HomeDirectoryDrive", &info->home_drive);
-    text(ndr, "ScriptPath", &info->logon_script);
-    text(ndr, "ProfilePath", &info->profile_path);
+    user_beginning(ndr, info);
     text(ndr, "AdminComment", &info->admin_comment);
     text(ndr, "WorkStations", &info->workstations);
     ndr_old_large_integer(ndr, "LastLogon", &info->last_logon);
