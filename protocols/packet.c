@@ -12,10 +12,10 @@
 #include "protocols/stream.h"
 
 static const struct packet_type *const tables[] = {
-    packet_tables_silent,   packet_tables_cldap,     packet_tables_dns,    packet_tables_nbns,
-    packet_tables_kerberos, packet_tables_ldap,      packet_tables_smb2,   packet_tables_epm,
-    packet_tables_netlogon, packet_tables_samr,      packet_tables_lsarpc, packet_tables_srvsvc,
-    packet_tables_drsuapi,  packet_tables_rpc_hints,
+    packet_tables_cldap,     packet_tables_dns,    packet_tables_nbns,   packet_tables_kerberos,
+    packet_tables_ldap,      packet_tables_smb2,   packet_tables_epm,    packet_tables_netlogon,
+    packet_tables_samr,      packet_tables_lsarpc, packet_tables_srvsvc, packet_tables_drsuapi,
+    packet_tables_rpc_hints, packet_tables_silent,
 };
 
 struct outcome outcome_ok(void)

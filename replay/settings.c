@@ -22,6 +22,7 @@
 #include "replay/credentials.h"
 #include "replay/message.h"
 #include "replay/options.h"
+#include "replay/packet_list.h"
 
 /* Properties of rows beside those of every table. */
 enum {
@@ -216,6 +217,8 @@ static const struct options_row rows[] = {
      "read FILE instead of $XDG_CONFIG_HOME/traffic-replay.yaml", NULL},
     {"verbose", 'v', NULL, OPTIONS_COUNTER, AT(verbose), 0, 0, 0, GROUP_OTHER,
      "tell of the server and of each step before the run; -vv: of each SMB2 and RPC call", NULL},
+    {"list-packets", 0, NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
+     "print which packets can be played", NULL},
     {"help", 'h', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "print this", NULL},
     {"version", 'V', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
@@ -501,6 +504,10 @@ static int take_option(struct settings *settings, const struct options_given *gi
     const char *name = row->name;
     if (strcmp(name, "help") == 0) {
         settings_help(stdout);
+        return finish_output();
+    }
+    if (strcmp(name, "list-packets") == 0) {
+        packet_list_print(stdout);
         return finish_output();
     }
     if (strcmp(name, "version") == 0) {

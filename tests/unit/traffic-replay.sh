@@ -37,6 +37,13 @@ is "--help: nothing on standard error" "$errors" ""
 run "$program" --version
 like "--version" "$output" '^traffic-replay [0-9]+\.[0-9]+\.[0-9]+$'
 
+run "$program" --list-packets
+is "--list-packets: exit status" "$status" 0
+like "what is sent" "$output" $'^ldap:3\toperation\tsearchRequest$'
+like "what brings nothing" "$output" $'^ldap:1\tsilent\tbindResponse$'
+like "a hint" "$output" $'^kerberos:\tstate\t'
+unlike "nothing else" "$output" $'^[^\t]*:[^\t]*\t(operation|state|silent)\t.*\t|^[^\t]*$'
+
 refused "no words" 2 '^traffic-replay: there is no MODEL' -r 4
 echo 'version: 7' >"$work/none"
 refused "a model that is none" 2 "^traffic-replay: $work/none:[0-9]+:[0-9]+: " --dry-run "$work/none"
@@ -128,7 +135,7 @@ is "--traffic-summary FILE: nothing on standard output" "$output" ""
 [ -s "$work/summary" ]
 tap $? "--traffic-summary FILE: written"
 
-for option in "--dry-run" "--dry-run --json -" "--traffic-summary -" "--help" "--version"; do
+for option in "--dry-run" "--dry-run --json -" "--traffic-summary -" "--list-packets" "--help" "--version"; do
     # shellcheck disable=SC2086 # two words
     "$program" $option $model >/dev/full 2>"$work/errors"
     is "$option to a full disk: exit status" $? 1
