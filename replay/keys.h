@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keys of all accounts, made before the clock starts so that nothing is hashed while a run lasts:
- * NT hashes of all, which cost next to nothing, and Kerberos keys (11 ms of processor time each)
- * only where the model can come to use them.
+ * NT hashes of all, which cost next to nothing, and Kerberos keys (1 to 3 ms of processor time
+ * each) only where the model can come to use them.
  */
 #ifndef REPLAY_KEYS_H
 #define REPLAY_KEYS_H
