@@ -47,7 +47,6 @@ struct sweep_options_memory {
 
 static const char *parse_rates(void *owner, char *value);
 static const char *parse_scales(void *owner, char *value);
-static const char *parse_repeat(void *owner, char *value);
 static const char *parse_order(void *owner, char *value);
 static const char *parse_vary(void *owner, char *value);
 static const char *parse_slo(void *owner, char *value);
@@ -65,8 +64,8 @@ static const struct options_row rows[] = {
      "scales (default 1)", parse_scales},
     {"vary", 0, "NAME=V1,V2,...", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "play all cells with each value; {NAME} stands for it in commands", parse_vary},
-    {"repeat", 0, "N", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
-     "play each cell N times (default 1; of --find-max, the best ones: 3)", parse_repeat},
+    {"repeat", 0, "N", OPTIONS_WHOLE, AT(repeat), 1, REPEAT_MAX, 0, GROUP_CELLS,
+     "play each cell N times (default 1; of --find-max, the best ones: 3)", NULL},
     {"order", 0, "serial|random", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "in which order cells are played (default serial)", parse_order},
     {"find-max", 0, NULL, OPTIONS_FLAG, AT(find_max), 0, 0, 0, GROUP_CELLS,
@@ -144,14 +143,6 @@ static const char *parse_scales(void *owner, char *value)
 {
     struct sweep_options *options = owner;
     return parse_list(&options->S, value);
-}
-
-static const char *parse_repeat(void *owner, char *value)
-{
-    static const struct options_row whole = {
-        .kind = OPTIONS_WHOLE, .offset = AT(repeat), .min = 1, .max = REPEAT_MAX};
-    return *value == '-' ? options_wrong("\"%s\" is not a whole number", value)
-                         : options_apply(&whole, owner, value);
 }
 
 static const char *parse_order(void *owner, char *value)

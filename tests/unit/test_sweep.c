@@ -176,6 +176,7 @@ static const struct {
     {"-S 0" LOGON, "-S: \"0\" is out of range: give numbers above 0 and at most 1e+06"},
     {"@model dc1 -S", "-S: its LIST is missing"},
     {"--repeat 0" LOGON, "--repeat: \"0\" is out of range: give a number from 1 to 1000"},
+    {"--repeat -5" LOGON, "--repeat: \"-5\" is out of range: give a number from 1 to 1000"},
     {"--repeat 1.5" LOGON, "--repeat: \"1.5\" is not a whole number"},
     {"--order up" LOGON, "--order: \"up\" is neither serial nor random"},
     {"--settle -1" LOGON, "--settle: \"-1\" is out of range: give a number from 0 to 86400"},
