@@ -276,20 +276,6 @@ static struct outcome play_search(struct conversation *conversation, const void 
 
 /* --- Operations with one reply ------------------------------------------------------------- */
 
-/* Waits for the reply to what one of libldap's functions has sent. */
-static struct outcome finish(struct ldap_connection *connection, int result, int id)
-{
-    if (result != LDAP_SUCCESS)
-        return ldap_connection_send_outcome(connection, result);
-    LDAPMessage *message = NULL;
-    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &message);
-    if (error)
-        return outcome_of_error(error);
-    struct outcome outcome = ldap_connection_outcome(connection, message);
-    ldap_msgfree(message);
-    return outcome;
-}
-
 /* The client's own user; a failure that names what is missing when it has no DN. */
 static struct outcome need_user_dn(const struct conversation *conversation)
 {
@@ -315,7 +301,7 @@ static struct outcome play_modify(struct conversation *conversation, const void 
     int id = 0;
     int result = ldap_modify_ext(ldap_connection_handle(connection), conversation->user->dn, mods,
                                  NULL, NULL, &id);
-    return finish(connection, result, id);
+    return ldap_connection_finish(connection, result, id);
 }
 
 /* A name that no other run or client gives: clock and process of this run, and a counter. */
@@ -375,7 +361,7 @@ static struct outcome add_object(struct conversation *conversation)
     struct ldap_connection *connection = newest(conversation);
     int id = 0;
     int result = ldap_add_ext(ldap_connection_handle(connection), dn, attributes, NULL, NULL, &id);
-    struct outcome outcome = finish(connection, result, id);
+    struct outcome outcome = ldap_connection_finish(connection, result, id);
     if (outcome.kind == OUTCOME_OK)
         state->objects[state->object_count++] = dn;
     else
@@ -411,7 +397,7 @@ static struct outcome play_delete(struct conversation *conversation, const void 
     struct ldap_connection *connection = newest(conversation);
     int id = 0;
     int result = ldap_delete_ext(ldap_connection_handle(connection), *dn, NULL, NULL, &id);
-    outcome = finish(connection, result, id);
+    outcome = ldap_connection_finish(connection, result, id);
     /* Refused or unanswered: this conversation does not try the same one again. */
     free(*dn);
     conversation->ldap->object_count--;
@@ -435,7 +421,7 @@ static struct outcome play_rename(struct conversation *conversation, const void 
     int id = 0;
     int result =
         ldap_rename(ldap_connection_handle(connection), *dn, rdn, NULL, 1, NULL, NULL, &id);
-    outcome = finish(connection, result, id);
+    outcome = ldap_connection_finish(connection, result, id);
     if (outcome.kind == OUTCOME_OK) {
         free(*dn);
         *dn = renamed;
@@ -462,7 +448,7 @@ static struct outcome play_compare(struct conversation *conversation, const void
     int result =
         ldap_compare_ext(ldap_connection_handle(connection), conversation->user->dn,
                          generic ? "objectClass" : "sAMAccountName", &assertion, NULL, NULL, &id);
-    return finish(connection, result, id);
+    return ldap_connection_finish(connection, result, id);
 }
 
 /* Done once both requests are written; libldap drops what is still answered. A search for one
@@ -496,7 +482,7 @@ static struct outcome play_extended(struct conversation *conversation, const voi
     int id = 0;
     int result = ldap_extended_operation(ldap_connection_handle(connection), LDAP_EXOP_WHO_AM_I,
                                          NULL, NULL, NULL, &id);
-    return finish(connection, result, id);
+    return ldap_connection_finish(connection, result, id);
 }
 
 #define OPERATION(opcode_, description_, play_)                                                    \

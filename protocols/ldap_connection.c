@@ -268,18 +268,11 @@ struct outcome ldap_connection_start_tls(struct ldap_connection *connection)
     int id;
     int result =
         ldap_extended_operation(connection->handle, LDAP_EXOP_START_TLS, NULL, NULL, NULL, &id);
-    if (result != LDAP_SUCCESS)
-        return ldap_connection_send_outcome(connection, result);
-    LDAPMessage *message = NULL;
-    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &message);
-    if (error)
-        return outcome_of_error(error);
-    struct outcome outcome = ldap_connection_outcome(connection, message);
-    ldap_msgfree(message);
+    struct outcome outcome = ldap_connection_finish(connection, result, id);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     /* Bytes before the handshake are nobody's who can be trusted. */
-    error = ldap_input_pending(&connection->input) ? -EBADMSG : shake_hands(connection);
+    int error = ldap_input_pending(&connection->input) ? -EBADMSG : shake_hands(connection);
     connection->error = error;
     connection->transport = LDAP_TRANSPORT_STARTTLS;
     return error ? outcome_of_error(error) : outcome_ok();
@@ -482,6 +475,19 @@ struct outcome ldap_connection_send_outcome(const struct ldap_connection *connec
     if (connection->error)
         return outcome_of_error(connection->error);
     return outcome_failed("request not made: %s", ldap_err2string(result));
+}
+
+struct outcome ldap_connection_finish(struct ldap_connection *connection, int result, int id)
+{
+    if (result != LDAP_SUCCESS)
+        return ldap_connection_send_outcome(connection, result);
+    LDAPMessage *message = NULL;
+    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &message);
+    if (error)
+        return outcome_of_error(error);
+    struct outcome outcome = ldap_connection_outcome(connection, message);
+    ldap_msgfree(message);
+    return outcome;
 }
 
 bool ldap_connection_is_broken(const struct ldap_connection *connection)

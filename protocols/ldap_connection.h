@@ -75,6 +75,10 @@ struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPM
  * stream's failure, or what libldap finds wrong with the request ("filter error"). */
 struct outcome ldap_connection_send_outcome(const struct ldap_connection *connection, int result);
 
+/* Waits for the one reply to what one of libldap's functions has sent: result and the message's id
+ * are that function's. The outcome of either. */
+struct outcome ldap_connection_finish(struct ldap_connection *connection, int result, int id);
+
 /* RFC 4511's name of a result code ("invalidCredentials"), static; NULL: not known. */
 const char *ldap_result_name(int code);
 

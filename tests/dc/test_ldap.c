@@ -108,19 +108,6 @@ static struct outcome play(struct conversation *conversation, const char *opcode
 
 /* --- An OU with users ---------------------------------------------------------------------- */
 
-static struct outcome finish(struct ldap_connection *connection, int result, int id)
-{
-    if (result != LDAP_SUCCESS)
-        return ldap_connection_send_outcome(connection, result);
-    LDAPMessage *message;
-    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &message);
-    if (error)
-        return outcome_of_error(error);
-    struct outcome outcome = ldap_connection_outcome(connection, message);
-    ldap_msgfree(message);
-    return outcome;
-}
-
 static struct outcome add_ou(struct ldap_connection *connection)
 {
     char *classes[] = {"organizationalUnit", NULL};
@@ -129,7 +116,7 @@ static struct outcome add_ou(struct ldap_connection *connection)
     int id = 0;
     int result = ldap_add_ext(ldap_connection_handle(connection), dc->instance_dn, attributes, NULL,
                               NULL, &id);
-    return finish(connection, result, id);
+    return ldap_connection_finish(connection, result, id);
 }
 
 static struct outcome add_user(struct ldap_connection *connection, struct account *user)
@@ -154,7 +141,7 @@ static struct outcome add_user(struct ldap_connection *connection, struct accoun
     int id = 0;
     int result =
         ldap_add_ext(ldap_connection_handle(connection), user->dn, attributes, NULL, NULL, &id);
-    return finish(connection, result, id);
+    return ldap_connection_finish(connection, result, id);
 }
 
 static void make_user(struct account *user, int number)
@@ -243,7 +230,7 @@ static int tear_down(void **state)
         int id = 0;
         int result = ldap_delete_ext(ldap_connection_handle(connection), dc->instance_dn, controls,
                                      NULL, &id);
-        assert_ok(finish(connection, result, id));
+        assert_ok(ldap_connection_finish(connection, result, id));
         ldap_connection_close(connection);
         kerberos_global_end();
     }
