@@ -12,6 +12,7 @@
 #include "model/plan_count.h"
 #include "protocols/packet.h"
 #include "replay/run.h"
+#include "summary/json_text.h"
 
 struct dry_run {
     const struct settings *settings;
@@ -246,9 +247,8 @@ static int print_json(const struct dry_run *dry, FILE *out)
     for (size_t i = 0; i < REASONS && result == 0; i++)
         if (add_reason(dry, root, i) < 0)
             result = -ENOMEM;
-    if (result == 0 && (json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0 ||
-                        fputc('\n', out) == EOF))
-        result = errno ? -errno : -EIO;
+    if (result == 0)
+        result = json_text_write(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(load);
     json_decref(root);
     return result;

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "summary/json_text.h"
+
 enum { RESAMPLES = 2000, TEXT_SIZE = 128, LINE_SIZE = 512, CELL_WIDTH = 9, LABEL_WIDTH = 3 };
 
 /* Of these less is better. */
@@ -566,10 +568,8 @@ int compare_print_json(FILE *stream, const struct compare *compare)
                          "cells", cells);
         result = root ? 0 : -ENOMEM;
     }
-    errno = 0;
-    if (result == 0 && (json_dumpf(root, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) < 0 ||
-                        fputc('\n', stream) == EOF))
-        result = errno ? -errno : -EIO;
+    if (result == 0)
+        result = json_text_write(stream, root, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     json_decref(root);
     json_decref(cells);
     return result;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "summary/json_text.h"
+
 enum { CELL_WIDTH = 9, LABEL_WIDTH = 3, TEXT_SIZE = 128 };
 
 bool grid_same(double left, double right)
@@ -367,11 +369,7 @@ int grid_print_json(FILE *stream, const struct grid *grid)
         (json_object_set_new(root, "slo", json_string(grid->slo->text)) < 0 ||
          json_object_set_new(root, "max_kept", cell_to_json(grid, grid->largest_kept)) < 0))
         goto cleanup;
-    errno = 0;
-    result = 0;
-    if (json_dumpf(root, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) < 0 ||
-        fputc('\n', stream) == EOF)
-        result = errno ? -errno : -EIO;
+    result = json_text_write(stream, root, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
 cleanup:
     json_decref(root);
     json_decref(cells);

@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "summary/json_text.h"
+
 enum { CHUNK_SIZE = 8192, ALIGNMENT = 16 };
 
 struct result_memory {
@@ -341,10 +343,7 @@ static json_t *result_to_json(const struct result *result)
 
 static int dump(FILE *stream, void *root)
 {
-    errno = 0;
-    if (json_dumpf(root, stream, JSON_COMPACT) < 0 || fputc('\n', stream) == EOF)
-        return errno ? -errno : -EIO;
-    return 0;
+    return json_text_write(stream, root, JSON_COMPACT);
 }
 
 /* What draw() wrote must have gone out, too. */

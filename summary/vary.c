@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "summary/json_text.h"
+
 static const char no_value[] = "none";
 
 static const char *value_of(const struct reading *reading, const char *name)
@@ -246,11 +248,7 @@ int vary_print_json(FILE *stream, const struct vary *vary)
     if (!root ||
         (vary->slo->count && json_object_set_new(root, "slo", json_string(vary->slo->text)) < 0))
         goto cleanup;
-    errno = 0;
-    result = 0;
-    if (json_dumpf(root, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) < 0 ||
-        fputc('\n', stream) == EOF)
-        result = errno ? -errno : -EIO;
+    result = json_text_write(stream, root, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
 cleanup:
     json_decref(root);
     json_decref(rows);
