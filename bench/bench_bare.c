@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MESSAGE = 200, CLIENTS_MAX = 256, EVENTS = 64 };
+enum { MESSAGE = 200, CLIENTS_MAX = 256, EVENTS = 64, CACHE_LINE = 64, MEMORY = 8 << 20 };
 
 struct client {
     int fd;
@@ -51,20 +51,29 @@ static double cpu_seconds(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-static void serve_connection(int fd, double think)
+/* Over memory, so that the client finds its caches as a DC leaves them. */
+static void think(double seconds)
+{
+    static volatile char memory[MEMORY];
+    static unsigned at;
+    double end = now() + seconds;
+    while (now() < end)
+        for (int i = 0; i < 1000; i++)
+            memory[(at += CACHE_LINE) % MEMORY]++;
+}
+
+static void serve_connection(int fd, double seconds)
 {
     char message[MESSAGE];
     while (recv(fd, message, sizeof message, MSG_WAITALL) == sizeof message) {
-        double end = now() + think;
-        while (now() < end)
-            ;
+        think(seconds);
         if (send(fd, message, sizeof message, MSG_NOSIGNAL) != sizeof message)
             break;
     }
 }
 
 /* The server: never returns. Ends with its parent. */
-static void serve(int listener, double think)
+static void serve(int listener, double seconds)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     signal(SIGCHLD, SIG_IGN);
@@ -76,14 +85,14 @@ static void serve(int listener, double think)
         if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGTERM);
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-            serve_connection(fd, think);
+            serve_connection(fd, seconds);
             _exit(0);
         }
         close(fd);
     }
 }
 
-static int start_server(struct bare *bare, const char *address, double think, pid_t *server)
+static int start_server(struct bare *bare, const char *address, double seconds, pid_t *server)
 {
     socklen_t size = sizeof bare->address;
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -95,7 +104,7 @@ static int start_server(struct bare *bare, const char *address, double think, pi
         return -errno;
     *server = fork();
     if (*server == 0)
-        serve(listener, think);
+        serve(listener, seconds);
     close(listener);
     return *server < 0 ? -errno : 0;
 }
