@@ -487,6 +487,8 @@ static int stub_append(struct stub *stub, const uint8_t *data, size_t size)
 {
     if (size > RPC_REPLY_MAX - stub->size)
         return -EMSGSIZE;
+    if (size == 0) /* of an empty reply there is nothing to be copied, and no room for it */
+        return 0;
     if (stub->size + size > stub->capacity) {
         size_t capacity =
             stub->size + size > 2 * stub->capacity ? stub->size + size : 2 * stub->capacity;

@@ -244,6 +244,8 @@ static void bad_replies_break_it(void **state)
         {"no header", RPC_PDU_RESPONSE, BOTH, 2, 4, "samr: malformed DCERPC reply"},
         {"a short stub", RPC_PDU_RESPONSE, BOTH, 2, 20,
          "Close reply: field Handle: message ends too early"},
+        {"no stub", RPC_PDU_RESPONSE, BOTH, 2, 8,
+         "Close reply: field Handle: message ends too early"},
         {"an empty piece that is not the last", RPC_PDU_RESPONSE, FIRST, 2, 8,
          "samr: malformed DCERPC reply"},
         {"an end", RPC_PDU_RESPONSE, FIRST, 2, 32, "connection closed"},
