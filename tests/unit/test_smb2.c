@@ -535,6 +535,18 @@ static void servers_that_will_not_do(void **state)
         assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     }
     kind->context_twice = 0;
+    /* What was not offered, and sizes that are too small (2.2.4). */
+    kind->cipher = (enum smb2_cipher)5;
+    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    kind->cipher = SMB2_CIPHER_AES128_GCM;
+    kind->signing = (enum smb2_signing)3;
+    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    kind->signing = SMB2_SIGNING_AES_GMAC;
+    kind->io_max = 4095;
+    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    kind->io_max = 4096;
+    assert_ok("4 KiB", spoiled(kind, -1, FAULT_NONE, 0, NULL));
+    kind->io_max = 0;
     kind->guest = true;
     assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: logged on as guest");
     kind->guest = false;

@@ -319,6 +319,21 @@ static void lying_places(void **state)
     assert_int_equal(smb2_header_decode(&reply, &header), -EBADMSG);
 }
 
+/* MaxTransactSize, MaxReadSize and MaxWriteSize: each 4,096 at the least. */
+static void small_sizes(void **state)
+{
+    (void)state;
+    uint8_t bytes[1024];
+    struct smb2_negotiated negotiated;
+    for (size_t at = 28; at <= 36; at += 4) {
+        struct smb2_reply reply = load(negotiate_hex, bytes);
+        smb2_store32(bytes + SMB2_HEADER_SIZE + at, 4096);
+        assert_int_equal(smb2_negotiate_decode(&reply, &negotiated), 0);
+        smb2_store32(bytes + SMB2_HEADER_SIZE + at, 4095);
+        assert_int_equal(smb2_negotiate_decode(&reply, &negotiated), -EBADMSG);
+    }
+}
+
 static void flipped_at_every_bit(void **state)
 {
     (void)state;
@@ -342,7 +357,7 @@ int main(void)
         cmocka_unit_test(read_and_write),      cmocka_unit_test(dfs_referral),
         cmocka_unit_test(query_info),          cmocka_unit_test(query_directory),
         cmocka_unit_test(cut_at_every_length), cmocka_unit_test(flipped_at_every_bit),
-        cmocka_unit_test(lying_places),
+        cmocka_unit_test(lying_places),        cmocka_unit_test(small_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
