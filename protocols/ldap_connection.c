@@ -423,6 +423,7 @@ static const char *logon_sub_code_meaning(const char *code)
     static const struct {
         const char *code, *meaning;
     } meanings[] = {
+        {"418", "NTLM is switched off"}, /* Samba: the last half of STATUS_NTLM_BLOCKED */
         {"525", "no such user"},
         {"52e", "wrong name or password"},
         {"52f", "account restriction"},
@@ -434,6 +435,7 @@ static const char *logon_sub_code_meaning(const char *code)
         {"701", "account expired"},
         {"773", "password must be changed"},
         {"775", "account locked out"},
+        {"791", "NTLM is switched off"},
     };
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
         if (strcasecmp(meanings[i].code, code) == 0)

@@ -404,6 +404,19 @@ static int take_sid(void *context, LDAP *handle, LDAPMessage *entry)
     return 0;
 }
 
+/* What helps the administrator whose bind failed, if anything does: servers may refuse NTLM without
+ * a word about it. */
+static const char *way_out(const struct dc *dc, const char *cause)
+{
+    if (dc->admin_ccache || dc->options.prefer_kerberos)
+        return "";
+    if (strstr(cause, "NTLM is switched off"))
+        return "; -K uses Kerberos";
+    /* A sub-code says that the name and password have been looked at. */
+    return strstr(cause, "(data ") ? ""
+                                   : " (with NTLM; where that is switched off, -K uses Kerberos)";
+}
+
 int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
 {
     static const char *const attributes[] = {"objectSid", NULL};
@@ -417,10 +430,7 @@ int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
     int code = directory_open(&directory, dc, wire_blocking_waiter());
     if (code)
         say(error, error_size, code, "cannot bind to %s as the administrator: %s%s", dc->given,
-            directory.error,
-            dc->admin_ccache || dc->options.prefer_kerberos || strstr(directory.error, "(data ")
-                ? "" /* Kerberos, or NTLM that was looked at */
-                : " (with NTLM; where that is switched off, -K uses Kerberos)");
+            directory.error, way_out(dc, directory.error));
     else if ((code = directory_search(&directory, &search)) != LDAP_SUCCESS)
         code = say(error, error_size, code < 0 ? code : -EACCES, "cannot read %s: %s", dc->base_dn,
                    directory.error);

@@ -260,14 +260,19 @@ static void noise_is_refused(void **state)
     }
 }
 
+static const char *sub_code;
+
 static void refuse(struct server *server, int id, int request, struct answer *answer)
 {
     (void)server;
+    char text[120];
     bool bind = request == LDAP_REQ_BIND;
+    snprintf(text, sizeof text,
+             "80090308: LdapErr: DSID-0C0903A9, comment: AcceptSecurityContext error, data %s, "
+             "v1db1",
+             sub_code);
     put_result(answer, id, bind ? LDAP_RES_BIND : LDAP_RES_SEARCH_RESULT,
-               bind ? LDAP_INVALID_CREDENTIALS : LDAP_BUSY,
-               "80090308: LdapErr: DSID-0C0903A9, comment: AcceptSecurityContext error, data 52e, "
-               "v1db1");
+               bind ? LDAP_INVALID_CREDENTIALS : LDAP_BUSY, text);
 }
 
 static void result_codes_are_named(void **state)
@@ -278,7 +283,11 @@ static void result_codes_are_named(void **state)
     server_start(&server);
     struct dc *dc = dc_of(&server);
     assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
+    sub_code = "418";
     struct outcome outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
+    assert_string_equal(outcome.cause, "invalidCredentials (data 418: NTLM is switched off)");
+    sub_code = "52e";
+    outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
     assert_string_equal(outcome.cause, "invalidCredentials (data 52e: wrong name or password)");
     assert_false(ldap_connection_is_bound(client.connection));
     outcome = client_search(&client, NULL);
