@@ -49,6 +49,8 @@ struct packet_type {
     /* Whether the run's options let it be played at all (a share to write to is named, ...). NULL:
      * always. A packet that is not available counts as one without a player, and is told. */
     bool (*available)(const struct dc_options *options);
+    /* The command line's option that available() looks for, to be told. May be NULL. */
+    const char *needs;
     /* Plays it. outcome comes zeroed. NULL for PACKET_SILENT. */
     struct outcome (*play)(struct conversation *conversation, const void *details);
 };

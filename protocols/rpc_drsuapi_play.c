@@ -185,6 +185,7 @@ const struct packet_type packet_tables_drsuapi[] = {
      .description = "DsGetNCChanges",
      .kind = PACKET_OPERATION,
      .available = replication_allowed,
+     .needs = "--allow-replication",
      .play = play_replicate},
     ROW("12", "DsCrackNames", play_crack_names),
     ROW("13", "DsWriteAccountSpn", play_write_spn),

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "protocols/smb2.h"
+#include "protocols/smb2_state.h"
 #include "protocols/utf16.h"
 
 enum {
@@ -214,4 +215,27 @@ int smb2_survey(struct conversation *conversation, struct smb2_shared_files **ou
     }
     *out = files;
     return 0;
+}
+
+int smb2_check_share(struct conversation *conversation, char *error, size_t error_size)
+{
+    static const struct smb2_open_request scratch = {.file_class = SMB2_FILE_OTHER};
+    const char *name = conversation->dc->options.smb_share;
+    struct outcome outcome = smb2_logon(conversation);
+    bool told = outcome.kind != OUTCOME_OK;
+    const char *refused = "cannot connect to share";
+    if (!told)
+        outcome = smb2_connect_tree(conversation, SMB2_SHARE_OTHER);
+    if (!told && outcome.kind == OUTCOME_OK) {
+        refused = "a test user cannot write to share";
+        outcome = smb2_open_file(conversation, &scratch);
+    }
+    /* A connection that broke says nothing of the share. */
+    const struct smb2_state *state = conversation->smb2;
+    told = told || !state || !state->connection || state->connection->error;
+    smb2_reset(conversation); /* which deletes the file: it is made to go when it is closed */
+    if (told || outcome.kind == OUTCOME_OK)
+        return 0;
+    snprintf(error, error_size, "--smb-share: %s \"%s\": %s", refused, name, outcome.cause);
+    return -EINVAL;
 }

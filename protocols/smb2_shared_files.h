@@ -35,6 +35,13 @@ struct smb2_shared_file {
 int smb2_survey(struct conversation *conversation, struct smb2_shared_files **out, char *error,
                 size_t error_size);
 
+/*
+ * Whether the conversation's user may write to the share of --smb-share: makes a scratch file
+ * there, which goes again, before wire.deadline. 0: yes, or nobody could tell (no connection, no
+ * logon), which the packets will say themselves. -EINVAL: no, and a line in error.
+ */
+int smb2_check_share(struct conversation *conversation, char *error, size_t error_size);
+
 void smb2_shared_files_free(struct smb2_shared_files *files);
 
 /* How many of a class were found. */

@@ -182,6 +182,17 @@ static int check_play(struct session *session)
     return error ? tell_error(session, error) : -1;
 }
 
+/* Which option would let it be played, if one does. */
+static void tell_no_player(const struct session *session, const struct model_type *type)
+{
+    const struct packet_type *row = packet_type_find(type->protocol, type->opcode);
+    const char *option = row && !session->settings->play.generic_ldap ? row->needs : NULL;
+    bool one = type->count == 1;
+    tell(0, "%" PRIu64 " packet%s of %s:%s %s no player%s%s and %s skipped", type->count,
+         one ? "" : "s", type->protocol, type->opcode, one ? "has" : "have",
+         option ? " without " : "", option ? option : "", one ? "is" : "are");
+}
+
 /* Packets without a player are told once, before anything is sent. */
 static void tell_plan(const struct session *session)
 {
@@ -190,8 +201,7 @@ static void tell_plan(const struct session *session)
     const struct plan_figures *figures = plan_figures(session->plan);
     for (size_t i = 0; i < count; i++)
         if (run_part(session->settings, &types[i]) == RUN_NO_PLAYER)
-            tell(0, "%" PRIu64 " packets of %s:%s have no player and are skipped", types[i].count,
-                 types[i].protocol, types[i].opcode);
+            tell_no_player(session, &types[i]);
     tell(0,
          "%" PRIu32 " clients, nominal %.2f packets/s, %.2f operations/s (%.0f%% of the packets), "
          "random seed %" PRIu64,
@@ -397,6 +407,21 @@ static int read_catalogue(struct session *session)
     int error =
         catalogue_read(&admin.conversation, &session->dc->catalogue, session->error, ERROR_SIZE);
     directory_close(&admin);
+    return error ? tell_error(session, error) : -1;
+}
+
+/* A share that cannot be written to would fail packet by packet. */
+static int check_share(struct session *session)
+{
+    struct directory directory;
+    if (!session->dc->options.smb_share || session->settings->play.generic_ldap ||
+        !plays_protocol(session, "smb2"))
+        return -1;
+    directory_prepare(&directory, session->dc, wire_blocking_waiter());
+    directory.conversation.user = &session->dc->users[0];
+    directory.conversation.wire.deadline = wire_now() + survey_timeout;
+    int error = smb2_check_share(&directory.conversation, session->error, ERROR_SIZE);
+    directory_close(&directory);
     return error ? tell_error(session, error) : -1;
 }
 
@@ -781,6 +806,7 @@ static int run(struct session *session)
         {derive_keys, "keys"},
         {read_catalogue, "catalogue"},
         {survey_files, "files"},
+        {check_share, "share"},
         {prepare_records, "records"},
     };
     static int (*const after[])(struct session *) = {play, merge_records, report};

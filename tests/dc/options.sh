@@ -108,6 +108,15 @@ like "--version" "$output" '^traffic-replay [0-9]+\.[0-9]+'
 run "$replay" --help
 like "--help" "$output" 'scale-traffic'
 
+# A share to write to is looked at before anything is played.
+for share in missing sysvol; do
+    model=tests/data/smb-rpc.yaml play --smb-share $share
+    is "--smb-share $share: exit status" "$status" 2
+    like "--smb-share $share is told" "$errors" "--smb-share: .* share \"$share\": NT_STATUS_(BAD_NETWORK_NAME|ACCESS_DENIED)$"
+done
+model=tests/data/smb-rpc.yaml play -D 1
+like "what an option would let be played" "$errors" 'smb2:9 has no player without --smb-share and is skipped'
+
 # Credentials.
 with_user=(env -u TRAFFIC_REPLAY_USER -u TRAFFIC_REPLAY_PASSWORD)
 printf 'username = %s\npassword = %s\ndomain = SAMDOM\n' "$TRAFFIC_REPLAY_USER" "$TRAFFIC_REPLAY_PASSWORD" >"$TMPDIR/auth"

@@ -1025,6 +1025,43 @@ static void survey(void **state)
 
 /* --- Decoders by themselves ------------------------------------------------------------------ */
 
+/* A share that refuses is the user's mistake; a server that does not answer is not. */
+static void shares_are_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        enum server_fault fault;
+        int command;
+        size_t at;
+        const char *error; /* "": it is not refused */
+    } rows[] = {
+        {FAULT_NONE, -1, 0, ""},
+        {FAULT_STATUS, SMB2_TREE_CONNECT, 0xc00000cc,
+         "--smb-share: cannot connect to share \"scratch\": NT_STATUS_BAD_NETWORK_NAME"},
+        {FAULT_STATUS, SMB2_CREATE, 0xc0000022,
+         "--smb-share: a test user cannot write to share \"scratch\": NT_STATUS_ACCESS_DENIED"},
+        {FAULT_STATUS, SMB2_SESSION_SETUP, 0xc000006d, ""},
+        {FAULT_CLOSE, SMB2_TREE_CONNECT, 0, ""},
+        {FAULT_CUT, SMB2_CREATE, 100, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct client client;
+        char error[256] = "";
+        struct smb2_server *server = server_new(&plain_311);
+        server->fault = rows[i].fault;
+        server->fault_command = rows[i].command;
+        server->fault_at = rows[i].at;
+        server_start(server);
+        client_begin(&client, server);
+        int rc = smb2_check_share(&client.conversation, error, sizeof error);
+        assert_string_equal(error, rows[i].error);
+        assert_int_equal(rc, rows[i].error[0] ? -EINVAL : 0);
+        client_end(&client);
+        server_stop(server);
+        free(server);
+    }
+}
+
 static void directory_entries(void **state)
 {
     (void)state;
@@ -1204,6 +1241,7 @@ int main(void)
         cmocka_unit_test(long_pipe_messages),
         cmocka_unit_test(endless_pipe_message),
         cmocka_unit_test(survey),
+        cmocka_unit_test(shares_are_checked),
         cmocka_unit_test(directory_entries),
         cmocka_unit_test(dfs_referrals),
         cmocka_unit_test(wrong_details),
