@@ -425,6 +425,21 @@ static int check_share(struct session *session)
     return error ? tell_error(session, error) : -1;
 }
 
+/* The first to log on as a test user may find that somebody has changed the passwords. */
+static void tell_refused_password(const struct session *session)
+{
+    static const char *const causes[] = {"NT_STATUS_LOGON_FAILURE", "NT_STATUS_WRONG_PASSWORD",
+                                         "KDC_ERR_PREAUTH_FAILED"};
+    const char *file = session->settings->accounts_file;
+    bool refused = false;
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        refused |= strstr(session->error, causes[i]) != NULL;
+    if (refused)
+        tell(0, "the server refuses the password of %s: %s%s", session->dc->users[0].name,
+             file ? "look at " : "-c removes the accounts, and the next run makes them anew",
+             file ? file : "");
+}
+
 /* What SMB2 packets open and read. Without it they still play: every domain has two policies. */
 static int survey_files(struct session *session)
 {
@@ -438,8 +453,10 @@ static int survey_files(struct session *session)
     int error = smb2_survey(&directory.conversation, &session->dc->shared_files, session->error,
                             ERROR_SIZE);
     directory_close(&directory);
-    if (error)
+    if (error) {
         tell(EXIT_OK, "%s; clients will read the default domain policy alone", session->error);
+        tell_refused_password(session);
+    }
     return -1;
 }
 

@@ -117,6 +117,13 @@ done
 model=tests/data/smb-rpc.yaml play -D 1
 like "what an option would let be played" "$errors" 'smb2:9 has no player without --smb-share and is skipped'
 
+# So is a test user's password.
+for number in $(seq 60); do printf 'STGU-%s-%s\twrong\n' $instance "$number"; done >"$TMPDIR/users"
+chmod 600 "$TMPDIR/users"
+model=tests/data/smb-rpc.yaml play --accounts "$TMPDIR/users" --only smb2 -S 0.1 -D 1
+like "a refused password is told" "$errors" "the server refuses the password of STGU-$instance-1: look at $TMPDIR/users"
+rm -f "$TMPDIR/users"
+
 # Credentials.
 with_user=(env -u TRAFFIC_REPLAY_USER -u TRAFFIC_REPLAY_PASSWORD)
 printf 'username = %s\npassword = %s\ndomain = SAMDOM\n' "$TRAFFIC_REPLAY_USER" "$TRAFFIC_REPLAY_PASSWORD" >"$TMPDIR/auth"
