@@ -222,7 +222,7 @@ static struct outcome step_failed(struct rpc_association *association)
 
 /* The legs after the bind: SPNEGO's go in alter_context, each answered; a raw mechanism's last one
  * in AUTH3, which has no answer (MS-RPCE 3.3.1.5.2.2). */
-static struct outcome further_legs(struct rpc_association *association, int progress)
+static struct outcome further_legs(struct rpc_association *association)
 {
     uint8_t *in = NULL, *out = NULL;
     size_t in_size, out_size = 0;
@@ -231,10 +231,8 @@ static struct outcome further_legs(struct rpc_association *association, int prog
         struct outcome outcome = receive_ack(association, expected, &in, &in_size);
         if (outcome.kind != OUTCOME_OK)
             return outcome;
-        if (progress == AUTH_DONE && !in) /* the server had nothing more to say */
-            return outcome_ok();
         out = NULL;
-        progress = auth_step(association->auth, in, in_size, &out, &out_size);
+        int progress = auth_step(association->auth, in, in_size, &out, &out_size);
         free(in);
         if (progress < 0)
             return step_failed(association);
@@ -242,7 +240,7 @@ static struct outcome further_legs(struct rpc_association *association, int prog
             return progress == AUTH_DONE
                        ? outcome_ok()
                        : broken_because(association, "the server stopped half way");
-        bool last = progress == AUTH_DONE && association->security != RPC_SECURITY_SPNEGO;
+        bool last = progress == AUTH_DONE; /* in SPNEGO the server has the last word */
         int rc = send_leg(association, last ? RPC_PDU_AUTH3 : RPC_PDU_ALTER_CONTEXT, out, out_size);
         free(out);
         if (rc)
@@ -270,12 +268,11 @@ static struct outcome bind_with_auth(struct conversation *conversation,
         return outcome;
     uint8_t *token = NULL;
     size_t size = 0;
-    int progress = auth_step(association->auth, NULL, 0, &token, &size);
-    if (progress < 0)
+    if (auth_step(association->auth, NULL, 0, &token, &size) < 0)
         return step_failed(association);
     int rc = send_leg(association, RPC_PDU_BIND, token, size);
     free(token);
-    return rc ? broken(association, rc) : further_legs(association, progress);
+    return rc ? broken(association, rc) : further_legs(association);
 }
 
 static struct outcome bind_with_channel(struct rpc_association *association,

@@ -28,6 +28,7 @@ enum wrong {
     FAULT_WITHOUT_TOKEN,
     ALTER_FOR_BIND, /* the bind's answer is an alter_context_resp */
     BIND_TOKEN,     /* ... holds a token that is none */
+    NO_BIND_TOKEN,  /* ... or holds none */
     IN_PIECES,      /* nothing but that the reply comes in three fragments */
     NO_HEADER_SIGNING,
     SMALL_FRAGMENTS, /* takes 1,432 bytes at a time */
@@ -307,6 +308,10 @@ static void hear_bind(struct peer *peer, const uint8_t *pdu, const uint8_t *toke
         peer->wrong == ALTER_FOR_BIND ? RPC_PDU_ALTER_CONTEXT_RESP : RPC_PDU_BIND_ACK;
     const uint8_t *negotiate = token;
     assert_int_equal(smb2_get32(pdu + 20), 0); /* no association group yet */
+    if (peer->wrong == NO_BIND_TOKEN) {
+        say_ack(peer, type, call_id, NULL, 0);
+        return;
+    }
     if (peer->security == RPC_SECURITY_NETLOGON) {
         uint8_t answer[12] = {1};
         assert_int_equal(pdu[3], 3);
@@ -637,20 +642,29 @@ static void calls_after_a_fault(void **state)
     }
 }
 
+static const char *cause_of(enum wrong wrong, enum rpc_security security)
+{
+    if (wrong == ALTER_FOR_BIND)
+        return "samr: malformed DCERPC reply";
+    if (security == RPC_SECURITY_NETLOGON)
+        return "samr: malformed answer to a netlogon bind";
+    if (security == RPC_SECURITY_SPNEGO && wrong == NO_BIND_TOKEN)
+        return "SPNEGO: malformed token";
+    return "NTLM: malformed CHALLENGE_MESSAGE";
+}
+
 static void wrong_answers_to_binds(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2 * WAYS; i++) {
+    static const enum wrong wrongs[] = {ALTER_FOR_BIND, BIND_TOKEN, NO_BIND_TOKEN};
+    for (size_t i = 0; i < 3 * WAYS; i++) {
         struct fixture *fixture = malloc(sizeof *fixture);
         assert_non_null(fixture);
-        enum wrong wrong = i < WAYS ? ALTER_FOR_BIND : BIND_TOKEN;
+        enum wrong wrong = wrongs[i / WAYS];
         enum rpc_security security = ways[i % WAYS].security;
         struct outcome outcome = bind_as(fixture, security, ways[i % WAYS].level, wrong);
         assert_int_equal(outcome.kind, OUTCOME_FAILED);
-        assert_string_equal(outcome.cause, wrong == ALTER_FOR_BIND ? "samr: malformed DCERPC reply"
-                                           : security == RPC_SECURITY_NETLOGON
-                                               ? "samr: malformed answer to a netlogon bind"
-                                               : "NTLM: malformed CHALLENGE_MESSAGE");
+        assert_string_equal(outcome.cause, cause_of(wrong, security));
         assert_null(fixture->association);
         end(fixture);
     }
