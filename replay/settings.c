@@ -6,416 +6,43 @@
  */
 #include "replay/settings.h"
 
-#include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
-#include <libgen.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "protocols/utf16.h"
 #include "replay/config_file.h"
 #include "replay/credentials.h"
 #include "replay/message.h"
 #include "replay/options.h"
 #include "replay/packet_list.h"
+#include "replay/settings_memory.h"
+#include "replay/settings_table.h"
+#include "replay/settings_words.h"
 
-/* Properties of rows beside those of every table. */
-enum {
-    ROW_LIST = OPTIONS_OWN, /* may be given several times */
-    ROW_HOLDS_SECRET =
-        OPTIONS_OWN * 2,               /* so a world-readable configuration file must not have it */
-    ROW_MAY_BE_LAST = OPTIONS_OWN * 4, /* as the last word it stands for "-" */
-};
-
-enum row_group {
-    GROUP_SCALE,
-    GROUP_TIME,
-    GROUP_PACKETS,
-    GROUP_SERVER,
-    GROUP_CREDENTIALS,
-    GROUP_ACCOUNTS,
-    GROUP_OUTPUT,
-    GROUP_OTHER,
-    GROUP_COUNT
-};
-
-static const char *const group_titles[GROUP_COUNT] = {
-    [GROUP_SCALE] = "How much traffic",
-    [GROUP_TIME] = "How long, and how it is played",
-    [GROUP_PACKETS] = "Which packets, and how they are sent",
-    [GROUP_SERVER] = "The server",
-    [GROUP_CREDENTIALS] = "Administrator's credentials",
-    [GROUP_ACCOUNTS] = "Test accounts",
-    [GROUP_OUTPUT] = "What comes out",
-    [GROUP_OTHER] = "Other",
-};
-
-/* Where an assignment came from, from the weakest to the strongest. */
-enum source { SOURCE_NONE, SOURCE_CONFIG, SOURCE_ENVIRONMENT, SOURCE_COMMAND_LINE };
-
-struct assignment {
-    const struct options_row *row;
-    char *value; /* NULL: a flag */
-    char *given; /* the same, never cut to pieces; NULL for what may be secret, too */
-    enum source source;
-    char *origin; /* "--replay-rate", "file:3:14: replay-rate": for messages */
-};
-
-struct settings_memory {
-    struct assignment *assignments;
-    size_t count;
-    enum source *source_of_row; /* the strongest that set it */
-    int first_word;             /* in argv, of those without a dash */
-    char *authentication_file;
-    char *environment_password; /* for the user of the environment, or any when it names none */
-    char *environment_user;
-    char *admin_domain, *admin_realm;
-};
-
-static const char *parse_user(void *owner, char *value);
-static const char *parse_authentication_file(void *owner, char *value);
-static const char *parse_only(void *owner, char *value);
-static const char *parse_skip(void *owner, char *value);
-static const char *parse_label(void *owner, char *value);
-static const char *parse_source(void *owner, char *value);
-static const char *parse_server(void *owner, char *value);
-static const char *parse_transport(void *owner, char *value);
-static const char *parse_json(void *owner, char *value);
-static const char *parse_seed(void *owner, char *value);
-
-#define AT(member)       offsetof(struct settings, member)
-#define FLAG(member)     NULL, OPTIONS_FLAG, AT(member), 0, 0
-#define CUSTOM(min, max) OPTIONS_CUSTOM, 0, min, max
-
-enum { USERS_MAX = 10000000, GROUPS_MAX = 1000000, INSTANCE_MAX = 99999 };
-enum { SECONDS_MAX = 10000000, WAIT_MAX = 3600 };
-
-/* clang-format off */
-static const struct options_row rows[] = {
-    {"replay-rate", 'r', "FACTOR", OPTIONS_NUMBER, AT(replay_rate), 0, 1e6, OPTIONS_ABOVE,
-     GROUP_SCALE, "make every client FACTOR times as fast (default 1)", NULL},
-    {"scale-traffic", 'S', "FACTOR", OPTIONS_NUMBER, AT(scale), 0, 1e6, OPTIONS_ABOVE, GROUP_SCALE,
-     "make FACTOR times as many clients (default 1)", NULL},
-    {"packets-per-second", 'T', "RATE", OPTIONS_NUMBER, AT(packets_per_second), 0, 1e8,
-     OPTIONS_ABOVE, GROUP_SCALE,
-     "offer RATE packets a second, whatever -r is; instead of -S", NULL},
-    {"conversation-persistence", 0, "P", OPTIONS_NUMBER, AT(conversation_persistence), 0, 1, 0,
-     GROUP_SCALE,
-     "chance that a client pauses for long between two conversations (default 0)", NULL},
-    {"random-seed", 0, "N", CUSTOM(0, 0), 0, GROUP_SCALE,
-     "repeat the plan of the run that printed this seed (default: random)", parse_seed},
-    {"dns-rate", 0, "RATE", OPTIONS_NUMBER, AT(dns_rate), 0, 1e6, 0, GROUP_SCALE,
-     "send RATE extra DNS queries a second beside the plan (default 0)", NULL},
-    {"dns-query-file", 0, "FILE", OPTIONS_INPUT, AT(dns_query_file), 0, 0, 0, GROUP_SCALE,
-     "take the extra DNS queries from FILE: lines opcode,name,type,yes|no", NULL},
-
-    {"duration", 'D', "SECONDS", OPTIONS_NUMBER, AT(duration), 0, SECONDS_MAX, OPTIONS_ABOVE,
-     GROUP_TIME, "measure for so long (default 60; a recording: to its end)", NULL},
-    {"warmup", 0, "SECONDS", OPTIONS_NUMBER, AT(warmup), 0, SECONDS_MAX, 0, GROUP_TIME,
-     "play for so long before measuring (default 5; a recording: 0)", NULL},
-    {"timeout", 0, "SECONDS", OPTIONS_NUMBER, AT(timeout), 0, WAIT_MAX, OPTIONS_ABOVE, GROUP_TIME,
-     "an operation that takes longer has failed (default 30)", NULL},
-    {"latency-timeout", 0, "SECONDS", OPTIONS_NUMBER, AT(latency_timeout), 0, WAIT_MAX, 0,
-     GROUP_TIME, "at the end, wait so long for answers still under way (default 1)", NULL},
-    {"max-backlog", 0, "SECONDS", OPTIONS_NUMBER, AT(max_backlog), 0, SECONDS_MAX, OPTIONS_ABOVE,
-     GROUP_TIME,
-     "drop, and count, packets that are later than this (default: play them all)", NULL},
-    {"stop-on-any-error", 0, FLAG(stop_on_any_error), 0, GROUP_TIME,
-     "end the run at the first failed operation, with exit status 1", NULL},
-    {"threads", 0, "N", OPTIONS_UNSIGNED, AT(threads), 1, 1024, 0, GROUP_TIME,
-     "worker threads (default: one a core)", NULL},
-    {"source", 0, "CIDR", CUSTOM(0, 0), 0, GROUP_TIME,
-     "send each client's traffic from an address of its own out of CIDR", parse_source},
-
-    {"only", 0, "PACKETS", CUSTOM(0, 0), ROW_LIST, GROUP_PACKETS,
-     "play these alone: PROTOCOL or PROTOCOL:OPCODE, several with commas", parse_only},
-    {"skip", 0, "PACKETS", CUSTOM(0, 0), ROW_LIST, GROUP_PACKETS,
-     "leave these out", parse_skip},
-    {"prefer-kerberos", 'K', FLAG(play.prefer_kerberos), 0, GROUP_PACKETS,
-     "authenticate with Kerberos from the start of every conversation", NULL},
-    {"badpassword-frequency", 'B', "P", OPTIONS_NUMBER, AT(play.badpassword_frequency), 0, 1, 0,
-     GROUP_PACKETS,
-     "chance of a wrong-password attempt before an authentication (default 0)", NULL},
-    {"kdc-transport", 0, "tcp|udp", CUSTOM(0, 0), 0, GROUP_PACKETS,
-     "how Kerberos requests travel; udp goes on over TCP when told to (default tcp)",
-     parse_transport},
-    {"kdc-preauth-legs", 0, "1|2", OPTIONS_INT, AT(play.kdc_preauth_legs), 1, 2, 0, GROUP_PACKETS,
-     "requests of an AS exchange: 1, or 2 as Windows clients send (default 1)", NULL},
-    {"plain-simple-bind", 0, FLAG(play.plain_simple_bind), 0, GROUP_PACKETS,
-     "send simple binds in clear text on port 389", NULL},
-    {"smb-share", 0, "SHARE", OPTIONS_TEXT, AT(play.smb_share), 0, 0, 0, GROUP_PACKETS,
-     "a share that test users may write: SMB2 writes go to scratch files there", NULL},
-    {"smb-encrypt", 0, FLAG(play.smb_encrypt), 0, GROUP_PACKETS,
-     "encrypt SMB2 also where the server does not ask for it", NULL},
-    {"samr-as-user", 0, FLAG(play.samr_as_user), 0, GROUP_PACKETS,
-     "make SAMR calls as the test users instead of the administrator", NULL},
-    {"allow-replication", 0, FLAG(play.allow_replication), 0, GROUP_PACKETS,
-     "let drsuapi:3 replicate the domain's data, as the administrator", NULL},
-
-    {"server", 0, "dc|ldap", CUSTOM(0, 0), 0, GROUP_SERVER,
-     "what the server is: a domain controller, or any LDAPv3 server (default dc)", parse_server},
-    {"realm", 0, "REALM", OPTIONS_TEXT, AT(realm), 0, 0, 0, GROUP_SERVER,
-     "Kerberos realm (default: what the server says)", NULL},
-    {"workgroup", 'W', "NAME", OPTIONS_TEXT, AT(workgroup), 0, 0, 0, GROUP_SERVER,
-     "NetBIOS name of the domain (default: what the server says)", NULL},
-    {"tls-verify", 0, FLAG(play.tls_verify), 0, GROUP_SERVER,
-     "check the server's TLS certificate", NULL},
-    {"tls-ca", 0, "FILE", OPTIONS_INPUT, AT(tls_ca), 0, 0, 0, GROUP_SERVER,
-     "check it against the authorities in FILE (PEM)", NULL},
-
-    {"user", 'U', "[DOMAIN\\]USER[%PASSWORD]", CUSTOM(0, 0), ROW_HOLDS_SECRET, GROUP_CREDENTIALS,
-     "who makes the test accounts; without a password the terminal is asked", parse_user},
-    {"authentication-file", 'A', "FILE", CUSTOM(0, 0), 0, GROUP_CREDENTIALS,
-     "read username, password and domain from FILE", parse_authentication_file},
-    {"kerberos", 'k', FLAG(admin_kerberos), 0, GROUP_CREDENTIALS,
-     "use the tickets of kinit(1)", NULL},
-
-    {"instance-id", 'I', "N", OPTIONS_INT, AT(instance_id), 0, INSTANCE_MAX, 0, GROUP_ACCOUNTS,
-     "number of this set of accounts, so that several can be used at a time (default 0)", NULL},
-    {"fixed-password", 'F', "PASSWORD", OPTIONS_SECRET, AT(fixed_password), 0, 0, ROW_HOLDS_SECRET,
-     GROUP_ACCOUNTS, "password of the test accounts (default: a random one, kept)", NULL},
-    {"number-of-users", 'n', "N", OPTIONS_WHOLE, AT(number_of_users), 1, USERS_MAX, 0,
-     GROUP_ACCOUNTS, "make N users (default: one a client)", NULL},
-    {"number-of-groups", 0, "N", OPTIONS_WHOLE, AT(number_of_groups), 0, GROUPS_MAX, 0,
-     GROUP_ACCOUNTS, "make N groups (default: a tenth of the users)", NULL},
-    {"average-groups-per-user", 0, "N", OPTIONS_NUMBER, AT(average_groups_per_user), 0, GROUPS_MAX,
-     OPTIONS_ABOVE, GROUP_ACCOUNTS, "memberships, as a mean over the users (default 5)", NULL},
-    {"group-memberships", 0, "N", OPTIONS_WHOLE, AT(group_memberships), 0, 1e9, 0, GROUP_ACCOUNTS,
-     "memberships, in all", NULL},
-    {"max-members", 0, "N", OPTIONS_WHOLE, AT(max_members), 1, 1e9, 0, GROUP_ACCOUNTS,
-     "no group gets more members than this", NULL},
-    {"generate-users-only", 'G', FLAG(generate_users_only), OPTIONS_COMMAND_LINE, GROUP_ACCOUNTS,
-     "make users, groups and filler machines to give the server weight; play nothing", NULL},
-    {"make-accounts", 0, FLAG(make_accounts), OPTIONS_COMMAND_LINE, GROUP_ACCOUNTS,
-     "make the accounts that this run would need, and play nothing", NULL},
-    {"clean-up", 'c', FLAG(clean_up), OPTIONS_COMMAND_LINE, GROUP_ACCOUNTS,
-     "remove all accounts of this instance; play nothing", NULL},
-    {"accounts", 0, "FILE", OPTIONS_INPUT, AT(accounts_file), 0, 0, 0, GROUP_ACCOUNTS,
-     "use the accounts in FILE (name or DN, password) and make none", NULL},
-    {"yes", 0, FLAG(yes), 0, GROUP_ACCOUNTS,
-     "do not ask before the first accounts are made in a domain", NULL},
-
-    {"json", 0, "FILE", CUSTOM(0, 0), ROW_MAY_BE_LAST, GROUP_OUTPUT,
-     "write the result to FILE as JSON (- is standard output)", parse_json},
-    {"timing-data", 't', "FILE", OPTIONS_OUTPUT, AT(timing_data), 0, 0, 0, GROUP_OUTPUT,
-     "write a line for each operation to FILE (- is standard output)", NULL},
-    {"label", 0, "NAME=VALUE", CUSTOM(0, 0), ROW_LIST, GROUP_OUTPUT,
-     "put a label into the JSON result; may be given several times", parse_label},
-    {"log-failures", 0, "N", OPTIONS_WHOLE, AT(log_failures), 0, 1e9, 0, GROUP_OUTPUT,
-     "tell the first N failures one by one on standard error (default 0)", NULL},
-    {"dry-run", 0, FLAG(dry_run), OPTIONS_COMMAND_LINE, GROUP_OUTPUT,
-     "tell what would be sent, and exit; needs no DC, and --json no FILE", NULL},
-    {"traffic-summary", 0, "FILE", OPTIONS_OUTPUT, AT(traffic_summary), 0, 0, OPTIONS_COMMAND_LINE,
-     GROUP_OUTPUT, "write the plan packet by packet as a traffic summary, and exit", NULL},
-
-    {"config", 0, "FILE", OPTIONS_INPUT, AT(config), 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
-     "read FILE instead of $XDG_CONFIG_HOME/traffic-replay.yaml", NULL},
-    {"verbose", 'v', NULL, OPTIONS_COUNTER, AT(verbose), 0, 0, 0, GROUP_OTHER,
-     "tell of the server and of each step before the run; -vv: of each SMB2 and RPC call", NULL},
-    {"list-packets", 0, NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
-     "print which packets can be played", NULL},
-    {"help", 'h', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
-     "print this", NULL},
-    {"version", 'V', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
-     "print the version", NULL},
-};
-/* clang-format on */
-
-enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
-_Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX,
-               "a reading has no room for so many rows");
-
-static const struct options_table table = {.rows = rows,
-                                           .count = ROW_COUNT,
-                                           .groups = group_titles,
-                                           .group_count = GROUP_COUNT,
-                                           .help_column = 34};
-
-/* Pairs that contradict each other, when given by the same source. */
-static const struct {
-    const char *one, *other, *mend;
-} conflicts[] = {
-    {"scale-traffic", "packets-per-second", "give one of them"},
-    {"average-groups-per-user", "group-memberships", "give one of them"},
-    {"clean-up", "generate-users-only", "run it twice"},
-    {"dry-run", "clean-up", "leave one out"},
-    {"dry-run", "generate-users-only", "leave one out"},
-    {"dry-run", "traffic-summary", "leave one out"},
-    {"traffic-summary", "clean-up", "leave one out"},
-    {"traffic-summary", "generate-users-only", "leave one out"},
-    {"make-accounts", "clean-up", "run it twice"},
-    {"make-accounts", "generate-users-only", "run it twice"},
-    {"make-accounts", "dry-run", "leave one out"},
-    {"make-accounts", "traffic-summary", "leave one out"},
-    {"accounts", "make-accounts", "leave one out"},
-    {"accounts", "clean-up", "accounts from a file are not ours to remove"},
-    {"accounts", "generate-users-only", "leave one out"},
-    {"accounts", "number-of-users", "the file says how many there are"},
-    {"accounts", "fixed-password", "the file has the passwords"},
-    {"user", "authentication-file", "give one of them"},
-    {"user", "kerberos", "the tickets say who you are"},
-    {"authentication-file", "kerberos", "the tickets say who you are"},
-};
-
-static enum source source_of(const struct settings *settings, const char *name)
+enum settings_source *settings_source_of_row(const struct settings_memory *memory,
+                                             const struct options_row *row)
 {
-    return settings->memory->source_of_row[options_find(&table, name) - rows];
+    return &memory->source_of_row[row - settings_table.rows];
 }
 
-/* --- Rows with a form of their own --------------------------------------------------------- */
-
-static const char *parse_user(void *owner, char *value)
+enum settings_source settings_source_of(const struct settings *settings, const char *name)
 {
-    struct settings *settings = owner;
-    free(settings->admin.name);
-    credentials_free_secret(settings->admin.password);
-    settings->admin = (struct account){0};
-    if (credentials_take(value, &settings->admin.name, &settings->admin.password) != 0)
-        return options_wrong("out of memory");
-    return settings->admin.name[0] ? NULL : options_wrong("there is no name before the %%");
-}
-
-static const char *parse_authentication_file(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    settings->memory->authentication_file = value;
-    return *value ? NULL : options_wrong("it is empty");
-}
-
-/* PROTOCOL[:OPCODE], several with commas; cuts value into pieces in place. */
-static const char *parse_packets(struct settings_packet **packets, size_t *count, char *value)
-{
-    for (char *rest = value, *word; (word = strsep(&rest, ","));) {
-        char *colon = strchr(word, ':');
-        if (!*word || colon == word)
-            return options_wrong("expected PROTOCOL or PROTOCOL:OPCODE, as in ldap or ldap:3");
-        struct settings_packet *grown = reallocarray(*packets, *count + 1, sizeof **packets);
-        if (!grown)
-            return options_wrong("out of memory");
-        *packets = grown;
-        if (colon)
-            *colon = '\0';
-        grown[(*count)++] =
-            (struct settings_packet){.protocol = word, .opcode = colon ? colon + 1 : NULL};
-    }
-    return NULL;
-}
-
-static const char *parse_only(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    return parse_packets(&settings->only, &settings->only_count, value);
-}
-
-static const char *parse_skip(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    return parse_packets(&settings->skip, &settings->skip_count, value);
-}
-
-static const char *parse_label(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    char *equals = strchr(value, '=');
-    if (!equals || equals == value)
-        return options_wrong("\"%s\" is not NAME=VALUE", value);
-    size_t size;
-    if (utf16le_size(value, &size) != 0)
-        return options_wrong("\"%s\" is not UTF-8", value);
-    *equals = '\0';
-    for (size_t i = 0; i < settings->label_count; i++)
-        if (strcmp(settings->labels[i].name, value) == 0)
-            return options_wrong("the label \"%s\" is given twice", value);
-    struct settings_pair *grown =
-        reallocarray(settings->labels, settings->label_count + 1, sizeof *settings->labels);
-    if (!grown)
-        return options_wrong("out of memory");
-    settings->labels = grown;
-    grown[settings->label_count++] = (struct settings_pair){.name = value, .value = equals + 1};
-    return NULL;
-}
-
-static const char *parse_source(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    struct in6_addr address;
-    char text[INET6_ADDRSTRLEN];
-    char *slash = strchr(value, '/');
-    size_t length = slash ? (size_t)(slash - value) : 0;
-    if (!slash || length >= sizeof text)
-        return options_wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
-    memcpy(text, value, length);
-    text[length] = '\0';
-    bool v4 = inet_pton(AF_INET, text, &address) == 1;
-    if (!v4 && inet_pton(AF_INET6, text, &address) != 1)
-        return options_wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
-    char *end;
-    unsigned long bits = strtoul(slash + 1, &end, 10);
-    if (!isdigit((unsigned char)slash[1]) || *end || bits > (v4 ? 32 : 128))
-        return options_wrong("\"%s\" has no prefix length from 0 to %d", value, v4 ? 32 : 128);
-    settings->source = value;
-    return NULL;
-}
-
-static const char *parse_server(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    settings->play.generic_ldap = strcmp(value, "ldap") == 0;
-    return settings->play.generic_ldap || strcmp(value, "dc") == 0
-               ? NULL
-               : options_wrong("\"%s\" is neither dc nor ldap", value);
-}
-
-static const char *parse_transport(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    bool udp = strcmp(value, "udp") == 0;
-    settings->play.kdc = udp ? KDC_UDP : KDC_TCP;
-    return udp || strcmp(value, "tcp") == 0 ? NULL
-                                            : options_wrong("\"%s\" is neither tcp nor udp", value);
-}
-
-/* Whether the file can be written is checked when it is known to be one: see take_back_model(). */
-static const char *parse_json(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    settings->json = value;
-    settings->json_wanted = true;
-    return *value ? NULL : options_wrong("it is empty");
-}
-
-static const char *parse_seed(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    /* What JSON integers hold. */
-    char *end;
-    errno = 0;
-    settings->random_seed = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end)
-        return options_wrong("\"%s\" is not a whole number from 0 to %lld", value,
-                             (long long)INT64_MAX);
-    if (errno == ERANGE || settings->random_seed > INT64_MAX)
-        return options_wrong("\"%s\" is out of range: give one from 0 to %lld", value,
-                             (long long)INT64_MAX);
-    settings->random_seed_given = true;
-    return NULL;
+    return *settings_source_of_row(settings->memory, options_find(&settings_table, name));
 }
 
 /* --- Assignments --------------------------------------------------------------------------- */
 
 static int assign(struct settings *settings, const struct options_row *row, const char *value,
-                  enum source source, char *origin)
+                  enum settings_source source, char *origin)
 {
     struct settings_memory *memory = settings->memory;
-    struct assignment assignment = {.row = row, .source = source, .origin = origin};
-    struct assignment *grown =
+    struct settings_assignment assignment = {.row = row, .source = source, .origin = origin};
+    struct settings_assignment *grown =
         reallocarray(memory->assignments, memory->count + 1, sizeof *memory->assignments);
-    bool open = value && row->kind != OPTIONS_SECRET && !(row->properties & ROW_HOLDS_SECRET);
+    bool open = value && row->kind != OPTIONS_SECRET && !(row->properties & SETTINGS_HOLDS_SECRET);
     if (grown)
         memory->assignments = grown;
     if (!grown || !origin || (value && !(assignment.value = strdup(value))) ||
@@ -429,14 +56,14 @@ static int assign(struct settings *settings, const struct options_row *row, cons
 }
 
 /* One source's assignments in order; a list replaces the whole list of a weaker source. */
-static int apply_source(struct settings *settings, enum source source)
+static int apply_source(struct settings *settings, enum settings_source source)
 {
     struct settings_memory *memory = settings->memory;
     for (size_t i = 0; i < memory->count; i++) {
-        const struct assignment *assignment = &memory->assignments[i];
-        enum source *strongest = &memory->source_of_row[assignment->row - rows];
+        const struct settings_assignment *assignment = &memory->assignments[i];
+        enum settings_source *strongest = settings_source_of_row(memory, assignment->row);
         if (assignment->source != source ||
-            ((assignment->row->properties & ROW_LIST) && *strongest > source))
+            ((assignment->row->properties & SETTINGS_LIST) && *strongest > source))
             continue;
         const char *error = options_apply(assignment->row, settings, assignment->value);
         if (error)
@@ -450,9 +77,9 @@ static int apply_source(struct settings *settings, enum source source)
 static void note_lists(struct settings_memory *memory)
 {
     for (size_t i = 0; i < memory->count; i++) {
-        const struct assignment *assignment = &memory->assignments[i];
-        enum source *strongest = &memory->source_of_row[assignment->row - rows];
-        if ((assignment->row->properties & ROW_LIST) && assignment->source > *strongest)
+        const struct settings_assignment *assignment = &memory->assignments[i];
+        enum settings_source *strongest = settings_source_of_row(memory, assignment->row);
+        if ((assignment->row->properties & SETTINGS_LIST) && assignment->source > *strongest)
             *strongest = assignment->source;
     }
 }
@@ -462,7 +89,7 @@ static int apply_all(struct settings *settings)
     note_lists(settings->memory);
     int status = -1;
     for (int source = SOURCE_CONFIG; status < 0 && source <= SOURCE_COMMAND_LINE; source++)
-        status = apply_source(settings, (enum source)source);
+        status = apply_source(settings, (enum settings_source)source);
     return status;
 }
 
@@ -482,9 +109,9 @@ static int complain_unknown(const struct options_given *given)
     if (given->letter)
         return options_complain("-%c: there is no such option; see --help", given->letter);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(given->word + 2, "="), given->word + 2);
-    if (options_is_ambiguous(&table, name))
+    if (options_is_ambiguous(&settings_table, name))
         return options_complain("--%s: this could mean several options; write more of it", name);
-    const char *nearest = options_nearest(&table, name);
+    const char *nearest = options_nearest(&settings_table, name);
     if (nearest)
         return options_complain("--%s: there is no such option; did you mean --%s?", name, nearest);
     return options_complain("--%s: there is no such option; see --help", name);
@@ -516,7 +143,7 @@ static int take_option(struct settings *settings, const struct options_given *gi
     }
     int status =
         assign(settings, row, given->value, SOURCE_COMMAND_LINE, row_origin(row, given->by_letter));
-    if (!(row->properties & ROW_HOLDS_SECRET))
+    if (!(row->properties & SETTINGS_HOLDS_SECRET))
         return status;
     char *secret = row->kind == OPTIONS_SECRET ? given->value : strchr(given->value, '%');
     if (secret)
@@ -524,61 +151,16 @@ static int take_option(struct settings *settings, const struct options_given *gi
     return status;
 }
 
-/* A word between quotes; one that would control a terminal, or is not UTF-8 as JSON must be, in
- * bash's form with backslashes. */
-static void quote_word(const char *word, FILE *out)
-{
-    size_t size;
-    bool text = utf16le_size(word, &size) == 0;
-    for (const char *c = word; *c; c++)
-        text = text && !iscntrl((unsigned char)*c);
-    if (text) {
-        fputc('\'', out);
-        for (const char *c = word; *c; c++)
-            *c == '\'' ? fputs("'\\''", out) : fputc(*c, out);
-    } else {
-        fputs("$'", out);
-        for (const unsigned char *c = (const unsigned char *)word; *c; c++)
-            *c < ' ' || *c >= 0x7f || *c == '\'' || *c == '\\' ? fprintf(out, "\\%03o", *c)
-                                                               : fputc(*c, out);
-    }
-    fputc('\'', out);
-}
-
-/* The command line as text that a shell would read back, after the secrets are gone from it. */
-static char *quote_command_line(int argc, char *const *argv)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    for (int i = 0; out && i < argc; i++) {
-        bool plain = argv[i][0] && !argv[i][strspn(argv[i], "abcdefghijklmnopqrstuvwxyz"
-                                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                            "0123456789-_=+.,:/@%*")];
-        if (i > 0)
-            fputc(' ', out);
-        if (plain)
-            fputs(argv[i], out);
-        else
-            quote_word(argv[i], out);
-    }
-    if (out && fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return out ? text : NULL;
-}
-
 static int take_options(struct settings *settings, int argc, char **argv)
 {
     struct options_scan scan;
     struct options_given given;
-    options_scan(&scan, &table, argc, argv);
+    options_scan(&scan, &settings_table, argc, argv);
     while (options_next(&scan, &given, &settings->memory->first_word)) {
         int status;
         if (given.fault == OPTIONS_UNKNOWN)
             status = complain_unknown(&given);
-        else if (given.fault == OPTIONS_NO_VALUE && (given.row->properties & ROW_MAY_BE_LAST))
+        else if (given.fault == OPTIONS_NO_VALUE && (given.row->properties & SETTINGS_MAY_BE_LAST))
             status = assign(settings, given.row, "-", SOURCE_COMMAND_LINE,
                             row_origin(given.row, given.by_letter));
         else if (given.fault != OPTIONS_GOOD)
@@ -599,7 +181,7 @@ static int read_command_line(struct settings *settings, int argc, char **argv)
         return options_out_of_memory();
     memcpy(words, argv, (size_t)argc * sizeof *words);
     int status = take_options(settings, argc, argv);
-    if (status < 0 && !(settings->command_line = quote_command_line(argc, words)))
+    if (status < 0 && !(settings->command_line = settings_quote(argc, words)))
         status = options_out_of_memory();
     free(words);
     return status;
@@ -615,7 +197,7 @@ static int read_environment(struct settings *settings)
     char *user = getenv("TRAFFIC_REPLAY_USER"), *password = getenv("TRAFFIC_REPLAY_PASSWORD");
     int status = -1;
     if (user && *user)
-        status = assign(settings, options_find(&table, "user"), user, SOURCE_ENVIRONMENT,
+        status = assign(settings, options_find(&settings_table, "user"), user, SOURCE_ENVIRONMENT,
                         strdup("TRAFFIC_REPLAY_USER"));
     if (user && strchr(user, '%'))
         credentials_wipe(strchr(user, '%') + 1);
@@ -632,8 +214,8 @@ static int read_environment(struct settings *settings)
 static int take_entry(struct settings *settings, const char *path, const struct config_entry *entry,
                       bool world_readable)
 {
-    const struct options_row *row = options_find(&table, entry->key);
-    const char *nearest = row ? NULL : options_nearest(&table, entry->key);
+    const struct options_row *row = options_find(&settings_table, entry->key);
+    const char *nearest = row ? NULL : options_nearest(&settings_table, entry->key);
     char *origin = NULL;
     if (asprintf(&origin, "%s:%zu:%zu: %s", path, entry->line, entry->column, entry->key) < 0)
         return options_out_of_memory();
@@ -644,10 +226,10 @@ static int take_entry(struct settings *settings, const char *path, const struct 
         options_complain("%s: there is no such option; see --help", origin);
     else if (row->properties & OPTIONS_COMMAND_LINE)
         options_complain("%s: it belongs on the command line", origin);
-    else if (entry->in_list && !(row->properties & ROW_LIST))
+    else if (entry->in_list && !(row->properties & SETTINGS_LIST))
         options_complain("%s: expected one value, found a list", origin);
     else if (world_readable && (row->kind == OPTIONS_SECRET || strchr(entry->value, '%')) &&
-             (row->properties & ROW_HOLDS_SECRET))
+             (row->properties & SETTINGS_HOLDS_SECRET))
         options_complain("%s: everybody may read the file, and it holds a password; chmod o= it",
                          origin);
     else
@@ -761,9 +343,9 @@ static int check_files(const struct settings *settings)
 /* -A, unless a stronger source named somebody. */
 static int read_authentication_file(struct settings *settings)
 {
-    const char *path = settings->memory->authentication_file;
+    const char *path = settings->authentication_file;
     if (!path || settings->admin_kerberos ||
-        source_of(settings, "user") > source_of(settings, "authentication-file"))
+        settings_source_of(settings, "user") > settings_source_of(settings, "authentication-file"))
         return -1;
     struct credentials found = {0};
     bool world_readable = false;
@@ -844,8 +426,8 @@ static int complete_admin(struct settings *settings)
 
 static int find_admin(struct settings *settings)
 {
-    enum source ccache = source_of(settings, "kerberos");
-    if (settings->admin_kerberos && (ccache > source_of(settings, "user")))
+    enum settings_source ccache = settings_source_of(settings, "kerberos");
+    if (settings->admin_kerberos && (ccache > settings_source_of(settings, "user")))
         account_clear(&settings->admin);
     else if (settings->admin_kerberos)
         settings->admin_kerberos = false;
@@ -863,11 +445,11 @@ static int find_admin(struct settings *settings)
 
 static int check_conflicts(const struct settings *settings)
 {
-    for (size_t i = 0; i < sizeof conflicts / sizeof conflicts[0]; i++) {
-        enum source one = source_of(settings, conflicts[i].one);
-        if (one != SOURCE_NONE && one == source_of(settings, conflicts[i].other))
-            return options_complain("--%s and --%s exclude each other; %s", conflicts[i].one,
-                                    conflicts[i].other, conflicts[i].mend);
+    for (const struct settings_conflict *pair = settings_conflicts; pair->one; pair++) {
+        enum settings_source one = settings_source_of(settings, pair->one);
+        if (one != SOURCE_NONE && one == settings_source_of(settings, pair->other))
+            return options_complain("--%s and --%s exclude each other; %s", pair->one, pair->other,
+                                    pair->mend);
     }
     return -1;
 }
@@ -875,11 +457,13 @@ static int check_conflicts(const struct settings *settings)
 /* Of two that exclude each other, the stronger source's stays. */
 static void settle_scale(struct settings *settings)
 {
-    if (source_of(settings, "scale-traffic") > source_of(settings, "packets-per-second"))
+    if (settings_source_of(settings, "scale-traffic") >
+        settings_source_of(settings, "packets-per-second"))
         settings->packets_per_second = 0;
     if (settings->packets_per_second > 0)
         settings->scale = 0;
-    if (source_of(settings, "group-memberships") > source_of(settings, "average-groups-per-user"))
+    if (settings_source_of(settings, "group-memberships") >
+        settings_source_of(settings, "average-groups-per-user"))
         settings->average_groups_per_user = 0;
 }
 
@@ -891,7 +475,7 @@ static int check_server(const struct settings *settings)
     if (!settings->play.generic_ldap)
         return -1;
     for (size_t i = 0; i < sizeof dc_only / sizeof dc_only[0]; i++)
-        if (source_of(settings, dc_only[i]) != SOURCE_NONE)
+        if (settings_source_of(settings, dc_only[i]) != SOURCE_NONE)
             return options_complain(
                 "--%s: only a domain controller has it; leave out --server ldap", dc_only[i]);
     if (!settings->accounts_file && !offline)
@@ -965,8 +549,8 @@ int settings_read(struct settings *settings, int argc, char **argv)
 {
     set_defaults(settings);
     settings->memory = calloc(1, sizeof *settings->memory);
-    if (!settings->memory || !(settings->memory->source_of_row =
-                                   calloc(ROW_COUNT, sizeof *settings->memory->source_of_row)))
+    if (!settings->memory || !(settings->memory->source_of_row = calloc(
+                                   settings_table.count, sizeof *settings->memory->source_of_row)))
         return options_out_of_memory();
     int status = read_sources(settings, argc, argv);
     int first = settings->memory->first_word;
@@ -974,10 +558,12 @@ int settings_read(struct settings *settings, int argc, char **argv)
         status = take_positional(settings, argv + first, argc - first);
     if (status >= 0)
         return status;
-    settings->duration_given = source_of(settings, "duration") != SOURCE_NONE;
-    settings->warmup_given = source_of(settings, "warmup") != SOURCE_NONE;
-    settings->number_of_groups_given = source_of(settings, "number-of-groups") != SOURCE_NONE;
-    settings->group_memberships_given = source_of(settings, "group-memberships") != SOURCE_NONE;
+    settings->duration_given = settings_source_of(settings, "duration") != SOURCE_NONE;
+    settings->warmup_given = settings_source_of(settings, "warmup") != SOURCE_NONE;
+    settings->number_of_groups_given =
+        settings_source_of(settings, "number-of-groups") != SOURCE_NONE;
+    settings->group_memberships_given =
+        settings_source_of(settings, "group-memberships") != SOURCE_NONE;
     settings->play.tls_verify = settings->play.tls_verify || settings->tls_ca;
     status = check_all(settings);
     if (status < 0)
@@ -1035,145 +621,9 @@ bool settings_plays(const struct settings *settings, const char *protocol, const
     return !matches(settings->skip, settings->skip_count, protocol, opcode);
 }
 
-/* --- For another traffic-replay ------------------------------------------------------------ */
-
-struct words {
-    char **items;
-    size_t count;
-    bool failed;
-};
-
-static void add_word(struct words *words, const char *name, const char *value)
-{
-    char **grown = reallocarray(words->items, words->count + 2, sizeof *grown);
-    if (grown)
-        words->items = grown;
-    if (!grown || asprintf(&grown[words->count], "--%s%s%s", name, value ? "=" : "",
-                           value ? value : "") < 0) {
-        words->failed = true;
-        return;
-    }
-    grown[++words->count] = NULL;
-}
-
-static bool is_among(const char *name, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcmp(name, *names) == 0)
-            return true;
-    return false;
-}
-
-/* All assignments of the row's strongest source: the last one of them, or every one of a list. */
-static void add_row(struct words *words, const struct settings *settings,
-                    const struct options_row *row)
-{
-    const struct settings_memory *memory = settings->memory;
-    enum source source = memory->source_of_row[row - rows];
-    bool every = (row->properties & ROW_LIST) || row->kind == OPTIONS_COUNTER;
-    const struct assignment *last = NULL;
-    if (row->kind == OPTIONS_FLAG) {
-        if (*(const bool *)((const char *)settings + row->offset))
-            add_word(words, row->name, NULL);
-        return;
-    }
-    for (size_t i = 0; source != SOURCE_NONE && i < memory->count; i++) {
-        const struct assignment *assignment = &memory->assignments[i];
-        if (assignment->row != row || assignment->source != source)
-            continue;
-        last = assignment;
-        if (every)
-            add_word(words, row->name, row->argument ? assignment->given : NULL);
-    }
-    if (last && !every)
-        add_word(words, row->name, last->given);
-}
-
-/* One that excludes it came from a stronger source. */
-static bool is_overridden(const struct settings *settings, const struct options_row *row)
-{
-    enum source own = settings->memory->source_of_row[row - rows];
-    for (size_t i = 0; i < sizeof conflicts / sizeof conflicts[0]; i++)
-        if ((strcmp(row->name, conflicts[i].one) == 0 &&
-             source_of(settings, conflicts[i].other) > own) ||
-            (strcmp(row->name, conflicts[i].other) == 0 &&
-             source_of(settings, conflicts[i].one) > own))
-            return true;
-    return false;
-}
-
-char **settings_words(const struct settings *settings, const char *const *except)
-{
-    struct words words = {.items = calloc(1, sizeof *words.items)};
-    words.failed = !words.items;
-    for (const struct options_row *row = rows; !words.failed && row < rows + ROW_COUNT; row++) {
-        bool hidden = row->kind == OPTIONS_SECRET || row->group == GROUP_CREDENTIALS ||
-                      (row->properties & ROW_HOLDS_SECRET) || strcmp(row->name, "config") == 0;
-        if (is_among(row->name, except))
-            continue;
-        if (strcmp(row->name, "kerberos") == 0 && settings->admin_kerberos)
-            add_word(&words, row->name, NULL);
-        else if (!hidden && !is_overridden(settings, row))
-            add_row(&words, settings, row);
-    }
-    if (!words.failed)
-        return words.items;
-    settings_free_words(words.items);
-    return NULL;
-}
-
-void settings_free_words(char **words)
-{
-    for (size_t i = 0; words && words[i]; i++)
-        free(words[i]);
-    free(words);
-}
-
-/* A double-quoted scalar of YAML 1.2 (7.3.1), without the quotes. */
-static void write_quoted(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < ' ' || *text == 0x7f)
-            fprintf(out, "\\x%02x", (unsigned char)*text);
-        else
-            fputc(*text, out);
-    }
-}
-
-int settings_write_secrets(const struct settings *settings, FILE *out)
-{
-    const struct account *admin = &settings->admin;
-    if (admin->name && strpbrk(admin->name, settings->play.generic_ldap ? "%" : "%\\/@"))
-        return -EINVAL;
-    if (admin->name && !settings->admin_kerberos) {
-        fputs("user: \"", out);
-        if (settings->admin_domain) {
-            write_quoted(out, settings->admin_domain);
-            write_quoted(out, "\\");
-        }
-        write_quoted(out, admin->name);
-        if (settings->admin_realm) {
-            fputc('@', out);
-            write_quoted(out, settings->admin_realm);
-        }
-        if (admin->password)
-            fputc('%', out);
-        write_quoted(out, admin->password ? admin->password : "");
-        fputs("\"\n", out);
-    }
-    if (settings->fixed_password) {
-        fputs("fixed-password: \"", out);
-        write_quoted(out, settings->fixed_password);
-        fputs("\"\n", out);
-    }
-    return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
-}
-
 bool settings_given(const struct settings *settings, const char *name)
 {
-    return source_of(settings, name) == SOURCE_COMMAND_LINE;
+    return settings_source_of(settings, name) == SOURCE_COMMAND_LINE;
 }
 
 int settings_count_words(int argc, char *const *argv)
@@ -1185,7 +635,7 @@ int settings_count_words(int argc, char *const *argv)
     if (!words)
         return 0;
     memcpy(words, argv, (size_t)argc * sizeof *words);
-    options_scan(&scan, &table, argc, words);
+    options_scan(&scan, &settings_table, argc, words);
     while (options_next(&scan, &given, &first))
         ;
     free(words);
@@ -1194,14 +644,14 @@ int settings_count_words(int argc, char *const *argv)
 
 bool settings_is_flag(const char *name)
 {
-    const struct options_row *row = options_find(&table, name);
+    const struct options_row *row = options_find(&settings_table, name);
     return row && !row->argument;
 }
 
 const char *settings_try(const char *name, const char *value)
 {
-    const struct options_row *row = options_find(&table, name);
-    const char *nearest = row ? NULL : options_nearest(&table, name);
+    const struct options_row *row = options_find(&settings_table, name);
+    const char *nearest = row ? NULL : options_nearest(&settings_table, name);
     struct settings scratch;
     if (!row && nearest)
         return options_wrong("there is no such option; did you mean %s?", nearest);
@@ -1210,10 +660,8 @@ const char *settings_try(const char *name, const char *value)
     if (row->properties & OPTIONS_COMMAND_LINE)
         return options_wrong("it belongs on the command line");
     set_defaults(&scratch);
-    scratch.memory = calloc(1, sizeof *scratch.memory);
     char *copy = strdup(value);
-    const char *error = scratch.memory && copy ? options_apply(row, &scratch, copy)
-                                               : options_wrong("out of memory");
+    const char *error = copy ? options_apply(row, &scratch, copy) : options_wrong("out of memory");
     settings_clear(&scratch);
     credentials_free_secret(copy);
     return error;
@@ -1235,7 +683,7 @@ void settings_help(FILE *out)
           "is\n"
           "standard input). DC is a name, an address or NAME=ADDRESS.\n",
           out);
-    options_help(&table, out);
+    options_help(&settings_table, out);
     fputs(
         "\n"
         "TRAFFIC_REPLAY_USER and TRAFFIC_REPLAY_PASSWORD stand for -U. Options may also be set by\n"

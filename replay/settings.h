@@ -54,7 +54,8 @@ struct settings {
     const char *tls_ca;
 
     /* Who */
-    struct account admin; /* name and password */
+    const char *authentication_file; /* -A; what it holds is below */
+    struct account admin;            /* name and password */
     /* What stands with the administrator's name: DOMAIN/name, name@REALM; NULL: neither. It says
      * nothing of the test accounts. */
     const char *admin_domain, *admin_realm;
@@ -100,19 +101,6 @@ void settings_clear(struct settings *settings);
 
 /* True when --only and --skip leave this packet in. */
 bool settings_plays(const struct settings *settings, const char *protocol, const char *opcode);
-
-/*
- * The options in force as words for another traffic-replay ("--duration=10"), in the table's order,
- * whether the command line or the configuration file gave them: without credentials and secrets,
- * and without the long names in except (which ends with a NULL). NULL-terminated, to be
- * given to settings_free_words(); NULL: no memory.
- */
-char **settings_words(const struct settings *settings, const char *const *except);
-void settings_free_words(char **words);
-
-/* Credentials and secrets as a configuration file for --config, so that they need not be arguments.
- * 0; -EINVAL: a name or password that such a file cannot hold; -EIO: out could not be written. */
-int settings_write_secrets(const struct settings *settings, FILE *out);
 
 /* Whether the command line gave the option of this long name. */
 bool settings_given(const struct settings *settings, const char *name);

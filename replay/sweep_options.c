@@ -15,6 +15,7 @@
 #include "replay/credentials.h"
 #include "replay/message.h"
 #include "replay/options.h"
+#include "replay/settings_words.h"
 #include "replay/sweep_expand.h"
 
 enum row_group { GROUP_CELLS, GROUP_SERVER, GROUP_RESULTS, GROUP_OTHER, GROUP_COUNT };

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "replay/message.h"
+#include "replay/settings_words.h"
 #include "replay/sweep_expand.h"
 #include "summary/result.h"
 

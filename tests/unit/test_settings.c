@@ -6,6 +6,7 @@
 #include "replay/settings.h"
 
 #include "command_line.h"
+#include "replay/settings_words.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -7,6 +7,7 @@
 
 #include "command_line.h"
 #include "replay/message.h"
+#include "replay/settings_words.h"
 #include "replay/sweep_cell.h"
 #include "replay/sweep_expand.h"
 #include "replay/sweep_progress.h"
