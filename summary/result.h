@@ -119,14 +119,9 @@ void result_clear(struct result *result);
 void *result_alloc(struct result *result, size_t count, size_t size);
 const char *result_text(struct result *result, const char *text);
 
-/* Writes path whole or not at all (a temporary file beside it, renamed); "-" is standard output,
- * and what is no regular file (/dev/null, a pipe) is written to.
- * Returns 0 or a negative errno with a line "path: what" in error. */
+/* Writes path by whole_file_write(). Returns 0 or a negative errno with a line "path: what" in
+ * error. */
 int result_write(const struct result *result, const char *path, char *error, size_t size);
-
-/* The same for a file that draw() writes; it returns 0 or a negative errno. */
-int result_write_file(const char *path, int (*draw)(FILE *stream, void *context), void *context,
-                      char *error, size_t size);
 
 /* Reads and checks every field. *result comes initialised and is to be cleared even on failure.
  * Returns 0 or a negative errno (-EINVAL: not a result of this format, or damaged) with a line

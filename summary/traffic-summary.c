@@ -17,6 +17,7 @@
 #include "summary/result.h"
 #include "summary/slo.h"
 #include "summary/vary.h"
+#include "summary/whole_file.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -256,7 +257,7 @@ static int draw(const char *option, const char *path, int (*function)(FILE *stre
     if (!path)
         return 0;
     picture->error[0] = '\0';
-    if (result_write_file(path, function, picture, error, sizeof error) == 0)
+    if (whole_file_write(path, function, picture, error, sizeof error) == 0)
         return 0;
     fprintf(stderr, "traffic-summary: --%s: %s\n", option,
             picture->error[0] ? picture->error : error);
