@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "model_text.h"
+#include "plans.h"
 
 #include "model/alias.h"
 #include "model/gaps.h"
@@ -41,21 +41,6 @@ static struct plan_settings settings_of(double r, double s, double duration)
                                   .warmup = 5,
                                   .duration = duration,
                                   .is_operation = every_packet};
-}
-
-static struct plan *plan_of(const struct model *model, const struct plan_settings *settings)
-{
-    struct plan *plan = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
-    if (plan_make(model, settings, &plan, error, sizeof error) < 0)
-        fail_msg("%s", error);
-    return plan;
-}
-
-static void expect_near(double value, double wanted, double tolerance)
-{
-    if (!(fabs(value / wanted - 1) <= tolerance))
-        fail_msg("%.10g is not within %g of %.10g", value, tolerance, wanted);
 }
 
 /* Packets due in from..to seconds. */

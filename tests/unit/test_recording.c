@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model_text.h"
+#include "plans.h"
 
 #include "model/plan_count.h"
 #include "replay/dry_run.h"
@@ -30,21 +30,6 @@ static struct plan_settings settings_of(const struct model *model, double r, dou
                                   .scale = s,
                                   .duration = model_recording_seconds(model, r),
                                   .is_operation = every_packet};
-}
-
-static struct plan *plan_of(const struct model *model, const struct plan_settings *settings)
-{
-    struct plan *plan = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
-    if (plan_make(model, settings, &plan, error, sizeof error) < 0)
-        fail_msg("%s", error);
-    return plan;
-}
-
-static void expect_near(double value, double wanted, double tolerance)
-{
-    if (!(fabs(value / wanted - 1) <= tolerance))
-        fail_msg("%.10g is not within %g of %.10g", value, tolerance, wanted);
 }
 
 /* A client's steps: "ldap:3@1.5" (in parentheses when it is no operation), "end@2". */
