@@ -7,6 +7,7 @@
 #define PROTOCOLS_RPC_SAMR_H
 
 #include "protocols/rpc_interface.h"
+#include "protocols/rpc_samr_user.h"
 
 enum samr_opnum {
     SAMR_CONNECT = 0,
@@ -35,7 +36,7 @@ enum samr_opnum {
     SAMR_CONNECT5 = 64
 };
 
-enum { SAMR_MAXIMUM_ALLOWED = 0x02000000, SAMR_NAMES_MAX = 1000, SAMR_LOGON_HOURS_MAX = 1260 };
+enum { SAMR_MAXIMUM_ALLOWED = 0x02000000, SAMR_NAMES_MAX = 1000 };
 
 /* A handle alone: Close and GetUserPwInfo ask with it, many calls answer with it. */
 struct samr_handle_request {
@@ -235,25 +236,6 @@ struct samr_GetGroupsForUser_reply {
     uint32_t status;
 };
 
-struct samr_logon_hours {
-    uint16_t units; /* 168 for one bit an hour of a week */
-    uint8_t *bits;
-};
-/* MS-SAMR 2.2.6.6 SAMPR_USER_ALL_INFORMATION and the smaller forms: members of the arm are set. */
-struct samr_user_info {
-    uint16_t level;
-    char *account_name, *full_name, *admin_comment, *user_comment, *home_directory, *home_drive;
-    char *logon_script, *profile_path, *workstations, *parameters, *lm_password, *nt_password;
-    char *private_data, *unknown;
-    uint64_t last_logon, last_logoff, last_password_change, account_expires;
-    uint64_t allow_password_change, force_password_change;
-    uint32_t rid, primary_gid, account_control, fields_present;
-    uint32_t security_descriptor_size;
-    uint8_t *security_descriptor;
-    struct samr_logon_hours logon_hours;
-    uint16_t bad_password_count, logon_count, country_code, code_page;
-    uint8_t lm_password_set, nt_password_set, password_expired, private_data_sensitive;
-};
 struct samr_QueryUserInfo_request {
     struct ndr_policy_handle handle;
     uint16_t level;
