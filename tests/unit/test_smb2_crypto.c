@@ -214,6 +214,36 @@ static void encrypts_as_gnutls_does(void **state)
     }
 }
 
+/* A header that is sealed well and says what cannot be (2.2.41): other flags, another size. */
+static void sealed_headers_that_lie(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        uint8_t value;
+        int rc;
+    } rows[] = {{42, 1, 0}, {42, 0, -EBADMSG}, {42, 3, -EBADMSG}, {36, 76, -EBADMSG}};
+    enum { SIZE = 77 };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t key[16] = {7}, plain[SIZE] = {1}, sealed[SIZE + 16];
+        uint8_t buffer[SMB2_TRANSFORM_SIZE + SIZE] = {0};
+        smb2_encrypt(key, SMB2_CIPHER_AES128_GCM, 5, 6, buffer, SIZE);
+        buffer[rows[i].at] = rows[i].value;
+        gnutls_datum_t datum = {.data = key, .size = sizeof key};
+        gnutls_aead_cipher_hd_t handle;
+        size_t size = sizeof sealed;
+        assert_int_equal(gnutls_aead_cipher_init(&handle, GNUTLS_CIPHER_AES_128_GCM, &datum), 0);
+        assert_int_equal(gnutls_aead_cipher_encrypt(handle, buffer + 20, 12, buffer + 20, 32, 16,
+                                                    plain, SIZE, sealed, &size),
+                         0);
+        gnutls_aead_cipher_deinit(handle);
+        memcpy(buffer + SMB2_TRANSFORM_SIZE, sealed, SIZE);
+        memcpy(buffer + 4, sealed + SIZE, 16);
+        assert_int_equal(smb2_decrypt(key, SMB2_CIPHER_AES128_GCM, buffer, sizeof buffer),
+                         rows[i].rc);
+    }
+}
+
 static void preauth_chain(void **state)
 {
     (void)state;
@@ -234,6 +264,7 @@ int main(void)
         cmocka_unit_test(signatures_as_gnutls_makes_them),
         cmocka_unit_test(decrypts_what_windows_sent),
         cmocka_unit_test(encrypts_as_gnutls_does),
+        cmocka_unit_test(sealed_headers_that_lie),
         cmocka_unit_test(preauth_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
