@@ -7,16 +7,14 @@
 #include "replay/sweep_options.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/document.h"
 #include "replay/credentials.h"
-#include "replay/message.h"
-#include "replay/options.h"
 #include "replay/settings_words.h"
 #include "replay/sweep_expand.h"
+#include "replay/sweep_file.h"
+#include "replay/sweep_memory.h"
 
 enum row_group { GROUP_CELLS, GROUP_SERVER, GROUP_RESULTS, GROUP_OTHER, GROUP_COUNT };
 
@@ -25,25 +23,6 @@ static const char *const group_titles[GROUP_COUNT] = {
     [GROUP_SERVER] = "The server",
     [GROUP_RESULTS] = "Results",
     [GROUP_OTHER] = "Other",
-};
-
-struct assignment {
-    const struct options_row *row;
-    char *value; /* NULL: a flag */
-    bool by_letter;
-};
-
-/* Words that live as long as the options. */
-struct sweep_options_memory {
-    struct assignment *assignments;
-    size_t count;
-    char **kept; /* texts, all to be overwritten and freed */
-    size_t kept_count;
-    const char *file;       /* --file */
-    bool vary_from_file;    /* what --vary gives goes over it */
-    const char *model, *dc; /* of the sweep file */
-    char **file_words;      /* its "options", as words */
-    size_t file_word_count;
 };
 
 static const char *parse_rates(void *owner, char *value);
@@ -59,9 +38,9 @@ enum { REPEAT_MAX = 1000, SECONDS_MAX = 86400 };
 
 /* clang-format off */
 static const struct options_row rows[] = {
-    {"replay-rate", 'r', "LIST", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
+    {"replay-rate", 'r', "LIST", OPTIONS_CUSTOM, 0, 0, 0, SWEEP_LIST, GROUP_CELLS,
      "replay rates: 4:24, 4:24:4 (from, to, step), 4,8,16 (default 1)", parse_rates},
-    {"scale-traffic", 'S', "LIST", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
+    {"scale-traffic", 'S', "LIST", OPTIONS_CUSTOM, 0, 0, 0, SWEEP_LIST, GROUP_CELLS,
      "scales (default 1)", parse_scales},
     {"vary", 0, "NAME=V1,V2,...", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "play all cells with each value; {NAME} stands for it in commands", parse_vary},
@@ -102,18 +81,17 @@ static const struct options_row rows[] = {
 };
 /* clang-format on */
 
-enum { ROW_COUNT = sizeof rows / sizeof rows[0], ERROR_SIZE = OPTIONS_ERROR_SIZE };
+enum { ERROR_SIZE = OPTIONS_ERROR_SIZE };
 _Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX,
                "a reading has no room for so many rows");
 
-static const struct options_table table = {.rows = rows,
-                                           .count = ROW_COUNT,
-                                           .groups = group_titles,
-                                           .group_count = GROUP_COUNT,
-                                           .help_column = 30};
+const struct options_table sweep_options_table = {.rows = rows,
+                                                  .count = sizeof rows / sizeof rows[0],
+                                                  .groups = group_titles,
+                                                  .group_count = GROUP_COUNT,
+                                                  .help_column = 30};
 
-/* A copy that lives as long as the options; NULL: no memory. */
-static char *keep(struct sweep_options *options, const char *text)
+char *sweep_options_keep(struct sweep_options *options, const char *text)
 {
     struct sweep_options_memory *memory = options->memory;
     char **grown = reallocarray(memory->kept, memory->kept_count + 1, sizeof *grown);
@@ -172,63 +150,6 @@ static const char *parse_file(void *owner, char *value)
 
 /* --- --vary -------------------------------------------------------------------------------- */
 
-static void clear_vary(struct sweep_vary *vary)
-{
-    for (size_t i = 0; i < vary->count; i++)
-        free(vary->values[i]);
-    free(vary->values);
-    free(vary->name);
-    *vary = (struct sweep_vary){0};
-}
-
-static const char *add_vary_value(struct sweep_vary *vary, const char *value)
-{
-    if (!*value)
-        return options_wrong("a value of %s is empty", vary->name);
-    for (size_t i = 0; i < vary->count; i++)
-        if (strcmp(vary->values[i], value) == 0)
-            return options_wrong("the value %s of %s is given twice", value, vary->name);
-    char **grown = reallocarray(vary->values, vary->count + 1, sizeof *grown);
-    if (!grown || !(grown[vary->count] = strdup(value))) {
-        vary->values = grown ? grown : vary->values;
-        return options_wrong("out of memory");
-    }
-    vary->values = grown;
-    vary->count++;
-    return NULL;
-}
-
-/* A fresh place for a name; *error tells why there is none. */
-static struct sweep_vary *new_vary(struct sweep_options *options, const char *name,
-                                   const char **error)
-{
-    static const char *const taken[] = {"r", "S", "repeat", "options"};
-    *error = NULL;
-    if (!sweep_is_name(name))
-        *error =
-            options_wrong("\"%s\" is no name: it begins with a letter and goes on with letters, "
-                          "digits, _ and -",
-                          name);
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
-        if (strcmp(name, taken[i]) == 0)
-            *error = options_wrong("the name %s is taken: give it another one", name);
-    for (size_t i = 0; i < options->vary_count; i++)
-        if (strcmp(options->vary[i].name, name) == 0)
-            *error = options_wrong("%s is given twice", name);
-    if (!*error && options->vary_count == SWEEP_VARY_MAX)
-        *error = options_wrong("these are more than %d settings", SWEEP_VARY_MAX);
-    if (*error)
-        return NULL;
-    struct sweep_vary *vary = &options->vary[options->vary_count];
-    *vary = (struct sweep_vary){.name = strdup(name)};
-    if (!vary->name) {
-        *error = options_wrong("out of memory");
-        return NULL;
-    }
-    options->vary_count++;
-    return vary;
-}
-
 /* NAME=V1,V2,...; cuts it to pieces in place. The command line's list replaces the file's. */
 static const char *parse_vary(void *owner, char *value)
 {
@@ -240,235 +161,12 @@ static const char *parse_vary(void *owner, char *value)
     *equals = '\0';
     if (options->memory->vary_from_file)
         while (options->vary_count > 0)
-            clear_vary(&options->vary[--options->vary_count]);
+            sweep_vary_clear(&options->vary[--options->vary_count]);
     options->memory->vary_from_file = false;
-    struct sweep_vary *vary = new_vary(options, value, &error);
+    struct sweep_vary *vary = sweep_vary_new(options->vary, &options->vary_count, value, &error);
     for (char *rest = equals + 1, *word; !error && (word = strsep(&rest, ","));)
-        error = add_vary_value(vary, word);
+        error = sweep_vary_add(vary, word);
     return error;
-}
-
-/* --- The sweep file ------------------------------------------------------------------------ */
-
-struct reader {
-    struct sweep_options *options;
-    const char *name;
-    char *folder; /* of the file: its model is looked for there */
-};
-
-static int at(const struct reader *reader, const struct document_node *node, const char *key,
-              const char *what)
-{
-    return options_complain("%s:%u:%u: %s%s%s", reader->name, node->place.line, node->place.column,
-                            key, *key ? ": " : "", what);
-}
-
-static int expected(const struct reader *reader, const struct document_node *node, const char *key,
-                    const char *what)
-{
-    char found[80], text[200];
-    snprintf(text, sizeof text, "expected %s, found %s", what,
-             document_describe(node, found, sizeof found));
-    return at(reader, node, key, text);
-}
-
-/* A scalar, or a sequence of them joined by commas; kept. NULL: it was told. */
-static char *joined(const struct reader *reader, const struct document_node *node, const char *key)
-{
-    char *text = NULL, *kept = NULL;
-    size_t size = 0;
-    if (node->kind == DOCUMENT_SCALAR)
-        kept = keep(reader->options, node->text);
-    else if (node->kind == DOCUMENT_MAPPING || node->count == 0)
-        return expected(reader, node, key, "a value or a list of values"), NULL;
-    FILE *stream = kept ? NULL : open_memstream(&text, &size);
-    for (size_t i = 0; stream && i < node->count; i++) {
-        if (node->items[i]->kind != DOCUMENT_SCALAR) {
-            fclose(stream);
-            free(text);
-            return expected(reader, node->items[i], key, "a plain value"), NULL;
-        }
-        fprintf(stream, "%s%s", i ? "," : "", node->items[i]->text);
-    }
-    if (stream && fclose(stream) == 0)
-        kept = keep(reader->options, text);
-    free(text);
-    if (!kept)
-        options_out_of_memory();
-    return kept;
-}
-
-static int read_row(const struct reader *reader, const struct options_row *row,
-                    const struct document_node *value)
-{
-    bool yes = false, list = row->parse == parse_rates || row->parse == parse_scales;
-    if (row->kind == OPTIONS_FLAG) {
-        if (!document_boolean(value, &yes))
-            return expected(reader, value, row->name, "true or false");
-        *(bool *)((char *)reader->options + row->offset) = yes;
-        return -1;
-    }
-    if (!list && value->kind != DOCUMENT_SCALAR)
-        return expected(reader, value, row->name, "a value");
-    char *text = joined(reader, value, row->name);
-    const char *error = text ? options_apply(row, reader->options, text) : NULL;
-    if (!text)
-        return EXIT_USAGE;
-    return error ? at(reader, value, row->name, error) : -1;
-}
-
-static int read_vary(const struct reader *reader, const struct document_node *node)
-{
-    if (node->kind != DOCUMENT_MAPPING || node->count == 0)
-        return expected(reader, node, "vary", "a mapping of names to lists of values");
-    reader->options->memory->vary_from_file = true;
-    for (size_t i = 0; i < node->count; i++) {
-        const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
-        const char *error;
-        struct sweep_vary *vary = new_vary(reader->options, key->text, &error);
-        if (!vary)
-            return at(reader, key, "vary", error);
-        if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
-            return expected(reader, value, key->text, "a list of values");
-        for (size_t v = 0; v < value->count; v++) {
-            if (value->items[v]->kind != DOCUMENT_SCALAR)
-                return expected(reader, value->items[v], key->text, "a plain value");
-            if ((error = add_vary_value(vary, value->items[v]->text)))
-                return at(reader, value->items[v], "vary", error);
-        }
-    }
-    return -1;
-}
-
-static int add_word(const struct reader *reader, const struct document_node *node, const char *name,
-                    const char *value)
-{
-    struct sweep_options_memory *memory = reader->options->memory;
-    char *word = NULL, **grown;
-    const char *error = settings_try(name, value);
-    bool secret =
-        strcmp(name, "fixed-password") == 0 || (strcmp(name, "user") == 0 && strchr(value, '%'));
-    if (error)
-        return at(reader, node, name, error);
-    if (secret)
-        return at(reader, node, name, "a sweep file is no place for passwords");
-    if (settings_is_flag(name) && (strcasecmp(value, "false") == 0 ||
-                                   strcasecmp(value, "no") == 0 || strcasecmp(value, "off") == 0))
-        return -1;
-    if (asprintf(&word, "--%s%s%s", name, settings_is_flag(name) ? "" : "=",
-                 settings_is_flag(name) ? "" : value) < 0)
-        return options_out_of_memory();
-    grown = reallocarray(memory->file_words, memory->file_word_count + 1, sizeof *grown);
-    if (grown) {
-        memory->file_words = grown;
-        grown[memory->file_word_count] = keep(reader->options, word);
-    }
-    free(word);
-    if (!grown || !grown[memory->file_word_count])
-        return options_out_of_memory();
-    memory->file_word_count++;
-    return -1;
-}
-
-/* "options": traffic-replay's, as in its configuration file. */
-static int read_replay_options(const struct reader *reader, const struct document_node *node)
-{
-    if (node->kind != DOCUMENT_MAPPING)
-        return expected(reader, node, "options", "a mapping of traffic-replay's options");
-    int status = -1;
-    for (size_t i = 0; status < 0 && i < node->count; i++) {
-        const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
-        if (value->kind == DOCUMENT_MAPPING)
-            return expected(reader, value, key->text, "a value or a list of values");
-        if (value->kind == DOCUMENT_SCALAR)
-            status = add_word(reader, value, key->text, value->text);
-        for (size_t v = 0; status < 0 && value->kind == DOCUMENT_SEQUENCE && v < value->count; v++)
-            status = value->items[v]->kind == DOCUMENT_SCALAR
-                         ? add_word(reader, value->items[v], key->text, value->items[v]->text)
-                         : expected(reader, value->items[v], key->text, "a plain value");
-    }
-    return status;
-}
-
-/* The model's path is taken from the sweep file's folder. */
-static int read_word(const struct reader *reader, const char *key, const struct document_node *node)
-{
-    bool model = strcmp(key, "model") == 0;
-    char *path = NULL;
-    if (node->kind != DOCUMENT_SCALAR || !node->text[0])
-        return expected(reader, node, key, model ? "a model file" : "a name or an address");
-    bool relative = model && node->text[0] != '/' && strcmp(node->text, "-") != 0;
-    if (asprintf(&path, "%s%s%s", relative ? reader->folder : "", relative ? "/" : "", node->text) <
-        0)
-        return options_out_of_memory();
-    const char *kept = keep(reader->options, path);
-    free(path);
-    if (!kept)
-        return options_out_of_memory();
-    *(model ? &reader->options->memory->model : &reader->options->memory->dc) = kept;
-    return -1;
-}
-
-static int unknown_key(const struct reader *reader, const struct document_node *key)
-{
-    char what[ERROR_SIZE] = "one of the keys model, dc, options";
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        size_t used = strlen(what);
-        if (!(rows[i].properties & OPTIONS_COMMAND_LINE))
-            snprintf(what + used, sizeof what - used, ", %s", rows[i].name);
-    }
-    return expected(reader, key, "", what);
-}
-
-static int read_key(const struct reader *reader, const struct document_node *key,
-                    const struct document_node *value)
-{
-    const struct options_row *row = options_find(&table, key->text);
-    if (strcmp(key->text, "model") == 0 || strcmp(key->text, "dc") == 0)
-        return read_word(reader, key->text, value);
-    if (strcmp(key->text, "options") == 0)
-        return read_replay_options(reader, value);
-    if (strcmp(key->text, "vary") == 0)
-        return read_vary(reader, value);
-    if (!row)
-        return unknown_key(reader, key);
-    return row->properties & OPTIONS_COMMAND_LINE
-               ? at(reader, key, row->name, "it belongs on the command line")
-               : read_row(reader, row, value);
-}
-
-static int read_document(struct reader *reader, const char *text, size_t size)
-{
-    struct document *document = NULL;
-    char error[ERROR_SIZE];
-    int status = -1;
-    if (document_parse(reader->name, text, size, &document, error, sizeof error) < 0)
-        return options_complain("%s", error);
-    const struct document_node *root = document_root(document);
-    if (root->kind != DOCUMENT_MAPPING)
-        status = expected(reader, root, "", "a mapping");
-    for (size_t i = 0; status < 0 && i < root->count; i++)
-        status = read_key(reader, root->items[2 * i], root->items[2 * i + 1]);
-    document_free(document);
-    return status;
-}
-
-static int read_file(struct sweep_options *options)
-{
-    enum { LARGEST = 1 << 20 };
-    const char *path = options->memory->file;
-    char *text = NULL, *copy, error[ERROR_SIZE];
-    size_t size;
-    if (document_read_file(path, LARGEST, &text, &size, error, sizeof error) < 0)
-        return options_complain("%s", error);
-    struct reader reader = {.options = options, .name = document_file_name(path)};
-    copy = strdup(path);
-    reader.folder = copy ? strdup(strcmp(path, "-") == 0 ? "." : dirname(copy)) : NULL;
-    int status = reader.folder ? read_document(&reader, text, size) : options_out_of_memory();
-    free(reader.folder);
-    free(copy);
-    free(text);
-    return status;
 }
 
 /* --- The command line ---------------------------------------------------------------------- */
@@ -505,12 +203,13 @@ static int take_option(struct sweep_options *options, const struct options_given
         printf("traffic-sweep %s\n", TRAFFIC_VERSION);
         return finish_output();
     }
-    struct assignment assignment = {.row = row, .by_letter = given->by_letter};
-    struct assignment *grown = reallocarray(memory->assignments, memory->count + 1, sizeof *grown);
+    struct sweep_assignment assignment = {.row = row, .by_letter = given->by_letter};
+    struct sweep_assignment *grown =
+        reallocarray(memory->assignments, memory->count + 1, sizeof *grown);
     if (!grown)
         return options_out_of_memory();
     memory->assignments = grown;
-    if (given->value && !(assignment.value = keep(options, given->value)))
+    if (given->value && !(assignment.value = sweep_options_keep(options, given->value)))
         return options_out_of_memory();
     grown[memory->count++] = assignment;
     return -1;
@@ -521,7 +220,7 @@ static int take_options(struct sweep_options *options, int argc, char **argv, in
 {
     struct options_scan scan;
     struct options_given given;
-    options_scan(&scan, &table, argc, argv);
+    options_scan(&scan, &sweep_options_table, argc, argv);
     while (options_next(&scan, &given, first)) {
         int status;
         if (given.fault == OPTIONS_UNKNOWN)
@@ -540,7 +239,7 @@ static int apply_command_line(struct sweep_options *options)
 {
     const struct sweep_options_memory *memory = options->memory;
     for (size_t i = 0; i < memory->count; i++) {
-        const struct assignment *assignment = &memory->assignments[i];
+        const struct sweep_assignment *assignment = &memory->assignments[i];
         const char *error = options_apply(assignment->row, options, assignment->value);
         if (error && assignment->by_letter)
             return options_complain("-%c: %s", assignment->row->letter, error);
@@ -557,7 +256,7 @@ static int find_file(struct sweep_options *options)
     for (size_t i = 0; i < memory->count; i++)
         if (memory->assignments[i].row->parse == parse_file)
             options->memory->file = memory->assignments[i].value;
-    return memory->file ? read_file(options) : -1;
+    return memory->file ? sweep_file_read(options, memory->file) : -1;
 }
 
 /* --- traffic-replay's part ----------------------------------------------------------------- */
@@ -709,7 +408,7 @@ void sweep_options_clear(struct sweep_options *options)
     sweep_list_clear(&options->r);
     sweep_list_clear(&options->S);
     for (size_t i = 0; i < options->vary_count; i++)
-        clear_vary(&options->vary[i]);
+        sweep_vary_clear(&options->vary[i]);
     for (size_t i = 0; memory && i < memory->kept_count; i++)
         credentials_free_secret(memory->kept[i]);
     if (memory) {
@@ -732,7 +431,7 @@ void sweep_options_help(FILE *out)
           "\n"
           "Results go to FOLDER as DC_r4_S5.json and .txt; traffic-summary FOLDER shows them.\n",
           out);
-    options_help(&table, out);
+    options_help(&sweep_options_table, out);
     fputs("\nOptions of traffic-replay (durations, credentials, seed, ...) stand behind a --. See "
           "traffic-sweep(1).\n",
           out);

@@ -14,16 +14,8 @@
 
 #include "replay/settings.h"
 #include "replay/sweep_list.h"
+#include "replay/sweep_vary.h"
 #include "summary/slo.h"
-
-enum { SWEEP_VARY_MAX = 8 };
-
-/* A setting of the server that is varied. */
-struct sweep_vary {
-    char *name;
-    char **values;
-    size_t count;
-};
 
 struct sweep_options {
     struct sweep_list r, S;
