@@ -241,7 +241,7 @@ static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_
                      bool answered)
 {
     struct peer *peer = (struct peer *)transport;
-    uint8_t ack[64];
+    uint8_t ack[64] = {0};
     (void)answered;
     peer->size = peer->at = 0;
     if (data[2] == RPC_PDU_REQUEST)
