@@ -283,9 +283,11 @@ static int open_message(struct smb2_connection *connection, uint8_t *message, si
         size -= SMB2_TRANSFORM_SIZE;
     }
     *reply = (struct smb2_reply){message, size};
-    if (smb2_header_decode(reply, header) != 0 || !(header->flags & SMB2_FLAGS_SERVER_TO_REDIR) ||
-        header->next_command != 0)
+    if (smb2_header_decode(reply, header) != 0 || !(header->flags & SMB2_FLAGS_SERVER_TO_REDIR))
         return smb2_connection_complain(connection, "SMB2: malformed header");
+    /* 3.3.4.1.3: only replies to compounded requests may be compounded, and we send none. */
+    if (header->next_command != 0)
+        return smb2_connection_complain(connection, "SMB2: compounded replies");
     return 0;
 }
 
