@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "protocols/packet.h"
 #include "protocols/rpc_drsuapi.h"
 #include "protocols/rpc_epm.h"
 #include "protocols/rpc_lsarpc.h"
@@ -359,6 +360,39 @@ static void values_as_packed(void **state)
     each_golden(check_values);
 }
 
+/* A model's wrong level is told with those that are right, and however long it is. */
+static void levels_that_can_be_played(void **state)
+{
+    (void)state;
+    static char longest[600];
+    memset(longest, '9', sizeof longest - 1);
+    const struct {
+        const char *protocol, *opcode, *level, *error; /* NULL: it can be played */
+    } rows[] = {
+        {"srvsvc", "16", "502", NULL},
+        {"srvsvc", "16", "503", "level: '503' cannot be played; these can: 1 2 501 502 1005"},
+        {"srvsvc", "21", "0", "level: '0' cannot be played; these can: 100 101 102"},
+        {"srvsvc", "21", "", "level: '' cannot be played; these can: 100 101 102"},
+        {"samr", "36", "21", NULL},
+        {"samr", "36", "18",
+         "level: '18' cannot be played; these can: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 16 17 20 21"},
+        {"srvsvc", "21", longest,
+         "level: '99999999999999999999' cannot be played; these can: 100 101 102"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct packet_type *type = packet_type_find(rows[i].protocol, rows[i].opcode);
+        const struct packet_field field = {"level", 1, &rows[i].level};
+        char error[128] = "";
+        void *details = type->compile(&field, 1, error, sizeof error);
+        assert_int_equal(details == NULL, rows[i].error != NULL);
+        assert_string_equal(error, rows[i].error ? rows[i].error : "");
+        free(details);
+        char little[40] = "";
+        free(type->compile(&field, 1, little, sizeof little));
+        assert_memory_equal(little, error, strnlen(error, sizeof little - 1));
+    }
+}
+
 static void guids_as_text(void **state)
 {
     (void)state;
@@ -412,17 +446,12 @@ static void towers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_call_both_ways),
-        cmocka_unit_test(every_length_cut),
-        cmocka_unit_test(every_byte_changed),
-        cmocka_unit_test(every_message_printable),
-        cmocka_unit_test(printed_for_eyes),
-        cmocka_unit_test(hashes_are_not_printed),
-        cmocka_unit_test(smb2_calls_by_name),
-        cmocka_unit_test(no_call_left_out),
-        cmocka_unit_test(values_as_packed),
-        cmocka_unit_test(guids_as_text),
-        cmocka_unit_test(towers),
+        cmocka_unit_test(every_call_both_ways), cmocka_unit_test(every_length_cut),
+        cmocka_unit_test(every_byte_changed),   cmocka_unit_test(every_message_printable),
+        cmocka_unit_test(printed_for_eyes),     cmocka_unit_test(hashes_are_not_printed),
+        cmocka_unit_test(smb2_calls_by_name),   cmocka_unit_test(no_call_left_out),
+        cmocka_unit_test(values_as_packed),     cmocka_unit_test(levels_that_can_be_played),
+        cmocka_unit_test(guids_as_text),        cmocka_unit_test(towers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
