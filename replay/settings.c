@@ -15,7 +15,6 @@
 
 #include "replay/config_file.h"
 #include "replay/credentials.h"
-#include "replay/message.h"
 #include "replay/options.h"
 #include "replay/packet_list.h"
 #include "replay/settings_memory.h"
