@@ -216,24 +216,24 @@ static ssize_t try_write(struct stream *stream, const void *buffer, size_t size,
 }
 
 /* A server that sends faster than we read would never let a read wait: neither the deadline nor the
- * run's end would be seen, and the thread's other clients would have to look on. */
-static int take_turns(struct stream *stream, size_t n)
+ * run's end would be seen, and the thread's other clients would have to look on. Before anything is
+ * read, as others may use the same buffer in their turn. */
+static int take_turns(struct stream *stream)
 {
-    if (n < TURN - stream->unwaited) {
-        stream->unwaited += (uint32_t)n;
+    if (stream->unwaited < TURN)
         return 0;
-    }
     stream->unwaited = 0;
     int64_t now = wire_now();
     if (now >= stream->wire->deadline)
         return fail(stream, -ETIMEDOUT);
     int error = wait_until(stream, WIRE_READ, now);
+    stream->drained = false; /* the wait may have used up an event */
     return error && error != -ETIMEDOUT ? fail(stream, error) : 0;
 }
 
 ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
 {
-    if (stream->error)
+    if (stream->error || take_turns(stream))
         return stream->error;
     /* Right after a request there is nothing to read yet: one call of the kernel less. */
     bool look = !stream->drained || stream->tls || stream->udp;
@@ -241,8 +241,8 @@ ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
         enum wire_event event = WIRE_READ;
         ssize_t n = look ? try_read(stream, buffer, size, &event) : -EAGAIN;
         if (n >= 0) {
-            int error = take_turns(stream, (size_t)n);
-            return error ? error : n;
+            stream->unwaited += (uint32_t)(n < TURN ? n : TURN);
+            return n;
         }
         if (n != -EAGAIN)
             return fail(stream, (int)n);

@@ -635,14 +635,24 @@ static void speak_without_end(struct peer *peer, struct end *end)
 {
     static char bytes[64 << 10];
     (void)peer;
+    memset(bytes, 'x', sizeof bytes);
     while (end_write(end, bytes, sizeof bytes)) {
     }
     end_close(end);
 }
 
-static void note_turn(void *argument)
+struct turn {
+    bool taken;
+    char *bytes;
+    size_t size;
+};
+
+/* Others, too, have a use for the buffer that is read into. */
+static void take_turn(void *argument)
 {
-    *(bool *)argument = true;
+    struct turn *turn = argument;
+    turn->taken = true;
+    memset(turn->bytes, 0, turn->size);
 }
 
 /* What always has something to be read ends at the deadline all the same, and others have their
@@ -651,19 +661,22 @@ static void endless_words(struct variant *v)
 {
     struct peer peer;
     char bytes[4]; /* the peer is always ahead */
-    bool turn = !v->loop;
+    struct turn turn = {!v->loop, bytes, sizeof bytes};
     peer_start(&peer, v, speak_without_end);
     assert_int_equal(open_to(v), 0);
     int64_t before = wire_now();
     v->wire.deadline = before + 300 * MS;
-    struct loop_timer timer = {.function = note_turn, .argument = &turn};
+    struct loop_timer timer = {.function = take_turn, .argument = &turn};
     if (v->loop)
         assert_int_equal(loop_timer_set(v->the_loop, &timer, before + 20 * MS), 0);
     ssize_t n = 1;
-    while (n > 0 && wire_now() < before + 5000 * MS)
+    while (n > 0 && wire_now() < before + 5000 * MS) {
         n = stream_read(v->stream, bytes, sizeof bytes);
+        for (ssize_t i = 0; i < n; i++)
+            assert_int_equal(bytes[i], 'x');
+    }
     assert_int_equal(n, -ETIMEDOUT);
-    assert_true(turn);
+    assert_true(turn.taken);
     close_it(v);
     peer_end(&peer);
 }
