@@ -35,6 +35,7 @@ enum learn_count {
     LEARN_TLS,     /* TLS records of payload, which nobody can read */
     LEARN_SMB_ENCRYPTED, /* SMB3 messages the same */
     LEARN_UNKNOWN_RPC,   /* among the requests: calls of interfaces whose bind was not seen */
+    LEARN_UNPLAYED,      /* among the requests: with a size, class or level that is not played */
     LEARN_COUNTS
 };
 

@@ -114,22 +114,44 @@ static int take_bind(struct frames *frames, struct link *link, uint64_t type, si
                           frames_brings_ticket(frames));
 }
 
-/* Information levels, of the calls that have one in a model. */
+static bool is_played(const uint16_t *levels, uint64_t level)
+{
+    while (*levels && *levels != level)
+        levels++;
+    return *levels != 0;
+}
+
+/* Information levels, of the calls that have one in a model: those that traffic-replay(1) plays
+ * (traffic-model(5)). A model with another one would be refused. */
 static void add_level(struct frames *frames, struct form *form, size_t ordinal)
 {
+    static const uint16_t domain[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 0};
+    static const uint16_t user[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
+                                    11, 12, 13, 14, 16, 17, 20, 21, 0};
+    static const uint16_t policy[] = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 0};
+    static const uint16_t share[] = {1, 2, 501, 502, 1005, 0};
+    static const uint16_t server[] = {100, 101, 102, 0};
     static const struct {
         const char *packet;
         enum line_field field;
-    } levels[] = {{"samr:8", LINE_SAMR_DOMAIN_LEVEL},   {"samr:36", LINE_SAMR_USER_LEVEL},
-                  {"samr:46", LINE_SAMR_DOMAIN2_LEVEL}, {"lsarpc:7", LINE_LSA_LEVEL},
-                  {"lsarpc:46", LINE_LSA2_LEVEL},       {"srvsvc:16", LINE_SHARE_LEVEL},
-                  {"srvsvc:21", LINE_SERVER_LEVEL}};
+        const uint16_t *played; /* ended by 0 */
+    } levels[] = {
+        {"samr:8", LINE_SAMR_DOMAIN_LEVEL, domain},   {"samr:36", LINE_SAMR_USER_LEVEL, user},
+        {"samr:46", LINE_SAMR_DOMAIN2_LEVEL, domain}, {"lsarpc:7", LINE_LSA_LEVEL, policy},
+        {"lsarpc:46", LINE_LSA2_LEVEL, policy},       {"srvsvc:16", LINE_SHARE_LEVEL, share},
+        {"srvsvc:21", LINE_SERVER_LEVEL, server}};
     uint64_t level;
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
-        if (strcmp(levels[i].packet, form->text) == 0 &&
-            line_number(frames->line, levels[i].field,
-                        line_count(frames->line, levels[i].field) > 1 ? ordinal : 0, &level))
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        if (strcmp(levels[i].packet, form->text) != 0 ||
+            !line_number(frames->line, levels[i].field,
+                         line_count(frames->line, levels[i].field) > 1 ? ordinal : 0, &level))
+            continue;
+        if (is_played(levels[i].played, level))
             form_add_number(form, "level", level);
+        else
+            frames_count(frames, LEARN_UNPLAYED);
+        return; /* the form's text is longer now */
+    }
 }
 
 static int take_call(struct frames *frames, struct link *link, size_t ordinal)

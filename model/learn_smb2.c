@@ -125,27 +125,33 @@ static void add_file(const struct request *request, struct form *form)
     add_oplock(request, form);
 }
 
+/* Numbers that a model may have (traffic-model(5)): from 1 to most. An empty read or write is one
+ * of the usual size. */
 static void add_number(const struct request *request, struct form *form, const char *key,
-                       enum line_field field)
+                       enum line_field field, uint64_t most)
 {
     uint64_t number;
-    if (line_number(request->frames->line, field, request->ordinal, &number))
+    if (!line_number(request->frames->line, field, request->ordinal, &number))
+        return;
+    if (number >= 1 && number <= most)
         form_add_number(form, key, number);
+    else
+        frames_count(request->frames, LEARN_UNPLAYED);
 }
 
 static void add_read(const struct request *request, struct form *form)
 {
-    add_number(request, form, "size", LINE_SMB2_READ);
+    add_number(request, form, "size", LINE_SMB2_READ, UINT32_MAX);
 }
 
 static void add_write(const struct request *request, struct form *form)
 {
-    add_number(request, form, "size", LINE_SMB2_WRITE);
+    add_number(request, form, "size", LINE_SMB2_WRITE, 16 << 20);
 }
 
 static void add_directory(const struct request *request, struct form *form)
 {
-    add_number(request, form, "class", LINE_SMB2_FIND);
+    add_number(request, form, "class", LINE_SMB2_FIND, UINT8_MAX);
 }
 
 /* MS-SMB2 2.2.37: 256 times the information type, plus the class. */

@@ -358,6 +358,8 @@ static void print_seen(const struct learn_capture *capture)
         {LEARN_SMB_ENCRYPTED,
          "encrypted SMB3 messages, unseen: what they hold is not in the model"},
         {LEARN_UNKNOWN_RPC, "RPC calls of interfaces whose bind was not seen: dcerpc:0"},
+        {LEARN_UNPLAYED, "SMB2 and RPC requests with a size, class or level that is not played: "
+                         "they are kept without it"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         print_count(capture, texts[i].count, texts[i].text);

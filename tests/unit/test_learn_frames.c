@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "model/learn_frames.h"
+#include "protocols/packet.h"
 
 #define AND "\x1e" /* between the values of a field */
 
@@ -313,10 +314,19 @@ static void test_shares_and_files(void **state)
     take(bench, SMB2({LINE_SMB2_COMMAND, "8"}, {LINE_SMB2_READ, "4096"}));
     take(bench, SMB2({LINE_SMB2_COMMAND, "9"}, {LINE_SMB2_WRITE, "17"}));
     strcat(wanted, "smb2:8 size=4096\nsmb2:9 size=17\n");
+    /* Sizes and classes that no model may have. */
+    take(bench, SMB2({LINE_SMB2_COMMAND, "8"}, {LINE_SMB2_READ, "0"}));
+    take(bench, SMB2({LINE_SMB2_COMMAND, "9"}, {LINE_SMB2_WRITE, "0"}));
+    take(bench, SMB2({LINE_SMB2_COMMAND, "9"}, {LINE_SMB2_WRITE, "16777217"}));
+    take(bench, SMB2({LINE_SMB2_COMMAND, "14"}, {LINE_SMB2_FIND, "0"}));
+    strcat(wanted, "smb2:8\nsmb2:9\nsmb2:9\nsmb2:14\n");
     assert_string_equal(requests(bench), wanted);
+    assert_int_equal(counted(bench, LEARN_UNPLAYED), 4);
 }
 
 #define SRVSVC   "4b324fc8-1670-01d3-1278-5a47bf6ee188"
+#define LSARPC   "12345778-1234-abcd-ef00-0123456789ab"
+#define SAMR     "12345778-1234-abcd-ef00-0123456789ac"
 #define NETLOGON "12345678-1234-abcd-ef00-01234567cffb"
 
 /* A pipe's writes, reads and transactions carry calls and are none themselves. */
@@ -364,6 +374,56 @@ static void test_rpc_over_tcp(void **state)
                                          "rpc_netlogon:39\nsrvsvc:15\ndcerpc:0\n");
     assert_int_equal(counted(bench, LEARN_LEGS), 2);
     assert_int_equal(counted(bench, LEARN_UNKNOWN_RPC), 1);
+}
+
+/* All where there are any, and few between. */
+static unsigned next_level(unsigned level)
+{
+    return level < 30 || (level >= 98 && level < 105) || (level >= 498 && level < 505) ||
+                   level >= 1000
+               ? 1
+               : 4;
+}
+
+/* What is learned can be played: each level is in the form exactly when the packet takes it. */
+static void test_levels_are_those_played(void **state)
+{
+    static const struct {
+        const char *uuid, *opnum, *protocol;
+        enum line_field field;
+    } rows[] = {
+        {SAMR, "8", "samr", LINE_SAMR_DOMAIN_LEVEL},   {SAMR, "36", "samr", LINE_SAMR_USER_LEVEL},
+        {SAMR, "46", "samr", LINE_SAMR_DOMAIN2_LEVEL}, {LSARPC, "7", "lsarpc", LINE_LSA_LEVEL},
+        {LSARPC, "46", "lsarpc", LINE_LSA2_LEVEL},     {SRVSVC, "16", "srvsvc", LINE_SHARE_LEVEL},
+        {SRVSVC, "21", "srvsvc", LINE_SERVER_LEVEL}};
+    static char wanted[1 << 16];
+    struct bench *bench = *state;
+    size_t used = 0;
+    unsigned unplayed = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct packet_type *type = packet_type_find(rows[i].protocol, rows[i].opnum);
+        take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "11"}, {LINE_RPC_CONTEXT, "0"},
+                           {LINE_RPC_UUID, rows[i].uuid}));
+        used += (size_t)snprintf(wanted + used, sizeof wanted - used, "dcerpc:11\n");
+        for (unsigned level = 0; level < 1010; level += next_level(level)) {
+            char text[16], error[128];
+            const char *value = text;
+            const struct packet_field field = {"level", 1, &value};
+            snprintf(text, sizeof text, "%u", level);
+            void *details = type->compile(&field, 1, error, sizeof error);
+            unplayed += details == NULL;
+            used += (size_t)snprintf(wanted + used, sizeof wanted - used, "%s:%s%s%s\n",
+                                     rows[i].protocol, rows[i].opnum, details ? " level=" : "",
+                                     details ? text : "");
+            free(details);
+            take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "1"},
+                               {LINE_RPC_OPNUM, rows[i].opnum}, {LINE_RPC_CONTEXT, "0"},
+                               {rows[i].field, text}));
+        }
+        assert_true(used < sizeof wanted);
+    }
+    assert_string_equal(requests(bench), wanted);
+    assert_int_equal(counted(bench, LEARN_UNPLAYED), unplayed);
 }
 
 /* ---- Kerberos, names ---- */
@@ -644,6 +704,7 @@ int main(void)
         TEST(test_shares_and_files),
         TEST(test_rpc_over_a_pipe),
         TEST(test_rpc_over_tcp),
+        TEST(test_levels_are_those_played),
         TEST(test_kerberos),
         TEST(test_dns),
         TEST(test_left_out),
