@@ -23,6 +23,7 @@
 
 #include "protocols/conversation.h"
 #include "protocols/datagram.h"
+#include "protocols/little_endian.h"
 #include "protocols/packet_tables.h"
 
 enum { REPLY_SIZE = 8192 };
@@ -36,20 +37,6 @@ static datagram_waits waits_if_any = {1500, 2500, 0};
 struct cursor {
     const uint8_t *start, *at, *end;
 };
-
-static uint16_t get16(const uint8_t *bytes)
-{
-    uint16_t value;
-    memcpy(&value, bytes, sizeof value);
-    return le16toh(value);
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-    uint32_t value;
-    memcpy(&value, bytes, sizeof value);
-    return le32toh(value);
-}
 
 /* RFC 1035 4.1.4: labels, maybe compressed. ns_name_unpack() checks bounds and loops. The dots are
  * put in here, as ns_name_ntop() would escape what is no host name. */
@@ -93,14 +80,14 @@ int cldap_netlogon_parse(const uint8_t *value, size_t size, struct cldap_netlogo
     memset(out, 0, sizeof *out);
     if (size < FIXED + TAIL)
         return -EBADMSG;
-    out->opcode = get16(value);
+    out->opcode = le_get16(value);
     if (out->opcode < CLDAP_SAM_LOGON_RESPONSE_EX || out->opcode > CLDAP_SAM_USER_UNKNOWN_EX)
         return -EBADMSG;
-    out->flags = get32(value + 4);
+    out->flags = le_get32(value + 4);
     memcpy(out->domain_guid, value + 8, sizeof out->domain_guid);
     const uint8_t *tail = value + size - TAIL;
-    out->nt_version = get32(tail);
-    if (get16(tail + 4) != 0xffff || get16(tail + 6) != 0xffff)
+    out->nt_version = le_get32(tail);
+    if (le_get16(tail + 4) != 0xffff || le_get16(tail + 6) != 0xffff)
         return -EBADMSG; /* LmNtToken, Lm20Token */
     struct cursor cursor = {.start = value, .at = value + FIXED, .end = tail};
     char *const names[] = {out->forest,       out->dns_domain, out->dns_host, out->netbios_domain,

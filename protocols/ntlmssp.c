@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/utf16.h"
 
 /* 2.2.2.5 */
@@ -85,39 +86,6 @@ struct ntlmssp {
     uint8_t session_key[16];           /* ExportedSessionKey */
     struct direction send, receive;
 };
-
-static void put16(uint8_t *to, size_t value)
-{
-    to[0] = (uint8_t)value;
-    to[1] = (uint8_t)(value >> 8);
-}
-
-static void put32(uint8_t *to, uint32_t value)
-{
-    put16(to, value & 0xffff);
-    put16(to + 2, value >> 16);
-}
-
-static void put64(uint8_t *to, uint64_t value)
-{
-    put32(to, (uint32_t)value);
-    put32(to + 4, (uint32_t)(value >> 32));
-}
-
-static uint16_t get16(const uint8_t *from)
-{
-    return (uint16_t)(from[0] | from[1] << 8);
-}
-
-static uint32_t get32(const uint8_t *from)
-{
-    return get16(from) | (uint32_t)get16(from + 2) << 16;
-}
-
-static uint64_t get64(const uint8_t *from)
-{
-    return get32(from) | (uint64_t)get32(from + 4) << 32;
-}
 
 static void hmac_md5(const uint8_t key[16], const void *a, size_t a_size, const void *b,
                      size_t b_size, uint8_t digest[16])
@@ -231,10 +199,10 @@ int ntlmssp_negotiate(struct ntlmssp *ntlmssp, uint8_t **message, size_t *size)
     if (!out)
         return -ENOMEM;
     memcpy(out, signature_text, 8);
-    put32(out + 8, 1);
-    put32(out + 12, ntlmssp->flags);
-    put32(out + 20, NEGOTIATE_SIZE);
-    put32(out + 28, NEGOTIATE_SIZE);
+    le_put32(out + 8, 1);
+    le_put32(out + 12, ntlmssp->flags);
+    le_put32(out + 20, NEGOTIATE_SIZE);
+    le_put32(out + 28, NEGOTIATE_SIZE);
     memcpy(out + 32, version, sizeof version);
     memcpy(ntlmssp->negotiate, out, NEGOTIATE_SIZE);
     *message = out;
@@ -259,11 +227,11 @@ static int read_av_pair(struct challenge *challenge, uint16_t id, const uint8_t 
         if (size != 8)
             return -EBADMSG;
         challenge->has_timestamp = true;
-        challenge->timestamp = get64(value);
+        challenge->timestamp = le_get64(value);
     } else if (id == AV_FLAGS) {
         if (size != 4)
             return -EBADMSG;
-        challenge->av_flags = get32(value);
+        challenge->av_flags = le_get32(value);
     }
     return 0;
 }
@@ -274,7 +242,7 @@ static int read_target_info(struct challenge *challenge, const uint8_t *info, si
     for (;;) {
         if (size - at < 4)
             return -EBADMSG;
-        uint16_t id = get16(info + at), value_size = get16(info + at + 2);
+        uint16_t id = le_get16(info + at), value_size = le_get16(info + at + 2);
         if (id == AV_EOL)
             break;
         if (size - at - 4 < value_size)
@@ -293,16 +261,16 @@ static int read_target_info(struct challenge *challenge, const uint8_t *info, si
 static int read_challenge(struct challenge *challenge, const uint8_t *message, size_t size)
 {
     if (size < CHALLENGE_MIN_SIZE || size > MESSAGE_MAX ||
-        memcmp(message, signature_text, 8) != 0 || get32(message + 8) != 2)
+        memcmp(message, signature_text, 8) != 0 || le_get32(message + 8) != 2)
         return -EBADMSG;
-    challenge->flags = get32(message + 20);
+    challenge->flags = le_get32(message + 20);
     challenge->server_challenge = message + 24;
     if (!(challenge->flags & FLAG_TARGET_INFO))
         return 0;
     if (size < CHALLENGE_TARGET_INFO + 8)
         return -EBADMSG;
-    size_t length = get16(message + CHALLENGE_TARGET_INFO);
-    uint64_t offset = get32(message + CHALLENGE_TARGET_INFO + 4);
+    size_t length = le_get16(message + CHALLENGE_TARGET_INFO);
+    uint64_t offset = le_get32(message + CHALLENGE_TARGET_INFO + 4);
     if (offset > size || length > size - offset)
         return -EBADMSG;
     return read_target_info(challenge, message + offset, length);
@@ -320,8 +288,8 @@ static int agree_on_flags(struct ntlmssp *ntlmssp, uint32_t offered)
 
 static uint8_t *put_av(uint8_t *to, uint16_t id, const void *value, size_t size)
 {
-    put16(to, id);
-    put16(to + 2, size);
+    le_put16(to, id);
+    le_put16(to + 2, size);
     if (size)
         memcpy(to + 4, value, size);
     return to + 4 + size;
@@ -336,7 +304,7 @@ static int client_target_info(const struct ntlmssp *ntlmssp, const struct challe
 {
     static const uint8_t no_bindings[16];
     uint8_t flags[4];
-    put32(flags, challenge->av_flags | (challenge->has_timestamp ? AV_FLAG_MIC : 0));
+    le_put32(flags, challenge->av_flags | (challenge->has_timestamp ? AV_FLAG_MIC : 0));
     size_t most = challenge->target_info_size + 8 + 20 + 4 + ntlmssp->target_name.size + 4;
     out->data = malloc(most);
     if (!out->data)
@@ -344,11 +312,11 @@ static int client_target_info(const struct ntlmssp *ntlmssp, const struct challe
     uint8_t *to = out->data;
     const uint8_t *from = challenge->target_info;
     for (size_t left = challenge->target_info_size, step; left; left -= step, from += step) {
-        step = 4 + (size_t)get16(from + 2);
-        if (get16(from) != AV_FLAGS)
-            to = put_av(to, get16(from), from + 4, step - 4);
+        step = 4 + (size_t)le_get16(from + 2);
+        if (le_get16(from) != AV_FLAGS)
+            to = put_av(to, le_get16(from), from + 4, step - 4);
     }
-    if (get32(flags))
+    if (le_get32(flags))
         to = put_av(to, AV_FLAGS, flags, sizeof flags);
     if (ntlmssp->target_name.size) {
         to = put_av(to, AV_CHANNEL_BINDINGS, no_bindings, sizeof no_bindings);
@@ -372,7 +340,7 @@ int ntlmssp_v2_response(const uint8_t ntowf_v2[16], const uint8_t server_challen
         return -ENOMEM;
     uint8_t *blob = out + 16;
     blob[0] = blob[1] = 1;
-    put64(blob + 8, time);
+    le_put64(blob + 8, time);
     memcpy(blob + 16, client_challenge, 8);
     memcpy(blob + RESPONSE_HEADER_SIZE, target_info, target_info_size);
     hmac_md5(ntowf_v2, server_challenge, 8, blob, blob_size, out);
@@ -455,9 +423,9 @@ static int make_answer(struct ntlmssp *ntlmssp, const struct challenge *challeng
 /* Appends a payload at *at and writes its security buffer (2.2.1.3) into the header. */
 static void put_payload(uint8_t *message, size_t field, size_t *at, const void *data, size_t size)
 {
-    put16(message + field, size);
-    put16(message + field + 2, size);
-    put32(message + field + 4, (uint32_t)*at);
+    le_put16(message + field, size);
+    le_put16(message + field + 2, size);
+    le_put32(message + field + 4, (uint32_t)*at);
     if (size)
         memcpy(message + *at, data, size);
     *at += size;
@@ -476,14 +444,14 @@ static int write_authenticate(struct ntlmssp *ntlmssp, const struct answer *answ
     if (!message)
         return -ENOMEM;
     memcpy(message, signature_text, 8);
-    put32(message + 8, 3);
+    le_put32(message + 8, 3);
     put_payload(message, 28, &at, ntlmssp->domain.data, ntlmssp->domain.size);
     put_payload(message, 36, &at, ntlmssp->user.data, ntlmssp->user.size);
     put_payload(message, 44, &at, ntlmssp->workstation.data, ntlmssp->workstation.size);
     put_payload(message, 12, &at, answer->lm, LM_RESPONSE_SIZE);
     put_payload(message, 20, &at, answer->nt.data, answer->nt.size);
     put_payload(message, 52, &at, answer->encrypted_key, key_size);
-    put32(message + 60, ntlmssp->flags);
+    le_put32(message + 60, ntlmssp->flags);
     if (ntlmssp->flags & FLAG_VERSION)
         memcpy(message + 64, version, sizeof version);
     out->data = message;
@@ -586,8 +554,8 @@ static void checksum(struct direction *direction, const uint8_t *data, size_t si
                      uint8_t signature[16])
 {
     uint8_t digest[16];
-    put32(signature, 1);
-    put32(signature + 12, direction->sequence++);
+    le_put32(signature, 1);
+    le_put32(signature + 12, direction->sequence++);
     hmac_md5(direction->sign_key, signature + 12, 4, data, size, digest);
     memcpy(signature + 4, digest, 8);
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "protocols/little_endian.h"
+
 enum { FRAG_LENGTH_AT = 8, AUTH_LENGTH_AT = 10, DREP_BIG_ENDIAN_MASK = 0xf0, DREP_LITTLE = 0x10 };
 
 #define NDR32_UUID "8a885d04-1ceb-11c9-9fe8-08002b104860"
@@ -45,12 +47,6 @@ void rpc_pdu_begin(struct ndr *ndr, enum rpc_pdu_type type, uint8_t flags, uint3
     ndr_u32(ndr, "call_id", &call_id);
 }
 
-static void put16(uint8_t *data, size_t value)
-{
-    data[0] = (uint8_t)value;
-    data[1] = (uint8_t)(value >> 8);
-}
-
 void rpc_pdu_finish(struct ndr *ndr, const struct rpc_trailer *trailer, const uint8_t *token,
                     size_t token_size)
 {
@@ -68,8 +64,8 @@ void rpc_pdu_finish(struct ndr *ndr, const struct rpc_trailer *trailer, const ui
         ndr_fail(ndr, "frag_length", "PDU longer than 65,535 bytes");
     if (ndr->failed)
         return;
-    put16(ndr->data + FRAG_LENGTH_AT, ndr->size);
-    put16(ndr->data + AUTH_LENGTH_AT, token ? token_size : 0);
+    le_put16(ndr->data + FRAG_LENGTH_AT, (uint16_t)ndr->size);
+    le_put16(ndr->data + AUTH_LENGTH_AT, (uint16_t)(token ? token_size : 0));
 }
 
 static void syntax(struct ndr *ndr, const char *uuid, uint16_t major, uint16_t minor)

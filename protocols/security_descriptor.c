@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/little_endian.h"
+
 enum {
     SD_HEADER_SIZE = 20,
     SD_REVISION = 1,
@@ -42,28 +44,6 @@ struct ace {
     uint8_t bytes[ACE_SIZE_MAX];
     size_t size;
 };
-
-static uint16_t get16(const uint8_t *bytes)
-{
-    return (uint16_t)(bytes[0] | bytes[1] << 8);
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-    return get16(bytes) | (uint32_t)get16(bytes + 2) << 16;
-}
-
-static void put16(uint8_t *bytes, unsigned value)
-{
-    bytes[0] = (uint8_t)value;
-    bytes[1] = (uint8_t)(value >> 8);
-}
-
-static void put32(uint8_t *bytes, uint32_t value)
-{
-    put16(bytes, value & 0xffff);
-    put16(bytes + 2, value >> 16);
-}
 
 /* --- SDDL ---------------------------------------------------------------------------------- */
 
@@ -123,7 +103,7 @@ static int parse_sid(const char *text, const char **end, uint8_t *sid, size_t *s
         uint64_t sub = strtoull(next + 1, &next, 10);
         if (errno || sub > UINT32_MAX || count == SID_AUTHORITIES_MAX)
             return -EINVAL;
-        put32(sid + 8 + 4 * count++, (uint32_t)sub);
+        le_put32(sid + 8 + 4 * count++, (uint32_t)sub);
     }
     sid[0] = 1;
     sid[1] = (uint8_t)count;
@@ -166,8 +146,8 @@ static int parse_ace(const char **text, struct ace *ace)
     ace->size = 8 + sid_size;
     ace->bytes[0] = 0; /* ACCESS_ALLOWED_ACE_TYPE */
     ace->bytes[1] = (uint8_t)flags;
-    put16(ace->bytes + 2, (unsigned)ace->size);
-    put32(ace->bytes + 4, rights);
+    le_put16(ace->bytes + 2, (unsigned)ace->size);
+    le_put32(ace->bytes + 4, rights);
     return 0;
 }
 
@@ -187,7 +167,7 @@ static size_t entry_size(const uint8_t *entries, size_t size, size_t offset)
 {
     if (size - offset < ACE_HEADER_SIZE)
         return 0;
-    size_t entry = get16(entries + offset + 2);
+    size_t entry = le_get16(entries + offset + 2);
     return entry < ACE_HEADER_SIZE || entry % 4 != 0 || entry > size - offset ? 0 : entry;
 }
 
@@ -195,17 +175,17 @@ static size_t entry_size(const uint8_t *entries, size_t size, size_t offset)
 static int find_dacl(const uint8_t *sd, size_t size, struct acl *acl)
 {
     *acl = (struct acl){.revision = ACL_REVISION};
-    if (size < SD_HEADER_SIZE || sd[0] != SD_REVISION || !(get16(sd + 2) & SD_SELF_RELATIVE))
+    if (size < SD_HEADER_SIZE || sd[0] != SD_REVISION || !(le_get16(sd + 2) & SD_SELF_RELATIVE))
         return -EBADMSG;
-    size_t offset = get32(sd + 16);
-    if (!(get16(sd + 2) & SD_DACL_PRESENT) || offset == 0)
+    size_t offset = le_get32(sd + 16);
+    if (!(le_get16(sd + 2) & SD_DACL_PRESENT) || offset == 0)
         return 0;
     if (offset < SD_HEADER_SIZE || offset > size || size - offset < ACL_HEADER_SIZE)
         return -EBADMSG;
     const uint8_t *header = sd + offset;
-    size_t acl_size = get16(header + 2);
+    size_t acl_size = le_get16(header + 2);
     acl->revision = header[0];
-    acl->count = get16(header + 4);
+    acl->count = le_get16(header + 4);
     acl->entries = header + ACL_HEADER_SIZE;
     if ((acl->revision != ACL_REVISION && acl->revision != ACL_REVISION_DS) ||
         acl_size < ACL_HEADER_SIZE || acl_size > size - offset)
@@ -222,8 +202,8 @@ static int find_dacl(const uint8_t *sd, size_t size, struct acl *acl)
 
 static bool acl_has(const struct acl *acl, const struct ace *ace)
 {
-    for (size_t at = 0; at < acl->size; at += get16(acl->entries + at + 2))
-        if (get16(acl->entries + at + 2) == ace->size &&
+    for (size_t at = 0; at < acl->size; at += le_get16(acl->entries + at + 2))
+        if (le_get16(acl->entries + at + 2) == ace->size &&
             memcmp(acl->entries + at, ace->bytes, ace->size) == 0)
             return true;
     return false;
@@ -233,7 +213,7 @@ static bool acl_has(const struct acl *acl, const struct ace *ace)
 static uint8_t *copy_entries(uint8_t *to, const struct acl *acl, bool inherited, unsigned *count)
 {
     for (size_t at = 0, size; at < acl->size; at += size) {
-        size = get16(acl->entries + at + 2);
+        size = le_get16(acl->entries + at + 2);
         if (((acl->entries[at + 1] & ACE_INHERITED) != 0) != inherited)
             continue;
         memcpy(to, acl->entries + at, size);
@@ -283,11 +263,11 @@ int security_descriptor_add(const uint8_t *sd, size_t size, const char *sddl,
     if (inherited == SECURITY_DESCRIPTOR_KEEP_INHERITED)
         to = copy_entries(to, &acl, true, &count);
     header[0] = acl.revision;
-    put16(header + 2, (unsigned)(to - header));
-    put16(header + 4, count);
+    le_put16(header + 2, (unsigned)(to - header));
+    le_put16(header + 4, count);
     made[0] = SD_REVISION;
-    put16(made + 2, SD_SELF_RELATIVE | SD_DACL_PRESENT | (get16(sd + 2) & SD_DACL_BITS));
-    put32(made + 16, SD_HEADER_SIZE);
+    le_put16(made + 2, SD_SELF_RELATIVE | SD_DACL_PRESENT | (le_get16(sd + 2) & SD_DACL_BITS));
+    le_put32(made + 16, SD_HEADER_SIZE);
     *out = made;
     *out_size = (size_t)(to - made);
     *changed = added > 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "protocols/kerberos.h"
+#include "protocols/little_endian.h"
 #include "protocols/smb2_negotiate.h"
 #include "protocols/smb2_session.h"
 #include "protocols/smb2_state.h"
@@ -374,8 +375,8 @@ static void choose(struct conversation *conversation, const struct smb2_open_req
         return;
     choice->create.oplock = request->oplock;
     choice->create.lease = request->lease;
-    smb2_store64(choice->create.lease_key, conversation->random(conversation->random_state));
-    smb2_store64(choice->create.lease_key + 8, conversation->random(conversation->random_state));
+    le_put64(choice->create.lease_key, conversation->random(conversation->random_state));
+    le_put64(choice->create.lease_key + 8, conversation->random(conversation->random_state));
     if (choice->share != SMB2_SHARE_OTHER)
         restrict_shared(&choice->create);
 }

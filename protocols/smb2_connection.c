@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/ntstatus.h"
 #include "protocols/trace.h"
 
@@ -140,13 +141,13 @@ static int fill_header(struct smb2_call *call)
     uint32_t left = connection->credits - used;
     uint32_t wanted = left < CREDITS_WANTED ? CREDITS_WANTED - left : 1;
     memcpy(message, protocol_id, 4);
-    smb2_store16(message + 4, SMB2_HEADER_SIZE);
-    smb2_store16(message + 6, charge);
-    smb2_store16(message + 12, (uint16_t)call->command);
-    smb2_store16(message + 14, (uint16_t)wanted);
-    smb2_store64(message + 24, connection->next_message_id);
-    smb2_store32(message + 36, call->tree ? call->tree->id : 0);
-    smb2_store64(message + 40, call->session ? call->session->id : 0);
+    le_put16(message + 4, SMB2_HEADER_SIZE);
+    le_put16(message + 6, charge);
+    le_put16(message + 12, (uint16_t)call->command);
+    le_put16(message + 14, (uint16_t)wanted);
+    le_put64(message + 24, connection->next_message_id);
+    le_put32(message + 36, call->tree ? call->tree->id : 0);
+    le_put64(message + 40, call->session ? call->session->id : 0);
     call->header.message_id = connection->next_message_id;
     connection->next_message_id += used;
     connection->credits = left;
@@ -167,7 +168,7 @@ static int send_request(struct smb2_call *call)
                      frame + SMB2_FRAME_SIZE, size);
         size += SMB2_TRANSFORM_SIZE;
     } else if (call_signs(call)) {
-        smb2_store32(message + 16, SMB2_FLAGS_SIGNED);
+        le_put32(message + 16, SMB2_FLAGS_SIGNED);
         smb2_sign_message(session->keys.signing, connection->signing, message, size);
     }
     frame[0] = 0;
@@ -275,7 +276,7 @@ static int open_message(struct smb2_connection *connection, uint8_t *message, si
     if (*encrypted) {
         const struct smb2_session *session = NULL;
         if (size > SMB2_TRANSFORM_SIZE)
-            session = session_by_id(connection, smb2_get64(message + 44));
+            session = session_by_id(connection, le_get64(message + 44));
         if (!session ||
             smb2_decrypt(session->keys.to_client, connection->cipher, message, size) != 0)
             return smb2_connection_complain(connection, "SMB2: reply cannot be decrypted");
@@ -332,7 +333,7 @@ static int answer_break(struct smb2_connection *connection, const struct smb2_re
     body = smb2_body(reply, 44, 44);
     if (!body)
         return smb2_connection_complain(connection, "SMB2: malformed oplock break");
-    if (!(smb2_get32(body + 4) & 1)) /* SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED */
+    if (!(le_get32(body + 4) & 1)) /* SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED */
         return 0;
     uint8_t ack[36] = {36, 0};
     memcpy(ack + 8, body + 8, 16);  /* LeaseKey */

@@ -11,6 +11,7 @@
 #include <nettle/sha2.h>
 #include <string.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/smb2_wire.h"
 
 enum {
@@ -116,7 +117,7 @@ static void sign_gmac(const uint8_t *key, const uint8_t *message, size_t size, u
     uint8_t nonce[GCM_NONCE_SIZE] = {0};
     memcpy(nonce, message + 24, 8); /* MessageId */
     nonce[8] = (uint8_t)((message[16] & SMB2_FLAGS_SERVER_TO_REDIR) |
-                         (smb2_get16(message + 12) == COMMAND_CANCEL ? 2 : 0));
+                         (le_get16(message + 12) == COMMAND_CANCEL ? 2 : 0));
     gcm_aes128_set_key(&context, key);
     gcm_aes128_set_iv(&context, sizeof nonce, nonce);
     SIGNED_PIECES(gcm_aes128_update, &context, message, size);
@@ -199,10 +200,10 @@ void smb2_encrypt(const uint8_t *key, enum smb2_cipher cipher, uint64_t nonce, u
 {
     memset(transform, 0, SMB2_TRANSFORM_SIZE);
     memcpy(transform, transform_id, 4);
-    smb2_store64(transform + TRANSFORM_NONCE, nonce);
-    smb2_store32(transform + TRANSFORM_MESSAGE_SIZE, (uint32_t)message_size);
-    smb2_store16(transform + TRANSFORM_FLAGS, 1); /* Encrypted */
-    smb2_store64(transform + TRANSFORM_SESSION_ID, session_id);
+    le_put64(transform + TRANSFORM_NONCE, nonce);
+    le_put32(transform + TRANSFORM_MESSAGE_SIZE, (uint32_t)message_size);
+    le_put16(transform + TRANSFORM_FLAGS, 1); /* Encrypted */
+    le_put64(transform + TRANSFORM_SESSION_ID, session_id);
     ciphers[cipher].encrypt(key, transform, message_size, transform + 4);
 }
 
@@ -210,8 +211,8 @@ int smb2_decrypt(const uint8_t *key, enum smb2_cipher cipher, uint8_t *transform
 {
     uint8_t tag[TAG_SIZE];
     if (size < SMB2_TRANSFORM_SIZE || memcmp(transform, transform_id, 4) != 0 ||
-        smb2_get16(transform + TRANSFORM_FLAGS) != 1 || cipher == SMB2_CIPHER_NONE ||
-        smb2_get32(transform + TRANSFORM_MESSAGE_SIZE) != size - SMB2_TRANSFORM_SIZE)
+        le_get16(transform + TRANSFORM_FLAGS) != 1 || cipher == SMB2_CIPHER_NONE ||
+        le_get32(transform + TRANSFORM_MESSAGE_SIZE) != size - SMB2_TRANSFORM_SIZE)
         return -EBADMSG;
     ciphers[cipher].decrypt(key, transform, size - SMB2_TRANSFORM_SIZE, tag);
     return memeql_sec(tag, transform + 4, sizeof tag) ? 0 : -EBADMSG;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/ntstatus.h"
 
 void smb2_data_free(struct smb2_data *data)
@@ -93,11 +94,11 @@ int smb2_create_decode(const struct smb2_reply *reply, struct smb2_created *crea
 {
     const uint8_t *body = smb2_body(reply, CREATED_STRUCTURE, CREATED_FIXED);
     struct smb2_slice contexts;
-    if (!body || !smb2_slice_at(reply, smb2_get32(body + 80), smb2_get32(body + 84), CREATED_FIXED,
-                                &contexts))
+    if (!body ||
+        !smb2_slice_at(reply, le_get32(body + 80), le_get32(body + 84), CREATED_FIXED, &contexts))
         return -EBADMSG;
     created->oplock = body[2];
-    created->end_of_file = smb2_get64(body + 48);
+    created->end_of_file = le_get64(body + 48);
     memcpy(created->file_id, body + 64, SMB2_FILE_ID_SIZE);
     return 0;
 }
@@ -203,8 +204,8 @@ enum {
 int smb2_read_decode(const struct smb2_reply *reply, struct smb2_slice *data)
 {
     const uint8_t *body = smb2_body(reply, DATA_STRUCTURE, DATA_FIXED);
-    return body && smb2_slice_at(reply, body[2], smb2_get32(body + 4), DATA_FIXED, data) ? 0
-                                                                                         : -EBADMSG;
+    return body && smb2_slice_at(reply, body[2], le_get32(body + 4), DATA_FIXED, data) ? 0
+                                                                                       : -EBADMSG;
 }
 
 struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_id, uint64_t offset,
@@ -235,7 +236,7 @@ int smb2_write_decode(const struct smb2_reply *reply, uint32_t *written)
     const uint8_t *body = smb2_body(reply, DATA_STRUCTURE, DATA_FIXED);
     if (!body)
         return -EBADMSG;
-    *written = smb2_get32(body + 4);
+    *written = le_get32(body + 4);
     return 0;
 }
 
@@ -276,8 +277,8 @@ enum {
 int smb2_ioctl_decode(const struct smb2_reply *reply, struct smb2_slice *data)
 {
     const uint8_t *body = smb2_body(reply, IOCTL_REPLY_STRUCTURE, IOCTL_REPLY_FIXED);
-    return body && smb2_slice_at(reply, smb2_get32(body + 32), smb2_get32(body + 36),
-                                 IOCTL_REPLY_FIXED, data)
+    return body && smb2_slice_at(reply, le_get32(body + 32), le_get32(body + 36), IOCTL_REPLY_FIXED,
+                                 data)
                ? 0
                : -EBADMSG;
 }
@@ -333,8 +334,8 @@ enum {
 int smb2_query_decode(const struct smb2_reply *reply, struct smb2_slice *data)
 {
     const uint8_t *body = smb2_body(reply, QUERY_REPLY_STRUCTURE, QUERY_REPLY_FIXED);
-    return body && smb2_slice_at(reply, smb2_get16(body + 2), smb2_get32(body + 4),
-                                 QUERY_REPLY_FIXED, data)
+    return body && smb2_slice_at(reply, le_get16(body + 2), le_get32(body + 4), QUERY_REPLY_FIXED,
+                                 data)
                ? 0
                : -EBADMSG;
 }
@@ -399,13 +400,13 @@ int smb2_entry_next(const uint8_t *listing, size_t size, size_t *at, struct smb2
     if (size < *at || size - *at < ENTRY_FIXED)
         return -EBADMSG;
     const uint8_t *from = listing + *at;
-    uint64_t next = smb2_get32(from), name_size = smb2_get32(from + 60);
+    uint64_t next = le_get32(from), name_size = le_get32(from + 60);
     uint64_t left = size - *at;
     if (name_size > left - ENTRY_FIXED || next > left ||
         (next != 0 && next < ENTRY_FIXED + name_size))
         return -EBADMSG;
-    entry->end_of_file = smb2_get64(from + 40);
-    entry->attributes = smb2_get32(from + 56);
+    entry->end_of_file = le_get64(from + 40);
+    entry->attributes = le_get32(from + 56);
     entry->name = (struct smb2_slice){from + ENTRY_FIXED, (size_t)name_size};
     *at = next == 0 ? size : *at + (size_t)next;
     return 1;
@@ -415,12 +416,12 @@ int smb2_dfs_referrals_decode(const uint8_t *data, size_t size, unsigned *count)
 {
     if (size < DFS_HEADER)
         return -EBADMSG;
-    *count = smb2_get16(data + 2);
+    *count = le_get16(data + 2);
     size_t at = DFS_HEADER;
     for (unsigned i = 0; i < *count; i++) {
         if (size - at < DFS_REFERRAL_MIN)
             return -EBADMSG;
-        size_t length = smb2_get16(data + at + 2);
+        size_t length = le_get16(data + at + 2);
         if (length < DFS_REFERRAL_MIN || length > size - at)
             return -EBADMSG;
         at += length;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/ntstatus.h"
 
 /* 2.2.3.1 */
@@ -47,7 +48,7 @@ static bool offered(const uint16_t *list, size_t count, uint16_t id)
 static void random_bytes(struct conversation *conversation, uint8_t *out, size_t size)
 {
     for (size_t i = 0; i < size; i += 8)
-        smb2_store64(out + i, conversation->random(conversation->random_state));
+        le_put64(out + i, conversation->random(conversation->random_state));
 }
 
 /* Begins a context at the next multiple of 8 (padding does not follow the last one). */
@@ -115,9 +116,9 @@ static void put_request(struct smb2_writer *writer, const struct smb2_connection
 /* The one id that a server chose in an ENCRYPTION or SIGNING context. */
 static int read_choice(struct smb2_slice data, const uint16_t *ids, size_t count, uint16_t *id)
 {
-    if (data.size < 4 || smb2_get16(data.data) != 1)
+    if (data.size < 4 || le_get16(data.data) != 1)
         return -EBADMSG;
-    *id = smb2_get16(data.data + 2);
+    *id = le_get16(data.data + 2);
     return offered(ids, count, *id) ? 0 : -EBADMSG;
 }
 
@@ -126,11 +127,11 @@ static int read_context(uint16_t type, struct smb2_slice data, struct smb2_negot
     uint16_t id = 0;
     int rc = 0;
     if (type == CONTEXT_PREAUTH) {
-        if (data.size < 6 || smb2_get16(data.data) != 1 || smb2_get16(data.data + 4) != HASH_SHA512)
+        if (data.size < 6 || le_get16(data.data) != 1 || le_get16(data.data + 4) != HASH_SHA512)
             return -EBADMSG;
     } else if (type == CONTEXT_ENCRYPTION) {
         /* 0: the server has no cipher in common with us. */
-        if (data.size >= 4 && smb2_get16(data.data + 2) == SMB2_CIPHER_NONE)
+        if (data.size >= 4 && le_get16(data.data + 2) == SMB2_CIPHER_NONE)
             return 0;
         rc = read_choice(data, cipher_ids, COUNT(cipher_ids), &id);
         negotiated->cipher = (enum smb2_cipher)id;
@@ -152,7 +153,7 @@ static int read_contexts(const struct smb2_reply *reply, uint64_t at, unsigned c
         if (!smb2_slice_at(reply, at, CONTEXT_HEADER_SIZE, RESPONSE_FIXED, &header))
             return -EBADMSG;
         at += CONTEXT_HEADER_SIZE;
-        uint16_t type = smb2_get16(header.data), size = smb2_get16(header.data + 2);
+        uint16_t type = le_get16(header.data), size = le_get16(header.data + 2);
         uint32_t bit = type <= CONTEXT_SIGNING ? 1u << type : 0;
         if (seen & bit || !smb2_slice_at(reply, at, size, RESPONSE_FIXED, &data) ||
             read_context(type, data, negotiated) != 0)
@@ -168,13 +169,13 @@ int smb2_negotiate_decode(const struct smb2_reply *reply, struct smb2_negotiated
     const uint8_t *body = smb2_body(reply, RESPONSE_STRUCTURE, RESPONSE_FIXED);
     if (!body)
         return -EBADMSG;
-    *negotiated = (struct smb2_negotiated){.security_mode = smb2_get16(body + 2),
-                                           .dialect = smb2_get16(body + 4),
-                                           .capabilities = smb2_get32(body + 24),
-                                           .max_transact = smb2_get32(body + 28),
-                                           .max_read = smb2_get32(body + 32),
-                                           .max_write = smb2_get32(body + 36)};
-    if (!smb2_slice_at(reply, smb2_get16(body + 56), smb2_get16(body + 58), RESPONSE_FIXED,
+    *negotiated = (struct smb2_negotiated){.security_mode = le_get16(body + 2),
+                                           .dialect = le_get16(body + 4),
+                                           .capabilities = le_get32(body + 24),
+                                           .max_transact = le_get32(body + 28),
+                                           .max_read = le_get32(body + 32),
+                                           .max_write = le_get32(body + 36)};
+    if (!smb2_slice_at(reply, le_get16(body + 56), le_get16(body + 58), RESPONSE_FIXED,
                        &negotiated->token))
         return -EBADMSG;
     if (negotiated->dialect == DIALECT_WILDCARD)
@@ -187,7 +188,7 @@ int smb2_negotiate_decode(const struct smb2_reply *reply, struct smb2_negotiated
     negotiated->signing =
         negotiated->dialect < 0x0300 ? SMB2_SIGNING_HMAC_SHA256 : SMB2_SIGNING_AES_CMAC;
     if (negotiated->dialect == 0x0311)
-        return read_contexts(reply, smb2_get32(body + 60), smb2_get16(body + 6), negotiated);
+        return read_contexts(reply, le_get32(body + 60), le_get16(body + 6), negotiated);
     if (negotiated->dialect >= 0x0300 && negotiated->capabilities & SMB2_GLOBAL_CAP_ENCRYPTION)
         negotiated->cipher = SMB2_CIPHER_AES128_CCM;
     return 0;
@@ -231,7 +232,7 @@ static void make_smb1_negotiate(uint8_t frame[SMB2_FRAME_SIZE + SMB1_SIZE])
     frame[3] = SMB1_SIZE;
     uint8_t *message = frame + SMB2_FRAME_SIZE;
     memcpy(message, header, sizeof header);
-    smb2_store16(message + SMB1_HEADER_SIZE + 1, sizeof SMB1_DIALECTS);
+    le_put16(message + SMB1_HEADER_SIZE + 1, sizeof SMB1_DIALECTS);
     memcpy(message + SMB1_HEADER_SIZE + 3, SMB1_DIALECTS, sizeof SMB1_DIALECTS);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "protocols/auth.h"
+#include "protocols/little_endian.h"
 #include "protocols/ntstatus.h"
 #include "protocols/smb2_negotiate.h"
 
@@ -38,8 +39,8 @@ int smb2_session_setup_decode(const struct smb2_reply *reply, struct smb2_setup 
     const uint8_t *body = smb2_body(reply, RESPONSE_STRUCTURE, RESPONSE_FIXED);
     if (!body)
         return -EBADMSG;
-    setup->flags = smb2_get16(body + 2);
-    return smb2_slice_at(reply, smb2_get16(body + 4), smb2_get16(body + 6), RESPONSE_FIXED,
+    setup->flags = le_get16(body + 2);
+    return smb2_slice_at(reply, le_get16(body + 4), le_get16(body + 6), RESPONSE_FIXED,
                          &setup->token)
                ? 0
                : -EBADMSG;

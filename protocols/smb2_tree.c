@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/ntstatus.h"
 
 enum {
@@ -49,7 +50,7 @@ int smb2_tree_connect_decode(const struct smb2_reply *reply, struct smb2_tree_co
     if (!body)
         return -EBADMSG;
     connected->share_type = body[2];
-    connected->share_flags = smb2_get32(body + 4);
+    connected->share_flags = le_get32(body + 4);
     return 0;
 }
 

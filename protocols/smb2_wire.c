@@ -6,43 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/utf16.h"
 
 /* The frame counts in 24 bits; nothing sent here comes near that. */
 enum { WRITER_MAX = 0xffffff - SMB2_TRANSFORM_SIZE };
-
-uint16_t smb2_get16(const uint8_t *from)
-{
-    return (uint16_t)(from[0] | from[1] << 8);
-}
-
-uint32_t smb2_get32(const uint8_t *from)
-{
-    return smb2_get16(from) | (uint32_t)smb2_get16(from + 2) << 16;
-}
-
-uint64_t smb2_get64(const uint8_t *from)
-{
-    return smb2_get32(from) | (uint64_t)smb2_get32(from + 4) << 32;
-}
-
-void smb2_store16(uint8_t *to, uint16_t value)
-{
-    to[0] = (uint8_t)value;
-    to[1] = (uint8_t)(value >> 8);
-}
-
-void smb2_store32(uint8_t *to, uint32_t value)
-{
-    smb2_store16(to, (uint16_t)value);
-    smb2_store16(to + 2, (uint16_t)(value >> 16));
-}
-
-void smb2_store64(uint8_t *to, uint64_t value)
-{
-    smb2_store32(to, (uint32_t)value);
-    smb2_store32(to + 4, (uint32_t)(value >> 32));
-}
 
 void smb2_writer_begin(struct smb2_writer *writer, size_t capacity)
 {
@@ -97,21 +65,21 @@ void smb2_put16(struct smb2_writer *writer, uint16_t value)
 {
     uint8_t *at = extend(writer, 2);
     if (at)
-        smb2_store16(at, value);
+        le_put16(at, value);
 }
 
 void smb2_put32(struct smb2_writer *writer, uint32_t value)
 {
     uint8_t *at = extend(writer, 4);
     if (at)
-        smb2_store32(at, value);
+        le_put32(at, value);
 }
 
 void smb2_put64(struct smb2_writer *writer, uint64_t value)
 {
     uint8_t *at = extend(writer, 8);
     if (at)
-        smb2_store64(at, value);
+        le_put64(at, value);
 }
 
 void smb2_put_bytes(struct smb2_writer *writer, const void *data, size_t size)
@@ -153,13 +121,13 @@ uint16_t smb2_put_text(struct smb2_writer *writer, const char *utf8)
 void smb2_patch16(struct smb2_writer *writer, size_t at, uint16_t value)
 {
     if (!writer->error)
-        smb2_store16(smb2_writer_message(writer) + at, value);
+        le_put16(smb2_writer_message(writer) + at, value);
 }
 
 void smb2_patch32(struct smb2_writer *writer, size_t at, uint32_t value)
 {
     if (!writer->error)
-        smb2_store32(smb2_writer_message(writer) + at, value);
+        le_put32(smb2_writer_message(writer) + at, value);
 }
 
 int smb2_header_decode(const struct smb2_reply *reply, struct smb2_header *header)
@@ -167,17 +135,17 @@ int smb2_header_decode(const struct smb2_reply *reply, struct smb2_header *heade
     static const uint8_t protocol_id[4] = {0xfe, 'S', 'M', 'B'};
     const uint8_t *m = reply->message;
     if (reply->size < SMB2_HEADER_SIZE || memcmp(m, protocol_id, 4) != 0 ||
-        smb2_get16(m + 4) != SMB2_HEADER_SIZE)
+        le_get16(m + 4) != SMB2_HEADER_SIZE)
         return -EBADMSG;
-    *header = (struct smb2_header){.status = smb2_get32(m + 8),
-                                   .command = smb2_get16(m + 12),
-                                   .credits = smb2_get16(m + 14),
-                                   .flags = smb2_get32(m + 16),
-                                   .next_command = smb2_get32(m + 20),
-                                   .message_id = smb2_get64(m + 24),
-                                   .session_id = smb2_get64(m + 40)};
+    *header = (struct smb2_header){.status = le_get32(m + 8),
+                                   .command = le_get16(m + 12),
+                                   .credits = le_get16(m + 14),
+                                   .flags = le_get32(m + 16),
+                                   .next_command = le_get32(m + 20),
+                                   .message_id = le_get64(m + 24),
+                                   .session_id = le_get64(m + 40)};
     if (!(header->flags & SMB2_FLAGS_ASYNC_COMMAND))
-        header->tree_id = smb2_get32(m + 36);
+        header->tree_id = le_get32(m + 36);
     return 0;
 }
 
@@ -185,7 +153,7 @@ const uint8_t *smb2_body(const struct smb2_reply *reply, uint16_t structure_size
 {
     const uint8_t *body = reply->message + SMB2_HEADER_SIZE;
     if (reply->size < SMB2_HEADER_SIZE || reply->size - SMB2_HEADER_SIZE < fixed || fixed < 2 ||
-        smb2_get16(body) != structure_size)
+        le_get16(body) != structure_size)
         return NULL;
     return body;
 }

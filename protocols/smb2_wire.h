@@ -71,13 +71,6 @@ uint16_t smb2_put_text(struct smb2_writer *writer, const char *utf8);
 void smb2_patch16(struct smb2_writer *writer, size_t at, uint16_t value);
 void smb2_patch32(struct smb2_writer *writer, size_t at, uint32_t value);
 
-uint16_t smb2_get16(const uint8_t *from);
-uint32_t smb2_get32(const uint8_t *from);
-uint64_t smb2_get64(const uint8_t *from);
-void smb2_store16(uint8_t *to, uint16_t value);
-void smb2_store32(uint8_t *to, uint32_t value);
-void smb2_store64(uint8_t *to, uint64_t value);
-
 /* The header's fields that are read. */
 struct smb2_header {
     uint32_t status;

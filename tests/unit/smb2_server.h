@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/ntlmssp.h"
 #include "protocols/smb2_crypto.h"
 #include "protocols/smb2_wire.h"
@@ -132,10 +133,10 @@ static bool server_authenticate(struct smb2_server *server, const uint8_t *messa
                                 uint8_t key[16])
 {
     uint8_t ntowf[16], proof[16], base[16], mic[16], expected[16], copy[4096];
-    if (size < 88 || size > sizeof copy || smb2_get32(message + 8) != 3)
+    if (size < 88 || size > sizeof copy || le_get32(message + 8) != 3)
         return false;
-    size_t nt_size = smb2_get16(message + 20), nt = smb2_get32(message + 24);
-    size_t key_size = smb2_get16(message + 52), key_at = smb2_get32(message + 56);
+    size_t nt_size = le_get16(message + 20), nt = le_get32(message + 24);
+    size_t key_size = le_get16(message + 52), key_at = le_get32(message + 56);
     if (nt + nt_size > size || nt_size < 16 || key_size != 16 || key_at + 16 > size ||
         ntlmssp_ntowf_v2(server->nt_hash, "User", "Domain", ntowf) != 0)
         return false;
@@ -205,13 +206,13 @@ static void reply_hex(struct server_reply *reply, const char *hex)
 
 static void reply_put16(struct server_reply *reply, uint16_t value)
 {
-    smb2_store16(reply->message + reply->size, value);
+    le_put16(reply->message + reply->size, value);
     reply->size += 2;
 }
 
 static void reply_put32(struct server_reply *reply, uint32_t value)
 {
-    smb2_store32(reply->message + reply->size, value);
+    le_put32(reply->message + reply->size, value);
     reply->size += 4;
 }
 
@@ -225,13 +226,13 @@ static void reply_begin(struct server_reply *reply, const uint8_t *request, uint
 {
     memset(reply->message, 0, SMB2_HEADER_SIZE);
     memcpy(reply->message, request, 8);
-    smb2_store32(reply->message + 8, status);
+    le_put32(reply->message + 8, status);
     memcpy(reply->message + 12, request + 12, 2);
-    smb2_store16(reply->message + 14, 32);
-    smb2_store32(reply->message + 16, SMB2_FLAGS_SERVER_TO_REDIR);
+    le_put16(reply->message + 14, 32);
+    le_put32(reply->message + 16, SMB2_FLAGS_SERVER_TO_REDIR);
     memcpy(reply->message + 24, request + 24, 8);
-    smb2_store32(reply->message + 36, smb2_get16(request + 12) > 3 ? 0x77 : 0);
-    smb2_store64(reply->message + 40, smb2_get16(request + 12) ? UINT64_C(0x4000000123) : 0);
+    le_put32(reply->message + 36, le_get16(request + 12) > 3 ? 0x77 : 0);
+    le_put64(reply->message + 40, le_get16(request + 12) ? UINT64_C(0x4000000123) : 0);
     reply->size = SMB2_HEADER_SIZE;
 }
 
@@ -365,12 +366,12 @@ static void reply_setup(struct smb2_server *server, struct server_reply *reply,
                         const uint8_t *request, size_t size)
 {
     const uint8_t *body = request + SMB2_HEADER_SIZE;
-    size_t at = smb2_get16(body + 12), length = smb2_get16(body + 14);
+    size_t at = le_get16(body + 12), length = le_get16(body + 14);
     if (at + length > size) {
         reply_error(reply, request, 0xc000000d);
         return;
     }
-    bool first = smb2_get64(request + 40) == 0;
+    bool first = le_get64(request + 40) == 0;
     if (first) {
         server->keyed = false;
         server->last_nonce = 0;
@@ -417,8 +418,8 @@ static void reply_read(struct smb2_server *server, struct server_reply *reply,
                        const uint8_t *request)
 {
     const uint8_t *body = request + SMB2_HEADER_SIZE;
-    uint64_t offset = smb2_get64(body + 8);
-    size_t length = smb2_get32(body + 4) + (size_t)server->too_much;
+    uint64_t offset = le_get64(body + 8);
+    size_t length = le_get32(body + 4) + (size_t)server->too_much;
     if (server->pipe_left) {
         size_t part = server->pipe_left < server->pipe_part ? server->pipe_left : server->pipe_part;
         server->pipe_left -= part;
@@ -434,7 +435,7 @@ static void reply_read(struct smb2_server *server, struct server_reply *reply,
 static void reply_ioctl(struct smb2_server *server, struct server_reply *reply,
                         const uint8_t *request)
 {
-    bool pipe = smb2_get32(request + SMB2_HEADER_SIZE + 4) == 0x0011c017;
+    bool pipe = le_get32(request + SMB2_HEADER_SIZE + 4) == 0x0011c017;
     size_t size = pipe ? server->pipe_size : 40, part = size;
     if (pipe && server->pipe_part && server->pipe_part < size)
         part = server->pipe_part;
@@ -467,7 +468,7 @@ static void make_reply(struct smb2_server *server, struct server_reply *reply,
                        "0000000000000000 0000000000000000 0000000000000000 00000000",
         [SMB2_QUERY_INFO] = "0900 4800 04000000 01020304",
     };
-    uint16_t command = smb2_get16(request + 12);
+    uint16_t command = le_get16(request + 12);
     reply_begin(reply, request, 0);
     if (command == SMB2_NEGOTIATE) {
         reply_negotiate(server, reply);
@@ -477,11 +478,11 @@ static void make_reply(struct smb2_server *server, struct server_reply *reply,
         reply_hex(reply, "1000 0100");
         reply_put32(reply, server->encrypts_share ? 0x8000 : 0);
         reply_hex(reply, "00000000 ff011f00");
-        smb2_store32(reply->message + 36, 0x77);
+        le_put32(reply->message + 36, 0x77);
     } else if (command == SMB2_CREATE) {
         reply_hex(reply, "5900 0000 01000000");
         reply_zeros(reply, 40);
-        smb2_store64(reply->message + reply->size, SERVER_FILE);
+        le_put64(reply->message + reply->size, SERVER_FILE);
         reply->size += 8;
         reply_hex(reply, "80000000 00000000 0102030405060708090a0b0c0d0e0f10 00000000 00000000");
     } else if (command == SMB2_READ) {
@@ -493,8 +494,8 @@ static void make_reply(struct smb2_server *server, struct server_reply *reply,
     } else if (command < 20 && fixed[command]) {
         reply_hex(reply, fixed[command]);
         if (command == SMB2_WRITE) /* all of it was taken */
-            smb2_store32(reply->message + SMB2_HEADER_SIZE + 4,
-                         smb2_get32(request + SMB2_HEADER_SIZE + 4) + (uint32_t)server->too_much);
+            le_put32(reply->message + SMB2_HEADER_SIZE + 4,
+                     le_get32(request + SMB2_HEADER_SIZE + 4) + (uint32_t)server->too_much);
     } else {
         reply_error(reply, request, 0xc0000002);
     }
@@ -542,16 +543,16 @@ static uint32_t payload_of(const uint8_t *request)
 {
     const uint8_t *body = request + SMB2_HEADER_SIZE;
     uint32_t in, out;
-    switch (smb2_get16(request + 12)) {
+    switch (le_get16(request + 12)) {
     case SMB2_READ:
     case SMB2_WRITE:
     case SMB2_QUERY_INFO:
-        return smb2_get32(body + 4);
+        return le_get32(body + 4);
     case SMB2_QUERY_DIRECTORY:
-        return smb2_get32(body + 28);
+        return le_get32(body + 28);
     case SMB2_IOCTL:
-        in = smb2_get32(body + 28);
-        out = smb2_get32(body + 44);
+        in = le_get32(body + 28);
+        out = le_get32(body + 44);
         return in > out ? in : out;
     default:
         return 1;
@@ -561,7 +562,7 @@ static uint32_t payload_of(const uint8_t *request)
 /* MS-SMB2 3.3.5.2.3, 3.3.5.2.5: message ids in a row, none before its credit, charges that pay. */
 static void check_credits(struct smb2_server *server, const uint8_t *request)
 {
-    uint16_t charge = smb2_get16(request + 6), expected = 0, command = smb2_get16(request + 12);
+    uint16_t charge = le_get16(request + 6), expected = 0, command = le_get16(request + 12);
     uint32_t payload = payload_of(request);
     bool multi = server->dialect > 0x0202 && !server->no_multi_credit;
     if (multi && command != SMB2_NEGOTIATE)
@@ -570,9 +571,9 @@ static void check_credits(struct smb2_server *server, const uint8_t *request)
         server_complain(server, "more than 64 KiB for a credit");
     if (charge != expected)
         server_complain(server, "wrong CreditCharge");
-    if (smb2_get16(request + 14) == 0)
+    if (le_get16(request + 14) == 0)
         server_complain(server, "no credit is asked for");
-    if (smb2_get64(request + 24) != server->next_message_id)
+    if (le_get64(request + 24) != server->next_message_id)
         server_complain(server, "wrong MessageId");
     unsigned used = charge ? charge : 1;
     server->next_message_id += used;
@@ -592,7 +593,7 @@ static bool open_request(struct smb2_server *server, uint8_t **request, size_t *
             server_complain(server, "request cannot be decrypted");
             return false;
         }
-        uint64_t nonce = smb2_get64(*request + 20) + 1;
+        uint64_t nonce = le_get64(*request + 20) + 1;
         if (nonce <= server->last_nonce)
             server_complain(server, "a nonce is used again");
         server->last_nonce = nonce;
@@ -602,11 +603,11 @@ static bool open_request(struct smb2_server *server, uint8_t **request, size_t *
     if (*size < SMB2_HEADER_SIZE + 2)
         return false;
     check_credits(server, *request);
-    uint16_t command = smb2_get16(*request + 12);
-    bool is_signed = smb2_get32(*request + 16) & SMB2_FLAGS_SIGNED;
+    uint16_t command = le_get16(*request + 12);
+    bool is_signed = le_get32(*request + 16) & SMB2_FLAGS_SIGNED;
     bool must =
         server->keyed && !*encrypted && command > SMB2_SESSION_SETUP &&
-        smb2_get64(*request + 40) != 0 &&
+        le_get64(*request + 40) != 0 &&
         (server->requires_signing || (command == SMB2_TREE_CONNECT && server->dialect == 0x0311));
     if (must && !is_signed)
         server_complain(server, "request is not signed");
@@ -622,10 +623,10 @@ static bool protect_and_send(struct smb2_server *server, uint8_t *buffer, size_t
                              bool encrypted, enum server_fault fault)
 {
     uint8_t *message = buffer + SMB2_PREFIX_SIZE, *frame = message - SMB2_FRAME_SIZE;
-    uint16_t command = smb2_get16(message + 12);
-    uint32_t flags = size >= 20 ? smb2_get32(message + 16) : 0;
+    uint16_t command = le_get16(message + 12);
+    uint32_t flags = size >= 20 ? le_get32(message + 16) : 0;
     /* An unknown session has no key: a flag without a signature, as Samba answers. */
-    bool gone = size >= 12 && smb2_get32(message + 8) == 0xc0000203;
+    bool gone = size >= 12 && le_get32(message + 8) == 0xc0000203;
     bool signs = server->keyed && !gone && command != SMB2_NEGOTIATE &&
                  (server->requires_signing || server->dialect == 0x0311) &&
                  !(flags & SMB2_FLAGS_ASYNC_COMMAND) && fault != FAULT_UNSIGNED &&
@@ -636,10 +637,10 @@ static bool protect_and_send(struct smb2_server *server, uint8_t *buffer, size_t
                      UINT64_C(0x4000000123), frame + SMB2_FRAME_SIZE, size);
         size += SMB2_TRANSFORM_SIZE;
     } else if (signs && size >= SMB2_HEADER_SIZE) {
-        smb2_store32(message + 16, flags | SMB2_FLAGS_SIGNED);
+        le_put32(message + 16, flags | SMB2_FLAGS_SIGNED);
         smb2_sign_message(server->keys.signing, server->signing, message, size);
     } else if (fault == FAULT_WRONG_SIGNATURE || gone) {
-        smb2_store32(message + 16, flags | SMB2_FLAGS_SIGNED);
+        le_put32(message + 16, flags | SMB2_FLAGS_SIGNED);
     }
     if (fault == FAULT_FLIP_ON_THE_WAY && server->fault_at / 8 < size)
         frame[SMB2_FRAME_SIZE + server->fault_at / 8] ^= (uint8_t)(1u << server->fault_at % 8);
@@ -656,9 +657,9 @@ static void grant(struct smb2_server *server, struct server_reply *reply)
 {
     if (reply->size < 16)
         return;
-    if (server->credits_most && smb2_get16(reply->message + 14))
-        smb2_store16(reply->message + 14, (uint16_t)(server->credits_most - server->credits));
-    server->credits += smb2_get16(reply->message + 14);
+    if (server->credits_most && le_get16(reply->message + 14))
+        le_put16(reply->message + 14, (uint16_t)(server->credits_most - server->credits));
+    server->credits += le_get16(reply->message + 14);
 }
 
 static bool send_pending(struct smb2_server *server, const uint8_t *request, bool encrypted)
@@ -666,7 +667,7 @@ static bool send_pending(struct smb2_server *server, const uint8_t *request, boo
     uint8_t buffer[SMB2_PREFIX_SIZE + 128];
     struct server_reply reply = {.message = buffer + SMB2_PREFIX_SIZE};
     reply_error(&reply, request, 0x00000103);
-    smb2_store32(reply.message + 16, SMB2_FLAGS_SERVER_TO_REDIR | SMB2_FLAGS_ASYNC_COMMAND);
+    le_put32(reply.message + 16, SMB2_FLAGS_SERVER_TO_REDIR | SMB2_FLAGS_ASYNC_COMMAND);
     grant(server, &reply);
     return protect_and_send(server, buffer, reply.size, encrypted, FAULT_NONE);
 }
@@ -676,8 +677,8 @@ static bool send_break(struct smb2_server *server, const uint8_t *request, enum 
     uint8_t buffer[SMB2_PREFIX_SIZE + 128];
     struct server_reply reply = {.message = buffer + SMB2_PREFIX_SIZE};
     reply_begin(&reply, request, 0);
-    smb2_store16(reply.message + 12, SMB2_OPLOCK_BREAK);
-    smb2_store16(reply.message + 14, 0); /* it grants nothing */
+    le_put16(reply.message + 12, SMB2_OPLOCK_BREAK);
+    le_put16(reply.message + 14, 0); /* it grants nothing */
     memset(reply.message + 24, 0xff, 8);
     memset(reply.message + 36, 0, 12);
     if (kind == FAULT_BREAK_LEASE_NOTICE)
@@ -704,19 +705,19 @@ static void spoil(struct smb2_server *server, struct server_reply *reply, const 
     if (fault == FAULT_STATUS)
         reply_error(reply, request, (uint32_t)server->fault_at);
     if (fault == FAULT_OTHER_STATUS)
-        smb2_store32(reply->message + 8, (uint32_t)server->fault_at);
+        le_put32(reply->message + 8, (uint32_t)server->fault_at);
     if (fault == FAULT_OTHER_ID)
         reply->message[24] ^= 1;
     if (fault == FAULT_OTHER_COMMAND)
-        smb2_store16(reply->message + 12, SMB2_OPLOCK_BREAK);
+        le_put16(reply->message + 12, SMB2_OPLOCK_BREAK);
     if (fault == FAULT_OTHER_SESSION)
         reply->message[40] ^= 1;
     if (fault == FAULT_NO_REPLY)
-        smb2_store32(reply->message + 16, 0);
+        le_put32(reply->message + 16, 0);
     if (fault == FAULT_NO_CREDIT)
-        smb2_store16(reply->message + 14, 0);
+        le_put16(reply->message + 14, 0);
     if (fault == FAULT_COMPOUND)
-        smb2_store32(reply->message + 20, 64);
+        le_put32(reply->message + 20, 64);
 }
 
 static enum server_fault fault_now(struct smb2_server *server, uint16_t command)
@@ -734,7 +735,7 @@ static bool answer(struct smb2_server *server, const uint8_t *request, size_t si
                    uint8_t *buffer)
 {
     struct server_reply reply = {.message = buffer + SMB2_PREFIX_SIZE};
-    uint16_t command = smb2_get16(request + 12);
+    uint16_t command = le_get16(request + 12);
     enum server_fault fault = fault_now(server, command);
     if (fault == FAULT_CLOSE)
         return false;
@@ -747,7 +748,7 @@ static bool answer(struct smb2_server *server, const uint8_t *request, size_t si
     grant(server, &reply);
     if (command == SMB2_NEGOTIATE)
         smb2_preauth_update(server->preauth, reply.message, reply.size);
-    if (command == SMB2_SESSION_SETUP && smb2_get32(reply.message + 8) == 0xc0000016)
+    if (command == SMB2_SESSION_SETUP && le_get32(reply.message + 8) == 0xc0000016)
         smb2_preauth_update(server->session_preauth, reply.message, reply.size);
     bool more = fault == FAULT_PENDING || fault == FAULT_PENDING_FOREVER;
     if (more && !send_pending(server, request, encrypted))
@@ -769,7 +770,7 @@ static bool answer_smb1(struct smb2_server *server, uint8_t *buffer)
     struct server_reply reply = {.message = buffer + SMB2_PREFIX_SIZE};
     uint16_t dialect = server->dialect;
     reply_begin(&reply, header, 0);
-    smb2_store16(reply.message + 14, 1);
+    le_put16(reply.message + 14, 1);
     server->dialect = server->smb1_dialect ? server->smb1_dialect
                       : dialect == 0x0202  ? 0x0202
                                            : 0x02ff;
@@ -783,7 +784,7 @@ static bool answer_smb1(struct smb2_server *server, uint8_t *buffer)
 
 static void keep_request(struct smb2_server *server, const uint8_t *request, size_t size)
 {
-    uint16_t command = smb2_get16(request + 12);
+    uint16_t command = le_get16(request + 12);
     if (command >= 20)
         return;
     server->requests[command]++;
@@ -806,7 +807,7 @@ static bool serve_one(struct smb2_server *server, uint8_t *in, uint8_t *out)
     if (!open_request(server, &in, &size, &encrypted))
         return false;
     keep_request(server, in, size);
-    if (smb2_get16(in + 12) == SMB2_OPLOCK_BREAK)
+    if (le_get16(in + 12) == SMB2_OPLOCK_BREAK)
         server->acknowledged++;
     return answer(server, in, size, encrypted, out);
 }

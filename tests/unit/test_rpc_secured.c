@@ -8,6 +8,7 @@
 #include <nettle/aes.h>
 #include <nettle/cfb.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/rpc_association.h"
 #include "protocols/rpc_pdu.h"
 #include "protocols/rpc_samr.h"
@@ -63,7 +64,7 @@ struct peer {
 
 static uint16_t get16(const uint8_t *at)
 {
-    return smb2_get16(at);
+    return le_get16(at);
 }
 
 /* --- The server's half of the protection ---------------------------------------------------- */
@@ -94,8 +95,8 @@ static void sides_begin(struct peer *peer, const uint8_t key[16])
 static void ntlm_sum(struct side *side, const uint8_t *data, size_t size, uint8_t token[16])
 {
     uint8_t digest[16];
-    smb2_store32(token, 1);
-    smb2_store32(token + 12, side->sequence++);
+    le_put32(token, 1);
+    le_put32(token + 12, side->sequence++);
     server_hmac(side->sign_key, token + 12, 4, data, size, digest);
     memcpy(token + 4, digest, 8);
 }
@@ -207,9 +208,9 @@ static uint8_t *say(struct peer *peer, enum rpc_pdu_type type, uint8_t flags, ui
     uint8_t head[8] = {5, 0, (uint8_t)type, flags, 0x10, 0, 0, 0};
     assert_true(peer->size + size <= sizeof peer->says);
     memcpy(pdu, head, sizeof head);
-    smb2_store16(pdu + 8, (uint16_t)size);
-    smb2_store16(pdu + 10, (uint16_t)(token ? token_size : 0));
-    smb2_store32(pdu + 12, call_id);
+    le_put16(pdu + 8, (uint16_t)size);
+    le_put16(pdu + 10, (uint16_t)(token ? token_size : 0));
+    le_put32(pdu + 12, call_id);
     if (token) {
         uint8_t *trailer = pdu + 16 + body_size;
         uint8_t fields[8] = {(uint8_t)peer->security, (uint8_t)peer->level, 0, 0, 1, 0, 0, 0};
@@ -231,7 +232,7 @@ static void say_ack(struct peer *peer, enum rpc_pdu_type type, uint32_t call_id,
                                  "045d888aeb1cc9119fe808002b104860 02000000",
                                  peer->says + peer->size + 16);
     if (peer->wrong == SMALL_FRAGMENTS || peer->wrong == TINY_FRAGMENTS)
-        smb2_store16(peer->says + peer->size + 18, peer->wrong == SMALL_FRAGMENTS ? 1432 : 100);
+        le_put16(peer->says + peer->size + 18, peer->wrong == SMALL_FRAGMENTS ? 1432 : 100);
     say(peer, type, flags, call_id, size, token, token_size);
 }
 
@@ -254,8 +255,8 @@ static void spoil_reply(struct peer *peer, uint8_t *pdu, uint8_t *trailer)
     trailer[4] = (uint8_t)(trailer[4] + (peer->wrong == CONTEXT_ID));
     if (peer->wrong == SHORT_TOKEN) {
         size_t cut = peer->security == RPC_SECURITY_NETLOGON ? 40 : 4;
-        smb2_store16(pdu + 8, (uint16_t)(get16(pdu + 8) - cut));
-        smb2_store16(pdu + 10, (uint16_t)(get16(pdu + 10) - cut));
+        le_put16(pdu + 8, (uint16_t)(get16(pdu + 8) - cut));
+        le_put16(pdu + 10, (uint16_t)(get16(pdu + 10) - cut));
         peer->size -= cut;
     }
 }
@@ -303,11 +304,11 @@ static void say_reply(struct peer *peer, uint32_t call_id)
 
 static void hear_bind(struct peer *peer, const uint8_t *pdu, const uint8_t *token, size_t size)
 {
-    uint32_t call_id = smb2_get32(pdu + 12);
+    uint32_t call_id = le_get32(pdu + 12);
     enum rpc_pdu_type type =
         peer->wrong == ALTER_FOR_BIND ? RPC_PDU_ALTER_CONTEXT_RESP : RPC_PDU_BIND_ACK;
     const uint8_t *negotiate = token;
-    assert_int_equal(smb2_get32(pdu + 20), 0); /* no association group yet */
+    assert_int_equal(le_get32(pdu + 20), 0); /* no association group yet */
     if (peer->wrong == NO_BIND_TOKEN) {
         say_ack(peer, type, call_id, NULL, 0);
         return;
@@ -349,13 +350,13 @@ static void hear_authenticate(struct peer *peer, const uint8_t *pdu, const uint8
         sides_begin(peer, key);
         return;
     }
-    assert_int_equal(smb2_get32(pdu + 20), 0x1234); /* the group that the bind_ack named */
+    assert_int_equal(le_get32(pdu + 20), 0x1234); /* the group that the bind_ack named */
     assert_int_equal(spnego_parse_response(token, size, &response), 0);
     assert_true(server_authenticate(&peer->ntlm, response.token.data, response.token.size, key));
     server_mic(key, true, mic);
     struct spnego_response last = {
         .state = SPNEGO_ACCEPT_COMPLETED, .mech = SPNEGO_NONE, .mech_list_mic = {mic, 16}};
-    say_spnego(peer, RPC_PDU_ALTER_CONTEXT_RESP, smb2_get32(pdu + 12), &last);
+    say_spnego(peer, RPC_PDU_ALTER_CONTEXT_RESP, le_get32(pdu + 12), &last);
     sides_begin(peer, key);
     peer->from_client.sequence = peer->to_client.sequence = 1; /* both MICs were number 0 */
 }
@@ -374,7 +375,7 @@ static void hear_request(struct peer *peer, uint8_t *pdu, size_t end, const uint
         ntlm_open(peer, pdu, end, body, token);
     if (first) {
         peer->stub_size = peer->fragments = peer->most = 0;
-        peer->hint = smb2_get32(pdu + 16);
+        peer->hint = le_get32(pdu + 16);
     }
     memcpy(peer->stub + peer->stub_size, pdu + 24, body - pad);
     peer->stub_size += body - pad;
@@ -382,8 +383,8 @@ static void hear_request(struct peer *peer, uint8_t *pdu, size_t end, const uint
     if (get16(pdu + 8) > peer->most)
         peer->most = get16(pdu + 8);
     if (last) {
-        assert_int_equal(smb2_get32(pdu + 16), body - pad); /* what is left is this */
-        say_reply(peer, smb2_get32(pdu + 12));
+        assert_int_equal(le_get32(pdu + 16), body - pad); /* what is left is this */
+        say_reply(peer, le_get32(pdu + 12));
     }
 }
 
@@ -399,7 +400,7 @@ static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_
     assert_int_equal(end % 4, 0);
     assert_int_equal(trailer[0], peer->security);
     assert_int_equal(trailer[1], peer->level);
-    assert_int_equal(smb2_get32(trailer + 4), 1);
+    assert_int_equal(le_get32(trailer + 4), 1);
     assert_int_equal(answered, pdu[2] != RPC_PDU_AUTH3 && pdu[3] & RPC_PFC_LAST_FRAG);
     peer->last_type = pdu[2];
     if (pdu[2] == RPC_PDU_BIND)

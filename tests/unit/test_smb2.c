@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/smb2.h"
 #include "protocols/smb2_negotiate.h"
 #include "protocols/smb2_session.h"
@@ -306,12 +307,12 @@ static void headers_of_requests(void **state)
     assert_ok("read", play_with(&client, "smb2", "8", "size", "200000"));
     const uint8_t *request = server->last_request[SMB2_READ];
     assert_bytes(request, 12, "fe534d42 4000 0400 00000000"); /* four credits for 200,000 bytes */
-    assert_int_equal(smb2_get16(request + 12), SMB2_READ);
-    assert_int_equal(smb2_get64(request + 24), 5); /* negotiate, two legs, tree, create */
-    assert_int_equal(smb2_get32(request + 36), 0x77);
-    assert_int_equal(smb2_get64(request + 40), UINT64_C(0x4000000123));
+    assert_int_equal(le_get16(request + 12), SMB2_READ);
+    assert_int_equal(le_get64(request + 24), 5); /* negotiate, two legs, tree, create */
+    assert_int_equal(le_get32(request + 36), 0x77);
+    assert_int_equal(le_get64(request + 40), UINT64_C(0x4000000123));
     assert_ok("echo", play(&client, "13"));
-    assert_int_equal(smb2_get64(server->last_request[SMB2_ECHO] + 24), 9);
+    assert_int_equal(le_get64(server->last_request[SMB2_ECHO] + 24), 9);
     client_end(&client);
     server_stop(server);
     free(server);
@@ -588,7 +589,7 @@ static unsigned charge_of_read(const struct smb2_server *kind, const char *size)
         assert_ok("read", play_with(&client, "smb2", "8", "size", size));
     assert_ok("write", play_with(&client, "smb2", "9", "size", size));
     assert_content(server);
-    unsigned charge = smb2_get16(server->last_request[SMB2_READ] + 6);
+    unsigned charge = le_get16(server->last_request[SMB2_READ] + 6);
     client_end(&client);
     server_stop(server);
     free(server);
@@ -676,7 +677,7 @@ static void leases_of_each_dialect(void **state)
         assert_ok("create", play_with(&client, "smb2", "5", "lease", "rh"));
         const uint8_t *body = server->last_request[SMB2_CREATE] + SMB2_HEADER_SIZE;
         assert_int_equal(body[3], rows[i].oplock);
-        assert_int_equal(smb2_get32(body + 52), rows[i].contexts);
+        assert_int_equal(le_get32(body + 52), rows[i].contexts);
         client_end(&client);
         server_stop(server);
         free(server);
@@ -821,13 +822,13 @@ static void small_transactions(void **state)
     const uint8_t *directory = server->last_request[SMB2_QUERY_DIRECTORY] + SMB2_HEADER_SIZE;
     const uint8_t *ioctl = server->last_request[SMB2_IOCTL] + SMB2_HEADER_SIZE;
     const uint8_t *read = server->last_request[SMB2_READ] + SMB2_HEADER_SIZE;
-    assert_int_equal(smb2_get32(info + 4), 4096);
-    assert_int_equal(smb2_get32(directory + 28), 4096);
-    assert_int_equal(smb2_get32(ioctl + 44), 4096);
+    assert_int_equal(le_get32(info + 4), 4096);
+    assert_int_equal(le_get32(directory + 28), 4096);
+    assert_int_equal(le_get32(ioctl + 44), 4096);
     assert_ok("transceive", smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size));
     assert_int_equal(size, 9000);
-    assert_int_equal(smb2_get32(ioctl + 44), 4096);
-    assert_int_equal(smb2_get32(read + 4), 4096);
+    assert_int_equal(le_get32(ioctl + 44), 4096);
+    assert_int_equal(le_get32(read + 4), 4096);
     free(reply);
     smb2_pipe_free(pipe);
     client_end(&client);
@@ -1072,11 +1073,11 @@ static void directory_entries(void **state)
     uint8_t listing[256] = {0};
     struct smb2_entry entry;
     size_t at = 0, size = 72 + 66;
-    smb2_store32(listing, 72);
-    smb2_store64(listing + 40, 1234);
-    smb2_store32(listing + 56, 0x10);
-    smb2_store32(listing + 60, 4);
-    smb2_store32(listing + 72 + 60, 2);
+    le_put32(listing, 72);
+    le_put64(listing + 40, 1234);
+    le_put32(listing + 56, 0x10);
+    le_put32(listing + 60, 4);
+    le_put32(listing + 72 + 60, 2);
     assert_int_equal(smb2_entry_next(listing, size, &at, &entry), 1);
     assert_int_equal(entry.end_of_file, 1234);
     assert_int_equal(entry.attributes, 0x10);
@@ -1093,7 +1094,7 @@ static void directory_entries(void **state)
         assert_int_equal(rc, cut == 72 ? 0 : -EBADMSG);
         free(copy);
     }
-    smb2_store32(listing, 65); /* the next entry inside this one's name */
+    le_put32(listing, 65); /* the next entry inside this one's name */
     at = 0;
     assert_int_equal(smb2_entry_next(listing, size, &at, &entry), -EBADMSG);
 }
@@ -1186,12 +1187,12 @@ static void shared_files_are_opened_to_be_read(void **state)
         const uint8_t *body = server->last_request[SMB2_CREATE] + SMB2_HEADER_SIZE;
         assert_int_equal(body[3], rows[i].wanted_oplock);
         if (strcmp(rows[i].file, "policy") == 0)
-            assert_int_equal(smb2_get32(body + 24) & 0x500d0156, 0);
+            assert_int_equal(le_get32(body + 24) & 0x500d0156, 0);
         else
-            assert_int_equal(smb2_get32(body + 24) & 0x501fffff, 0x501fffff);
+            assert_int_equal(le_get32(body + 24) & 0x501fffff, 0x501fffff);
         if (rows[i].wanted_lease) {
-            size_t context = smb2_get32(body + 48);
-            assert_int_equal(smb2_get32(server->last_request[SMB2_CREATE] + context + 40),
+            size_t context = le_get32(body + 48);
+            assert_int_equal(le_get32(server->last_request[SMB2_CREATE] + context + 40),
                              rows[i].wanted_lease);
         }
         type->release(details);

@@ -3,6 +3,7 @@
  * alike), on each of them cut at every length and flipped at every bit. */
 #include <errno.h>
 
+#include "protocols/little_endian.h"
 #include "protocols/smb2_file.h"
 #include "protocols/smb2_negotiate.h"
 #include "protocols/smb2_session.h"
@@ -327,9 +328,9 @@ static void small_sizes(void **state)
     struct smb2_negotiated negotiated;
     for (size_t at = 28; at <= 36; at += 4) {
         struct smb2_reply reply = load(negotiate_hex, bytes);
-        smb2_store32(bytes + SMB2_HEADER_SIZE + at, 4096);
+        le_put32(bytes + SMB2_HEADER_SIZE + at, 4096);
         assert_int_equal(smb2_negotiate_decode(&reply, &negotiated), 0);
-        smb2_store32(bytes + SMB2_HEADER_SIZE + at, 4095);
+        le_put32(bytes + SMB2_HEADER_SIZE + at, 4095);
         assert_int_equal(smb2_negotiate_decode(&reply, &negotiated), -EBADMSG);
     }
 }
