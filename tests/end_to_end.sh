@@ -9,7 +9,7 @@
 # none. The lab's users walk through it to a DC's shares.
 work=$(mktemp -d) && chmod 755 "$work" || exit 2
 export TMPDIR=$work
-trap 'rm -rf "$work"' EXIT
+at_exit "rm -rf '$work'"
 
 replay=$TRAFFIC_REPLAY_BUILD/traffic-replay
 json=$TMPDIR/result.json

@@ -16,6 +16,15 @@ case ${TMPDIR:-} in
         export TMPDIR=$tap_folder
         ;;
 esac
+# at_exit COMMAND: what a test does at its end, however it ends, instead of a trap of its own: the folder above
+# goes last, as a DC whose folder is gone can no longer be found to be stopped.
+tap_at_exit=
+at_exit() { tap_at_exit=$1; }
+tap_exit() {
+    eval "$tap_at_exit"
+    [ -z "$tap_folder" ] || rm -rf "$tap_folder"
+}
+trap tap_exit EXIT
 # Servers of a test's own stand here, so that the tests of two checkouts do not meet.
 # shellcheck disable=SC2034 # read by the tests
 own_net=127.$((100 + $$ % 150))
@@ -80,7 +89,6 @@ run() {
 
 tap_done() {
     echo "1..$tap_count"
-    [ -z "$tap_folder" ] || rm -rf "$tap_folder"
     [ $tap_failed = 0 ]
     exit
 }

@@ -25,14 +25,14 @@ base=DC=samdom,DC=example,DC=com
 parent=OU=traffic_replay,$base
 unit=OU=instance-$instance,$parent
 
-# shellcheck disable=SC2317 # the trap calls it
+# shellcheck disable=SC2317 # called at exit
 remove_all() {
     for number in $instance $((instance + 1)); do
         "$replay_program" -c -I "$number" "$TRAFFIC_REPLAY_DC" 2>/dev/null
     done
     rm -rf "$work"
 }
-trap remove_all EXIT
+at_exit remove_all
 
 admin() {
     local command=$1

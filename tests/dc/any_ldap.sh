@@ -9,12 +9,12 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/end_to_end.sh
 
 slapd=(--dir "$TMPDIR/slapd" --address "$own_net.15.1" --entries 200)
-# shellcheck disable=SC2317 # called by the trap
+# shellcheck disable=SC2317 # called at exit
 finish() {
     lab/slapd remove "${slapd[@]}"
     rm -rf "$work"
 }
-trap finish EXIT
+at_exit finish
 lab/slapd start "${slapd[@]}" || exit 1
 (umask 077 && lab/slapd accounts "${slapd[@]}" >"$TMPDIR/accounts")
 TRAFFIC_REPLAY_DC=ldap1=$own_net.15.1

@@ -12,12 +12,12 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/capturing.sh
 
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.8.1
-# shellcheck disable=SC2317 # called by the trap
+# shellcheck disable=SC2317 # called at exit
 finish() {
     lab/dc remove
     rm -rf "$work"
 }
-trap finish EXIT
+at_exit finish
 need_capture
 # The accounts' password must be known to read what NTLM has sealed.
 password=Fixed-Password.4711

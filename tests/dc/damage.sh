@@ -11,14 +11,14 @@ cd "$(dirname "$0")/../.." || exit 2
 
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.10.1
 process=
-# shellcheck disable=SC2317 # called by the trap
+# shellcheck disable=SC2317 # called at exit
 finish() {
     [ -z "$process" ] || kill "$process" 2>/dev/null
     wait
     lab/dc remove
     rm -rf "$work"
 }
-trap finish EXIT
+at_exit finish
 if [ -x "$TRAFFIC_REPLAY_BUILD-sanitized/traffic-replay" ]; then
     replay=$TRAFFIC_REPLAY_BUILD-sanitized/traffic-replay
 fi

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.." || exit 2
 work=$(mktemp -d) && chmod 755 "$work" || exit 2
 export TMPDIR=$work
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.1.1
-trap 'lab/dc remove; rm -rf "$work"' EXIT
+at_exit "lab/dc remove; rm -rf '$work'"
 
 mistaken() {
     local name=$1 pattern=$2

@@ -11,14 +11,14 @@ cd "$(dirname "$0")/../.." || exit 2
 
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.20.1
 processes=()
-# shellcheck disable=SC2317 # called by the trap
+# shellcheck disable=SC2317 # called at exit
 finish() {
     [ ${#processes[@]} = 0 ] || kill "${processes[@]}" 2>/dev/null
     wait
     lab/dc remove
     rm -rf "$work"
 }
-trap finish EXIT
+at_exit finish
 lab/dc start || exit 1
 eval "$(lab/dc env)"
 dc_address=$own_net.20.1

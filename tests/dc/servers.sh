@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.." || exit 2
 work=$(mktemp -d) && chmod 755 "$work" || exit 2
 export TMPDIR=$work
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.2.1
-trap 'lab/dc remove; rm -rf "$work"' EXIT
+at_exit "lab/dc remove; rm -rf '$work'"
 
 # plays NAME SETTINGS OPTION...: all of test_smb2 on a DC started with these options. SETTINGS are
 # variables for test_smb2.

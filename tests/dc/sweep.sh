@@ -18,7 +18,7 @@ build=${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}
 work=$(mktemp -d)
 chmod 755 "$work"
 export LAB_DIR=$work/dc LAB_ADDRESS=$own_net.30.1 XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config
-trap 'lab/dc remove 2>/dev/null; rm -rf "$work"' EXIT
+at_exit "lab/dc remove 2>/dev/null; rm -rf '$work'"
 results=$work/results
 
 cat >"$work/model.yaml" <<MODEL

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 
 work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+at_exit "rm -rf '$work'"
 mkdir -p "$work/build/bench" "$work/temporary"
 cat >"$work/build/bench/bench_results" <<TEXT
 #!/bin/sh

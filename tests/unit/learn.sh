@@ -15,7 +15,7 @@ captures=${TRAFFIC_CAPTURES:-../shared/data/captures}
 [ -d "$captures" ] || captures=../../shared/data/captures
 models=$captures/../models
 work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+at_exit "rm -rf '$work'"
 
 # --- The command line ---------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 
 work=$(mktemp -d) || exit 2
 export TMPDIR=$work
-trap 'rm -rf "$work"' EXIT
+at_exit "rm -rf '$work'"
 programs=$TMPDIR/programs
 mkdir "$programs"
 program() {
@@ -63,5 +63,18 @@ is "a sum without failures does not" "$output $status" "2 passed, 0 failed, 1 sk
 : >"$TMPDIR/totals"
 run tests/run --sum "$TMPDIR/totals"
 is "nothing at all is a failure" "$output $status" "0 passed, 0 failed, 0 skipped 1"
+
+# A test that is started by hand: what it does at its end comes before its folder goes, and nothing stays.
+cat >"$programs/by-hand" <<END
+. tests/tap.sh
+at_exit '[ -d "\$TMPDIR" ] && echo "\$TMPDIR" >"$TMPDIR/seen"'
+tap 0 a
+tap_done
+END
+run env TMPDIR=/tmp bash "$programs/by-hand"
+is "by hand: exit status" "$status" 0
+like "by hand: its folder is there to its end" "$(cat "$TMPDIR/seen")" '^/tmp/traffic-replay-tests\.'
+[ ! -e "$(cat "$TMPDIR/seen")" ]
+tap $? "by hand: then it is removed"
 
 tap_done

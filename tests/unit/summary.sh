@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 2
 program=${BUILD:-build}/traffic-summary
 runs=tests/data/samba-runs
 work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+at_exit "rm -rf '$work'"
 
 run "$program" --help
 is "--help: status" $status 0

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 2
 
 program=${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}/traffic-replay
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+at_exit "rm -rf '$work'"
 export XDG_CONFIG_HOME=$work XDG_STATE_HOME=$work
 unset TRAFFIC_REPLAY_USER TRAFFIC_REPLAY_PASSWORD
 model=examples/office.yaml

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/tap.sh
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+at_exit "rm -rf '$work'"
 export FAKE=$work/fake XDG_CONFIG_HOME=$work TRAFFIC_REPLAY_USER=admin TRAFFIC_REPLAY_PASSWORD=Kept-Hidden.1
 mkdir "$FAKE" "$work/bin"
 cp "${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}/traffic-sweep" tests/data/sweep/traffic-replay "$work/bin"
