@@ -70,6 +70,14 @@ bool frames_asked_again(struct frames *frames, uint64_t question)
     return false;
 }
 
+bool frames_retried(struct frames *frames, uint64_t question)
+{
+    bool again = frames_asked_again(frames, question);
+    if (again)
+        frames_count(frames, LEARN_RETRIED);
+    return again;
+}
+
 void frames_answered(struct frames *frames, uint64_t question)
 {
     struct link *link =

@@ -42,6 +42,8 @@ void frames_count(struct frames *frames, enum learn_count count);
 /* True when this client asked the same question less than 30 s ago (and frames_answered() was not
  * called since): it is asked again. It is remembered. */
 bool frames_asked_again(struct frames *frames, uint64_t question);
+/* The same, and counts those that are. */
+bool frames_retried(struct frames *frames, uint64_t question);
 /* The question of `to` is answered: whoever asks it next asks something new. */
 void frames_answered(struct frames *frames, uint64_t question);
 

@@ -316,10 +316,7 @@ static bool is_repeated(struct frames *frames, uint64_t op)
         frames_answered(frames, question);
         return false;
     }
-    bool repeated = frames_asked_again(frames, question);
-    if (repeated)
-        frames_count(frames, LEARN_RETRIED);
-    return repeated;
+    return frames_retried(frames, question);
 }
 
 int frames_ldap(struct frames *frames)

@@ -21,14 +21,6 @@ static uint64_t question_of(const struct frames *frames, enum line_field id)
     return learn_hash(1, parts, sizeof parts);
 }
 
-static bool is_repeated(struct frames *frames, uint64_t question)
-{
-    bool repeated = frames_asked_again(frames, question);
-    if (repeated)
-        frames_count(frames, LEARN_RETRIED);
-    return repeated;
-}
-
 /* ---- What replies tell of names ---- */
 
 static void note_target(struct learn_capture *capture, const char *name)
@@ -125,7 +117,7 @@ int frames_dns(struct frames *frames)
         return 0;
     line_number(frames->line, LINE_DNS_OPCODE, 0, &opcode);
     if (!response)
-        return is_repeated(frames, question) ? 0 : take_query(frames, opcode);
+        return frames_retried(frames, question) ? 0 : take_query(frames, opcode);
     frames->udp = true; /* whatever carries it, it is no sign of a domain controller */
     frames_answer(frames);
     take_reply(frames);
@@ -145,7 +137,7 @@ int frames_nbns(struct frames *frames)
         frames_answer(frames);
         return 0;
     }
-    if (is_repeated(frames, question))
+    if (frames_retried(frames, question))
         return 0;
     snprintf(text, sizeof text, "%u", (unsigned)opcode & 0xf);
     form_begin(&form, "nbns", text);

@@ -12,7 +12,6 @@
 #include "protocols/cldap.h"
 
 #include <arpa/nameser.h>
-#include <endian.h>
 #include <errno.h>
 #include <ldap.h>
 #include <stdint.h>

@@ -410,6 +410,15 @@ static int read_catalogue(struct session *session)
     return error ? tell_error(session, error) : -1;
 }
 
+/* What is looked at over SMB2 before the run, a test user does: some policies may be read by
+ * administrators alone. */
+static void prepare_as_user(const struct session *session, struct directory *directory)
+{
+    directory_prepare(directory, session->dc, wire_blocking_waiter());
+    directory->conversation.user = &session->dc->users[0];
+    directory->conversation.wire.deadline = wire_now() + survey_timeout;
+}
+
 /* A share that cannot be written to would fail packet by packet. */
 static int check_share(struct session *session)
 {
@@ -417,9 +426,7 @@ static int check_share(struct session *session)
     if (!session->dc->options.smb_share || session->settings->play.generic_ldap ||
         !plays_protocol(session, "smb2"))
         return -1;
-    directory_prepare(&directory, session->dc, wire_blocking_waiter());
-    directory.conversation.user = &session->dc->users[0];
-    directory.conversation.wire.deadline = wire_now() + survey_timeout;
+    prepare_as_user(session, &directory);
     int error = smb2_check_share(&directory.conversation, session->error, ERROR_SIZE);
     directory_close(&directory);
     return error ? tell_error(session, error) : -1;
@@ -446,10 +453,7 @@ static int survey_files(struct session *session)
     struct directory directory;
     if (session->settings->play.generic_ldap || !plays_protocol(session, "smb2"))
         return -1;
-    directory_prepare(&directory, session->dc, wire_blocking_waiter());
-    /* A test user: some policies may be read by administrators alone. */
-    directory.conversation.user = &session->dc->users[0];
-    directory.conversation.wire.deadline = wire_now() + survey_timeout;
+    prepare_as_user(session, &directory);
     int error = smb2_survey(&directory.conversation, &session->dc->shared_files, session->error,
                             ERROR_SIZE);
     directory_close(&directory);
