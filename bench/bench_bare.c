@@ -17,10 +17,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "bench/clocks.h"
 
 enum { MESSAGE = 200, CLIENTS_MAX = 256, EVENTS = 64, CACHE_LINE = 64, MEMORY = 8 << 20 };
 
@@ -35,21 +35,6 @@ struct bare {
     unsigned long trips, done; /* round trips a connection; what is counted */
     struct client clients[CLIENTS_MAX];
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
 
 /* Over memory, so that the client finds its caches as a DC leaves them. */
 static void think(double seconds)
