@@ -87,6 +87,17 @@ run() {
     rm -f "$file"
 }
 
+# mistake NAME REGULAR-EXPRESSION ARGUMENT...: $program tells that these arguments are a mistake, and prints nothing else
+# shellcheck disable=SC2154 # the test sets it
+mistake() {
+    local name=$1 wanted=$2
+    shift 2
+    run "$program" "$@"
+    is "$name: status" $status 2
+    is "$name: no output" "$output" ""
+    like "$name: told" "$errors" "$wanted"
+}
+
 tap_done() {
     echo "1..$tap_count"
     [ $tap_failed = 0 ]

@@ -28,14 +28,6 @@ done < <(sed -n 's/^.*--\([a-z-]*\).*/\1/p' <<<"$output" | sort -u)
 run "$program" --version
 like "--version" "$output" '^traffic-learn [0-9]+\.[0-9]+'
 
-mistake() {
-    local name=$1 wanted=$2
-    shift 2
-    run "$program" "$@"
-    is "$name: status" $status 2
-    is "$name: no output" "$output" ""
-    like "$name: told" "$errors" "$wanted"
-}
 summary=$work/small.txt
 printf '1500000000.0\t06\t\t2\t1\tldap\t3\tsearchRequest\n1500000001.0\t06\t\t2\t1\tldap\t2\tunbindRequest\n' >"$summary"
 echo 'just some words' >"$work/words.txt"

@@ -26,14 +26,6 @@ is "--version: status" $status 0
 like "--version" "$output" '^traffic-summary [0-9]+\.[0-9]+'
 
 # Users' mistakes: status 2, one line that names what is wrong, nothing on standard output.
-mistake() {
-    local name=$1 wanted=$2
-    shift 2
-    run "$program" "$@"
-    is "$name: status" $status 2
-    is "$name: no output" "$output" ""
-    like "$name: told" "$errors" "$wanted"
-}
 mistake "no files" 'name result files or folders'
 mistake "unknown option" "unrecognized option '--fulll'" --fulll "$runs"
 mistake "unknown letter" "invalid option -- 'x'" -x "$runs"

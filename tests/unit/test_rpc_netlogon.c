@@ -15,6 +15,7 @@
 #include "protocols/rpc_play.h"
 #include "protocols/utf16.h"
 #include "tests/unit/bytes.h"
+#include "tests/unit/rpc_spoken.h"
 
 enum wrong {
     NOTHING,
@@ -26,16 +27,14 @@ enum wrong {
 };
 
 struct peer {
-    struct rpc_transport base;
+    struct spoken out; /* first */
     enum wrong wrong;
     uint8_t hash[16], key[16], stored[8]; /* of the account, the channel, the chain */
     uint8_t client_challenge[8];
     uint16_t channel_type;
     uint16_t most_validation; /* NETLOGON_VALIDATION_...: a higher one is refused */
-    uint8_t says[8192];
-    size_t size, at;
-    unsigned calls[64]; /* by opnum */
-    char password[64];  /* the last that was set */
+    unsigned calls[64];       /* by opnum */
+    char password[64];        /* the last that was set */
 };
 
 static const uint8_t server_challenge[8] = {8, 7, 6, 5, 4, 3, 2, 1};
@@ -197,10 +196,10 @@ static void say(struct peer *peer, enum rpc_pdu_type type, uint32_t call_id, con
     head[8] = (uint8_t)(size + 16);
     head[9] = (uint8_t)((size + 16) >> 8);
     head[12] = (uint8_t)call_id;
-    assert_true(peer->size + 16 + size <= sizeof peer->says);
-    memcpy(peer->says + peer->size, head, 16);
-    memcpy(peer->says + peer->size + 16, body, size);
-    peer->size += 16 + size;
+    assert_true(peer->out.size + 16 + size <= sizeof peer->out.says);
+    memcpy(peer->out.says + peer->out.size, head, 16);
+    memcpy(peer->out.says + peer->out.size + 16, body, size);
+    peer->out.size += 16 + size;
 }
 
 static void (*const answers[64])(struct peer *, const void *,
@@ -243,7 +242,7 @@ static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_
     struct peer *peer = (struct peer *)transport;
     uint8_t ack[64] = {0};
     (void)answered;
-    peer->size = peer->at = 0;
+    peer->out.size = peer->out.at = 0;
     if (data[2] == RPC_PDU_REQUEST)
         hear_request(peer, data, size);
     else
@@ -254,23 +253,8 @@ static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_
     return 0;
 }
 
-static int peer_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
-{
-    struct peer *peer = (struct peer *)transport;
-    if (size > peer->size - peer->at)
-        return -ENODATA;
-    memcpy(data, peer->says + peer->at, size);
-    peer->at += size;
-    return 0;
-}
-
-static void peer_close(struct rpc_transport *transport)
-{
-    (void)transport;
-}
-
 static const struct rpc_transport_ops peer_ops = {
-    .send = peer_send, .receive = peer_receive, .close = peer_close};
+    .send = peer_send, .receive = spoken_receive, .close = spoken_close};
 
 /* --- The client ------------------------------------------------------------------------------ */
 
@@ -300,7 +284,7 @@ static void begin(struct fixture *fixture, enum wrong wrong)
     assert_int_equal(ntlmssp_nt_hash(password, fixture->machine.nt_hash), 0);
     fixture->user = fixture->machine;
     fixture->user.name = user;
-    fixture->peer.base.ops = &peer_ops;
+    fixture->peer.out.base.ops = &peer_ops;
     fixture->peer.wrong = wrong;
     fixture->peer.most_validation = NETLOGON_VALIDATION_SAM_INFO4;
     memcpy(fixture->peer.hash, fixture->machine.nt_hash, 16);
@@ -316,7 +300,7 @@ static void begin(struct fixture *fixture, enum wrong wrong)
     static const enum rpc_slot slots[] = {RPC_SLOT_NETLOGON, RPC_SLOT_NETLOGON_SECURE};
     struct rpc_binding binding = {.interface = &rpc_netlogon, .security = RPC_SECURITY_NONE};
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(rpc_bind(&fixture->conversation, &fixture->peer.base, &binding,
+        assert_int_equal(rpc_bind(&fixture->conversation, &fixture->peer.out.base, &binding,
                                   &state->associations[slots[i]])
                              .kind,
                          OUTCOME_OK);

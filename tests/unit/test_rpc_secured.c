@@ -12,6 +12,7 @@
 #include "protocols/rpc_association.h"
 #include "protocols/rpc_pdu.h"
 #include "protocols/rpc_samr.h"
+#include "tests/unit/rpc_spoken.h"
 #include "tests/unit/smb2_server.h"
 
 /* What is wrong with the reply to a call. */
@@ -44,7 +45,7 @@ struct side {
 };
 
 struct peer {
-    struct rpc_transport base;
+    struct spoken out; /* first */
     enum rpc_security security;
     enum auth_level level;
     enum wrong wrong;
@@ -53,8 +54,6 @@ struct peer {
     struct side from_client, to_client;
     uint8_t session_key[16]; /* netlogon */
     uint64_t sequence;
-    uint8_t says[8192];
-    size_t size, at;
     uint8_t stub[70000]; /* the call's, put together */
     uint32_t hint;       /* of its first fragment */
     size_t stub_size;
@@ -203,10 +202,10 @@ static size_t token_size_of(const struct peer *peer)
 static uint8_t *say(struct peer *peer, enum rpc_pdu_type type, uint8_t flags, uint32_t call_id,
                     size_t body_size, const uint8_t *token, size_t token_size)
 {
-    uint8_t *pdu = peer->says + peer->size;
+    uint8_t *pdu = peer->out.says + peer->out.size;
     size_t size = 16 + body_size + (token ? 8 + token_size : 0);
     uint8_t head[8] = {5, 0, (uint8_t)type, flags, 0x10, 0, 0, 0};
-    assert_true(peer->size + size <= sizeof peer->says);
+    assert_true(peer->out.size + size <= sizeof peer->out.says);
     memcpy(pdu, head, sizeof head);
     le_put16(pdu + 8, (uint16_t)size);
     le_put16(pdu + 10, (uint16_t)(token ? token_size : 0));
@@ -217,7 +216,7 @@ static uint8_t *say(struct peer *peer, enum rpc_pdu_type type, uint8_t flags, ui
         memcpy(trailer, fields, 8);
         memcpy(trailer + 8, token, token_size);
     }
-    peer->size += size;
+    peer->out.size += size;
     return pdu;
 }
 
@@ -230,9 +229,9 @@ static void say_ack(struct peer *peer, enum rpc_pdu_type type, uint32_t call_id,
         flags |= RPC_PFC_SUPPORT_HEADER_SIGN;
     size_t size = bytes_from_hex("d016 d016 34120000 0400 31333500 0000 01000000 0000 0000"
                                  "045d888aeb1cc9119fe808002b104860 02000000",
-                                 peer->says + peer->size + 16);
+                                 peer->out.says + peer->out.size + 16);
     if (peer->wrong == SMALL_FRAGMENTS || peer->wrong == TINY_FRAGMENTS)
-        le_put16(peer->says + peer->size + 18, peer->wrong == SMALL_FRAGMENTS ? 1432 : 100);
+        le_put16(peer->out.says + peer->out.size + 18, peer->wrong == SMALL_FRAGMENTS ? 1432 : 100);
     say(peer, type, flags, call_id, size, token, token_size);
 }
 
@@ -257,7 +256,7 @@ static void spoil_reply(struct peer *peer, uint8_t *pdu, uint8_t *trailer)
         size_t cut = peer->security == RPC_SECURITY_NETLOGON ? 40 : 4;
         le_put16(pdu + 8, (uint16_t)(get16(pdu + 8) - cut));
         le_put16(pdu + 10, (uint16_t)(get16(pdu + 10) - cut));
-        peer->size -= cut;
+        peer->out.size -= cut;
     }
 }
 
@@ -266,11 +265,11 @@ static void say_fragment(struct peer *peer, uint32_t call_id, uint8_t flags, con
                          size_t size)
 {
     uint8_t token[56] = {0};
-    size_t at = peer->size, body = (size + 15) / 16 * 16;
+    size_t at = peer->out.size, body = (size + 15) / 16 * 16;
     bool fault = peer->wrong == FAULT_WITH_TOKEN || peer->wrong == FAULT_WITHOUT_TOKEN;
     bool bare = peer->wrong == NO_TOKEN || peer->wrong == FAULT_WITHOUT_TOKEN;
-    memset(peer->says + at + 16, 0, 8 + body);
-    memcpy(peer->says + at + 24, stub, size);
+    memset(peer->out.says + at + 16, 0, 8 + body);
+    memcpy(peer->out.says + at + 24, stub, size);
     uint8_t *pdu = say(peer, fault ? RPC_PDU_FAULT : RPC_PDU_RESPONSE, flags, call_id, 8 + body,
                        bare ? NULL : token, token_size_of(peer));
     if (fault)
@@ -285,7 +284,7 @@ static void say_fragment(struct peer *peer, uint32_t call_id, uint8_t flags, con
     else
         ntlm_close(peer, pdu, 24 + body + 8, body, trailer + 8);
     if (peer->wrong == ONE_BIT)
-        peer->says[at + peer->bit / 8] ^= (uint8_t)(1u << peer->bit % 8);
+        peer->out.says[at + peer->bit / 8] ^= (uint8_t)(1u << peer->bit % 8);
 }
 
 /* The answer to a call: a handle and status 0. */
@@ -413,23 +412,8 @@ static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_
     return 0;
 }
 
-static int peer_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
-{
-    struct peer *peer = (struct peer *)transport;
-    if (size > peer->size - peer->at)
-        return -ENODATA;
-    memcpy(data, peer->says + peer->at, size);
-    peer->at += size;
-    return 0;
-}
-
-static void peer_close(struct rpc_transport *transport)
-{
-    (void)transport;
-}
-
 static const struct rpc_transport_ops peer_ops = {
-    .send = peer_send, .receive = peer_receive, .close = peer_close};
+    .send = peer_send, .receive = spoken_receive, .close = spoken_close};
 
 /* --- The client ------------------------------------------------------------------------------ */
 
@@ -462,7 +446,7 @@ static struct outcome bind_as(struct fixture *fixture, enum rpc_security securit
     assert_int_equal(ntlmssp_nt_hash("Password", fixture->user.nt_hash), 0);
     memcpy(peer->ntlm.nt_hash, fixture->user.nt_hash, 16);
     memcpy(peer->session_key, channel.session_key, 16);
-    peer->base.ops = &peer_ops;
+    peer->out.base.ops = &peer_ops;
     peer->security = security;
     peer->level = level;
     peer->wrong = wrong;
@@ -476,7 +460,7 @@ static struct outcome bind_as(struct fixture *fixture, enum rpc_security securit
                                   .account = &fixture->user,
                                   .service = "host",
                                   .channel = &channel};
-    return rpc_bind(&fixture->conversation, &peer->base, &binding, &fixture->association);
+    return rpc_bind(&fixture->conversation, &peer->out.base, &binding, &fixture->association);
 }
 
 static struct fixture *bound(enum rpc_security security, enum auth_level level, enum wrong wrong)

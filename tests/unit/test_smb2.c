@@ -65,6 +65,14 @@ static void client_end(struct client *client)
     dc_free(client->dc);
 }
 
+/* The client, and its server from server_new(). */
+static void both_end(struct client *client, struct smb2_server *server)
+{
+    client_end(client);
+    server_stop(server);
+    free(server);
+}
+
 static struct outcome play_with(struct client *client, const char *protocol, const char *opcode,
                                 const char *key, const char *value)
 {
@@ -163,9 +171,7 @@ static void every_packet_in_every_dialect(void **state)
             }
             assert_int_equal(server->connections, 1);
             assert_content(server);
-            client_end(&client);
-            server_stop(server);
-            free(server);
+            both_end(&client, server);
         }
 }
 
@@ -186,9 +192,7 @@ static void smb1_negotiate_leads_to_smb2(void **state)
         assert_int_equal(client.conversation.smb2->connection->dialect, dialects[i]);
         assert_ok("smb2:5", play(&client, "5"));
         assert_content(server);
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
@@ -208,9 +212,7 @@ static void both_sessions_on_one_connection(void **state)
     assert_true(smb2_pipe_is_open(users) && smb2_pipe_is_open(machines));
     smb2_pipe_free(users);
     smb2_pipe_free(machines);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 /* --- Requests as bytes ----------------------------------------------------------------------- */
@@ -313,9 +315,7 @@ static void headers_of_requests(void **state)
     assert_int_equal(le_get64(request + 40), UINT64_C(0x4000000123));
     assert_ok("echo", play(&client, "13"));
     assert_int_equal(le_get64(server->last_request[SMB2_ECHO] + 24), 9);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 /* --- Replies that are wrong ------------------------------------------------------------------ */
@@ -520,9 +520,7 @@ static void breaks_are_acknowledged(void **state)
                          "2400 0000 00000000 000102030405060708090a0b0c0d0e0f 03000000"
                          "0000000000000000");
         assert_content(server);
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
@@ -590,9 +588,7 @@ static unsigned charge_of_read(const struct smb2_server *kind, const char *size)
     assert_ok("write", play_with(&client, "smb2", "9", "size", size));
     assert_content(server);
     unsigned charge = le_get16(server->last_request[SMB2_READ] + 6);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
     return charge;
 }
 
@@ -635,9 +631,7 @@ static void smb1_negotiate_leads_nowhere(void **state)
     client_begin(&client, server);
     assert_cause(play_with(&client, "smb", "0x72", NULL, NULL),
                  "SMB2: malformed NEGOTIATE response");
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 /* More than was asked for, or taken for more than was sent. */
@@ -652,9 +646,7 @@ static void more_than_there_is(void **state)
         server_start(server);
         client_begin(&client, server);
         assert_cause(play_with(&client, "smb2", opcodes[i], "size", "10"), "SMB2: malformed reply");
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
@@ -678,9 +670,7 @@ static void leases_of_each_dialect(void **state)
         const uint8_t *body = server->last_request[SMB2_CREATE] + SMB2_HEADER_SIZE;
         assert_int_equal(body[3], rows[i].oplock);
         assert_int_equal(le_get32(body + 52), rows[i].contexts);
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
@@ -713,9 +703,7 @@ static void trees_and_files_in_hand(void **state)
     assert_ok("create", play(&client, "5"));
     assert_int_equal(server->requests[SMB2_CLOSE], 2);
     assert_content(server);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 /* A server without credits is told, not waited for. */
@@ -734,9 +722,7 @@ static void credits_run_out(void **state)
         outcome = play(&client, "13");
     assert_cause(outcome, "SMB2: the server grants too few credits");
     assert_true(echos > 30);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 /* A session that expired or is unknown is made anew once, not for ever. */
@@ -761,9 +747,7 @@ static void ended_sessions(void **state)
         server->fault = FAULT_NONE;
         assert_ok("read", play(&client, "8"));
         assert_int_equal(server->connections, 1);
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
@@ -794,9 +778,7 @@ static void ended_trees_and_files(void **state)
         assert_int_equal(server->requests[SMB2_TREE_CONNECT], 1 + 2 * rows[i].trees);
         assert_int_equal(server->requests[SMB2_SESSION_SETUP], 2);
         assert_int_equal(server->connections, 1);
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
@@ -831,9 +813,7 @@ static void small_transactions(void **state)
     assert_int_equal(le_get32(read + 4), 4096);
     free(reply);
     smb2_pipe_free(pipe);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 /* After a broken connection the next packet opens another. */
@@ -850,9 +830,7 @@ static void next_packet_after_a_broken_connection(void **state)
     server->fault = FAULT_NONE;
     assert_ok("read", play(&client, "8"));
     assert_int_equal(server->connections, 2);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 static void wrong_password(void **state)
@@ -870,9 +848,7 @@ static void wrong_password(void **state)
     client.dc->options.badpassword_frequency = 0;
     client.user.nt_hash[0] ^= 1;
     assert_cause(play(&client, "1"), "NT_STATUS_LOGON_FAILURE");
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 /* --- Pipes ---------------------------------------------------------------------------------- */
@@ -902,9 +878,7 @@ static void long_pipe_messages(void **state)
         assert_cause(smb2_pipe_write(pipe, (const uint8_t *)"abc", 3),
                      "SMB2: the pipe's session is gone");
         smb2_pipe_free(pipe);
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
@@ -923,9 +897,7 @@ static void pipes_go_with_their_session(void **state)
     assert_ok("tree connect", play(&client, "3"));
     assert_false(smb2_pipe_is_open(pipe));
     smb2_pipe_free(pipe);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 /* A part of nothing that says that there is more; a message of which less was taken. */
@@ -950,9 +922,7 @@ static void pipes_that_go_wrong(void **state)
     assert_cause(smb2_pipe_write(pipe, (const uint8_t *)"abc", 3),
                  "SMB2: pipe took part of a message");
     smb2_pipe_free(pipe);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 static void endless_pipe_message(void **state)
@@ -971,9 +941,7 @@ static void endless_pipe_message(void **state)
     assert_cause(smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size),
                  "SMB2: pipe message is too long");
     smb2_pipe_free(pipe);
-    client_end(&client);
-    server_stop(server);
-    free(server);
+    both_end(&client, server);
 }
 
 /* --- The survey ------------------------------------------------------------------------------ */
@@ -1022,9 +990,7 @@ static void survey(void **state)
             assert_string_equal(smb2_shared_files_pick(files, SMB2_SHARED_SCRIPT, 5)->path, "ab");
         assert_null(smb2_shared_files_pick(files, SMB2_SHARED_DIRECTORY, 5));
         smb2_shared_files_free(files);
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
@@ -1061,9 +1027,7 @@ static void shares_are_checked(void **state)
         int rc = smb2_check_share(&client.conversation, error, sizeof error);
         assert_string_equal(error, rows[i].error);
         assert_int_equal(rc, rows[i].error[0] ? -EINVAL : 0);
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
@@ -1196,9 +1160,7 @@ static void shared_files_are_opened_to_be_read(void **state)
                              rows[i].wanted_lease);
         }
         type->release(details);
-        client_end(&client);
-        server_stop(server);
-        free(server);
+        both_end(&client, server);
     }
 }
 
