@@ -40,14 +40,21 @@ ALL_CFLAGS = -std=gnu11 $(OPT) $(WARNINGS) $(WERROR) $(SANFLAGS) -pthread -D_GNU
 	-DTRAFFIC_VERSION='"$(VERSION)"' -I. $(PKG_CFLAGS) $(CFLAGS)
 ALL_LDFLAGS = $(SANFLAGS) $(LDFLAGS)
 
-# Every room is one library; a program is the one file that holds its main().
-ROOMS := replay model protocols summary
-MAINS := $(wildcard $(ROOMS:%=%/traffic-*.c))
+# Every room is one library, made of one or more folders; a program is the one file that holds its main().
+ROOMS := base protocols model replay result summary
+folders_base := base
+folders_protocols := protocols $(addprefix protocols/,auth kerberos ldap smb2 rpc names)
+folders_model := model model/learn
+folders_replay := replay $(addprefix replay/,engine accounts sweep)
+folders_result := summary/result
+folders_summary := summary
+FOLDERS := $(foreach room,$(ROOMS),$(folders_$(room)))
+MAINS := $(wildcard $(FOLDERS:%=%/traffic-*.c))
 PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(notdir $(MAINS)))
-# Order of linking: who may know whom.
-LIBS := $(foreach room,replay protocols model summary,$(BUILD)/lib$(room).a)
+# Each library once, users before what they use: a call against the arrows does not link.
+LIBS := $(foreach room,replay protocols model summary result base,$(BUILD)/lib$(room).a)
 
-sources = $(filter-out $(MAINS),$(wildcard $(1)/*.c))
+sources = $(filter-out $(MAINS),$(wildcard $(foreach folder,$(folders_$(1)),$(folder)/*.c)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 programs_in = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 
@@ -56,7 +63,7 @@ DC_TESTS := $(call programs_in,tests/dc/test_*.c)
 FUZZERS := $(call programs_in,tests/fuzz/fuzz_*.c)
 BENCHES := $(call programs_in,bench/bench_*.c)
 
-C_FILES := $(wildcard $(foreach folder,$(ROOMS) tests/unit tests/dc tests/fuzz tests bench,$(folder)/*.[ch]))
+C_FILES := $(wildcard $(foreach folder,$(FOLDERS) tests/unit tests/dc tests/fuzz tests bench,$(folder)/*.[ch]))
 SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
@@ -97,7 +104,7 @@ $(BUILD)/%.o: %.c $(BUILD)/compile.stamp
 	$(say) "CC   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-link = $(Q)$(if $(V),,echo "LINK $@" &&) $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(LIBS) $(PKG_LIBS)
+link = $(Q)$(if $(V),,echo "LINK $@" &&) $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(PKG_LIBS)
 
 $(foreach main,$(MAINS),$(eval $(BUILD)/$(basename $(notdir $(main))): $(call objects,$(main))))
 $(PROGRAMS): $(LIBS) $(BUILD)/link.stamp
@@ -161,7 +168,7 @@ install: all
 	install -m 644 $(filter %.5,$(MAN_PAGES)) $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 $(wildcard examples/*.yaml) $(DESTDIR)$(PREFIX)/share/traffic-replay/examples
 	install -m 644 $(wildcard examples/sweeps/*) $(DESTDIR)$(PREFIX)/share/traffic-replay/examples/sweeps
-	install -m 644 README.md CHANGES LICENSE $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
+	install -m 644 README.md CHANGES LICENSE summary/result/RESULT.md $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
 
 clean:
 	rm -rf $(BUILD)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "summary/result.h"
+#include "summary/result/result.h"
 
 enum { TYPES = 38, OPERATIONS = 9000, SECONDS = 60, RUNS = 10 };
 enum { FIRST_R = 4, LAST_R = 24, FIRST_S = 1, LAST_S = 12 };

@@ -7,8 +7,8 @@
 #ifndef MODEL_BUILD_H
 #define MODEL_BUILD_H
 
+#include "base/document.h"
 #include "model/chain.h"
-#include "model/document.h"
 
 enum { BUILD_NAME_MAX = 64 };
 #define BUILD_COUNT_MAX UINT64_C(1000000000000)

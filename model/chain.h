@@ -8,8 +8,8 @@
 #ifndef MODEL_CHAIN_H
 #define MODEL_CHAIN_H
 
+#include "base/arena.h"
 #include "model/alias.h"
-#include "model/arena.h"
 #include "model/gaps.h"
 #include "model/model.h"
 

@@ -4,7 +4,7 @@
 #ifndef MODEL_DETAILS_H
 #define MODEL_DETAILS_H
 
-#include "model/arena.h"
+#include "base/arena.h"
 #include "model/model.h"
 
 enum details_kind {

@@ -7,9 +7,9 @@
 #ifndef MODEL_GAPS_H
 #define MODEL_GAPS_H
 
+#include "base/arena.h"
+#include "base/random.h"
 #include "model/alias.h"
-#include "model/arena.h"
-#include "model/random.h"
 
 enum { GAPS_POINTS_MAX = 1000 };
 #define GAPS_SECONDS_MAX 1e6

@@ -9,8 +9,8 @@
 #ifndef MODEL_PLAN_H
 #define MODEL_PLAN_H
 
+#include "base/random.h"
 #include "model/model.h"
-#include "model/random.h"
 
 struct plan;
 

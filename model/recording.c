@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "model/chain.h"
-#include "model/intern.h"
 #include "model/summary_text.h"
 
 #define SECOND INT64_C(1000000000)

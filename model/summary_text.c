@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/arena.h"
+#include "base/arena.h"
+#include "base/document.h"
 #include "model/details.h"
-#include "model/document.h"
-#include "model/learn_line.h"
+#include "model/learn/learn_line.h"
 #include "model/shape.h"
 
 enum { COLUMNS = 16, EXTRA = 8, OWN = 15, FIELDS_MAX = 12, LINE_SIZE_MAX = 1 << 20 };

@@ -3,11 +3,11 @@
 
 #include <stddef.h>
 
-#include "protocols/cldap.h"
-#include "protocols/kerberos.h"
-#include "protocols/ldap_state.h"
-#include "protocols/rpc_play.h"
-#include "protocols/smb2.h"
+#include "protocols/kerberos/kerberos.h"
+#include "protocols/ldap/ldap_state.h"
+#include "protocols/names/cldap.h"
+#include "protocols/rpc/rpc_play.h"
+#include "protocols/smb2/smb2.h"
 
 /* Each protocol's way to drop what it holds; called at a conversation's end. */
 static void (*const reset_functions[])(struct conversation *) = {

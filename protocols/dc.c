@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/dns.h"
-#include "protocols/rpc_ports.h"
+#include "protocols/names/dns.h"
+#include "protocols/rpc/rpc_ports.h"
 
 struct dc *dc_new(void)
 {

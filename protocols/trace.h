@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "protocols/rpc_interface.h"
+#include "protocols/rpc/rpc_interface.h"
 
 /* From now on to out; NULL: no more. Called while no thread plays. */
 void trace_to(FILE *out);

@@ -12,7 +12,7 @@
 
 #include "model/plan.h"
 #include "protocols/conversation.h"
-#include "replay/loop.h"
+#include "replay/engine/loop.h"
 
 struct worker;
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "protocols/dns.h"
+#include "protocols/names/dns.h"
 #include "replay/worker.h"
 
 struct slot {

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "model/plan_count.h"
 #include "protocols/packet.h"
 #include "replay/run.h"
-#include "summary/json_text.h"
 
 struct dry_run {
     const struct settings *settings;
@@ -153,7 +153,7 @@ static void print_text(const struct dry_run *dry, FILE *out)
         print_reason(dry, i, out);
 }
 
-/* ---- JSON: names as in the JSON result (summary/RESULT.md) where both have them ---- */
+/* ---- JSON: names as in the JSON result (summary/result/RESULT.md) where both have them ---- */
 
 static json_t *json_of_packet(const struct dry_run *dry, size_t type)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "replay/loop.h"
+#include "replay/engine/loop.h"
 
 /* Protocols whose packets keep a connection open for the rest of the conversation. Those of one
  * line share it. (LDAP has as many as there are binds.) */

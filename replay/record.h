@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "protocols/packet.h"
-#include "summary/histogram.h"
+#include "summary/result/histogram.h"
 
 struct records;
 struct timing;

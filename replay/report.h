@@ -13,7 +13,7 @@
 
 #include "replay/record.h"
 #include "replay/settings.h"
-#include "summary/result.h"
+#include "summary/result/result.h"
 
 /* Packets of the plan that this run does not play as operations though they are more than silent.
  */

@@ -19,12 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "protocols/dns.h"
+#include "protocols/names/dns.h"
 #include "replay/compile.h"
 #include "replay/limits.h"
 #include "replay/source.h"
 #include "replay/worker.h"
-#include "summary/histogram.h"
+#include "summary/result/histogram.h"
 
 enum {
     CONNECTING_MAX = 512,

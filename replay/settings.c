@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/options.h"
+#include "replay/accounts/credentials.h"
 #include "replay/config_file.h"
-#include "replay/credentials.h"
-#include "replay/options.h"
 #include "replay/packet_list.h"
 #include "replay/settings_memory.h"
 #include "replay/settings_table.h"

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/message.h" /* exit statuses */
 #include "protocols/dc.h"
-#include "replay/message.h" /* exit statuses */
 
 struct settings_pair {
     const char *name;

@@ -3,7 +3,7 @@
 #ifndef REPLAY_SETTINGS_MEMORY_H
 #define REPLAY_SETTINGS_MEMORY_H
 
-#include "replay/options.h"
+#include "base/options.h"
 #include "replay/settings.h"
 
 /* Where an assignment came from, from the weakest to the strongest. */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/utf16.h"
-#include "replay/credentials.h"
+#include "base/utf16.h"
+#include "replay/accounts/credentials.h"
 #include "replay/settings.h"
 
 /* --- Values with a form of their own ------------------------------------------------------- */

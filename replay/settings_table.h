@@ -3,7 +3,7 @@
 #ifndef REPLAY_SETTINGS_TABLE_H
 #define REPLAY_SETTINGS_TABLE_H
 
-#include "replay/options.h"
+#include "base/options.h"
 
 /* Properties of rows beside those of every table. */
 enum settings_property {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/utf16.h"
+#include "base/utf16.h"
 #include "replay/settings_memory.h"
 #include "replay/settings_table.h"
 

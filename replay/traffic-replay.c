@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/standard_files.h"
 #include "replay/session.h"
 #include "replay/settings.h"
-#include "replay/standard_files.h"
 
 /* Before and after the run, which handles signals itself, nothing needs to be put in order:
  * interrupted work on accounts is taken up by the next call. */

@@ -15,7 +15,7 @@
 #include "model/plan.h"
 #include "replay/client.h"
 #include "replay/compile.h"
-#include "replay/loop.h"
+#include "replay/engine/loop.h"
 #include "replay/record.h"
 #include "replay/run.h"
 #include "replay/source.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "summary/result.h"
+#include "summary/result/result.h"
 
 static int compare_types(const char *protocol, const char *opcode, const struct detail_type *type)
 {

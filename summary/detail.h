@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "summary/histogram.h"
 #include "summary/reading.h"
+#include "summary/result/histogram.h"
 
 struct detail_cause {
     char *text;

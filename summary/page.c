@@ -13,7 +13,7 @@
 
 #include "summary/chart.h"
 #include "summary/heatmap.h"
-#include "summary/result.h"
+#include "summary/result/result.h"
 #include "summary/svg.h"
 
 static const double nanosecond = 1e-9, milli = 1e-3;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "summary/result.h"
+#include "summary/result/result.h"
 #include "summary/text_report.h"
 
 static const double nanosecond = 1e-9;

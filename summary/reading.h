@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "summary/histogram.h"
+#include "summary/result/histogram.h"
 
 enum metric {
     METRIC_OK,

@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/whole_file.h"
 #include "summary/compare.h"
 #include "summary/grid.h"
 #include "summary/heatmap.h"
 #include "summary/page.h"
 #include "summary/reading.h"
-#include "summary/result.h"
+#include "summary/result/result.h"
 #include "summary/slo.h"
 #include "summary/vary.h"
-#include "summary/whole_file.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "summary/json_text.h"
+#include "base/json_text.h"
 
 static const char no_value[] = "none";
 

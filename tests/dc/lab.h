@@ -21,12 +21,12 @@
 
 #include <cmocka.h>
 
+#include "protocols/auth/ntlmssp.h"
 #include "protocols/conversation.h"
 #include "protocols/dc.h"
-#include "protocols/kerberos.h"
-#include "protocols/ntlmssp.h"
+#include "protocols/kerberos/kerberos.h"
 #include "protocols/packet.h"
-#include "replay/discover.h"
+#include "replay/accounts/discover.h"
 
 #define LAB_PASSWORD "Pa55-word.of.tests"
 

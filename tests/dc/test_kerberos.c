@@ -7,10 +7,10 @@
 #include <stdatomic.h>
 
 #include "lab.h"
-#include "protocols/kerberos.h"
+#include "protocols/kerberos/kerberos.h"
 #include "protocols/packet.h"
 #include "relay.h"
-#include "replay/loop.h"
+#include "replay/engine/loop.h"
 
 struct lab {
     struct dc *dc;

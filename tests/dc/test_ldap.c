@@ -15,16 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "protocols/catalogue.h"
-#include "protocols/kerberos.h"
-#include "protocols/ldap_connection_private.h"
-#include "protocols/ldap_search.h"
-#include "protocols/ldap_state.h"
-#include "protocols/ntlmssp.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/kerberos/kerberos.h"
+#include "protocols/ldap/catalogue.h"
+#include "protocols/ldap/ldap_connection_private.h"
+#include "protocols/ldap/ldap_search.h"
+#include "protocols/ldap/ldap_state.h"
 #include "protocols/packet.h"
 #include "protocols/tls.h"
-#include "replay/discover.h"
-#include "replay/loop.h"
+#include "replay/accounts/discover.h"
+#include "replay/engine/loop.h"
 
 static const int64_t TIMEOUT = 60000000000; /* the DC may have others to serve */
 enum { USERS = 3 };

@@ -3,11 +3,11 @@
 #include <errno.h>
 
 #include "lab.h"
-#include "protocols/cldap.h"
-#include "protocols/dns.h"
-#include "protocols/kerberos.h"
-#include "protocols/ldap_connection.h"
-#include "protocols/ntlmssp.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/kerberos/kerberos.h"
+#include "protocols/ldap/ldap_connection.h"
+#include "protocols/names/cldap.h"
+#include "protocols/names/dns.h"
 #include "protocols/packet.h"
 
 static struct dc *dc;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every RPC packet of the table against the lab's DC, many times over, with NTLM and Kerberos. */
 #include "lab.h"
-#include "protocols/kerberos.h"
-#include "protocols/ntlmssp.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/auth/security_descriptor.h"
+#include "protocols/kerberos/kerberos.h"
 #include "protocols/packet.h"
-#include "protocols/rpc_association.h"
-#include "protocols/rpc_drsuapi.h"
-#include "protocols/rpc_netlogon.h"
-#include "protocols/rpc_ports.h"
-#include "protocols/rpc_samr.h"
-#include "protocols/security_descriptor.h"
-#include "protocols/smb2_connection.h"
-#include "protocols/smb2_state.h"
+#include "protocols/rpc/rpc_association.h"
+#include "protocols/rpc/rpc_drsuapi.h"
+#include "protocols/rpc/rpc_netlogon.h"
+#include "protocols/rpc/rpc_ports.h"
+#include "protocols/rpc/rpc_samr.h"
+#include "protocols/smb2/smb2_connection.h"
+#include "protocols/smb2/smb2_state.h"
 
 struct lab {
     struct dc *dc;

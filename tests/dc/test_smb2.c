@@ -7,10 +7,10 @@
  * TRAFFIC_REPLAY_DIALECT, _CIPHER and _SIGNING (numbers) are what must be negotiated.
  */
 #include "lab.h"
-#include "protocols/kerberos.h"
-#include "protocols/ntlmssp.h"
-#include "protocols/smb2.h"
-#include "protocols/smb2_state.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/kerberos/kerberos.h"
+#include "protocols/smb2/smb2.h"
+#include "protocols/smb2/smb2_state.h"
 
 static const int64_t timeout = INT64_C(10000000000);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "protocols/cldap.h"
+#include "protocols/names/cldap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

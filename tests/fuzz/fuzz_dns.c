@@ -2,8 +2,8 @@
 /* Replies of a DNS and of a NetBIOS name server. */
 #include <stdint.h>
 
-#include "protocols/dns.h"
-#include "protocols/nbns.h"
+#include "protocols/names/dns.h"
+#include "protocols/names/nbns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

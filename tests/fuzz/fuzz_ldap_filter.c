@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/ldap_filter.h"
+#include "protocols/ldap/ldap_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

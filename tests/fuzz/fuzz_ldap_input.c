@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/ldap_layer.h"
+#include "protocols/ldap/ldap_layer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

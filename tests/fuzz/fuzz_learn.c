@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/learn_frames.h"
-#include "model/learn_model.h"
+#include "model/learn/learn_frames.h"
+#include "model/learn/learn_model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* libFuzzer target: a server's CHALLENGE_MESSAGE. */
 #include <stdlib.h>
 
-#include "protocols/ntlmssp.h"
+#include "protocols/auth/ntlmssp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

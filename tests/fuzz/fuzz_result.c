@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "summary/reading.h"
-#include "summary/result.h"
+#include "summary/result/result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

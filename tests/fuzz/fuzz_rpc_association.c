@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "protocols/rpc_association.h"
-#include "protocols/rpc_epm.h"
+#include "protocols/rpc/rpc_association.h"
+#include "protocols/rpc/rpc_epm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

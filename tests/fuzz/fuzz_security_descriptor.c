@@ -2,7 +2,7 @@
 /* libFuzzer target: a server's security descriptors; what was added must be found again. */
 #include <stdlib.h>
 
-#include "protocols/security_descriptor.h"
+#include "protocols/auth/security_descriptor.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

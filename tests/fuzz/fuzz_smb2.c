@@ -2,10 +2,10 @@
 /* libFuzzer target: every decoder of an SMB2 reply; the first byte says which. */
 #include <stdlib.h>
 
-#include "protocols/smb2_file.h"
-#include "protocols/smb2_negotiate.h"
-#include "protocols/smb2_session.h"
-#include "protocols/smb2_tree.h"
+#include "protocols/smb2/smb2_file.h"
+#include "protocols/smb2/smb2_negotiate.h"
+#include "protocols/smb2/smb2_session.h"
+#include "protocols/smb2/smb2_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* libFuzzer target: a server's SPNEGO tokens; what was understood must survive a round trip. */
 #include <stdlib.h>
 
-#include "protocols/spnego.h"
+#include "protocols/auth/spnego.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "protocols/rpc_interface.h"
+#include "protocols/rpc/rpc_interface.h"
 
 static inline const struct rpc_procedure *rpc_reply_pick(const struct rpc_interface *interface,
                                                          uint8_t chance)

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "protocols/rpc_transport.h"
+#include "protocols/rpc/rpc_transport.h"
 
 struct spoken {
     struct rpc_transport base;

@@ -18,11 +18,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "protocols/little_endian.h"
-#include "protocols/ntlmssp.h"
-#include "protocols/smb2_crypto.h"
-#include "protocols/smb2_wire.h"
-#include "protocols/spnego.h"
+#include "base/little_endian.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/auth/spnego.h"
+#include "protocols/smb2/smb2_crypto.h"
+#include "protocols/smb2/smb2_wire.h"
 #include "tests/unit/bytes.h"
 
 enum server_fault {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of --accounts: its two forms, quoting, mistakes with their line; and account names. */
-#include "replay/account_file.h"
+#include "replay/accounts/account_file.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "replay/account_set.h"
+#include "replay/accounts/account_set.h"
 
 static char path[] = "/tmp/test-accounts-XXXXXX";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many accounts, groups and memberships are wanted, by settings and number of clients. */
-#include "replay/accounts.h"
+#include "replay/accounts/accounts.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Security contexts by NTLM, raw and in SPNEGO, against servers that end the talk in every wrong
  * way; what RPC signs and seals. (Kerberos needs a KDC: tests/dc.) */
-#include "protocols/auth.h"
+#include "protocols/auth/auth.h"
 
 #include <errno.h>
 

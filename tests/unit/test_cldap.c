@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "bytes.h"
-#include "protocols/cldap.h"
 #include "protocols/conversation.h"
+#include "protocols/names/cldap.h"
 #include "protocols/packet.h"
 #include "udp_server.h"
 

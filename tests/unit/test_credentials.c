@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and passwords: splitting and wiping, and the terminal's prompt on a pseudo terminal. */
-#include "replay/credentials.h"
+#include "replay/accounts/credentials.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -7,7 +7,7 @@
 
 #include "bytes.h"
 #include "protocols/wire.h"
-#include "replay/discover.h"
+#include "replay/accounts/discover.h"
 #include "udp_server.h"
 
 static const char ping_reply[] =

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "bytes.h"
-#include "protocols/dns.h"
-#include "replay/discover.h"
+#include "protocols/names/dns.h"
+#include "replay/accounts/discover.h"
 #include "udp_server.h"
 
 /* A DC's answer to 0x1234 "dc1.a.b" A: 127.88.0.7. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "summary/histogram.h"
+#include "summary/result/histogram.h"
 
 static const int64_t microsecond = 1000, hour = INT64_C(3600) * 1000000000;
 

@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "bytes.h"
-#include "protocols/kerberos.h"
-#include "protocols/kerberos_private.h"
+#include "protocols/kerberos/kerberos.h"
+#include "protocols/kerberos/kerberos_private.h"
 #include "udp_server.h"
 
 static const char realm[] = "SAMDOM.EXAMPLE.COM";

@@ -16,11 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "protocols/ldap_connection_private.h"
-#include "protocols/ldap_layer.h"
-#include "protocols/ldap_search.h"
+#include "protocols/ldap/ldap_connection_private.h"
+#include "protocols/ldap/ldap_layer.h"
+#include "protocols/ldap/ldap_search.h"
 #include "protocols/tls.h"
-#include "replay/loop.h"
+#include "replay/engine/loop.h"
 #include "tests/unit/ldap_server.h"
 
 static const int64_t TIMEOUT = 10000000000;

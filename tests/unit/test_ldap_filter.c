@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/catalogue.h"
-#include "protocols/ldap_details.h"
-#include "protocols/ldap_filter.h"
+#include "protocols/ldap/catalogue.h"
+#include "protocols/ldap/ldap_details.h"
+#include "protocols/ldap/ldap_filter.h"
 
 #define BASE "DC=samdom,DC=example,DC=com"
 

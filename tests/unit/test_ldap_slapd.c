@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "protocols/catalogue.h"
-#include "protocols/ldap_connection.h"
-#include "protocols/ldap_search.h"
-#include "replay/loop.h"
+#include "protocols/ldap/catalogue.h"
+#include "protocols/ldap/ldap_connection.h"
+#include "protocols/ldap/ldap_search.h"
+#include "replay/engine/loop.h"
 #include "tests/unit/ldap_server.h"
 
 #define SLAPD  "/usr/sbin/slapd"

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "model/chain.h"
-#include "model/learn_check.h"
-#include "model/learn_input.h"
-#include "model/learn_model.h"
-#include "model/random.h"
+#include "model/learn/learn_check.h"
+#include "model/learn/learn_input.h"
+#include "model/learn/learn_model.h"
 
 struct bench {
     struct learn_capture capture;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "model/learn_frames.h"
+#include "model/learn/learn_frames.h"
 #include "protocols/packet.h"
 
 #define AND "\x1e" /* between the values of a field */

@@ -21,9 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "replay/fiber.h"
-#include "replay/loop.h"
-#include "replay/timers.h"
+#include "replay/engine/fiber.h"
+#include "replay/engine/loop.h"
+#include "replay/engine/timers.h"
 
 static const int64_t MS = 1000000;
 

@@ -3,7 +3,7 @@
  * Memberships: exact numbers, no doubles, limits kept, always the same, and the shape of their
  * distribution: few users in many groups, few groups with many members.
  */
-#include "replay/memberships.h"
+#include "replay/accounts/memberships.h"
 
 #include <errno.h>
 #include <setjmp.h>

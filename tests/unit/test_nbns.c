@@ -5,7 +5,7 @@
 
 #include "bytes.h"
 #include "protocols/conversation.h"
-#include "protocols/nbns.h"
+#include "protocols/names/nbns.h"
 #include "protocols/packet.h"
 #include "udp_server.h"
 

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "protocols/ndr.h"
+#include "protocols/rpc/ndr.h"
 #include "tests/unit/bytes.h"
 
 /* Coders of a test's own take a value and no argument. */

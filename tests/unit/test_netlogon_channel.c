@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "bytes.h"
-#include "protocols/netlogon_channel.h"
+#include "protocols/rpc/netlogon_channel.h"
 
 static void from_hex(const char *hex, uint8_t *out, size_t size)
 {

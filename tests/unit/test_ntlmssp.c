@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NTLMSSP against the worked example of MS-NLMP 4.2.4, and against servers that cut, flip or lie.
  */
-#include "protocols/ntlmssp.h"
+#include "protocols/auth/ntlmssp.h"
 
 #include <errno.h>
 #include <nettle/arcfour.h>

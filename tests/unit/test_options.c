@@ -2,10 +2,10 @@
 /* Tables of options: values of each kind, command lines with their mistakes, the nearest name,
  * help.
  */
-#include "replay/options.h"
+#include "base/options.h"
 
+#include "base/message.h"
 #include "command_line.h"
-#include "replay/message.h"
 
 struct values {
     bool flag;

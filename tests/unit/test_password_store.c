@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kept password: modes, the same one again, files that must not be trusted, two at a time. */
-#include "replay/password_store.h"
+#include "replay/accounts/password_store.h"
 
 #include <errno.h>
 #include <ftw.h>

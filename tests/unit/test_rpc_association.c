@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "protocols/rpc_association.h"
-#include "protocols/rpc_pdu.h"
-#include "protocols/rpc_samr.h"
+#include "protocols/rpc/rpc_association.h"
+#include "protocols/rpc/rpc_pdu.h"
+#include "protocols/rpc/rpc_samr.h"
 
 /* What the server says, in a row, and what it heard last. */
 struct script {

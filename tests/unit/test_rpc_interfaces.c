@@ -14,12 +14,12 @@
 #include <cmocka.h>
 
 #include "protocols/packet.h"
-#include "protocols/rpc_drsuapi.h"
-#include "protocols/rpc_epm.h"
-#include "protocols/rpc_lsarpc.h"
-#include "protocols/rpc_netlogon.h"
-#include "protocols/rpc_samr.h"
-#include "protocols/rpc_srvsvc.h"
+#include "protocols/rpc/rpc_drsuapi.h"
+#include "protocols/rpc/rpc_epm.h"
+#include "protocols/rpc/rpc_lsarpc.h"
+#include "protocols/rpc/rpc_netlogon.h"
+#include "protocols/rpc/rpc_samr.h"
+#include "protocols/rpc/rpc_srvsvc.h"
 #include "protocols/trace.h"
 
 #define GOLDEN "tests/data/rpc/golden.txt"

@@ -10,10 +10,10 @@
 #include <nettle/cfb.h>
 #include <nettle/hmac.h>
 
-#include "protocols/ntlmssp.h"
-#include "protocols/rpc_pdu.h"
-#include "protocols/rpc_play.h"
-#include "protocols/utf16.h"
+#include "base/utf16.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/rpc/rpc_pdu.h"
+#include "protocols/rpc/rpc_play.h"
 #include "tests/unit/bytes.h"
 #include "tests/unit/rpc_spoken.h"
 

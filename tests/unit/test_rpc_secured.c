@@ -8,10 +8,10 @@
 #include <nettle/aes.h>
 #include <nettle/cfb.h>
 
-#include "protocols/little_endian.h"
-#include "protocols/rpc_association.h"
-#include "protocols/rpc_pdu.h"
-#include "protocols/rpc_samr.h"
+#include "base/little_endian.h"
+#include "protocols/rpc/rpc_association.h"
+#include "protocols/rpc/rpc_pdu.h"
+#include "protocols/rpc/rpc_samr.h"
 #include "tests/unit/rpc_spoken.h"
 #include "tests/unit/smb2_server.h"
 

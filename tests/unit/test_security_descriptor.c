@@ -3,7 +3,7 @@
  * Security descriptors: entries added in their place and only once, descriptors without a DACL, a
  * real one's round trip, truncation at every length, counts and sizes that lie.
  */
-#include "protocols/security_descriptor.h"
+#include "protocols/auth/security_descriptor.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "protocols/little_endian.h"
-#include "protocols/smb2.h"
-#include "protocols/smb2_negotiate.h"
-#include "protocols/smb2_session.h"
-#include "protocols/smb2_state.h"
-#include "protocols/smb2_tree.h"
+#include "base/little_endian.h"
+#include "protocols/smb2/smb2.h"
+#include "protocols/smb2/smb2_negotiate.h"
+#include "protocols/smb2/smb2_session.h"
+#include "protocols/smb2/smb2_state.h"
+#include "protocols/smb2/smb2_tree.h"
 #include "tests/unit/smb2_server.h"
 
 /* --- A client of it -------------------------------------------------------------------------- */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SMB2 keys, signatures and encryption against the values that Microsoft published with its
  * articles on SMB 3, against GnuTLS where there are none, and against every flipped bit. */
-#include "protocols/smb2_crypto.h"
+#include "protocols/smb2/smb2_crypto.h"
 
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <stdio.h>
 
-#include "protocols/smb2_wire.h"
+#include "protocols/smb2/smb2_wire.h"
 #include "tests/unit/bytes.h"
 
 static void derive(struct smb2_keys *keys, uint16_t dialect, enum smb2_cipher cipher,

@@ -3,13 +3,13 @@
  * alike), on each of them cut at every length and flipped at every bit. */
 #include <errno.h>
 
-#include "protocols/little_endian.h"
-#include "protocols/smb2_file.h"
-#include "protocols/smb2_negotiate.h"
-#include "protocols/smb2_session.h"
-#include "protocols/smb2_tree.h"
-#include "protocols/spnego.h"
-#include "protocols/utf16.h"
+#include "base/little_endian.h"
+#include "base/utf16.h"
+#include "protocols/auth/spnego.h"
+#include "protocols/smb2/smb2_file.h"
+#include "protocols/smb2/smb2_negotiate.h"
+#include "protocols/smb2/smb2_session.h"
+#include "protocols/smb2/smb2_tree.h"
 #include "tests/unit/bytes.h"
 
 static const char negotiate_hex[] =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPNEGO tokens: golden bytes both ways, tokens that are cut, flipped or lie about their length. */
-#include "protocols/spnego.h"
+#include "protocols/auth/spnego.h"
 
 #include <errno.h>
 #include <stdbool.h>

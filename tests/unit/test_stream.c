@@ -31,7 +31,7 @@
 
 #include "protocols/stream.h"
 #include "protocols/tls.h"
-#include "replay/loop.h"
+#include "replay/engine/loop.h"
 
 static const int64_t MS = 1000000;
 static const int64_t LONG = 20000000000; /* a deadline that no test should meet */

@@ -22,7 +22,7 @@
 #include "summary/compare.h"
 #include "summary/grid.h"
 #include "summary/reading.h"
-#include "summary/result.h"
+#include "summary/result/result.h"
 #include "summary/slo.h"
 #include "summary/text_report.h"
 #include "summary/vary.h"

@@ -3,15 +3,15 @@
  * Sweeps without a server: lists, variables in commands, options and sweep files, names and order
  * of cells, what --resume refuses, the search for the maximum on simulated servers.
  */
-#include "replay/sweep_options.h"
+#include "replay/sweep/sweep_options.h"
 
+#include "base/message.h"
 #include "command_line.h"
-#include "replay/message.h"
 #include "replay/settings_words.h"
-#include "replay/sweep_cell.h"
-#include "replay/sweep_expand.h"
-#include "replay/sweep_progress.h"
-#include "replay/sweep_search.h"
+#include "replay/sweep/sweep_cell.h"
+#include "replay/sweep/sweep_expand.h"
+#include "replay/sweep/sweep_progress.h"
+#include "replay/sweep/sweep_search.h"
 #include <errno.h>
 #include <math.h>
 

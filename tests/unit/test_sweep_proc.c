@@ -3,7 +3,7 @@
  * What a sweep has to do with processes: a server's, made here as a tree with a listener in its
  * middle and read through /proc; samples by a command; children with time limits and interrupts.
  */
-#include "replay/sweep_proc.h"
+#include "replay/sweep/sweep_proc.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,8 +25,8 @@
 #include <cmocka.h>
 
 #include "protocols/wire.h"
-#include "replay/sweep_child.h"
-#include "replay/sweep_sample.h"
+#include "replay/sweep/sweep_child.h"
+#include "replay/sweep/sweep_sample.h"
 
 static char own_path[4096];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8 to UTF-16LE and back, and what is neither. */
-#include "protocols/utf16.h"
+#include "base/utf16.h"
 
 #include <errno.h>
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "model/random.h"
+#include "base/random.h"
 #include "model/visits.h"
 
 struct chain {

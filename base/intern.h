@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Byte strings, each kept once and numbered from 0 in the order in which they came. */
+#ifndef BASE_INTERN_H
+#define BASE_INTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+struct intern_entry {
+    const char *bytes;
+    size_t size;
+    uint64_t hash;
+};
+
+/* Zeroed: empty. */
+struct intern {
+    struct arena arena;
+    struct intern_entry *entries;
+    uint32_t *slots; /* number + 1; 0: free */
+    size_t count, entry_room, slot_room;
+    size_t bytes; /* of all strings */
+};
+
+/* The number of a string; *added tells whether it is new. At most 2^31 strings. 0 or -ENOMEM. */
+int intern_add(struct intern *intern, const char *bytes, size_t size, uint32_t *number,
+               bool *added);
+void intern_clear(struct intern *intern);
+
+/* FNV-1a with a last mix, going on from another hash (0 at first). */
+uint64_t intern_hash(uint64_t hash, const void *bytes, size_t size);
+
+#endif

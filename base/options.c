@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of options: values, command lines, help. */
+#include "base/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/message.h"
+#include "replay/accounts/credentials.h"
+
+enum { LONG_BASE = 256 }; /* getopt_long() returns it plus a row's index for a long name */
+
+/* --- Mistakes ------------------------------------------------------------------------------ */
+
+int options_complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    message_tell_args(format, args);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+int options_out_of_memory(void)
+{
+    message_tell("out of memory");
+    return EXIT_FAILED;
+}
+
+const char *options_wrong(const char *format, ...)
+{
+    static char problem[OPTIONS_ERROR_SIZE]; /* one message is under construction at a time */
+    va_list args;
+    va_start(args, format);
+    vsnprintf(problem, sizeof problem, format, args);
+    va_end(args);
+    return problem;
+}
+
+/* --- Names --------------------------------------------------------------------------------- */
+
+const struct options_row *options_find(const struct options_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->rows[i].name, name) == 0)
+            return &table->rows[i];
+    return NULL;
+}
+
+/* Levenshtein's distance, for names up to 31 letters. */
+static unsigned distance(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    unsigned row[LONGEST];
+    size_t length = strnlen(b, LONGEST - 1);
+    for (unsigned j = 0; j <= length; j++)
+        row[j] = j;
+    for (unsigned i = 0; a[i]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < length; j++) {
+            unsigned change = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            unsigned gap = (row[j] < diagonal ? row[j] : diagonal) + 1;
+            row[j + 1] = change < gap ? change : gap;
+        }
+    }
+    return row[length];
+}
+
+const char *options_nearest(const struct options_table *table, const char *name)
+{
+    const char *best = NULL;
+    unsigned best_distance = 1 + (unsigned)strlen(name) / 3;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *known = table->rows[i].name;
+        unsigned d = distance(name, known);
+        if (strncmp(name, known, strlen(known)) == 0)
+            d = 1; /* --username for --user */
+        if (d <= best_distance) {
+            best_distance = d;
+            best = known;
+        }
+    }
+    return best;
+}
+
+bool options_is_ambiguous(const struct options_table *table, const char *name)
+{
+    size_t length = strlen(name), fits = 0;
+    for (size_t i = 0; i < table->count; i++)
+        fits += strncmp(table->rows[i].name, name, length) == 0;
+    return fits > 1;
+}
+
+/* --- Values -------------------------------------------------------------------------------- */
+
+static const char *out_of_range(const struct options_row *row, const char *value)
+{
+    if (row->properties & OPTIONS_ABOVE)
+        return options_wrong("\"%s\" is out of range: give a number above %.12g and at most %.12g",
+                             value, row->min, row->max);
+    return options_wrong("\"%s\" is out of range: give a number from %.12g to %.12g", value,
+                         row->min, row->max);
+}
+
+static const char *set_number(const struct options_row *row, const char *value, double *out)
+{
+    char *end;
+    bool plain = *value && !strpbrk(value, "xXpP") && !isspace((unsigned char)*value);
+    double number = strtod(value, &end);
+    if (!plain || *end || end == value || !isfinite(number))
+        return options_wrong("\"%s\" is not a number", value);
+    if (number < row->min || number > row->max ||
+        ((row->properties & OPTIONS_ABOVE) && number <= row->min))
+        return out_of_range(row, value);
+    *out = number;
+    return NULL;
+}
+
+static const char *whole(const struct options_row *row, const char *value, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    uint64_t number = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)*value) || *end)
+        return value[0] == '-' && isdigit((unsigned char)value[1])
+                   ? out_of_range(row, value)
+                   : options_wrong("\"%s\" is not a whole number", value);
+    if (errno == ERANGE || (double)number < row->min || (double)number > row->max)
+        return out_of_range(row, value);
+    *out = number;
+    return NULL;
+}
+
+static const char *set_whole(const struct options_row *row, const char *value, void *target)
+{
+    uint64_t number = 0;
+    const char *error = whole(row, value, &number);
+    if (error)
+        return error;
+    if (row->kind == OPTIONS_WHOLE)
+        *(uint64_t *)target = number;
+    else if (row->kind == OPTIONS_INT)
+        *(int *)target = (int)number;
+    else
+        *(unsigned *)target = (unsigned)number;
+    return NULL;
+}
+
+static const char *set_flag(const char *value, bool *out)
+{
+    static const char *const words[] = {"true", "yes", "on", "false", "no", "off"};
+    for (size_t i = 0; value && i < sizeof words / sizeof words[0]; i++)
+        if (strcasecmp(value, words[i]) == 0) {
+            *out = i < 3;
+            return NULL;
+        }
+    *out = true;
+    return value ? options_wrong("\"%s\" is neither true nor false", value) : NULL;
+}
+
+const char *options_check_input(const char *path)
+{
+    struct stat status;
+    if (access(path, R_OK) != 0)
+        return options_wrong("cannot read \"%s\": %s", path, strerror(errno));
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return options_wrong("cannot read \"%s\": it is a directory", path);
+    return NULL;
+}
+
+const char *options_check_output(const char *path)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0)
+        return NULL;
+    if (stat(path, &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            return options_wrong("cannot write \"%s\": it is a directory", path);
+        return access(path, W_OK) == 0
+                   ? NULL
+                   : options_wrong("cannot write \"%s\": %s", path, strerror(errno));
+    }
+    char *copy = strdup(path);
+    if (!copy)
+        return options_wrong("out of memory");
+    bool possible = access(dirname(copy), W_OK | X_OK) == 0;
+    int reason = errno;
+    free(copy);
+    return possible ? NULL : options_wrong("cannot write \"%s\": %s", path, strerror(reason));
+}
+
+static const char *set_secret(char *value, char **out)
+{
+    credentials_free_secret(*out);
+    *out = strdup(value);
+    explicit_bzero(value, strlen(value));
+    return *out ? NULL : options_wrong("out of memory");
+}
+
+static const char *set_text(const struct options_row *row, char *value, void *target)
+{
+    if (!*value)
+        return options_wrong("it is empty");
+    if (row->kind == OPTIONS_SECRET)
+        return set_secret(value, target);
+    *(const char **)target = value;
+    if (row->kind == OPTIONS_INPUT)
+        return options_check_input(value);
+    return row->kind == OPTIONS_OUTPUT ? options_check_output(value) : NULL;
+}
+
+const char *options_apply(const struct options_row *row, void *owner, char *value)
+{
+    void *target = (char *)owner + row->offset;
+    switch (row->kind) {
+    case OPTIONS_FLAG:
+        return set_flag(value, target);
+    case OPTIONS_COUNTER:
+        ++*(int *)target;
+        return NULL;
+    case OPTIONS_NUMBER:
+        return set_number(row, value, target);
+    case OPTIONS_WHOLE:
+    case OPTIONS_INT:
+    case OPTIONS_UNSIGNED:
+        return set_whole(row, value, target);
+    case OPTIONS_TEXT:
+    case OPTIONS_INPUT:
+    case OPTIONS_OUTPUT:
+    case OPTIONS_SECRET:
+        return set_text(row, value, target);
+    case OPTIONS_CUSTOM:
+        return row->parse ? row->parse(owner, value) : NULL;
+    }
+    return NULL;
+}
+
+/* --- The command line ---------------------------------------------------------------------- */
+
+void options_scan(struct options_scan *scan, const struct options_table *table, int argc,
+                  char **argv)
+{
+    *scan = (struct options_scan){.table = table, .argc = argc, .argv = argv};
+    char *letter = scan->letters;
+    *letter++ = ':'; /* a missing argument is told from an unknown option */
+    for (size_t i = 0; i < table->count; i++) {
+        const struct options_row *row = &table->rows[i];
+        scan->long_options[i] =
+            (struct option){.name = row->name,
+                            .has_arg = row->argument ? required_argument : no_argument,
+                            .val = LONG_BASE + (int)i};
+        if (row->letter)
+            *letter++ = row->letter;
+        if (row->letter && row->argument)
+            *letter++ = ':';
+    }
+    optind = 0; /* glibc: start afresh */
+    opterr = 0;
+}
+
+/* What getopt_long() calls an option: a letter, or a row's long name; else NULL. */
+static const struct options_row *row_of(const struct options_table *table, int found)
+{
+    if (found >= LONG_BASE)
+        return &table->rows[found - LONG_BASE];
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].letter && table->rows[i].letter == found)
+            return &table->rows[i];
+    return NULL;
+}
+
+bool options_next(struct options_scan *scan, struct options_given *given, int *first)
+{
+    int found = getopt_long(scan->argc, scan->argv, scan->letters, scan->long_options, NULL);
+    if (found < 0) {
+        *first = optind;
+        return false;
+    }
+    bool faulty = found == ':' || found == '?';
+    int option = faulty ? optopt : found;
+    *given = (struct options_given){.row = row_of(scan->table, option),
+                                    .value = faulty ? NULL : optarg,
+                                    .by_letter = option != 0 && option < LONG_BASE};
+    if (faulty && !given->row) {
+        given->fault = OPTIONS_UNKNOWN;
+        given->letter = option;
+        given->word = scan->argv[optind - 1];
+    } else if (faulty) {
+        given->fault = found == ':' ? OPTIONS_NO_VALUE : OPTIONS_NEEDLESS;
+    }
+    return true;
+}
+
+int options_complain_of(const struct options_given *given)
+{
+    const struct options_row *row = given->row;
+    if (given->fault == OPTIONS_NEEDLESS)
+        return options_complain("--%s: it takes no value", row->name);
+    if (given->by_letter)
+        return options_complain("-%c: its %s is missing", row->letter, row->argument);
+    return options_complain("--%s: its %s is missing", row->name, row->argument);
+}
+
+/* --- Help ---------------------------------------------------------------------------------- */
+
+static void print_row(const struct options_row *row, int column, FILE *out)
+{
+    int width = row->letter ? fprintf(out, "  -%c, --%s", row->letter, row->name)
+                            : fprintf(out, "      --%s", row->name);
+    if (row->argument)
+        width += fprintf(out, " %s", row->argument);
+    for (const char *line = row->help; *line; width = 0) {
+        size_t length = strcspn(line, "\n");
+        fprintf(out, "%s%*s%.*s\n", width < column ? "" : "\n",
+                width < column ? column - width : column, "", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void options_help(const struct options_table *table, FILE *out)
+{
+    for (int group = 0; group < table->group_count; group++) {
+        fprintf(out, "\n%s:\n", table->groups[group]);
+        for (size_t i = 0; i < table->count; i++)
+            if (table->rows[i].group == group)
+                print_row(&table->rows[i], table->help_column, out);
+    }
+}

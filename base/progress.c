@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Progress of start-up work. */
+#include "base/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "protocols/wire.h"
+
+static const int64_t second = 1000000000, on_terminal = 200000000, elsewhere = 5000000000;
+
+void progress_start(struct progress *progress, const char *what, uint64_t total)
+{
+    *progress = (struct progress){
+        .what = what, .total = total, .started = wire_now(), .terminal = isatty(STDERR_FILENO)};
+    progress->told = progress->started;
+}
+
+static double rate(const struct progress *progress, int64_t now)
+{
+    double seconds = (double)(now - progress->started) / (double)second;
+    return seconds > 0 ? (double)progress->done / seconds : 0;
+}
+
+void progress_step(struct progress *progress)
+{
+    int64_t now = wire_now();
+    progress->done++;
+    if (now - progress->told < (progress->terminal ? on_terminal : elsewhere))
+        return;
+    progress->told = now;
+    progress->shown = true;
+    fprintf(stderr, "%s%s: %" PRIu64 " of %" PRIu64 " (%.0f/s)%s", progress->terminal ? "\r" : "",
+            progress->what, progress->done, progress->total, rate(progress, now),
+            progress->terminal ? "\033[K" : "\n");
+}
+
+void progress_end(struct progress *progress)
+{
+    int64_t now = wire_now();
+    fprintf(stderr, "%s%s: %" PRIu64 " in %.1f s (%.0f/s)\n",
+            progress->terminal && progress->shown ? "\r\033[K" : "", progress->what, progress->done,
+            (double)(now - progress->started) / (double)second, rate(progress, now));
+}

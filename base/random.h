@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams of random numbers, all derived from one printed seed: per client and per purpose, so that
+ * nothing depends on threads or timing. xoshiro256** seeded by splitmix64.
+ */
+#ifndef BASE_RANDOM_H
+#define BASE_RANDOM_H
+
+#include <stdint.h>
+
+struct random_stream {
+    uint64_t state[4];
+};
+
+/* What a stream is for: streams of different purposes never meet. */
+enum random_purpose {
+    RANDOM_PLAN = 1,
+    RANDOM_PLAY = 2,
+    RANDOM_ACCOUNTS = 3,
+    RANDOM_DNS = 4,
+    RANDOM_SWEEP = 5
+};
+
+/* Readies the stream of (seed, purpose, number), number being a client's. */
+void random_seed(struct random_stream *stream, uint64_t seed, enum random_purpose purpose,
+                 uint64_t number);
+
+uint64_t random_next(struct random_stream *stream);
+
+/* Uniform in 0 <= x < 1, 53 bits. */
+double random_unit(struct random_stream *stream);
+
+/* Uniform in 0..bound-1 without bias; bound > 0. */
+uint64_t random_below(struct random_stream *stream, uint64_t bound);
+
+#endif

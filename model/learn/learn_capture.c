@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of requests in a temporary file, and what else is known of a capture. */
+#include "model/learn/learn_capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static int no_memory(const struct learn_capture *capture)
+{
+    snprintf(capture->error, LEARN_ERROR_SIZE, "out of memory");
+    return -ENOMEM;
+}
+
+static int file_failed(const struct learn_capture *capture, const char *what)
+{
+    int result = errno ? -errno : -EIO;
+    const char *folder = getenv("TMPDIR");
+    snprintf(capture->error, LEARN_ERROR_SIZE, "%s a temporary file in %s: %s", what,
+             folder && *folder ? folder : "/tmp", strerror(-result));
+    return result;
+}
+
+/* A file that nobody else sees and that is gone when we are. */
+static int open_records(struct learn_capture *capture)
+{
+    char path[4096];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/traffic-learn-XXXXXX", folder && *folder ? folder : "/tmp");
+    int file = mkostemp(path, O_CLOEXEC);
+    if (file < 0)
+        return file_failed(capture, "cannot make");
+    unlink(path);
+    capture->records = fdopen(file, "w+");
+    if (capture->records)
+        return 0;
+    int result = file_failed(capture, "cannot open");
+    close(file);
+    return result;
+}
+
+int learn_capture_begin(struct learn_capture *capture, char *error)
+{
+    *capture = (struct learn_capture){.first = INT64_MAX, .last = INT64_MIN, .error = error};
+    capture->name_facts = calloc(LEARN_NAMES_MAX, sizeof *capture->name_facts);
+    if (!capture->name_facts)
+        return no_memory(capture);
+    return open_records(capture);
+}
+
+void learn_capture_clear(struct learn_capture *capture)
+{
+    if (capture->records)
+        fclose(capture->records);
+    learn_words_clear(&capture->addresses);
+    learn_words_clear(&capture->forms);
+    learn_words_clear(&capture->names);
+    learn_words_clear(&capture->realms);
+    free(capture->seen);
+    free(capture->name_facts);
+    free(capture->resolved);
+    *capture = (struct learn_capture){0};
+}
+
+void learn_capture_time(struct learn_capture *capture, int64_t time)
+{
+    if (time < capture->first)
+        capture->first = time;
+    if (time > capture->last)
+        capture->last = time;
+}
+
+int learn_capture_address(struct learn_capture *capture, const char *text, size_t length,
+                          uint32_t *number)
+{
+    if (learn_words_add(&capture->addresses, text, length, number) < 0)
+        return no_memory(capture);
+    if (*number >= capture->seen_room) {
+        uint32_t room = capture->seen_room ? 2 * capture->seen_room : 64;
+        struct learn_address *seen = reallocarray(capture->seen, room, sizeof *seen);
+        if (!seen)
+            return no_memory(capture);
+        memset(seen + capture->seen_room, 0, (room - capture->seen_room) * sizeof *seen);
+        capture->seen = seen;
+        capture->seen_room = room;
+    }
+    return 0;
+}
+
+void learn_capture_answer(struct learn_capture *capture, uint32_t address, bool datagram)
+{
+    if (datagram)
+        capture->seen[address].datagram_answers++;
+    else
+        capture->seen[address].answers++;
+}
+
+size_t learn_form_type(const char *form)
+{
+    return strcspn(form, "\x1f");
+}
+
+int learn_capture_add(struct learn_capture *capture, const struct learn_record *record,
+                      const char *form)
+{
+    struct learn_record copy = *record;
+    size_t length = strlen(form);
+    /* Where there are more forms than anybody would look at, new ones are their packet's bare one.
+     */
+    if (capture->forms.count >= LEARN_FORMS_MAX &&
+        learn_words_find(&capture->forms, form, length) == UINT32_MAX)
+        length = learn_form_type(form);
+    if (learn_words_add(&capture->forms, form, length, &copy.form) < 0)
+        return no_memory(capture);
+    errno = 0;
+    if (fwrite(&copy, sizeof copy, 1, capture->records) != 1)
+        return file_failed(capture, "cannot write");
+    capture->record_count++;
+    capture->counts[LEARN_REQUESTS]++;
+    capture->seen[copy.server].requests++;
+    if (strncmp(form, "dns:", 4) == 0 || strncmp(form, "nbns:", 5) == 0)
+        capture->seen[copy.server].name_queries++;
+    return 0;
+}
+
+int learn_capture_amend(struct learn_capture *capture, uint64_t index, const char *form)
+{
+    uint32_t number;
+    off_t at = (off_t)(index * sizeof(struct learn_record) + offsetof(struct learn_record, form));
+    if (learn_words_add(&capture->forms, form, strlen(form), &number) < 0)
+        return no_memory(capture);
+    errno = 0;
+    if (fflush(capture->records) != 0 ||
+        pwrite(fileno(capture->records), &number, sizeof number, at) != (ssize_t)sizeof number)
+        return file_failed(capture, "cannot write");
+    return 0;
+}
+
+uint32_t learn_capture_name(struct learn_capture *capture, const char *name)
+{
+    char lower[256];
+    uint32_t number;
+    size_t length = 0;
+    for (; name[length] && length < sizeof lower; length++)
+        lower[length] =
+            name[length] >= 'A' && name[length] <= 'Z' ? (char)(name[length] + 32) : name[length];
+    if (capture->names.count == LEARN_NAMES_MAX)
+        return learn_words_find(&capture->names, lower, length);
+    return learn_words_add(&capture->names, lower, length, &number) < 0 ? UINT32_MAX : number;
+}
+
+/* ---- Which host is the server ---- */
+
+/* A resolver of names may answer more often than any domain controller does: it is none when that
+ * is all it is asked, and answers of other protocols come first. Without any answer, who was asked
+ * most. */
+static bool is_better(const struct learn_address *a, const struct learn_address *b)
+{
+    if (a->answers != b->answers)
+        return a->answers > b->answers;
+    if (a->datagram_answers != b->datagram_answers)
+        return a->datagram_answers > b->datagram_answers;
+    return a->requests > b->requests;
+}
+
+int learn_capture_server(const struct learn_capture *capture, uint32_t *server)
+{
+    *server = UINT32_MAX;
+    for (uint32_t i = 0; i < capture->addresses.count; i++)
+        if (capture->seen[i].requests > capture->seen[i].name_queries &&
+            (*server == UINT32_MAX || is_better(&capture->seen[i], &capture->seen[*server])))
+            *server = i;
+    return *server == UINT32_MAX ? -ENOENT : 0;
+}
+
+/* ---- Names ---- */
+
+static bool is_of_server(const struct learn_name *facts, uint32_t server)
+{
+    for (unsigned i = 0; i < facts->address_count; i++)
+        if (facts->addresses[i] == server)
+            return true;
+    return facts->is_target;
+}
+
+/* What design's details call a name, by its form (RFC 2782, MS-ADTS 6.3.2) and by what it turned
+ * out to be. */
+static const char *kind_of_name(const struct learn_capture *capture, uint32_t number,
+                                uint32_t server)
+{
+    const struct learn_word *name = &capture->names.items[number];
+    if (strncmp(name->bytes, "_kerberos.", 10) == 0)
+        return "kerberos";
+    if (strstr(name->bytes, "_msdcs."))
+        return "msdcs";
+    if (strncmp(name->bytes, "_ldap.", 6) == 0)
+        return "ldap";
+    if (learn_words_find(&capture->realms, name->bytes, name->length) != UINT32_MAX)
+        return "realm";
+    return is_of_server(&capture->name_facts[number], server) ? "dc" : "other";
+}
+
+static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server)
+{
+    const char *text = capture->forms.items[form].bytes, *at = strstr(text, "\x1fname=@");
+    char line[LEARN_FORM_SIZE];
+    capture->resolved[form] = form;
+    if (!at)
+        return 0;
+    size_t before = (size_t)(at - text);
+    int length = snprintf(line, sizeof line, "%.*s\x1fname=%s", (int)before, text,
+                          kind_of_name(capture, (uint32_t)strtoul(at + 7, NULL, 10), server));
+    return learn_words_add(&capture->forms, line, (size_t)length, &capture->resolved[form]) < 0
+               ? no_memory(capture)
+               : 0;
+}
+
+int learn_capture_finish(struct learn_capture *capture, uint32_t server)
+{
+    uint32_t count = capture->forms.count;
+    int result = 0;
+    free(capture->resolved);
+    capture->resolved = calloc((size_t)count + 1, sizeof *capture->resolved);
+    if (!capture->resolved)
+        return no_memory(capture);
+    for (uint32_t form = 0; form < count && result == 0; form++)
+        result = resolve(capture, form, server);
+    errno = 0;
+    if (result == 0 && fflush(capture->records) != 0)
+        result = file_failed(capture, "cannot write");
+    return result;
+}
+
+int learn_capture_rewind(struct learn_capture *capture)
+{
+    errno = 0;
+    return fseek(capture->records, 0, SEEK_SET) != 0 ? file_failed(capture, "cannot read") : 0;
+}
+
+int learn_capture_next(struct learn_capture *capture, struct learn_record *record)
+{
+    errno = 0;
+    if (fread(record, sizeof *record, 1, capture->records) == 1) {
+        record->form = capture->resolved[record->form];
+        return 1;
+    }
+    return ferror(capture->records) ? file_failed(capture, "cannot read") : 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How close a model is to a capture: the same figures of both, and how far apart they are. */
+#ifndef MODEL_LEARN_LEARN_CHECK_H
+#define MODEL_LEARN_LEARN_CHECK_H
+
+#include "model/learn/learn_histogram.h"
+#include "model/learn/learn_walk.h"
+#include "model/model.h"
+
+/* What a stretch of traffic looks like. */
+struct measure {
+    struct learn_words types; /* "protocol:opcode", counted */
+    uint64_t packets, conversations;
+    double seconds; /* sum of the conversations' durations */
+    struct learn_histogram gaps, lengths, durations;
+};
+
+struct check {
+    struct measure capture, model;
+    double mix;                      /* total variation distance of the packet types' shares */
+    double gaps, lengths, durations; /* Kolmogorov-Smirnov */
+    double gaps_at, lengths_at, durations_at;
+    double capture_rate, model_rate; /* packets per second of a client in a conversation */
+    double rate;                     /* their relative difference */
+    uint64_t seed;
+};
+
+enum { CHECK_PACKETS = 10000000 };
+
+/* Measures the conversations of a capture, and of a plan from the model that has at least so many
+ * packets, with unstretched pauses at -r 1. check is to be cleared afterwards in any case. 0 or a
+ * negative errno with a line in error (LEARN_ERROR_SIZE). */
+int check_make(struct check *check, struct learn_capture *capture, const struct walk_settings *walk,
+               const struct model *model, uint64_t seed, uint64_t packets, char *error);
+void check_clear(struct check *check);
+
+/* Side by side for people, or JSON. 0 or a negative errno. */
+int check_print(const struct check *check, FILE *out);
+int check_print_json(const struct check *check, FILE *out);
+
+#endif

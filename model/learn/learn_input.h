@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What traffic-learn is given: captures, traffic-summary texts or models, told apart by their
+ * content. */
+#ifndef MODEL_LEARN_LEARN_INPUT_H
+#define MODEL_LEARN_LEARN_INPUT_H
+
+#include "model/learn/learn_tshark.h"
+
+enum input_kind { INPUT_CAPTURE, INPUT_SUMMARY, INPUT_MODEL };
+
+/* How much of standard input is read to find out. */
+enum { INPUT_PEEK = 4096 };
+
+struct input {
+    enum input_kind kind;
+    char *begun; /* of standard input, the caller's to free() */
+    size_t size;
+};
+
+/* Finds out what a file is. 0, or a negative errno with a line in error (LEARN_ERROR_SIZE) for
+ * files that cannot be read, are empty or are nothing of this. */
+int input_look(const char *path, struct input *input, char *error);
+
+/* Opens an input that was looked at, from its beginning; input has to outlive it. NULL and errno.
+ */
+FILE *input_open(const char *path, const struct input *input);
+
+/* Reads a traffic-summary text into capture. */
+int input_read_summary(const char *path, const struct input *input, struct learn_capture *capture);
+
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LDAP and CLDAP. A frame may hold several messages; the fields of all of them stand one after
+ * another, so each message takes its own from where the one before it stopped. Of a filter each
+ * kind of part has a field of its own, in the order in which the tree is gone through, which is
+ * enough to build it again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/learn/learn_frames_private.h"
+#include "model/shape.h"
+
+/* RFC 4511 4.2: numbers of operations and of results. */
+enum {
+    BIND_REQUEST = 0,
+    BIND_RESPONSE = 1,
+    UNBIND_REQUEST = 2,
+    SEARCH_REQUEST = 3,
+    SEARCH_ENTRY = 4
+};
+enum { SEARCH_REFERENCE = 19, INTERMEDIATE = 25, SASL_IN_PROGRESS = 14 };
+enum { SICILY_NEGOTIATE = 10, SICILY_RESPONSE = 11, SASL = 3, NESTING_MAX = 64, VALUE_SIZE = 512 };
+
+/* RFC 4511 4.5.1, choices of a filter. */
+enum { FILTER_AND, FILTER_OR, FILTER_NOT, FILTER_EQUAL, FILTER_SUBSTRINGS, FILTER_GREATER };
+enum { FILTER_LESS = 6, FILTER_PRESENT, FILTER_APPROX, FILTER_EXTENSIBLE };
+
+/* Where the next message's fields begin. */
+struct cursor {
+    size_t results, binds, mechanisms, searches, attribute_counts, attributes, controls;
+    size_t filters, ands, ors, and_items, or_items, nots, descriptions, presents, types;
+};
+
+struct search {
+    struct frames *frames;
+    struct cursor *cursor;
+    char shape[SHAPE_SIZE];
+    size_t length;
+    unsigned nesting;
+};
+
+static bool is_response(uint64_t op)
+{
+    static const uint8_t responses[] = {1, 4, 5, 7, 9, 11, 13, 15, 19, 24, 25};
+    return memchr(responses, (int)op, sizeof responses) != NULL;
+}
+
+/* ---- Filters ---- */
+
+static bool put(struct search *search, const char *text)
+{
+    size_t length = strlen(text);
+    if (search->length + length + 1 > sizeof search->shape)
+        return false;
+    memcpy(search->shape + search->length, text, length + 1);
+    search->length += length;
+    return true;
+}
+
+static bool put_comparison(struct search *search, uint64_t kind)
+{
+    const struct line *line = search->frames->line;
+    struct cursor *cursor = search->cursor;
+    char attribute[VALUE_SIZE], value[VALUE_SIZE] = "", comparison[VALUE_SIZE];
+    bool present = kind == FILTER_PRESENT;
+    bool typed = kind == FILTER_SUBSTRINGS || kind == FILTER_EXTENSIBLE;
+    if (present)
+        line_value(line, LINE_LDAP_PRESENT, cursor->presents++, attribute, sizeof attribute);
+    else if (typed)
+        line_value(line, LINE_LDAP_TYPE, cursor->types++, attribute, sizeof attribute);
+    else
+        line_value(line, LINE_LDAP_ATTRIBUTE, cursor->descriptions, attribute, sizeof attribute);
+    if (!present && !typed) {
+        line_value(line, LINE_LDAP_VALUE, cursor->descriptions++, value, sizeof value);
+        /* A star that is really there is a value like any other. */
+        if (kind != FILTER_EQUAL || strcmp(value, "*") == 0)
+            value[0] = '\0';
+    }
+    return shape_of_comparison(attribute, present ? "*" : value, comparison, sizeof comparison) &&
+           put(search, comparison);
+}
+
+static bool put_filter(struct search *search, uint64_t kind);
+
+/* The items of an and or an or, or the one of a not. */
+static bool put_items(struct search *search, uint64_t kind)
+{
+    static const char *const operators[] = {"(&", "(|", "(!"};
+    static const enum line_field items[] = {LINE_LDAP_AND_ITEM, LINE_LDAP_OR_ITEM, LINE_LDAP_NOT};
+    const struct line *line = search->frames->line;
+    struct cursor *cursor = search->cursor;
+    size_t *const next[] = {&cursor->and_items, &cursor->or_items, &cursor->nots};
+    uint64_t count = 1, item;
+    bool good = put(search, operators[kind]);
+    if (kind == FILTER_AND)
+        good = good && line_number(line, LINE_LDAP_AND, cursor->ands++, &count);
+    else if (kind == FILTER_OR)
+        good = good && line_number(line, LINE_LDAP_OR, cursor->ors++, &count);
+    for (uint64_t i = 0; i < count && good; i++)
+        good = line_number(line, items[kind], (*next[kind])++, &item) && put_filter(search, item);
+    return good && put(search, ")");
+}
+
+static bool put_filter(struct search *search, uint64_t kind)
+{
+    if (kind > FILTER_EXTENSIBLE || search->nesting == NESTING_MAX)
+        return false;
+    search->nesting++;
+    bool good = kind <= FILTER_NOT ? put_items(search, kind) : put_comparison(search, kind);
+    search->nesting--;
+    return good;
+}
+
+/* ---- Searches ---- */
+
+static void add_filter(struct search *search, struct form *form)
+{
+    uint64_t kind;
+    search->length = 0;
+    if (line_number(search->frames->line, LINE_LDAP_FILTER, search->cursor->filters++, &kind) &&
+        put_filter(search, kind))
+        form_add(form, "filter", search->shape);
+}
+
+static void add_attributes(struct search *search, struct form *form)
+{
+    const struct line *line = search->frames->line;
+    char list[LEARN_FORM_SIZE], name[VALUE_SIZE];
+    size_t length = 0, room = sizeof list;
+    uint64_t count = 0;
+    line_number(line, LINE_LDAP_ATTRIBUTES, search->cursor->attribute_counts++, &count);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!line_value(line, LINE_LDAP_ATTRIBUTE_NAME, search->cursor->attributes++, name,
+                        sizeof name))
+            return;
+        bool good = strcmp(name, "*") == 0 || strcmp(name, "+") == 0 || shape_is_attribute(name);
+        if (good && length < room)
+            length +=
+                (size_t)snprintf(list + length, room - length, "%s%s", length ? "," : "", name);
+    }
+    if (length > 0 && length < room)
+        form_add(form, "attrs", list);
+}
+
+static bool is_oid(const char *text)
+{
+    return text[0] && text[strspn(text, "0123456789.")] == '\0' && strlen(text) < 64;
+}
+
+/* Which message a control belongs to is certain only when there is one message, or each has some.
+ */
+static void add_controls(struct search *search, struct form *form, size_t messages)
+{
+    const struct line *line = search->frames->line;
+    char list[1024], oid[VALUE_SIZE];
+    size_t length = 0, kept = 0;
+    uint64_t count = 0;
+    size_t groups = line_count(line, LINE_LDAP_CONTROLS);
+    if (groups != messages || !line_number(line, LINE_LDAP_CONTROLS, 0, &count) || messages > 1)
+        return;
+    for (uint64_t i = 0; i < count && kept < 16; i++) {
+        if (!line_value(line, LINE_LDAP_CONTROL, search->cursor->controls++, oid, sizeof oid))
+            break;
+        if (is_oid(oid) && ++kept)
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
+                                       length ? "," : "", oid);
+    }
+    if (length > 0 && length < sizeof list)
+        form_add(form, "controls", list);
+}
+
+static int take_search(struct frames *frames, struct cursor *cursor, size_t messages)
+{
+    static const char *const scopes[] = {"base", "one", "sub"};
+    struct search search = {.frames = frames, .cursor = cursor};
+    struct form form;
+    char base[4096], shape[SHAPE_SIZE];
+    uint64_t scope;
+    bool udp = line_has_layer(frames->line, ":cldap");
+    form_begin(&form, udp ? "cldap" : "ldap", "3");
+    if (udp) /* always asks for Netlogon: its player knows how */
+        return frames_request(frames, form.text, false);
+    if (line_number(frames->line, LINE_LDAP_SCOPE, cursor->searches, &scope) && scope < 3)
+        form_add(&form, "scope", scopes[scope]);
+    line_value(frames->line, LINE_LDAP_BASE, cursor->searches, base, sizeof base);
+    cursor->searches++;
+    if (shape_of_dn(base, shape, sizeof shape))
+        form_add(&form, "base", shape);
+    add_filter(&search, &form);
+    add_attributes(&search, &form);
+    add_controls(&search, &form, messages);
+    return frames_request(frames, form.text, false);
+}
+
+/* ---- Binds ---- */
+
+static struct link *link_of(struct frames *frames)
+{
+    return links_get(frames->links, LINK_LDAP, frames->connection, 0, frames->time, true);
+}
+
+static bool is_clear_port(uint16_t port)
+{
+    return port == 389 || port == 3268;
+}
+
+/* A message of a bind that is in progress is a further leg of it. Sicily's (MS-ADTS 5.1.1.1.3) tell
+ * their place themselves. */
+static int take_bind(struct frames *frames, struct cursor *cursor)
+{
+    struct form form;
+    char mechanism[64];
+    uint64_t auth = 0;
+    line_number(frames->line, LINE_LDAP_AUTH, cursor->binds++, &auth);
+    bool leg = link_of(frames)->busy || auth == SICILY_RESPONSE;
+    if (auth == SASL)
+        line_value(frames->line, LINE_LDAP_MECHANISM, cursor->mechanisms++, mechanism,
+                   sizeof mechanism);
+    link_of(frames)->busy = auth == SICILY_NEGOTIATE || auth == SICILY_NEGOTIATE - 1;
+    if (leg) {
+        frames_count(frames, LEARN_LEGS);
+        return 0;
+    }
+    form_begin(&form, "ldap", "0");
+    form_add(&form, "auth", auth == 0 ? "simple" : "sasl");
+    if (auth == SASL)
+        form_add(&form, "mech", mechanism);
+    else if (auth != 0)
+        form_add(&form, "mech", "GSS-SPNEGO");
+    if (frames->tls)
+        form_add(&form, "tls", is_clear_port(frames->to_port) ? "starttls" : "ldaps");
+    else if (auth == 0)
+        form_add(&form, "tls", "none");
+    return frames_request(frames, form.text, frames_brings_ticket(frames));
+}
+
+static void take_response(struct frames *frames, struct cursor *cursor, uint64_t op)
+{
+    uint64_t code = 0;
+    frames_answer(frames);
+    if (op == SEARCH_ENTRY || op == SEARCH_REFERENCE || op == INTERMEDIATE)
+        return;
+    line_number(frames->line, LINE_LDAP_RESULT, cursor->results++, &code);
+    if (op == BIND_RESPONSE)
+        link_of(frames)->busy = code == SASL_IN_PROGRESS;
+}
+
+/* ---- Messages ---- */
+
+static int take_request(struct frames *frames, struct cursor *cursor, uint64_t op, size_t messages)
+{
+    struct form form;
+    char opcode[8];
+    if (op == BIND_REQUEST)
+        return take_bind(frames, cursor);
+    if (op == SEARCH_REQUEST)
+        return take_search(frames, cursor, messages);
+    if (op == UNBIND_REQUEST)
+        link_of(frames)->busy = false;
+    snprintf(opcode, sizeof opcode, "%u", (unsigned)op);
+    form_begin(&form, frames->udp ? "cldap" : "ldap", opcode);
+    return frames_request(frames, form.text, false);
+}
+
+static bool is_server_port(uint16_t port)
+{
+    return is_clear_port(port) || port == 636 || port == 3269;
+}
+
+/* Each buffer of a security layer holds one message, of which nothing but that can be seen. */
+static int take_sealed(struct frames *frames)
+{
+    int result = 0;
+    size_t count = line_count(frames->line, LINE_LDAP_SASL_LENGTH);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        if (is_server_port(frames->from_port) && !is_server_port(frames->to_port)) {
+            frames_answer(frames);
+            link_of(frames)->value = 0;
+            continue;
+        }
+        frames_count(frames, LEARN_SEALED);
+        link_of(frames)->value = frames->capture->record_count + 1;
+        result = frames_request(frames, "ldap:3\x1fsealed=true", false);
+    }
+    return result;
+}
+
+/* What a client sends last and does not wait for an answer to, before it closes the connection, is
+ * the unbind (RFC 4511 4.3), sealed or not. */
+int frames_ldap_end(struct frames *frames)
+{
+    struct link *link =
+        links_get(frames->links, LINK_LDAP, frames->connection, 0, frames->time, false);
+    if (!link || link->value == 0 || frames->udp || !is_server_port(frames->to_port))
+        return 0;
+    uint64_t index = link->value - 1;
+    link->value = 0;
+    frames->capture->counts[LEARN_SEALED]--;
+    return learn_capture_amend(frames->capture, index, "ldap:2");
+}
+
+/* A CLDAP client asks again with the same message. */
+static bool is_repeated(struct frames *frames, uint64_t op)
+{
+    uint64_t id = 0, parts[3];
+    if (!frames->udp)
+        return false;
+    line_number(frames->line, LINE_LDAP_ID, 0, &id);
+    parts[0] = LINE_LDAP_ID;
+    parts[1] = id;
+    parts[2] = is_response(op) ? frames->to_port : frames->from_port;
+    uint64_t question = learn_hash(0, parts, sizeof parts);
+    if (is_response(op)) {
+        frames_answered(frames, question);
+        return false;
+    }
+    return frames_retried(frames, question);
+}
+
+int frames_ldap(struct frames *frames)
+{
+    struct cursor cursor = {0};
+    size_t count = line_count(frames->line, LINE_LDAP_OP);
+    int result = 0;
+    if (count == 0)
+        return take_sealed(frames);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        uint64_t op;
+        if (!line_number(frames->line, LINE_LDAP_OP, i, &op) || op > INTERMEDIATE ||
+            is_repeated(frames, op))
+            continue;
+        if (is_response(op))
+            take_response(frames, &cursor, op);
+        else
+            result = take_request(frames, &cursor, op, count);
+    }
+    return result;
+}

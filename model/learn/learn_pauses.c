@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pauses by transition, in sparse histograms; contexts from the shortest to the longest. */
+#include "model/learn/learn_pauses.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LISTS_MAX = 300, LEAST_COUNT = 5, ENTRIES_MAX = 64 };
+
+/* A context is of another kind when its distribution is that far from the shorter one's, and
+ * further than chance takes so few of them (Kolmogorov-Smirnov, 1%). */
+#define LEAST_DISTANCE 0.15
+#define BEYOND_CHANCE  1.63
+
+/* ---- Counting ---- */
+
+static int grow(struct pauses *pauses, uint32_t transition)
+{
+    uint32_t room = pauses->room ? pauses->room : 256;
+    if (transition < pauses->room)
+        return 0;
+    while (room <= transition)
+        room *= 2;
+    struct pauses_of *items = reallocarray(pauses->items, room, sizeof *items);
+    if (!items)
+        return -ENOMEM;
+    memset(items + pauses->room, 0, (room - pauses->room) * sizeof *items);
+    pauses->items = items;
+    pauses->room = room;
+    return 0;
+}
+
+/* Where a bucket is, or would be. */
+static uint32_t find_bucket(const struct pauses_of *one, uint32_t bucket)
+{
+    uint32_t low = 0, high = one->count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (one->buckets[middle].bucket < bucket)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int insert_bucket(struct pauses_of *one, uint32_t at, uint32_t bucket)
+{
+    if (one->count == one->room) {
+        uint32_t room = one->room ? 2 * one->room : 4;
+        struct pauses_bucket *buckets = reallocarray(one->buckets, room, sizeof *buckets);
+        if (!buckets)
+            return -ENOMEM;
+        one->buckets = buckets;
+        one->room = room;
+    }
+    memmove(one->buckets + at + 1, one->buckets + at, (one->count - at) * sizeof *one->buckets);
+    one->buckets[at] = (struct pauses_bucket){bucket, 0};
+    one->count++;
+    return 0;
+}
+
+int pauses_add(struct pauses *pauses, uint32_t transition, double seconds)
+{
+    if (grow(pauses, transition) < 0)
+        return -ENOMEM;
+    struct pauses_of *one = &pauses->items[transition];
+    uint32_t bucket = learn_histogram_bucket(seconds), at = find_bucket(one, bucket);
+    one->min = one->count == 0 || seconds < one->min ? seconds : one->min;
+    one->max = one->count == 0 || seconds > one->max ? seconds : one->max;
+    if ((at == one->count || one->buckets[at].bucket != bucket) &&
+        insert_bucket(one, at, bucket) < 0)
+        return -ENOMEM;
+    one->buckets[at].count++;
+    one->sum += seconds;
+    return 0;
+}
+
+void pauses_clear(struct pauses *pauses)
+{
+    for (uint32_t i = 0; i < pauses->room; i++)
+        free(pauses->items[i].buckets);
+    free(pauses->items);
+    *pauses = (struct pauses){0};
+}
+
+/* ---- Contexts ---- */
+
+struct listing {
+    struct pauses *pauses;
+    const struct learn_words *histories, *transitions;
+    uint32_t length; /* of histories */
+    uint32_t *order; /* transitions, sorted by the context that is being looked at */
+    uint32_t count;
+    uint32_t context;                              /* entries in it */
+    struct learn_words listed;                     /* contexts that got points */
+    struct learn_histogram *histograms[LISTS_MAX]; /* theirs */
+};
+
+/* The last `count` entries of a transition's history, and its own. */
+static void context_of(const struct listing *listing, uint32_t transition, uint32_t count,
+                       uint32_t *entries)
+{
+    const uint32_t *pair = (const void *)listing->transitions->items[transition].bytes;
+    const uint32_t *history = (const void *)listing->histories->items[pair[0]].bytes;
+    memcpy(entries, history + (listing->length - (count - 1)), (count - 1) * sizeof *entries);
+    entries[count - 1] = pair[1];
+}
+
+static int compare_contexts(const void *a, const void *b, void *context)
+{
+    const struct listing *listing = context;
+    uint32_t left[ENTRIES_MAX], right[ENTRIES_MAX];
+    context_of(listing, *(const uint32_t *)a, listing->context, left);
+    context_of(listing, *(const uint32_t *)b, listing->context, right);
+    int order = memcmp(left, right, listing->context * sizeof *left);
+    if (order)
+        return order;
+    return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+static void merge(struct learn_histogram *histogram, const struct pauses_of *one)
+{
+    uint64_t before = histogram->count;
+    for (uint32_t i = 0; i < one->count; i++) {
+        histogram->buckets[one->buckets[i].bucket] += one->buckets[i].count;
+        histogram->count += one->buckets[i].count;
+    }
+    histogram->min = before == 0 || one->min < histogram->min ? one->min : histogram->min;
+    histogram->max = before == 0 || one->max > histogram->max ? one->max : histogram->max;
+    histogram->sum += one->sum;
+}
+
+/* The points that hold for a context as long as it has none of its own. */
+static const struct learn_histogram *shorter(const struct listing *listing, const uint32_t *entries)
+{
+    for (uint32_t count = listing->context - 1; count > 0; count--) {
+        const uint32_t *end = entries + (listing->context - count);
+        uint32_t number = learn_words_find(&listing->listed, end, count * sizeof *end);
+        if (number != UINT32_MAX)
+            return listing->histograms[number];
+    }
+    return NULL;
+}
+
+static bool is_another_kind(const struct listing *listing, const uint32_t *entries,
+                            const struct learn_histogram *histogram)
+{
+    const struct learn_histogram *before = shorter(listing, entries);
+    if (!before)
+        return true;
+    double distance = learn_histogram_distance(histogram, before, NULL);
+    return histogram->count >= LEAST_COUNT && distance >= LEAST_DISTANCE &&
+           distance * sqrt((double)histogram->count) >= BEYOND_CHANCE;
+}
+
+/* Transitions order[from..to-1] share a context: decides whether it gets points. */
+static int choose_one(struct listing *listing, uint32_t from, uint32_t to)
+{
+    uint32_t entries[ENTRIES_MAX], number;
+    struct learn_histogram *histogram = calloc(1, sizeof *histogram);
+    int result = histogram ? 0 : -ENOMEM;
+    for (uint32_t i = from; i < to && result == 0; i++)
+        merge(histogram, &listing->pauses->items[listing->order[i]]);
+    context_of(listing, listing->order[from], listing->context, entries);
+    if (result == 0 && listing->listed.count < LISTS_MAX &&
+        is_another_kind(listing, entries, histogram)) {
+        result =
+            learn_words_add(&listing->listed, entries, listing->context * sizeof *entries, &number);
+        if (result == 0) {
+            listing->histograms[number] = histogram;
+            return 0;
+        }
+    }
+    free(histogram);
+    return result;
+}
+
+static bool is_same_context(const struct listing *listing, uint32_t a, uint32_t b)
+{
+    uint32_t left[ENTRIES_MAX], right[ENTRIES_MAX];
+    context_of(listing, a, listing->context, left);
+    context_of(listing, b, listing->context, right);
+    return memcmp(left, right, listing->context * sizeof *left) == 0;
+}
+
+static int choose_all(struct listing *listing)
+{
+    int result = 0;
+    for (listing->context = 1; listing->context <= listing->length + 1 && result == 0;
+         listing->context++) {
+        if (listing->count > 1)
+            qsort_r(listing->order, listing->count, sizeof *listing->order, compare_contexts,
+                    listing);
+        for (uint32_t from = 0, to; from < listing->count && result == 0; from = to) {
+            for (to = from + 1; to < listing->count &&
+                                is_same_context(listing, listing->order[from], listing->order[to]);)
+                to++;
+            result = choose_one(listing, from, to);
+        }
+    }
+    return result;
+}
+
+/* The pauses that a context's points stand for are those that no longer one takes away: so the
+ * mean over all is what it was. */
+static void divide(struct listing *listing, struct learn_histogram *own)
+{
+    uint32_t entries[ENTRIES_MAX];
+    for (uint32_t i = 0; i < listing->count; i++) {
+        uint32_t number = UINT32_MAX;
+        context_of(listing, listing->order[i], listing->length + 1, entries);
+        for (uint32_t count = listing->length + 1; count > 0 && number == UINT32_MAX; count--)
+            number = learn_words_find(&listing->listed, entries + (listing->length + 1 - count),
+                                      count * sizeof *entries);
+        if (number != UINT32_MAX)
+            merge(&own[number], &listing->pauses->items[listing->order[i]]);
+    }
+}
+
+static void listing_clear(struct listing *listing)
+{
+    for (uint32_t i = 0; i < LISTS_MAX; i++)
+        free(listing->histograms[i]);
+    learn_words_clear(&listing->listed);
+    free(listing->order);
+}
+
+static int begin(struct listing *listing)
+{
+    listing->order = calloc((size_t)listing->transitions->count + 1, sizeof *listing->order);
+    if (!listing->order)
+        return -ENOMEM;
+    for (uint32_t t = 0; t < listing->transitions->count && t < listing->pauses->room; t++)
+        if (listing->pauses->items[t].count > 0)
+            listing->order[listing->count++] = t;
+    return 0;
+}
+
+int pauses_list(struct pauses *pauses, const struct learn_words *histories,
+                const struct learn_words *transitions, uint32_t length,
+                int (*list)(void *context, const uint32_t *entries, uint32_t count,
+                            const struct learn_histogram *histogram),
+                void *context)
+{
+    struct listing listing = {
+        .pauses = pauses, .histories = histories, .transitions = transitions, .length = length};
+    struct learn_histogram *own = NULL;
+    int result = begin(&listing);
+    if (result == 0)
+        result = choose_all(&listing);
+    if (result == 0 && !(own = calloc((size_t)listing.listed.count + 1, sizeof *own)))
+        result = -ENOMEM;
+    if (result == 0)
+        divide(&listing, own);
+    for (uint32_t i = 0; i < listing.listed.count && result == 0; i++)
+        result = list(context, (const void *)listing.listed.items[i].bytes,
+                      listing.listed.items[i].length / (uint32_t)sizeof(uint32_t),
+                      own[i].count > 0 ? &own[i] : listing.histograms[i]);
+    free(own);
+    listing_clear(&listing);
+    return result;
+}

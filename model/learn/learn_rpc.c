@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DCE/RPC over TCP or an SMB2 pipe. Which interface a call is of, its bind said: contexts are
+ * remembered for each association. All messages of a bind's authentication are one dcerpc:11; a
+ * further context asked for later is a dcerpc:14.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "model/learn/learn_frames_private.h"
+
+/* C706 12.6.4 */
+enum { REQUEST = 0, RESPONSE = 2, FAULT = 3, BIND = 11, BIND_ACK = 12, BIND_NAK = 13 };
+enum { ALTER_CONTEXT = 14, ALTER_CONTEXT_RESP = 15, AUTH3 = 16, SHUTDOWN = 17 };
+enum { UNKNOWN = 0, UUID_SIZE = 40, MESSAGES_MAX = 4096 };
+
+/* Protocol names as Wireshark has them. */
+static const struct {
+    const char *uuid, *protocol;
+} interfaces[] = {
+    {"", "dcerpc"},
+    {"e1af8308-5d1f-11c9-91a4-08002b14a0fa", "epm"},
+    {"12345678-1234-abcd-ef00-01234567cffb", "rpc_netlogon"},
+    {"12345778-1234-abcd-ef00-0123456789ab", "lsarpc"},
+    {"12345778-1234-abcd-ef00-0123456789ac", "samr"},
+    {"4b324fc8-1670-01d3-1278-5a47bf6ee188", "srvsvc"},
+    {"e3514235-4b06-11d1-ab04-00c04fc2dcd2", "drsuapi"},
+    {"50abc2a4-574d-40b3-9d66-ee4fd5fba076", "dnsserver"},
+    {"6bffd098-a112-3610-9833-46c3f87e345a", "wkssvc"},
+    {"338cd001-2244-31f1-aaaa-900038001003", "winreg"},
+    {"367abb81-9844-35f1-ad32-98f038001003", "svcctl"},
+    {"12345678-1234-abcd-ef00-0123456789ab", "spoolss"},
+    {"4fc742e0-4a10-11cf-8273-00aa004ae673", "netdfs"},
+    {"3919286a-b10c-11d0-9ba8-00c04fd92ef5", "dssetup"},
+    {"f5cc5a18-4264-101a-8c59-08002b2f8426", "nspi"},
+    {"1544f5e0-613c-11d1-93df-00c04fd7bd09", "rfr"},
+    {"99fcfec4-5260-101b-bbcb-00aa0021347a", "oxid"},
+    {"1ff70682-0a51-30e8-076d-740be8cee98b", "atsvc"},
+    {"86d35949-83c9-4044-b424-db363231fd0c", "taskschedulerservice"},
+    {"82273fdc-e32a-18c3-3f78-827929dc23ea", "eventlog"},
+    {"f6beaff7-1e19-4fbb-9f8f-b89e2018337c", "eventlog6"},
+    {"897e2e5f-93f3-4376-9c9c-fd2277495c27", "frstrans"},
+    {"f5cc59b4-4264-101a-8c59-08002b2f8426", "frsrpc"},
+    {"91ae6020-9e3c-11cf-8d7c-00aa00c091be", "icertpassage"},
+    {"8d9f4e40-a03d-11ce-8f69-08003e30051b", "pnp"},
+    {"5a7b91f8-ff00-11d0-a9b2-00c04fb6e6fc", "messenger"},
+    {"c681d488-d850-11d0-8c52-00c04fd90f7e", "efsrpc"},
+};
+
+static uint8_t interface_of(const char *uuid)
+{
+    for (uint8_t i = 1; i < sizeof interfaces / sizeof interfaces[0]; i++)
+        if (strcasecmp(interfaces[i].uuid, uuid) == 0)
+            return i;
+    return UNKNOWN;
+}
+
+static struct link *association(struct frames *frames, uint64_t pipe)
+{
+    return links_get(frames->links, LINK_RPC, frames->connection, pipe, frames->time, true);
+}
+
+/* ---- Contexts ---- */
+
+static int find_context(const struct link *link, uint64_t context)
+{
+    for (unsigned i = 0; i < link->context_count; i++)
+        if (link->contexts[i] == context)
+            return (int)i;
+    return -1;
+}
+
+/* True when the interface had no context before. */
+static bool set_context(struct link *link, uint64_t context, uint8_t interface)
+{
+    int at = find_context(link, context);
+    bool fresh = interface == UNKNOWN || !memchr(link->interfaces, interface, link->context_count);
+    if (at < 0 && link->context_count < LINK_CONTEXTS)
+        at = link->context_count++;
+    if (at < 0)
+        at = LINK_CONTEXTS - 1;
+    link->contexts[at] = (uint16_t)context;
+    link->interfaces[at] = interface;
+    return fresh;
+}
+
+/* The contexts of a bind, which has all of the frame's. True when one of them is new. */
+static bool take_contexts(struct frames *frames, struct link *link, size_t *next)
+{
+    char uuid[UUID_SIZE];
+    bool fresh = false;
+    for (; line_value(frames->line, LINE_RPC_UUID, *next, uuid, sizeof uuid); (*next)++) {
+        uint64_t context = *next;
+        line_number(frames->line, LINE_RPC_CONTEXT, *next, &context);
+        fresh = set_context(link, context, interface_of(uuid)) || fresh;
+    }
+    return fresh;
+}
+
+/* ---- Messages ---- */
+
+static int take_bind(struct frames *frames, struct link *link, uint64_t type, size_t *next)
+{
+    if (type == BIND)
+        *link = (struct link){.key = link->key, .time = link->time};
+    bool fresh = take_contexts(frames, link, next);
+    bool leg = type == AUTH3 || (type == ALTER_CONTEXT && !fresh && !link->begun);
+    if (leg) {
+        frames_count(frames, LEARN_LEGS);
+        return 0;
+    }
+    return frames_request(frames, type == BIND ? "dcerpc:11" : "dcerpc:14",
+                          frames_brings_ticket(frames));
+}
+
+static bool is_played(const uint16_t *levels, uint64_t level)
+{
+    while (*levels && *levels != level)
+        levels++;
+    return *levels != 0;
+}
+
+/* Information levels, of the calls that have one in a model: those that traffic-replay(1) plays
+ * (traffic-model(5)). A model with another one would be refused. */
+static void add_level(struct frames *frames, struct form *form, size_t ordinal)
+{
+    static const uint16_t domain[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 0};
+    static const uint16_t user[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
+                                    11, 12, 13, 14, 16, 17, 20, 21, 0};
+    static const uint16_t policy[] = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 0};
+    static const uint16_t share[] = {1, 2, 501, 502, 1005, 0};
+    static const uint16_t server[] = {100, 101, 102, 0};
+    static const struct {
+        const char *packet;
+        enum line_field field;
+        const uint16_t *played; /* ended by 0 */
+    } levels[] = {
+        {"samr:8", LINE_SAMR_DOMAIN_LEVEL, domain},   {"samr:36", LINE_SAMR_USER_LEVEL, user},
+        {"samr:46", LINE_SAMR_DOMAIN2_LEVEL, domain}, {"lsarpc:7", LINE_LSA_LEVEL, policy},
+        {"lsarpc:46", LINE_LSA2_LEVEL, policy},       {"srvsvc:16", LINE_SHARE_LEVEL, share},
+        {"srvsvc:21", LINE_SERVER_LEVEL, server}};
+    uint64_t level;
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        if (strcmp(levels[i].packet, form->text) != 0 ||
+            !line_number(frames->line, levels[i].field,
+                         line_count(frames->line, levels[i].field) > 1 ? ordinal : 0, &level))
+            continue;
+        if (is_played(levels[i].played, level))
+            form_add_number(form, "level", level);
+        else
+            frames_count(frames, LEARN_UNPLAYED);
+        return; /* the form's text is longer now */
+    }
+}
+
+static int take_call(struct frames *frames, struct link *link, size_t ordinal)
+{
+    struct form form;
+    char opcode[24];
+    uint64_t opnum = 0, context = 0;
+    line_number(frames->line, LINE_RPC_OPNUM, ordinal, &opnum);
+    line_number(frames->line, LINE_RPC_CONTEXT, ordinal, &context);
+    int at = find_context(link, context);
+    uint8_t interface = at < 0 ? UNKNOWN : link->interfaces[at];
+    link->begun = true;
+    /* The endpoint mapper is the one interface that its port tells. */
+    if (interface == UNKNOWN && !line_count(frames->line, LINE_SMB2_COMMAND) &&
+        frames->to_port == 135)
+        interface = 1;
+    if (interface == UNKNOWN) {
+        frames_count(frames, LEARN_UNKNOWN_RPC);
+        return frames_request(frames, "dcerpc:0", false);
+    }
+    snprintf(opcode, sizeof opcode, "%u", (unsigned)opnum & 0xffff);
+    form_begin(&form, interfaces[interface].protocol, opcode);
+    add_level(frames, &form, ordinal);
+    return frames_request(frames, form.text, false);
+}
+
+static bool is_reply(uint64_t type)
+{
+    return type == RESPONSE || type == FAULT || type == BIND_ACK || type == BIND_NAK ||
+           type == ALTER_CONTEXT_RESP;
+}
+
+int frames_rpc(struct frames *frames, uint64_t pipe)
+{
+    size_t contexts = 0, calls = 0, count = line_count(frames->line, LINE_RPC_TYPE);
+    int result = 0;
+    for (size_t i = 0; i < count && i < MESSAGES_MAX && result == 0; i++) {
+        uint64_t type, first = 1;
+        if (!line_number(frames->line, LINE_RPC_TYPE, i, &type))
+            continue;
+        line_number(frames->line, LINE_RPC_FIRST, i, &first);
+        if (is_reply(type))
+            frames_answer(frames);
+        else if (type == BIND || type == ALTER_CONTEXT || type == AUTH3)
+            result = take_bind(frames, association(frames, pipe), type, &contexts);
+        else if (type == REQUEST && first)
+            result = take_call(frames, association(frames, pipe), calls++);
+    }
+    return result;
+}

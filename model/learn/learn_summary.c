@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From records to lines. */
+#include "model/learn/learn_summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/details.h"
+#include "model/summary_text.h"
+
+enum { FIELDS_MAX = 12, FIRST_CLIENT = 2 };
+
+struct summary {
+    struct learn_capture *capture;
+    FILE *out;
+    struct learn_words clients; /* keys of conversations, in the order of their first packet */
+};
+
+static bool is_udp(const char *protocol)
+{
+    static const char *const udp[] = {"dns", "cldap", "nbns"};
+    for (size_t i = 0; i < sizeof udp / sizeof udp[0]; i++)
+        if (strcmp(protocol, udp[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Lists stay one value: the text has commas between theirs too. */
+static size_t split_form(char *text, char **opcode, struct model_field *fields, const char **values)
+{
+    const char separator[2] = {LEARN_FIELD, '\0'};
+    char *protocol = strsep(&text, separator), *item;
+    size_t count = 0;
+    *opcode = strchr(protocol, ':');
+    if (!*opcode)
+        return 0;
+    *(*opcode)++ = '\0';
+    while ((item = strsep(&text, separator)) && count < FIELDS_MAX) {
+        char *value = strchr(item, '=');
+        if (!value)
+            continue;
+        *value++ = '\0';
+        values[count] = value;
+        fields[count] = (struct model_field){item, 1, &values[count]};
+        count++;
+    }
+    return count;
+}
+
+static int take_packet(void *context, struct walk_conversation *conversation, uint32_t form,
+                       double gap)
+{
+    struct summary *summary = context;
+    const struct learn_word *word = &summary->capture->forms.items[form];
+    struct model_field fields[FIELDS_MAX];
+    const char *values[FIELDS_MAX];
+    char *text = strndup(word->bytes, word->length), *opcode, client[16], stream[16];
+    uint32_t number;
+    (void)gap;
+    if (!text || learn_words_add(&summary->clients, &conversation->key, sizeof conversation->key,
+                                 &number) < 0) {
+        free(text);
+        return -ENOMEM;
+    }
+    struct summary_packet packet = {.time = conversation->last, .client = client, .server = "1"};
+    snprintf(client, sizeof client, "%u", number + FIRST_CLIENT);
+    snprintf(stream, sizeof stream, "%u", conversation->connection);
+    packet.stream = stream;
+    packet.protocol = text;
+    packet.field_count = split_form(text, &opcode, fields, values);
+    packet.opcode = opcode ? opcode : "";
+    packet.udp = is_udp(text);
+    packet.legs_joined = true;
+    packet.fields = fields;
+    summary_write(summary->out, &packet, "");
+    free(text);
+    return ferror(summary->out) ? -EIO : 0;
+}
+
+static int take_end(void *context, struct walk_conversation *conversation)
+{
+    (void)context;
+    (void)conversation;
+    return 0;
+}
+
+int learn_summary(struct learn_capture *capture, const struct walk_settings *walk, FILE *out)
+{
+    struct summary summary = {.capture = capture, .out = out};
+    struct walk_observer observer = {take_packet, take_end, &summary};
+    errno = 0;
+    int result = learn_walk(capture, walk, &observer);
+    learn_words_clear(&summary.clients);
+    return result == -EIO && errno ? -errno : result;
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting tshark, reading what it prints, telling what it complains about. */
+#include "model/learn/learn_tshark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "model/learn/learn_frames.h"
+#include "model/learn/learn_line.h"
+
+enum { ARGUMENTS_MAX = 512, COMPLAINT_SIZE = 4096, PIPE_SIZE = 1 << 20 };
+
+struct child {
+    pid_t pid; /* 0: not started, or gone */
+    int status;
+    int complaints; /* its standard error, a file without a name; -1: none */
+};
+
+struct run {
+    const struct tshark_settings *settings;
+    struct learn_capture *capture;
+    const char *const *paths;
+    size_t path_count;
+    const char *begun;
+    size_t begun_size;
+    enum line_field columns[LINE_FIELDS];
+    size_t column_count;
+    struct child tshark, merge;
+    int input;  /* of tshark; -1: it opens its file itself */
+    int feed;   /* where standard input is copied to; -1: nowhere */
+    int output; /* of tshark */
+    bool feeding;
+    pthread_t feeder;
+};
+
+static int failed(struct run *run, int result, const char *format, const char *name)
+{
+    snprintf(run->capture->error, LEARN_ERROR_SIZE, format, name, strerror(-result));
+    return result;
+}
+
+static void close_one(int *file)
+{
+    if (*file >= 0)
+        close(*file);
+    *file = -1;
+}
+
+/* ---- Children ---- */
+
+static int make_complaints(struct child *child)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/traffic-learn-XXXXXX", folder && *folder ? folder : "/tmp");
+    child->complaints = mkostemp(path, O_CLOEXEC);
+    if (child->complaints < 0)
+        return -errno;
+    unlink(path);
+    return 0;
+}
+
+/* Starts a program with these as its standard input (-1: empty) and output. */
+static int start(struct child *child, const char *const *arguments, int input, int output)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, defaults;
+    int result = make_complaints(child);
+    if (result < 0)
+        return result;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return -ENOMEM;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return -ENOMEM;
+    }
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    result = input >= 0 ? posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+                        : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                                           O_RDONLY, 0);
+    if (result == 0)
+        result = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (result == 0)
+        result = posix_spawn_file_actions_adddup2(&actions, child->complaints, STDERR_FILENO);
+    if (result == 0)
+        result = posix_spawnp(&child->pid, arguments[0], &actions, &attributes,
+                              (char *const *)(uintptr_t)arguments, environ);
+    if (result != 0)
+        child->pid = 0;
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return -result;
+}
+
+static void wait_for(struct child *child)
+{
+    while (child->pid > 0 && waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
+        ;
+    child->pid = 0;
+}
+
+static void stop(struct child *child)
+{
+    if (child->pid > 0)
+        kill(child->pid, SIGTERM);
+    wait_for(child);
+    close_one(&child->complaints);
+}
+
+/* What a program wrote to standard error, without the reproach that root runs it. */
+static const char *complaint_of(const struct child *child, char *text, size_t size)
+{
+    ssize_t length = child->complaints < 0 ? 0 : pread(child->complaints, text, size - 1, 0);
+    text[length < 0 ? 0 : length] = '\0';
+    char *at = text;
+    while (strncmp(at, "Running as user \"root\"", 22) == 0)
+        at = strchrnul(at, '\n') + (strchr(at, '\n') != NULL);
+    if (strncmp(at, "tshark: ", 8) == 0) /* messages here begin with its name anyway */
+        at += 8;
+    for (char *c = at; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = c[1] ? ' ' : '\0';
+    return at;
+}
+
+/* ---- Standard input ---- */
+
+static bool write_all(int file, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(file, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+/* Copies standard input to tshark, after what was read of it already. When tshark has gone, so is
+ * the need for it: SIGPIPE is ignored by main. */
+static void *feed(void *argument)
+{
+    struct run *run = argument;
+    char buffer[1 << 16];
+    bool good = write_all(run->feed, run->begun, run->begun_size);
+    while (good) {
+        ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR)
+            continue;
+        good = got > 0 && write_all(run->feed, buffer, (size_t)got);
+    }
+    close_one(&run->feed);
+    return NULL;
+}
+
+/* ---- Starting ---- */
+
+static int make_pipe(int *from, int *to)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    *from = ends[0];
+    *to = ends[1];
+    return 0;
+}
+
+/* Preferences that a user's own may have changed and that counting relies on. */
+static const char *const preferences[] = {
+    "tcp.desegment_tcp_streams:TRUE",
+    "tcp.reassemble_out_of_order:TRUE",
+    "tcp.analyze_sequence_numbers:TRUE",
+    "ldap.desegment_ldap_messages:TRUE",
+    "dcerpc.reassemble_dcerpc:TRUE",
+    "nbss.desegment_nbss_commands:TRUE",
+    "ip.defragment:TRUE",
+};
+
+static int start_tshark(struct run *run, int output)
+{
+    const struct tshark_settings *settings = run->settings;
+    const char *arguments[ARGUMENTS_MAX] = {settings->program, "-n", "-T", "fields", "-E",
+                                            "occurrence=a",    "-E", NULL, "-E",     NULL};
+    char separator[] = {'s', 'e', 'p', 'a', 'r', 'a', 't', 'o', 'r', '=', LINE_SEPARATOR, '\0'};
+    char aggregator[] = {'a', 'g', 'g', 'r', 'e', 'g', 'a', 't', 'o', 'r', '=', LINE_AGGREGATOR,
+                         '\0'};
+    size_t count = 10;
+    arguments[7] = separator;
+    arguments[9] = aggregator;
+    if (settings->option_count > 64)
+        return failed(run, -E2BIG, "more than 64 options for %s: %s", settings->program);
+    for (size_t i = 0; i < sizeof preferences / sizeof preferences[0]; i++) {
+        arguments[count++] = "-o";
+        arguments[count++] = preferences[i];
+    }
+    for (size_t i = 0; i < settings->option_count; i++) {
+        arguments[count++] = "-o";
+        arguments[count++] = settings->options[i];
+    }
+    if (settings->keytab) {
+        arguments[count++] = "-o";
+        arguments[count++] = "kerberos.decrypt:TRUE";
+        arguments[count++] = "-K";
+        arguments[count++] = settings->keytab;
+    }
+    for (size_t i = 0; i < run->column_count; i++) {
+        arguments[count++] = "-e";
+        arguments[count++] = line_field_name(run->columns[i]);
+    }
+    arguments[count++] = "-r";
+    arguments[count++] = run->input >= 0 ? "-" : run->paths[0];
+    int result = start(&run->tshark, arguments, run->input, output);
+    return result < 0 ? failed(run, result,
+                               "cannot start %s: %s (it comes with Wireshark; Debian: "
+                               "apt install tshark)",
+                               settings->program)
+                      : 0;
+}
+
+static int start_merge(struct run *run)
+{
+    const char *arguments[ARGUMENTS_MAX] = {"mergecap", "-F", "pcapng", "-w", "-"};
+    size_t count = 5;
+    int output = -1, result = make_pipe(&run->input, &output);
+    if (result < 0)
+        return failed(run, result, "%s: %s", "mergecap");
+    if (run->path_count > ARGUMENTS_MAX - 8) {
+        close_one(&output);
+        return failed(run, -E2BIG, "more captures than %s can be given: %s", "mergecap");
+    }
+    for (size_t i = 0; i < run->path_count; i++)
+        arguments[count++] = run->paths[i];
+    result = start(&run->merge, arguments, -1, output);
+    close_one(&output);
+    return result < 0
+               ? failed(run, result, "cannot start %s: %s (it comes with tshark)", "mergecap")
+               : 0;
+}
+
+static int start_feeding(struct run *run)
+{
+    int result = make_pipe(&run->input, &run->feed);
+    if (result == 0)
+        result = -pthread_create(&run->feeder, NULL, feed, run);
+    run->feeding = result == 0;
+    return result < 0 ? failed(run, result, "%s: %s", "standard input") : 0;
+}
+
+static int start_all(struct run *run)
+{
+    int output = -1, result = 0;
+    if (run->path_count > 1)
+        result = start_merge(run);
+    else if (strcmp(run->paths[0], "-") == 0)
+        result = start_feeding(run);
+    if (result == 0 && (result = make_pipe(&run->output, &output)) < 0)
+        failed(run, result, "%s: %s", "pipe");
+    if (result == 0) {
+        (void)fcntl(output, F_SETPIPE_SZ, PIPE_SIZE);
+        result = start_tshark(run, output);
+    }
+    close_one(&output);
+    close_one(&run->input);
+    return result;
+}
+
+/* ---- Reading ---- */
+
+static int read_frames(struct run *run)
+{
+    struct frames *frames = frames_make(run->capture);
+    FILE *file = fdopen(run->output, "r");
+    char *text = NULL;
+    size_t room = 0;
+    ssize_t length;
+    int result = frames && file ? 0 : failed(run, -ENOMEM, "%s: %s", run->settings->program);
+    if (file)
+        run->output = -1;
+    while (result == 0 && (length = getline(&text, &room, file)) >= 0) {
+        struct line line;
+        /* A line without its end is what was left of it when tshark was stopped. */
+        if (length == 0 || text[length - 1] != '\n')
+            break;
+        text[length - 1] = '\0';
+        if (line_parse(&line, text, run->columns, run->column_count))
+            result = frames_take(frames, &line);
+        else
+            result = failed(run, -EPROTO, "%s printed a line that is no frame: %s",
+                            run->settings->program);
+    }
+    free(text);
+    if (file)
+        fclose(file);
+    frames_free(frames);
+    return result;
+}
+
+/* ---- Ends ---- */
+
+/* tshark names the fields that it does not know; the run is made again without them. */
+static bool drop_unknown(struct run *run)
+{
+    char text[COMPLAINT_SIZE];
+    const char *list = strstr(complaint_of(&run->tshark, text, sizeof text), "aren't valid:");
+    size_t kept = 0, before = run->column_count;
+    for (size_t i = 0; list && i < run->column_count; i++) {
+        const char *name = line_field_name(run->columns[i]), *at = list;
+        size_t length = strlen(name);
+        bool unknown = false;
+        while (!unknown && (at = strstr(at, name))) {
+            unknown = (at[-1] == ' ' || at[-1] == '\t') && (at[length] == ' ' || !at[length]);
+            at += length;
+        }
+        if (!unknown)
+            run->columns[kept++] = run->columns[i];
+    }
+    if (list)
+        run->column_count = kept;
+    return list && kept > 0 && kept < before;
+}
+
+static void warn(struct run *run, const char *text)
+{
+    if (run->settings->warning)
+        run->settings->warning(run->settings->context, text);
+}
+
+/* How a child ended. Frames before the place where a capture is cut off are as good as others. */
+static int judge(struct run *run, const struct child *child, const char *name)
+{
+    char text[COMPLAINT_SIZE], line[LEARN_ERROR_SIZE];
+    const char *complaint = complaint_of(child, text, sizeof text);
+    bool ended = WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0;
+    bool cut = strstr(complaint, "cut short") != NULL;
+    if (WIFSIGNALED(child->status)) {
+        snprintf(run->capture->error, LEARN_ERROR_SIZE, "%s was ended by signal %d (%s)", name,
+                 WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
+        return -ECHILD;
+    }
+    if (cut && run->capture->counts[LEARN_FRAMES] > 0) {
+        snprintf(line, sizeof line, "the capture is cut off; what comes before is used (%.300s)",
+                 complaint);
+        warn(run, line);
+        return 0;
+    }
+    if (ended)
+        return 0;
+    snprintf(run->capture->error, LEARN_ERROR_SIZE, "%s: %.400s", name,
+             complaint[0] ? complaint : "it failed and did not say why");
+    return -EINVAL;
+}
+
+static void stop_all(struct run *run)
+{
+    close_one(&run->output);
+    stop(&run->tshark);
+    stop(&run->merge);
+    /* A thread in read() on a terminal or an open pipe cannot be waited for. */
+    if (run->feeding) {
+        pthread_cancel(run->feeder);
+        pthread_join(run->feeder, NULL);
+        run->feeding = false;
+    }
+    close_one(&run->feed);
+    close_one(&run->input);
+}
+
+static int run_once(struct run *run, bool *again)
+{
+    int result = start_all(run);
+    if (result == 0)
+        result = read_frames(run);
+    if (result == 0) {
+        wait_for(&run->tshark);
+        *again = run->capture->counts[LEARN_FRAMES] == 0 && drop_unknown(run);
+        result = *again ? 0 : judge(run, &run->tshark, run->settings->program);
+    }
+    if (result == 0 && !*again && run->path_count > 1) {
+        wait_for(&run->merge);
+        result = judge(run, &run->merge, "mergecap");
+    }
+    stop_all(run);
+    return result;
+}
+
+static int probe(struct run *run)
+{
+    static const char *const nothing[] = {"/dev/null"};
+    struct run test = *run;
+    test.paths = nothing;
+    int result = start_all(&test);
+    if (result == 0) {
+        result = read_frames(&test);
+        wait_for(&test.tshark);
+        (void)drop_unknown(&test);
+    }
+    stop_all(&test);
+    memcpy(run->columns, test.columns, sizeof run->columns);
+    run->column_count = test.column_count;
+    return result;
+}
+
+int tshark_read(const struct tshark_settings *settings, const char *const *paths, size_t count,
+                const char *begun, size_t size, struct learn_capture *capture)
+{
+    struct run run = {.settings = settings,
+                      .capture = capture,
+                      .paths = paths,
+                      .path_count = count,
+                      .begun = begun,
+                      .begun_size = size,
+                      .tshark = {.complaints = -1},
+                      .merge = {.complaints = -1},
+                      .input = -1,
+                      .feed = -1,
+                      .output = -1};
+    bool again = false;
+    for (int field = 0; field < LINE_FIELDS; field++)
+        run.columns[run.column_count++] = (enum line_field)field;
+    /* Standard input cannot be read twice: what tshark knows is found out beforehand, at a file
+     * that is no capture. */
+    int result = strcmp(paths[0], "-") == 0 ? probe(&run) : 0;
+    if (result == 0)
+        result = run_once(&run, &again);
+    if (result == 0 && again)
+        result = run_once(&run, &again);
+    return result;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a conversation has got from the KDC: for each account that it has used a TGT, from the first
+ * AS exchange to the conversation's end, and a MEMORY ccache when there are service tickets, as GSS
+ * wants one. About 2 KiB a ticket, the TGT twice when there is a ccache.
+ */
+#include <gssapi/gssapi_ext.h>
+#include <gssapi/gssapi_krb5.h>
+#include <stdlib.h>
+
+#include "protocols/kerberos/kerberos.h"
+#include "protocols/kerberos/kerberos_private.h"
+
+int64_t ticket_end(const krb5_creds *ticket)
+{
+    return (int64_t)(uint32_t)ticket->times.endtime;
+}
+
+struct tickets *tickets_find(struct conversation *conversation, const struct account *account)
+{
+    struct tickets *tickets = conversation->krb5 ? conversation->krb5->tickets : NULL;
+    while (tickets && tickets->account != account)
+        tickets = tickets->next;
+    return tickets;
+}
+
+static struct kerberos_state *get_state(struct conversation *conversation)
+{
+    if (!conversation->krb5)
+        conversation->krb5 = calloc(1, sizeof *conversation->krb5);
+    return conversation->krb5;
+}
+
+struct tickets *tickets_get(struct conversation *conversation, const struct account *account)
+{
+    struct tickets *tickets = tickets_find(conversation, account);
+    struct kerberos_state *state = get_state(conversation);
+    if (tickets || !state)
+        return tickets;
+    tickets = calloc(1, sizeof *tickets);
+    if (!tickets)
+        return NULL;
+    tickets->account = account;
+    tickets->credentials = GSS_C_NO_CREDENTIAL;
+    tickets->next = state->tickets;
+    state->tickets = tickets;
+    return tickets;
+}
+
+static void drop_credentials(struct tickets *tickets)
+{
+    OM_uint32 minor;
+    gss_release_cred(&minor, &tickets->credentials);
+    tickets->spnego = false;
+}
+
+void tickets_drop(krb5_context context, struct tickets *tickets)
+{
+    drop_credentials(tickets);
+    if (tickets->ccache)
+        krb5_cc_destroy(context, tickets->ccache);
+    tickets->ccache = NULL;
+    tickets->replaced = 0;
+    krb5_free_cred_contents(context, &tickets->tgt);
+    tickets->tgt = (krb5_creds){0};
+    tickets->tgt_end = 0;
+}
+
+krb5_error_code tickets_ccache_new(krb5_context context, krb5_creds *ticket, krb5_ccache *out)
+{
+    krb5_ccache ccache;
+    krb5_error_code code = krb5_cc_new_unique(context, "MEMORY", NULL, &ccache);
+    if (code)
+        return code;
+    code = krb5_cc_initialize(context, ccache, ticket->client);
+    if (!code)
+        code = krb5_cc_store_cred(context, ccache, ticket);
+    if (code)
+        krb5_cc_destroy(context, ccache);
+    else
+        *out = ccache;
+    return code;
+}
+
+/* The account's ccache, made of the TGT when there is none yet. */
+static krb5_error_code need_ccache(krb5_context context, struct tickets *tickets)
+{
+    if (tickets->ccache)
+        return 0;
+    if (!tickets->tgt_end)
+        return KRB5_CC_NOTFOUND;
+    return tickets_ccache_new(context, &tickets->tgt, &tickets->ccache);
+}
+
+/* A MEMORY ccache keeps a little of each ticket that was removed: now and then a new one is made.
+ */
+static krb5_error_code renew_ccache(krb5_context context, struct tickets *tickets)
+{
+    krb5_ccache ccache;
+    krb5_error_code code = krb5_cc_new_unique(context, "MEMORY", NULL, &ccache);
+    if (code)
+        return code;
+    code = krb5_cc_initialize(context, ccache, tickets->tgt.client);
+    if (!code)
+        code = krb5_cc_copy_creds(context, tickets->ccache, ccache);
+    if (code) {
+        krb5_cc_destroy(context, ccache);
+        return code;
+    }
+    drop_credentials(tickets);
+    krb5_cc_destroy(context, tickets->ccache);
+    tickets->ccache = ccache;
+    tickets->replaced = 0;
+    return 0;
+}
+
+static krb5_error_code replace(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
+{
+    enum { REPLACED_MAX = 64 };
+    krb5_creds old = {.client = ticket->client, .server = ticket->server};
+    if (krb5_cc_remove_cred(context, tickets->ccache, 0, &old) == 0)
+        tickets->replaced++;
+    krb5_error_code code = krb5_cc_store_cred(context, tickets->ccache, ticket);
+    if (!code && tickets->replaced > REPLACED_MAX && tickets->tgt_end)
+        code = renew_ccache(context, tickets);
+    return code;
+}
+
+krb5_error_code tickets_add(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
+{
+    krb5_error_code code = need_ccache(context, tickets);
+    return code ? code : replace(context, tickets, ticket);
+}
+
+krb5_error_code tickets_keep_tgt(krb5_context context, struct tickets *tickets, krb5_creds *tgt)
+{
+    drop_credentials(tickets); /* they remember when the old one ends */
+    krb5_free_cred_contents(context, &tickets->tgt);
+    tickets->tgt = *tgt;
+    tickets->tgt_end = ticket_end(tgt);
+    return tickets->ccache ? replace(context, tickets, &tickets->tgt) : 0;
+}
+
+void kerberos_forget_tickets(struct conversation *conversation, const struct account *account)
+{
+    krb5_context context = kerberos_context();
+    struct tickets *tickets = tickets_find(conversation, account);
+    if (tickets && context)
+        tickets_drop(context, tickets);
+}
+
+void kerberos_reset(struct conversation *conversation)
+{
+    krb5_context context = kerberos_context();
+    struct kerberos_state *state = conversation->krb5;
+    if (!state || !context)
+        return;
+    while (state->tickets) {
+        struct tickets *tickets = state->tickets;
+        state->tickets = tickets->next;
+        tickets_drop(context, tickets);
+        free(tickets);
+    }
+    free(state);
+    conversation->krb5 = NULL;
+}
+
+/* 1.3.6.1.5.5.2 */
+static const gss_OID_desc spnego_mechanism = {.length = 6,
+                                              .elements = (void *)"\x2b\x06\x01\x05\x05\x02"};
+
+gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,
+                                       const struct account *account)
+{
+    struct tickets *tickets = tickets_find(conversation, account);
+    krb5_context context = kerberos_context();
+    OM_uint32 minor;
+    if (!tickets || !context || need_ccache(context, tickets) != 0)
+        return GSS_C_NO_CREDENTIAL;
+    if (tickets->credentials == GSS_C_NO_CREDENTIAL &&
+        gss_krb5_import_cred(&minor, tickets->ccache, NULL, NULL, &tickets->credentials) !=
+            GSS_S_COMPLETE)
+        return GSS_C_NO_CREDENTIAL;
+    return tickets->credentials;
+}
+
+gss_cred_id_t kerberos_spnego_credentials(struct conversation *conversation,
+                                          const struct account *account)
+{
+    gss_cred_id_t credentials = kerberos_gss_credentials(conversation, account);
+    struct tickets *tickets = tickets_find(conversation, account);
+    if (credentials == GSS_C_NO_CREDENTIAL || tickets->spnego)
+        return credentials;
+    OM_uint32 minor;
+    char *name = NULL;
+    if (krb5_cc_get_full_name(kerberos_context(), tickets->ccache, &name) != 0)
+        return GSS_C_NO_CREDENTIAL;
+    gss_key_value_element_desc ccache = {.key = "ccache", .value = name};
+    gss_key_value_set_desc store = {.count = 1, .elements = &ccache};
+    OM_uint32 major =
+        gss_add_cred_from(&minor, credentials, GSS_C_NO_NAME, (gss_OID)&spnego_mechanism,
+                          GSS_C_INITIATE, 0, 0, &store, NULL, NULL, NULL, NULL);
+    krb5_free_string(kerberos_context(), name);
+    tickets->spnego = major == GSS_S_COMPLETE;
+    return tickets->spnego ? credentials : GSS_C_NO_CREDENTIAL;
+}

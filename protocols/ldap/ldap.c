@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The LDAP packets (RFC 4511): a conversation's connections, newest last, how they get
+ * bound, and the operations on the newest one.
+ *
+ * Objects that ldap:8 adds stay below the instance OU when a conversation ends, as a client's
+ * would;
+ * --clean-up removes them with all the rest.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "protocols/ldap/catalogue.h"
+#include "protocols/ldap/ldap_connection.h"
+#include "protocols/ldap/ldap_details.h"
+#include "protocols/ldap/ldap_search.h"
+#include "protocols/ldap/ldap_state.h"
+#include "protocols/packet_tables.h"
+
+/* --- Connections of a conversation --------------------------------------------------------- */
+
+static struct ldap_state *state_of(struct conversation *conversation)
+{
+    if (!conversation->ldap)
+        conversation->ldap = calloc(1, sizeof *conversation->ldap);
+    return conversation->ldap;
+}
+
+static struct ldap_connection *newest(const struct conversation *conversation)
+{
+    const struct ldap_state *state = conversation->ldap;
+    if (!state || state->connection_count == 0)
+        return NULL;
+    return state->connections[state->connection_count - 1];
+}
+
+static void close_newest(struct conversation *conversation)
+{
+    struct ldap_state *state = conversation->ldap;
+    if (state && state->connection_count)
+        ldap_connection_close(state->connections[--state->connection_count]);
+}
+
+/* What has failed, or outlived its ticket, is of no more use: the next one is the newest. */
+static struct ldap_connection *newest_usable(struct conversation *conversation)
+{
+    struct ldap_connection *connection = newest(conversation);
+    while (connection &&
+           (ldap_connection_is_broken(connection) || ldap_connection_is_expired(connection))) {
+        close_newest(conversation);
+        connection = newest(conversation);
+    }
+    return connection;
+}
+
+static int make_room(void **array, size_t count, size_t *capacity)
+{
+    if (count < *capacity)
+        return 0;
+    size_t wanted = 2 * *capacity + 2;
+    void *larger = reallocarray(*array, wanted, sizeof(void *));
+    if (!larger)
+        return -ENOMEM;
+    *array = larger;
+    *capacity = wanted;
+    return 0;
+}
+
+static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport)
+{
+    struct ldap_state *state = state_of(conversation);
+    if (!state || make_room((void **)&state->connections, state->connection_count,
+                            &state->connection_capacity) != 0)
+        return outcome_of_error(-ENOMEM);
+    struct ldap_connection *connection = NULL;
+    struct outcome outcome = ldap_connection_open(&connection, conversation, transport);
+    if (outcome.kind == OUTCOME_OK)
+        state->connections[state->connection_count++] = connection;
+    return outcome;
+}
+
+void ldap_reset(struct conversation *conversation)
+{
+    struct ldap_state *state = conversation->ldap;
+    if (!state)
+        return;
+    while (state->connection_count)
+        close_newest(conversation);
+    for (size_t i = 0; i < state->object_count; i++)
+        free(state->objects[i]);
+    free(state->connections);
+    free(state->objects);
+    free(state);
+    conversation->ldap = NULL;
+}
+
+/* --- Binds --------------------------------------------------------------------------------- */
+
+static bool is_generic(const struct conversation *conversation)
+{
+    return conversation->dc->options.generic_ldap;
+}
+
+/* Simple binds travel in TLS unless the options allow them in clear: DCs refuse them otherwise. */
+static enum ldap_transport bind_transport(const struct conversation *conversation,
+                                          const struct ldap_bind_details *details)
+{
+    if (details->transport_given)
+        return details->transport;
+    bool clear =
+        !details->simple || is_generic(conversation) || conversation->dc->options.plain_simple_bind;
+    return clear ? LDAP_TRANSPORT_CLEAR : LDAP_TRANSPORT_LDAPS;
+}
+
+/* The newest connection when it is unbound and of that transport (one in clear can become one with
+ * StartTLS), else a new one. It is the newest then. */
+static struct outcome get_unbound(struct conversation *conversation, enum ldap_transport transport)
+{
+    struct ldap_connection *connection = newest_usable(conversation);
+    if (!connection || ldap_connection_is_bound(connection))
+        return open_newest(conversation, transport);
+    enum ldap_transport has = ldap_connection_transport(connection);
+    if (has == transport)
+        return outcome_ok();
+    if (has == LDAP_TRANSPORT_CLEAR && transport == LDAP_TRANSPORT_STARTTLS)
+        return ldap_connection_start_tls(connection);
+    return open_newest(conversation, transport);
+}
+
+/* DOMAIN\name when a DC's account has no DN. */
+static struct outcome bind_simple(struct conversation *conversation, const struct account *account)
+{
+    const char *domain = conversation->dc->netbios_domain;
+    char name[512];
+    /* A name with an empty password is an anonymous bind that every server lets pass. */
+    if (!account->password || !*account->password)
+        return outcome_failed("account without a password");
+    if (!account->dn && !account->name)
+        return outcome_failed("account without a name");
+    if (account->dn)
+        snprintf(name, sizeof name, "%s", account->dn);
+    else
+        snprintf(name, sizeof name, "%s%s%s", domain ? domain : "", domain ? "\\" : "",
+                 account->name);
+    return ldap_connection_bind_simple(newest(conversation), name, account->password);
+}
+
+static struct outcome bind_as(struct conversation *conversation,
+                              const struct ldap_bind_details *details,
+                              const struct account *account)
+{
+    if (details->simple || is_generic(conversation))
+        return bind_simple(conversation, account);
+    if (details->mechanism == LDAP_MECHANISM_GSSAPI)
+        conversation->kerberos = true;
+    return ldap_connection_bind_sasl(newest(conversation), account, details->mechanism,
+                                     conversation->kerberos);
+}
+
+/* An attempt of -B: the same exchange with a password that is not the account's. */
+static struct outcome bind_with_wrong_password(struct conversation *conversation,
+                                               const struct ldap_bind_details *details)
+{
+    static char password[] = "not-the-password";
+    struct account wrong = *conversation->user;
+    wrong.password = password;
+    wrong.nt_hash[0] ^= 0xff;
+    struct outcome outcome = bind_as(conversation, details, &wrong);
+    explicit_bzero(&wrong, sizeof wrong);
+    return outcome;
+}
+
+static bool uses_password(const struct conversation *conversation,
+                          const struct ldap_bind_details *details)
+{
+    return details->simple || is_generic(conversation) ||
+           !(conversation->kerberos || details->mechanism == LDAP_MECHANISM_GSSAPI);
+}
+
+/* Authenticates the newest connection, after an attempt that fails if -B wants one. With Kerberos
+ * the password is used in the AS exchange only, which makes the attempt itself. */
+static struct outcome authenticate(struct conversation *conversation,
+                                   const struct ldap_bind_details *details)
+{
+    if (uses_password(conversation, details) && conversation_wants_bad_password(conversation)) {
+        struct outcome outcome = bind_with_wrong_password(conversation, details);
+        if (outcome.kind == OUTCOME_OK)
+            return outcome_failed("a wrong password was accepted");
+        if (outcome.kind == OUTCOME_UNFINISHED || ldap_connection_is_broken(newest(conversation)))
+            return outcome;
+        conversation->expected_failures++;
+    }
+    return bind_as(conversation, details, conversation->user);
+}
+
+static const struct ldap_bind_details usual_bind = {.mechanism = LDAP_MECHANISM_GSS_SPNEGO};
+
+static struct outcome play_bind(struct conversation *conversation, const void *details)
+{
+    const struct ldap_bind_details *bind = details ? details : &usual_bind;
+    struct outcome outcome = get_unbound(conversation, bind_transport(conversation, bind));
+    return outcome.kind == OUTCOME_OK ? authenticate(conversation, bind) : outcome;
+}
+
+/* The newest connection is bound when this is OK. */
+static struct outcome need_bound(struct conversation *conversation)
+{
+    struct ldap_connection *connection = newest_usable(conversation);
+    if (connection && ldap_connection_is_bound(connection))
+        return outcome_ok();
+    struct outcome outcome = get_unbound(conversation, LDAP_TRANSPORT_CLEAR);
+    return outcome.kind == OUTCOME_OK ? authenticate(conversation, &usual_bind) : outcome;
+}
+
+/* The newest connection exists when this is OK. */
+static struct outcome need_connection(struct conversation *conversation)
+{
+    return newest_usable(conversation) ? outcome_ok()
+                                       : open_newest(conversation, LDAP_TRANSPORT_CLEAR);
+}
+
+static struct outcome play_unbind(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    close_newest(conversation);
+    return outcome_nothing();
+}
+
+/* --- Search -------------------------------------------------------------------------------- */
+
+static struct outcome run_search(struct conversation *conversation,
+                                 const struct ldap_search_details *details)
+{
+    const struct dc *dc = conversation->dc;
+    struct ldap_text filter = {0};
+    const char *base = details->base;
+    if (!base)
+        base = catalogue_base(dc->catalogue, conversation, details->base_key);
+    ldap_filter_fill(details->filter, conversation, &filter);
+    if (filter.error) {
+        ldap_text_free(&filter);
+        return outcome_of_error(filter.error);
+    }
+    struct ldap_search search = {.base = base ? base : "",
+                                 .scope = details->scope,
+                                 .filter = filter.data,
+                                 .attributes = details->attributes,
+                                 .controls = details->controls,
+                                 .paged = details->scope != LDAP_SCOPE_BASE};
+    struct outcome outcome = ldap_search_run(newest(conversation), &search);
+    ldap_text_free(&filter);
+    return outcome;
+}
+
+static bool is_root_dse(const struct ldap_search_details *details)
+{
+    return details->scope == LDAP_SCOPE_BASE && details->base && *details->base == '\0';
+}
+
+static struct outcome play_search(struct conversation *conversation, const void *details)
+{
+    const struct ldap_search_details *search = details;
+    if (search->sealed) {
+        const struct ldap_search_details *drawn = ldap_search_draw(conversation);
+        search = drawn ? drawn : search;
+    }
+    struct outcome outcome =
+        is_root_dse(search) ? need_connection(conversation) : need_bound(conversation);
+    return outcome.kind == OUTCOME_OK ? run_search(conversation, search) : outcome;
+}
+
+/* --- Operations with one reply ------------------------------------------------------------- */
+
+/* The client's own user; a failure that names what is missing when it has no DN. */
+static struct outcome need_user_dn(const struct conversation *conversation)
+{
+    return conversation->user->dn ? outcome_ok() : outcome_failed("account without a DN");
+}
+
+static struct outcome play_modify(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    char text[64];
+    char *values[] = {text, NULL};
+    LDAPMod description = {
+        .mod_op = LDAP_MOD_REPLACE, .mod_type = "description", .mod_values = values};
+    LDAPMod *mods[] = {&description, NULL};
+    struct outcome outcome = need_user_dn(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = need_bound(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    snprintf(text, sizeof text, "traffic-replay %llx",
+             (unsigned long long)conversation->random(conversation->random_state));
+    struct ldap_connection *connection = newest(conversation);
+    int id = 0;
+    int result = ldap_modify_ext(ldap_connection_handle(connection), conversation->user->dn, mods,
+                                 NULL, NULL, &id);
+    return ldap_connection_finish(connection, result, id);
+}
+
+/* A name that no other run or client gives: clock and process of this run, and a counter. */
+static void new_object_name(const struct conversation *conversation, char *name, size_t size)
+{
+    static _Atomic uint64_t counter, run;
+    uint64_t stamp = atomic_load_explicit(&run, memory_order_relaxed);
+    if (stamp == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        uint64_t fresh = ((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec) ^ (uint64_t)getpid()
+                                                                                    << 40;
+        /* Another thread may have been first: its stamp is everybody's. */
+        if (atomic_compare_exchange_strong(&run, &stamp, fresh))
+            stamp = fresh;
+    }
+    char client[24];
+    size_t length = 0;
+    for (const char *at = conversation->user->name; at && *at && length + 1 < sizeof client; at++)
+        if ((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') ||
+            (*at >= 'a' && *at <= 'z') || *at == '-')
+            client[length++] = *at;
+    client[length] = '\0';
+    snprintf(name, size, "%s-%llx-%llu", client, (unsigned long long)stamp,
+             (unsigned long long)atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed));
+}
+
+enum { OBJECT_NAME_SIZE = 64 }; /* upper bound of cn in AD */
+
+static char *object_dn(const struct conversation *conversation, const char *name)
+{
+    const struct dc *dc = conversation->dc;
+    const char *parent = dc->instance_dn ? dc->instance_dn : dc->base_dn;
+    char *dn = NULL;
+    return asprintf(&dn, "CN=%s,%s", name, parent ? parent : "") < 0 ? NULL : dn;
+}
+
+/* On the newest connection, which is bound. */
+static struct outcome add_object(struct conversation *conversation)
+{
+    struct ldap_state *state = conversation->ldap;
+    char name[OBJECT_NAME_SIZE];
+    new_object_name(conversation, name, sizeof name);
+    char *dn = object_dn(conversation, name);
+    if (!dn ||
+        make_room((void **)&state->objects, state->object_count, &state->object_capacity) != 0) {
+        free(dn);
+        return outcome_of_error(-ENOMEM);
+    }
+    /* A class that every LDAPv3 server's core schema has (RFC 4519), where there is no contact. */
+    char *classes[] = {is_generic(conversation) ? "organizationalRole" : "contact", NULL};
+    char *names[] = {name, NULL};
+    LDAPMod object_class = {
+        .mod_op = LDAP_MOD_ADD, .mod_type = "objectClass", .mod_values = classes};
+    LDAPMod cn = {.mod_op = LDAP_MOD_ADD, .mod_type = "cn", .mod_values = names};
+    LDAPMod *attributes[] = {&object_class, &cn, NULL};
+    struct ldap_connection *connection = newest(conversation);
+    int id = 0;
+    int result = ldap_add_ext(ldap_connection_handle(connection), dn, attributes, NULL, NULL, &id);
+    struct outcome outcome = ldap_connection_finish(connection, result, id);
+    if (outcome.kind == OUTCOME_OK)
+        state->objects[state->object_count++] = dn;
+    else
+        free(dn);
+    return outcome;
+}
+
+static struct outcome play_add(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct outcome outcome = need_bound(conversation);
+    return outcome.kind == OUTCOME_OK ? add_object(conversation) : outcome;
+}
+
+/* An object of this conversation to delete or rename: added first when there is none. */
+static struct outcome need_object(struct conversation *conversation, char ***dn)
+{
+    struct outcome outcome = need_bound(conversation);
+    if (outcome.kind == OUTCOME_OK && conversation->ldap->object_count == 0)
+        outcome = add_object(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        *dn = &conversation->ldap->objects[conversation->ldap->object_count - 1];
+    return outcome;
+}
+
+static struct outcome play_delete(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    char **dn = NULL;
+    struct outcome outcome = need_object(conversation, &dn);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct ldap_connection *connection = newest(conversation);
+    int id = 0;
+    int result = ldap_delete_ext(ldap_connection_handle(connection), *dn, NULL, NULL, &id);
+    outcome = ldap_connection_finish(connection, result, id);
+    /* Refused or unanswered: this conversation does not try the same one again. */
+    free(*dn);
+    conversation->ldap->object_count--;
+    return outcome;
+}
+
+static struct outcome play_rename(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    char **dn = NULL;
+    struct outcome outcome = need_object(conversation, &dn);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    char name[OBJECT_NAME_SIZE], rdn[OBJECT_NAME_SIZE + 3];
+    new_object_name(conversation, name, sizeof name);
+    snprintf(rdn, sizeof rdn, "CN=%s", name);
+    char *renamed = object_dn(conversation, name);
+    if (!renamed)
+        return outcome_of_error(-ENOMEM);
+    struct ldap_connection *connection = newest(conversation);
+    int id = 0;
+    int result =
+        ldap_rename(ldap_connection_handle(connection), *dn, rdn, NULL, 1, NULL, NULL, &id);
+    outcome = ldap_connection_finish(connection, result, id);
+    if (outcome.kind == OUTCOME_OK) {
+        free(*dn);
+        *dn = renamed;
+    } else {
+        free(renamed);
+    }
+    return outcome;
+}
+
+/* Both answers, true and false, are good ones. */
+static struct outcome play_compare(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    bool generic = is_generic(conversation);
+    const char *value = generic ? "top" : conversation->user->name;
+    struct outcome outcome = need_user_dn(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = need_bound(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct berval assertion = {.bv_val = (char *)value, .bv_len = strlen(value)};
+    struct ldap_connection *connection = newest(conversation);
+    int id = 0;
+    int result =
+        ldap_compare_ext(ldap_connection_handle(connection), conversation->user->dn,
+                         generic ? "objectClass" : "sAMAccountName", &assertion, NULL, NULL, &id);
+    return ldap_connection_finish(connection, result, id);
+}
+
+/* Done once both requests are written; libldap drops what is still answered. A search for one
+ * entry, so that a server which does not look at abandons in time has little to send in vain. */
+static struct outcome play_abandon(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    static char *attributes[] = {"cn", NULL};
+    struct outcome outcome = need_user_dn(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = need_bound(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct ldap_connection *connection = newest(conversation);
+    LDAP *handle = ldap_connection_handle(connection);
+    int id = 0;
+    int result = ldap_search_ext(handle, conversation->user->dn, LDAP_SCOPE_BASE, "(objectClass=*)",
+                                 attributes, 0, NULL, NULL, NULL, LDAP_NO_LIMIT, &id);
+    if (result == LDAP_SUCCESS)
+        result = ldap_abandon_ext(handle, id, NULL, NULL);
+    return result == LDAP_SUCCESS ? outcome_ok() : ldap_connection_send_outcome(connection, result);
+}
+
+static struct outcome play_extended(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct outcome outcome = need_bound(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct ldap_connection *connection = newest(conversation);
+    int id = 0;
+    int result = ldap_extended_operation(ldap_connection_handle(connection), LDAP_EXOP_WHO_AM_I,
+                                         NULL, NULL, NULL, &id);
+    return ldap_connection_finish(connection, result, id);
+}
+
+#define OPERATION(opcode_, description_, play_)                                                    \
+    {                                                                                              \
+        .protocol = "ldap", .opcode = (opcode_), .description = (description_),                    \
+        .kind = PACKET_OPERATION, .play = (play_)                                                  \
+    }
+
+const struct packet_type packet_tables_ldap[] = {
+    {.protocol = "ldap",
+     .opcode = "0",
+     .description = "bindRequest",
+     .kind = PACKET_OPERATION,
+     .compile = ldap_bind_compile,
+     .release = ldap_bind_release,
+     .play = play_bind},
+    {.protocol = "ldap",
+     .opcode = "2",
+     .description = "unbindRequest",
+     .kind = PACKET_STATE,
+     .play = play_unbind},
+    {.protocol = "ldap",
+     .opcode = "3",
+     .description = "searchRequest",
+     .kind = PACKET_OPERATION,
+     .compile = ldap_search_compile,
+     .release = ldap_search_release,
+     .weigh = ldap_search_weigh,
+     .play = play_search},
+    OPERATION("6", "modifyRequest", play_modify),
+    OPERATION("8", "addRequest", play_add),
+    OPERATION("10", "delRequest", play_delete),
+    OPERATION("12", "modDNRequest", play_rename),
+    OPERATION("14", "compareRequest", play_compare),
+    OPERATION("16", "abandonRequest", play_abandon),
+    OPERATION("23", "extendedReq", play_extended),
+    {.protocol = NULL},
+};

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LDAP connections: libldap encodes and decodes, a Sockbuf of ours carries its bytes.
+ *
+ *     ldap_..._ext()  ->  sockbuf_write  ->  layer's encode  ->  stream_write (may wait)
+ *     ldap_result()   <-  sockbuf_read   <-  input (layer's decode)  <-  stream_read (may wait)
+ *
+ * libldap never sees the socket: reading happens in ldap_connection_wait(), which lets
+ * ldap_result() look at what has been read and waits on the stream between two looks.
+ */
+#include "protocols/ldap/ldap_connection.h"
+
+#include <errno.h>
+#include <openldap.h>
+#include <sasl/sasl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "protocols/ldap/ldap_connection_private.h"
+#include "protocols/stream.h"
+
+/* One read's worth; a thread's, used between two waits only. */
+enum { READ_SIZE = 64 << 10 };
+/* Longer LDAP messages are refused: nothing that is asked here has answers of that size. */
+enum { MESSAGE_MAX = 32 << 20 };
+/* Where libldap would connect by itself if it lost its connection: nowhere. */
+#define NOWHERE "ldapi://%2Fnonexistent%2Fno-reconnect"
+
+static const struct {
+    int code;
+    const char *name;
+} result_names[] = {
+    {LDAP_SUCCESS, "success"},
+    {LDAP_OPERATIONS_ERROR, "operationsError"},
+    {LDAP_PROTOCOL_ERROR, "protocolError"},
+    {LDAP_TIMELIMIT_EXCEEDED, "timeLimitExceeded"},
+    {LDAP_SIZELIMIT_EXCEEDED, "sizeLimitExceeded"},
+    {LDAP_COMPARE_FALSE, "compareFalse"},
+    {LDAP_COMPARE_TRUE, "compareTrue"},
+    {LDAP_AUTH_METHOD_NOT_SUPPORTED, "authMethodNotSupported"},
+    {LDAP_STRONG_AUTH_REQUIRED, "strongerAuthRequired"},
+    {LDAP_REFERRAL, "referral"},
+    {LDAP_ADMINLIMIT_EXCEEDED, "adminLimitExceeded"},
+    {LDAP_UNAVAILABLE_CRITICAL_EXTENSION, "unavailableCriticalExtension"},
+    {LDAP_CONFIDENTIALITY_REQUIRED, "confidentialityRequired"},
+    {LDAP_SASL_BIND_IN_PROGRESS, "saslBindInProgress"},
+    {LDAP_NO_SUCH_ATTRIBUTE, "noSuchAttribute"},
+    {LDAP_UNDEFINED_TYPE, "undefinedAttributeType"},
+    {LDAP_INAPPROPRIATE_MATCHING, "inappropriateMatching"},
+    {LDAP_CONSTRAINT_VIOLATION, "constraintViolation"},
+    {LDAP_TYPE_OR_VALUE_EXISTS, "attributeOrValueExists"},
+    {LDAP_INVALID_SYNTAX, "invalidAttributeSyntax"},
+    {LDAP_NO_SUCH_OBJECT, "noSuchObject"},
+    {LDAP_ALIAS_PROBLEM, "aliasProblem"},
+    {LDAP_INVALID_DN_SYNTAX, "invalidDNSyntax"},
+    {LDAP_ALIAS_DEREF_PROBLEM, "aliasDereferencingProblem"},
+    {LDAP_INAPPROPRIATE_AUTH, "inappropriateAuthentication"},
+    {LDAP_INVALID_CREDENTIALS, "invalidCredentials"},
+    {LDAP_INSUFFICIENT_ACCESS, "insufficientAccessRights"},
+    {LDAP_BUSY, "busy"},
+    {LDAP_UNAVAILABLE, "unavailable"},
+    {LDAP_UNWILLING_TO_PERFORM, "unwillingToPerform"},
+    {LDAP_LOOP_DETECT, "loopDetect"},
+    {LDAP_NAMING_VIOLATION, "namingViolation"},
+    {LDAP_OBJECT_CLASS_VIOLATION, "objectClassViolation"},
+    {LDAP_NOT_ALLOWED_ON_NONLEAF, "notAllowedOnNonLeaf"},
+    {LDAP_NOT_ALLOWED_ON_RDN, "notAllowedOnRDN"},
+    {LDAP_ALREADY_EXISTS, "entryAlreadyExists"},
+    {LDAP_NO_OBJECT_CLASS_MODS, "objectClassModsProhibited"},
+    {LDAP_AFFECTS_MULTIPLE_DSAS, "affectsMultipleDSAs"},
+    {LDAP_OTHER, "other"},
+};
+
+const char *ldap_result_name(int code)
+{
+    for (size_t i = 0; i < sizeof result_names / sizeof result_names[0]; i++)
+        if (result_names[i].code == code)
+            return result_names[i].name;
+    return NULL;
+}
+
+/*
+ * libsasl asks for this host's own name for every bind, and looks it up when it has no dot; libldap
+ * looks it up once at start. Neither uses it for what is played here, and a lookup may go to a DNS
+ * server and take seconds. This definition stands before the C library's for both of them: while
+ * they are at it they get a name that is an address, so that there is nothing to look up.
+ */
+static _Thread_local bool hostname_is_asked_in_vain;
+
+void ldap_connection_hide_hostname(bool hide)
+{
+    hostname_is_asked_in_vain = hide;
+}
+
+int gethostname(char *name, size_t size)
+{
+    struct utsname system;
+    if (uname(&system) < 0)
+        return -1;
+    const char *answer = hostname_is_asked_in_vain ? "127.0.0.1" : system.nodename;
+    if (strlen(answer) >= size) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(name, answer);
+    return 0;
+}
+
+int ldap_connection_global_init(void)
+{
+    if (setenv("LDAPNOINIT", "1", 1) < 0)
+        return -errno;
+    LDAP *handle;
+    ldap_connection_hide_hostname(true);
+    int result = ldap_create(&handle);
+    int sasl = sasl_client_init(NULL);
+    ldap_connection_hide_hostname(false);
+    if (result != LDAP_SUCCESS)
+        return -ENOMEM;
+    ldap_unbind_ext(handle, NULL, NULL);
+    return sasl == SASL_OK ? 0 : -ENOSYS;
+}
+
+/* The Sockbuf's lowest level. */
+
+static int sockbuf_setup(Sockbuf_IO_Desc *io, void *connection)
+{
+    io->sbiod_pvt = connection;
+    return 0;
+}
+
+static int sockbuf_remove(Sockbuf_IO_Desc *io)
+{
+    io->sbiod_pvt = NULL;
+    return 0;
+}
+
+static int sockbuf_ctrl(Sockbuf_IO_Desc *io, int option, void *argument)
+{
+    (void)argument;
+    /* "Ready" keeps libldap from a poll(2) of its own. The stream is read elsewhere, so what it
+     * finds is what there is. */
+    return option == LBER_SB_OPT_DATA_READY && io->sbiod_pvt ? 1 : 0;
+}
+
+static ber_slen_t sockbuf_read(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size)
+{
+    struct ldap_connection *connection = io->sbiod_pvt;
+    ssize_t n = ldap_input_take(&connection->input, buffer, size);
+    if (n >= 0)
+        return n;
+    if (n != -EAGAIN)
+        connection->error = connection->error ? connection->error : (int)n;
+    errno = n == -EAGAIN ? EWOULDBLOCK : (int)-n;
+    return -1;
+}
+
+static int write_out(struct ldap_connection *connection, const void *bytes, size_t size)
+{
+    struct ldap_layer *layer = connection->input.layer;
+    const uint8_t *frames = bytes;
+    size_t frames_size = size;
+    if (layer) {
+        int error = layer->ops->encode(layer, bytes, size, &frames, &frames_size);
+        if (error)
+            return error;
+    }
+    return connection->closing ? stream_write_now(connection->stream, frames, frames_size)
+                               : stream_write(connection->stream, frames, frames_size);
+}
+
+static ber_slen_t sockbuf_write(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size)
+{
+    struct ldap_connection *connection = io->sbiod_pvt;
+    int error = connection->error;
+    if (!error)
+        error = write_out(connection, buffer, size);
+    if (!error)
+        return (ber_slen_t)size;
+    connection->error = error;
+    errno = -error; /* set last: other fibers ran while this one waited */
+    return -1;
+}
+
+static int sockbuf_close(Sockbuf_IO_Desc *io)
+{
+    (void)io; /* the descriptor is the stream's */
+    return 0;
+}
+
+static Sockbuf_IO sockbuf_io = {.sbi_setup = sockbuf_setup,
+                                .sbi_remove = sockbuf_remove,
+                                .sbi_ctrl = sockbuf_ctrl,
+                                .sbi_read = sockbuf_read,
+                                .sbi_write = sockbuf_write,
+                                .sbi_close = sockbuf_close};
+
+static int make_handle(struct ldap_connection *connection)
+{
+    int fd = stream_fd(connection->stream);
+    if (ldap_init_fd(fd, LDAP_PROTO_EXT, NOWHERE, &connection->handle) != LDAP_SUCCESS)
+        return -ENOMEM;
+    LDAP *handle = connection->handle;
+    Sockbuf *sockbuf = NULL;
+    int version = LDAP_VERSION3;
+    ber_len_t longest = MESSAGE_MAX;
+    if (ldap_get_option(handle, LDAP_OPT_SOCKBUF, &sockbuf) != LDAP_OPT_SUCCESS ||
+        ber_sockbuf_add_io(sockbuf, &sockbuf_io, LBER_SBIOD_LEVEL_PROVIDER, connection) != 0 ||
+        ber_sockbuf_ctrl(sockbuf, LBER_SB_OPT_SET_MAX_INCOMING, &longest) < 0 ||
+        ldap_set_option(handle, LDAP_OPT_PROTOCOL_VERSION, &version) != LDAP_OPT_SUCCESS ||
+        ldap_set_option(handle, LDAP_OPT_REFERRALS, LDAP_OPT_OFF) != LDAP_OPT_SUCCESS)
+        return -ENOMEM;
+    return 0;
+}
+
+const char *ldap_connection_server_name(const struct ldap_connection *connection)
+{
+    const struct dc *dc = connection->conversation->dc;
+    return dc->dns_name ? dc->dns_name : dc->given;
+}
+
+static int shake_hands(struct ldap_connection *connection)
+{
+    const struct dc *dc = connection->conversation->dc;
+    if (!dc->tls)
+        return -EOPNOTSUPP;
+    return stream_start_tls(connection->stream, dc->tls, ldap_connection_server_name(connection));
+}
+
+static int connect_to_dc(struct ldap_connection *connection)
+{
+    struct conversation *conversation = connection->conversation;
+    const struct dc *dc = conversation->dc;
+    bool ldaps = connection->transport == LDAP_TRANSPORT_LDAPS;
+    struct sockaddr_storage address;
+    socklen_t size = dc_address(dc, ldaps ? dc->ports.ldaps : dc->ports.ldap, &address);
+    int error = stream_open(&connection->stream, &conversation->wire, STREAM_TCP,
+                            (struct sockaddr *)&address, size);
+    if (!error && ldaps)
+        error = shake_hands(connection);
+    return error ? error : make_handle(connection);
+}
+
+struct outcome ldap_connection_open(struct ldap_connection **out, struct conversation *conversation,
+                                    enum ldap_transport transport)
+{
+    struct ldap_connection *connection = calloc(1, sizeof *connection);
+    if (!connection)
+        return outcome_of_error(-ENOMEM);
+    connection->conversation = conversation;
+    connection->transport = transport == LDAP_TRANSPORT_STARTTLS ? LDAP_TRANSPORT_CLEAR : transport;
+    int error = connect_to_dc(connection);
+    struct outcome outcome = error ? outcome_of_error(error) : outcome_ok();
+    if (!error && transport == LDAP_TRANSPORT_STARTTLS)
+        outcome = ldap_connection_start_tls(connection);
+    if (outcome.kind == OUTCOME_OK)
+        *out = connection;
+    else
+        ldap_connection_close(connection);
+    return outcome;
+}
+
+struct outcome ldap_connection_start_tls(struct ldap_connection *connection)
+{
+    int id;
+    int result =
+        ldap_extended_operation(connection->handle, LDAP_EXOP_START_TLS, NULL, NULL, NULL, &id);
+    struct outcome outcome = ldap_connection_finish(connection, result, id);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    /* Bytes before the handshake are nobody's who can be trusted. */
+    int error = ldap_input_pending(&connection->input) ? -EBADMSG : shake_hands(connection);
+    connection->error = error;
+    connection->transport = LDAP_TRANSPORT_STARTTLS;
+    return error ? outcome_of_error(error) : outcome_ok();
+}
+
+enum ldap_transport ldap_connection_transport(const struct ldap_connection *connection)
+{
+    return connection->transport;
+}
+
+void ldap_connection_set_protection(struct ldap_connection *connection,
+                                    enum ldap_protection protection)
+{
+    connection->protection = protection;
+}
+
+struct outcome ldap_connection_bind_simple(struct ldap_connection *connection, const char *name,
+                                           const char *password)
+{
+    struct berval credentials = {.bv_val = (char *)password, .bv_len = strlen(password)};
+    LDAPMessage *message = NULL;
+    int id;
+    int result =
+        ldap_sasl_bind(connection->handle, name, LDAP_SASL_SIMPLE, &credentials, NULL, NULL, &id);
+    if (result != LDAP_SUCCESS)
+        return ldap_connection_send_outcome(connection, result);
+    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &message);
+    if (error)
+        return outcome_of_error(error);
+    struct outcome outcome = ldap_connection_outcome(connection, message);
+    ldap_msgfree(message);
+    connection->bound = outcome.kind == OUTCOME_OK;
+    return outcome;
+}
+
+static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc)
+{
+    const struct account *admin = &dc->admin;
+    bool kerberos =
+        dc->admin_ccache != NULL || (dc->options.prefer_kerberos && admin->has_aes256_key);
+    if (!dc->options.generic_ldap)
+        return ldap_connection_bind_sasl(connection, admin, LDAP_MECHANISM_GSS_SPNEGO, kerberos);
+    if (!admin->name)
+        return outcome_ok();
+    return ldap_connection_bind_simple(connection, admin->dn ? admin->dn : admin->name,
+                                       admin->password ? admin->password : "");
+}
+
+struct outcome ldap_connection_open_admin(struct ldap_connection **out,
+                                          struct conversation *conversation)
+{
+    struct ldap_connection *connection = NULL;
+    struct outcome outcome = ldap_connection_open(&connection, conversation, LDAP_TRANSPORT_CLEAR);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = bind_admin(connection, conversation->dc);
+    if (outcome.kind == OUTCOME_OK)
+        *out = connection;
+    else
+        ldap_connection_close(connection);
+    return outcome;
+}
+
+LDAP *ldap_connection_handle(struct ldap_connection *connection)
+{
+    return connection->handle;
+}
+
+/* Reads once, waiting for the first byte. 0 or a negative errno. The buffer is filled after the
+ * last wait of stream_read(), so that the fibers of a thread can share it. */
+static int fill(struct ldap_connection *connection, bool answer_began)
+{
+    static _Thread_local uint8_t buffer[READ_SIZE];
+    const struct wire *wire = &connection->conversation->wire;
+    ssize_t n = stream_read(connection->stream, buffer, sizeof buffer);
+    if (n < 0)
+        return (int)n;
+    if (n == 0)
+        return answer_began ? -ENODATA : -EPIPE;
+    /* Who sends without a pause never lets a wait meet the deadline. */
+    if (wire->last_received > wire->deadline)
+        return -ETIMEDOUT;
+    ldap_input_feed(&connection->input, buffer, (size_t)n);
+    return 0;
+}
+
+/* Lets libldap look at what was read until it has the message or took all there is. 1: *result is
+ * the message, 0: not there yet. */
+static int look(struct ldap_connection *connection, int message_id, int all, LDAPMessage **result)
+{
+    size_t left, left_before = SIZE_MAX;
+    while ((left = connection->input.plain_left + connection->input.raw_left) != left_before) {
+        struct timeval now = {0};
+        int type = ldap_result(connection->handle, message_id, all, &now, result);
+        if (type > 0)
+            return 1;
+        if (type < 0 || connection->error)
+            return connection->error ? connection->error : -EBADMSG;
+        if (!ldap_input_pending(&connection->input))
+            return 0;
+        left_before = left;
+    }
+    return -EBADMSG; /* libldap takes nothing more of it */
+}
+
+int ldap_connection_wait(struct ldap_connection *connection, int message_id, int all,
+                         LDAPMessage **result)
+{
+    bool answer_began = false;
+    *result = NULL;
+    if (connection->error)
+        return connection->error;
+    int done = look(connection, message_id, all, result);
+    while (done == 0) {
+        done = fill(connection, answer_began);
+        answer_began = true;
+        if (done == 0)
+            done = look(connection, message_id, all, result);
+    }
+    int error = ldap_input_save(&connection->input);
+    if (done == 1 && error) {
+        ldap_msgfree(*result);
+        *result = NULL;
+    }
+    if (done < 0)
+        error = done;
+    connection->error = error;
+    return error;
+}
+
+/* AD's sub-code of a refused logon: "... AcceptSecurityContext error, data 52e, v1db1". */
+static bool logon_sub_code(const char *diagnostic, char code[9])
+{
+    const char *at = diagnostic ? strstr(diagnostic, "error, data ") : NULL;
+    if (!at)
+        return false;
+    at += strlen("error, data ");
+    size_t length = strspn(at, "0123456789abcdefABCDEF");
+    if (length == 0 || length > 8 || at[length] != ',')
+        return false;
+    memcpy(code, at, length);
+    code[length] = '\0';
+    return true;
+}
+
+/* Sub-codes are Windows error codes, in hexadecimal (MS-ERREF 2.2). */
+static const char *logon_sub_code_meaning(const char *code)
+{
+    static const struct {
+        const char *code, *meaning;
+    } meanings[] = {
+        {"418", "NTLM is switched off"}, /* Samba: the last half of STATUS_NTLM_BLOCKED */
+        {"525", "no such user"},
+        {"52e", "wrong name or password"},
+        {"52f", "account restriction"},
+        {"530", "outside of logon hours"},
+        {"531", "not from this workstation"},
+        {"532", "password expired"},
+        {"533", "account disabled"},
+        {"569", "logon type not granted"},
+        {"701", "account expired"},
+        {"773", "password must be changed"},
+        {"775", "account locked out"},
+        {"791", "NTLM is switched off"},
+    };
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
+        if (strcasecmp(meanings[i].code, code) == 0)
+            return meanings[i].meaning;
+    return NULL;
+}
+
+static struct outcome outcome_of_code(int code, const char *diagnostic)
+{
+    const char *name = ldap_result_name(code);
+    char sub_code[9];
+    if (!name)
+        return outcome_failed("LDAP result code %d", code);
+    if (code == LDAP_INVALID_CREDENTIALS && logon_sub_code(diagnostic, sub_code)) {
+        const char *meaning = logon_sub_code_meaning(sub_code);
+        return outcome_failed("%s (data %s%s%s)", name, sub_code, meaning ? ": " : "",
+                              meaning ? meaning : "");
+    }
+    return outcome_failed("%s", name);
+}
+
+struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPMessage *result)
+{
+    int code = LDAP_OTHER;
+    char *diagnostic = NULL;
+    int parsed =
+        ldap_parse_result(connection->handle, result, &code, NULL, &diagnostic, NULL, NULL, 0);
+    struct outcome outcome = outcome_ok();
+    if (parsed != LDAP_SUCCESS)
+        outcome = outcome_of_error(-EBADMSG);
+    else if (code != LDAP_SUCCESS && code != LDAP_COMPARE_TRUE && code != LDAP_COMPARE_FALSE)
+        outcome = outcome_of_code(code, diagnostic);
+    ldap_memfree(diagnostic);
+    return outcome;
+}
+
+struct outcome ldap_connection_send_outcome(const struct ldap_connection *connection, int result)
+{
+    if (connection->error)
+        return outcome_of_error(connection->error);
+    return outcome_failed("request not made: %s", ldap_err2string(result));
+}
+
+struct outcome ldap_connection_finish(struct ldap_connection *connection, int result, int id)
+{
+    if (result != LDAP_SUCCESS)
+        return ldap_connection_send_outcome(connection, result);
+    LDAPMessage *message = NULL;
+    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &message);
+    if (error)
+        return outcome_of_error(error);
+    struct outcome outcome = ldap_connection_outcome(connection, message);
+    ldap_msgfree(message);
+    return outcome;
+}
+
+bool ldap_connection_is_broken(const struct ldap_connection *connection)
+{
+    return connection->error != 0;
+}
+
+bool ldap_connection_is_expired(const struct ldap_connection *connection)
+{
+    return connection->bound && connection->expires && wire_now() >= connection->expires;
+}
+
+bool ldap_connection_is_bound(const struct ldap_connection *connection)
+{
+    return connection->bound;
+}
+
+void ldap_connection_close(struct ldap_connection *connection)
+{
+    if (!connection)
+        return;
+    connection->closing = true;
+    if (connection->handle)
+        ldap_unbind_ext(connection->handle, NULL, NULL);
+    ldap_layer_free(connection->input.layer);
+    connection->input.layer = NULL;
+    ldap_input_clear(&connection->input);
+    stream_close(connection->stream);
+    free(connection);
+}

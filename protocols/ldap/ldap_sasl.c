@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SASL binds (RFC 4513 5.2): one bind request a leg, then the security layer is put between libldap
+ * and the stream. Here the legs, and GSS-SPNEGO with our own NTLMSSP inside (MS-ADTS 5.1.1.1.2,
+ * MS-SPNG). Kerberos is ldap_gssapi.c's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/auth/spnego.h"
+#include "protocols/ldap/ldap_connection_private.h"
+
+static int parse_leg(struct ldap_connection *connection, struct ldap_sasl_leg *leg,
+                     LDAPMessage *message)
+{
+    char *diagnostic = NULL;
+    LDAP *handle = connection->handle;
+    int result = ldap_parse_result(handle, message, &leg->code, NULL, &diagnostic, NULL, NULL, 0);
+    ldap_memfree(diagnostic);
+    if (result != LDAP_SUCCESS)
+        return -EBADMSG;
+    if (leg->code == LDAP_SUCCESS || leg->code == LDAP_SASL_BIND_IN_PROGRESS)
+        /* Says the result code once more: what matters is whether there is an answer. */
+        ldap_parse_sasl_bind_result(handle, message, &leg->answer, 0);
+    return 0;
+}
+
+struct outcome ldap_sasl_leg_play(struct ldap_connection *connection, struct ldap_sasl_leg *leg)
+{
+    struct berval token = {.bv_val = (char *)leg->token, .bv_len = leg->token_size};
+    LDAPMessage *message = NULL;
+    int id;
+    leg->answer = NULL;
+    connection->refused = false;
+    int result = ldap_sasl_bind(connection->handle, NULL, leg->mechanism,
+                                leg->token ? &token : NULL, NULL, NULL, &id);
+    if (result != LDAP_SUCCESS)
+        return ldap_connection_send_outcome(connection, result);
+    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &message);
+    if (!error)
+        error = parse_leg(connection, leg, message);
+    struct outcome outcome = outcome_ok();
+    connection->refused = !error && leg->code == LDAP_INVALID_CREDENTIALS;
+    if (error)
+        outcome = outcome_of_error(error);
+    else if (leg->code != LDAP_SUCCESS && leg->code != LDAP_SASL_BIND_IN_PROGRESS)
+        outcome = ldap_connection_outcome(connection, message);
+    ldap_msgfree(message);
+    return outcome;
+}
+
+/* A bind with NTLM that is under way. */
+struct ntlm_bind {
+    struct ldap_connection *connection;
+    struct ntlmssp *ntlmssp;
+    struct ldap_sasl_leg leg;
+    uint8_t *message; /* NTLMSSP's */
+    size_t message_size;
+    uint8_t *token; /* SPNEGO around it */
+    size_t token_size;
+};
+
+/* The identity's names: DOMAIN\user, user@domain (the user as a whole, MS-NLMP 3.1.1.1) or a user
+ * of the DC's domain. */
+static void split_name(const char *name, const char *dc_domain, char **user, char **domain)
+{
+    const char *backslash = strchr(name, '\\');
+    if (backslash) {
+        *domain = strndup(name, (size_t)(backslash - name));
+        *user = strdup(backslash + 1);
+    } else {
+        *domain = strdup(strchr(name, '@') || !dc_domain ? "" : dc_domain);
+        *user = strdup(name);
+    }
+}
+
+/* The client's NetBIOS name: its machine's, without the $. */
+static char *workstation_name(const struct conversation *conversation)
+{
+    const struct account *machine = conversation->machine;
+    if (!machine || !machine->name)
+        return NULL;
+    return strndup(machine->name, strcspn(machine->name, "$"));
+}
+
+static int account_nt_hash(const struct account *account, uint8_t hash[ACCOUNT_NT_HASH_SIZE])
+{
+    if (account->has_nt_hash) {
+        memcpy(hash, account->nt_hash, ACCOUNT_NT_HASH_SIZE);
+        return 0;
+    }
+    return account->password ? ntlmssp_nt_hash(account->password, hash) : -ENOKEY;
+}
+
+static int ntlm_begin(struct ntlm_bind *bind, const struct account *account)
+{
+    const struct conversation *conversation = bind->connection->conversation;
+    bool layer = bind->connection->transport == LDAP_TRANSPORT_CLEAR;
+    bool seal = layer && bind->connection->protection == LDAP_PROTECTION_SEAL;
+    uint8_t hash[ACCOUNT_NT_HASH_SIZE];
+    int error = account->name ? account_nt_hash(account, hash) : -ENOKEY;
+    if (error)
+        return error;
+    char *user, *domain, *workstation = workstation_name(conversation);
+    split_name(account->name, conversation->dc->netbios_domain, &user, &domain);
+    struct ntlmssp_identity identity = {
+        .user = user, .domain = domain, .workstation = workstation, .nt_hash = hash};
+    error = user && domain ? ntlmssp_new(&bind->ntlmssp, &identity, layer, seal) : -ENOMEM;
+    explicit_bzero(hash, sizeof hash);
+    free(user);
+    free(domain);
+    free(workstation);
+    return error;
+}
+
+static void ntlm_leg_clear(struct ntlm_bind *bind)
+{
+    ber_bvfree(bind->leg.answer);
+    bind->leg.answer = NULL;
+    free(bind->message);
+    bind->message = NULL;
+    free(bind->token);
+    bind->token = NULL;
+}
+
+static struct outcome ntlm_play(struct ntlm_bind *bind)
+{
+    bind->leg.token = bind->token;
+    bind->leg.token_size = bind->token_size;
+    return ldap_sasl_leg_play(bind->connection, &bind->leg);
+}
+
+static int parse_answer(const struct ntlm_bind *bind, struct spnego_response *response)
+{
+    const struct berval *answer = bind->leg.answer;
+    return answer ? spnego_parse_response((const uint8_t *)answer->bv_val, answer->bv_len, response)
+                  : -EBADMSG;
+}
+
+/* From the server's challenge to our second token, with the mechListMIC that a MIC demands. */
+static int ntlm_answer_challenge(struct ntlm_bind *bind)
+{
+    struct spnego_response challenge;
+    int error =
+        bind->leg.code == LDAP_SASL_BIND_IN_PROGRESS ? parse_answer(bind, &challenge) : -EBADMSG;
+    if (!error && !challenge.token.data)
+        error = -EBADMSG;
+    if (!error)
+        error = ntlmssp_authenticate(bind->ntlmssp, challenge.token.data, challenge.token.size,
+                                     &bind->message, &bind->message_size);
+    if (error)
+        return error;
+    uint8_t mic[NTLMSSP_SIGNATURE_SIZE];
+    struct spnego_slice mech_list = spnego_mech_list(SPNEGO_NTLMSSP);
+    ntlmssp_sign(bind->ntlmssp, mech_list.data, mech_list.size, mic);
+    struct spnego_response response = {
+        .state = SPNEGO_STATE_ABSENT,
+        .mech = SPNEGO_NONE,
+        .token = {bind->message, bind->message_size},
+        .mech_list_mic = {mic, sizeof mic},
+    };
+    return spnego_build_response(&response, &bind->token, &bind->token_size);
+}
+
+/* The server's last word: done, and signed with the same key. */
+static int ntlm_check_end(struct ntlm_bind *bind)
+{
+    struct spnego_response response;
+    if (bind->leg.code != LDAP_SUCCESS)
+        return -EBADMSG;
+    int error = parse_answer(bind, &response);
+    if (error)
+        return error;
+    struct spnego_slice mech_list = spnego_mech_list(SPNEGO_NTLMSSP);
+    if (response.mech_list_mic.size != NTLMSSP_SIGNATURE_SIZE)
+        return -EBADMSG;
+    error =
+        ntlmssp_verify(bind->ntlmssp, mech_list.data, mech_list.size, response.mech_list_mic.data);
+    if (!error)
+        ntlmssp_reset_crypto(bind->ntlmssp);
+    return error;
+}
+
+/* What is read and written from now on goes through the layer. */
+static int ntlm_install_layer(struct ntlm_bind *bind)
+{
+    struct ldap_connection *connection = bind->connection;
+    if (connection->transport != LDAP_TRANSPORT_CLEAR)
+        return 0;
+    if (ldap_input_pending(&connection->input))
+        return -EBADMSG;
+    struct ldap_layer *layer = ldap_layer_ntlmssp(bind->ntlmssp);
+    bind->ntlmssp = NULL;
+    if (!layer)
+        return -ENOMEM;
+    ldap_layer_free(connection->input.layer);
+    connection->input.layer = layer;
+    return 0;
+}
+
+/* A bind that went wrong on our side leaves the server in the middle of it. */
+static struct outcome ntlm_failure(struct ntlm_bind *bind, int error)
+{
+    bind->connection->error = error;
+    return outcome_of_error(error);
+}
+
+static struct outcome ntlm_legs(struct ntlm_bind *bind, const struct account *account)
+{
+    int error = ntlm_begin(bind, account);
+    if (!error)
+        error = ntlmssp_negotiate(bind->ntlmssp, &bind->message, &bind->message_size);
+    if (!error)
+        error = spnego_build_init(SPNEGO_NTLMSSP, bind->message, bind->message_size, &bind->token,
+                                  &bind->token_size);
+    if (error)
+        return ntlm_failure(bind, error);
+    struct outcome outcome = ntlm_play(bind);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    free(bind->message);
+    bind->message = NULL;
+    free(bind->token);
+    bind->token = NULL;
+    error = ntlm_answer_challenge(bind);
+    if (error)
+        return ntlm_failure(bind, error);
+    ber_bvfree(bind->leg.answer);
+    outcome = ntlm_play(bind);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    error = ntlm_check_end(bind);
+    if (!error)
+        error = ntlm_install_layer(bind);
+    return error ? ntlm_failure(bind, error) : outcome;
+}
+
+static struct outcome bind_ntlm(struct ldap_connection *connection, const struct account *account)
+{
+    struct ntlm_bind bind = {.connection = connection, .leg = {.mechanism = "GSS-SPNEGO"}};
+    struct outcome outcome = ntlm_legs(&bind, account);
+    ntlm_leg_clear(&bind);
+    ntlmssp_free(bind.ntlmssp);
+    return outcome;
+}
+
+struct outcome ldap_connection_bind_sasl(struct ldap_connection *connection,
+                                         const struct account *account,
+                                         enum ldap_mechanism mechanism, bool kerberos)
+{
+    bool gssapi = mechanism == LDAP_MECHANISM_GSSAPI;
+    connection->bound = false;
+    connection->expires = 0;
+    struct outcome outcome;
+    if (gssapi || kerberos)
+        outcome = ldap_gssapi_bind(connection, account, gssapi ? "GSSAPI" : "GSS-SPNEGO");
+    else
+        outcome = bind_ntlm(connection, account);
+    connection->bound = outcome.kind == OUTCOME_OK;
+    return outcome;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connectionless LDAP (MS-ADTS 3.1.1.3.1.1 "LDAP over UDP" and 6.3.3): the LDAP ping by which a
+ * client finds out whether a DC is there and what it is, and searches of the root DSE.
+ */
+#ifndef PROTOCOLS_NAMES_CLDAP_H
+#define PROTOCOLS_NAMES_CLDAP_H
+
+#include <lber.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protocols/conversation.h"
+#include "protocols/dc.h"
+#include "protocols/wire.h"
+
+/* MS-ADTS 6.3.1.3: opcodes of the replies that a ping may bring. */
+enum {
+    CLDAP_SAM_LOGON_RESPONSE_EX = 23,
+    CLDAP_SAM_PAUSE_RESPONSE_EX = 24,
+    CLDAP_SAM_USER_UNKNOWN_EX = 25
+};
+
+/* MS-ADTS 6.3.1.1 NETLOGON_NT_VERSION options. */
+enum {
+    CLDAP_NT_VERSION_1 = 0x1,
+    CLDAP_NT_VERSION_5 = 0x2,
+    CLDAP_NT_VERSION_5EX = 0x4,
+    CLDAP_NT_VERSION_5EX_WITH_IP = 0x8,
+    CLDAP_NT_VERSION_WITH_CLOSEST_SITE = 0x10
+};
+
+enum { CLDAP_NAME_SIZE = 256, CLDAP_GUID_SIZE = 16 };
+
+/* NETLOGON_SAM_LOGON_RESPONSE_EX (MS-ADTS 6.3.1.9), names in UTF-8 with dots. */
+struct cldap_netlogon {
+    uint16_t opcode;
+    uint32_t flags; /* DS_FLAG options, 6.3.1.2 */
+    uint8_t domain_guid[CLDAP_GUID_SIZE];
+    char forest[CLDAP_NAME_SIZE];
+    char dns_domain[CLDAP_NAME_SIZE];
+    char dns_host[CLDAP_NAME_SIZE];
+    char netbios_domain[CLDAP_NAME_SIZE];
+    char netbios_name[CLDAP_NAME_SIZE];
+    char user[CLDAP_NAME_SIZE];
+    char dc_site[CLDAP_NAME_SIZE];
+    char client_site[CLDAP_NAME_SIZE];
+    char next_closest_site[CLDAP_NAME_SIZE]; /* "": not told */
+    uint32_t nt_version;
+};
+
+/* Parses the value of the Netlogon attribute. 0 or -EBADMSG; *out is then of no use. */
+int cldap_netlogon_parse(const uint8_t *value, size_t size, struct cldap_netlogon *out);
+
+/*
+ * Pings dc (address and ports.cldap) for dns_domain (NULL: whatever domain it is of) as host (NULL:
+ * nameless). 0 with *out filled; a negative errno of the stream; -EBADMSG: what came is no such
+ * reply; -ENOENT: it speaks CLDAP but has no Netlogon attribute, so is no DC of that domain; a
+ * positive LDAP result code.
+ */
+int cldap_netlogon(struct wire *wire, const struct dc *dc, const char *dns_domain, const char *host,
+                   struct cldap_netlogon *out);
+
+/*
+ * Searches the root DSE for attributes (NULL-terminated; {"*", NULL}: all) and calls visit (may be
+ * NULL) for each that came. Results as cldap_netlogon()'s, -ENOENT: no entry came.
+ */
+typedef void cldap_visit(void *context, const char *attribute, const struct berval *values,
+                         size_t count);
+int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attributes,
+                   cldap_visit *visit, void *context);
+
+/* A whole reply datagram, as the two above read it; bytes[size] must be writable (liblber puts a
+ * NUL there). Returns 0, -EBADMSG, -ENOENT or an LDAP result code. */
+int cldap_reply_parse(uint8_t *bytes, size_t size, cldap_visit *visit, void *context);
+
+/* Closes the conversation's socket for pings: its reset function. */
+void cldap_reset(struct conversation *conversation);
+
+#endif

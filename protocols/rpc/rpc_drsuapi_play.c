@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replication packets (MS-DRSR 4.1) over TCP, sealed, with the user's credentials. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "protocols/packet_tables.h"
+#include "protocols/rpc/rpc_drsuapi.h"
+#include "protocols/rpc/rpc_play.h"
+
+static struct outcome call_on(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
+                              void *request, void *reply, const uint32_t *status, struct pool *pool)
+{
+    struct outcome outcome =
+        rpc_play_call(conversation, slot, &rpc_drsuapi, opnum, request, reply, pool);
+    return outcome.kind == OUTCOME_OK ? rpc_werror_outcome(*status, false) : outcome;
+}
+
+static struct outcome call(struct conversation *conversation, uint16_t opnum, void *request,
+                           void *reply, const uint32_t *status, struct pool *pool)
+{
+    return call_on(conversation, RPC_SLOT_DRSUAPI, opnum, request, reply, status, pool);
+}
+
+/* DRS_EXTENSIONS_INT of 28 bytes (MS-DRSR 5.39): base, GETCHGREPLY_V6, STRONG_ENCRYPTION; no site,
+ * no pid, no epoch */
+static const uint8_t client_extensions[28] = {0x01, 0x80, 0x00, 0x04};
+
+static struct outcome bind_on(struct conversation *conversation, enum rpc_slot slot,
+                              struct rpc_handle *handle)
+{
+    struct pool pool = {0};
+    struct ndr_guid client;
+    struct drsuapi_extensions extensions = {.size = sizeof client_extensions,
+                                            .bytes = (uint8_t *)(uintptr_t)client_extensions};
+    struct drsuapi_DsBind_request request = {.client = &client, .extensions = &extensions};
+    struct drsuapi_DsBind_reply reply = {.status = 0};
+    if (ndr_guid_parse(DRSUAPI_CLIENT_GUID, &client) < 0)
+        return outcome_of_error(-EINVAL);
+    struct outcome outcome =
+        call_on(conversation, slot, DRSUAPI_DS_BIND, &request, &reply, &reply.status, &pool);
+    if (outcome.kind == OUTCOME_OK)
+        *handle = (struct rpc_handle){true, reply.handle};
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome bind_handle(struct conversation *conversation)
+{
+    struct rpc_state *state = rpc_state_of(conversation);
+    return state ? bind_on(conversation, RPC_SLOT_DRSUAPI, &state->drs) : outcome_of_error(-ENOMEM);
+}
+
+/* 0: on a new connection, as clients do it */
+static struct outcome play_bind(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    if (conversation->rpc)
+        rpc_drop(conversation, RPC_SLOT_DRSUAPI);
+    return bind_handle(conversation);
+}
+
+static struct outcome need_handle(struct conversation *conversation)
+{
+    struct outcome outcome = rpc_need(conversation, RPC_SLOT_DRSUAPI);
+    if (outcome.kind == OUTCOME_OK && !conversation->rpc->drs.open)
+        outcome = bind_handle(conversation);
+    return outcome;
+}
+
+/* 1 */
+static struct outcome play_unbind(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct drsuapi_DsUnbind_reply reply = {.status = 0};
+    struct outcome outcome = need_handle(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct drsuapi_DsUnbind_request request = {.handle = conversation->rpc->drs.handle};
+    conversation->rpc->drs.open = false;
+    outcome = call(conversation, DRSUAPI_DS_UNBIND, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+/* 12: the DC's name, offered as a canonical name, into any of the formats (MS-DRSR 4.1.4.1.3). That
+ * a name cannot be translated into a format is an answer. */
+static struct outcome play_crack_names(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    static const uint32_t formats[] = {1, 2, 3, 6, 7, 8, 9, 10, 11, 12};
+    struct pool pool = {0};
+    char *names[] = {conversation->dc->dns_name};
+    struct drsuapi_DsCrackNames_reply reply = {.status = 0};
+    struct outcome outcome = need_handle(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct drsuapi_DsCrackNames_request request = {
+        .handle = conversation->rpc->drs.handle,
+        .code_page = 1252,
+        .locale = 0x409,
+        .offered = 7,
+        .desired = formats[conversation_random(conversation, sizeof formats / sizeof formats[0])],
+        .count = 1,
+        .names = names};
+    outcome = call(conversation, DRSUAPI_DS_CRACK_NAMES, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+/* 13: replaces the user's SPNs with foo/<user> */
+static struct outcome play_write_spn(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    char spn[512], *spns[] = {spn};
+    struct drsuapi_DsWriteAccountSpn_reply reply = {.status = 0};
+    struct outcome outcome = need_handle(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    snprintf(spn, sizeof spn, "foo/%s", conversation->user->name);
+    struct drsuapi_DsWriteAccountSpn_request request = {.handle = conversation->rpc->drs.handle,
+                                                        .operation = DRSUAPI_SPN_REPLACE,
+                                                        .account_dn = conversation->user->dn,
+                                                        .count = 1,
+                                                        .spns = spns};
+    outcome =
+        call(conversation, DRSUAPI_DS_WRITE_ACCOUNT_SPN, &request, &reply, &reply.status, &pool);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = rpc_werror_outcome(reply.result, false);
+    pool_free(&pool);
+    return outcome;
+}
+
+/* 3: the first page of the domain, as a DC that knows nothing asks for it; the administrator's, and
+ * only when the user allowed it (MS-DRSR 4.1.10). */
+enum { DRS_WRIT_REP = 0x10, DRS_INIT_SYNC = 0x20, PAGE_OBJECTS = 402, PAGE_BYTES = 1 << 20 };
+
+static struct outcome play_replicate(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct rpc_state *state = rpc_state_of(conversation);
+    struct drsuapi_DsGetNCChanges_reply reply = {.version = 0};
+    struct drsuapi_dsname domain = {.dn = conversation->dc->base_dn};
+    if (!state)
+        return outcome_of_error(-ENOMEM);
+    struct outcome outcome = rpc_need(conversation, RPC_SLOT_REPLICATION);
+    if (outcome.kind == OUTCOME_OK && !state->replication.open)
+        outcome = bind_on(conversation, RPC_SLOT_REPLICATION, &state->replication);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct drsuapi_DsGetNCChanges_request request = {.handle = state->replication.handle,
+                                                     .naming_context = &domain,
+                                                     .flags = DRS_WRIT_REP | DRS_INIT_SYNC,
+                                                     .max_objects = PAGE_OBJECTS,
+                                                     .max_bytes = PAGE_BYTES};
+    outcome = rpc_play_call(conversation, RPC_SLOT_REPLICATION, &rpc_drsuapi,
+                            DRSUAPI_GET_NC_CHANGES, &request, &reply, &pool);
+    if (outcome.kind == OUTCOME_OK && reply.version != 6)
+        outcome = outcome_failed("drsuapi: GetNCChanges reply of version %u", reply.version);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = rpc_werror_outcome(reply.error, false);
+    pool_free(&pool);
+    return outcome;
+}
+
+static bool replication_allowed(const struct dc_options *options)
+{
+    return options->allow_replication && packet_needs_dc(options);
+}
+
+#define ROW(opcode_, description_, play_)                                                          \
+    {                                                                                              \
+        .protocol = "drsuapi", .opcode = (opcode_), .description = (description_),                 \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
+    }
+
+const struct packet_type packet_tables_drsuapi[] = {
+    ROW("0", "DsBind", play_bind),
+    ROW("1", "DsUnbind", play_unbind),
+    {.protocol = "drsuapi",
+     .opcode = "3",
+     .description = "DsGetNCChanges",
+     .kind = PACKET_OPERATION,
+     .available = replication_allowed,
+     .needs = "--allow-replication",
+     .play = play_replicate},
+    ROW("12", "DsCrackNames", play_crack_names),
+    ROW("13", "DsWriteAccountSpn", play_write_spn),
+    {.protocol = NULL},
+};

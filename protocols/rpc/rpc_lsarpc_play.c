@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LSA packets (MS-LSAD 3.1.4, MS-LSAT 3.1.4): over \PIPE\lsarpc in the machine's SMB2 session, on a
+ * policy handle that is opened when there is none; LookupSids3 and LookupNames4 over TCP with the
+ * secure channel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "protocols/ntstatus.h"
+#include "protocols/packet_tables.h"
+#include "protocols/rpc/rpc_details.h"
+#include "protocols/rpc/rpc_lsarpc.h"
+#include "protocols/rpc/rpc_play.h"
+
+enum {
+    STATUS_SOME_NOT_MAPPED = 0x00000107,
+    STATUS_OBJECT_NAME_NOT_FOUND = 0xc0000034,
+    STATUS_NO_SUCH_DOMAIN = 0xc00000df,
+    FAULT_ACCESS_DENIED = 5,
+    FAULT_SEC_PKG_ERROR = 0x721,
+    LOOKUP_WKSTA = 1, /* LsapLookupWksta, MS-LSAT 2.2.16 */
+    CLIENT_REVISION = 2
+};
+
+static struct outcome call(struct conversation *conversation, uint16_t opnum, void *request,
+                           void *reply, const uint32_t *status, struct pool *pool)
+{
+    struct outcome outcome =
+        rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, opnum, request, reply, pool);
+    return outcome.kind == OUTCOME_OK ? ntstatus_outcome(*status) : outcome;
+}
+
+/* Names that have a SID on every DC: some of them not known is an answer too. */
+static struct outcome mapped(struct outcome outcome, uint32_t status)
+{
+    if (outcome.kind != OUTCOME_OK || status == STATUS_SOME_NOT_MAPPED)
+        return outcome;
+    return ntstatus_outcome(status);
+}
+
+static struct outcome keep_policy(struct conversation *conversation, struct outcome outcome,
+                                  const struct lsarpc_handle_reply *reply)
+{
+    if (outcome.kind == OUTCOME_OK)
+        conversation->rpc->policy = (struct rpc_handle){true, reply->handle};
+    return outcome;
+}
+
+static struct outcome play_open_policy2(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct lsarpc_handle_reply reply = {.status = 0};
+    struct lsarpc_OpenPolicy2_request request = {
+        .system_name = rpc_server_name(conversation, &pool), .access = LSARPC_MAXIMUM_ALLOWED};
+    struct outcome outcome =
+        call(conversation, LSARPC_OPEN_POLICY2, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return keep_policy(conversation, outcome, &reply);
+}
+
+static struct outcome play_open_policy(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    uint16_t name = '\\';
+    struct lsarpc_handle_reply reply = {.status = 0};
+    struct lsarpc_OpenPolicy_request request = {.system_name = &name,
+                                                .access = LSARPC_MAXIMUM_ALLOWED};
+    struct outcome outcome =
+        call(conversation, LSARPC_OPEN_POLICY, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return keep_policy(conversation, outcome, &reply);
+}
+
+/* A policy handle on a pipe that is still open. */
+static struct outcome need_policy(struct conversation *conversation)
+{
+    struct outcome outcome = rpc_need(conversation, RPC_SLOT_LSARPC);
+    if (outcome.kind == OUTCOME_OK && !conversation->rpc->policy.open)
+        outcome = play_open_policy2(conversation, NULL);
+    return outcome;
+}
+
+static struct outcome play_close(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct lsarpc_handle_reply reply = {.status = 0};
+    struct outcome outcome = need_policy(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct lsarpc_handle_request request = {.handle = conversation->rpc->policy.handle};
+    conversation->rpc->policy.open = false;
+    outcome = call(conversation, LSARPC_CLOSE, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome query_policy(struct conversation *conversation, uint16_t opnum,
+                                   const struct rpc_level_details *level, uint16_t usual)
+{
+    struct pool pool = {0};
+    struct lsarpc_QueryInformationPolicy_reply reply = {.status = 0};
+    struct outcome outcome = need_policy(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct lsarpc_QueryInformationPolicy_request request = {
+        .handle = conversation->rpc->policy.handle,
+        .level = level && level->level ? level->level : usual};
+    outcome = call(conversation, opnum, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome play_query_policy(struct conversation *conversation, const void *details)
+{
+    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY, details,
+                        LSARPC_POLICY_ACCOUNT_DOMAIN);
+}
+
+static struct outcome play_query_policy2(struct conversation *conversation, const void *details)
+{
+    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY2, details,
+                        LSARPC_POLICY_DNS_DOMAIN);
+}
+
+/* Well-known names and the anonymous SID: present in every domain. */
+static char *well_known_names[] = {(char *)(uintptr_t) "This Organization",
+                                   (char *)(uintptr_t) "Digest Authentication"};
+static struct ndr_sid anonymous = {1, 1, {0, 0, 0, 0, 0, 5}, {7}};
+static struct ndr_sid *anonymous_sids[] = {&anonymous};
+
+static struct outcome play_lookup_names(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct lsarpc_LookupNames_reply reply = {.status = 0};
+    struct outcome outcome = need_policy(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct lsarpc_LookupNames_request request = {.handle = conversation->rpc->policy.handle,
+                                                 .count = 2,
+                                                 .names = well_known_names,
+                                                 .level = LOOKUP_WKSTA};
+    outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, LSARPC_LOOKUP_NAMES,
+                            &request, &reply, &pool);
+    outcome = mapped(outcome, reply.status);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome play_lookup_sids(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct lsarpc_LookupSids_reply reply = {.status = 0};
+    struct outcome outcome = need_policy(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct lsarpc_LookupSids_request request = {.handle = conversation->rpc->policy.handle,
+                                                .count = 1,
+                                                .sids = anonymous_sids,
+                                                .level = LOOKUP_WKSTA};
+    outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, LSARPC_LOOKUP_SIDS,
+                            &request, &reply, &pool);
+    outcome = mapped(outcome, reply.status);
+    pool_free(&pool);
+    return outcome;
+}
+
+/* The domain is not one that it trusts: "not found" is the expected answer. */
+static struct outcome play_query_trust(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct lsarpc_QueryTrustedDomainInfo_reply reply = {.status = 0};
+    struct lsarpc_QueryTrustedDomainInfo_request request = {.level = 1};
+    const char *sid = conversation->dc->domain_sid;
+    if (!sid || ndr_sid_parse(sid, &request.sid) < 0)
+        return outcome_failed("lsarpc: the domain's SID is not known");
+    struct outcome outcome = need_policy(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    request.handle = conversation->rpc->policy.handle;
+    outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc,
+                            LSARPC_QUERY_TRUSTED_DOMAIN_INFO_BY_SID, &request, &reply, &pool);
+    if (outcome.kind == OUTCOME_OK && reply.status != STATUS_OBJECT_NAME_NOT_FOUND &&
+        reply.status != STATUS_NO_SUCH_DOMAIN)
+        outcome = ntstatus_outcome(reply.status);
+    pool_free(&pool);
+    return outcome;
+}
+
+/* Over the secure channel; once more over a new one when the server no longer knows it. */
+static struct outcome secure_call(struct conversation *conversation, uint16_t opnum, void *request,
+                                  void *reply, struct pool *pool)
+{
+    bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
+    struct outcome outcome = rpc_need(conversation, RPC_SLOT_LSARPC_SECURE);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct rpc_association *association = conversation->rpc->associations[RPC_SLOT_LSARPC_SECURE];
+    outcome = rpc_call(association, rpc_procedure_find(&rpc_lsarpc, opnum), request, reply, pool);
+    uint32_t fault = rpc_association_fault(association);
+    if (had_channel && (fault == FAULT_SEC_PKG_ERROR || fault == FAULT_ACCESS_DENIED)) {
+        rpc_forget_channel(conversation);
+        return rpc_play_call(conversation, RPC_SLOT_LSARPC_SECURE, &rpc_lsarpc, opnum, request,
+                             reply, pool);
+    }
+    if (outcome.kind != OUTCOME_OK && rpc_association_broken(association))
+        rpc_drop(conversation, RPC_SLOT_LSARPC_SECURE);
+    return outcome;
+}
+
+static struct outcome play_lookup_sids3(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct lsarpc_LookupSids3_reply reply = {.status = 0};
+    struct lsarpc_LookupSids3_request request = {.count = 1,
+                                                 .sids = anonymous_sids,
+                                                 .level = LOOKUP_WKSTA,
+                                                 .client_revision = CLIENT_REVISION};
+    struct outcome outcome =
+        secure_call(conversation, LSARPC_LOOKUP_SIDS3, &request, &reply, &pool);
+    outcome = mapped(outcome, reply.status);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome play_lookup_names4(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct lsarpc_LookupNames4_reply reply = {.status = 0};
+    struct lsarpc_LookupNames4_request request = {.count = 2,
+                                                  .names = well_known_names,
+                                                  .level = LOOKUP_WKSTA,
+                                                  .client_revision = CLIENT_REVISION};
+    struct outcome outcome =
+        secure_call(conversation, LSARPC_LOOKUP_NAMES4, &request, &reply, &pool);
+    outcome = mapped(outcome, reply.status);
+    pool_free(&pool);
+    return outcome;
+}
+
+static void *compile_level(const struct packet_field *fields, size_t count, char *error,
+                           size_t error_size)
+{
+    static const uint16_t levels[] = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 0};
+    return rpc_level_compile(fields, count, levels, error, error_size);
+}
+
+RPC_PLAY_OVER_PIPE(play_close)
+RPC_PLAY_OVER_PIPE(play_open_policy)
+RPC_PLAY_OVER_PIPE(play_query_policy)
+RPC_PLAY_OVER_PIPE(play_lookup_names)
+RPC_PLAY_OVER_PIPE(play_lookup_sids)
+RPC_PLAY_OVER_PIPE(play_query_trust)
+RPC_PLAY_OVER_PIPE(play_open_policy2)
+RPC_PLAY_OVER_PIPE(play_query_policy2)
+
+#define ROW(opcode_, description_, play_)                                                          \
+    {                                                                                              \
+        .protocol = "lsarpc", .opcode = (opcode_), .description = (description_),                  \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
+    }
+#define ROW_LEVEL(opcode_, description_, play_)                                                    \
+    {                                                                                              \
+        .protocol = "lsarpc", .opcode = (opcode_), .description = (description_),                  \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .compile = compile_level,          \
+        .release = free, .play = (play_)                                                           \
+    }
+
+const struct packet_type packet_tables_lsarpc[] = {
+    ROW("0", "lsa_Close", play_close_over_pipe),
+    ROW("6", "lsa_OpenPolicy", play_open_policy_over_pipe),
+    ROW_LEVEL("7", "lsa_QueryInfoPolicy", play_query_policy_over_pipe),
+    ROW("14", "lsa_LookupNames", play_lookup_names_over_pipe),
+    ROW("15", "lsa_LookupSids", play_lookup_sids_over_pipe),
+    ROW("39", "lsa_QueryTrustedDomainInfoBySid", play_query_trust_over_pipe),
+    ROW("44", "lsa_OpenPolicy2", play_open_policy2_over_pipe),
+    ROW_LEVEL("46", "lsa_QueryInfoPolicy2", play_query_policy2_over_pipe),
+    ROW("76", "lsa_LookupSids3", play_lookup_sids3),
+    ROW("77", "lsa_LookupNames4", play_lookup_names4),
+    {.protocol = NULL},
+};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RPC over TCP (ncacn_ip_tcp), and which port an interface has. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocols/rpc/rpc_association.h"
+#include "protocols/rpc/rpc_epm.h"
+#include "protocols/rpc/rpc_ports.h"
+#include "protocols/stream.h"
+
+/* A PDU's header tells how long it is; reading more than the header at once saves a call of the
+ * kernel for nearly every reply. The bytes ahead are kept only until they are used. */
+enum { READ_AHEAD = 4096 };
+
+struct tcp_transport {
+    struct rpc_transport base;
+    struct stream *stream;
+    uint8_t *ahead; /* NULL: none */
+    size_t ahead_size, ahead_at;
+};
+
+static int tcp_send(struct rpc_transport *transport, const uint8_t *data, size_t size,
+                    bool answered)
+{
+    (void)answered;
+    return stream_write(((struct tcp_transport *)transport)->stream, data, size);
+}
+
+static void drop_ahead(struct tcp_transport *tcp)
+{
+    free(tcp->ahead);
+    tcp->ahead = NULL;
+}
+
+static size_t take_ahead(struct tcp_transport *tcp, uint8_t *data, size_t size)
+{
+    size_t have = tcp->ahead_size - tcp->ahead_at, part = have < size ? have : size;
+    memcpy(data, tcp->ahead + tcp->ahead_at, part);
+    tcp->ahead_at += part;
+    if (tcp->ahead_at == tcp->ahead_size)
+        drop_ahead(tcp);
+    return part;
+}
+
+static int read_ahead(struct tcp_transport *tcp)
+{
+    tcp->ahead = malloc(READ_AHEAD);
+    if (!tcp->ahead)
+        return -ENOMEM;
+    ssize_t n = stream_read(tcp->stream, tcp->ahead, READ_AHEAD);
+    if (n <= 0) {
+        drop_ahead(tcp);
+        return n < 0 ? (int)n : -ENODATA;
+    }
+    tcp->ahead_size = (size_t)n;
+    tcp->ahead_at = 0;
+    return 0;
+}
+
+static int tcp_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
+{
+    struct tcp_transport *tcp = (struct tcp_transport *)transport;
+    while (size > 0) {
+        if (!tcp->ahead && size >= READ_AHEAD)
+            return stream_read_all(tcp->stream, data, size);
+        int rc = tcp->ahead ? 0 : read_ahead(tcp);
+        if (rc)
+            return rc;
+        size_t part = take_ahead(tcp, data, size);
+        data += part;
+        size -= part;
+    }
+    return 0;
+}
+
+static void tcp_close(struct rpc_transport *transport)
+{
+    struct tcp_transport *tcp = (struct tcp_transport *)transport;
+    stream_close(tcp->stream);
+    drop_ahead(tcp);
+    free(tcp);
+}
+
+static const struct rpc_transport_ops tcp_ops = {
+    .send = tcp_send, .receive = tcp_receive, .cause = NULL, .close = tcp_close};
+
+static int open_port(struct conversation *conversation, uint16_t port, struct rpc_transport **out)
+{
+    struct sockaddr_storage address;
+    socklen_t size = dc_address(conversation->dc, port, &address);
+    struct tcp_transport *tcp = calloc(1, sizeof *tcp);
+    if (!tcp)
+        return -ENOMEM;
+    tcp->base.ops = &tcp_ops;
+    int rc = stream_open(&tcp->stream, &conversation->wire, STREAM_TCP, (struct sockaddr *)&address,
+                         size);
+    if (rc) {
+        free(tcp);
+        return rc;
+    }
+    *out = &tcp->base;
+    return 0;
+}
+
+struct outcome rpc_tcp_open_port(struct conversation *conversation, uint16_t port,
+                                 struct rpc_transport **out)
+{
+    *out = NULL;
+    int rc = open_port(conversation, port, out);
+    return rc ? outcome_of_error(rc) : outcome_ok();
+}
+
+/* A port from the endpoint mapper's answer. */
+static struct outcome port_of_reply(const struct rpc_interface *interface,
+                                    const struct epm_Map_reply *reply, uint16_t *port)
+{
+    for (uint32_t i = 0; reply->status == 0 && i < reply->count; i++)
+        if (reply->towers[i] && (*port = epm_tower_port(reply->towers[i])) != 0)
+            return outcome_ok();
+    return outcome_failed("%s is not registered with the endpoint mapper", interface->name);
+}
+
+static struct outcome ask_mapper(struct rpc_association *mapper,
+                                 const struct rpc_interface *interface, uint16_t *port)
+{
+    struct pool pool = {0};
+    struct epm_tower tower;
+    struct epm_Map_request request = {.tower = &tower, .max_towers = 4};
+    struct epm_Map_reply reply;
+    int rc = epm_tower_build(interface, &pool, &tower);
+    struct outcome outcome =
+        rc ? outcome_of_error(rc)
+           : rpc_call(mapper, rpc_procedure_find(&rpc_epm, EPM_MAP), &request, &reply, &pool);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = port_of_reply(interface, &reply, port);
+    pool_free(&pool);
+    return outcome;
+}
+
+struct outcome rpc_map_port(struct conversation *conversation,
+                            const struct rpc_interface *interface, uint16_t *port)
+{
+    struct rpc_transport *transport;
+    struct rpc_association *mapper;
+    struct outcome outcome =
+        rpc_tcp_open_port(conversation, conversation->dc->ports.epm, &transport);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct rpc_binding binding = {.interface = &rpc_epm, .security = RPC_SECURITY_NONE};
+    outcome = rpc_bind(conversation, transport, &binding, &mapper);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    outcome = ask_mapper(mapper, interface, port);
+    rpc_association_close(mapper);
+    if (outcome.kind == OUTCOME_OK)
+        rpc_ports_remember(conversation->dc->rpc_ports, interface, *port);
+    return outcome;
+}
+
+struct outcome rpc_tcp_open(struct conversation *conversation,
+                            const struct rpc_interface *interface, struct rpc_transport **out)
+{
+    *out = NULL;
+    uint16_t port = rpc_ports_known(conversation->dc->rpc_ports, interface);
+    if (port) {
+        int rc = open_port(conversation, port, out);
+        if (rc != -ECONNREFUSED)
+            return rc ? outcome_of_error(rc) : outcome_ok();
+    }
+    struct outcome outcome = rpc_map_port(conversation, interface, &port);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    return rpc_tcp_open_port(conversation, port, out);
+}

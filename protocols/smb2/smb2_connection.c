@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An SMB2 connection and its calls: credits and message ids (MS-SMB2 3.2.4.1), framing, signing or
+ * encrypting what is sent, checking what comes (3.2.5.1), interim replies, oplock and lease breaks.
+ */
+#include "protocols/smb2/smb2_connection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/little_endian.h"
+#include "protocols/ntstatus.h"
+#include "protocols/trace.h"
+
+enum {
+    CREDITS_WANTED = 64,  /* kept in hand: pays for the largest read of ours */
+    CREDITS_MOST = 65535, /* what a server that grants without end is believed */
+    RECEIVE_CHUNK = 4096,
+    UNSOLICITED_MOST = 64 /* interim replies and breaks in a row, before the server is given up */
+};
+/* What an idle client keeps beside its stream. */
+_Static_assert(sizeof(struct smb2_connection) <= 1024, "an SMB2 connection costs at most 1 KiB");
+static const uint64_t message_id_break = UINT64_MAX;
+
+int smb2_connection_open(struct smb2_connection **out, struct conversation *conversation)
+{
+    *out = NULL;
+    struct sockaddr_storage peer;
+    socklen_t peer_size = dc_address(conversation->dc, conversation->dc->ports.smb, &peer);
+    struct smb2_connection *connection = calloc(1, sizeof *connection);
+    if (!connection)
+        return -ENOMEM;
+    int rc = stream_open(&connection->stream, &conversation->wire, STREAM_TCP,
+                         (struct sockaddr *)&peer, peer_size);
+    if (rc) {
+        free(connection);
+        return rc;
+    }
+    connection->credits = 1;
+    connection->client = conversation->user ? conversation->user->name : NULL;
+    *out = connection;
+    return 0;
+}
+
+void smb2_connection_free(struct smb2_connection *connection)
+{
+    if (!connection)
+        return;
+    stream_close(connection->stream);
+    free(connection->carry);
+    explicit_bzero(connection, sizeof *connection);
+    free(connection);
+}
+
+static int broken(struct smb2_connection *connection, int error)
+{
+    if (!connection->error)
+        connection->error = error;
+    return error;
+}
+
+int smb2_connection_complain(struct smb2_connection *connection, const char *complaint)
+{
+    if (!connection->complaint)
+        connection->complaint = complaint;
+    return broken(connection, -EBADMSG);
+}
+
+struct outcome smb2_connection_outcome(const struct smb2_connection *connection, int error)
+{
+    if (error == -EBADMSG && connection->complaint)
+        return outcome_failed("%s", connection->complaint);
+    return outcome_of_error(error);
+}
+
+/* Connection.SupportsMultiCredit (3.2.5.2): without it a request is of 64 KiB at most, takes one
+ * credit and says nothing of it (3.2.4.1.5). */
+static bool has_multi_credit(const struct smb2_connection *connection)
+{
+    return connection->dialect > 0x0202 && connection->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU;
+}
+
+uint32_t smb2_connection_payload(const struct smb2_connection *connection, uint32_t negotiated,
+                                 uint32_t most)
+{
+    uint64_t credits = 1;
+    /* One is kept back: an oplock that is broken meanwhile has to be acknowledged. */
+    if (has_multi_credit(connection) && connection->credits > 2)
+        credits = connection->credits - 1;
+    uint64_t paid = credits * SMB2_CREDIT_UNIT;
+    uint64_t allowed = negotiated < paid ? negotiated : paid;
+    return allowed < most ? (uint32_t)allowed : most;
+}
+
+void smb2_call_begin(struct smb2_call *call, struct smb2_connection *connection,
+                     struct smb2_session *session, const struct smb2_tree *tree,
+                     enum smb2_command command, size_t body_size)
+{
+    *call = (struct smb2_call){
+        .connection = connection, .session = session, .tree = tree, .command = command};
+    smb2_writer_begin(&call->request, body_size);
+}
+
+void smb2_call_end(struct smb2_call *call)
+{
+    smb2_writer_free(&call->request);
+    free(call->received);
+    call->received = NULL;
+}
+
+static uint16_t credit_charge(const struct smb2_call *call)
+{
+    if (!has_multi_credit(call->connection))
+        return 0;
+    return (uint16_t)(call->payload > 1 ? (call->payload - 1) / SMB2_CREDIT_UNIT + 1 : 1);
+}
+
+static bool call_encrypts(const struct smb2_call *call)
+{
+    return call->session && call->session->established && call->command != SMB2_SESSION_SETUP &&
+           (call->session->encrypts || (call->tree && call->tree->encrypts));
+}
+
+static bool call_signs(const struct smb2_call *call)
+{
+    return call->session && call->session->established && call->command != SMB2_SESSION_SETUP &&
+           (call->session->signs || call->sign);
+}
+
+/* 2.2.1.2, and the credits that it takes. */
+static int fill_header(struct smb2_call *call)
+{
+    struct smb2_connection *connection = call->connection;
+    uint8_t *message = smb2_writer_message(&call->request);
+    static const uint8_t protocol_id[4] = {0xfe, 'S', 'M', 'B'};
+    uint16_t charge = credit_charge(call);
+    uint32_t used = charge ? charge : 1;
+    if (connection->credits < used)
+        return smb2_connection_complain(connection, "SMB2: the server grants too few credits");
+    uint32_t left = connection->credits - used;
+    uint32_t wanted = left < CREDITS_WANTED ? CREDITS_WANTED - left : 1;
+    memcpy(message, protocol_id, 4);
+    le_put16(message + 4, SMB2_HEADER_SIZE);
+    le_put16(message + 6, charge);
+    le_put16(message + 12, (uint16_t)call->command);
+    le_put16(message + 14, (uint16_t)wanted);
+    le_put64(message + 24, connection->next_message_id);
+    le_put32(message + 36, call->tree ? call->tree->id : 0);
+    le_put64(message + 40, call->session ? call->session->id : 0);
+    call->header.message_id = connection->next_message_id;
+    connection->next_message_id += used;
+    connection->credits = left;
+    return 0;
+}
+
+/* Signs or encrypts the message and sends it in its frame. */
+static int send_request(struct smb2_call *call)
+{
+    struct smb2_connection *connection = call->connection;
+    struct smb2_session *session = call->session;
+    uint8_t *message = smb2_writer_message(&call->request);
+    uint8_t *frame = message - SMB2_FRAME_SIZE;
+    size_t size = call->request.size;
+    if (call_encrypts(call)) {
+        frame = call->request.buffer;
+        smb2_encrypt(session->keys.to_server, connection->cipher, session->nonce++, session->id,
+                     frame + SMB2_FRAME_SIZE, size);
+        size += SMB2_TRANSFORM_SIZE;
+    } else if (call_signs(call)) {
+        le_put32(message + 16, SMB2_FLAGS_SIGNED);
+        smb2_sign_message(session->keys.signing, connection->signing, message, size);
+    }
+    frame[0] = 0;
+    frame[1] = (uint8_t)(size >> 16);
+    frame[2] = (uint8_t)(size >> 8);
+    frame[3] = (uint8_t)size;
+    int rc = stream_write(connection->stream, frame, SMB2_FRAME_SIZE + size);
+    return rc ? broken(connection, rc) : 0;
+}
+
+/* Bytes being read: what was left over from before, then what comes. */
+struct incoming {
+    uint8_t *data;
+    size_t size, capacity;
+};
+
+static int incoming_begin(struct smb2_connection *connection, struct incoming *in)
+{
+    in->capacity = connection->carry_size > RECEIVE_CHUNK ? connection->carry_size : RECEIVE_CHUNK;
+    in->data = malloc(in->capacity);
+    if (!in->data)
+        return broken(connection, -ENOMEM);
+    if (connection->carry_size)
+        memcpy(in->data, connection->carry, connection->carry_size);
+    in->size = connection->carry_size;
+    free(connection->carry);
+    connection->carry = NULL;
+    connection->carry_size = 0;
+    return 0;
+}
+
+static int incoming_fill(struct smb2_connection *connection, struct incoming *in, size_t wanted)
+{
+    if (wanted > in->capacity) {
+        uint8_t *grown = realloc(in->data, wanted);
+        if (!grown)
+            return broken(connection, -ENOMEM);
+        in->data = grown;
+        in->capacity = wanted;
+    }
+    while (in->size < wanted) {
+        ssize_t n = stream_read(connection->stream, in->data + in->size, in->capacity - in->size);
+        if (n <= 0)
+            return broken(connection, n == 0 ? -ENODATA : (int)n);
+        in->size += (size_t)n;
+    }
+    return 0;
+}
+
+/* What came behind the message is the next one's. */
+static int incoming_keep_rest(struct smb2_connection *connection, const struct incoming *in,
+                              size_t used)
+{
+    size_t rest = in->size - used;
+    if (!rest)
+        return 0;
+    connection->carry = malloc(rest);
+    if (!connection->carry)
+        return broken(connection, -ENOMEM);
+    memcpy(connection->carry, in->data + used, rest);
+    connection->carry_size = rest;
+    return 0;
+}
+
+/* One frame's bytes, malloc'd, in *data; the message begins at SMB2_FRAME_SIZE. */
+static int receive_frame(struct smb2_connection *connection, uint8_t **data, size_t *message_size)
+{
+    struct incoming in = {0};
+    int rc = incoming_begin(connection, &in);
+    if (rc == 0)
+        rc = incoming_fill(connection, &in, SMB2_FRAME_SIZE);
+    size_t size = 0;
+    if (rc == 0) {
+        size = (size_t)in.data[1] << 16 | (size_t)in.data[2] << 8 | in.data[3];
+        if (in.data[0] != 0 || size < SMB2_HEADER_SIZE || size > SMB2_MESSAGE_MAX)
+            rc = smb2_connection_complain(connection, "SMB2: malformed frame");
+    }
+    if (rc == 0)
+        rc = incoming_fill(connection, &in, SMB2_FRAME_SIZE + size);
+    if (rc == 0)
+        rc = incoming_keep_rest(connection, &in, SMB2_FRAME_SIZE + size);
+    if (rc) {
+        free(in.data);
+        return rc;
+    }
+    *data = in.data;
+    *message_size = size;
+    return 0;
+}
+
+static const struct smb2_session *session_by_id(const struct smb2_connection *connection,
+                                                uint64_t id)
+{
+    for (size_t i = 0; i < SMB2_WHO_COUNT; i++)
+        if (connection->sessions[i].established && connection->sessions[i].id == id)
+            return &connection->sessions[i];
+    return NULL;
+}
+
+/* Undoes encryption, if there is any, and reads the header. */
+static int open_message(struct smb2_connection *connection, uint8_t *message, size_t size,
+                        struct smb2_reply *reply, struct smb2_header *header, bool *encrypted)
+{
+    *encrypted = message[0] == 0xfd;
+    if (*encrypted) {
+        const struct smb2_session *session = NULL;
+        if (size > SMB2_TRANSFORM_SIZE)
+            session = session_by_id(connection, le_get64(message + 44));
+        if (!session ||
+            smb2_decrypt(session->keys.to_client, connection->cipher, message, size) != 0)
+            return smb2_connection_complain(connection, "SMB2: reply cannot be decrypted");
+        message += SMB2_TRANSFORM_SIZE;
+        size -= SMB2_TRANSFORM_SIZE;
+    }
+    *reply = (struct smb2_reply){message, size};
+    if (smb2_header_decode(reply, header) != 0 || !(header->flags & SMB2_FLAGS_SERVER_TO_REDIR))
+        return smb2_connection_complain(connection, "SMB2: malformed header");
+    /* 3.3.4.1.3: only replies to compounded requests may be compounded, and we send none. */
+    if (header->next_command != 0)
+        return smb2_connection_complain(connection, "SMB2: compounded replies");
+    return 0;
+}
+
+/* Sends a message for which no answer is waited: its reply is passed over when it comes. */
+static int acknowledge(struct smb2_connection *connection, const struct smb2_header *notice,
+                       const uint8_t *body, size_t body_size)
+{
+    struct smb2_session *session =
+        (struct smb2_session *)(uintptr_t)session_by_id(connection, notice->session_id);
+    struct smb2_tree tree = {.id = notice->tree_id};
+    struct smb2_call call;
+    if (!session)
+        session = &connection->sessions[SMB2_USER];
+    if (!session->established)
+        return 0;
+    /* The notice need not name the tree; the share's encryption is then the session's. */
+    if (notice->tree_id == 0 && session->tree_count)
+        tree = session->trees[session->tree_count - 1];
+    smb2_call_begin(&call, connection, session, &tree, SMB2_OPLOCK_BREAK, body_size);
+    smb2_put_bytes(&call.request, body, body_size);
+    int rc = call.request.error;
+    if (rc == 0)
+        rc = fill_header(&call);
+    if (rc == 0)
+        rc = send_request(&call);
+    smb2_call_end(&call);
+    return rc;
+}
+
+/* 3.2.5.19: an oplock (StructureSize 24) or a lease (44) is taken back. */
+static int answer_break(struct smb2_connection *connection, const struct smb2_reply *reply,
+                        const struct smb2_header *header)
+{
+    const uint8_t *body = smb2_body(reply, 24, 24);
+    if (body) {
+        uint8_t ack[24] = {24, 0, body[2]};
+        memcpy(ack + 8, body + 8, SMB2_FILE_ID_SIZE);
+        /* From level II to none there is nothing to acknowledge, and no way to see it; servers
+         * answer such an acknowledgement with an error, which is passed over. */
+        return acknowledge(connection, header, ack, sizeof ack);
+    }
+    body = smb2_body(reply, 44, 44);
+    if (!body)
+        return smb2_connection_complain(connection, "SMB2: malformed oplock break");
+    if (!(le_get32(body + 4) & 1)) /* SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED */
+        return 0;
+    uint8_t ack[36] = {36, 0};
+    memcpy(ack + 8, body + 8, 16);  /* LeaseKey */
+    memcpy(ack + 24, body + 28, 4); /* NewLeaseState */
+    return acknowledge(connection, header, ack, sizeof ack);
+}
+
+/* 3.2.5.1.3: what must be signed is, and any signature is right, asked for or not. */
+static int check_protection(const struct smb2_call *call, bool encrypted)
+{
+    struct smb2_connection *connection = call->connection;
+    if (encrypted)
+        return 0;
+    if (call_encrypts(call))
+        return smb2_connection_complain(connection, "SMB2: reply is not encrypted");
+    /* SESSION_SETUP's are looked at where their key is made. */
+    if (!call->session || !call->session->established || call->command == SMB2_SESSION_SETUP)
+        return 0;
+    /* A session that the server no longer knows has no key to sign with; Samba sets the flag all
+     * the same. */
+    if (call->header.status == NTSTATUS_USER_SESSION_DELETED)
+        return 0;
+    bool is_signed = call->header.flags & SMB2_FLAGS_SIGNED;
+    if (!is_signed && call_signs(call))
+        return smb2_connection_complain(connection, "SMB2: reply is not signed");
+    if (is_signed && !smb2_signature_valid(call->session->keys.signing, connection->signing,
+                                           call->reply.message, call->reply.size))
+        return smb2_connection_complain(connection, "SMB2: signature does not verify");
+    return 0;
+}
+
+static int check_reply(const struct smb2_call *call, bool encrypted)
+{
+    struct smb2_connection *connection = call->connection;
+    if (call->header.command != call->command)
+        return smb2_connection_complain(connection, "SMB2: reply to another command");
+    int rc = check_protection(call, encrypted);
+    if (rc == 0 && call->session && call->session->established &&
+        call->command != SMB2_SESSION_SETUP && call->header.session_id != call->session->id)
+        rc = smb2_connection_complain(connection, "SMB2: reply of another session");
+    return rc;
+}
+
+enum { NOT_YET = 1 };
+
+/* One message off the wire. 0: it is the call's reply; NOT_YET: something else that was dealt
+ * with. */
+static int receive_one(struct smb2_call *call, uint64_t message_id)
+{
+    struct smb2_connection *connection = call->connection;
+    size_t size = 0;
+    bool encrypted = false;
+    int rc = receive_frame(connection, &call->received, &size);
+    if (rc == 0)
+        rc = open_message(connection, call->received + SMB2_FRAME_SIZE, size, &call->reply,
+                          &call->header, &encrypted);
+    if (rc)
+        return rc;
+    uint32_t credits = connection->credits + call->header.credits;
+    connection->credits = credits < CREDITS_MOST ? credits : CREDITS_MOST;
+    /* Breaks, and replies to acknowledgements of breaks. */
+    bool notice =
+        call->header.command == SMB2_OPLOCK_BREAK && call->header.message_id != message_id;
+    if (notice && call->header.message_id == message_id_break)
+        rc = answer_break(connection, &call->reply, &call->header);
+    else if (call->header.message_id != message_id && !notice)
+        rc = smb2_connection_complain(connection, "SMB2: reply to another request");
+    else if (!notice && !(call->header.status == NTSTATUS_PENDING &&
+                          (call->header.flags & SMB2_FLAGS_ASYNC_COMMAND)))
+        return check_reply(call, encrypted);
+    free(call->received);
+    call->received = NULL;
+    return rc ? rc : NOT_YET;
+}
+
+static int receive_reply(struct smb2_call *call)
+{
+    uint64_t message_id = call->header.message_id;
+    for (int i = 0; i < UNSOLICITED_MOST; i++) {
+        int rc = receive_one(call, message_id);
+        if (rc != NOT_YET)
+            return rc;
+    }
+    return smb2_connection_complain(call->connection, "SMB2: no reply, only interim ones");
+}
+
+/* A session that expired or is gone is set up anew by whoever asks for it next; so is a tree whose
+ * share was closed (3.3.5.11 and others), and a file that was closed at the server. */
+static void note_loss(const struct smb2_call *call)
+{
+    struct smb2_session *session = call->session;
+    uint32_t status = call->header.status;
+    if (!session)
+        return;
+    if (status == NTSTATUS_USER_SESSION_DELETED || status == NTSTATUS_NETWORK_SESSION_EXPIRED) {
+        session->established = false;
+        session->lost = true;
+    } else if (status == NTSTATUS_NETWORK_NAME_DELETED && call->tree) {
+        for (unsigned i = 0; i < session->tree_count; i++)
+            session->trees[i].lost |= session->trees[i].id == call->tree->id;
+    } else if (status == NTSTATUS_FILE_CLOSED && call->file_id) {
+        session->file_lost = true;
+        memcpy(session->lost_file, call->file_id, sizeof session->lost_file);
+    }
+}
+
+int smb2_call_run(struct smb2_call *call)
+{
+    if (call->connection->error)
+        return call->connection->error;
+    int rc = call->request.error;
+    if (rc == 0)
+        rc = fill_header(call);
+    if (rc == 0)
+        rc = send_request(call);
+    if (rc == 0)
+        rc = receive_reply(call);
+    if (rc)
+        return rc;
+    note_loss(call);
+    trace_smb2(call->connection->client, call->command, call->request.size, call->reply.size,
+               call->header.status);
+    return 0;
+}
+
+int smb2_call_run_body(struct smb2_call *call, uint16_t structure_size, size_t fixed,
+                       const uint8_t **body)
+{
+    *body = NULL;
+    int rc = smb2_call_run(call);
+    if (rc || call->header.status != NTSTATUS_SUCCESS)
+        return rc;
+    *body = smb2_body(&call->reply, structure_size, fixed);
+    return *body ? 0 : smb2_connection_complain(call->connection, "SMB2: malformed reply");
+}
+
+int smb2_connection_exchange_raw(struct smb2_connection *connection, const uint8_t *frame,
+                                 size_t size, struct smb2_call *call)
+{
+    *call = (struct smb2_call){.connection = connection, .command = SMB2_NEGOTIATE};
+    int rc = stream_write(connection->stream, frame, size);
+    if (rc)
+        return broken(connection, rc);
+    call->header.message_id = 0;
+    connection->credits = 0;
+    rc = receive_reply(call);
+    connection->next_message_id = 1;
+    return rc;
+}

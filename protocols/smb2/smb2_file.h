@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SMB2 requests on files, directories and pipes, one function each (MS-SMB2 2.2.13 to 2.2.38):
+ * CREATE, CLOSE, READ, WRITE, IOCTL, ECHO, QUERY_DIRECTORY, QUERY_INFO. Each sends one request and
+ * reads its reply; which file, and what must be open before, is smb2.h's affair.
+ */
+#ifndef PROTOCOLS_SMB2_SMB2_FILE_H
+#define PROTOCOLS_SMB2_SMB2_FILE_H
+
+#include "protocols/smb2/smb2_connection.h"
+
+/* Where a request goes. */
+struct smb2_target {
+    struct smb2_connection *connection;
+    struct smb2_session *session;
+    const struct smb2_tree *tree;
+};
+
+/* Data of a reply, owned here; after smb2_data_free() empty. status tells a warning that came with
+ * it: NTSTATUS_BUFFER_OVERFLOW (there is more), NTSTATUS_END_OF_FILE, NTSTATUS_NO_MORE_FILES. */
+struct smb2_data {
+    uint8_t *received;
+    const uint8_t *data;
+    size_t size;
+    uint32_t status;
+};
+void smb2_data_free(struct smb2_data *data);
+
+/* 2.2.13 */
+enum smb2_oplock {
+    SMB2_OPLOCK_NONE = 0x00,
+    SMB2_OPLOCK_II = 0x01,
+    SMB2_OPLOCK_EXCLUSIVE = 0x08,
+    SMB2_OPLOCK_BATCH = 0x09,
+    SMB2_OPLOCK_LEASE = 0xff
+};
+enum smb2_lease { SMB2_LEASE_READ = 1, SMB2_LEASE_HANDLE = 2, SMB2_LEASE_WRITE = 4 };
+enum smb2_disposition { SMB2_OPEN = 1, SMB2_OVERWRITE_IF = 5 };
+enum smb2_create_option {
+    SMB2_DIRECTORY_FILE = 0x00000001,
+    SMB2_NON_DIRECTORY_FILE = 0x00000040,
+    SMB2_DELETE_ON_CLOSE = 0x00001000
+};
+
+struct smb2_create {
+    const char *name; /* relative to the share, "" is its root; parts separated by \ */
+    uint32_t access;
+    uint32_t share_access;
+    enum smb2_disposition disposition;
+    uint32_t options;
+    enum smb2_oplock oplock;
+    uint32_t lease;        /* SMB2_OPLOCK_LEASE: enum smb2_lease bits */
+    uint8_t lease_key[16]; /* ... and the lease's name */
+};
+
+struct smb2_created {
+    uint8_t file_id[SMB2_FILE_ID_SIZE];
+    uint64_t end_of_file;
+    uint8_t oplock;
+};
+
+int smb2_create_decode(const struct smb2_reply *reply, struct smb2_created *created);
+struct outcome smb2_create(const struct smb2_target *target, const struct smb2_create *create,
+                           struct smb2_created *created);
+
+struct outcome smb2_close(const struct smb2_target *target, const uint8_t *file_id);
+
+/* The data of READ, IOCTL, QUERY_DIRECTORY and QUERY_INFO replies. */
+int smb2_read_decode(const struct smb2_reply *reply, struct smb2_slice *data);
+int smb2_ioctl_decode(const struct smb2_reply *reply, struct smb2_slice *data);
+int smb2_query_decode(const struct smb2_reply *reply, struct smb2_slice *data);
+
+/* At most size bytes (bounded by smb2_connection_payload(): one request). The end of the file is
+ * OUTCOME_OK with no data. */
+struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_id, uint64_t offset,
+                         uint32_t size, struct smb2_data *out);
+
+/* All of data in one request; *written is what the server took. */
+int smb2_write_decode(const struct smb2_reply *reply, uint32_t *written);
+struct outcome smb2_write(const struct smb2_target *target, const uint8_t *file_id, uint64_t offset,
+                          const void *data, uint32_t size, uint32_t *written);
+
+enum smb2_fsctl {
+    SMB2_FSCTL_PIPE_TRANSCEIVE = 0x0011c017,
+    SMB2_FSCTL_DFS_GET_REFERRALS = 0x00060194
+};
+
+/* file_id NULL: the control is not about a file. */
+struct outcome smb2_ioctl(const struct smb2_target *target, const uint8_t *file_id,
+                          enum smb2_fsctl control, const void *input, uint32_t input_size,
+                          uint32_t output_max, struct smb2_data *out);
+
+struct outcome smb2_echo(struct smb2_connection *connection, struct smb2_session *session);
+
+/* No more files is OUTCOME_OK with no data. */
+struct outcome smb2_query_directory(const struct smb2_target *target, const uint8_t *file_id,
+                                    uint8_t information_class, bool restart, const char *pattern,
+                                    uint32_t output_max, struct smb2_data *out);
+
+/* 2.2.37: type 1 file, 2 file system, 3 security, 4 quota. Data that does not fit (a warning) is
+ * OUTCOME_OK. */
+struct outcome smb2_query_info(const struct smb2_target *target, const uint8_t *file_id,
+                               uint8_t type, uint8_t information_class, uint32_t additional,
+                               uint32_t output_max, struct smb2_data *out);
+
+/* One entry of FileDirectoryInformation (MS-FSCC 2.4.10). name is UTF-16LE inside the listing. */
+struct smb2_entry {
+    struct smb2_slice name;
+    uint64_t end_of_file;
+    uint32_t attributes;
+};
+enum { SMB2_FILE_DIRECTORY_INFORMATION = 1, SMB2_ATTRIBUTE_DIRECTORY = 0x10 };
+
+/* The entry at *at, which moves on; 1: there is one, 0: there are no more, -EBADMSG. */
+int smb2_entry_next(const uint8_t *listing, size_t size, size_t *at, struct smb2_entry *entry);
+
+/* RESP_GET_DFS_REFERRAL (MS-DFSC 2.2.4): number of referrals; -EBADMSG: malformed. */
+int smb2_dfs_referrals_decode(const uint8_t *data, size_t size, unsigned *count);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The accounts of one instance: names, and what is there. */
+#include "replay/accounts/account_set.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocols/auth/security_descriptor.h"
+
+enum { NUMBER_MAX = 20000000 };
+
+/* userAccountControl (MS-ADTS 2.2.16): NORMAL_ACCOUNT; SERVER_TRUST_ACCOUNT and
+ * TRUSTED_FOR_DELEGATION, which let a machine open a secure channel of a backup DC's kind;
+ * WORKSTATION_TRUST_ACCOUNT. */
+const struct account_form account_forms[ACCOUNT_KINDS] = {
+    [ACCOUNT_USER] = {"STGU", "", "user", "512", "user", "users"},
+    [ACCOUNT_MACHINE] = {"STGM", "$", "computer", "532480", "machine", "machines"},
+    [ACCOUNT_FILLER] = {"PC", "$", "computer", "4096", "filler machine", "filler machines"},
+    [ACCOUNT_GROUP] = {"STGG", "", "group", NULL, "group", "groups"},
+};
+
+/* SEQUENCE { INTEGER 4 } */
+static char dacl_only[] = {0x30, 0x03, 0x02, 0x01, SECURITY_DESCRIPTOR_DACL_ONLY};
+static char dacl_oid[] = SECURITY_DESCRIPTOR_FLAGS_OID;
+LDAPControl account_set_dacl_control = {
+    .ldctl_oid = dacl_oid, .ldctl_value = {sizeof dacl_only, dacl_only}, .ldctl_iscritical = 1};
+
+int account_set_init(struct account_set *set, const char *base_dn, int instance)
+{
+    *set = (struct account_set){.instance = instance};
+    if (asprintf(&set->parent_dn, "OU=traffic_replay,%s", base_dn) < 0) {
+        set->parent_dn = NULL;
+        return -ENOMEM;
+    }
+    if (asprintf(&set->instance_dn, "OU=instance-%d,%s", instance, set->parent_dn) < 0) {
+        set->instance_dn = NULL;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+void account_set_clear(struct account_set *set)
+{
+    free(set->parent_dn);
+    free(set->instance_dn);
+    free(set->description);
+    free(set->descriptor);
+    for (int kind = 0; kind < ACCOUNT_KINDS; kind++)
+        free(set->there[kind].flags);
+    *set = (struct account_set){0};
+}
+
+bool account_set_has(const struct account_set *set, enum account_kind kind, uint32_t number)
+{
+    const struct account_presence *there = &set->there[kind];
+    return number <= there->size && (there->flags[number - 1] & ACCOUNT_THERE);
+}
+
+int account_set_note(struct account_set *set, enum account_kind kind, uint32_t number,
+                     uint8_t flags)
+{
+    struct account_presence *there = &set->there[kind];
+    if (number > there->size) {
+        uint32_t size = number < 64 ? 64 : number + number / 2;
+        uint8_t *grown = realloc(there->flags, size);
+        if (!grown)
+            return -ENOMEM;
+        memset(grown + there->size, 0, size - there->size);
+        there->flags = grown;
+        there->size = size;
+    }
+    if (!(there->flags[number - 1] & ACCOUNT_THERE))
+        there->count++;
+    there->flags[number - 1] = flags | ACCOUNT_THERE;
+    return 0;
+}
+
+void account_set_name(const struct account_set *set, enum account_kind kind, uint32_t number,
+                      char name[ACCOUNT_NAME_SIZE])
+{
+    snprintf(name, ACCOUNT_NAME_SIZE, "%s-%d-%u", account_forms[kind].prefix, set->instance,
+             number);
+}
+
+char *account_set_dn(const struct account_set *set, enum account_kind kind, uint32_t number)
+{
+    char name[ACCOUNT_NAME_SIZE], *dn = NULL;
+    account_set_name(set, kind, number, name);
+    return asprintf(&dn, "CN=%s,%s", name, set->instance_dn) < 0 ? NULL : dn;
+}
+
+bool account_set_parse(const struct account_set *set, const char *name, enum account_kind *kind,
+                       uint32_t *number)
+{
+    for (int k = 0; k < ACCOUNT_KINDS; k++) {
+        char prefix[ACCOUNT_NAME_SIZE], *end;
+        int length =
+            snprintf(prefix, sizeof prefix, "%s-%d-", account_forms[k].prefix, set->instance);
+        if (strncasecmp(name, prefix, (size_t)length) != 0 ||
+            !isdigit((unsigned char)name[length]) || name[length] == '0')
+            continue;
+        errno = 0;
+        unsigned long found = strtoul(name + length, &end, 10);
+        if (errno || found > NUMBER_MAX || strcmp(end, account_forms[k].suffix) != 0)
+            continue;
+        *kind = (enum account_kind)k;
+        *number = (uint32_t)found;
+        return true;
+    }
+    return false;
+}
+
+/* A password was never set: pwdLastSet is 0 or missing. */
+static uint8_t flags_of(LDAP *handle, LDAPMessage *entry, enum account_kind kind)
+{
+    if (kind == ACCOUNT_GROUP)
+        return 0;
+    char *set = directory_text(handle, entry, "pwdLastSet");
+    uint8_t flags = set && strcmp(set, "0") != 0 ? 0 : ACCOUNT_LACKS_PASSWORD;
+    free(set);
+    return flags;
+}
+
+static int note_entry(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct account_set *set = context;
+    enum account_kind kind;
+    uint32_t number;
+    int error = 0;
+    char *name = directory_text(handle, entry, "sAMAccountName");
+    if (name && account_set_parse(set, name, &kind, &number))
+        error = account_set_note(set, kind, number, flags_of(handle, entry, kind));
+    free(name);
+    return error;
+}
+
+static int note_instance(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct account_set *set = context;
+    set->exists = true;
+    set->description = directory_text(handle, entry, "description");
+    struct berval **values = ldap_get_values_len(handle, entry, "nTSecurityDescriptor");
+    if (values && values[0] && (set->descriptor = malloc(values[0]->bv_len + 1))) {
+        memcpy(set->descriptor, values[0]->bv_val, values[0]->bv_len);
+        set->descriptor_size = values[0]->bv_len;
+    }
+    ldap_value_free_len(values);
+    return 0;
+}
+
+int account_set_read(struct account_set *set, struct directory *directory)
+{
+    static const char *const of_instance[] = {"description", "nTSecurityDescriptor", NULL};
+    static const char *const of_accounts[] = {"sAMAccountName", "pwdLastSet", NULL};
+    const struct directory_search instance = {.base = set->instance_dn,
+                                              .scope = LDAP_SCOPE_BASE,
+                                              .filter = "(objectClass=*)",
+                                              .attributes = of_instance,
+                                              .control = &account_set_dacl_control,
+                                              .entry = note_instance,
+                                              .context = set};
+    const struct directory_search accounts = {.base = set->instance_dn,
+                                              .scope = LDAP_SCOPE_ONELEVEL,
+                                              .filter = "(|(objectClass=user)(objectClass=group))",
+                                              .attributes = of_accounts,
+                                              .paged = true,
+                                              .entry = note_entry,
+                                              .context = set};
+    int result = directory_search(directory, &instance);
+    if (result == LDAP_NO_SUCH_OBJECT)
+        return 0;
+    return result ? result : directory_search(directory, &accounts);
+}

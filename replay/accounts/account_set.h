@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The accounts of one instance: how they are named, which are wanted and which are there. Names and
+ * places are those of an established tool of the field, so that either can use or remove the
+ * other's accounts.
+ */
+#ifndef REPLAY_ACCOUNTS_ACCOUNT_SET_H
+#define REPLAY_ACCOUNTS_ACCOUNT_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay/accounts/directory.h"
+
+enum account_kind { ACCOUNT_USER, ACCOUNT_MACHINE, ACCOUNT_FILLER, ACCOUNT_GROUP, ACCOUNT_KINDS };
+
+enum { ACCOUNT_NAME_SIZE = 40 };
+
+struct account_form {
+    const char *prefix; /* "STGU": the name is prefix-instance-number and suffix */
+    const char *suffix; /* "$" for machines */
+    const char *object_class;
+    const char *control;     /* userAccountControl; NULL for groups */
+    const char *one, *other; /* "user", "users": for messages */
+};
+extern const struct account_form account_forms[ACCOUNT_KINDS];
+
+/* What is there of one kind, by number. */
+struct account_presence {
+    uint32_t size; /* numbers 1..size have a byte each */
+    uint8_t *flags;
+    uint64_t count;
+};
+enum account_flag { ACCOUNT_THERE = 1, ACCOUNT_LACKS_PASSWORD = 2 };
+
+struct account_set {
+    int instance;
+    char *parent_dn;   /* OU=traffic_replay,... */
+    char *instance_dn; /* OU=instance-I,... */
+    bool exists;       /* the instance OU is there */
+    char *description; /* of it, or NULL */
+    uint8_t *descriptor;
+    size_t descriptor_size; /* DACL of it */
+    struct account_presence there[ACCOUNT_KINDS];
+};
+
+int account_set_init(struct account_set *set, const char *base_dn, int instance);
+void account_set_clear(struct account_set *set);
+
+/* Reads what is there: the instance OU, then all that it holds in one paged search. A result as
+ * directory_search() gives it; an OU that is not there is success. */
+int account_set_read(struct account_set *set, struct directory *directory);
+
+bool account_set_has(const struct account_set *set, enum account_kind kind, uint32_t number);
+/* Notes that it is there; 0 or -ENOMEM. */
+int account_set_note(struct account_set *set, enum account_kind kind, uint32_t number,
+                     uint8_t flags);
+
+/* "STGM-0-7": the common name; the sAMAccountName has the suffix too. */
+void account_set_name(const struct account_set *set, enum account_kind kind, uint32_t number,
+                      char name[ACCOUNT_NAME_SIZE]);
+/* Malloc'd, or NULL. */
+char *account_set_dn(const struct account_set *set, enum account_kind kind, uint32_t number);
+
+/* Which account of this instance has that sAMAccountName. */
+bool account_set_parse(const struct account_set *set, const char *name, enum account_kind *kind,
+                       uint32_t *number);
+
+/* The control with which nTSecurityDescriptor means the DACL alone (MS-ADTS 3.1.1.3.4.1.11). */
+extern LDAPControl account_set_dacl_control;
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names and passwords: from the command line, a file or the terminal. */
+#include "replay/accounts/credentials.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { STARS = 3, INTERRUPT = 3 };
+
+void credentials_free_secret(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+}
+
+void credentials_clear(struct credentials *credentials)
+{
+    free(credentials->name);
+    free(credentials->domain);
+    credentials_free_secret(credentials->password);
+    *credentials = (struct credentials){0};
+}
+
+void credentials_wipe(char *text)
+{
+    size_t length = strlen(text);
+    explicit_bzero(text, length);
+    memset(text, '*', length < STARS ? length : STARS);
+}
+
+int credentials_take(char *text, char **name, char **password)
+{
+    char *percent = strchr(text, '%');
+    *password = NULL;
+    *name = percent ? strndup(text, (size_t)(percent - text)) : strdup(text);
+    if (!*name)
+        return -ENOMEM;
+    if (!percent)
+        return 0;
+    *password = strdup(percent + 1);
+    credentials_wipe(percent + 1);
+    return *password ? 0 : -ENOMEM;
+}
+
+int credentials_split_name(char **name, char **domain, char **realm)
+{
+    size_t end = strcspn(*name, "\\/");
+    char *at = strrchr(*name, '@');
+    char *user = NULL;
+    if ((*name)[end]) {
+        user = strdup(*name + end + 1);
+        *domain = strndup(*name, end);
+        if (!user || !*domain)
+            goto failed;
+    } else if (at) {
+        user = strndup(*name, (size_t)(at - *name));
+        *realm = strdup(at + 1);
+        if (!user || !*realm)
+            goto failed;
+    } else {
+        return 0;
+    }
+    free(*name);
+    *name = user;
+    return 0;
+failed:
+    free(user);
+    return -ENOMEM;
+}
+
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+static char **member(struct credentials *credentials, const char *key)
+{
+    if (strcasecmp(key, "username") == 0)
+        return &credentials->name;
+    if (strcasecmp(key, "password") == 0)
+        return &credentials->password;
+    return strcasecmp(key, "domain") == 0 ? &credentials->domain : NULL;
+}
+
+/* One line; 0, -EINVAL or -ENOMEM. */
+static int read_line(char *line, struct credentials *out)
+{
+    char *key = trim(line);
+    if (!*key || *key == '#')
+        return 0;
+    char *equals = strchr(key, '=');
+    if (!equals)
+        return -EINVAL;
+    *equals = '\0';
+    char **target = member(out, trim(key));
+    if (!target || *target)
+        return -EINVAL;
+    *target = strdup(trim(equals + 1));
+    return *target ? 0 : -ENOMEM;
+}
+
+int credentials_read_file(const char *path, struct credentials *out, bool *world_readable,
+                          char *error, size_t error_size)
+{
+    FILE *file = fopen(path, "re");
+    struct stat status;
+    if (!file || fstat(fileno(file), &status) != 0) {
+        int result = -errno;
+        snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(errno));
+        if (file)
+            fclose(file);
+        return result;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        snprintf(error, error_size, "%s: cannot read it: it is a directory", path);
+        fclose(file);
+        return -EISDIR;
+    }
+    *world_readable = (status.st_mode & S_IROTH) != 0;
+    /* An own buffer, so that no copy of the password stays behind in stdio's. */
+    char *line = NULL;
+    size_t size = 0, number = 0;
+    int result = 0;
+    setvbuf(file, NULL, _IONBF, 0);
+    while (!result && getline(&line, &size, file) >= 0) {
+        number++;
+        result = read_line(line, out);
+    }
+    if (result == -EINVAL)
+        snprintf(error, error_size,
+                 "%s:%zu: expected one \"username = ...\", \"password = ...\" or \"domain = ...\"",
+                 path, number);
+    else if (result)
+        snprintf(error, error_size, "%s: out of memory", path);
+    if (line)
+        explicit_bzero(line, size);
+    free(line);
+    fclose(file);
+    return result;
+}
+
+int credentials_prompt(const char *question, bool secret, char **answer)
+{
+    struct termios shown, hidden;
+    if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &shown) != 0)
+        return -ENOTTY;
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGTSTP);
+    hidden = shown;
+    if (secret)
+        hidden.c_lflag &= (tcflag_t)~ECHO;
+    /* A Ctrl-C while nothing is echoed must not leave the terminal so: it sends no signal, but ends
+     * the line and means no. */
+    if (secret) {
+        hidden.c_lflag &= (tcflag_t)~ISIG;
+        hidden.c_cc[VEOL] = INTERRUPT;
+    }
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
+    fprintf(stderr, "%s", question);
+    fflush(stderr);
+    /* Straight from the terminal, which gives it line by line: nothing stays in stdio's buffer. */
+    char line[LINE_MAX];
+    ssize_t length;
+    do
+        length = read(STDIN_FILENO, line, sizeof line - 1);
+    while (length < 0 && errno == EINTR);
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (secret)
+        fputc('\n', stderr);
+    *answer = NULL;
+    if (length > 0) {
+        line[length] = '\0';
+        line[strcspn(line, "\n")] = '\0';
+        if (*line && !strchr(line, INTERRUPT))
+            *answer = strdup(line);
+    }
+    explicit_bzero(line, sizeof line);
+    return *answer ? 0 : -ECANCELED;
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which DC is it, and what does it say of itself? */
+#include "replay/accounts/discover.h"
+
+#include <ctype.h>
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <ldap.h>
+#include <netdb.h>
+#include <resolv.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "protocols/ldap/ldap_connection.h"
+#include "protocols/names/cldap.h"
+#include "protocols/names/dns.h"
+#include "protocols/stream.h"
+#include "protocols/wire.h"
+#include "replay/accounts/directory.h"
+#include "replay/engine/loop.h"
+
+static const int64_t second = 1000000000;
+static const int64_t patience = 6 * second;         /* for an answer from all addresses together */
+static const int64_t patience_refused = 2 * second; /* with a server that may just be starting */
+static const int64_t pause_refused = second / 4;
+
+static int say(char *error, size_t error_size, int code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Puts the line into error and returns code. */
+static int say(char *error, size_t error_size, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, error_size, format, args);
+    va_end(args);
+    return code;
+}
+
+/* Replaces *text by a copy. */
+static int set_text(char **text, const char *value)
+{
+    char *copy = strdup(value);
+    if (!copy)
+        return -ENOMEM;
+    free(*text);
+    *text = copy;
+    return 0;
+}
+
+/* --- Its address --------------------------------------------------------------------------------
+ */
+
+static int find_addresses(const char *given, struct addrinfo **out, char *error, size_t error_size)
+{
+    const char *equals = strchr(given, '=');
+    const char *host = equals ? equals + 1 : given;
+    if (equals == given || !*host)
+        return say(error, error_size, -EINVAL,
+                   "DC \"%s\" is neither a name, an address, nor NAME=ADDRESS", given);
+    /* A resolver that is not there shall not hold us up for long. */
+    if (res_init() == 0) {
+        _res.retrans = 2;
+        _res.retry = 2;
+    }
+    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = equals ? AI_NUMERICHOST : 0};
+    int code = getaddrinfo(host, NULL, &hints, out);
+    if (code == EAI_MEMORY)
+        return say(error, error_size, -ENOMEM, "out of memory");
+    if (code && equals)
+        return say(error, error_size, -EINVAL, "DC \"%s\": \"%s\" is not an address", given, host);
+    if (code)
+        return say(error, error_size, -EINVAL,
+                   "DC \"%s\" cannot be resolved (%s); NAME=ADDRESS names it and says where it is",
+                   given, code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
+    return 0;
+}
+
+static int set_address(struct dc *dc, const struct addrinfo *address)
+{
+    char text[NI_MAXHOST];
+    if (address->ai_addrlen > sizeof dc->address ||
+        getnameinfo(address->ai_addr, address->ai_addrlen, text, sizeof text, NULL, 0,
+                    NI_NUMERICHOST) != 0)
+        return -EAFNOSUPPORT;
+    memset(&dc->address, 0, sizeof dc->address);
+    memcpy(&dc->address, address->ai_addr, address->ai_addrlen);
+    dc->address_len = address->ai_addrlen;
+    return set_text(&dc->address_text, text);
+}
+
+/* What the user calls it, without an address. */
+static int set_given(struct dc *dc, const char *given)
+{
+    free(dc->given);
+    dc->given = strndup(given, strcspn(given, "="));
+    return dc->given ? 0 : -ENOMEM;
+}
+
+/* --- LDAP ping ----------------------------------------------------------------------------------
+ */
+
+static void rest(int64_t duration)
+{
+    struct timespec time = {.tv_sec = duration / second, .tv_nsec = duration % second};
+    while (nanosleep(&time, &time) < 0 && errno == EINTR)
+        ;
+}
+
+/* Pings the DC until it answers, at most for the given time. */
+static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *netlogon)
+{
+    int64_t start = wire_now();
+    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = start + duration};
+    int64_t give_up = start + (duration < patience_refused ? duration : patience_refused);
+    for (;;) {
+        int error = cldap_netlogon(&wire, dc, NULL, NULL, netlogon);
+        if (error != -ECONNREFUSED || wire_now() + pause_refused > give_up)
+            return error;
+        rest(pause_refused);
+    }
+}
+
+/* Does TCP port 389 accept connections? To tell what is wrong with UDP. */
+static bool listens(const struct dc *dc)
+{
+    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = wire_now() + second};
+    struct sockaddr_storage peer;
+    socklen_t peer_len = dc_address(dc, dc->ports.ldap, &peer);
+    struct stream *stream = NULL;
+    int error = stream_open(&stream, &wire, STREAM_TCP, (struct sockaddr *)&peer, peer_len);
+    stream_close(stream);
+    return error == 0;
+}
+
+static int explain(const struct dc *dc, int code, char *error, size_t error_size)
+{
+    const char *where = dc->address_text;
+    unsigned port = dc->ports.cldap;
+    int failure = code < 0 ? code : -EPROTO;
+    if ((code == -ETIMEDOUT || code == -ECONNREFUSED) && listens(dc))
+        return say(error, error_size, failure,
+                   "%s takes LDAP connections but does not answer LDAP pings on UDP port %u (%s): "
+                   "no domain controller (then --server ldap), or a firewall",
+                   where, port, stream_error_text(code));
+    if (code == -ECONNREFUSED)
+        return say(error, error_size, failure,
+                   "nothing listens on port %u of %s: is the domain controller running?", port,
+                   where);
+    if (code == -ETIMEDOUT)
+        return say(error, error_size, failure,
+                   "no answer from %s on UDP port %u within %d s: is this the right address?",
+                   where, port, (int)(patience / second));
+    if (code == -ENOENT)
+        return say(error, error_size, failure,
+                   "%s answers on UDP port %u but is no domain controller (then --server ldap)",
+                   where, port);
+    if (code == -EBADMSG)
+        return say(error, error_size, failure,
+                   "%s answers on UDP port %u, but not as a domain controller does", where, port);
+    return say(error, error_size, failure, "LDAP ping to %s on UDP port %u: %s", where, port,
+               code < 0 ? stream_error_text(code) : "refused by the server");
+}
+
+/* --- What it says of itself ---------------------------------------------------------------------
+ */
+
+/* The domain's DNS name in upper case, unless the user knows better. */
+static int set_realm(struct dc *dc, const char *realm)
+{
+    int error = set_text(&dc->realm, realm ? realm : dc->dns_domain);
+    for (char *letter = dc->realm; !error && letter && *letter; letter++)
+        *letter = (char)toupper((unsigned char)*letter);
+    return error;
+}
+
+static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon)
+{
+    const struct {
+        char **text;
+        const char *value;
+    } names[] = {{&dc->dns_domain, netlogon->dns_domain},
+                 {&dc->dns_name, netlogon->dns_host},
+                 {&dc->netbios_domain, netlogon->netbios_domain},
+                 {&dc->netbios_name, netlogon->netbios_name},
+                 {&dc->forest, netlogon->forest},
+                 {&dc->site, netlogon->dc_site}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        int error = set_text(names[i].text, names[i].value);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+struct root_dse {
+    struct dc *dc;
+    int error;
+};
+
+static void take_root_dse(void *context, const char *attribute, const struct berval *values,
+                          size_t count)
+{
+    struct root_dse *root_dse = context;
+    struct dc *dc = root_dse->dc;
+    const struct {
+        const char *attribute;
+        char **text;
+    } wanted[] = {{"defaultNamingContext", &dc->base_dn},
+                  {"configurationNamingContext", &dc->config_dn},
+                  {"schemaNamingContext", &dc->schema_dn}};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0] && count > 0; i++)
+        if (strcasecmp(attribute, wanted[i].attribute) == 0 && !root_dse->error)
+            root_dse->error = set_text(wanted[i].text, values[0].bv_val);
+}
+
+static int read_root_dse(struct dc *dc)
+{
+    static char *const attributes[] = {"defaultNamingContext", "configurationNamingContext",
+                                       "schemaNamingContext", NULL};
+    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = wire_now() + patience};
+    struct root_dse root_dse = {.dc = dc};
+    int error = cldap_root_dse(&wire, dc, attributes, take_root_dse, &root_dse);
+    if (error || root_dse.error)
+        return error ? error : root_dse.error;
+    return dc->base_dn && dc->config_dn && dc->schema_dn ? 0 : -ENOENT;
+}
+
+static int check(const struct dc *dc, const struct cldap_netlogon *netlogon, char *error,
+                 size_t error_size)
+{
+    if (netlogon->opcode == CLDAP_SAM_PAUSE_RESPONSE_EX)
+        return say(error, error_size, -EAGAIN, "%s: its netlogon service is paused", dc->given);
+    if (netlogon->opcode != CLDAP_SAM_LOGON_RESPONSE_EX || !*netlogon->dns_domain ||
+        !*netlogon->dns_host || !*netlogon->netbios_domain)
+        return explain(dc, -EBADMSG, error, error_size);
+    return 0;
+}
+
+/* Asks the addresses in turn until one answers; each has an equal share of the time. */
+static int ping_any(struct dc *dc, const struct addrinfo *addresses,
+                    struct cldap_netlogon *netlogon, char *error, size_t error_size)
+{
+    int count = 0;
+    for (const struct addrinfo *address = addresses; address; address = address->ai_next)
+        count++;
+    int code = -EAFNOSUPPORT;
+    for (const struct addrinfo *address = addresses; address; address = address->ai_next) {
+        code = set_address(dc, address);
+        if (!code)
+            code = ping(dc, patience / count, netlogon);
+        if (!code)
+            return 0;
+    }
+    return code == -ENOMEM ? say(error, error_size, code, "out of memory")
+                           : explain(dc, code, error, error_size);
+}
+
+static int ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+               const char *workgroup, char *error, size_t error_size)
+{
+    struct cldap_netlogon netlogon;
+    int code = ping_any(dc, addresses, &netlogon, error, error_size);
+    if (!code)
+        code = check(dc, &netlogon, error, error_size);
+    if (code)
+        return code;
+    code = take_netlogon(dc, &netlogon);
+    if (!code)
+        code = set_realm(dc, realm);
+    if (!code && workgroup)
+        code = set_text(&dc->netbios_domain, workgroup);
+    if (code)
+        return say(error, error_size, code, "out of memory");
+    code = read_root_dse(dc);
+    return code ? say(error, error_size, code < 0 ? code : -EPROTO,
+                      "%s answers LDAP pings but not for its root DSE (%s)", dc->address_text,
+                      code < 0 ? stream_error_text(code) : "refused by the server")
+                : 0;
+}
+
+/* --- A server that is no DC ---------------------------------------------------------------------
+ */
+
+static uint64_t no_random(void *state)
+{
+    (void)state;
+    return 0;
+}
+
+/* Its first naming context is what is played against, unless it names a default. */
+static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result)
+{
+    static const char *const attributes[] = {"defaultNamingContext", "namingContexts"};
+    LDAPMessage *entry = ldap_first_entry(handle, result);
+    int error = -ENOENT;
+    for (size_t i = 0; entry && error && i < sizeof attributes / sizeof attributes[0]; i++) {
+        struct berval **values = ldap_get_values_len(handle, entry, attributes[i]);
+        if (values && values[0] && values[0]->bv_len > 0)
+            error = set_text(&dc->base_dn, values[0]->bv_val);
+        ldap_value_free_len(values);
+    }
+    return error;
+}
+
+static int search_root_dse(struct dc *dc, struct ldap_connection *connection)
+{
+    static const char *const attributes[] = {"namingContexts", "defaultNamingContext", NULL};
+    LDAP *handle = ldap_connection_handle(connection);
+    LDAPMessage *result = NULL;
+    int id;
+    if (ldap_search_ext(handle, "", LDAP_SCOPE_BASE, "(objectClass=*)",
+                        (char **)(uintptr_t)attributes, 0, NULL, NULL, NULL, 0,
+                        &id) != LDAP_SUCCESS)
+        return -EPROTO;
+    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &result);
+    if (!error)
+        error = take_naming_context(dc, handle, result);
+    ldap_msgfree(result);
+    return error;
+}
+
+/* By the transport that it speaks: in clear, or else over TLS. */
+static int ask_generic(struct dc *dc, char *error, size_t error_size)
+{
+    static const enum ldap_transport transports[] = {LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_LDAPS};
+    struct conversation conversation = {.dc = dc, .random = no_random};
+    conversation.wire.waiter = wire_blocking_waiter();
+    conversation_init(&conversation);
+    struct outcome outcome = {0};
+    for (size_t i = 0; i < sizeof transports / sizeof transports[0]; i++) {
+        struct ldap_connection *connection = NULL;
+        conversation.wire.deadline = wire_now() + patience / 2;
+        outcome = ldap_connection_open(&connection, &conversation, transports[i]);
+        if (outcome.kind != OUTCOME_OK)
+            continue;
+        int code = search_root_dse(dc, connection);
+        ldap_connection_close(connection);
+        if (!code)
+            return 0;
+        return say(error, error_size, code, "%s does not tell what it holds (namingContexts): %s",
+                   dc->address_text, code == -ENOENT ? "none" : stream_error_text(code));
+    }
+    return say(error, error_size, -ECONNREFUSED,
+               "no LDAP server answers at %s, ports %u and %u: %s", dc->address_text,
+               dc->ports.ldap, dc->ports.ldaps, outcome.cause);
+}
+
+static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+                        char *error, size_t error_size)
+{
+    int code = -EAFNOSUPPORT;
+    for (const struct addrinfo *address = addresses; code && address; address = address->ai_next) {
+        code = set_address(dc, address);
+        if (!code)
+            code = ask_generic(dc, error, error_size);
+    }
+    /* The name in service principals and for TLS. */
+    if (!code)
+        code = set_text(&dc->dns_name, dc->given);
+    if (!code && realm)
+        code = set_text(&dc->realm, realm);
+    return code;
+}
+
+/* --- Its domain's SID ---------------------------------------------------------------------------
+ */
+
+/* MS-DTYP 2.4.2.2 to 2.4.2.1. */
+static char *sid_text(const uint8_t *sid, size_t size)
+{
+    enum { FIXED = 8, SUBAUTHORITIES_MAX = 15 };
+    if (size < FIXED || sid[0] != 1 || sid[1] > SUBAUTHORITIES_MAX || size != FIXED + 4u * sid[1])
+        return NULL;
+    uint64_t authority = 0;
+    for (int i = 2; i < FIXED; i++)
+        authority = authority << 8 | sid[i];
+    char text[256];
+    int length = snprintf(text, sizeof text, "S-1-%" PRIu64, authority);
+    for (const uint8_t *at = sid + FIXED; at < sid + size; at += 4) {
+        uint32_t part;
+        memcpy(&part, at, sizeof part);
+        length += snprintf(text + length, sizeof text - (size_t)length, "-%" PRIu32, le32toh(part));
+    }
+    return strdup(text);
+}
+
+static int take_sid(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct dc *dc = context;
+    struct berval **values = ldap_get_values_len(handle, entry, "objectSid");
+    if (values && values[0]) {
+        free(dc->domain_sid);
+        dc->domain_sid = sid_text((const uint8_t *)values[0]->bv_val, values[0]->bv_len);
+    }
+    ldap_value_free_len(values);
+    return 0;
+}
+
+/* What helps the administrator whose bind failed, if anything does: servers may refuse NTLM without
+ * a word about it. */
+static const char *way_out(const struct dc *dc, const char *cause)
+{
+    if (dc->admin_ccache || dc->options.prefer_kerberos)
+        return "";
+    if (strstr(cause, "NTLM is switched off"))
+        return "; -K uses Kerberos";
+    /* A sub-code says that the name and password have been looked at. */
+    return strstr(cause, "(data ") ? ""
+                                   : " (with NTLM; where that is switched off, -K uses Kerberos)";
+}
+
+int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
+{
+    static const char *const attributes[] = {"objectSid", NULL};
+    const struct directory_search search = {.base = dc->base_dn,
+                                            .scope = LDAP_SCOPE_BASE,
+                                            .filter = "(objectClass=*)",
+                                            .attributes = attributes,
+                                            .entry = take_sid,
+                                            .context = dc};
+    struct directory directory;
+    int code = directory_open(&directory, dc, wire_blocking_waiter());
+    if (code)
+        say(error, error_size, code, "cannot bind to %s as the administrator: %s%s", dc->given,
+            directory.error, way_out(dc, directory.error));
+    else if ((code = directory_search(&directory, &search)) != LDAP_SUCCESS)
+        code = say(error, error_size, code < 0 ? code : -EACCES, "cannot read %s: %s", dc->base_dn,
+                   directory.error);
+    else if (!dc->domain_sid)
+        code = say(error, error_size, -ENOENT, "%s has no objectSid", dc->base_dn);
+    directory_close(&directory);
+    return code;
+}
+
+/* --- What its DNS knows -------------------------------------------------------------------------
+ */
+
+struct dns_search {
+    struct dc *dc;
+    unsigned answered;
+};
+
+static void probe_one(struct loop *loop, void *argument, uint64_t i)
+{
+    struct dns_search *search = argument;
+    struct wire wire = {.waiter = loop_waiter(loop)};
+    search->answered += dns_probe(search->dc, &wire, (unsigned)i);
+}
+
+int discover_dns(struct dc *dc, unsigned *answered)
+{
+    struct dns_search search = {.dc = dc};
+    int error = dns_names_prepare(dc);
+    if (!error)
+        error = loop_run_all(probe_one, &search, DNS_PROBES, DNS_PROBES);
+    *answered = search.answered;
+    return error;
+}
+
+int discover_dc(struct dc *dc, const char *given, const char *realm, const char *workgroup,
+                char *error, size_t error_size)
+{
+    struct addrinfo *addresses = NULL;
+    int code = find_addresses(given, &addresses, error, error_size);
+    if (code)
+        return code;
+    code = set_given(dc, given);
+    if (code)
+        say(error, error_size, code, "out of memory");
+    else if (dc->options.generic_ldap)
+        code = find_generic(dc, addresses, realm, error, error_size);
+    else
+        code = ask(dc, addresses, realm, workgroup, error, error_size);
+    freeaddrinfo(addresses);
+    return code;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of all accounts, in parallel. */
+#include "replay/accounts/keys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/kerberos/kerberos.h"
+
+enum { THREADS_MAX = 64 };
+static const int64_t learn_timeout = 30LL * 1000000000;
+
+/* --- What is needed ------------------------------------------------------------------------ */
+
+static bool plays(const struct settings *settings, const struct model *model, const char *protocol,
+                  const char *opcode)
+{
+    size_t count;
+    const struct model_type *types = model_types(model, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(types[i].protocol, protocol) == 0 &&
+            (!opcode || strcmp(types[i].opcode, opcode) == 0) &&
+            settings_plays(settings, types[i].protocol, types[i].opcode))
+            return true;
+    return false;
+}
+
+/* Whether some form of a packet carries key: value. */
+static bool carries(const struct model *model, const char *protocol, const char *opcode,
+                    const char *key, const char *value)
+{
+    size_t count, found = model_find_type(model, protocol, opcode);
+    const struct model_type *type = found == SIZE_MAX ? NULL : &model_types(model, &count)[found];
+    for (size_t d = 0; type && d < type->details_count; d++)
+        for (size_t f = 0; f < type->details[d].field_count; f++) {
+            const struct model_field *field = &type->details[d].fields[f];
+            if (strcmp(field->key, key) == 0 && field->count == 1 &&
+                strcasecmp(field->values[0], value) == 0)
+                return true;
+        }
+    return false;
+}
+
+static bool kerberos_can_occur(const struct settings *settings, const struct model *model)
+{
+    return settings->play.prefer_kerberos || plays(settings, model, "kerberos", NULL) ||
+           (plays(settings, model, "ldap", "0") && carries(model, "ldap", "0", "mech", "GSSAPI"));
+}
+
+struct keys_wanted keys_wanted(const struct settings *settings, const struct model *model)
+{
+    if (settings->play.generic_ldap || !kerberos_can_occur(settings, model))
+        return (struct keys_wanted){0};
+    bool as_machine = plays(settings, model, "kerberos", "10") &&
+                      carries(model, "kerberos", "10", "as", "machine");
+    bool as_admin = (plays(settings, model, "samr", NULL) && !settings->play.samr_as_user) ||
+                    (plays(settings, model, "drsuapi", "3") && settings->play.allow_replication);
+    return (struct keys_wanted){.users = true,
+                                .machines = as_machine || plays(settings, model, "lsarpc", NULL),
+                                .admin = as_admin && settings->admin_kerberos == false};
+}
+
+bool keys_machines_used(const struct settings *settings, const struct model *model)
+{
+    if (settings->play.generic_ldap)
+        return false;
+    return plays(settings, model, "rpc_netlogon", NULL) || plays(settings, model, "lsarpc", NULL) ||
+           (plays(settings, model, "kerberos", "10") &&
+            carries(model, "kerberos", "10", "as", "machine"));
+}
+
+/* --- Making them --------------------------------------------------------------------------- */
+
+/* Shared by the threads: accounts are taken by number, users first. */
+struct work {
+    struct dc *dc;
+    struct account **accounts;
+    size_t count;
+    _Atomic size_t next;
+    pthread_mutex_t lock; /* over what follows */
+    struct progress progress;
+    int result;
+};
+
+static void *derive(void *argument)
+{
+    struct work *work = argument;
+    for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->count;) {
+        int result = kerberos_derive_key(work->accounts[i], work->dc->realm);
+        pthread_mutex_lock(&work->lock);
+        if (result && !work->result)
+            work->result = result;
+        progress_step(&work->progress);
+        pthread_mutex_unlock(&work->lock);
+    }
+    return NULL;
+}
+
+static unsigned cores(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (unsigned)count;
+}
+
+static int derive_in_threads(struct work *work)
+{
+    pthread_t threads[THREADS_MAX];
+    unsigned wanted = cores(), started = 0;
+    pthread_mutex_init(&work->lock, NULL);
+    while (started + 1 < wanted && started + 1 < work->count &&
+           pthread_create(&threads[started], NULL, derive, work) == 0)
+        started++;
+    derive(work);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&work->lock);
+    return work->result;
+}
+
+static uint64_t no_random(void *state)
+{
+    (void)state;
+    return 0;
+}
+
+/* One AS-REQ each tells the salt. */
+static int learn(struct work *work, char *error, size_t error_size)
+{
+    struct conversation conversation = {.dc = work->dc, .random = no_random};
+    conversation.wire.waiter = wire_blocking_waiter();
+    conversation_init(&conversation);
+    struct outcome outcome = outcome_ok();
+    for (size_t i = 0; i < work->count && outcome.kind == OUTCOME_OK; i++) {
+        conversation.wire.deadline = wire_now() + learn_timeout;
+        outcome = kerberos_learn_key(&conversation, work->accounts[i]);
+        if (outcome.kind != OUTCOME_OK)
+            snprintf(error, error_size, "cannot get the Kerberos salt of %s: %s",
+                     work->accounts[i]->name, outcome.cause);
+        if (work->progress.total > 0)
+            progress_step(&work->progress);
+    }
+    conversation_reset(&conversation);
+    return outcome.kind == OUTCOME_OK ? 0 : -EACCES;
+}
+
+static int hash_all(struct account *accounts, size_t count)
+{
+    int result = 0;
+    for (size_t i = 0; accounts && i < count && !result; i++) {
+        result = ntlmssp_nt_hash(accounts[i].password, accounts[i].nt_hash);
+        accounts[i].has_nt_hash = result == 0;
+    }
+    return result;
+}
+
+int keys_of_admin(struct dc *dc)
+{
+    return dc->admin.password ? hash_all(&dc->admin, 1) : 0;
+}
+
+static void collect(struct work *work, struct account *accounts, size_t count)
+{
+    for (size_t i = 0; accounts && i < count; i++)
+        work->accounts[work->count++] = &accounts[i];
+}
+
+int keys_learn_admin(struct dc *dc, char *error, size_t error_size)
+{
+    struct account *admin = &dc->admin;
+    struct work alone = {.dc = dc, .accounts = &admin, .count = 1};
+    if (!admin->password || admin->has_aes256_key)
+        return 0;
+    return learn(&alone, error, error_size);
+}
+
+int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, char *error,
+                size_t error_size)
+{
+    int result = hash_all(dc->users, dc->account_count);
+    if (!result)
+        result = hash_all(dc->machines, dc->account_count);
+    if (result) {
+        snprintf(error, error_size, "a test account's password is not UTF-8");
+        return -EINVAL;
+    }
+    struct work work = {.dc = dc};
+    work.accounts = calloc(2 * dc->account_count + 1, sizeof(struct account *));
+    if (!work.accounts) {
+        snprintf(error, error_size, "out of memory");
+        return -ENOMEM;
+    }
+    if (wanted->users)
+        collect(&work, dc->users, dc->account_count);
+    if (wanted->machines)
+        collect(&work, dc->machines, dc->account_count);
+    progress_start(&work.progress, "Kerberos keys derived", work.count);
+    result = foreign ? learn(&work, error, error_size) : derive_in_threads(&work);
+    if (result && !foreign)
+        snprintf(error, error_size, "cannot derive a Kerberos key: %s", strerror(-result));
+    if (work.count > 0)
+        progress_end(&work.progress);
+    if (!result && wanted->admin)
+        result = keys_learn_admin(dc, error, error_size);
+    free(work.accounts);
+    return result;
+}

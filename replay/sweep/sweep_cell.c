@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cells of a sweep. */
+#include "replay/sweep/sweep_cell.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+
+size_t sweep_combinations(const struct sweep_options *options)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < options->vary_count; i++)
+        count *= options->vary[i].count;
+    return count;
+}
+
+void sweep_combination(const struct sweep_options *options, size_t number,
+                       size_t value[SWEEP_VARY_MAX])
+{
+    for (size_t i = options->vary_count; i-- > 0;) {
+        value[i] = number % options->vary[i].count;
+        number /= options->vary[i].count;
+    }
+}
+
+/* --- Order --------------------------------------------------------------------------------- */
+
+static void shuffle(struct sweep_cells *cells, uint64_t seed)
+{
+    struct random_stream random;
+    random_seed(&random, seed, RANDOM_SWEEP, 0);
+    for (size_t i = cells->count; i > 1; i--) {
+        size_t other = (size_t)random_below(&random, i);
+        struct sweep_cell cell = cells->items[i - 1];
+        cells->items[i - 1] = cells->items[other];
+        cells->items[other] = cell;
+    }
+}
+
+int sweep_cells_make(const struct sweep_options *options, uint64_t seed, struct sweep_cells *cells)
+{
+    size_t combinations = sweep_combinations(options), repeats = options->repeat;
+    size_t size;
+    *cells = (struct sweep_cells){0};
+    repeats = repeats ? repeats : 1;
+    if (__builtin_mul_overflow(combinations * options->r.count, options->S.count * repeats, &size))
+        return -ENOMEM;
+    cells->items = calloc(size + 1, sizeof *cells->items);
+    if (!cells->items)
+        return -ENOMEM;
+    for (unsigned repeat = 1; repeat <= repeats; repeat++)
+        for (size_t number = 0; number < combinations; number++)
+            for (size_t r = 0; r < options->r.count; r++)
+                for (size_t S = 0; S < options->S.count; S++) {
+                    struct sweep_cell *cell = &cells->items[cells->count++];
+                    *cell = (struct sweep_cell){.r = r, .S = S, .repeat = repeat};
+                    sweep_combination(options, number, cell->value);
+                }
+    if (options->random_order)
+        shuffle(cells, seed);
+    return 0;
+}
+
+void sweep_cells_clear(struct sweep_cells *cells)
+{
+    free(cells->items);
+    *cells = (struct sweep_cells){0};
+}
+
+/* --- Names --------------------------------------------------------------------------------- */
+
+/* What may stand in a file's name as it is. */
+static void write_safe(FILE *stream, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        fputc(isalnum((unsigned char)text[i]) || (strchr("+-.:@", text[i]) && text[i]) ? text[i]
+                                                                                       : '_',
+              stream);
+}
+
+char *sweep_cell_name(const struct sweep_options *options, const struct sweep_cell *cell)
+{
+    char *name = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&name, &size);
+    if (!stream)
+        return NULL;
+    const char *dc = options->replay.dc;
+    /* A name that begins with a dot would be passed over by those who read the results. */
+    fputs(*dc == '.' ? "_" : "", stream);
+    write_safe(stream, dc, strcspn(dc, "="));
+    fprintf(stream, "_r%s_S%s", options->r.items[cell->r].text, options->S.items[cell->S].text);
+    for (size_t i = 0; i < options->vary_count; i++) {
+        const char *value = options->vary[i].values[cell->value[i]];
+        fprintf(stream, "_%s-", options->vary[i].name);
+        write_safe(stream, value, strlen(value));
+    }
+    if (cell->repeat > 1)
+        fprintf(stream, "_%u", cell->repeat);
+    if (fclose(stream) == 0)
+        return name;
+    free(name);
+    return NULL;
+}
+
+/* Values that differ in what names cannot hold only. */
+static bool same_when_safe(const char *one, const char *other)
+{
+    for (; *one && *other; one++, other++) {
+        bool a = isalnum((unsigned char)*one) || strchr("+-.:@_", *one);
+        bool b = isalnum((unsigned char)*other) || strchr("+-.:@_", *other);
+        if ((a ? *one : '_') != (b ? *other : '_'))
+            return false;
+    }
+    return *one == *other;
+}
+
+int sweep_cell_check_names(const struct sweep_options *options, char *error, size_t size)
+{
+    enum { LONGEST = 200 };
+    for (size_t i = 0; i < options->vary_count; i++) {
+        const struct sweep_vary *vary = &options->vary[i];
+        for (size_t a = 0; a < vary->count; a++)
+            for (size_t b = 0; b < a; b++)
+                if (same_when_safe(vary->values[a], vary->values[b])) {
+                    snprintf(error, size,
+                             "--vary: the values \"%s\" and \"%s\" of %s would have results of the "
+                             "same name",
+                             vary->values[b], vary->values[a], vary->name);
+                    return -EINVAL;
+                }
+    }
+    size_t length = strlen(options->replay.dc) + 2 * SWEEP_NUMBER_SIZE;
+    for (size_t i = 0; i < options->vary_count; i++) {
+        size_t longest = 0;
+        for (size_t v = 0; v < options->vary[i].count; v++)
+            if (strlen(options->vary[i].values[v]) > longest)
+                longest = strlen(options->vary[i].values[v]);
+        length += strlen(options->vary[i].name) + longest + 2;
+    }
+    if (length <= LONGEST)
+        return 0;
+    snprintf(error, size, "--vary: these values make file names too long; give shorter ones");
+    return -EINVAL;
+}
+
+/* --- What all cells have in common --------------------------------------------------------- */
+
+/* As a shell would read it back. */
+static void write_word(FILE *stream, const char *word)
+{
+    if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789-_=+.,:/@%{}")]) {
+        fputs(word, stream);
+        return;
+    }
+    fputc('\'', stream);
+    for (; *word; word++)
+        *word == '\'' ? fputs("'\\''", stream) : fputc(*word, stream);
+    fputc('\'', stream);
+}
+
+static void write_option(FILE *stream, bool first, const char *name, const char *value)
+{
+    fprintf(stream, "%s--%s=", first ? "" : " ", name);
+    write_word(stream, value);
+}
+
+char *sweep_options_text(const struct sweep_options *options)
+{
+    char *text = NULL, settle[SWEEP_NUMBER_SIZE];
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    bool first = true;
+    if (!stream)
+        return NULL;
+    for (size_t i = 0; options->words[i]; i++, first = false) {
+        fputs(first ? "" : " ", stream);
+        write_word(stream, options->words[i]);
+    }
+    if (options->before)
+        write_option(stream, first, "before", options->before), first = false;
+    if (options->after)
+        write_option(stream, first, "after", options->after), first = false;
+    snprintf(settle, sizeof settle, "%.12g", options->settle);
+    if (options->settle > 0)
+        write_option(stream, first, "settle", settle);
+    if (fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* --- Is it one of ours? -------------------------------------------------------------------- */
+
+const char *sweep_label(const struct result *result, const char *name)
+{
+    for (size_t i = 0; i < result->label_count; i++)
+        if (strcmp(result->labels[i].name, name) == 0)
+            return result->labels[i].value;
+    return NULL;
+}
+
+static int differs(char *error, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int differs(char *error, size_t size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, size, format, args);
+    va_end(args);
+    return -EINVAL;
+}
+
+/* The length of the word at text, which a blank outside quotes ends. */
+static size_t word_length(const char *text)
+{
+    bool quoted = false;
+    size_t length = 0;
+    for (; text[length] && (quoted || text[length] != ' '); length++)
+        quoted = quoted != (text[length] == '\'');
+    return length;
+}
+
+/* The first word of one that other does not have; *length 0: there is none. */
+static const char *not_in(const char *one, const char *other, size_t *length)
+{
+    for (; *one; one += *length + (one[*length] == ' ')) {
+        bool found = false;
+        *length = word_length(one);
+        for (const char *at = other; *at && !found;) {
+            size_t there = word_length(at);
+            found = there == *length && strncmp(at, one, there) == 0;
+            at += there + (at[there] == ' ');
+        }
+        if (!found)
+            return one;
+    }
+    *length = 0;
+    return one;
+}
+
+static int options_differ(const char *was, const char *is, const char *path, char *error,
+                          size_t size)
+{
+    size_t was_length, is_length;
+    const char *only_was = not_in(was, is, &was_length), *only_is = not_in(is, was, &is_length);
+    if (was_length == 0 && is_length == 0)
+        return differs(error, size, "%s was played with %s, this sweep has %s", path, was, is);
+    if (is_length == 0)
+        return differs(error, size, "%s was played with %.*s, this sweep is without", path,
+                       (int)was_length, only_was);
+    if (was_length == 0)
+        return differs(error, size, "%s was played without %.*s, which this sweep has", path,
+                       (int)is_length, only_is);
+    return differs(error, size, "%s was played with %.*s, this sweep has %.*s", path,
+                   (int)was_length, only_was, (int)is_length, only_is);
+}
+
+int sweep_identity_check(const struct sweep_identity *identity, const struct result *result,
+                         unsigned repeat, const char *path, char *error, size_t size)
+{
+    const char *options = sweep_label(result, "options");
+    if (strcmp(result->model_sha256, identity->model_sha256) != 0)
+        return differs(error, size,
+                       "%s was played with another model (%s, SHA-256 %.12s...; this sweep's is "
+                       "%.12s...)",
+                       path, result->model, result->model_sha256, identity->model_sha256);
+    if (strcmp(result->version, identity->version) != 0)
+        return differs(error, size, "%s was played by %s %s, this one is %s", path, result->program,
+                       result->version, identity->version);
+    if (!options)
+        return differs(error, size, "%s is not of a sweep: it has no label \"options\"", path);
+    if (strcmp(result->dc, identity->dc) != 0)
+        return differs(error, size, "%s was played against %s, this sweep is against %s", path,
+                       result->dc, identity->dc);
+    if (strcmp(options, identity->options) != 0)
+        return options_differ(options, identity->options, path, error, size);
+    if (result->seed != identity->seed + repeat - 1)
+        return differs(error, size,
+                       "%s was played with --random-seed=%" PRIu64
+                       ", this sweep would play it with %" PRIu64,
+                       path, result->seed, identity->seed + repeat - 1);
+    return 0;
+}

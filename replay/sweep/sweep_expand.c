@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands with variables. */
+#include "replay/sweep/sweep_expand.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
+static size_t name_length(const char *text)
+{
+    return strspn(text, LETTERS) ? strspn(text, LETTERS "0123456789-") : 0;
+}
+
+bool sweep_is_name(const char *text)
+{
+    size_t length = name_length(text);
+    return length > 0 && text[length] == '\0';
+}
+
+/* What stands for the name at text; NULL and a line in error: nothing does. */
+static const char *value_of(const char *text, size_t length, const struct sweep_variable *variables,
+                            size_t count, char *error, size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(variables[i].name) == length && strncmp(variables[i].name, text, length) == 0)
+            return variables[i].value;
+    size_t used = (size_t)snprintf(error, size, "there is no {%.*s}: expected", (int)length, text);
+    for (size_t i = 0; i < count && used < size; i++)
+        used +=
+            (size_t)snprintf(error + used, size - used, "%s {%s}", i ? "," : "", variables[i].name);
+    if (used < size)
+        snprintf(error + used, size - used, ", or {{%.*s} for a brace", (int)length, text);
+    return NULL;
+}
+
+int sweep_expand(const char *text, const struct sweep_variable *variables, size_t count, char **out,
+                 char *error, size_t size)
+{
+    size_t room = 0;
+    FILE *stream = open_memstream(out, &room);
+    int result = 0;
+    if (!stream) {
+        snprintf(error, size, "out of memory");
+        return -ENOMEM;
+    }
+    for (const char *at = text; *at && result == 0; at++) {
+        size_t length = *at == '{' ? name_length(at + 1) : 0;
+        bool shells = at > text && at[-1] == '$';
+        if (*at == '{' && at[1] == '{' && !shells) {
+            fputc(*at++, stream);
+        } else if (length > 0 && at[1 + length] == '}' && !shells) {
+            const char *value = value_of(at + 1, length, variables, count, error, size);
+            if (value)
+                fputs(value, stream);
+            result = value ? 0 : -EINVAL;
+            at += 1 + length;
+        } else {
+            fputc(*at, stream);
+        }
+    }
+    if (fclose(stream) != 0 && result == 0) {
+        snprintf(error, size, "out of memory");
+        result = -ENOMEM;
+    }
+    if (result < 0) {
+        free(*out);
+        *out = NULL;
+    }
+    return result;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sweep files. Keys are long names of options; of their own are the model, the DC, what is varied,
+ * and options of traffic-replay, which become words of its command line. The first mistake ends it.
+ */
+#include "replay/sweep/sweep_file.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/document.h"
+#include "replay/sweep/sweep_memory.h"
+
+enum { ERROR_SIZE = OPTIONS_ERROR_SIZE };
+
+struct reader {
+    struct sweep_options *options;
+    const char *name;
+    char *folder; /* of the file: its model is looked for there */
+};
+
+static int at(const struct reader *reader, const struct document_node *node, const char *key,
+              const char *what)
+{
+    return options_complain("%s:%u:%u: %s%s%s", reader->name, node->place.line, node->place.column,
+                            key, *key ? ": " : "", what);
+}
+
+static int expected(const struct reader *reader, const struct document_node *node, const char *key,
+                    const char *what)
+{
+    char found[80], text[200];
+    snprintf(text, sizeof text, "expected %s, found %s", what,
+             document_describe(node, found, sizeof found));
+    return at(reader, node, key, text);
+}
+
+/* A scalar, or a sequence of them joined by commas; kept. NULL: it was told. */
+static char *joined(const struct reader *reader, const struct document_node *node, const char *key)
+{
+    char *text = NULL, *kept = NULL;
+    size_t size = 0;
+    if (node->kind == DOCUMENT_SCALAR)
+        kept = sweep_options_keep(reader->options, node->text);
+    else if (node->kind == DOCUMENT_MAPPING || node->count == 0)
+        return expected(reader, node, key, "a value or a list of values"), NULL;
+    FILE *stream = kept ? NULL : open_memstream(&text, &size);
+    for (size_t i = 0; stream && i < node->count; i++) {
+        if (node->items[i]->kind != DOCUMENT_SCALAR) {
+            fclose(stream);
+            free(text);
+            return expected(reader, node->items[i], key, "a plain value"), NULL;
+        }
+        fprintf(stream, "%s%s", i ? "," : "", node->items[i]->text);
+    }
+    if (stream && fclose(stream) == 0)
+        kept = sweep_options_keep(reader->options, text);
+    free(text);
+    if (!kept)
+        options_out_of_memory();
+    return kept;
+}
+
+static int read_row(const struct reader *reader, const struct options_row *row,
+                    const struct document_node *value)
+{
+    bool yes = false, list = row->properties & SWEEP_LIST;
+    if (row->kind == OPTIONS_FLAG) {
+        if (!document_boolean(value, &yes))
+            return expected(reader, value, row->name, "true or false");
+        *(bool *)((char *)reader->options + row->offset) = yes;
+        return -1;
+    }
+    if (!list && value->kind != DOCUMENT_SCALAR)
+        return expected(reader, value, row->name, "a value");
+    char *text = joined(reader, value, row->name);
+    const char *error = text ? options_apply(row, reader->options, text) : NULL;
+    if (!text)
+        return EXIT_USAGE;
+    return error ? at(reader, value, row->name, error) : -1;
+}
+
+static int read_vary(const struct reader *reader, const struct document_node *node)
+{
+    if (node->kind != DOCUMENT_MAPPING || node->count == 0)
+        return expected(reader, node, "vary", "a mapping of names to lists of values");
+    reader->options->memory->vary_from_file = true;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
+        const char *error;
+        struct sweep_vary *vary =
+            sweep_vary_new(reader->options->vary, &reader->options->vary_count, key->text, &error);
+        if (!vary)
+            return at(reader, key, "vary", error);
+        if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
+            return expected(reader, value, key->text, "a list of values");
+        for (size_t v = 0; v < value->count; v++) {
+            if (value->items[v]->kind != DOCUMENT_SCALAR)
+                return expected(reader, value->items[v], key->text, "a plain value");
+            if ((error = sweep_vary_add(vary, value->items[v]->text)))
+                return at(reader, value->items[v], "vary", error);
+        }
+    }
+    return -1;
+}
+
+static int add_word(const struct reader *reader, const struct document_node *node, const char *name,
+                    const char *value)
+{
+    struct sweep_options_memory *memory = reader->options->memory;
+    char *word = NULL, **grown;
+    const char *error = settings_try(name, value);
+    bool secret =
+        strcmp(name, "fixed-password") == 0 || (strcmp(name, "user") == 0 && strchr(value, '%'));
+    if (error)
+        return at(reader, node, name, error);
+    if (secret)
+        return at(reader, node, name, "a sweep file is no place for passwords");
+    if (settings_is_flag(name) && (strcasecmp(value, "false") == 0 ||
+                                   strcasecmp(value, "no") == 0 || strcasecmp(value, "off") == 0))
+        return -1;
+    if (asprintf(&word, "--%s%s%s", name, settings_is_flag(name) ? "" : "=",
+                 settings_is_flag(name) ? "" : value) < 0)
+        return options_out_of_memory();
+    grown = reallocarray(memory->file_words, memory->file_word_count + 1, sizeof *grown);
+    if (grown) {
+        memory->file_words = grown;
+        grown[memory->file_word_count] = sweep_options_keep(reader->options, word);
+    }
+    free(word);
+    if (!grown || !grown[memory->file_word_count])
+        return options_out_of_memory();
+    memory->file_word_count++;
+    return -1;
+}
+
+/* "options": traffic-replay's, as in its configuration file. */
+static int read_replay_options(const struct reader *reader, const struct document_node *node)
+{
+    if (node->kind != DOCUMENT_MAPPING)
+        return expected(reader, node, "options", "a mapping of traffic-replay's options");
+    int status = -1;
+    for (size_t i = 0; status < 0 && i < node->count; i++) {
+        const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
+        if (value->kind == DOCUMENT_MAPPING)
+            return expected(reader, value, key->text, "a value or a list of values");
+        if (value->kind == DOCUMENT_SCALAR)
+            status = add_word(reader, value, key->text, value->text);
+        for (size_t v = 0; status < 0 && value->kind == DOCUMENT_SEQUENCE && v < value->count; v++)
+            status = value->items[v]->kind == DOCUMENT_SCALAR
+                         ? add_word(reader, value->items[v], key->text, value->items[v]->text)
+                         : expected(reader, value->items[v], key->text, "a plain value");
+    }
+    return status;
+}
+
+/* The model's path is taken from the sweep file's folder. */
+static int read_word(const struct reader *reader, const char *key, const struct document_node *node)
+{
+    bool model = strcmp(key, "model") == 0;
+    char *path = NULL;
+    if (node->kind != DOCUMENT_SCALAR || !node->text[0])
+        return expected(reader, node, key, model ? "a model file" : "a name or an address");
+    bool relative = model && node->text[0] != '/' && strcmp(node->text, "-") != 0;
+    if (asprintf(&path, "%s%s%s", relative ? reader->folder : "", relative ? "/" : "", node->text) <
+        0)
+        return options_out_of_memory();
+    const char *kept = sweep_options_keep(reader->options, path);
+    free(path);
+    if (!kept)
+        return options_out_of_memory();
+    *(model ? &reader->options->memory->model : &reader->options->memory->dc) = kept;
+    return -1;
+}
+
+static int unknown_key(const struct reader *reader, const struct document_node *key)
+{
+    char what[ERROR_SIZE] = "one of the keys model, dc, options";
+    for (size_t i = 0; i < sweep_options_table.count; i++) {
+        size_t used = strlen(what);
+        if (!(sweep_options_table.rows[i].properties & OPTIONS_COMMAND_LINE))
+            snprintf(what + used, sizeof what - used, ", %s", sweep_options_table.rows[i].name);
+    }
+    return expected(reader, key, "", what);
+}
+
+static int read_key(const struct reader *reader, const struct document_node *key,
+                    const struct document_node *value)
+{
+    const struct options_row *row = options_find(&sweep_options_table, key->text);
+    if (strcmp(key->text, "model") == 0 || strcmp(key->text, "dc") == 0)
+        return read_word(reader, key->text, value);
+    if (strcmp(key->text, "options") == 0)
+        return read_replay_options(reader, value);
+    if (strcmp(key->text, "vary") == 0)
+        return read_vary(reader, value);
+    if (!row)
+        return unknown_key(reader, key);
+    return row->properties & OPTIONS_COMMAND_LINE
+               ? at(reader, key, row->name, "it belongs on the command line")
+               : read_row(reader, row, value);
+}
+
+static int read_document(struct reader *reader, const char *text, size_t size)
+{
+    struct document *document = NULL;
+    char error[ERROR_SIZE];
+    int status = -1;
+    if (document_parse(reader->name, text, size, &document, error, sizeof error) < 0)
+        return options_complain("%s", error);
+    const struct document_node *root = document_root(document);
+    if (root->kind != DOCUMENT_MAPPING)
+        status = expected(reader, root, "", "a mapping");
+    for (size_t i = 0; status < 0 && i < root->count; i++)
+        status = read_key(reader, root->items[2 * i], root->items[2 * i + 1]);
+    document_free(document);
+    return status;
+}
+
+int sweep_file_read(struct sweep_options *options, const char *path)
+{
+    enum { LARGEST = 1 << 20 };
+    char *text = NULL, *copy, error[ERROR_SIZE];
+    size_t size;
+    if (document_read_file(path, LARGEST, &text, &size, error, sizeof error) < 0)
+        return options_complain("%s", error);
+    struct reader reader = {.options = options, .name = document_file_name(path)};
+    copy = strdup(path);
+    reader.folder = copy ? strdup(strcmp(path, "-") == 0 ? "." : dirname(copy)) : NULL;
+    int status = reader.folder ? read_document(&reader, text, size) : options_out_of_memory();
+    free(reader.folder);
+    free(copy);
+    free(text);
+    return status;
+}

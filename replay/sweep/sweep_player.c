@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One cell of a sweep, step by step. */
+#include "replay/sweep/sweep_player.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/message.h"
+#include "replay/settings_words.h"
+#include "replay/sweep/sweep_expand.h"
+#include "summary/result/result.h"
+
+enum { VARIABLES_MAX = SWEEP_VARY_MAX + 2 };
+/* What a run may take beside warm-up, window and its own limits: start-up, accounts, keys. */
+static const double start_up_limit = 1800;
+
+static int fail(char *error, size_t size, int result, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static int fail(char *error, size_t size, int result, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, size, format, args);
+    va_end(args);
+    return result;
+}
+
+static void tell(const struct sweep_player *player, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void tell(const struct sweep_player *player, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (player->before_telling)
+        player->before_telling(player->context);
+    message_tell_args(format, args);
+    va_end(args);
+}
+
+/* --- Words of a command line --------------------------------------------------------------- */
+
+struct words {
+    char **items;
+    size_t count;
+    bool failed;
+};
+
+static void add(struct words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct words *words, const char *format, ...)
+{
+    va_list args;
+    char **grown = reallocarray(words->items, words->count + 2, sizeof *grown);
+    va_start(args, format);
+    if (grown)
+        words->items = grown;
+    if (!grown || vasprintf(&grown[words->count], format, args) < 0)
+        words->failed = true;
+    else
+        grown[++words->count] = NULL;
+    va_end(args);
+}
+
+static void free_words(struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(words->items[i]);
+    free(words->items);
+    *words = (struct words){0};
+}
+
+/* What every traffic-replay of the sweep is called with. */
+static void begin_words(const struct sweep_player *player, struct words *words)
+{
+    *words = (struct words){0};
+    add(words, "%s", player->program);
+    for (size_t i = 0; player->options->words[i]; i++)
+        add(words, "%s", player->options->words[i]);
+    add(words, "--config=/proc/self/fd/%d", player->secrets);
+    if (player->options->replay.yes)
+        add(words, "--yes");
+}
+
+static void end_words(const struct sweep_player *player, struct words *words)
+{
+    add(words, "--");
+    add(words, "%s", player->options->replay.model);
+    add(words, "%s", player->options->replay.dc);
+}
+
+/* --- Output of children -------------------------------------------------------------------- */
+
+static int open_output(void)
+{
+    return memfd_create("output", MFD_CLOEXEC);
+}
+
+/* The last of what a child said. */
+static void read_tail(struct sweep_player *player, int fd)
+{
+    off_t end = lseek(fd, 0, SEEK_END), room = sizeof player->tail - 1;
+    ssize_t got = end > 0 ? pread(fd, player->tail, (size_t)room, end > room ? end - room : 0) : 0;
+    player->tail[got < 0 ? 0 : got] = '\0';
+}
+
+void sweep_player_show_tail(struct sweep_player *player)
+{
+    for (char *rest = player->tail, *line; (line = strsep(&rest, "\n"));) {
+        message_clean(line);
+        if (*line)
+            fprintf(stderr, "  | %s\n", line);
+    }
+    player->tail[0] = '\0';
+}
+
+static const char *describe_end(int status, char text[64])
+{
+    if (WIFSIGNALED(status))
+        snprintf(text, 64, "ended by signal %d", WTERMSIG(status));
+    else
+        snprintf(text, 64, "exit status %d", WEXITSTATUS(status));
+    return text;
+}
+
+/* --- Commands of the user ------------------------------------------------------------------ */
+
+static size_t list_variables(const struct sweep_player *player, const struct sweep_cell *cell,
+                             struct sweep_variable variables[VARIABLES_MAX])
+{
+    const struct sweep_options *options = player->options;
+    variables[0] = (struct sweep_variable){"r", options->r.items[cell->r].text};
+    variables[1] = (struct sweep_variable){"S", options->S.items[cell->S].text};
+    for (size_t i = 0; i < options->vary_count; i++)
+        variables[2 + i] =
+            (struct sweep_variable){options->vary[i].name, options->vary[i].values[cell->value[i]]};
+    return 2 + options->vary_count;
+}
+
+static int expand(const struct sweep_player *player, const struct sweep_cell *cell,
+                  const char *command, char **out, char *error, size_t size)
+{
+    struct sweep_variable variables[VARIABLES_MAX];
+    size_t count = list_variables(player, cell, variables);
+    return sweep_expand(command, variables, count, out, error, size);
+}
+
+static int judge_hook(struct sweep_player *player, int result, int status, int output,
+                      const char *name, const char *command, char *error, size_t size)
+{
+    char how[64];
+    if (result == -EINTR || (result == 0 && status == 0))
+        return result;
+    read_tail(player, output);
+    if (result == -ETIMEDOUT)
+        return fail(error, size, result, "--%s: \"%.200s\" took more than %.12g s and was ended",
+                    name, command, player->options->hook_timeout);
+    if (result < 0)
+        return fail(error, size, result, "--%s: it cannot be started: %s", name, strerror(-result));
+    return fail(error, size, -EIO, "--%s: \"%.200s\" failed (%s)", name, command,
+                describe_end(status, how));
+}
+
+/* --before or --after. A daemon that it leaves behind may keep its output: only the command itself
+ * is waited for. */
+static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, const char *name,
+                    const char *command, char *error, size_t size)
+{
+    char *text = NULL;
+    int status = 0, output = -1;
+    int result = expand(player, cell, command, &text, error, size);
+    if (result < 0)
+        return result;
+    output = open_output();
+    if (output < 0) {
+        result = fail(error, size, -errno, "--%s: %s", name, strerror(errno));
+        goto cleanup;
+    }
+    char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, text, NULL};
+    bool shown = player->options->verbose > 0;
+    const struct sweep_child child = {.argv = argv,
+                                      .input = -1,
+                                      .output = shown ? STDERR_FILENO : output,
+                                      .errors = shown ? STDERR_FILENO : output,
+                                      .kept = -1,
+                                      .limit = player->options->hook_timeout};
+    if (shown)
+        tell(player, "--%s: %s", name, text);
+    result = sweep_child_run(player->watch, &child, &status);
+    result = judge_hook(player, result, status, output, name, text, error, size);
+cleanup:
+    if (output >= 0)
+        close(output);
+    free(text);
+    return result;
+}
+
+/* --- traffic-replay ------------------------------------------------------------------------ */
+
+/* Beside this program; else PATH finds it. */
+static char *find_program(void)
+{
+    char own[PATH_MAX], *path = NULL;
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    own[length < 0 ? 0 : length] = '\0';
+    if (length > 0 && asprintf(&path, "%s/traffic-replay", dirname(own)) < 0)
+        return NULL;
+    if (path && access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return strdup("traffic-replay");
+}
+
+/* The version that results will bear. */
+static int ask_version(struct sweep_player *player, char *error, size_t size)
+{
+    char *argv[] = {player->program, (char[]){"--version"}, NULL}, text[128] = "";
+    int status = 0, output = open_output();
+    const struct sweep_child child = {
+        .argv = argv, .input = -1, .output = output, .errors = -1, .kept = -1, .limit = 30};
+    int result = output < 0 ? -errno : sweep_child_run(player->watch, &child, &status);
+    ssize_t got = result == 0 ? pread(output, text, sizeof text - 1, 0) : 0;
+    if (output >= 0)
+        close(output);
+    text[got < 0 ? 0 : got] = '\0';
+    if (result == 0 && status == 0 && sscanf(text, "traffic-replay %63s", player->version) == 1)
+        return 0;
+    if (result == -EINTR)
+        return result;
+    return fail(error, size, result ? result : -EPROTO, "%s cannot be run: %s", player->program,
+                result ? strerror(-result) : "it does not tell its version");
+}
+
+static int write_secrets(struct sweep_player *player, char *error, size_t size)
+{
+    player->secrets = memfd_create("credentials", MFD_CLOEXEC);
+    int copy = player->secrets < 0 ? -1 : fcntl(player->secrets, F_DUPFD_CLOEXEC, 0);
+    FILE *stream = copy < 0 ? NULL : fdopen(copy, "w");
+    if (!stream || fchmod(player->secrets, 0600) != 0)
+        return fail(error, size, -errno, "credentials cannot be kept for the runs: %s",
+                    strerror(errno));
+    setvbuf(stream, NULL, _IONBF, 0); /* no copy of them stays in stdio's buffer */
+    int result = settings_write_secrets(&player->options->replay, stream);
+    fclose(stream);
+    if (result == -EINVAL)
+        return fail(error, size, result,
+                    "-A: the administrator's name has a character (%%, \\, / or @) that it cannot "
+                    "be passed on with");
+    return result ? fail(error, size, result, "credentials cannot be kept for the runs: %s",
+                         strerror(-result))
+                  : 0;
+}
+
+int sweep_player_open(struct sweep_player *player, char *error, size_t size)
+{
+    player->secrets = -1;
+    player->program = find_program();
+    if (!player->program)
+        return fail(error, size, -ENOMEM, "out of memory");
+    /* The environment would go over the file. */
+    unsetenv("TRAFFIC_REPLAY_USER");
+    unsetenv("TRAFFIC_REPLAY_PASSWORD");
+    int result = ask_version(player, error, size);
+    return result < 0 ? result : write_secrets(player, error, size);
+}
+
+void sweep_player_close(struct sweep_player *player)
+{
+    if (player->secrets >= 0)
+        close(player->secrets);
+    player->secrets = -1;
+    sweep_sampler_free(player->sampler);
+    player->sampler = NULL;
+    free(player->program);
+    player->program = NULL;
+}
+
+/* The largest cell's are enough for all. It may ask the user, so it has the terminal. */
+static int make_accounts(struct sweep_player *player, char *error, size_t size)
+{
+    const struct sweep_options *options = player->options;
+    const struct sweep_number *largest = &options->S.items[0];
+    struct words words;
+    int status = 0, result = -ENOMEM;
+    if (player->accounts_made || options->replay.accounts_file || options->replay.play.generic_ldap)
+        return 0;
+    for (size_t i = 1; i < options->S.count; i++)
+        if (options->S.items[i].value > largest->value)
+            largest = &options->S.items[i];
+    begin_words(player, &words);
+    add(&words, "--make-accounts");
+    add(&words, "--scale-traffic=%s", largest->text);
+    end_words(player, &words);
+    const struct sweep_child child = {.argv = words.items,
+                                      .input = STDIN_FILENO,
+                                      .output = -1,
+                                      .errors = STDERR_FILENO,
+                                      .kept = player->secrets,
+                                      .foreground = true,
+                                      .dies_with_us = true};
+    if (player->before_telling)
+        player->before_telling(player->context);
+    if (!words.failed)
+        result = sweep_child_run(player->watch, &child, &status);
+    free_words(&words);
+    char how[64];
+    if (player->watch->interrupts > 0)
+        return -EINTR;
+    if (result < 0)
+        return fail(error, size, result, "traffic-replay cannot be started: %s", strerror(-result));
+    if (status != 0)
+        return fail(error, size, -EIO, "the test accounts could not be made (%s)",
+                    describe_end(status, how));
+    player->accounts_made = true;
+    return 0;
+}
+
+static void cell_words(const struct sweep_player *player, const struct sweep_cell *cell,
+                       const struct sweep_files *files, struct words *words)
+{
+    const struct sweep_options *options = player->options;
+    begin_words(player, words);
+    add(words, "--replay-rate=%s", options->r.items[cell->r].text);
+    add(words, "--scale-traffic=%s", options->S.items[cell->S].text);
+    add(words, "--random-seed=%" PRIu64, player->identity->seed + cell->repeat - 1);
+    for (size_t i = 0; i < options->vary_count; i++)
+        add(words, "--label=%s=%s", options->vary[i].name, options->vary[i].values[cell->value[i]]);
+    add(words, "--label=repeat=%u", cell->repeat);
+    add(words, "--label=options=%s", player->identity->options);
+    add(words, "--json=%s", files->unfinished_json);
+    end_words(player, words);
+}
+
+static int judge_run(struct sweep_player *player, int result, int status, int errors,
+                     const struct sweep_files *files, char *error, size_t size)
+{
+    char how[64];
+    bool written = access(files->unfinished_json, F_OK) == 0;
+    /* Exit status 1 with a result: it was made, but nothing succeeded. */
+    if (result == -EINTR ||
+        (result == 0 && written && WIFEXITED(status) && WEXITSTATUS(status) < 2))
+        return result;
+    if (result == -ETIMEDOUT)
+        return fail(error, size, result, "traffic-replay did not end and was killed");
+    if (result < 0)
+        return fail(error, size, result, "traffic-replay cannot be started: %s", strerror(-result));
+    read_tail(player, errors);
+    return fail(error, size, -EIO, "traffic-replay failed (%s)", describe_end(status, how));
+}
+
+static double run_limit(const struct settings *replay)
+{
+    return start_up_limit + replay->warmup + replay->duration + replay->latency_timeout +
+           replay->timeout;
+}
+
+static int run_replay(struct sweep_player *player, const struct sweep_cell *cell,
+                      const struct sweep_files *files, char *error, size_t size)
+{
+    struct words words;
+    int status = 0, result = -ENOMEM;
+    int errors = open_output();
+    int text = open(files->unfinished_text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (text < 0 || errors < 0) {
+        result = fail(error, size, -errno, "cannot write %s: %s",
+                      text < 0 ? files->unfinished_text : "anything", strerror(errno));
+        goto cleanup;
+    }
+    cell_words(player, cell, files, &words);
+    const struct sweep_child child = {.argv = words.items,
+                                      .input = -1,
+                                      .output = text,
+                                      .errors =
+                                          player->options->verbose > 0 ? STDERR_FILENO : errors,
+                                      .kept = player->secrets,
+                                      .dies_with_us = true,
+                                      .limit = run_limit(&player->options->replay)};
+    if (!words.failed)
+        result = sweep_child_run(player->watch, &child, &status);
+    free_words(&words);
+    result = judge_run(player, result, status, errors, files, error, size);
+    if (result == 0 && fsync(text) != 0 && errno != EINVAL)
+        result = fail(error, size, -errno, "cannot write %s: %s", files->text, strerror(errno));
+cleanup:
+    if (text >= 0)
+        close(text);
+    if (errors >= 0)
+        close(errors);
+    return result;
+}
+
+/* --- Samples and the result ---------------------------------------------------------------- */
+
+void sweep_player_tick(struct sweep_player *player)
+{
+    sweep_sampler_tick(player->sampler, player->watch);
+}
+
+static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell, char *error,
+                         size_t size)
+{
+    const struct sweep_options *options = player->options;
+    char *command = NULL;
+    if (options->sample && strcmp(options->sample, "none") == 0)
+        return 0;
+    int result = options->sample ? expand(player, cell, options->sample, &command, error, size) : 0;
+    if (result == 0)
+        result = sweep_sampler_open(options->replay.dc, command, &player->sampler);
+    free(command);
+    if (result < 0)
+        return fail(error, size, result, "samples: %s", strerror(-result));
+    if (!player->sampler && !player->told_samples)
+        tell(player,
+             "no samples of the server: nobody listens on this machine at port 389 of %s whose "
+             "processes may be seen (--sample COMMAND takes them elsewhere)",
+             options->replay.dc);
+    player->told_samples = player->told_samples || !player->sampler;
+    return 0;
+}
+
+static void end_samples(struct sweep_player *player)
+{
+    const char *problem = sweep_sampler_problem(player->sampler);
+    if (problem && !player->told_samples)
+        tell(player, "samples of the server: %s", problem);
+    player->told_samples = player->told_samples || problem;
+    sweep_sampler_free(player->sampler);
+    player->sampler = NULL;
+}
+
+static int save(struct sweep_player *player, const struct sweep_files *files, char *error,
+                size_t size)
+{
+    struct result result;
+    result_init(&result);
+    int saved = result_read(&result, files->unfinished_json, error, size);
+    if (saved == 0 && result.interrupted)
+        saved = fail(error, size, -ECANCELED, "traffic-replay was interrupted by a signal");
+    if (saved == 0 && sweep_sampler_merge(player->sampler, &result) != 0)
+        saved = fail(error, size, -ENOMEM, "out of memory");
+    if (saved == 0 && result.sample_count > 0)
+        saved = result_write(&result, files->unfinished_json, error, size);
+    if (saved == 0)
+        saved = sweep_files_finish(files, error, size);
+    result_clear(&result);
+    return saved;
+}
+
+/* --- The cell ------------------------------------------------------------------------------ */
+
+static int play_and_save(struct sweep_player *player, const struct sweep_cell *cell,
+                         const struct sweep_files *files, char *error, size_t size)
+{
+    int result = sweep_watch_wait(player->watch, 0);
+    if (result == 0)
+        result = make_accounts(player, error, size);
+    if (result == 0)
+        result = sweep_watch_wait(player->watch, player->options->settle);
+    if (result == 0)
+        result = begin_samples(player, cell, error, size);
+    if (result == 0)
+        result = run_replay(player, cell, files, error, size);
+    if (result == 0)
+        result = save(player, files, error, size);
+    end_samples(player);
+    if (result < 0)
+        sweep_files_abandon(files);
+    return result;
+}
+
+int sweep_player_play(struct sweep_player *player, const struct sweep_cell *cell,
+                      const struct sweep_files *files, char *error, size_t size)
+{
+    const struct sweep_options *options = player->options;
+    char later[SWEEP_ERROR_SIZE];
+    int result =
+        options->before ? run_hook(player, cell, "before", options->before, error, size) : 0;
+    if (result < 0)
+        return result;
+    /* What the one has set up the other takes down, also when the cell could not be played. */
+    result = play_and_save(player, cell, files, error, size);
+    if (!options->after || player->watch->interrupts >= 2)
+        return result;
+    if (result < 0 && result != -EINTR) {
+        tell(player, "%s", error);
+        sweep_player_show_tail(player);
+    }
+    int ended = run_hook(player, cell, "after", options->after, later, sizeof later);
+    if (ended < 0 && ended != -EINTR)
+        snprintf(error, size, "%s", later);
+    else if (result < 0 && result != -EINTR)
+        snprintf(error, size, "see above");
+    return ended < 0 && ended != -EINTR ? ended : result < 0 ? result : ended;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the results of a sweep are. */
+#include "replay/sweep/sweep_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail(char *error, size_t size, const char *what, const char *path, int number)
+{
+    snprintf(error, size, "%s %s: %s", what, path, strerror(number));
+    return -number;
+}
+
+/* With all folders above it. */
+static int make_folder(const char *folder, char *error, size_t size)
+{
+    char *path = strdup(folder);
+    int result = 0;
+    if (!path) {
+        snprintf(error, size, "out of memory");
+        return -ENOMEM;
+    }
+    for (char *at = strchr(path + 1, '/'); result == 0 && at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            result = fail(error, size, "--results: cannot make", path, errno);
+        *at = '/';
+    }
+    if (result == 0 && mkdir(folder, 0777) != 0 && errno != EEXIST)
+        result = fail(error, size, "--results: cannot make", folder, errno);
+    free(path);
+    return result;
+}
+
+/* A folder that is full or read-only is told before anything is played. */
+static int try_to_write(const struct sweep_store *store, char *error, size_t size)
+{
+    static const char name[] = ".traffic-sweep";
+    static const char bytes[4096];
+    int fd = openat(store->lock, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fail(error, size, "--results: cannot write into", store->folder, errno);
+    ssize_t written = write(fd, bytes, sizeof bytes);
+    int number = written < 0 ? errno : written < (ssize_t)sizeof bytes ? ENOSPC : 0;
+    close(fd);
+    unlinkat(store->lock, name, 0);
+    return number ? fail(error, size, "--results: cannot write into", store->folder, number) : 0;
+}
+
+int sweep_store_open(struct sweep_store *store, const char *folder, char *error, size_t size)
+{
+    *store = (struct sweep_store){.folder = folder, .lock = -1};
+    int result = make_folder(folder, error, size);
+    if (result < 0)
+        return result;
+    store->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (store->lock < 0)
+        return fail(error, size, "--results: cannot use", folder, errno);
+    if (flock(store->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        snprintf(error, size, "--results: another sweep is busy in %s", folder);
+        return -EBUSY;
+    }
+    return try_to_write(store, error, size);
+}
+
+void sweep_store_close(struct sweep_store *store)
+{
+    if (store->lock >= 0)
+        close(store->lock);
+    store->lock = -1;
+}
+
+int sweep_files_name(const struct sweep_store *store, const char *name, struct sweep_files *files)
+{
+    *files = (struct sweep_files){0};
+    if (asprintf(&files->json, "%s/%s.json", store->folder, name) < 0)
+        files->json = NULL;
+    if (asprintf(&files->text, "%s/%s.txt", store->folder, name) < 0)
+        files->text = NULL;
+    if (asprintf(&files->unfinished_json, "%s/.%s.json", store->folder, name) < 0)
+        files->unfinished_json = NULL;
+    if (asprintf(&files->unfinished_text, "%s/.%s.txt", store->folder, name) < 0)
+        files->unfinished_text = NULL;
+    if (files->json && files->text && files->unfinished_json && files->unfinished_text)
+        return 0;
+    sweep_files_clear(files);
+    return -ENOMEM;
+}
+
+void sweep_files_clear(struct sweep_files *files)
+{
+    free(files->json);
+    free(files->text);
+    free(files->unfinished_json);
+    free(files->unfinished_text);
+    *files = (struct sweep_files){0};
+}
+
+int sweep_files_finish(const struct sweep_files *files, char *error, size_t size)
+{
+    if (rename(files->unfinished_text, files->text) != 0)
+        return fail(error, size, "cannot write", files->text, errno);
+    if (rename(files->unfinished_json, files->json) != 0)
+        return fail(error, size, "cannot write", files->json, errno);
+    return 0;
+}
+
+void sweep_files_abandon(const struct sweep_files *files)
+{
+    unlink(files->unfinished_text);
+    unlink(files->unfinished_json);
+}
