@@ -58,13 +58,13 @@ sources = $(filter-out $(MAINS),$(wildcard $(foreach folder,$(folders_$(1)),$(fo
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 programs_in = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 
-UNIT_TESTS := $(call programs_in,tests/unit/test_*.c)
+UNIT_TESTS := $(call programs_in,tests/unit/*/test_*.c)
 DC_TESTS := $(call programs_in,tests/dc/test_*.c)
 FUZZERS := $(call programs_in,tests/fuzz/fuzz_*.c)
 BENCHES := $(call programs_in,bench/bench_*.c)
 
-C_FILES := $(wildcard $(foreach folder,$(FOLDERS) tests/unit tests/dc tests/fuzz tests bench,$(folder)/*.[ch]))
-SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* bench/* 2>/dev/null)
+C_FILES := $(wildcard $(foreach folder,$(FOLDERS) tests/unit/* tests/lib tests/dc tests/fuzz bench,$(folder)/*.[ch]))
+SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* tests/unit/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
 .PHONY: all unit dc-tests benches fuzzers deps demo check check-html bench lint fuzz install clean FORCE
@@ -152,7 +152,7 @@ lint:
 	@clang-format --dry-run -Werror $(C_FILES)
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning \
 		--suppress=missingIncludeSystem -j 2 -I. -D_GNU_SOURCE -DTRAFFIC_VERSION='""' $(filter %.c,$(C_FILES))
-	@shellcheck -x $(SCRIPTS) tests/tap.sh
+	@shellcheck -x $(SCRIPTS) tests/lib/tap.sh
 	$(if $(MAN_PAGES),@mandoc -T lint -W warning $(MAN_PAGES))
 
 # libFuzzer is clang's, and every room is built for it.

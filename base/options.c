@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/message.h"
-#include "replay/accounts/credentials.h"
+#include "base/secret.h"
 
 enum { LONG_BASE = 256 }; /* getopt_long() returns it plus a row's index for a long name */
 
@@ -200,7 +200,7 @@ const char *options_check_output(const char *path)
 
 static const char *set_secret(char *value, char **out)
 {
-    credentials_free_secret(*out);
+    secret_free(*out);
     *out = strdup(value);
     explicit_bzero(value, strlen(value));
     return *out ? NULL : options_wrong("out of memory");

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "protocols/wire.h"
+#include "base/clock.h"
 
 static const int64_t second = 1000000000, on_terminal = 200000000, elsewhere = 5000000000;
 
 void progress_start(struct progress *progress, const char *what, uint64_t total)
 {
     *progress = (struct progress){
-        .what = what, .total = total, .started = wire_now(), .terminal = isatty(STDERR_FILENO)};
+        .what = what, .total = total, .started = clock_now(), .terminal = isatty(STDERR_FILENO)};
     progress->told = progress->started;
 }
 
@@ -25,7 +25,7 @@ static double rate(const struct progress *progress, int64_t now)
 
 void progress_step(struct progress *progress)
 {
-    int64_t now = wire_now();
+    int64_t now = clock_now();
     progress->done++;
     if (now - progress->told < (progress->terminal ? on_terminal : elsewhere))
         return;
@@ -38,7 +38,7 @@ void progress_step(struct progress *progress)
 
 void progress_end(struct progress *progress)
 {
-    int64_t now = wire_now();
+    int64_t now = clock_now();
     fprintf(stderr, "%s%s: %" PRIu64 " in %.1f s (%.0f/s)\n",
             progress->terminal && progress->shown ? "\r\033[K" : "", progress->what, progress->done,
             (double)(now - progress->started) / (double)second, rate(progress, now));

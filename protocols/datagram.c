@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
+
 datagram_waits datagram_waits_usual = {1000, 2000, 4000, 8000, 0};
 
 /* Waits for the answer until the given time: its size, -ETIMEDOUT (the stream lives on when it was
@@ -42,7 +44,7 @@ ssize_t datagram_ask_on(struct stream *stream, const struct datagram_question *q
         size = stream_write(stream, question->bytes, question->size);
         if (size == 0)
             size = await_answer(stream, question, reply, reply_size,
-                                wire_now() + *wait * INT64_C(1000000));
+                                clock_now() + *wait * INT64_C(1000000));
         if (stream_error(stream))
             break;
     }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "protocols/conversation.h"
 #include "protocols/packet_tables.h"
 #include "protocols/stream.h"
@@ -97,7 +98,7 @@ struct outcome packet_play(struct conversation *conversation, const struct packe
 {
     if (type->kind == PACKET_SILENT)
         return outcome_nothing();
-    conversation->wire.deadline = wire_now() + timeout;
+    conversation->wire.deadline = clock_now() + timeout;
     conversation->wire.first_sent = 0;
     conversation->wire.last_received = 0;
     conversation->wire.cancelled = false;

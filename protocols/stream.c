@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "protocols/tls.h"
 
 /* Bytes that may be read without a wait, before others have their turn. */
@@ -57,7 +58,7 @@ static int wait_for(struct stream *stream, enum wire_event event)
 static void stamp_sent(struct stream *stream)
 {
     if (!stream->wire->first_sent)
-        stream->wire->first_sent = wire_now();
+        stream->wire->first_sent = clock_now();
 }
 
 /* From the wire's source address, if it has one. The port is chosen by connect(2), so that ports
@@ -194,7 +195,7 @@ static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum w
     bool took_all = n > 0 && (size_t)n < size && !stream->tls && !stream->udp;
     stream->drained = n == -EAGAIN || (took_all && !stream->slot.hung_up);
     if (n > 0)
-        stream->wire->last_received = wire_now();
+        stream->wire->last_received = clock_now();
     return n;
 }
 
@@ -223,7 +224,7 @@ static int take_turns(struct stream *stream)
     if (stream->unwaited < TURN)
         return 0;
     stream->unwaited = 0;
-    int64_t now = wire_now();
+    int64_t now = clock_now();
     if (now >= stream->wire->deadline)
         return fail(stream, -ETIMEDOUT);
     int error = wait_until(stream, WIRE_READ, now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock, and a waiter that blocks. */
+/* A waiter that blocks. */
 #include "protocols/wire.h"
 
 #include <errno.h>
@@ -7,18 +7,13 @@
 #include <stddef.h>
 #include <time.h>
 
-int64_t wire_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
+#include "base/clock.h"
 
 static int blocking_wait(struct waiter *waiter, struct wire_slot *slot, enum wire_event event,
                          int64_t deadline)
 {
     (void)waiter;
-    int64_t left = deadline - wire_now();
+    int64_t left = deadline - clock_now();
     if (left <= 0)
         return -ETIMEDOUT;
     struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a protocol waits and keeps time, without knowing who lets it wait.
+ * How a protocol waits, without knowing who lets it wait.
  *
  * Everything in protocols/ is written as straight-line code. The one thing that ever waits is a
  * stream (stream.h), and it does so through a struct waiter: the engine's is an event loop that
@@ -56,9 +56,6 @@ struct wire {
     socklen_t source_len;  /* 0: the system chooses the source address */
     struct sockaddr_storage source;
 };
-
-/* CLOCK_MONOTONIC now, in nanoseconds. */
-int64_t wire_now(void);
 
 /* Gives a waiter that blocks in poll(2): for start-up and tests. Static, never freed. */
 struct waiter *wire_blocking_waiter(void);

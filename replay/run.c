@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "protocols/names/dns.h"
 #include "replay/compile.h"
 #include "replay/limits.h"
@@ -287,7 +288,7 @@ static void open_gate(struct conductor *conductor, bool failed)
     for (unsigned i = 0; i < conductor->started; i++)
         failed |= conductor->workers[i].error != 0;
     run->failed = failed;
-    run->start = wire_now() + START_DELAY;
+    run->start = clock_now() + START_DELAY;
     clock_gettime(CLOCK_REALTIME, &now);
     run->open = true;
     pthread_cond_broadcast(&run->gate_moved);
@@ -336,12 +337,12 @@ static void cut(struct worker_run *run, enum run_end end)
         return;
     int64_t old = atomic_load(&run->window_end), moved;
     do {
-        moved = wire_now() - run->start + CUT_DELAY;
+        moved = clock_now() - run->start + CUT_DELAY;
         if (moved >= old)
             return; /* it ends by itself */
         atomic_store(&run->window_end, moved);
         /* Held up for longer than the delay between the two lines above: once more. */
-    } while (wire_now() - run->start >= moved);
+    } while (clock_now() - run->start >= moved);
     for (unsigned i = 0; i < run->workers; i++)
         worker_notify(&conductor->workers[i]);
     uint64_t one = 1;
@@ -377,7 +378,7 @@ static int64_t next_moment(const struct conductor *conductor)
 
 static void sleep_until(struct conductor *conductor, int64_t moment)
 {
-    int64_t left = moment - (wire_now() - conductor->shared.start);
+    int64_t left = moment - (clock_now() - conductor->shared.start);
     if (left < 0)
         left = 0;
     struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
@@ -411,7 +412,7 @@ static void conduct(struct conductor *conductor)
     int slack = prctl(PR_GET_TIMERSLACK);
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (atomic_load(&conductor->running) > 0) {
-        int64_t now = wire_now() - conductor->shared.start;
+        int64_t now = clock_now() - conductor->shared.start;
         probe(conductor, now);
         watch_window(conductor, now);
         if (signals_seen)

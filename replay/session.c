@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/message.h"
 #include "model/model.h"
 #include "model/plan.h"
@@ -403,7 +404,7 @@ static int read_catalogue(struct session *session)
         return -1;
     /* A conversation of its own; the catalogue opens its connection by itself. */
     directory_prepare(&admin, session->dc, wire_blocking_waiter());
-    admin.conversation.wire.deadline = wire_now() + catalogue_timeout;
+    admin.conversation.wire.deadline = clock_now() + catalogue_timeout;
     int error =
         catalogue_read(&admin.conversation, &session->dc->catalogue, session->error, ERROR_SIZE);
     directory_close(&admin);
@@ -416,7 +417,7 @@ static void prepare_as_user(const struct session *session, struct directory *dir
 {
     directory_prepare(directory, session->dc, wire_blocking_waiter());
     directory->conversation.user = &session->dc->users[0];
-    directory->conversation.wire.deadline = wire_now() + survey_timeout;
+    directory->conversation.wire.deadline = clock_now() + survey_timeout;
 }
 
 /* A share that cannot be written to would fail packet by packet. */
@@ -802,9 +803,9 @@ static int plan_only(struct session *session)
 /* -v tells how long each took. */
 static int run_step(struct session *session, const char *name, int (*step)(struct session *))
 {
-    int64_t before = wire_now();
+    int64_t before = clock_now();
     int status = step(session);
-    double took = (double)(wire_now() - before) / second;
+    double took = (double)(clock_now() - before) / second;
     if (session->settings->verbose > 0 && took >= 0.001)
         tell(0, "%s: %.3f s", name, took);
     return status;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/secret.h"
 #include "replay/accounts/credentials.h"
 #include "replay/config_file.h"
 #include "replay/packet_list.h"
@@ -46,7 +47,7 @@ static int assign(struct settings *settings, const struct options_row *row, cons
         memory->assignments = grown;
     if (!grown || !origin || (value && !(assignment.value = strdup(value))) ||
         (open && !(assignment.given = strdup(value)))) {
-        credentials_free_secret(assignment.value);
+        secret_free(assignment.value);
         free(origin);
         return options_out_of_memory();
     }
@@ -146,7 +147,7 @@ static int take_option(struct settings *settings, const struct options_given *gi
         return status;
     char *secret = row->kind == OPTIONS_SECRET ? given->value : strchr(given->value, '%');
     if (secret)
-        credentials_wipe(secret + (*secret == '%' && row->kind != OPTIONS_SECRET));
+        secret_wipe(secret + (*secret == '%' && row->kind != OPTIONS_SECRET));
     return status;
 }
 
@@ -199,13 +200,13 @@ static int read_environment(struct settings *settings)
         status = assign(settings, options_find(&settings_table, "user"), user, SOURCE_ENVIRONMENT,
                         strdup("TRAFFIC_REPLAY_USER"));
     if (user && strchr(user, '%'))
-        credentials_wipe(strchr(user, '%') + 1);
+        secret_wipe(strchr(user, '%') + 1);
     if (user && *user && !(memory->environment_user = strndup(user, strcspn(user, "%"))))
         status = options_out_of_memory();
     if (password && *password && !(memory->environment_password = strdup(password)))
         status = options_out_of_memory();
     if (password)
-        credentials_wipe(password);
+        secret_wipe(password);
     unsetenv("TRAFFIC_REPLAY_PASSWORD");
     return status;
 }
@@ -575,7 +576,7 @@ int settings_read(struct settings *settings, int argc, char **argv)
 static void free_memory(struct settings_memory *memory)
 {
     for (size_t i = 0; memory && i < memory->count; i++) {
-        credentials_free_secret(memory->assignments[i].value);
+        secret_free(memory->assignments[i].value);
         free(memory->assignments[i].given);
         free(memory->assignments[i].origin);
     }
@@ -585,7 +586,7 @@ static void free_memory(struct settings_memory *memory)
         free(memory->admin_domain);
         free(memory->admin_realm);
         free(memory->environment_user);
-        credentials_free_secret(memory->environment_password);
+        secret_free(memory->environment_password);
     }
     free(memory);
 }
@@ -593,7 +594,7 @@ static void free_memory(struct settings_memory *memory)
 void settings_clear(struct settings *settings)
 {
     account_clear(&settings->admin);
-    credentials_free_secret(settings->fixed_password);
+    secret_free(settings->fixed_password);
     free(settings->only);
     free(settings->skip);
     free(settings->labels);
@@ -662,7 +663,7 @@ const char *settings_try(const char *name, const char *value)
     char *copy = strdup(value);
     const char *error = copy ? options_apply(row, &scratch, copy) : options_wrong("out of memory");
     settings_clear(&scratch);
-    credentials_free_secret(copy);
+    secret_free(copy);
     return error;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "base/utf16.h"
 #include "replay/accounts/credentials.h"
 #include "replay/settings.h"
@@ -18,7 +19,7 @@ static const char *parse_user(void *owner, char *value)
 {
     struct settings *settings = owner;
     free(settings->admin.name);
-    credentials_free_secret(settings->admin.password);
+    secret_free(settings->admin.password);
     settings->admin = (struct account){0};
     if (credentials_take(value, &settings->admin.name, &settings->admin.password) != 0)
         return options_wrong("out of memory");

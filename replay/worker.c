@@ -5,11 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "replay/dns_extra.h"
 
 int64_t worker_now(const struct worker *worker)
 {
-    return wire_now() - worker->run->start;
+    return clock_now() - worker->run->start;
 }
 
 void worker_fail(struct worker *worker, int error)

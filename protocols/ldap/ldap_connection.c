@@ -19,6 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "protocols/ldap/ldap_connection_private.h"
 #include "protocols/stream.h"
 
@@ -499,7 +500,7 @@ bool ldap_connection_is_broken(const struct ldap_connection *connection)
 
 bool ldap_connection_is_expired(const struct ldap_connection *connection)
 {
-    return connection->bound && connection->expires && wire_now() >= connection->expires;
+    return connection->bound && connection->expires && clock_now() >= connection->expires;
 }
 
 bool ldap_connection_is_bound(const struct ldap_connection *connection)

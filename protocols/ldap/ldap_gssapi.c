@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/ldap/ldap_connection_private.h"
 
@@ -198,7 +199,7 @@ static void note_expiry(struct ldap_connection *connection, gss_cred_id_t creden
     connection->expires = 0;
     if (gss_inquire_cred(&minor, credentials, NULL, &seconds, NULL, NULL) == GSS_S_COMPLETE &&
         seconds != GSS_C_INDEFINITE)
-        connection->expires = wire_now() + (int64_t)seconds * 1000000000;
+        connection->expires = clock_now() + (int64_t)seconds * 1000000000;
 }
 
 struct outcome ldap_gssapi_bind(struct ldap_connection *connection, const struct account *account,

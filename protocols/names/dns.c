@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "protocols/datagram.h"
 #include "protocols/packet_tables.h"
 #include "protocols/stream.h"
@@ -230,7 +231,7 @@ bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
     int rcode;
     if (!make_name(dc, name, query.name))
         return false;
-    wire->deadline = wire_now() + patience;
+    wire->deadline = clock_now() + patience;
     int count = ask(wire, dc, &query, (uint16_t)(i + 1), &rcode);
     bool answered = count > 0 && rcode == ns_r_noerror;
     dc->dns_names->answered[name][i % TYPES] = answered;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/message.h"
+#include "base/secret.h"
 #include "replay/accounts/credentials.h"
 #include "replay/accounts/directory.h"
 
@@ -126,7 +127,7 @@ void account_file_clear(struct account_file *file)
 {
     for (size_t i = 0; i < file->count; i++) {
         free(file->lines[i].name);
-        credentials_free_secret(file->lines[i].password);
+        secret_free(file->lines[i].password);
     }
     free(file->lines);
     *file = (struct account_file){0};

@@ -13,28 +13,16 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { STARS = 3, INTERRUPT = 3 };
+#include "base/secret.h"
 
-void credentials_free_secret(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
+enum { INTERRUPT = 3 };
 
 void credentials_clear(struct credentials *credentials)
 {
     free(credentials->name);
     free(credentials->domain);
-    credentials_free_secret(credentials->password);
+    secret_free(credentials->password);
     *credentials = (struct credentials){0};
-}
-
-void credentials_wipe(char *text)
-{
-    size_t length = strlen(text);
-    explicit_bzero(text, length);
-    memset(text, '*', length < STARS ? length : STARS);
 }
 
 int credentials_take(char *text, char **name, char **password)
@@ -47,7 +35,7 @@ int credentials_take(char *text, char **name, char **password)
     if (!percent)
         return 0;
     *password = strdup(percent + 1);
-    credentials_wipe(percent + 1);
+    secret_wipe(percent + 1);
     return *password ? 0 : -ENOMEM;
 }
 

@@ -16,12 +16,6 @@ struct credentials {
 /* Overwrites and frees what it holds. */
 void credentials_clear(struct credentials *credentials);
 
-/* Overwrites and frees a secret; NULL is allowed. */
-void credentials_free_secret(char *secret);
-
-/* Overwrites a secret where it stands (argv, environment): at most three stars remain. */
-void credentials_wipe(char *text);
-
 /*
  * Splits "user%password" in place of argv or environment: *name and *password (NULL without a %)
  * are copies, and the password is overwritten in text. 0 or -ENOMEM.

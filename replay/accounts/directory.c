@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "protocols/stream.h"
 
 enum { PAGE_SIZE = 1000 };
@@ -26,7 +27,7 @@ static uint64_t next_random(void *state)
 static void start_request(struct directory *directory)
 {
     directory->error[0] = '\0';
-    directory->conversation.wire.deadline = wire_now() + directory->timeout;
+    directory->conversation.wire.deadline = clock_now() + directory->timeout;
 }
 
 static int failed(struct directory *directory, const struct outcome *outcome, int error)
@@ -46,7 +47,7 @@ void directory_prepare(struct directory *directory, const struct dc *dc, struct 
     conversation->random = next_random;
     conversation->random_state = &directory->random_state;
     /* Nothing of weight is drawn: the clock is random enough. */
-    directory->random_state = (uint64_t)wire_now();
+    directory->random_state = (uint64_t)clock_now();
     conversation_init(conversation);
 }
 

@@ -18,6 +18,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "protocols/ldap/ldap_connection.h"
 #include "protocols/names/cldap.h"
 #include "protocols/names/dns.h"
@@ -117,12 +118,12 @@ static void rest(int64_t duration)
 /* Pings the DC until it answers, at most for the given time. */
 static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *netlogon)
 {
-    int64_t start = wire_now();
+    int64_t start = clock_now();
     struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = start + duration};
     int64_t give_up = start + (duration < patience_refused ? duration : patience_refused);
     for (;;) {
         int error = cldap_netlogon(&wire, dc, NULL, NULL, netlogon);
-        if (error != -ECONNREFUSED || wire_now() + pause_refused > give_up)
+        if (error != -ECONNREFUSED || clock_now() + pause_refused > give_up)
             return error;
         rest(pause_refused);
     }
@@ -131,7 +132,7 @@ static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *ne
 /* Does TCP port 389 accept connections? To tell what is wrong with UDP. */
 static bool listens(const struct dc *dc)
 {
-    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = wire_now() + second};
+    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = clock_now() + second};
     struct sockaddr_storage peer;
     socklen_t peer_len = dc_address(dc, dc->ports.ldap, &peer);
     struct stream *stream = NULL;
@@ -225,7 +226,7 @@ static int read_root_dse(struct dc *dc)
 {
     static char *const attributes[] = {"defaultNamingContext", "configurationNamingContext",
                                        "schemaNamingContext", NULL};
-    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = wire_now() + patience};
+    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = clock_now() + patience};
     struct root_dse root_dse = {.dc = dc};
     int error = cldap_root_dse(&wire, dc, attributes, take_root_dse, &root_dse);
     if (error || root_dse.error)
@@ -337,7 +338,7 @@ static int ask_generic(struct dc *dc, char *error, size_t error_size)
     struct outcome outcome = {0};
     for (size_t i = 0; i < sizeof transports / sizeof transports[0]; i++) {
         struct ldap_connection *connection = NULL;
-        conversation.wire.deadline = wire_now() + patience / 2;
+        conversation.wire.deadline = clock_now() + patience / 2;
         outcome = ldap_connection_open(&connection, &conversation, transports[i]);
         if (outcome.kind != OUTCOME_OK)
             continue;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/progress.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
@@ -139,7 +140,7 @@ static int learn(struct work *work, char *error, size_t error_size)
     conversation_init(&conversation);
     struct outcome outcome = outcome_ok();
     for (size_t i = 0; i < work->count && outcome.kind == OUTCOME_OK; i++) {
-        conversation.wire.deadline = wire_now() + learn_timeout;
+        conversation.wire.deadline = clock_now() + learn_timeout;
         outcome = kerberos_learn_key(&conversation, work->accounts[i]);
         if (outcome.kind != OUTCOME_OK)
             snprintf(error, error_size, "cannot get the Kerberos salt of %s: %s",

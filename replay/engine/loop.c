@@ -23,6 +23,7 @@
 #define RUNNING_ON_VALGRIND 0
 #endif
 
+#include "base/clock.h"
 #include "replay/engine/fiber.h"
 #include "replay/engine/timers.h"
 
@@ -302,7 +303,7 @@ uint64_t loop_fibers(const struct loop *loop)
 
 int64_t loop_busy(const struct loop *loop)
 {
-    return loop->began ? wire_now() - loop->began - loop->waited : 0;
+    return loop->began ? clock_now() - loop->began - loop->waited : 0;
 }
 
 static void take_notification(struct loop *loop)
@@ -365,10 +366,10 @@ static int64_t time_left(const struct loop *loop, int64_t now)
 static int collect(struct loop *loop)
 {
     struct epoll_event events[EVENTS_A_ROUND];
-    int64_t before = wire_now();
+    int64_t before = clock_now();
     int n = wait_events(loop, events, time_left(loop, before));
     int error = n < 0 ? -errno : 0;
-    loop->waited += wire_now() - before;
+    loop->waited += clock_now() - before;
     if (error)
         return error == -EINTR ? 0 : error;
     for (int i = 0; i < n; i++) {
@@ -406,14 +407,14 @@ static void run_fiber(struct loop *loop, struct fiber *fiber)
         return;
     loop->fibers--;
     if (loop->next_trim == INT64_MAX)
-        loop->next_trim = wire_now() + SECOND;
+        loop->next_trim = clock_now() + SECOND;
 }
 
 static void run_queued(struct loop *loop)
 {
     for (uint64_t left = loop->ready_count; left > 0 && !loop->stopped; left--) {
         run_fiber(loop, loop->ready.first);
-        fire_timers(loop, wire_now());
+        fire_timers(loop, clock_now());
     }
 }
 
@@ -422,7 +423,7 @@ static void run_queued(struct loop *loop)
  */
 static void run_ready(struct loop *loop)
 {
-    int64_t now = wire_now();
+    int64_t now = clock_now();
     fire_timers(loop, now);
     trim(loop, now);
     run_queued(loop);
@@ -432,7 +433,7 @@ static void run_ready(struct loop *loop)
 int loop_run(struct loop *loop)
 {
     if (!loop->began)
-        loop->began = wire_now();
+        loop->began = clock_now();
     /* The default slack of 50 us would make every timer late by that. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (!loop->stopped && (loop->fibers || loop->timers.count)) {

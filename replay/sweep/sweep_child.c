@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "protocols/wire.h"
+#include "base/clock.h"
 
 static const int64_t second = 1000000000, millisecond = 1000000;
 static const int64_t patience = 3000000000; /* between TERM and KILL */
@@ -65,7 +65,7 @@ static void wait_a_little(struct sweep_watch *watch, int64_t until)
 {
     if (watch->tick)
         watch->tick(watch->context);
-    int64_t now = wire_now(), next = now + second - now % second;
+    int64_t now = clock_now(), next = now + second - now % second;
     if (next > until)
         next = until;
     struct pollfd poller = {.fd = watch->fd, .events = POLLIN};
@@ -76,9 +76,9 @@ static void wait_a_little(struct sweep_watch *watch, int64_t until)
 
 int sweep_watch_wait(struct sweep_watch *watch, double seconds)
 {
-    int64_t end = wire_now() + (int64_t)(seconds * (double)second);
+    int64_t end = clock_now() + (int64_t)(seconds * (double)second);
     read_signals(watch);
-    while (watch->interrupts == 0 && wire_now() < end)
+    while (watch->interrupts == 0 && clock_now() < end)
         wait_a_little(watch, end);
     return watch->interrupts ? -EINTR : 0;
 }
@@ -162,10 +162,10 @@ static void reap(pid_t pid, int *status)
 static int end_late(struct sweep_watch *watch, const struct sweep_child *child, pid_t pid,
                     int *status)
 {
-    int64_t until = wire_now() + patience;
+    int64_t until = clock_now() + patience;
     bool ended = false;
     end(pid, child->foreground, SIGTERM);
-    while (!ended && wire_now() < until && watch->interrupts < 2) {
+    while (!ended && clock_now() < until && watch->interrupts < 2) {
         wait_a_little(watch, until);
         ended = waitpid(pid, status, WNOHANG) != 0;
     }
@@ -178,7 +178,7 @@ static int end_late(struct sweep_watch *watch, const struct sweep_child *child, 
 int sweep_child_run(struct sweep_watch *watch, const struct sweep_child *child, int *status)
 {
     int64_t until =
-        child->limit > 0 ? wire_now() + (int64_t)(child->limit * (double)second) : INT64_MAX;
+        child->limit > 0 ? clock_now() + (int64_t)(child->limit * (double)second) : INT64_MAX;
     pid_t pid = sweep_child_start(watch, child);
     if (pid < 0)
         return (int)pid;
@@ -191,7 +191,7 @@ int sweep_child_run(struct sweep_watch *watch, const struct sweep_child *child, 
             reap(pid, status);
             return -EINTR;
         }
-        if (wire_now() >= until)
+        if (clock_now() >= until)
             return end_late(watch, child, pid, status);
         wait_a_little(watch, until);
     }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "replay/accounts/credentials.h"
 #include "replay/settings_words.h"
 #include "replay/sweep/sweep_expand.h"
@@ -410,7 +411,7 @@ void sweep_options_clear(struct sweep_options *options)
     for (size_t i = 0; i < options->vary_count; i++)
         sweep_vary_clear(&options->vary[i]);
     for (size_t i = 0; memory && i < memory->kept_count; i++)
-        credentials_free_secret(memory->kept[i]);
+        secret_free(memory->kept[i]);
     if (memory) {
         free(memory->kept);
         free(memory->assignments);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "protocols/wire.h"
+#include "base/clock.h"
 
 static const double second = 1e9;
 
@@ -47,7 +47,7 @@ static void print(const struct sweep_progress *progress)
         fprintf(stderr, ", best %.3f/s in %s", progress->best_rate, progress->best);
     if (progress->done < progress->total)
         fprintf(stderr, ", %s%s left", progress->at_most ? "at most " : "",
-                sweep_progress_time(sweep_progress_left(progress, wire_now()), left));
+                sweep_progress_time(sweep_progress_left(progress, clock_now()), left));
 }
 
 void sweep_progress_show(struct sweep_progress *progress)
@@ -74,14 +74,14 @@ void sweep_progress_hide(struct sweep_progress *progress)
 void sweep_progress_begin(struct sweep_progress *progress, const char *name)
 {
     snprintf(progress->now, sizeof progress->now, "%s", name);
-    progress->started = wire_now();
+    progress->started = clock_now();
     sweep_progress_show(progress);
 }
 
 void sweep_progress_end(struct sweep_progress *progress, const char *name, double rate, bool played)
 {
     if (played) {
-        progress->spent += (double)(wire_now() - progress->started) / second;
+        progress->spent += (double)(clock_now() - progress->started) / second;
         progress->played++;
     }
     progress->started = 0;

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "protocols/wire.h"
+#include "base/clock.h"
 #include "replay/sweep/sweep_proc.h"
 
 enum { LDAP_PORT_NUMBER = 389, OUTPUT_MAX = 64 << 10, NAME_MAX_LENGTH = 64 };
@@ -259,7 +259,7 @@ static void start_command(struct sweep_sampler *sampler, const struct sweep_watc
                                       .kept = -1,
                                       .dies_with_us = true};
     sampler->time = unix_time();
-    sampler->started = wire_now();
+    sampler->started = clock_now();
     sampler->child = sampler->output < 0 ? -errno : sweep_child_start(watch, &child);
     if (sampler->child < 0)
         trouble(sampler, "it cannot be started: %s", strerror(-sampler->child));
@@ -274,7 +274,7 @@ static void start_command(struct sweep_sampler *sampler, const struct sweep_watc
 static void end_command(struct sweep_sampler *sampler)
 {
     int status = 0;
-    bool late = wire_now() - sampler->started > command_limit;
+    bool late = clock_now() - sampler->started > command_limit;
     if (late)
         kill(-sampler->child, SIGKILL);
     if (waitpid(sampler->child, &status, late ? 0 : WNOHANG) != sampler->child)
@@ -295,7 +295,7 @@ static void end_command(struct sweep_sampler *sampler)
 
 void sweep_sampler_tick(struct sweep_sampler *sampler, const struct sweep_watch *watch)
 {
-    int64_t now = wire_now();
+    int64_t now = clock_now();
     if (!sampler)
         return;
     if (sampler->child > 0)

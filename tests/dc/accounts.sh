@@ -6,8 +6,8 @@
 # refused by the DC, taken from a file, removed.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/tap.sh
-. tests/tap.sh
+# shellcheck source=tests/lib/tap.sh
+. tests/lib/tap.sh
 
 replay_program=${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}/traffic-replay
 if [ -z "${TRAFFIC_REPLAY_DC:-}" ] || [ -z "${TRAFFIC_REPLAY_PASSWORD:-}" ]; then

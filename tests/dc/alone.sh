@@ -6,8 +6,8 @@
 # whatever another packet would have prepared for it.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
 instance=17
 model=$TMPDIR/alone.yaml
 

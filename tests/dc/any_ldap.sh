@@ -5,8 +5,8 @@
 # --server ldap and --accounts: a server that is no domain controller.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
 
 slapd=(--dir "$TMPDIR/slapd" --address "$own_net.15.1" --entries 200)
 # shellcheck disable=SC2317 # called at exit

@@ -6,10 +6,10 @@
 # and nothing of ours may be malformed.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
-# shellcheck source=tests/capturing.sh
-. tests/capturing.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
+# shellcheck source=tests/lib/capturing.sh
+. tests/lib/capturing.sh
 
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.4.1
 # shellcheck disable=SC2317 # called at exit

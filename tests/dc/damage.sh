@@ -6,8 +6,8 @@
 # failure has a cause, and what is not hit goes on. With the program that has sanitizers where there is one.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
 
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.10.1
 process=
@@ -37,7 +37,7 @@ run_is_good "before"
 through() {
     local name=$1 kind=$2 turn
     shift 2
-    tests/dc/middleman.py "$kind" $own_net.10.2 $LAB_ADDRESS >"$TMPDIR/ready" &
+    tests/lib/middleman.py "$kind" $own_net.10.2 $LAB_ADDRESS >"$TMPDIR/ready" &
     process=$!
     until grep -q ready "$TMPDIR/ready"; do sleep 0.1; done
     rm -f "$TMPDIR/ready"

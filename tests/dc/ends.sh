@@ -5,8 +5,8 @@
 # How runs end: exit statuses, one signal, two signals.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
 instance=12
 
 play
@@ -57,7 +57,7 @@ for signal in INT TERM; do
 done
 lab_pid=
 middle=$own_net.3.2
-tests/dc/middleman.py mute $middle "$dc_address" >"$TMPDIR/ready" &
+tests/lib/middleman.py mute $middle "$dc_address" >"$TMPDIR/ready" &
 lab_pid=$!
 until grep -q ready "$TMPDIR/ready"; do sleep 0.1; done
 rm -f "$TMPDIR/ready"

@@ -5,8 +5,8 @@
 # Options of the command that people use, each by what it must change, against the lab's DC.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
 instance=11
 
 # The command of the manual, as it stands there.

@@ -6,8 +6,8 @@
 # counted by cause, no client is lost.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
 
 export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.20.1
 processes=()
@@ -113,7 +113,7 @@ value_holds "stopped: operations time out" 'causes().get("timed out", 0) > 0'
 
 # Somebody between the clients and the DC.
 middleman() {
-    tests/dc/middleman.py "$@" >"$TMPDIR/ready" &
+    tests/lib/middleman.py "$@" >"$TMPDIR/ready" &
     processes=($!)
     until grep -q ready "$TMPDIR/ready"; do sleep 0.1; done
     rm -f "$TMPDIR/ready"

@@ -5,8 +5,8 @@
 # Recordings against the lab's DC: twenty seconds of an office as they were, faster, and many times.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
 instance=17
 recording=examples/office-recording.txt
 

@@ -5,8 +5,8 @@
 # Runs of the program that is built with AddressSanitizer and UndefinedBehaviorSanitizer: fibers, libraries and all.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
 instance=17
 
 # `make check` has it in a folder beside; with SAN= it is the program itself.

@@ -6,8 +6,8 @@
 # neighbours, logs and the files that a run leaves.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/end_to_end.sh
-. tests/end_to_end.sh
+# shellcheck source=tests/lib/end_to_end.sh
+. tests/lib/end_to_end.sh
 instance=13
 admin=$TRAFFIC_REPLAY_PASSWORD
 fixed='Fixed-Password.4711'

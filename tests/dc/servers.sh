@@ -7,8 +7,8 @@
 # required, NTLM refused.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/tap.sh
-. tests/tap.sh
+# shellcheck source=tests/lib/tap.sh
+. tests/lib/tap.sh
 
 work=$(mktemp -d) && chmod 755 "$work" || exit 2
 export TMPDIR=$work

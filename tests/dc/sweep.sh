@@ -6,8 +6,8 @@
 # its processes, interrupt and resume, passwords in no process list, a DC that dies.
 
 cd "$(dirname "$0")/../.." || exit 2
-# shellcheck source=tests/tap.sh
-. tests/tap.sh
+# shellcheck source=tests/lib/tap.sh
+. tests/lib/tap.sh
 
 if [ -z "${TRAFFIC_REPLAY_DC:-}" ] || [ "$(id -u)" != 0 ]; then
     skip "sweeps" "needs the lab and root"

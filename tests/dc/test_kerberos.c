@@ -6,11 +6,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "lab.h"
+#include "base/clock.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/packet.h"
-#include "relay.h"
 #include "replay/engine/loop.h"
+#include "tests/lib/lab.h"
+#include "tests/lib/relay.h"
 
 struct lab {
     struct dc *dc;
@@ -138,7 +139,7 @@ static void wrong_password_first(void **state)
     assert_int_equal(conversation.expected_failures, 0);
     assert_int_equal(lab.relay.tcp_requests, 3);
     /* Not for the administrator. */
-    conversation.wire.deadline = wire_now() + INT64_C(60000000000);
+    conversation.wire.deadline = clock_now() + INT64_C(60000000000);
     assert_ok(kerberos_as_exchange(&conversation, &lab.dc->admin));
     assert_int_equal(conversation.expected_failures, 0);
     conversation_reset(&conversation);
@@ -198,7 +199,7 @@ static void tickets_are_fetched_once(void **state)
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
-    conversation.wire.deadline = wire_now() + INT64_C(60000000000);
+    conversation.wire.deadline = clock_now() + INT64_C(60000000000);
     assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "ldap"));
     assert_int_equal(lab.relay.tcp_requests, 2);
     assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "ldap"));
@@ -281,7 +282,7 @@ static void key_with_the_salt_of_the_kdc(void **state)
     conversation.user = &renamed;
     assert_int_equal(kerberos_derive_key(&renamed, lab.dc->realm), 0);
     assert_failed(play(&conversation, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
-    conversation.wire.deadline = wire_now() + INT64_C(60000000000);
+    conversation.wire.deadline = clock_now() + INT64_C(60000000000);
     relay_reset(&lab.relay);
     assert_ok(kerberos_learn_key(&conversation, &renamed));
     assert_int_equal(lab.relay.tcp_requests, 1);
@@ -300,7 +301,7 @@ static void administrator_by_password(void **state)
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
-    conversation.wire.deadline = wire_now() + INT64_C(60000000000);
+    conversation.wire.deadline = clock_now() + INT64_C(60000000000);
     assert_ok(kerberos_ensure_ticket(&conversation, &lab.dc->admin, "ldap"));
     conversation_reset(&conversation);
 }

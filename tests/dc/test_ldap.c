@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/ldap/catalogue.h"
@@ -53,7 +54,7 @@ static void client_open(struct client *client, struct waiter *waiter, const stru
                                                  .machine = user,
                                                  .random = test_random,
                                                  .random_state = &client->random};
-    client->conversation.wire.deadline = wire_now() + TIMEOUT;
+    client->conversation.wire.deadline = clock_now() + TIMEOUT;
     conversation_init(&client->conversation);
 }
 
@@ -195,7 +196,7 @@ static int set_up(void **state)
     char text[200];
     snprintf(text, sizeof text, "OU=ldap-test-%d,%s", (int)getpid(), dc->base_dn);
     dc->instance_dn = strdup(text);
-    snprintf(user_password, sizeof user_password, "Pa55-%lx", (long)wire_now());
+    snprintf(user_password, sizeof user_password, "Pa55-%lx", (long)clock_now());
     dc->users = calloc(USERS, sizeof *dc->users);
     dc->account_count = USERS;
     struct client admin;
@@ -309,12 +310,12 @@ static void expired_tickets_are_replaced(void **state)
     client_open(&client, wire_blocking_waiter(), &dc->users[0]);
     assert_ok(play(conversation, "0", "auth", "sasl", "mech", "GSSAPI", NULL));
     struct ldap_state *ldap = conversation->ldap;
-    int64_t left = ldap->connections[0]->expires - wire_now();
+    int64_t left = ldap->connections[0]->expires - clock_now();
     assert_true(left > 60 * 1000000000LL && left < 11 * 3600 * 1000000000LL);
-    ldap->connections[0]->expires = wire_now();
+    ldap->connections[0]->expires = clock_now();
     assert_ok(play(conversation, "3", NULL));
     assert_int_equal(ldap->connection_count, 1);
-    assert_true(ldap->connections[0]->expires > wire_now());
+    assert_true(ldap->connections[0]->expires > clock_now());
     conversation_reset(conversation);
 }
 

@@ -2,13 +2,14 @@
 /* Discovery, LDAP pings, DNS and NBNS against the lab's DC. */
 #include <errno.h>
 
-#include "lab.h"
+#include "base/clock.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/ldap/ldap_connection.h"
 #include "protocols/names/cldap.h"
 #include "protocols/names/dns.h"
 #include "protocols/packet.h"
+#include "tests/lib/lab.h"
 
 static struct dc *dc;
 
@@ -84,7 +85,7 @@ static void pings_are_answered(void **state)
     assert_ok(play("cldap", "3", "attrs", "defaultNamingContext"));
     assert_ok(play("cldap", "3", "attrs", "*"));
     struct wire wire = {.waiter = wire_blocking_waiter(),
-                        .deadline = wire_now() + INT64_C(5000000000)};
+                        .deadline = clock_now() + INT64_C(5000000000)};
     struct cldap_netlogon netlogon;
     assert_int_equal(cldap_netlogon(&wire, dc, "other.example.com", NULL, &netlogon), -ENOENT);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every RPC packet of the table against the lab's DC, many times over, with NTLM and Kerberos. */
-#include "lab.h"
+#include "base/clock.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/auth/security_descriptor.h"
 #include "protocols/kerberos/kerberos.h"
@@ -12,6 +12,7 @@
 #include "protocols/rpc/rpc_samr.h"
 #include "protocols/smb2/smb2_connection.h"
 #include "protocols/smb2/smb2_state.h"
+#include "tests/lib/lab.h"
 
 struct lab {
     struct dc *dc;
@@ -291,7 +292,7 @@ static void bind_and_use(enum rpc_security security, enum auth_level level, bool
     struct rpc_transport *transport;
     struct rpc_association *association;
     begin(&conversation, &random, kerberos);
-    conversation.wire.deadline = wire_now() + INT64_C(20000000000);
+    conversation.wire.deadline = clock_now() + INT64_C(20000000000);
     struct rpc_binding binding = {.interface = &rpc_samr,
                                   .security = security,
                                   .level = level,

@@ -6,11 +6,12 @@
  * TRAFFIC_REPLAY_TIMES=N plays each row so many times instead of a hundred, and
  * TRAFFIC_REPLAY_DIALECT, _CIPHER and _SIGNING (numbers) are what must be negotiated.
  */
-#include "lab.h"
+#include "base/clock.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/smb2/smb2.h"
 #include "protocols/smb2/smb2_state.h"
+#include "tests/lib/lab.h"
 
 static const int64_t timeout = INT64_C(10000000000);
 
@@ -203,7 +204,7 @@ static void what_is_written_is_read(void **state)
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
-    conversation.wire.deadline = wire_now() + timeout;
+    conversation.wire.deadline = clock_now() + timeout;
     struct smb2_open_request request = {.file_class = SMB2_FILE_OTHER};
     struct smb2_target target;
     struct smb2_data data;
@@ -265,7 +266,7 @@ static void survey_finds_the_policies(void **state)
     uint64_t random;
     char error[256] = "";
     begin(&conversation, &random);
-    conversation.wire.deadline = wire_now() + timeout;
+    conversation.wire.deadline = clock_now() + timeout;
     if (smb2_survey(&conversation, &files, error, sizeof error) != 0)
         fail_msg("%s", error);
     assert_true(smb2_shared_files_count(files, SMB2_SHARED_POLICY) >= 2);
@@ -320,7 +321,7 @@ static void pipes_of_both_sessions(void **state)
     struct smb2_pipe *users, *machines, *again;
     uint64_t random;
     begin(&conversation, &random);
-    conversation.wire.deadline = wire_now() + 3 * timeout;
+    conversation.wire.deadline = clock_now() + 3 * timeout;
     lab_assert_ok("user's", smb2_pipe_open(&conversation, SMB2_USER, "lsarpc", &users));
     struct smb2_connection *connection = conversation.smb2->connection;
     lab_assert_ok("machine's", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &machines));

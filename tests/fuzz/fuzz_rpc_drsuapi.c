@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: replies of drsuapi. The first byte picks the call. */
-#include "tests/fuzz/rpc_reply.h"
+#include "tests/lib/rpc_reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tests of models share: models from text, warnings collected. */
+#ifndef TESTS_LIB_MODEL_TEXT_H
+#define TESTS_LIB_MODEL_TEXT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/model.h"
+
+#define OFFICE_V2 "tests/data/office-v2.json"
+
+struct warnings {
+    unsigned count;
+    char last[MODEL_ERROR_SIZE];
+};
+
+static inline void keep_warning(void *context, const char *line)
+{
+    struct warnings *warnings = context;
+    warnings->count++;
+    snprintf(warnings->last, sizeof warnings->last, "%s", line);
+}
+
+/* A model that has to be right. warnings may be NULL. */
+static inline struct model *model_of(const char *text, struct warnings *warnings)
+{
+    struct model *model = NULL;
+    char error[MODEL_ERROR_SIZE] = "";
+    if (model_load_text("m", text, strlen(text), &model, error, sizeof error,
+                        warnings ? keep_warning : NULL, warnings) < 0)
+        fail_msg("%s", error);
+    return model;
+}
+
+static inline struct model *model_of_file(const char *path)
+{
+    struct model *model = NULL;
+    char error[MODEL_ERROR_SIZE] = "";
+    if (model_load(path, &model, error, sizeof error, NULL, NULL) < 0)
+        fail_msg("%s", error);
+    return model;
+}
+
+#endif

@@ -1,0 +1,239 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+#
+# traffic-learn's command line, its inputs and outputs, and captures of real clients: what a careful reader of
+# tshark's listing counts in each was written down here first. Captures are looked for in ../shared and skipped when
+# they are not there.
+
+cd "$(dirname "$0")/../../.." || exit 2
+# shellcheck source=tests/lib/tap.sh
+. tests/lib/tap.sh
+
+program=$(realpath "${BUILD:-build}/traffic-learn")
+captures=${TRAFFIC_CAPTURES:-../shared/data/captures}
+[ -d "$captures" ] || captures=../../shared/data/captures
+models=$captures/../models
+work=$(mktemp -d) || exit 2
+at_exit "rm -rf '$work'"
+
+# --- The command line ---------------------------------------------------------------------------------------------
+
+run "$program" --help
+is "--help: status" $status 0
+is "--help: nothing on standard error" "$errors" ""
+while read -r option; do
+    like "--help and the manual page tell of --$option" "$(mandoc -T ascii man/traffic-learn.1 | sed 's,.\x08,,g')" "--$option"
+done < <(sed -n 's/^.*--\([a-z-]*\).*/\1/p' <<<"$output" | sort -u)
+run "$program" --version
+like "--version" "$output" '^traffic-learn [0-9]+\.[0-9]+'
+
+summary=$work/small.txt
+printf '1500000000.0\t06\t\t2\t1\tldap\t3\tsearchRequest\n1500000001.0\t06\t\t2\t1\tldap\t2\tunbindRequest\n' >"$summary"
+echo 'just some words' >"$work/words.txt"
+: >"$work/empty"
+mistake "no files" 'name a capture'
+mistake "unknown option" "unrecognized option '--histry'" --histry 2 "$summary"
+mistake "history too long" '--history 17: expected 1 to 16, or auto' --history 17 "$summary"
+mistake "history no number" '--history two: expected' --history two "$summary"
+mistake "idle" '--idle 0: expected seconds' --idle 0 "$summary"
+mistake "max-details" '--max-details 0: expected' --max-details 0 "$summary"
+mistake "keytab" '--keytab .*: expected a file that can be read' --keytab "$work/none" "$summary"
+mistake "tshark-option" '--tshark-option tcp: expected a preference' --tshark-option tcp "$summary"
+mistake "json alone" '--json is the form of --check' --json "$summary"
+mistake "check and summary" 'exclude each other' --check x --summary "$summary"
+mistake "no such file" 'none: No such file' "$work/none"
+mistake "a folder" 'Is a directory' "$work"
+mistake "an empty file" 'empty: the file is empty' "$work/empty"
+mistake "a text" 'words.txt: a text, but neither' "$work/words.txt"
+mistake "several of which one is a text" 'only captures can be merged' "$summary" "$summary"
+mistake "a model that is none" 'none.yaml: No such file' --check "$work/none.yaml" "$summary"
+
+# --- Output: whole or not at all ----------------------------------------------------------------------------------
+
+run "$program" -q "$summary"
+is "to standard output: status" $status 0
+like "to standard output" "$output" '^  "- ldap:3": \{"wait:2": 1\}'
+like "the capture's name" "$output" 'capture: small.txt, packets: 2, seconds: 1, conversations: 1'
+first=$output
+run "$program" -q - <"$summary"
+is "from standard input" "${output/capture: stdin/capture: small.txt}" "$first"
+run "$program" -q "$summary"
+is "twice the same" "$output" "$first"
+run "$program" -q "$summary" -o /dev/full
+is "full disk: status" $status 1
+like "full disk: told" "$errors" 'No space left on device'
+echo precious >"$work/model.yaml"
+run "$program" -q "$work/small.txt" -o "$work/no/model.yaml"
+is "a path that cannot be written: status" $status 1
+like "a path that cannot be written: told" "$errors" 'model.yaml: No such file or directory'
+printf 'no summary\n' >>"$work/small.txt"
+run "$program" -q "$work/small.txt" -o "$work/model.yaml"
+is "a broken line: status" $status 1
+like "a broken line: told with its number" "$errors" 'small.txt:3: expected a traffic-summary line'
+is "what was there stays" "$(cat "$work/model.yaml")" precious
+is "nothing is left beside it" "$(cd "$work" && ls model*)" model.yaml
+sed -i 3d "$work/small.txt"
+ln -s model.yaml "$work/link.yaml"
+run "$program" -q "$summary" -o "$work/link.yaml"
+is "through a link: status" $status 0
+is "a link stays a link" "$(readlink "$work/link.yaml")" model.yaml
+is "and its target is written" "$(cat "$work/model.yaml")" "$first"
+
+# --- Other inputs -------------------------------------------------------------------------------------------------
+
+run "$program" -q tests/data/office-v2.json -o "$work/v2.yaml"
+is "a Samba v2 model: status" $status 0
+like "a Samba v2 model: version 3" "$(cat "$work/v2.yaml")" '^version: 3'
+run "$program" -q - <tests/data/office-v2.json
+is "from standard input the same" "${output/model stdin/model office-v2.json}" "$(cat "$work/v2.yaml")"
+run "$program" -q --check "$work/model.yaml" --json "$summary"
+is "--check --json: status" $status 0
+holds "--check --json: JSON" python3 -c 'import json, sys; d = json.loads(sys.argv[1])
+assert d["mix"]["total_variation"] < 0.01 and d["gaps"]["ks"] < 0.01, d
+assert d["lengths"]["ks"] == 0 and d["mix"]["types"]["ldap:3"]["capture"] == 0.5, d' "$output"
+run "$program" -q --check "$work/model.yaml" "$summary"
+like "--check: for people" "$output" '^mix .* 0\.00.. +total variation'
+
+# --- tshark -------------------------------------------------------------------------------------------------------
+
+if ! command -v tshark >/dev/null; then
+    skip "captures" "there is no tshark"
+    tap_done
+fi
+# One search with secrets in it, a reply, and what is no traffic with a domain controller.
+python3 tests/unit/model/learn_captures.py "$work"
+run "$program" -q --tshark "$work/none" "$work/secret.pcap"
+is "no tshark: status" $status 1
+like "no tshark: told" "$errors" 'cannot start .*none: No such file or directory .it comes with Wireshark'
+printf '#!/bin/sh\nkill -KILL $$\n' >"$work/killed"
+printf '#!/bin/sh\necho "killed half way" >&2; exit 3\n' >"$work/failing"
+# An older tshark, which does not know two of the fields.
+cat >"$work/older" <<'END'
+#!/bin/sh
+for argument; do
+    case $argument in
+    tls.record.opaque_type | dns.srv.target)
+        printf 'tshark: Some fields aren'"'"'t valid:\n\ttls.record.opaque_type\n\tdns.srv.target\n' >&2
+        exit 1
+        ;;
+    esac
+done
+exec tshark "$@"
+END
+chmod +x "$work/killed" "$work/failing" "$work/older"
+run "$program" -q --tshark "$work/killed" "$work/secret.pcap"
+is "tshark killed: status" $status 1
+like "tshark killed: told" "$errors" 'killed was ended by signal 9'
+is "tshark killed: no model" "$output" ""
+run "$program" -q --tshark "$work/failing" "$work/secret.pcap"
+is "tshark fails: status" $status 1
+like "tshark fails: told" "$errors" 'killed half way'
+run "$program" -q "$work/secret.pcap"
+is "a capture: status" $status 0
+learned=$output
+run "$program" -q --tshark "$work/older" "$work/secret.pcap"
+is "fields that tshark does not know are not asked for" "$output" "$learned"
+run "$program" -q --tshark "$work/older" - <"$work/secret.pcap"
+is "from standard input neither" "${output/stdin/secret.pcap}" "$learned"
+gzip -k "$work/secret.pcap"
+run "$program" -q "$work/secret.pcap.gz"
+is "compressed" "${output/secret.pcap.gz/secret.pcap}" "$learned"
+# shellcheck disable=SC2002 # a pipe is the point
+run "$program" -q - < <(cat "$work/secret.pcap.gz")
+is "compressed, through a pipe" "${output/stdin/secret.pcap}" "$learned"
+run "$program" -q "$work/second-half.pcap" "$work/first-half.pcap"
+is "two halves in the wrong order" "${output/\"second-half.pcap and 1 more\"/secret.pcap}" "$learned"
+
+# Nothing private: the capture is full of these words.
+for secret in secret 10.9.8 sekret fd00 topsy; do
+    is "no '$secret' in the model" "$(grep -i "$secret" <<<"${learned//secret.pcap/}")" ""
+done
+like "but its shape" "$(tr -s '\n ' ' ' <<<"$learned")" 'base: "OU,DC,DC", filter: "\(&\(objectClass=user\)\(\|\(sAMAccountName\)\(displayName\)'
+is "the capture does have the secrets" "$(($(strings "$work/secret.pcap" | grep -ic secret) > 3))" 1
+run "$program" -q --summary "$work/secret.pcap"
+is "nor in the summary" "$(grep -icE 'secret|10\.9\.8|fd00' <<<"$output")" 0
+
+run "$program" "$work/nothing.pcap" -o "$work/model.yaml"
+is "no domain controller: status" $status 1
+like "no domain controller: told" "$errors" 'no request to a domain controller among 2 frames'
+run "$program" -q "$work/names.pcap"
+is "only names: status" $status 1
+like "only names: told" "$errors" 'only name queries'
+run "$program" -q --server 10.9.8.1 "$work/names.pcap"
+is "only names, but --server" $status 0
+is "no domain controller: the old model stays" "$(cat "$work/model.yaml")" "$first"
+run "$program" -q --server 10.9.8.99 "$work/secret.pcap"
+is "another server: status" $status 1
+like "another server: told" "$errors" 'no request to --server 10.9.8.99'
+head -c 900 "$work/secret.pcap" >"$work/cut.pcap"
+run "$program" -q "$work/cut.pcap"
+is "cut off: status" $status 0
+like "cut off: told" "$errors" 'the capture is cut off; what comes before is used'
+head -c 10 "$work/secret.pcap" >"$work/short.pcap"
+run "$program" -q "$work/short.pcap"
+is "cut off in its head: status" $status 1
+
+# --- Captures of real clients -------------------------------------------------------------------------------------
+
+# counts CAPTURE WANTED...: packets by type as --summary has them.
+counts() {
+    local name=$1 got
+    shift
+    if [ ! -r "$captures/$name" ]; then
+        skip "$name" "the capture is not there"
+        return
+    fi
+    got=$("$program" -q --summary "$captures/$name" | awk -F'\t' '{n[$6 ":" $7]++} END {for (t in n) print n[t] "*" t}' |
+        sort -t'*' -k2 | tr '\n' ' ')
+    is "$name" "$got" "$(printf '%s\n' "$@" | sort -t'*' -k2 | tr '\n' ' ')"
+}
+# A bind in two legs, a search, an unbind.
+counts ldap_sasl-ntlm.pcap '1*ldap:0' '1*ldap:3' '1*ldap:2'
+# Two clients begin an NTLM bind and give up.
+counts ldap_ctu-sme-11-win7ad-1-ldap-tcp-50041.pcap '2*ldap:0' '2*ldap:2'
+# A bind over two segments whose second leg is an alter_context; the ticket was fetched before.
+counts dce-rpc_cs_window7-join_stream092.pcap '1*dcerpc:11' '1*kerberos:' '1*drsuapi:0' '1*drsuapi:12' '1*drsuapi:1'
+# All after the set-up is encrypted.
+counts smb_smb311.pcap '1*smb2:0' '1*smb2:1'
+# 93 AS requests: 8 answer "preauthentication required", 2 are the same over TCP.
+counts krb_kinit.pcap '83*kerberos:10' '1*kerberos:12'
+# By display filters: requests of each command without the legs that MORE_PROCESSING and saslBindInProgress ask for,
+# without 76 transactions that carry RPC, 196 DNS queries asked twice, 22 AS requests each for preauthentication and TCP.
+# Of 24 sealed LDAP messages 12 are the last before their client closes the connection: unbinds, as in the clear.
+counts office-hosts.pcapng '1318*dns:0' '22*kerberos:10' '55*kerberos:12' '28*ldap:0' '28*ldap:2' '28*ldap:3' \
+    '16*dcerpc:11' '4*lsarpc:0' '1*lsarpc:15' '4*lsarpc:6' '3*lsarpc:7' '12*samr:1' '1*samr:11' '5*samr:13' '6*samr:5' \
+    '6*samr:6' '6*samr:64' '6*samr:7' '30*smb2:0' '30*smb2:1' '17*smb2:11' '47*smb2:3' '47*smb2:4' '76*smb2:5' \
+    '16*smb2:6' '1*srvsvc:15' '5*srvsvc:21'
+
+# --- Fidelity -----------------------------------------------------------------------------------------------------
+
+# faithful FILE LIMITS OPTION...: mix, rate, gaps, lengths, durations at most.
+faithful() {
+    local file=$1 limits=$2 seed
+    shift 2
+    if [ ! -r "$file" ]; then
+        skip "fidelity of $(basename "$file")" "it is not there"
+        return
+    fi
+    "$program" -q "$@" "$file" -o "$work/learned.yaml"
+    for seed in 1 2; do
+        run "$program" -q "$@" --random-seed $seed --check "$work/learned.yaml" --json "$file"
+        holds "fidelity of $(basename "$file") $* (seed $seed)" python3 -c 'import json, sys
+d = json.loads(sys.argv[1])
+got = [d["mix"]["total_variation"], abs(d["rate"]["difference"])] + [d[n]["ks"] for n in ("gaps", "lengths", "durations")]
+assert all(g <= float(w) for g, w in zip(got, sys.argv[2].split())), got' "$output" "$limits"
+    done
+}
+faithful "$models/office-summary.txt" "0.02 0.01 0.05 0.12 0.12"
+faithful "$captures/office-hosts.pcapng" "0.02 0.01 0.05 1 1"
+faithful "$captures/office-hosts.pcapng" "0.02 0.01 0.05 0.10 0.10" --idle 2 --history 4
+faithful "$captures/replay-20s.pcapng" "0.02 0.01 0.05 0.12 0.12"
+if [ -r "$models/office-summary.txt" ]; then
+    run "$program" --history auto "$models/office-summary.txt" -o "$work/auto.yaml"
+    is "--history auto: status" $status 0
+    like "--history auto: tells what it tried" "$errors" '^traffic-learn: --history 2: lengths and durations within 0\.'
+    like "--history auto: a history of 2 to 6" "$(cat "$work/auto.yaml")" '^history: [2-6] '
+fi
+
+tap_done

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LDAP connections against a tiny server of this program: answers that come byte by byte, are cut
+ * at every length, are garbage or too large, or do not come; frames of a security layer.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* after those four */
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "protocols/ldap/ldap_connection_private.h"
+#include "protocols/ldap/ldap_layer.h"
+#include "protocols/ldap/ldap_search.h"
+#include "protocols/tls.h"
+#include "replay/engine/loop.h"
+#include "tests/lib/ldap_server.h"
+
+static const int64_t TIMEOUT = 10000000000;
+
+/* libldap 2.5 never frees a request whose answer has the right message id and a malformed body. Its
+ * frames cannot be unwound by a leak checker, so all of liblber's are left out here; the other
+ * tests of LDAP have none. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:liblber-2.5.so";
+}
+
+/* --- A client -------------------------------------------------------------------------------- */
+
+struct client {
+    struct dc *dc;
+    struct conversation conversation;
+    struct ldap_connection *connection;
+};
+
+static struct outcome client_open(struct client *client, struct dc *dc, struct waiter *waiter,
+                                  int64_t timeout)
+{
+    *client = (struct client){.dc = dc};
+    client->conversation =
+        (struct conversation){.wire = {.waiter = waiter}, .dc = dc, .random = no_chance};
+    client->conversation.wire.deadline = clock_now() + timeout;
+    return ldap_connection_open(&client->connection, &client->conversation, LDAP_TRANSPORT_CLEAR);
+}
+
+static struct outcome client_search(struct client *client, uint64_t *entries)
+{
+    struct ldap_search search = {
+        .base = "o=x", .scope = LDAP_SCOPE_SUBTREE, .filter = "(cn=*)", .paged = true};
+    struct outcome outcome = ldap_search_run(client->connection, &search);
+    if (entries)
+        *entries = search.entries;
+    return outcome;
+}
+
+/* One connection, one search against a server that behaves so. */
+static struct outcome search_once(struct server *server, int64_t timeout, uint64_t *entries)
+{
+    struct client client;
+    struct dc *dc = dc_of(server);
+    struct outcome outcome = client_open(&client, dc, wire_blocking_waiter(), timeout);
+    assert_int_equal(outcome.kind, OUTCOME_OK);
+    outcome = client_search(&client, entries);
+    assert_true(outcome.kind == OUTCOME_OK || ldap_connection_is_broken(client.connection) ||
+                outcome.kind == OUTCOME_FAILED);
+    ldap_connection_close(client.connection);
+    dc_free(dc);
+    return outcome;
+}
+
+static void three_entries(struct server *server, int id, int request, struct answer *answer)
+{
+    (void)server;
+    (void)request;
+    put_entry(answer, id, "cn=one,o=x", "one");
+    put_entry(answer, id, "cn=two,o=x", "two");
+    put_entry(answer, id, "cn=three,o=x", "three");
+    put_result(answer, id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
+}
+
+static size_t size_of_three_entries(void)
+{
+    struct answer *answer = calloc(1, sizeof *answer);
+    assert_non_null(answer);
+    three_entries(NULL, 1, 0, answer);
+    size_t size = answer->size;
+    free(answer);
+    return size;
+}
+
+/* --- Answers --------------------------------------------------------------------------------- */
+
+static void bytes_may_come_in_any_pieces(void **state)
+{
+    (void)state;
+    for (size_t chunk = 1; chunk <= 60; chunk += chunk < 8 ? 1 : 13) {
+        struct server server = {.reply = three_entries, .chunk = chunk, .cut_after = SIZE_MAX};
+        uint64_t entries = 0;
+        server_start(&server);
+        assert_int_equal(search_once(&server, TIMEOUT, &entries).kind, OUTCOME_OK);
+        assert_int_equal(entries, 3);
+        server_stop(&server);
+    }
+}
+
+static void cut_answers_fail(bool reset)
+{
+    size_t size = size_of_three_entries();
+    for (size_t cut = 0; cut < size; cut++) {
+        struct server server = {.reply = three_entries, .cut_after = cut, .reset = reset};
+        server_start(&server);
+        struct outcome outcome = search_once(&server, TIMEOUT, NULL);
+        server_stop(&server);
+        assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        if (reset)
+            assert_string_equal(outcome.cause, "connection reset");
+        else if (cut == 0)
+            assert_string_equal(outcome.cause, "connection closed by the server");
+        else if (strcmp(outcome.cause, "connection closed by the server") != 0)
+            assert_string_equal(outcome.cause, "connection closed in mid-message");
+    }
+}
+
+static void answers_cut_at_every_length(void **state)
+{
+    (void)state;
+    cut_answers_fail(false);
+}
+
+static void resets_at_every_length(void **state)
+{
+    (void)state;
+    cut_answers_fail(true);
+}
+
+static void silence_times_out(void **state)
+{
+    (void)state;
+    struct server server = {.reply = three_entries, .cut_after = 20, .silent = true};
+    server_start(&server);
+    int64_t began = clock_now();
+    struct outcome outcome = search_once(&server, 200000000, NULL);
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "timed out");
+    assert_true(clock_now() - began < 2000000000);
+    server_stop(&server);
+}
+
+static void many_entries(struct server *server, int id, int request, struct answer *answer)
+{
+    (void)server;
+    (void)request;
+    while (answer->size < 100000)
+        put_entry(answer, id, "cn=one,o=x", "one");
+}
+
+/* Entries without an end and without a pause: the deadline holds all the same. */
+static void a_flood_times_out(void **state)
+{
+    (void)state;
+    struct server server = {.reply = many_entries, .cut_after = SIZE_MAX, .flood = true};
+    uint64_t entries = 0;
+    server_start(&server);
+    int64_t began = clock_now();
+    struct outcome outcome = search_once(&server, 300000000, &entries);
+    assert_string_equal(outcome.cause, "timed out");
+    assert_true(entries > 1000);
+    assert_true(clock_now() - began < 3000000000);
+    server_stop(&server);
+}
+
+static const struct {
+    const char *bytes;
+    size_t size;
+} garbage[] = {
+    {"\x30\x84\x7f\xff\xff\xff\x02\x01\x01", 9},          /* 2 GiB */
+    {"\x30\x88\x7f\xff\xff\xff\xff\xff\xff\xff\x00", 11}, /* 8 EiB */
+    {"\x30\x80\x02\x01\x01\x00\x00", 7},                  /* indefinite length */
+    {"\x31\x03\x02\x01\x01", 5},                          /* a SET */
+    {"\x30\x03\x04\x01\x01", 5},                          /* no message id */
+    {"\x30\x06\x02\x01\x01\x65\x07\x0a", 8},              /* a part longer than the whole */
+    {"\x30\x0c\x02\x01\x01\x65\x07\x0a\x01\x00\x04\x7f\x04\x00", 14}, /* matchedDN too long */
+    {"\x00\x00\x00\x00\x00\x00\x00\x00", 8},
+    {"\xff\xff\xff\xff\xff\xff\xff\xff", 8},
+    {"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", 47},
+};
+
+static size_t garbage_number;
+
+static void put_garbage(struct server *server, int id, int request, struct answer *answer)
+{
+    (void)server;
+    (void)id;
+    (void)request;
+    memcpy(answer->bytes, garbage[garbage_number].bytes, garbage[garbage_number].size);
+    answer->size = garbage[garbage_number].size;
+}
+
+static void garbage_is_refused(void **state)
+{
+    (void)state;
+    for (garbage_number = 0; garbage_number < sizeof garbage / sizeof garbage[0];
+         garbage_number++) {
+        struct server server = {.reply = put_garbage, .cut_after = SIZE_MAX, .silent = true};
+        server_start(&server);
+        struct outcome outcome = search_once(&server, 300000000, NULL);
+        assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        /* What claims to be longer than it is cannot be told from a slow answer. */
+        if (strcmp(outcome.cause, "timed out") != 0)
+            assert_string_equal(outcome.cause, "malformed reply");
+        else
+            assert_true(garbage[garbage_number].size >= 8);
+        server_stop(&server);
+    }
+}
+
+static uint64_t noise_state;
+
+static void put_noise(struct server *server, int id, int request, struct answer *answer)
+{
+    (void)server;
+    (void)id;
+    (void)request;
+    for (size_t i = 0; i < 200; i++) {
+        noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
+        answer->bytes[answer->size++] = (uint8_t)(noise_state >> 40);
+    }
+    /* A plausible beginning, so that more than the first byte is looked at. */
+    memcpy(answer->bytes, "\x30\x20\x02\x01\x01\x64", 6);
+    server->cut_after = 200;
+}
+
+static void noise_is_refused(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        noise_state = seed;
+        struct server server = {.reply = put_noise, .cut_after = SIZE_MAX};
+        server_start(&server);
+        struct client client;
+        struct dc *dc = dc_of(&server);
+        assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), 100000000).kind,
+                         OUTCOME_OK);
+        assert_int_equal(client_search(&client, NULL).kind, OUTCOME_FAILED);
+        /* Once broken it stays so, and sends nothing any more. */
+        if (ldap_connection_is_broken(client.connection))
+            assert_int_equal(client_search(&client, NULL).kind, OUTCOME_FAILED);
+        ldap_connection_close(client.connection);
+        dc_free(dc);
+        server_stop(&server);
+    }
+}
+
+static const char *sub_code;
+
+static void refuse(struct server *server, int id, int request, struct answer *answer)
+{
+    (void)server;
+    char text[120];
+    bool bind = request == LDAP_REQ_BIND;
+    snprintf(text, sizeof text,
+             "80090308: LdapErr: DSID-0C0903A9, comment: AcceptSecurityContext error, data %s, "
+             "v1db1",
+             sub_code);
+    put_result(answer, id, bind ? LDAP_RES_BIND : LDAP_RES_SEARCH_RESULT,
+               bind ? LDAP_INVALID_CREDENTIALS : LDAP_BUSY, text);
+}
+
+static void result_codes_are_named(void **state)
+{
+    (void)state;
+    struct server server = {.reply = refuse, .cut_after = SIZE_MAX};
+    struct client client;
+    server_start(&server);
+    struct dc *dc = dc_of(&server);
+    assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
+    sub_code = "418";
+    struct outcome outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
+    assert_string_equal(outcome.cause, "invalidCredentials (data 418: NTLM is switched off)");
+    sub_code = "52e";
+    outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
+    assert_string_equal(outcome.cause, "invalidCredentials (data 52e: wrong name or password)");
+    assert_false(ldap_connection_is_bound(client.connection));
+    outcome = client_search(&client, NULL);
+    assert_string_equal(outcome.cause, "busy");
+    assert_false(ldap_connection_is_broken(client.connection));
+    assert_string_equal(ldap_result_name(LDAP_STRONG_AUTH_REQUIRED), "strongerAuthRequired");
+    assert_null(ldap_result_name(12345));
+    ldap_connection_close(client.connection);
+    dc_free(dc);
+    server_stop(&server);
+}
+
+static void wrong_request_is_told(void **state)
+{
+    (void)state;
+    struct server server = {.reply = three_entries, .cut_after = SIZE_MAX};
+    struct client client;
+    server_start(&server);
+    struct dc *dc = dc_of(&server);
+    assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
+    struct ldap_search search = {.base = "o=x", .scope = LDAP_SCOPE_SUBTREE, .filter = "(cn"};
+    struct outcome outcome = ldap_search_run(client.connection, &search);
+    assert_string_equal(outcome.cause, "request not made: Bad search filter");
+    assert_int_equal(client_search(&client, NULL).kind, OUTCOME_OK);
+    ldap_connection_close(client.connection);
+    dc_free(dc);
+    server_stop(&server);
+}
+
+/* Answers in another order than the requests', and one that nobody asked for. */
+static void mixed_order(struct server *server, int id, int request, struct answer *answer)
+{
+    (void)server;
+    (void)request;
+    if (id == 1)
+        return;
+    put_result(answer, 99, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
+    put_result(answer, 0, LDAP_RES_EXTENDED, LDAP_UNAVAILABLE, "");
+    for (int i = id; i > 0; i--)
+        three_entries(server, i, request, answer);
+}
+
+static void answers_find_their_request(void **state)
+{
+    (void)state;
+    struct server server = {.reply = mixed_order, .cut_after = SIZE_MAX};
+    struct client client;
+    server_start(&server);
+    struct dc *dc = dc_of(&server);
+    assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
+    int ids[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ldap_search_ext(ldap_connection_handle(client.connection), "o=x",
+                                         LDAP_SCOPE_SUBTREE, "(cn=*)", NULL, 0, NULL, NULL, NULL,
+                                         LDAP_NO_LIMIT, &ids[i]),
+                         LDAP_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        LDAPMessage *message = NULL;
+        assert_int_equal(ldap_connection_wait(client.connection, ids[i], LDAP_MSG_ALL, &message),
+                         0);
+        assert_int_equal(ldap_msgid(message), ids[i]);
+        assert_int_equal(ldap_count_entries(ldap_connection_handle(client.connection), message), 3);
+        ldap_msgfree(message);
+    }
+    ldap_connection_close(client.connection);
+    dc_free(dc);
+    server_stop(&server);
+}
+
+/* StartTLS: what comes before the handshake might be anybody's. */
+static void success_and_more(struct server *server, int id, int request, struct answer *answer)
+{
+    (void)server;
+    (void)request;
+    put_result(answer, id, LDAP_RES_EXTENDED, LDAP_SUCCESS, "");
+    put_result(answer, id + 1, LDAP_RES_BIND, LDAP_SUCCESS, "");
+}
+
+static void bytes_before_the_handshake_are_refused(void **state)
+{
+    (void)state;
+    char error[200];
+    struct server server = {.reply = success_and_more, .cut_after = SIZE_MAX};
+    struct client client;
+    server_start(&server);
+    struct dc *dc = dc_of(&server);
+    dc->tls = tls_new(false, NULL, error, sizeof error);
+    assert_non_null(dc->tls);
+    assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
+    struct outcome outcome = ldap_connection_start_tls(client.connection);
+    assert_string_equal(outcome.cause, "malformed reply");
+    assert_true(ldap_connection_is_broken(client.connection));
+    ldap_connection_close(client.connection);
+    tls_free(dc->tls);
+    dc->tls = NULL;
+    dc_free(dc);
+    server_stop(&server);
+}
+
+/* --- Fibers ---------------------------------------------------------------------------------- */
+
+struct crowd {
+    struct dc *dc;
+    unsigned ok;
+};
+
+static void one_of_many(struct loop *loop, void *argument, uint64_t i)
+{
+    (void)i;
+    struct crowd *crowd = argument;
+    struct client client;
+    if (client_open(&client, crowd->dc, loop_waiter(loop), TIMEOUT).kind != OUTCOME_OK)
+        return;
+    for (int n = 0; n < 5; n++) {
+        uint64_t entries = 0;
+        if (client_search(&client, &entries).kind == OUTCOME_OK && entries == 3)
+            crowd->ok++;
+    }
+    ldap_connection_close(client.connection);
+}
+
+static void fibers_wait_inside_at_once(void **state)
+{
+    (void)state;
+    struct server server = {.reply = three_entries, .chunk = 7, .cut_after = SIZE_MAX};
+    server_start(&server);
+    struct crowd crowd = {.dc = dc_of(&server)};
+    assert_int_equal(loop_run_all(one_of_many, &crowd, 64, 64), 0);
+    assert_int_equal(crowd.ok, 64 * 5);
+    dc_free(crowd.dc);
+    server_stop(&server);
+}
+
+/* --- Frames ---------------------------------------------------------------------------------- */
+
+/* A layer that only counts: frames hold their bytes in the clear. */
+static int clear_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
+                        const uint8_t **plain, size_t *plain_size)
+{
+    (void)layer;
+    *plain = frame + LDAP_FRAME_HEADER;
+    *plain_size = size - LDAP_FRAME_HEADER;
+    return 0;
+}
+
+static const struct ldap_layer_ops clear_ops = {.decode = clear_decode};
+
+enum { FRAMES_PLAIN = 300 * 1000 };
+
+/* Frames of growing size, up to some larger than any read. */
+static size_t make_frames(const uint8_t *plain, size_t size, uint8_t *out)
+{
+    size_t total = 0, part = 1;
+    for (size_t done = 0; done < size; done += part, part = part * 3 + 1) {
+        if (part > size - done)
+            part = size - done;
+        for (int i = 0; i < LDAP_FRAME_HEADER; i++)
+            out[total + (size_t)i] = (uint8_t)(part >> (24 - 8 * i));
+        memcpy(out + total + LDAP_FRAME_HEADER, plain + done, part);
+        total += part + LDAP_FRAME_HEADER;
+    }
+    return total;
+}
+
+static size_t take_all(struct ldap_input *input, uint8_t *out, size_t piece)
+{
+    size_t total = 0;
+    ssize_t n;
+    while ((n = ldap_input_take(input, out + total, piece)) > 0)
+        total += (size_t)n;
+    assert_int_equal(n, -EAGAIN);
+    return total;
+}
+
+static void check_frames(const uint8_t *frames, size_t size, const uint8_t *plain, size_t read_size,
+                         size_t piece)
+{
+    struct ldap_layer layer = {.ops = &clear_ops};
+    struct ldap_input input = {.layer = &layer};
+    uint8_t *buffer = malloc(read_size), *out = malloc(FRAMES_PLAIN);
+    size_t total = 0;
+    for (size_t done = 0; done < size;) {
+        size_t part = size - done < read_size ? size - done : read_size;
+        memcpy(buffer, frames + done, part);
+        ldap_input_feed(&input, buffer, part);
+        done += part;
+        /* Taken in two goes, as when a reader is done and comes back. */
+        ssize_t n = ldap_input_take(&input, out + total, 1);
+        total += n > 0 ? 1 : 0;
+        assert_int_equal(ldap_input_save(&input), 0);
+        memset(buffer, 0xee, read_size);
+        total += take_all(&input, out + total, piece);
+        assert_int_equal(ldap_input_save(&input), 0);
+        /* An idle connection holds no more than the part of a frame. */
+        assert_null(input.saved);
+        assert_null(input.frame);
+    }
+    assert_int_equal(total, FRAMES_PLAIN);
+    assert_memory_equal(out, plain, FRAMES_PLAIN);
+    assert_false(ldap_input_in_frame(&input));
+    ldap_input_clear(&input);
+    free(buffer);
+    free(out);
+}
+
+static void frames_may_come_in_any_pieces(void **state)
+{
+    (void)state;
+    uint8_t *plain = malloc(FRAMES_PLAIN), *frames = malloc(FRAMES_PLAIN + 1000);
+    for (size_t i = 0; i < FRAMES_PLAIN; i++)
+        plain[i] = (uint8_t)(i * 31 >> 3);
+    size_t size = make_frames(plain, FRAMES_PLAIN, frames);
+    static const size_t reads[] = {1, 3, 4, 5, 17, 60, 4096, 65536, 1000000};
+    for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
+        check_frames(frames, size, plain, reads[i], 4096);
+        check_frames(frames, size, plain, reads[i], 7);
+    }
+    free(plain);
+    free(frames);
+}
+
+static void oversize_frames_are_refused(void **state)
+{
+    (void)state;
+    struct ldap_layer layer = {.ops = &clear_ops};
+    for (int whole = 0; whole < 2; whole++) {
+        struct ldap_input input = {.layer = &layer};
+        uint8_t header[8] = {0x01, 0x00, 0x00, 0x00}, out[8];
+        ldap_input_feed(&input, header, whole ? sizeof header : 3);
+        if (!whole) {
+            assert_int_equal(ldap_input_take(&input, out, sizeof out), -EAGAIN);
+            ldap_input_feed(&input, header + 3, 1);
+        }
+        assert_int_equal(ldap_input_take(&input, out, sizeof out), -EMSGSIZE);
+        assert_int_equal(ldap_input_take(&input, out, sizeof out), -EMSGSIZE); /* and stays so */
+        ldap_input_clear(&input);
+    }
+}
+
+static void forged_frames_are_refused(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size < 40; size++) {
+        struct ntlmssp *ntlmssp = NULL;
+        struct ntlmssp_identity identity = {
+            .user = "u", .domain = "d", .nt_hash = (const uint8_t *)"0123456789abcdef"};
+        assert_int_equal(ntlmssp_new(&ntlmssp, &identity, true, true), 0);
+        struct ldap_input input = {.layer = ldap_layer_ntlmssp(ntlmssp)};
+        uint8_t frame[44] = {0, 0, 0, (uint8_t)size, 1}, out[44];
+        ldap_input_feed(&input, frame, size + LDAP_FRAME_HEADER);
+        assert_int_equal(ldap_input_take(&input, out, sizeof out), -EBADMSG);
+        ldap_layer_free(input.layer);
+        input.layer = NULL;
+        ldap_input_clear(&input);
+    }
+}
+
+/* libsasl and libldap look up this host's name unless it looks like an address. */
+static void host_name_is_not_looked_up(void **state)
+{
+    (void)state;
+    char name[300] = "", hidden[300] = "";
+    assert_int_equal(gethostname(name, sizeof name), 0);
+    ldap_connection_hide_hostname(true);
+    int result = gethostname(hidden, sizeof hidden);
+    ldap_connection_hide_hostname(false);
+    assert_int_equal(result, 0);
+    assert_string_equal(hidden, "127.0.0.1");
+    assert_string_not_equal(name, hidden);
+    assert_int_equal(gethostname(name, 1), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return ldap_connection_global_init();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_may_come_in_any_pieces),
+        cmocka_unit_test(answers_cut_at_every_length),
+        cmocka_unit_test(resets_at_every_length),
+        cmocka_unit_test(silence_times_out),
+        cmocka_unit_test(a_flood_times_out),
+        cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(noise_is_refused),
+        cmocka_unit_test(result_codes_are_named),
+        cmocka_unit_test(wrong_request_is_told),
+        cmocka_unit_test(answers_find_their_request),
+        cmocka_unit_test(bytes_before_the_handshake_are_refused),
+        cmocka_unit_test(fibers_wait_inside_at_once),
+        cmocka_unit_test(frames_may_come_in_any_pieces),
+        cmocka_unit_test(oversize_frames_are_refused),
+        cmocka_unit_test(forged_frames_are_refused),
+        cmocka_unit_test(host_name_is_not_looked_up),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the LDAP packets send, on which connection and in which order, seen by a tiny server: the
+ * rules about the newest connection, binds inside operations, pages, objects, -B.
+ */
+#include "protocols/packet.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "protocols/conversation.h"
+#include "tests/lib/ldap_server.h"
+
+static const int64_t TIMEOUT = 10000000000;
+
+/* What came, as "1B 1S": number of the connection, letter of the request. */
+struct story {
+    pthread_mutex_t mutex;
+    char text[1000];
+    int pages;         /* a search has so many */
+    int cookies;       /* searches that went on where one ended */
+    bool close_search; /* the connection is closed instead of answering a search */
+    char last_add[300];
+};
+
+static const struct {
+    int request;
+    char letter;
+} letters[] = {{LDAP_REQ_BIND, 'B'},    {LDAP_REQ_UNBIND, 'U'},  {LDAP_REQ_SEARCH, 'S'},
+               {LDAP_REQ_MODIFY, 'M'},  {LDAP_REQ_ADD, 'A'},     {LDAP_REQ_DELETE, 'D'},
+               {LDAP_REQ_RENAME, 'N'},  {LDAP_REQ_COMPARE, 'C'}, {LDAP_REQ_ABANDON, 'X'},
+               {LDAP_REQ_EXTENDED, 'E'}};
+
+static bool holds(const uint8_t *bytes, size_t size, const char *text)
+{
+    return memmem(bytes, size, text, strlen(text)) != NULL;
+}
+
+static void note(struct server *server, unsigned connection, int request, const uint8_t *bytes,
+                 size_t size)
+{
+    struct story *story = server->context;
+    char letter = '?';
+    for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
+        if (letters[i].request == request)
+            letter = letters[i].letter;
+    /* A bind with the wrong password is a small letter, and refused. */
+    if (letter == 'B' && holds(bytes, size, "not-the-password"))
+        letter = 'b';
+    pthread_mutex_lock(&story->mutex);
+    size_t length = strlen(story->text);
+    snprintf(story->text + length, sizeof story->text - length, "%s%u%c", length ? " " : "",
+             connection, letter);
+    if (letter == 'S' && holds(bytes, size, "cookie!"))
+        story->cookies++;
+    if (letter == 'A') {
+        const uint8_t *dn = memmem(bytes, size, "CN=", 3);
+        assert_non_null(dn);
+        /* The DN's own length is the byte before it. */
+        snprintf(story->last_add, sizeof story->last_add, "%.*s", (int)dn[-1], (const char *)dn);
+    }
+    server->cut_after = letter == 'S' && story->close_search ? 0 : SIZE_MAX;
+    pthread_mutex_unlock(&story->mutex);
+}
+
+static void put_page_end(struct answer *answer, int id, bool more)
+{
+    BerElement *control = ber_alloc_t(LBER_USE_DER), *ber = ber_alloc_t(LBER_USE_DER);
+    struct berval *value = NULL;
+    ber_printf(control, "{is}", 0, more ? "cookie!" : "");
+    assert_int_equal(ber_flatten(control, &value), 0);
+    ber_printf(ber, "{it{ess}t{{sO}}}", id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "", "",
+               LDAP_TAG_CONTROLS, LDAP_CONTROL_PAGEDRESULTS, value);
+    put_message(answer, ber);
+    ber_bvfree(value);
+    ber_free(control, 1);
+}
+
+static void reply(struct server *server, int id, int request, struct answer *answer)
+{
+    struct story *story = server->context;
+    bool wrong = request == LDAP_REQ_BIND && story->text[strlen(story->text) - 1] == 'b';
+    if (request == LDAP_REQ_ABANDON)
+        return;
+    if (request == LDAP_REQ_SEARCH) {
+        put_entry(answer, id, "cn=one,o=x", "one");
+        if (story->pages)
+            put_page_end(answer, id, --story->pages > 0);
+        else
+            put_result(answer, id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
+        return;
+    }
+    /* Replies' tags follow their requests'; compare has two good answers. */
+    ber_tag_t type = request == LDAP_REQ_DELETE ? LDAP_RES_DELETE : (ber_tag_t)request + 1;
+    int code = wrong                         ? LDAP_INVALID_CREDENTIALS
+               : request == LDAP_REQ_COMPARE ? LDAP_COMPARE_FALSE
+                                             : LDAP_SUCCESS;
+    put_result(answer, id, type, code, "");
+}
+
+/* --- A conversation -------------------------------------------------------------------------- */
+
+static struct server server;
+static struct story story;
+static struct dc *dc;
+static struct conversation conversation;
+static struct account user;
+
+static int set_up(void **state)
+{
+    (void)state;
+    story = (struct story){.mutex = PTHREAD_MUTEX_INITIALIZER};
+    server =
+        (struct server){.reply = reply, .note = note, .context = &story, .cut_after = SIZE_MAX};
+    server_start(&server);
+    dc = dc_of(&server);
+    dc->options.generic_ldap = true;
+    dc->base_dn = strdup("o=x");
+    user = (struct account){.name = "u(1)", .dn = "cn=u1,o=x", .password = "secret"};
+    dc->users = &user;
+    dc->account_count = 1;
+    conversation = (struct conversation){.wire = {.waiter = wire_blocking_waiter()},
+                                         .dc = dc,
+                                         .user = &user,
+                                         .machine = &user,
+                                         .random = no_chance};
+    conversation_init(&conversation);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    conversation_reset(&conversation);
+    server_stop(&server);
+    dc->users = NULL;
+    dc_free(dc);
+    return 0;
+}
+
+static struct outcome play_fields(const char *opcode, const struct packet_field *fields,
+                                  size_t count)
+{
+    char error[200] = "";
+    const struct packet_type *type = packet_type_find("ldap", opcode);
+    void *details = type->compile ? type->compile(fields, count, error, sizeof error) : NULL;
+    assert_string_equal(error, "");
+    struct outcome outcome = packet_play(&conversation, type, details, TIMEOUT);
+    if (details)
+        type->release(details);
+    return outcome;
+}
+
+/* Plays "ldap:opcode" of the usual form; "root": a search of the root DSE. */
+static void play(const char *name)
+{
+    static const char *const base = "base", *const empty = "";
+    const struct packet_field root[] = {{"scope", 1, &base}, {"base", 1, &empty}};
+    bool is_root = strcmp(name, "root") == 0;
+    struct outcome outcome = is_root ? play_fields("3", root, 2) : play_fields(name, NULL, 0);
+    enum outcome_kind expected = strcmp(name, "2") == 0 ? OUTCOME_NOTHING : OUTCOME_OK;
+    if (outcome.kind != expected)
+        fail_msg("ldap:%s: %s", name, outcome.cause);
+}
+
+static void assert_story(const char *expected)
+{
+    pthread_mutex_lock(&story.mutex);
+    char text[sizeof story.text];
+    memcpy(text, story.text, sizeof text);
+    pthread_mutex_unlock(&story.mutex);
+    assert_string_equal(text, expected);
+}
+
+/* --- Connections and binds ------------------------------------------------------------------- */
+
+static void a_search_binds_first(void **state)
+{
+    (void)state;
+    play("3");
+    play("3");
+    assert_story("1B 1S 1S");
+}
+
+static void the_root_dse_needs_no_bind(void **state)
+{
+    (void)state;
+    play("root");
+    assert_story("1S");
+    play("root");
+    play("3");
+    assert_story("1S 1S 1B 1S");
+    play("root");
+    assert_story("1S 1S 1B 1S 1S");
+}
+
+static void a_bind_takes_the_newest_unbound_connection(void **state)
+{
+    (void)state;
+    play("root");
+    play("0");
+    assert_story("1S 1B");
+    play("0"); /* bound: a new one */
+    play("3");
+    assert_story("1S 1B 2B 2S");
+}
+
+static void an_unbind_closes_the_newest(void **state)
+{
+    (void)state;
+    play("0");
+    play("0");
+    play("2");
+    play("3");
+    play("2");
+    play("2"); /* none is left */
+    play("3");
+    conversation_reset(&conversation);
+    server_stop(&server); /* everything has arrived */
+    assert_non_null(strstr(story.text, "2U"));
+    assert_non_null(strstr(story.text, "1S"));
+    assert_non_null(strstr(story.text, "1U"));
+    assert_non_null(strstr(story.text, "3B 3S 3U"));
+    server_start(&server);
+}
+
+static void a_conversation_closes_all(void **state)
+{
+    (void)state;
+    play("0");
+    play("0");
+    conversation_reset(&conversation);
+    assert_null(conversation.ldap);
+    server_stop(&server);
+    assert_non_null(strstr(story.text, "1U"));
+    assert_non_null(strstr(story.text, "2U"));
+    server_start(&server);
+    dc->ports.ldap = server.port;
+    play("3"); /* the next one begins anew */
+}
+
+static void a_lost_connection_fails_one_operation(void **state)
+{
+    (void)state;
+    play("0");
+    story.close_search = true;
+    struct outcome outcome = play_fields("3", NULL, 0);
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "connection closed by the server");
+    story.close_search = false;
+    play("3");
+    assert_story("1B 1S 2B 2S");
+}
+
+static void wrong_passwords_are_tried_before(void **state)
+{
+    (void)state;
+    dc->options.badpassword_frequency = 1;
+    play("0");
+    assert_int_equal(conversation.expected_failures, 1);
+    assert_story("1b 1B");
+    play("0"); /* never twice in a row */
+    assert_int_equal(conversation.expected_failures, 0);
+    assert_story("1b 1B 2B");
+    play("2");
+    play("2");
+    play("3"); /* binds inside a search count too */
+    assert_int_equal(conversation.expected_failures, 1);
+}
+
+static void a_refused_bind_fails(void **state)
+{
+    (void)state;
+    user.password = "not-the-password";
+    struct outcome outcome = play_fields("0", NULL, 0);
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "invalidCredentials");
+    user.password = "secret";
+    play("0"); /* it is still unbound, so the same one */
+    assert_story("1b 1B");
+    user.password = "";
+    outcome = play_fields("0", NULL, 0);
+    assert_string_equal(outcome.cause, "account without a password");
+}
+
+static void nobody_there(void **state)
+{
+    (void)state;
+    server_stop(&server);
+    struct outcome outcome = play_fields("3", NULL, 0);
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "connection refused");
+    server_start(&server);
+}
+
+/* --- Operations ------------------------------------------------------------------------------ */
+
+static void each_operation_sends_its_request(void **state)
+{
+    (void)state;
+    play("6");
+    play("8");
+    play("10");
+    play("8");
+    play("12");
+    play("14");
+    play("16");
+    play("14");
+    play("23");
+    assert_story("1B 1M 1A 1D 1A 1N 1C 1S 1X 1C 1E");
+}
+
+static void delete_and_rename_add_first(void **state)
+{
+    (void)state;
+    play("10");
+    play("12");
+    play("12"); /* what was renamed is still there */
+    play("10");
+    play("10");
+    assert_story("1B 1A 1D 1A 1N 1N 1D 1A 1D");
+}
+
+static void objects_have_names_of_their_own(void **state)
+{
+    (void)state;
+    char first[sizeof story.last_add];
+    dc->instance_dn = strdup("ou=mine,o=x");
+    play("8");
+    memcpy(first, story.last_add, sizeof first);
+    /* The client's name in it, fit for a DN. */
+    assert_memory_equal(first, "CN=u1-", 6);
+    assert_string_equal(first + strlen(first) - 12, ",ou=mine,o=x");
+    play("8");
+    assert_string_not_equal(first, story.last_add);
+    conversation_reset(&conversation);
+    play("8");
+    assert_string_not_equal(first, story.last_add);
+}
+
+static void all_pages_are_read(void **state)
+{
+    (void)state;
+    story.pages = 3;
+    play("3");
+    assert_story("1B 1S 1S 1S");
+    assert_int_equal(story.cookies, 2);
+    play("3");
+    assert_story("1B 1S 1S 1S 1S");
+}
+
+/* What the server sends stamps the wire, and an operation's times are its own. */
+static void times_are_stamped(void **state)
+{
+    (void)state;
+    play("3");
+    int64_t sent = conversation.wire.first_sent, received = conversation.wire.last_received;
+    assert_true(sent > 0 && received >= sent && received <= clock_now());
+    play("3");
+    assert_true(conversation.wire.first_sent > received);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_search_binds_first),
+        TEST(the_root_dse_needs_no_bind),
+        TEST(a_bind_takes_the_newest_unbound_connection),
+        TEST(an_unbind_closes_the_newest),
+        TEST(a_conversation_closes_all),
+        TEST(a_lost_connection_fails_one_operation),
+        TEST(wrong_passwords_are_tried_before),
+        TEST(a_refused_bind_fails),
+        TEST(nobody_there),
+        TEST(each_operation_sends_its_request),
+        TEST(delete_and_rename_add_first),
+        TEST(objects_have_names_of_their_own),
+        TEST(all_pages_are_read),
+        TEST(times_are_stamped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

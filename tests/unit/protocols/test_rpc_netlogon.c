@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The netlogon packets against a server of the tests' own that keeps its half of the secure channel
+ * (MS-NRPC 3.1.4, 3.5.4): the credentials of both sides, the chain of authenticators, which account
+ * a channel is for, passwords, pass-through logons; and servers whose answers must not be believed.
+ * PDUs are plain here: how they are sealed is test_rpc_secured's affair.
+ */
+#include <errno.h>
+#include <nettle/aes.h>
+#include <nettle/cfb.h>
+#include <nettle/hmac.h>
+
+#include "base/utf16.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/rpc/rpc_pdu.h"
+#include "protocols/rpc/rpc_play.h"
+#include "tests/lib/bytes.h"
+#include "tests/lib/rpc_spoken.h"
+
+enum wrong {
+    NOTHING,
+    CREDENTIAL,          /* ServerAuthenticate3's is another */
+    NO_AES,              /* nor agrees it on AES */
+    WORKSTATION,         /* the account is a workstation's: other channels are refused */
+    NO_ACCOUNT,          /* there is none */
+    RETURN_AUTHENTICATOR /* is not the chain's */
+};
+
+struct peer {
+    struct spoken out; /* first */
+    enum wrong wrong;
+    uint8_t hash[16], key[16], stored[8]; /* of the account, the channel, the chain */
+    uint8_t client_challenge[8];
+    uint16_t channel_type;
+    uint16_t most_validation; /* NETLOGON_VALIDATION_...: a higher one is refused */
+    unsigned calls[64];       /* by opnum */
+    char password[64];        /* the last that was set */
+};
+
+static const uint8_t server_challenge[8] = {8, 7, 6, 5, 4, 3, 2, 1};
+
+/* --- The server's half ----------------------------------------------------------------------- */
+
+static void cfb8(const uint8_t key[16], bool decrypts, uint8_t *data, size_t size)
+{
+    struct aes128_ctx aes;
+    uint8_t iv[16] = {0};
+    aes128_set_encrypt_key(&aes, key);
+    if (decrypts)
+        cfb8_decrypt(&aes, (nettle_cipher_func *)aes128_encrypt, 16, iv, size, data, data);
+    else
+        cfb8_encrypt(&aes, (nettle_cipher_func *)aes128_encrypt, 16, iv, size, data, data);
+}
+
+static void make_key(struct peer *peer)
+{
+    struct hmac_sha256_ctx hmac;
+    hmac_sha256_set_key(&hmac, 16, peer->hash);
+    hmac_sha256_update(&hmac, 8, peer->client_challenge);
+    hmac_sha256_update(&hmac, 8, server_challenge);
+    hmac_sha256_digest(&hmac, 16, peer->key);
+}
+
+static void step(struct peer *peer, uint32_t by)
+{
+    uint32_t low;
+    memcpy(&low, peer->stored, 4); /* the tests' machines are little-endian, as the wire is */
+    low += by;
+    memcpy(peer->stored, &low, 4);
+}
+
+/* 3.1.4.5: whether an authenticator is right, and what is returned for it. */
+static struct netlogon_authenticator take(struct peer *peer,
+                                          const struct netlogon_authenticator *authenticator)
+{
+    struct netlogon_authenticator returned = {.timestamp = 0};
+    uint8_t expected[8];
+    step(peer, authenticator->timestamp);
+    memcpy(expected, peer->stored, 8);
+    cfb8(peer->key, false, expected, 8);
+    assert_memory_equal(authenticator->credential, expected, 8);
+    step(peer, 1);
+    memcpy(returned.credential, peer->stored, 8);
+    cfb8(peer->key, false, returned.credential, 8);
+    returned.credential[3] ^= peer->wrong == RETURN_AUTHENTICATOR;
+    return returned;
+}
+
+static void answer_challenge(struct peer *peer, const void *request, void *reply)
+{
+    const struct netlogon_ServerReqChallenge_request *asked = request;
+    struct netlogon_ServerReqChallenge_reply *answer = reply;
+    assert_string_equal(asked->server_name, "\\\\server.test");
+    assert_string_equal(asked->computer_name, "PC");
+    memcpy(peer->client_challenge, asked->client_challenge, 8);
+    memcpy(answer->server_challenge, server_challenge, 8);
+}
+
+static void answer_authenticate(struct peer *peer, const void *request, void *reply)
+{
+    const struct netlogon_ServerAuthenticate3_request *asked = request;
+    struct netlogon_ServerAuthenticate3_reply *answer = reply;
+    assert_string_equal(asked->account_name, "PC$");
+    assert_string_equal(asked->computer_name, "PC");
+    assert_int_equal(asked->flags & 0x01000000, 0x01000000); /* AES */
+    peer->channel_type = asked->channel_type;
+    bool refused =
+        peer->wrong == NO_ACCOUNT ||
+        (peer->wrong == WORKSTATION && asked->channel_type != NETLOGON_CHANNEL_WORKSTATION);
+    if (refused) {
+        answer->status = 0xc000018b; /* STATUS_NO_TRUST_SAM_ACCOUNT */
+        return;
+    }
+    make_key(peer);
+    memcpy(peer->stored, peer->client_challenge, 8);
+    cfb8(peer->key, false, peer->stored, 8);
+    if (memcmp(peer->stored, asked->client_credential, 8) != 0) {
+        answer->status = 0xc0000022;
+        return;
+    }
+    memcpy(answer->server_credential, server_challenge, 8);
+    cfb8(peer->key, false, answer->server_credential, 8);
+    answer->server_credential[0] ^= peer->wrong == CREDENTIAL;
+    answer->flags = peer->wrong == NO_AES ? 0x602fffff : asked->flags;
+}
+
+static void answer_capabilities(struct peer *peer, const void *request, void *reply)
+{
+    const struct netlogon_LogonGetCapabilities_request *asked = request;
+    struct netlogon_LogonGetCapabilities_reply *answer = reply;
+    answer->return_authenticator = take(peer, &asked->authenticator);
+    answer->level = 1;
+}
+
+static void answer_password(struct peer *peer, const void *request, void *reply)
+{
+    const struct netlogon_ServerPasswordSet2_request *asked = request;
+    struct netlogon_ServerPasswordSet2_reply *answer = reply;
+    uint8_t plain[516];
+    char *text;
+    assert_int_equal(asked->channel_type, peer->channel_type);
+    answer->return_authenticator = take(peer, &asked->authenticator);
+    memcpy(plain, asked->password, 512);
+    memcpy(plain + 512, asked->length, 4);
+    cfb8(peer->key, true, plain, sizeof plain);
+    size_t size = plain[512] | (size_t)plain[513] << 8;
+    assert_true(size <= 512 && plain[514] == 0 && plain[515] == 0);
+    assert_int_equal(utf16le_to_utf8(plain + 512 - size, size, &text), 0);
+    snprintf(peer->password, sizeof peer->password, "%s", text);
+    free(text);
+}
+
+/* MS-NLMP 3.3.2: the proof before the blob. */
+static uint32_t logon_status(const struct peer *peer, const struct netlogon_network *network,
+                             uint16_t validation)
+{
+    uint8_t ntowf[16], proof[16];
+    struct hmac_md5_ctx hmac;
+    if (validation > peer->most_validation)
+        return 0xc0000003; /* STATUS_INVALID_INFO_CLASS */
+    assert_string_equal(network->account, "User");
+    assert_string_equal(network->workstation, "PC");
+    assert_int_equal(ntlmssp_ntowf_v2(peer->hash, network->account, network->domain, ntowf), 0);
+    hmac_md5_set_key(&hmac, 16, ntowf);
+    hmac_md5_update(&hmac, 8, network->challenge);
+    hmac_md5_update(&hmac, network->nt.size - 16u, network->nt.bytes + 16);
+    hmac_md5_digest(&hmac, 16, proof);
+    return memcmp(proof, network->nt.bytes, 16) == 0 ? 0 : 0xc000006a;
+}
+
+static void answer_logon_ex(struct peer *peer, const void *request, void *reply)
+{
+    const struct netlogon_LogonSamLogonEx_request *asked = request;
+    struct netlogon_LogonSamLogonEx_reply *answer = reply;
+    answer->status = logon_status(peer, asked->network, asked->validation_level);
+    answer->validation_level = asked->validation_level;
+}
+
+static void answer_logon(struct peer *peer, const void *request, void *reply)
+{
+    static struct netlogon_authenticator returned;
+    const struct netlogon_LogonSamLogonWithFlags_request *asked = request;
+    struct netlogon_LogonSamLogonWithFlags_reply *answer = reply;
+    returned = take(peer, asked->authenticator);
+    answer->return_authenticator = &returned;
+    answer->status = logon_status(peer, asked->network, asked->validation_level);
+    answer->validation_level = asked->validation_level;
+}
+
+/* --- On the wire ----------------------------------------------------------------------------- */
+
+static void say(struct peer *peer, enum rpc_pdu_type type, uint32_t call_id, const uint8_t *body,
+                size_t size)
+{
+    uint8_t head[16] = {5, 0, (uint8_t)type, 3, 0x10, 0, 0, 0};
+    head[8] = (uint8_t)(size + 16);
+    head[9] = (uint8_t)((size + 16) >> 8);
+    head[12] = (uint8_t)call_id;
+    assert_true(peer->out.size + 16 + size <= sizeof peer->out.says);
+    memcpy(peer->out.says + peer->out.size, head, 16);
+    memcpy(peer->out.says + peer->out.size + 16, body, size);
+    peer->out.size += 16 + size;
+}
+
+static void (*const answers[64])(struct peer *, const void *,
+                                 void *) = {[NETLOGON_LOGON_SAM_LOGON] = answer_logon,
+                                            [NETLOGON_SERVER_REQ_CHALLENGE] = answer_challenge,
+                                            [NETLOGON_LOGON_GET_CAPABILITIES] = answer_capabilities,
+                                            [NETLOGON_SERVER_AUTHENTICATE3] = answer_authenticate,
+                                            [NETLOGON_SERVER_PASSWORD_SET2] = answer_password,
+                                            [NETLOGON_LOGON_SAM_LOGON_EX] = answer_logon_ex,
+                                            [NETLOGON_LOGON_SAM_LOGON_WITH_FLAGS] = answer_logon};
+
+static void hear_request(struct peer *peer, const uint8_t *pdu, size_t size)
+{
+    struct pool pool = {0};
+    struct ndr ndr;
+    uint16_t opnum = pdu[22];
+    const struct rpc_procedure *procedure = rpc_procedure_find(&rpc_netlogon, opnum);
+    assert_true(procedure && answers[opnum]);
+    void *request = pool_alloc(&pool, procedure->request_size);
+    void *reply = pool_alloc(&pool, procedure->reply_size);
+    ndr_decode_start(&ndr, pdu + 24, size - 24, false, &pool);
+    procedure->request(&ndr, procedure->name, request, 0);
+    assert_false(ndr.failed);
+    ndr_end(&ndr);
+    peer->calls[opnum]++;
+    answers[opnum](peer, request, reply);
+    ndr_encode_start(&ndr);
+    uint64_t rest = 0; /* of the response's header */
+    ndr_u64(&ndr, "header", &rest);
+    procedure->reply(&ndr, procedure->name, reply, 0);
+    assert_false(ndr.failed);
+    say(peer, RPC_PDU_RESPONSE, pdu[12], ndr.data, ndr.size);
+    ndr_end(&ndr);
+    pool_free(&pool);
+}
+
+static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_t size,
+                     bool answered)
+{
+    struct peer *peer = (struct peer *)transport;
+    uint8_t ack[64] = {0};
+    (void)answered;
+    peer->out.size = peer->out.at = 0;
+    if (data[2] == RPC_PDU_REQUEST)
+        hear_request(peer, data, size);
+    else
+        say(peer, RPC_PDU_BIND_ACK, data[12], ack,
+            bytes_from_hex("d016 d016 34120000 0400 31333500 0000 01000000 0000 0000"
+                           "045d888aeb1cc9119fe808002b104860 02000000",
+                           ack));
+    return 0;
+}
+
+static const struct rpc_transport_ops peer_ops = {
+    .send = peer_send, .receive = spoken_receive, .close = spoken_close};
+
+/* --- The client ------------------------------------------------------------------------------ */
+
+struct fixture {
+    struct peer peer;
+    struct conversation conversation;
+    struct dc *dc;
+    struct account user, machine;
+    uint64_t random;
+};
+
+static uint64_t next_random(void *state)
+{
+    return ++*(uint64_t *)state;
+}
+
+/* Both of the conversation's associations with netlogon go to the peer. */
+static void begin(struct fixture *fixture, enum wrong wrong)
+{
+    static char user[] = "User", machine[] = "PC$", password[] = "Pass\xc3\xa4word";
+    memset(fixture, 0, sizeof *fixture);
+    fixture->dc = dc_new();
+    assert_non_null(fixture->dc);
+    fixture->dc->netbios_domain = strdup("Domain");
+    fixture->dc->dns_name = strdup("server.test");
+    fixture->machine = (struct account){.name = machine, .password = password, .has_nt_hash = true};
+    assert_int_equal(ntlmssp_nt_hash(password, fixture->machine.nt_hash), 0);
+    fixture->user = fixture->machine;
+    fixture->user.name = user;
+    fixture->peer.out.base.ops = &peer_ops;
+    fixture->peer.wrong = wrong;
+    fixture->peer.most_validation = NETLOGON_VALIDATION_SAM_INFO4;
+    memcpy(fixture->peer.hash, fixture->machine.nt_hash, 16);
+    fixture->conversation = (struct conversation){.wire.waiter = wire_blocking_waiter(),
+                                                  .dc = fixture->dc,
+                                                  .user = &fixture->user,
+                                                  .machine = &fixture->machine,
+                                                  .random = next_random,
+                                                  .random_state = &fixture->random};
+    conversation_init(&fixture->conversation);
+    struct rpc_state *state = rpc_state_of(&fixture->conversation);
+    assert_non_null(state);
+    static const enum rpc_slot slots[] = {RPC_SLOT_NETLOGON, RPC_SLOT_NETLOGON_SECURE};
+    struct rpc_binding binding = {.interface = &rpc_netlogon, .security = RPC_SECURITY_NONE};
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(rpc_bind(&fixture->conversation, &fixture->peer.out.base, &binding,
+                                  &state->associations[slots[i]])
+                             .kind,
+                         OUTCOME_OK);
+}
+
+static void end(struct fixture *fixture)
+{
+    rpc_reset(&fixture->conversation);
+    dc_free(fixture->dc);
+}
+
+static struct outcome play(struct fixture *fixture, const char *opcode)
+{
+    const struct packet_type *type = packet_type_find("rpc_netlogon", opcode);
+    assert_non_null(type);
+    return packet_play(&fixture->conversation, type, NULL, INT64_C(5000000000));
+}
+
+static void assert_ok(struct outcome outcome)
+{
+    if (outcome.kind != OUTCOME_OK)
+        fail_msg("kind %d: %s", (int)outcome.kind, outcome.cause);
+}
+
+static void assert_cause(struct outcome outcome, const char *cause)
+{
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, cause);
+}
+
+static bool authenticated(const struct fixture *fixture)
+{
+    return fixture->conversation.rpc->channel.authenticated;
+}
+
+static void channel_is_set_up(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "4"));
+    assert_false(authenticated(&fixture));
+    assert_ok(play(&fixture, "26"));
+    assert_true(authenticated(&fixture));
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_REQ_CHALLENGE], 1);
+    assert_int_equal(fixture.peer.channel_type, NETLOGON_CHANNEL_SERVER);
+    /* A challenge is good for one attempt. */
+    assert_ok(play(&fixture, "26"));
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_REQ_CHALLENGE], 2);
+    end(&fixture);
+}
+
+static void servers_not_to_be_believed(void **state)
+{
+    (void)state;
+    static const struct {
+        enum wrong wrong;
+        const char *cause;
+    } rows[] = {{CREDENTIAL, "netlogon: the server's credential does not verify"},
+                {NO_AES, "netlogon: the server does not do AES"},
+                {NO_ACCOUNT, "NT_STATUS_NO_TRUST_SAM_ACCOUNT"}};
+    for (size_t i = 0; i < 3; i++) {
+        struct fixture fixture;
+        begin(&fixture, rows[i].wrong);
+        assert_cause(play(&fixture, "26"), rows[i].cause);
+        assert_false(authenticated(&fixture));
+        assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_AUTHENTICATE3],
+                         rows[i].wrong == NO_ACCOUNT ? 2 : 1);
+        end(&fixture);
+    }
+}
+
+static void wrong_password(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, NOTHING);
+    fixture.machine.nt_hash[0] ^= 1;
+    assert_cause(play(&fixture, "26"), "NT_STATUS_ACCESS_DENIED");
+    assert_false(authenticated(&fixture));
+    end(&fixture);
+}
+
+/* Found out once, with a challenge of its own each time, and remembered. */
+static void workstation_accounts(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, WORKSTATION);
+    assert_ok(play(&fixture, "26"));
+    assert_int_equal(fixture.peer.channel_type, NETLOGON_CHANNEL_WORKSTATION);
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_REQ_CHALLENGE], 2);
+    assert_ok(play(&fixture, "26"));
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_AUTHENTICATE3], 3);
+    assert_ok(play(&fixture, "30"));
+    end(&fixture);
+}
+
+/* Calls in and out of the chain, in any order; a password of the machine's own. */
+static void chain_of_calls(void **state)
+{
+    (void)state;
+    static const char *const opcodes[] = {"21", "39", "45", "30", "21", "2", "39", "21"};
+    struct fixture fixture;
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "26"));
+    for (size_t i = 0; i < sizeof opcodes / sizeof opcodes[0]; i++)
+        assert_ok(play(&fixture, opcodes[i]));
+    assert_string_equal(fixture.peer.password, fixture.machine.password);
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_AUTHENTICATE3], 1);
+    end(&fixture);
+}
+
+static void return_authenticators_are_checked(void **state)
+{
+    (void)state;
+    static const char *const opcodes[] = {"21", "30", "45", "2"};
+    for (size_t i = 0; i < 4; i++) {
+        struct fixture fixture;
+        begin(&fixture, RETURN_AUTHENTICATOR);
+        assert_ok(play(&fixture, "26"));
+        assert_cause(play(&fixture, opcodes[i]),
+                     "netlogon: the return authenticator does not verify");
+        /* The next call begins a new channel, over a new association. */
+        assert_false(authenticated(&fixture));
+        assert_null(fixture.conversation.rpc->associations[RPC_SLOT_NETLOGON_SECURE]);
+        end(&fixture);
+    }
+}
+
+/* The highest validation level that the server gives is found once; wrong passwords are told. */
+static void logons(void **state)
+{
+    (void)state;
+    static const char *const opcodes[] = {"39", "45", "2"};
+    static const enum netlogon_opnum opnums[] = {
+        NETLOGON_LOGON_SAM_LOGON_EX, NETLOGON_LOGON_SAM_LOGON_WITH_FLAGS, NETLOGON_LOGON_SAM_LOGON};
+    for (size_t i = 0; i < 3; i++) {
+        struct fixture fixture;
+        begin(&fixture, NOTHING);
+        fixture.peer.most_validation = NETLOGON_VALIDATION_SAM_INFO2;
+        assert_ok(play(&fixture, "26"));
+        assert_ok(play(&fixture, opcodes[i]));
+        assert_int_equal(fixture.peer.calls[opnums[i]], 2);
+        assert_ok(play(&fixture, opcodes[i]));
+        assert_int_equal(fixture.peer.calls[opnums[i]], 3);
+        fixture.user.nt_hash[0] ^= 1;
+        assert_cause(play(&fixture, opcodes[i]), "NT_STATUS_WRONG_PASSWORD");
+        end(&fixture);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(channel_is_set_up),
+        cmocka_unit_test(servers_not_to_be_believed),
+        cmocka_unit_test(wrong_password),
+        cmocka_unit_test(workstation_accounts),
+        cmocka_unit_test(chain_of_calls),
+        cmocka_unit_test(return_authenticators_are_checked),
+        cmocka_unit_test(logons),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The models under examples/: they load without a warning, every packet of theirs has a player and
+ * details that it can play, and a dry run says what their heads promise. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/lib/model_text.h"
+
+#include "protocols/packet.h"
+#include "replay/dry_run.h"
+#include "replay/run.h"
+
+static const struct example {
+    const char *path;
+    double packet_rate, least_share;
+    uint32_t least_clients; /* at -r 1 -S 1 */
+    bool silent;            /* may hold packets that others bring along: a capture has RPC binds */
+} examples[] = {
+    {"examples/office.yaml", 3, 0.9, 4, false},
+    {"examples/ldap-application.yaml", 20, 0.75, 8, false},
+    {"examples/file-server.yaml", 8, 0.95, 6, false},
+    {"examples/office-hosts.yaml", 13.1333, 0.95, 9, true},
+};
+
+enum { EXAMPLES = sizeof examples / sizeof examples[0] };
+
+static struct model *load(const struct example *example)
+{
+    struct warnings warnings = {0};
+    struct model *model = NULL;
+    char error[MODEL_ERROR_SIZE] = "";
+    if (model_load(example->path, &model, error, sizeof error, keep_warning, &warnings) < 0)
+        fail_msg("%s", error);
+    if (warnings.count > 0)
+        fail_msg("%s", warnings.last);
+    return model;
+}
+
+static void compile(const struct packet_type *packet, const struct model_details *details)
+{
+    char error[256] = "";
+    struct packet_field fields[16];
+    assert_true(details->field_count <= 16);
+    for (size_t f = 0; f < details->field_count; f++)
+        fields[f] = (struct packet_field){details->fields[f].key, details->fields[f].count,
+                                          details->fields[f].values};
+    assert_non_null(packet->compile);
+    void *compiled = packet->compile(fields, details->field_count, error, sizeof error);
+    if (!compiled)
+        fail_msg("%s:%s: %s", packet->protocol, packet->opcode, error);
+    packet->release(compiled);
+}
+
+static void test_packets(void **state)
+{
+    (void)state;
+    for (size_t e = 0; e < EXAMPLES; e++) {
+        size_t count;
+        struct model *model = load(&examples[e]);
+        const struct model_type *types = model_types(model, &count);
+        for (size_t t = 0; t < count; t++) {
+            const struct packet_type *packet = packet_type_find(types[t].protocol, types[t].opcode);
+            if (packet && packet->kind == PACKET_SILENT && examples[e].silent)
+                continue;
+            if (!packet || packet->kind == PACKET_SILENT)
+                fail_msg("%s: %s:%s has no player", examples[e].path, types[t].protocol,
+                         types[t].opcode);
+            for (size_t d = 0; d < types[t].details_count; d++)
+                compile(packet, &types[t].details[d]);
+        }
+        model_free(model);
+    }
+}
+
+static struct plan *plan_of(const struct model *model, struct settings *settings)
+{
+    struct plan *plan = NULL;
+    char error[MODEL_ERROR_SIZE];
+    struct plan_settings wanted = {.seed = 1,
+                                   .replay_rate = settings->replay_rate,
+                                   .scale = settings->scale,
+                                   .warmup = 5,
+                                   .duration = 60,
+                                   .is_operation = run_is_operation,
+                                   .context = settings};
+    if (plan_make(model, &wanted, &plan, error, sizeof error) < 0)
+        fail_msg("%s", error);
+    return plan;
+}
+
+static void test_scale(void **state)
+{
+    (void)state;
+    for (size_t e = 0; e < EXAMPLES; e++) {
+        struct settings settings = {.replay_rate = 1, .scale = 1};
+        struct model *model = load(&examples[e]);
+        struct plan *plan = plan_of(model, &settings);
+        const struct plan_figures *figures = plan_figures(plan);
+        assert_true(fabs(figures->nominal_packets - examples[e].packet_rate) < 1e-12);
+        assert_true(figures->share >= examples[e].least_share);
+        assert_true(figures->clients >= examples[e].least_clients);
+        plan_free(plan);
+        model_free(model);
+    }
+}
+
+static void test_dry_run(void **state)
+{
+    (void)state;
+    for (size_t e = 0; e < EXAMPLES; e++) {
+        struct settings settings = {.replay_rate = 4, .scale = 5};
+        struct model *model = load(&examples[e]);
+        struct plan *plan = plan_of(model, &settings);
+        char *text = NULL, line[80];
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        assert_non_null(out);
+        assert_int_equal(dry_run(&settings, plan, out), 0);
+        fclose(out);
+        snprintf(line, sizeof line, "Nominal load:       %.3f packets/s",
+                 20 * examples[e].packet_rate);
+        assert_non_null(strstr(text, line));
+        assert_null(strstr(text, "without a player"));
+        free(text);
+        plan_free(plan);
+        model_free(model);
+    }
+}
+
+/* The worked example of traffic-model(5), and the figures that the page tells of it. */
+static void test_manual_page(void **state)
+{
+    (void)state;
+    static char page[65536];
+    FILE *file = fopen("man/traffic-model.5", "r");
+    assert_non_null(file);
+    size_t size = fread(page, 1, sizeof page - 1, file);
+    fclose(file);
+    page[size] = '\0';
+    char *begin = strstr(page, "\n.Bd -literal\n");
+    assert_non_null(begin);
+    begin += strlen("\n.Bd -literal\n");
+    char *end = strstr(begin, "\n.Ed\n");
+    assert_non_null(end);
+    end[1] = '\0';
+    struct warnings warnings = {0};
+    struct settings settings = {.replay_rate = 2, .scale = 60};
+    struct model *model = model_of(begin, &warnings);
+    assert_int_equal(warnings.count, 0);
+    struct plan *plan = plan_of(model, &settings);
+    const struct plan_figures *figures = plan_figures(plan);
+    assert_true(fabs(figures->conversation_packets - 4.9) < 1e-12);
+    assert_true(fabs(figures->conversation_seconds - 3.14) < 0.005);
+    assert_true(fabs(figures->client_rate - 1.56) < 0.005);
+    assert_int_equal(figures->clients, 19);
+    assert_true(fabs(figures->stretch - 0.988) < 0.0005);
+    plan_free(plan);
+    model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_packets),
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_dry_run),
+        cmocka_unit_test(test_manual_page),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

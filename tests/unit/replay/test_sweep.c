@@ -1,0 +1,851 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sweeps without a server: lists, variables in commands, options and sweep files, names and order
+ * of cells, what --resume refuses, the search for the maximum on simulated servers.
+ */
+#include "replay/sweep/sweep_options.h"
+
+#include "base/message.h"
+#include "replay/settings_words.h"
+#include "replay/sweep/sweep_cell.h"
+#include "replay/sweep/sweep_expand.h"
+#include "replay/sweep/sweep_progress.h"
+#include "replay/sweep/sweep_search.h"
+#include "tests/lib/command_line.h"
+#include <errno.h>
+#include <math.h>
+
+/* ---- Lists ---- */
+
+static const struct {
+    const char *text, *values; /* with blanks between */
+} lists[] = {
+    {"4", "4"},
+    {"4:8", "4 5 6 7 8"},
+    {"4:24:4", "4 8 12 16 20 24"},
+    {"4:23:4", "4 8 12 16 20"},
+    {"4,8,16", "4 8 16"},
+    {"1:3,8,10:12:2", "1 2 3 8 10 12"},
+    {"0.5", "0.5"},
+    {"0.1:0.5:0.1", "0.1 0.2 0.3 0.4 0.5"},
+    {"1:2:0.25", "1 1.25 1.5 1.75 2"},
+    {"7:7", "7"},
+    {"16,4", "16 4"},
+    {"1000000", "1000000"},
+    {"1e3", "1000"},
+};
+
+static void test_lists(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        struct sweep_list list = {0};
+        char error[256] = "", text[TEXT_MAX] = "";
+        if (sweep_list_parse(lists[i].text, &list, error, sizeof error) != 0)
+            fail_msg("%s: %s", lists[i].text, error);
+        for (size_t v = 0; v < list.count; v++) {
+            if (v)
+                strcat(text, " ");
+            strcat(text, list.items[v].text);
+            assert_true(list.items[v].value == strtod(list.items[v].text, NULL));
+        }
+        assert_string_equal(text, lists[i].values);
+        sweep_list_clear(&list);
+    }
+}
+
+#define NO_LIST                                                                                    \
+    " is no list: expected numbers and ranges FROM:TO or FROM:TO:STEP, with commas between"
+#define RANGE " is out of range: give numbers above 0 and at most 1e+06"
+
+static const struct {
+    const char *text, *error;
+} wrong_lists[] = {
+    {"", "\"\"" NO_LIST},
+    {",", "\",\"" NO_LIST},
+    {"4,", "\"4,\"" NO_LIST},
+    {"4,,8", "\"4,,8\"" NO_LIST},
+    {"4:", "\"4:\"" NO_LIST},
+    {":4", "\":4\"" NO_LIST},
+    {"1:2:3:4", "\"1:2:3:4\"" NO_LIST},
+    {"x", "\"x\" is not a number"},
+    {"4x", "\"4x\" is not a number"},
+    {"4:x", "\"x\" is not a number"},
+    {" 4", "\" 4\" is not a number"},
+    {"0x10", "\"0x10\" is not a number"},
+    {"nan", "\"nan\" is not a number"},
+    {"inf", "\"inf\" is not a number"},
+    {"1e999", "\"1e999\" is not a number"},
+    {"0", "\"0\"" RANGE},
+    {"-4", "\"-4\"" RANGE},
+    {"1000001", "\"1000001\"" RANGE},
+    {"4:24:0", "\"0\"" RANGE},
+    {"4:24:-1", "\"-1\"" RANGE},
+    {"24:4", "\"24:4\" runs backwards: write the smaller number first"},
+    {"4,8,4", "4 is given twice"},
+    {"1:5,3", "3 is given twice"},
+    {"1:1000000", "these are more than 10000 values"},
+    {"1:1000000:0.000001", "these are more than 10000 values"},
+};
+
+static void test_wrong_lists(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong_lists / sizeof wrong_lists[0]; i++) {
+        struct sweep_list list = {0};
+        char error[256] = "";
+        assert_int_equal(sweep_list_parse(wrong_lists[i].text, &list, error, sizeof error),
+                         -EINVAL);
+        assert_string_equal(error, wrong_lists[i].error);
+        sweep_list_clear(&list);
+    }
+}
+
+/* ---- Variables ---- */
+
+static const struct sweep_variable variables[] = {{"r", "4"}, {"S", "0.5"}, {"pre-fork", "a b"}};
+
+static const struct {
+    const char *text, *expanded, *error;
+} expansions[] = {
+    {"", "", NULL},
+    {"restart", "restart", NULL},
+    {"{r} {S} {pre-fork}", "4 0.5 a b", NULL},
+    {"{r}{r}", "44", NULL},
+    {"x{r}y", "x4y", NULL},
+    {"${r} $HOME ${HOME}", "${r} $HOME ${HOME}", NULL},
+    {"{{r} {{{r}", "{r} {4", NULL},
+    {"{ cmd; }", "{ cmd; }", NULL},
+    {"{a,b} {1..3} {", "{a,b} {1..3} {", NULL},
+    {"{r", "{r", NULL},
+    {"}{r}}", "}4}", NULL},
+    {"awk '{{print}'", "awk '{print}'", NULL},
+    {"{R}", NULL, "there is no {R}: expected {r}, {S}, {pre-fork}, or {{R} for a brace"},
+    {"a {prefork} b", NULL,
+     "there is no {prefork}: expected {r}, {S}, {pre-fork}, or {{prefork} for a brace"},
+};
+
+static void test_expansions(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof expansions / sizeof expansions[0]; i++) {
+        char *out = NULL, error[256] = "";
+        int result = sweep_expand(expansions[i].text, variables, 3, &out, error, sizeof error);
+        if (expansions[i].error) {
+            assert_int_equal(result, -EINVAL);
+            assert_string_equal(error, expansions[i].error);
+            assert_null(out);
+        } else {
+            assert_int_equal(result, 0);
+            assert_string_equal(out, expansions[i].expanded);
+        }
+        free(out);
+    }
+    assert_true(sweep_is_name("prefork") && sweep_is_name("a-b_1") && sweep_is_name("_x"));
+    assert_false(sweep_is_name("") || sweep_is_name("1a") || sweep_is_name("a b") ||
+                 sweep_is_name("-a"));
+}
+
+/* ---- Options ---- */
+
+static int read_line(struct sweep_options *options, const char *line)
+{
+    int count = cut("traffic-sweep", line);
+    hear();
+    int status = sweep_options_read(options, count, words);
+    heard();
+    return status;
+}
+
+static void read_well(struct sweep_options *options, const char *line)
+{
+    int status = read_line(options, line);
+    if (status != -1)
+        fail_msg("%s: status %d: %s", line, status, told);
+}
+
+#define LOGON " -- -U a%b @model dc1"
+
+static const struct {
+    const char *line, *message;
+} refused[] = {
+    {"", "there is no MODEL; give a model file and a DC, or see --help"},
+    {"@model", "there is no DC; name one after the model file"},
+    {"-r 4x" LOGON, "-r: \"4x\" is not a number"},
+    {"--replay-rate=24:4" LOGON,
+     "--replay-rate: \"24:4\" runs backwards: write the smaller number first"},
+    {"-S 0" LOGON, "-S: \"0\" is out of range: give numbers above 0 and at most 1e+06"},
+    {"@model dc1 -S", "-S: its LIST is missing"},
+    {"--repeat 0" LOGON, "--repeat: \"0\" is out of range: give a number from 1 to 1000"},
+    {"--repeat -5" LOGON, "--repeat: \"-5\" is out of range: give a number from 1 to 1000"},
+    {"--repeat 1.5" LOGON, "--repeat: \"1.5\" is not a whole number"},
+    {"--order up" LOGON, "--order: \"up\" is neither serial nor random"},
+    {"--settle -1" LOGON, "--settle: \"-1\" is out of range: give a number from 0 to 86400"},
+    {"--hook-timeout 0" LOGON,
+     "--hook-timeout: \"0\" is out of range: give a number from 0.1 to 86400"},
+    {"--results=" LOGON, "--results: it is empty"},
+    {"--vary x" LOGON, "--vary: \"x\" is not NAME=V1,V2,..."},
+    {"--vary =1" LOGON, "--vary: \"=1\" is not NAME=V1,V2,..."},
+    {"--vary x=" LOGON, "--vary: a value of x is empty"},
+    {"--vary x=1,,2" LOGON, "--vary: a value of x is empty"},
+    {"--vary x=1,2,1" LOGON, "--vary: the value 1 of x is given twice"},
+    {"--vary x=1 --vary x=2" LOGON, "--vary: x is given twice"},
+    {"--vary r=1" LOGON, "--vary: the name r is taken: give it another one"},
+    {"--vary 1x=1" LOGON, "--vary: \"1x\" is no name: it begins with a letter and goes on with "
+                          "letters, digits, _ and -"},
+    {"--vary x=1 --before {y}" LOGON,
+     "--before: there is no {y}: expected {r}, {S}, {x}, or {{y} for a brace"},
+    {"--after {prefork}" LOGON,
+     "--after: there is no {prefork}: expected {r}, {S}, or {{prefork} for a brace"},
+    {"--slo success>=99%" LOGON,
+     "--slo: only --find-max looks at it; traffic-summary --slo judges results"},
+    {"--find-max --slo p96<=1s" LOGON,
+     "--slo: p96<=1s: expected success, ok, failed, nominal, planned, mean, p50, p95 or p99, then "
+     ">= or <="},
+    {"--find-max --order random" LOGON,
+     "--order: --find-max has an order of its own; leave one out"},
+    {"--duration 10" LOGON,
+     "--duration: there is no such option; traffic-replay's stand behind --"},
+    {"--nonsense" LOGON, "--nonsense: there is no such option; see --help"},
+    {"-D 10" LOGON, "-D: there is no such option; traffic-replay's stand behind --"},
+    {"--resume=yes" LOGON, "--resume: it takes no value"},
+    {"-- -r 4 -U a%b @model dc1", "--replay-rate: give it to traffic-sweep, before the --"},
+    {"-- -S 4 -U a%b @model dc1", "--scale-traffic: give it to traffic-sweep, before the --"},
+    {"-- -T 4 -U a%b @model dc1", "--packets-per-second: a sweep cannot have it"},
+    {"-- --json @x -U a%b @model dc1", "--json: a sweep cannot have it"},
+    {"-- -t @x -U a%b @model dc1", "--timing-data: a sweep cannot have it"},
+    {"-- -c -U a%b dc1", "--clean-up: a sweep cannot have it"},
+    {"-- --dry-run @model dc1", "--dry-run: a sweep cannot have it"},
+    {"-- -D 0 -U a%b @model dc1",
+     "-D: \"0\" is out of range: give a number above 0 and at most 10000000"},
+    {"-- --durration 4 -U a%b @model dc1",
+     "--durration: there is no such option; did you mean --duration?"},
+    {"-- --label repeat=1 -U a%b @model dc1",
+     "--label: the label \"repeat\" is the sweep's own; give it another name"},
+    {"--vary x=1 -- --label x=1 -U a%b @model dc1",
+     "--label: the label \"x\" is the sweep's own; give it another name"},
+    {"-- -U a%b - dc1", "MODEL: standard input can be read once only; give a file"},
+    {"-- -U a%b --random-seed 9223372036854775807 @model dc1",
+     "--random-seed: repeats add to it, and the sum would be out of range"},
+    {"-f @missing" LOGON, "@missing: No such file or directory"},
+    {"-f @ -- -U a%b @model dc1", "@: expected a file, found a directory"},
+};
+
+static void test_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        struct sweep_options options;
+        int status = read_line(&options, refused[i].line);
+        if (status != EXIT_USAGE)
+            fail_msg("%s: status %d: %s", refused[i].line, status, told);
+        expect_told(refused[i].line, "traffic-sweep", refused[i].message);
+        sweep_options_clear(&options);
+    }
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    struct sweep_options options;
+    read_well(&options, "-r 4:6 -S 1,2 --repeat 2 --order random --vary a=1,2 --vary b=x "
+                        "--before cmd^{a} --settle 1.5 --resume @model dc1 -- -D 10 -U adm%secret "
+                        "--warmup 0 --only ldap,dns --only cldap -K -F hidden");
+    assert_int_equal(options.r.count, 3);
+    assert_int_equal(options.S.count, 2);
+    assert_int_equal(options.repeat, 2);
+    assert_true(options.random_order && options.resume && !options.find_max);
+    assert_int_equal(options.vary_count, 2);
+    assert_string_equal(options.vary[1].values[0], "x");
+    assert_string_equal(options.before, "cmd {a}");
+    assert_true(options.settle == 1.5 && options.hook_timeout == 300);
+    assert_string_equal(options.replay.dc, "dc1");
+    assert_string_equal(options.replay.admin.password, "secret");
+    assert_string_equal(options.replay.fixed_password, "hidden");
+    char *text = sweep_options_text(&options);
+    assert_string_equal(text, "--duration=10 --warmup=0 --only=ldap,dns --only=cldap "
+                              "--prefer-kerberos --before='cmd {a}' --settle=1.5");
+    free(text);
+    /* Nothing of the secrets is left in the words that a process list shows. */
+    for (int i = 0; words[i]; i++)
+        assert_true(!strstr(words[i], "secret") && !strstr(words[i], "hidden"));
+    sweep_options_clear(&options);
+
+    read_well(&options, "@model dc1 -- -U a%b");
+    assert_string_equal(options.results, "results");
+    assert_int_equal(options.r.count, 1);
+    assert_string_equal(options.S.items[0].text, "1");
+    sweep_options_clear(&options);
+}
+
+static void test_secrets(void **state)
+{
+    (void)state;
+    struct sweep_options options;
+    char *text = NULL;
+    size_t size = 0;
+    read_well(&options, "@model dc1 -- -U DOM\\adm%a\"b\\c%^d -F x");
+    assert_non_null(options.words);
+    assert_null(options.words[0]);
+    FILE *stream = open_memstream(&text, &size);
+    assert_int_equal(settings_write_secrets(&options.replay, stream), 0);
+    fclose(stream);
+    assert_string_equal(text, "user: \"DOM\\\\adm%a\\\"b\\\\c% d\"\nfixed-password: \"x\"\n");
+    sweep_options_clear(&options);
+
+    /* Read back, they are what they were. */
+    write_file("secrets", text, 0600);
+    free(text);
+    struct settings settings;
+    int count = cut("traffic-sweep", "--config @secrets @model dc1");
+    assert_int_equal(settings_read(&settings, count, words), -1);
+    assert_string_equal(settings.admin.name, "adm");
+    assert_string_equal(settings.admin_domain, "DOM");
+    assert_string_equal(settings.admin.password, "a\"b\\c% d");
+    assert_string_equal(settings.fixed_password, "x");
+    settings_clear(&settings);
+}
+
+/* ---- Sweep files ---- */
+
+static const char good_file[] = "model: model\n"
+                                "dc: dc9\n"
+                                "replay-rate: 4:8:2\n"
+                                "scale-traffic: [1, 2.5]\n"
+                                "repeat: 3\n"
+                                "vary:\n"
+                                "  prefork: [1, 2]\n"
+                                "  mode: [a]\n"
+                                "before: \"restart {prefork}\"\n"
+                                "settle: 2\n"
+                                "find-max: false\n"
+                                "options:\n"
+                                "  duration: 10\n"
+                                "  prefer-kerberos: true\n"
+                                "  smb-encrypt: false\n"
+                                "  only: [ldap, \"dns:0\"]\n";
+
+static void test_file(void **state)
+{
+    (void)state;
+    struct sweep_options options;
+    write_file("sweep.yaml", good_file, 0600);
+    read_well(&options, "-f @sweep.yaml -- -U a%b");
+    assert_string_equal(options.replay.model, path_in_folder("model"));
+    assert_string_equal(options.replay.dc, "dc9");
+    assert_int_equal(options.r.count, 3);
+    assert_string_equal(options.S.items[1].text, "2.5");
+    assert_int_equal(options.repeat, 3);
+    assert_int_equal(options.vary_count, 2);
+    assert_string_equal(options.vary[0].name, "prefork");
+    assert_string_equal(options.vary[0].values[1], "2");
+    assert_true(options.replay.duration == 10 && options.replay.play.prefer_kerberos);
+    assert_false(options.find_max || options.replay.play.smb_encrypt);
+    char *text = sweep_options_text(&options);
+    assert_string_equal(text, "--duration=10 --only=ldap --only=dns:0 --prefer-kerberos "
+                              "--before='restart {prefork}' --settle=2");
+    free(text);
+    sweep_options_clear(&options);
+
+    /* The command line goes over it. */
+    read_well(&options, "-r 3 -f @sweep.yaml --vary prefork=8 --settle 0 dc2 -- -U a%b -D 20");
+    assert_string_equal(options.replay.model, path_in_folder("model"));
+    assert_string_equal(options.replay.dc, "dc2");
+    assert_int_equal(options.r.count, 1);
+    assert_int_equal(options.vary_count, 1);
+    assert_string_equal(options.vary[0].values[0], "8");
+    assert_true(options.settle == 0 && options.replay.duration == 20);
+    sweep_options_clear(&options);
+
+    read_well(&options, "-f @sweep.yaml @other dc3 -- -U a%b");
+    assert_string_equal(options.replay.model, path_in_folder("other"));
+    assert_string_equal(options.replay.dc, "dc3");
+    sweep_options_clear(&options);
+}
+
+static const struct {
+    const char *content, *message;
+} wrong_files[] = {
+    {"- 1\n", ":1:1: expected a mapping, found a sequence"},
+    {"repeat: 2\nrepeat: 3\n", ":2:1: expected each key once, found 'repeat' again"},
+    {"repeat: [\n",
+     ":2:1: expected YAML: did not find expected node content, while parsing a flow node"},
+    {"colour: 2\n",
+     ":1:1: expected one of the keys model, dc, options, replay-rate, scale-traffic, vary, repeat, "
+     "order, find-max, slo, before, after, hook-timeout, settle, sample, results, found 'colour'"},
+    {"repeat: 2\nresume: true\n", ":2:1: resume: it belongs on the command line"},
+    {"replay-rate: 4x\n", ":1:14: replay-rate: \"4x\" is not a number"},
+    {"replay-rate: [4, 5x]\n", ":1:14: replay-rate: \"5x\" is not a number"},
+    {"replay-rate: [4, [5]]\n", ":1:18: replay-rate: expected a plain value, found a sequence"},
+    {"replay-rate: {4: 5}\n",
+     ":1:14: replay-rate: expected a value or a list of values, found a mapping"},
+    {"replay-rate: []\n",
+     ":1:14: replay-rate: expected a value or a list of values, found an empty sequence"},
+    {"repeat: [2]\n", ":1:9: repeat: expected a value, found a sequence"},
+    {"repeat: none\n", ":1:9: repeat: \"none\" is not a whole number"},
+    {"find-max: maybe\n", ":1:11: find-max: expected true or false, found 'maybe'"},
+    {"vary: 3\n", ":1:7: vary: expected a mapping of names to lists of values, found '3'"},
+    {"vary: {x: 3}\n", ":1:11: x: expected a list of values, found '3'"},
+    {"vary: {x: [3, 3]}\n", ":1:15: vary: the value 3 of x is given twice"},
+    {"vary: {r: [3]}\n", ":1:8: vary: the name r is taken: give it another one"},
+    {"vary: {x: [[3]]}\n", ":1:12: x: expected a plain value, found a sequence"},
+    {"options: 3\n", ":1:10: options: expected a mapping of traffic-replay's options, found '3'"},
+    {"options:\n  durration: 3\n",
+     ":2:14: durration: there is no such option; did you mean duration?"},
+    {"options:\n  duration: x\n", ":2:13: duration: \"x\" is not a number"},
+    {"options:\n  smb-encrypt: x\n", ":2:16: smb-encrypt: \"x\" is neither true nor false"},
+    {"options:\n  clean-up: true\n", ":2:13: clean-up: it belongs on the command line"},
+    {"options:\n  user: a%b\n", ":2:9: user: a sweep file is no place for passwords"},
+    {"options:\n  fixed-password: b\n",
+     ":2:19: fixed-password: a sweep file is no place for passwords"},
+    {"options:\n  only: {ldap: 1}\n",
+     ":2:9: only: expected a value or a list of values, found a mapping"},
+    {"model: []\n", ":1:8: model: expected a model file, found an empty sequence"},
+    {"dc:\n", ":1:4: dc: expected a name or an address, found nothing"},
+    {"slo: p95\n", ":1:6: slo: p95: expected >=, <=, > or < after p95"},
+};
+
+static void test_wrong_files(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong_files / sizeof wrong_files[0]; i++) {
+        struct sweep_options options;
+        char wanted[TEXT_MAX];
+        write_file("wrong.yaml", wrong_files[i].content, 0600);
+        int status = read_line(&options, "-f @wrong.yaml -- -U a%b @model dc1");
+        snprintf(wanted, sizeof wanted, "@wrong.yaml%s", wrong_files[i].message);
+        if (status != EXIT_USAGE)
+            fail_msg("%s: status %d: %s", wrong_files[i].content, status, told);
+        expect_told(wrong_files[i].content, "traffic-sweep", wanted);
+        sweep_options_clear(&options);
+    }
+}
+
+/* The files under examples/ are what they are shown for. */
+static void test_examples(void **state)
+{
+    (void)state;
+    struct sweep_options options;
+    read_well(&options, "-f examples/sweeps/grid.yaml -- -U a%b");
+    assert_int_equal(options.r.count * options.S.count, 24);
+    assert_true(options.random_order && options.replay.duration == 30);
+    assert_string_equal(options.replay.model, "examples/sweeps/../office.yaml");
+    sweep_options_clear(&options);
+    read_well(&options, "-f examples/sweeps/find-max.yaml dc7 -- -U a%b");
+    assert_true(options.find_max && options.slo.count == 2 && options.repeat == 3);
+    assert_string_equal(options.replay.dc, "dc7");
+    sweep_options_clear(&options);
+    read_well(&options, "-f examples/sweeps/prefork.yaml -- -U a%b");
+    assert_int_equal(options.vary[0].count, 4);
+    assert_string_equal(options.before, "lab/dc restart --prefork-children {prefork}");
+    assert_true(options.replay.yes);
+    sweep_options_clear(&options);
+}
+
+/* ---- Cells ---- */
+
+static void names_in_order(const struct sweep_options *options, uint64_t seed, char *text)
+{
+    struct sweep_cells cells;
+    assert_int_equal(sweep_cells_make(options, seed, &cells), 0);
+    *text = '\0';
+    for (size_t i = 0; i < cells.count; i++) {
+        char *name = sweep_cell_name(options, &cells.items[i]);
+        assert_non_null(name);
+        strcat(strcat(text, i ? " " : ""), name);
+        free(name);
+    }
+    sweep_cells_clear(&cells);
+}
+
+static void test_cells(void **state)
+{
+    (void)state;
+    struct sweep_options options;
+    char text[TEXT_MAX], again[TEXT_MAX], other[TEXT_MAX];
+    read_well(&options, "-r 4,5 -S 1,0.5 @model dc1=192.0.2.7 -- -U a%b");
+    names_in_order(&options, 1, text);
+    assert_string_equal(text, "dc1_r4_S1 dc1_r4_S0.5 dc1_r5_S1 dc1_r5_S0.5");
+    sweep_options_clear(&options);
+
+    read_well(&options, "-r 4 -S 1:2 --repeat 2 --vary a=1,x/y @model .dc/1 -- -U a%b");
+    names_in_order(&options, 1, text);
+    assert_string_equal(text, "_.dc_1_r4_S1_a-1 _.dc_1_r4_S2_a-1 _.dc_1_r4_S1_a-x_y "
+                              "_.dc_1_r4_S2_a-x_y _.dc_1_r4_S1_a-1_2 _.dc_1_r4_S2_a-1_2 "
+                              "_.dc_1_r4_S1_a-x_y_2 _.dc_1_r4_S2_a-x_y_2");
+    sweep_options_clear(&options);
+
+    /* Shuffled: the seed's order, each cell once. */
+    read_well(&options, "-r 1:10 -S 1 --order random @model dc1 -- -U a%b");
+    names_in_order(&options, 7, text);
+    names_in_order(&options, 7, again);
+    names_in_order(&options, 8, other);
+    assert_string_equal(text, again);
+    assert_string_not_equal(text, other);
+    for (int r = 1; r <= 10; r++) {
+        char name[32];
+        snprintf(name, sizeof name, "dc1_r%d_S1", r);
+        assert_non_null(strstr(text, name));
+        assert_int_equal(strlen(text), strlen(other));
+    }
+    sweep_options_clear(&options);
+
+    /* Values that would have the same names. */
+    char error[256];
+    read_well(&options, "--vary x=a/b,a_b @model dc1 -- -U a%b");
+    assert_int_equal(sweep_cell_check_names(&options, error, sizeof error), -EINVAL);
+    assert_string_equal(error, "--vary: the values \"a/b\" and \"a_b\" of x would have results of "
+                               "the same name");
+    sweep_options_clear(&options);
+}
+
+/* ---- Resuming ---- */
+
+static struct result_label labels[] = {{"repeat", "2"}, {"options", "--duration=10 --skip=ldap"}};
+
+static const struct result finished = {.program = "traffic-replay",
+                                       .version = "1.0",
+                                       .model = "m.yaml",
+                                       .model_sha256 = "0123456789abcdef",
+                                       .seed = 8,
+                                       .dc = "dc1",
+                                       .label_count = 2,
+                                       .labels = labels};
+static const struct sweep_identity own = {.model_sha256 = "0123456789abcdef",
+                                          .version = "1.0",
+                                          .options = "--duration=10 --skip=ldap",
+                                          .dc = "dc1",
+                                          .seed = 7};
+
+static void expect_identity(struct sweep_identity identity, const struct result *result,
+                            const char *message)
+{
+    char error[512] = "";
+    int wanted = message ? -EINVAL : 0;
+    assert_int_equal(sweep_identity_check(&identity, result, 2, "f", error, sizeof error), wanted);
+    if (message)
+        assert_string_equal(error, message);
+}
+
+static void test_identity(void **state)
+{
+    (void)state;
+    struct sweep_identity identity = own;
+    struct result foreign = finished;
+    expect_identity(own, &finished, NULL);
+    identity.model_sha256 = "fedcba9876543210";
+    expect_identity(identity, &finished,
+                    "f was played with another model (m.yaml, SHA-256 0123456789ab...; this "
+                    "sweep's is fedcba987654...)");
+    identity = own;
+    identity.version = "1.1";
+    expect_identity(identity, &finished, "f was played by traffic-replay 1.0, this one is 1.1");
+    identity = own;
+    identity.dc = "dc2";
+    expect_identity(identity, &finished, "f was played against dc1, this sweep is against dc2");
+    identity = own;
+    identity.seed = 8;
+    expect_identity(identity, &finished,
+                    "f was played with --random-seed=8, this sweep would play it with 9");
+    foreign.label_count = 1;
+    expect_identity(own, &foreign, "f is not of a sweep: it has no label \"options\"");
+}
+
+static const struct {
+    const char *was, *is, *message;
+} different[] = {
+    {"--duration=10", "--duration=20",
+     "f was played with --duration=10, this sweep has --duration=20"},
+    {"--duration=10 -K", "--duration=10", "f was played with -K, this sweep is without"},
+    {"--duration=10", "--duration=10 -K", "f was played without -K, which this sweep has"},
+    {"", "-K", "f was played without -K, which this sweep has"},
+    {"'--before=a b' -K", "'--before=a c' -K",
+     "f was played with '--before=a b', this sweep has '--before=a c'"},
+    {"--only=a --only=b", "--only=b --only=a",
+     "f was played with --only=a --only=b, this sweep has --only=b --only=a"},
+};
+
+static void test_options_differ(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof different / sizeof different[0]; i++) {
+        struct sweep_identity identity = own;
+        struct result_label label = {"options", different[i].was};
+        struct result result = finished;
+        result.labels = &label;
+        result.label_count = 1;
+        identity.options = different[i].is;
+        expect_identity(identity, &result, different[i].message);
+    }
+}
+
+/* ---- The search ---- */
+
+/* A simulated server: successful operations a second at a load, and whether the level is kept. */
+struct server {
+    double (*rate)(double r, double S);
+    double noise; /* relative, of a run */
+    double level; /* the largest load that keeps the service level; 0: all do */
+};
+
+static double knee(double r, double S) /* serves what is asked, up to 240/s, then a bit less */
+{
+    double asked = 10 * r * S;
+    return asked < 240 ? asked : 240 - 0.02 * (asked - 240);
+}
+
+static double ridge(double r, double S) /* the peak is at r = 9, S = 5 */
+{
+    return 300 * exp(-pow(log(r * S / 45), 2)) * exp(-pow(log(r / S / 1.8), 2) / 4);
+}
+
+static double plateau(double r, double S)
+{
+    double asked = 10 * r * S;
+    return asked < 200 ? asked : 200;
+}
+
+static double rising(double r, double S) /* the last cell is the best */
+{
+    return r * S;
+}
+
+static double falling(double r, double S) /* the first is: the server is overloaded at once */
+{
+    return 100 / (r * S);
+}
+
+static const struct server servers[] = {
+    {knee, 0, 0},    {ridge, 0, 0},   {plateau, 0, 0},     {rising, 0, 0},
+    {falling, 0, 0}, {knee, 0.02, 0}, {plateau, 0.02, 0},  {ridge, 0.01, 0},
+    {rising, 0, 24}, {knee, 0, 12},   {plateau, 0.02, 30},
+};
+
+/* Noise in -1..1 that belongs to the run. */
+static double noise_of(size_t index, unsigned run)
+{
+    uint64_t x = (index + 1) * 0x9e3779b97f4a7c15u + run * 0xbf58476d1ce4e5b9u;
+    x ^= x >> 29;
+    x *= 0x94d049bb133111ebu;
+    x ^= x >> 32;
+    return 2 * ((double)(x >> 11) / 9007199254740992.0) - 1;
+}
+
+static void measure(const struct server *server, struct sweep_search *search, size_t index,
+                    const double *r, const double *S, double *sum, double *squares)
+{
+    struct sweep_search_cell *cell = &search->cells[index];
+    double rate = server->rate(r[index / search->columns], S[index % search->columns]) *
+                  (1 + server->noise * noise_of(index, cell->runs));
+    cell->min = cell->runs == 0 ? rate : fmin(cell->min, rate);
+    cell->max = cell->runs == 0 ? rate : fmax(cell->max, rate);
+    *sum += rate;
+    *squares += rate * rate;
+    cell->runs++;
+    cell->mean = *sum / cell->runs;
+    if (cell->runs > 1)
+        cell->variance = fmax(0, (*squares - *sum * cell->mean) / (cell->runs - 1));
+    cell->missed = server->level > 0 && search->load[index] > server->level;
+}
+
+/* The largest rate of all cells that keep the level. */
+static double true_maximum(const struct server *server, const struct sweep_search *search,
+                           const double *r, const double *S)
+{
+    double best = 0;
+    for (size_t i = 0; i < search->rows * search->columns; i++)
+        if (server->level == 0 || search->load[i] <= server->level)
+            best = fmax(best, server->rate(r[i / search->columns], S[i % search->columns]));
+    return best;
+}
+
+enum { CELLS_MAX = 252 };
+
+static void search_on(const struct server *server, size_t rows, size_t columns, unsigned repeats)
+{
+    double r[21] = {0}, S[12] = {0}, load[CELLS_MAX], sums[CELLS_MAX] = {0},
+           squares[CELLS_MAX] = {0};
+    struct sweep_search search;
+    size_t next, runs = 0;
+    for (size_t i = 0; i < rows; i++)
+        r[i] = (double)(i + 4) * (rows < 10 ? 2 : 1) - 3;
+    for (size_t i = 0; i < columns; i++)
+        S[i] = (double)(i + 1) * (columns < 10 ? 2 : 1);
+    for (size_t i = 0; i < rows * columns; i++)
+        load[i] = r[i / columns] * S[i % columns];
+    assert_int_equal(sweep_search_init(&search, rows, columns, load, repeats), 0);
+    while ((next = sweep_search_next(&search)) != SIZE_MAX) {
+        assert_true(next < rows * columns);
+        assert_true(++runs <= rows * columns + SWEEP_SEARCH_RIVALS * repeats);
+        measure(server, &search, next, r, S, &sums[next], &squares[next]);
+    }
+    assert_true(sweep_search_played(&search) <= sweep_search_budget(&search));
+    size_t best = sweep_search_ranked(&search, 0);
+    assert_true(best != SIZE_MAX);
+    assert_false(search.cells[best].missed);
+    assert_int_equal(search.cells[best].runs, repeats);
+    double found = server->rate(r[best / columns], S[best % columns]);
+    double truth = true_maximum(server, &search, r, S);
+    if (found < 0.95 * truth)
+        fail_msg("server %zu, %zu x %zu: found %.1f at r=%g S=%g, the maximum is %.1f",
+                 (size_t)(server - servers), rows, columns, found, r[best / columns],
+                 S[best % columns], truth);
+    sweep_search_clear(&search);
+}
+
+static void test_search(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t rows, columns;
+    } grids[] = {{6, 4}, {21, 12}, {8, 8}, {2, 2}, {1, 1}, {12, 1}, {1, 12}, {3, 3}};
+    for (size_t s = 0; s < sizeof servers / sizeof servers[0]; s++)
+        for (size_t g = 0; g < sizeof grids / sizeof grids[0]; g++) {
+            /* A level that the smallest load misses has no answer: the next test. */
+            if (servers[s].level > 0 && grids[g].rows * grids[g].columns < 24)
+                continue;
+            search_on(&servers[s], grids[g].rows, grids[g].columns, 3);
+            search_on(&servers[s], grids[g].rows, grids[g].columns, 1);
+        }
+}
+
+static void test_search_budget(void **state)
+{
+    (void)state;
+    static const double load[24] = {0};
+    struct sweep_search search;
+    assert_int_equal(sweep_search_init(&search, 6, 4, load, 1), 0);
+    assert_int_equal(sweep_search_budget(&search), 12);
+    assert_int_equal(sweep_search_best(&search), SIZE_MAX);
+    assert_int_equal(sweep_search_ranked(&search, 0), SIZE_MAX);
+    /* A coarse grid of about half of each axis comes first. */
+    static const size_t coarse[] = {5, 7, 13, 15, 21, 23};
+    for (size_t i = 0; i < sizeof coarse / sizeof coarse[0]; i++) {
+        assert_int_equal(sweep_search_next(&search), coarse[i]);
+        search.cells[coarse[i]] = (struct sweep_search_cell){.runs = 1, .mean = 1};
+    }
+    sweep_search_clear(&search);
+    assert_int_equal(sweep_search_init(&search, 2, 4, load, 1), 0);
+    assert_int_equal(sweep_search_budget(&search), 8);
+    sweep_search_clear(&search);
+}
+
+/* No cell keeps the level: the search goes down to the least load and says so. */
+static void test_search_nothing_kept(void **state)
+{
+    (void)state;
+    double load[24];
+    struct sweep_search search;
+    size_t next, played = 0;
+    for (size_t i = 0; i < 24; i++)
+        load[i] = (double)((i / 4 + 1) * (i % 4 + 1));
+    assert_int_equal(sweep_search_init(&search, 6, 4, load, 3), 0);
+    while ((next = sweep_search_next(&search)) != SIZE_MAX && ++played <= 24)
+        search.cells[next] = (struct sweep_search_cell){.runs = 1, .mean = 5, .missed = true};
+    assert_int_equal(played, 3); /* downhill only: more load would miss it, too */
+    assert_int_equal(sweep_search_best(&search), 0);
+    assert_int_equal(sweep_search_ranked(&search, 0), SIZE_MAX);
+    sweep_search_clear(&search);
+}
+
+static void sureness(const struct sweep_search *search, const char *wanted)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    sweep_search_sureness(search, stream);
+    fclose(stream);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+static void test_sureness(void **state)
+{
+    (void)state;
+    static const double load[4] = {1, 2, 3, 4};
+    struct sweep_search search;
+    assert_int_equal(sweep_search_init(&search, 2, 2, load, 3), 0);
+    search.cells[0] = (struct sweep_search_cell){.runs = 1, .mean = 50, .min = 50, .max = 50};
+    sureness(&search,
+             "each cell was played once, so nothing is known of how much chance was in it");
+    assert_true(isnan(sweep_search_uncertainty(&search.cells[0])));
+    /* 98, 100, 102: s = 2, t = 4.303, 4.303 x 2 / sqrt(3) = 4.969 */
+    search.cells[1] =
+        (struct sweep_search_cell){.runs = 3, .mean = 100, .min = 98, .max = 102, .variance = 4};
+    assert_true(fabs(sweep_search_uncertainty(&search.cells[1]) - 4.969) < 0.001);
+    sureness(&search, "the mean of 3 runs is known to within 5.0% (95% confidence); no run of "
+                      "another cell that was played reached its worst run");
+    search.cells[2] = (struct sweep_search_cell){.runs = 1, .mean = 99, .min = 99, .max = 99};
+    sureness(&search, "the mean of 3 runs is known to within 5.0% (95% confidence); 1 other cell "
+                      "is as good within what these runs can tell (1 of them played once)");
+    sweep_search_clear(&search);
+}
+
+/* ---- Progress ---- */
+
+static void test_progress(void **state)
+{
+    (void)state;
+    char text[32];
+    struct sweep_progress progress = {.total = 10, .expected = 20, .best_rate = -1};
+    assert_string_equal(sweep_progress_time(0, text), "0:00");
+    assert_string_equal(sweep_progress_time(61.4, text), "1:01");
+    assert_string_equal(sweep_progress_time(3723, text), "1:02:03");
+    assert_true(sweep_progress_left(&progress, 0) == 200);
+    progress.done = 4; /* two of them in an earlier call */
+    progress.played = 2;
+    progress.spent = 60;
+    assert_true(sweep_progress_left(&progress, 0) == 180);
+    progress.started = 1000000000;
+    assert_true(sweep_progress_left(&progress, 11000000000) == 170);
+    assert_true(sweep_progress_left(&progress, 99000000000) == 150);
+    progress.done = 10;
+    assert_true(sweep_progress_left(&progress, 99000000000) == 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    message_program = "traffic-sweep";
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    unsetenv("TRAFFIC_REPLAY_USER");
+    unsetenv("TRAFFIC_REPLAY_PASSWORD");
+    write_file("model", "version: 3\n", 0600);
+    write_file("other", "version: 3\n", 0600);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"model", "other", "sweep.yaml", "wrong.yaml", "secrets"};
+    free_words();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        unlink(path_in_folder(names[i]));
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_wrong_lists),
+        cmocka_unit_test(test_expansions),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_options_differ),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_search_budget),
+        cmocka_unit_test(test_search_nothing_kept),
+        cmocka_unit_test(test_sureness),
+        cmocka_unit_test(test_progress),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# traffic-replay as a program, as far as it goes without a server: exit statuses, what goes to which
+# output, files that cannot be written.
+
+cd "$(dirname "$0")/../../.." || exit 2
+# shellcheck source=tests/lib/tap.sh
+. tests/lib/tap.sh
+
+program=${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}/traffic-replay
+work=$(mktemp -d)
+at_exit "rm -rf '$work'"
+export XDG_CONFIG_HOME=$work XDG_STATE_HOME=$work
+unset TRAFFIC_REPLAY_USER TRAFFIC_REPLAY_PASSWORD
+model=examples/office.yaml
+cp $model "$work/model"
+
+# refused NAME STATUS PATTERN OPTION...: exactly one line on standard error, nothing else.
+refused() {
+    local name=$1 wanted=$2 pattern=$3
+    shift 3
+    run "$program" "$@" </dev/null
+    is "$name: exit status" "$status" "$wanted"
+    like "$name: message" "$errors" "$pattern"
+    is "$name: one line" "$(wc -l <<<"$errors")" 1
+    is "$name: nothing else" "$output" ""
+}
+
+# shellcheck disable=SC2317 # holds calls it
+has_clients() { python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["clients"] < 1)'; }
+
+run "$program" --help
+is "--help: exit status" "$status" 0
+like "--help: on standard output" "$output" '^  -r, --replay-rate FACTOR '
+is "--help: nothing on standard error" "$errors" ""
+run "$program" --version
+like "--version" "$output" '^traffic-replay [0-9]+\.[0-9]+\.[0-9]+$'
+
+run "$program" --list-packets
+is "--list-packets: exit status" "$status" 0
+like "what is sent" "$output" $'^ldap:3\toperation\tsearchRequest$'
+like "what brings nothing" "$output" $'^ldap:1\tsilent\tbindResponse$'
+like "a hint" "$output" $'^kerberos:\tstate\t'
+unlike "nothing else" "$output" $'^[^\t]*:[^\t]*\t(operation|state|silent)\t.*\t|^[^\t]*$'
+
+refused "no words" 2 '^traffic-replay: there is no MODEL' -r 4
+echo 'version: 7' >"$work/none"
+refused "a model that is none" 2 "^traffic-replay: $work/none:[0-9]+:[0-9]+: " --dry-run "$work/none"
+refused "a protocol that nobody knows, --only" 2 '^traffic-replay: --only: neither .* protocol "ldpa"$' \
+    --dry-run --only ldpa $model
+refused "a protocol that nobody knows, --skip" 2 '^traffic-replay: --skip: neither .* protocol "ldpa"$' \
+    --dry-run --skip ldap,ldpa:3 $model
+refused "nothing left to play" 2 '^traffic-replay: ' --dry-run --only samr:999 $model
+refused "a name that does not resolve" 2 'cannot be resolved' -U a%b $model no-such-name.invalid
+refused "nobody listens" 1 'nothing listens on port 389 of 127.88.99.99' -U a%b $model 127.88.99.99
+refused "clean-up: nobody listens" 1 'nothing listens' -U a%b -c 127.88.99.99
+refused "-n below what the run needs" 2 '^traffic-replay: -n: 1 users are too few' -U a%b -S 5 -n 1 $model 127.88.99.99
+refused "a TLS authority that is none" 2 '^traffic-replay: ' -U a%b --tls-ca $model $model 127.88.99.99
+
+run "$program" --dry-run -S 400 $model
+is "--dry-run: exit status" "$status" 0
+like "--dry-run: clients" "$output" '^Clients: +[0-9]+'
+run "$program" --dry-run --json $model
+is "--dry-run --json MODEL: exit status" "$status" 0
+holds "--dry-run --json MODEL: JSON alone" has_clients <<<"$output"
+run "$program" --dry-run --json "$work/plan.json" $model dc1
+like "--dry-run --json FILE: the text stays" "$output" '^Clients: '
+holds "--dry-run --json FILE: the file" has_clients <"$work/plan.json"
+holds "the model is as it was" cmp "$work/model" $model
+
+recording=examples/office-recording.txt
+run "$program" --dry-run --json $recording
+is "a recording: its window is all of it, without a warm-up" \
+    "$(python3 -c 'import json, sys; r = json.load(sys.stdin); print(r["warmup"], r["window"], r["clients"], r["window_packets"])' <<<"$output")" \
+    "0.0 19.841 29 489"
+run "$program" --dry-run -r 2 --warmup 4 $recording
+like "a recording: --warmup alone leaves the rest" "$output" '^Warm-up, window: +4 s, 5.921 s$'
+run "$program" --dry-run -D 7 $recording
+like "a recording: -D cuts it" "$output" '^Warm-up, window: +0 s, 7 s$'
+is "a recording: -D cuts it, silently" "$errors" ""
+run "$program" --dry-run -D 30 -r 2 $recording
+like "a recording: a window beyond its end is told" "$errors" 'is over after 9.921 s at -r 2; nothing is due in the last 20.079 s'
+printf 'duration: 3\nwarmup: 2\n' >"$work/traffic-replay.yaml"
+run "$program" --dry-run $recording
+like "a recording: the configuration's -D and --warmup hold, too" "$output" '^Warm-up, window: +2 s, 3 s$'
+rm "$work/traffic-replay.yaml"
+refused "a recording: a warm-up that leaves nothing" 2 ' is over after 19.841 s at -r 1; give less' --dry-run --warmup 20 $recording
+refused "a recording: --conversation-persistence" 2 '--conversation-persistence: .* is a recording' --dry-run \
+    --conversation-persistence 0.5 $recording
+head -3 $recording >"$work/broken"
+echo nonsense >>"$work/broken"
+refused "a recording: a wrong line" 2 "^traffic-replay: $work/broken:4: expected a traffic-summary line" --dry-run "$work/broken"
+run "$program" --dry-run - <$recording
+is "a recording from standard input" "$(grep -c '^Clients: *29$' <<<"$output")" 1
+like "a recording from standard input: by what it is" "$output" "^Model: +stdin \(recording, SHA-256 $(sha256sum <$recording | cut -c -64)\)"
+for threads in 1 2 8; do
+    "$program" --traffic-summary - --threads $threads --random-seed $threads -S 2.5 -r 3 $recording | sha256sum
+done >"$work/sums"
+is "a recording: the same plan whatever --threads and --random-seed" "$(sort -u "$work/sums" | wc -l)" 1
+
+refused "--source: too few, before a server is looked for" 2 'holds 2 addresses for 5 clients; give a larger range$' \
+    -U a%b --source 127.77.0.0/30 $model 127.88.99.99
+refused "--source: foreign, before a server is looked for" 1 '192.0.2.1 is not an address of this machine' \
+    -U a%b --source 192.0.2.0/24 $model 127.88.99.99
+cat >"$work/filter" <<'END'
+version: 3
+packet_rate: 1
+history: 1
+chain: {"-": {"ldap:3": 1}, "ldap:3": {"-": 1}}
+details: {"ldap:3": [{count: 1, scope: sub, filter: "((("}]}
+END
+refused "details that cannot be played, before anything else" 2 ': details [0-9]+ of ldap:3: filter "\(\(\("' \
+    --dry-run "$work/filter"
+refused "more clients than this machine can hold, before a server is looked for" 1 ' raise it.*: (prlimit|sysctl)' \
+    -U a%b -S 1000000 $model 127.88.99.99
+
+odd=$work/$'m\xff\033[31m\x9bodel'
+cp $model "$odd"
+run "$program" --dry-run --json - "$odd"
+is "a model's name that is no text: exit status" "$status" 0
+holds "a model's name that is no text: JSON" has_clients <<<"$output"
+like "a command line that is no text: in bash's form" "$output" "\\\$'[^']*/m.{1,2}377.{1,2}033\[31m"
+refused "a name that moves the cursor" 2 'cannot read "/no\?\[31m\?model"' --dry-run $'/no\033[31m\nmodel'
+refused "-A with a folder" 2 'it is a directory$' -A / $model 127.88.99.99
+
+first=$("$program" --traffic-summary - --random-seed 3 -D 20 $model | sha256sum)
+is "--traffic-summary: the seed repeats it" "$("$program" --traffic-summary - --random-seed 3 -D 20 $model dc1 | sha256sum)" "$first"
+"$program" --traffic-summary - --random-seed 4 -D 20 $model | sha256sum >"$work/other"
+[ "$(cat "$work/other")" != "$first" ]
+tap $? "another seed does not"
+run "$program" --traffic-summary "$work/summary" $model
+is "--traffic-summary FILE: exit status" "$status" 0
+is "--traffic-summary FILE: nothing on standard output" "$output" ""
+[ -s "$work/summary" ]
+tap $? "--traffic-summary FILE: written"
+
+for option in "--dry-run" "--dry-run --json -" "--traffic-summary -" "--list-packets" "--help" "--version"; do
+    # shellcheck disable=SC2086 # two words
+    "$program" $option $model >/dev/full 2>"$work/errors"
+    is "$option to a full disk: exit status" $? 1
+    like "$option to a full disk: message" "$(cat "$work/errors")" 'No space left on device'
+    # shellcheck disable=SC2086 # two words
+    "$program" $option $model >&- 2>"$work/errors"
+    is "$option to a closed output: exit status" $? 1
+    like "$option to a closed output: message" "$(cat "$work/errors")" 'Bad file descriptor'
+done
+(ulimit -f 1 && "$program" --traffic-summary "$work/large" -D 600 -S 20 $model 2>"$work/errors")
+is "a file that may not grow: exit status" $? 1
+like "a file that may not grow: message" "$(cat "$work/errors")" 'large: File too large$'
+"$program" --dry-run --json "$work/closed.json" $model <&- >&- 2>&-
+holds "all outputs closed: nothing else is in the file" has_clients <"$work/closed.json"
+# shellcheck disable=SC2016 # the inner shell's
+is "a reader that goes away: exit status" "$(bash -c '"$0" --traffic-summary - -D 600 "$1" 2>/dev/null | head -1 >/dev/null; echo "${PIPESTATUS[0]}"' "$program" $model)" 1
+
+tap_done

@@ -1,0 +1,279 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+#
+# traffic-sweep as a program, with a stand-in for traffic-replay beside it: what it calls and in which
+# order, what is kept, interrupts, resuming, hooks that fail or hang, folders that cannot be written to.
+
+cd "$(dirname "$0")/../../.." || exit 2
+# shellcheck source=tests/lib/tap.sh
+. tests/lib/tap.sh
+
+work=$(mktemp -d)
+at_exit "rm -rf '$work'"
+export FAKE=$work/fake XDG_CONFIG_HOME=$work TRAFFIC_REPLAY_USER=admin TRAFFIC_REPLAY_PASSWORD=Kept-Hidden.1
+mkdir "$FAKE" "$work/bin"
+cp "${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}/traffic-sweep" tests/data/sweep/traffic-replay "$work/bin"
+cp tests/data/sweep/cell.json "$FAKE"
+cp examples/office.yaml "$work/model.yaml"
+program=$work/bin/traffic-sweep
+model=$work/model.yaml
+results=$work/results
+
+# sweep OPTION...: against a server that is not on this machine.
+sweep() { run "$program" --results "$results" --sample none "$@" </dev/null; }
+fresh() {
+    rm -rf "$results" "$work"/hooks
+    for name in log secrets cmdlines playing sleep fail status version accounts-status; do rm -f "$FAKE/$name"; done
+}
+played() { grep -c -- --json "$FAKE/log" 2>/dev/null || true; }
+files() { (cd "$results" && find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' '); }
+# wait_for FILE LINES: until a file has so many lines.
+wait_for() {
+    for _ in $(seq 200); do
+        [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ] && return
+        sleep 0.05
+    done
+    return 1
+}
+
+# --- Help and mistakes ---
+run "$program" --help
+is "--help: exit status" "$status" 0
+is "--help: nothing on standard error" "$errors" ""
+while read -r option; do
+    like "--help and the manual page tell of --$option" "$(mandoc -T ascii man/traffic-sweep.1 | col -b)" "^ +.*--$option"
+done < <(sed -n 's/^.*--\([a-z-]*[a-z]\).*/\1/p' <<<"$output" | sort -u)
+run "$program" --version
+like "--version" "$output" '^traffic-sweep [0-9]+\.[0-9]+\.[0-9]+$'
+"$program" --help >/dev/full 2>"$work/errors"
+is "--help to a full disk" $? 1
+run "$program" -r 4 "$work/missing" dc1
+is "no model: exit status" "$status" 2
+like "no model: message" "$errors" "^traffic-sweep: MODEL: cannot read \"$work/missing\": No such file"
+echo 'version: 9' >"$work/wrong"
+fresh
+sweep "$work/wrong" dc1
+is "a model that is none: exit status" "$status" 2
+like "a model that is none: message" "$errors" "^traffic-sweep: $work/wrong:1:[0-9]+: "
+is "a model that is none: nothing is made" "$(ls -d "$results" 2>/dev/null)" ""
+
+# --- A whole sweep ---
+fresh
+sweep -r 2,4 -S 1,3 --vary x=a,b --before "echo before {r} {S} {x} >>$work/hooks" \
+    --after "echo after {r} {S} {x} >>$work/hooks" "$model" dc1=192.0.2.7 -- -D 3 --random-seed 5
+is "a sweep: exit status" "$status" 0 || echo "# $errors"
+is "a sweep: files" "$(files)" "dc1_r2_S1_x-a.json dc1_r2_S1_x-a.txt dc1_r2_S1_x-b.json dc1_r2_S1_x-b.txt \
+dc1_r2_S3_x-a.json dc1_r2_S3_x-a.txt dc1_r2_S3_x-b.json dc1_r2_S3_x-b.txt dc1_r4_S1_x-a.json dc1_r4_S1_x-a.txt \
+dc1_r4_S1_x-b.json dc1_r4_S1_x-b.txt dc1_r4_S3_x-a.json dc1_r4_S3_x-a.txt dc1_r4_S3_x-b.json dc1_r4_S3_x-b.txt "
+is "a sweep: the text" "$(cat "$results/dc1_r4_S3_x-b.txt")" "report of r=4 S=3"
+is "a sweep: commands before and after each cell" "$(head -n 4 "$work/hooks" | tr '\n' ' ')" \
+    "before 2 1 a after 2 1 a before 2 3 a after 2 3 a "
+is "a sweep: one run a cell" "$(played)" 8
+is "a sweep: accounts are made once" "$(grep -c -- --make-accounts "$FAKE/log")" 1
+like "a sweep: for the largest cell, before the first run" "$(head -n 1 "$FAKE/log")" '--make-accounts --scale-traffic=3 '
+like "a sweep: what a run is called with" "$(sed -n 2p "$FAKE/log")" \
+    '^--duration=3 --config=/proc/self/fd/[0-9]+ --replay-rate=2 --scale-traffic=1 --random-seed=5 --label=x=a --label=repeat=1 --label=options=--duration=3 .*--json=[^ ]*/\.dc1_r2_S1_x-a\.json -- [^ ]*model.yaml dc1=192\.0\.2\.7$'
+like "a sweep: progress" "$errors" '^traffic-sweep: dc1_r2_S3_x-a [0-9.]+/s; 2 of 8 cells, best [0-9.]+/s in dc1_r2_S1_x-a, [0-9:]+ left$'
+like "a sweep: the end" "$output" "^8 cells are in $results; the largest: "
+run "${BUILD:-build}/traffic-summary" --by x "$results"
+like "a sweep: traffic-summary reads it" "$output" '^ *b +4 '
+
+# --- Secrets ---
+like "secrets: reach the runs" "$(cat "$FAKE/secrets")" '^user: "admin%Kept-Hidden.1"$'
+is "secrets: by a file of mode 0600" "$(grep -c '^0o100600$' "$FAKE/secrets")" 9
+unlike "secrets: on no command line" "$(cat "$FAKE/cmdlines")" 'Kept-Hidden'
+unlike "secrets: in no result" "$(cat "$results"/*)" 'Kept-Hidden'
+fresh
+sweep "$model" dc1 -- -U 'other%Told-Openly.2' -F Accounts-Own.3
+is "secrets of the command line: exit status" "$status" 0
+like "secrets of the command line: reach the runs" "$(cat "$FAKE/secrets")" '^user: "other%Told-Openly.2"$'
+like "secrets of the command line: the accounts' too" "$(cat "$FAKE/secrets")" '^fixed-password: "Accounts-Own.3"$'
+unlike "secrets of the command line: on no command line, not this program's either" "$(cat "$FAKE/cmdlines")" 'Told-Openly|Accounts-Own'
+unlike "secrets of the command line: in no result" "$(cat "$results"/*)" 'Told-Openly|Accounts-Own'
+
+# --- Resuming ---
+fresh
+sweep -r 2,4 "$model" dc1 -- -D 3
+sweep -r 2,4 "$model" dc1 -- -D 3
+is "results are there: exit status" "$status" 2
+like "results are there: message" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json is there already: go on with --resume, or give another --results$"
+sweep -r 2,4,6 --repeat 2 --resume "$model" dc1 -- -D 3
+is "--resume: exit status" "$status" 0 || echo "# $errors"
+is "--resume: plays what is missing" "$(played)" 6
+like "--resume: the seed is the sweep's, repeats have the next ones" \
+    "$(python3 -c 'import json, sys; a, b = (int(json.load(open(f))["seed"]) for f in sys.argv[1:]); print(b - a)' \
+        "$results/dc1_r2_S1.json" "$results/dc1_r6_S1_2.json")" '^1$'
+
+# refuses NAME PATTERN OPTION...
+refuses() {
+    local name=$1 pattern=$2
+    shift 2
+    sweep -r 2,4,6 --resume "$@"
+    is "--resume with $name: exit status" "$status" 2
+    like "--resume with $name: message" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json was played $pattern"
+    is "--resume with $name: nothing is played" "$(played)" 6
+}
+refuses "another duration" 'with --duration=3, this sweep has --duration=4: give what it was played with' "$model" dc1 -- -D 4
+refuses "more options" 'without --prefer-kerberos, which this sweep has' "$model" dc1 -- -D 3 -K
+refuses "a hook" "without --before=true, which this sweep has" --before true "$model" dc1 -- -D 3
+refuses "another seed" 'with --random-seed=[0-9]+, this sweep would play it with 1' "$model" dc1 -- -D 3 --random-seed 1
+refuses "another address" 'against dc1, this sweep is against dc1=192.0.2.9' "$model" dc1=192.0.2.9 -- -D 3
+(cat "$model" && echo '# changed') >"$work/changed.yaml"
+refuses "another model" 'with another model \(' "$work/changed.yaml" dc1 -- -D 3
+echo 7.2 >"$FAKE/version"
+refuses "another program" 'by traffic-replay 7.1, this one is 7.2' "$model" dc1 -- -D 3
+rm "$FAKE/version"
+
+# Damaged, empty and foreign files.
+printf '{"format": 1, "pro' >"$results/dc1_r2_S1.json"
+: >"$results/dc1_r4_S1.json"
+echo "Dear diary" >"$results/diary.txt"
+echo 5 >"$results/.dc1_r6_S1.json"
+sweep -r 2,4,6 --resume "$model" dc1 -- -D 3
+is "damaged results: exit status" "$status" 0
+is "damaged results: are played again" "$(played)" 8
+like "damaged results: are told" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json:.*; this cell is played again$"
+is "damaged results: once each" "$(grep -c 'is played again' <<<"$errors")" 2
+holds "damaged results: are whole" python3 -m json.tool "$results/dc1_r4_S1.json"
+
+# --- Interrupts ---
+fresh
+echo 1 >"$FAKE/sleep"
+"$program" --results "$results" --sample none -r 1:4 --after "echo after >>$work/hooks" "$model" dc1 2>"$work/errors" </dev/null &
+child=$!
+wait_for "$FAKE/playing" 2
+kill -INT $child
+wait $child
+is "Ctrl-C: exit status" $? 130
+is "Ctrl-C: the running cell is kept" "$(files)" "dc1_r1_S1.json dc1_r1_S1.txt dc1_r2_S1.json dc1_r2_S1.txt "
+is "Ctrl-C: the command after it is run" "$(wc -l <"$work/hooks")" 2
+like "Ctrl-C: told" "$(cat "$work/errors")" '^traffic-sweep: interrupted: the running cell is played to its end; once more to end at once$'
+like "Ctrl-C: how to go on" "$(cat "$work/errors")" '^traffic-sweep: interrupted with 2 cells done; --resume goes on$'
+
+echo 60 >"$FAKE/sleep"
+"$program" --resume --results "$results" --sample none -r 1:4 --after "echo after >>$work/hooks" "$model" dc1 2>"$work/errors" </dev/null &
+child=$!
+wait_for "$FAKE/playing" 3
+kill -INT $child
+sleep 0.2
+kill -INT $child
+wait $child
+is "Ctrl-C twice: exit status" $? 130
+is "Ctrl-C twice: nothing unfinished is left" "$(files)" "dc1_r1_S1.json dc1_r1_S1.txt dc1_r2_S1.json dc1_r2_S1.txt "
+kill -0 "$(tail -n 1 "$FAKE/playing")" 2>/dev/null
+is "Ctrl-C twice: the run is ended" $? 1
+
+"$program" --resume --results "$results" --sample none -r 1:4 --after "echo after >>$work/hooks" "$model" dc1 2>/dev/null </dev/null &
+child=$!
+wait_for "$FAKE/playing" 4
+run "$program" --resume --results "$results" --sample none -r 1:4 --after "echo after >>$work/hooks" "$model" dc1
+is "two sweeps in one folder: exit status" "$status" 1
+like "two sweeps in one folder: message" "$errors" "^traffic-sweep: --results: another sweep is busy in $results$"
+kill -KILL $child
+{ wait $child; } 2>/dev/null
+for _ in $(seq 100); do
+    kill -0 "$(tail -n 1 "$FAKE/playing")" 2>/dev/null || break
+    sleep 0.05
+done
+kill -0 "$(tail -n 1 "$FAKE/playing")" 2>/dev/null
+is "SIGKILL: the run is ended, too" $? 1
+echo 0 >"$FAKE/sleep"
+sweep --resume -r 1:4 --after "echo after >>$work/hooks" "$model" dc1
+is "SIGKILL, then --resume: exit status" "$status" 0 || echo "# $errors"
+is "SIGKILL, then --resume: files" "$(files)" \
+    "dc1_r1_S1.json dc1_r1_S1.txt dc1_r2_S1.json dc1_r2_S1.txt dc1_r3_S1.json dc1_r3_S1.txt dc1_r4_S1.json dc1_r4_S1.txt "
+is "SIGKILL, then --resume: finished cells are not played again" "$(grep -c -- 'json=.*_r[12]_' "$FAKE/log")" 2
+
+# --- Runs that fail ---
+fresh
+echo dc1_r3_ >"$FAKE/fail"
+sweep -r 1:4 "$model" dc1
+is "a run that fails: exit status" "$status" 1
+like "a run that fails: where" "$errors" '^traffic-sweep: dc1_r3_S1: traffic-replay failed \(exit status 1\)$'
+like "a run that fails: what it said, cleaned" "$errors" '^  \| \?\[31mnothing listens on port 389$'
+like "a run that fails: the one before may be spoiled" "$errors" 'the last cell \(dc1_r2_S1\) may be spoiled'
+is "a run that fails: the others are kept" "$(files)" "dc1_r1_S1.json dc1_r1_S1.txt dc1_r2_S1.json dc1_r2_S1.txt "
+rm "$FAKE/fail"
+sweep -r 1:4 --resume "$model" dc1
+is "a run that fails, then --resume" "$status" 0
+fresh
+echo 1 >"$FAKE/accounts-status"
+sweep "$model" dc1
+is "accounts that cannot be made: exit status" "$status" 1
+like "accounts that cannot be made: message" "$errors" 'the test accounts could not be made \(exit status 1\)$'
+is "accounts that cannot be made: nothing is played" "$(played)" 0
+
+# --- Commands that fail or hang ---
+fresh
+sweep -r 1:3 --before 'echo starting {r}; [ {r} != 2 ] || { echo no such DC >&2; exit 3; }' --after "echo {r} >>$work/hooks" "$model" dc1
+is "--before fails: exit status" "$status" 1
+like "--before fails: message" "$errors" '^traffic-sweep: dc1_r2_S1: --before: "echo starting 2; .*" failed \(exit status 3\)$'
+like "--before fails: its output" "$errors" '^  \| no such DC$'
+is "--before fails: the cell is not played" "$(played)" 1
+is "--before fails: there is nothing to take down" "$(cat "$work/hooks")" 1
+fresh
+sweep -r 1:3 --after 'exit 4' "$model" dc1
+is "--after fails: exit status" "$status" 1
+is "--after fails: the cell is kept" "$(files)" "dc1_r1_S1.json dc1_r1_S1.txt "
+fresh
+before=$SECONDS
+sweep --hook-timeout 0.5 --before 'echo waiting; sleep 97.5 & sleep 97.5' "$model" dc1
+is "--before hangs: exit status" "$status" 1
+like "--before hangs: message" "$errors" 'took more than 0.5 s and was ended$'
+like "--before hangs: its output" "$errors" '^  \| waiting$'
+[ $((SECONDS - before)) -lt 30 ]
+tap $? "--before hangs: not for long"
+is "--before hangs: nothing of it is left" "$(pgrep -cf '^sleep 97.5$')" 0
+fresh
+sweep --before "setsid sleep 3 & echo daemon" "$model" dc1
+is "--before leaves a daemon that keeps its output: exit status" "$status" 0
+pkill_by_pid=$(pgrep -f '^sleep 3$')
+# shellcheck disable=SC2086 # one argument a pid
+[ -z "$pkill_by_pid" ] || kill $pkill_by_pid
+
+# --- Samples ---
+fresh
+echo 2.2 >"$FAKE/sleep"
+run "$program" --results "$results" --sample 'echo cpu 1.5; echo jobs.{x} 3' --vary x=q "$model" dc1 </dev/null
+is "samples: exit status" "$status" 0 || echo "# $errors"
+# The stand-in's window begins when it ends: none of the samples is in it, but reading and writing goes well.
+holds "samples: the result is whole" python3 -m json.tool "$results/dc1_r1_S1_x-q.json"
+fresh
+run "$program" --results "$results" "$model" dc1=192.0.2.1 </dev/null
+like "samples of a server elsewhere: told" "$errors" '^traffic-sweep: no samples of the server: nobody listens on this machine at port 389 of dc1=192.0.2.1 '
+is "samples of a server elsewhere: exit status" "$status" 0
+
+# --- The search ---
+fresh
+sweep --find-max -r 4:24:4 -S 2:8:2 "$model" dc1
+is "--find-max: exit status" "$status" 0 || echo "# $errors"
+like "--find-max: the maximum" "$output" '^maximum: [0-9.]+/s at r=[0-9]+ S=[0-9]+ \(3 runs, '
+like "--find-max: at most half of the cells" "$output" '^  ([1-9]|1[0-2]) of 24 cells were played; '
+before=$(played)
+sweep --find-max --resume -r 4:24:4 -S 2:8:2 "$model" dc1
+is "--find-max --resume: the same search" "$(played)" "$before"
+sweep --find-max --resume --slo 'success>=101%' -r 4:24:4 -S 2:8:2 "$model" dc1
+like "--find-max: no cell keeps the level" "$output" '^no cell of [0-9]+ played keeps success>=101%; the least loaded: '
+
+# --- Folders that cannot be written to ---
+run "$program" --results /dev/null/x --sample none "$model" dc1
+is "a folder that cannot be made: exit status" "$status" 1
+like "a folder that cannot be made: message" "$errors" '^traffic-sweep: --results: cannot make /dev/null/x: Not a directory$'
+run "$program" --results /proc/self --sample none "$model" dc1
+is "a folder that cannot be written into: exit status" "$status" 1
+like "a folder that cannot be written into: message" "$errors" '^traffic-sweep: --results: cannot write into /proc/self: '
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    fresh
+    mkdir "$results"
+    # shellcheck disable=SC2016 # the inner shell's
+    run unshare -m bash -c 'mount -t tmpfs -o size=24k tmpfs "$1" && shift && "$@"; status=$?; ls -A "$FAKE/../results" >&2; exit $status' \
+        - "$results" "$program" --results "$results" --sample none -r 1:20 "$model" dc1
+    is "a full folder: exit status" "$status" 1
+    like "a full folder: message" "$errors" 'No space left on device'
+    unlike "a full folder: nothing unfinished is left" "$errors" '^\.'
+else
+    skip "a full folder" "needs root and a mount namespace"
+fi
+
+tap_done

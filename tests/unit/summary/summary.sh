@@ -1,0 +1,167 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# traffic-summary's command line: options, their mistakes, exit statuses, and what goes where.
+
+cd "$(dirname "$0")/../../.." || exit 2
+# shellcheck source=tests/lib/tap.sh
+. tests/lib/tap.sh
+
+program=${BUILD:-build}/traffic-summary
+runs=tests/data/samba-runs
+work=$(mktemp -d) || exit 2
+at_exit "rm -rf '$work'"
+
+run "$program" --help
+is "--help: status" $status 0
+like "--help: options" "$output" '^  -f, --full  '
+like "--help: metrics" "$output" '^  success-rate  '
+is "--help: nothing on standard error" "$errors" ""
+while read -r option; do
+    like "--help and the manual page tell of --$option" "$(mandoc -T ascii man/traffic-summary.1 | sed 's,.\x08,,g')" "^ +.*--$option"
+done < <(sed -n 's/^.*--\([a-z]*\).*/\1/p' <<<"$output" | sort -u)
+
+run "$program" --version
+is "--version: status" $status 0
+like "--version" "$output" '^traffic-summary [0-9]+\.[0-9]+'
+
+# Users' mistakes: status 2, one line that names what is wrong, nothing on standard output.
+mistake "no files" 'name result files or folders'
+mistake "unknown option" "unrecognized option '--fulll'" --fulll "$runs"
+mistake "unknown letter" "invalid option -- 'x'" -x "$runs"
+mistake "option without its argument" "requires an argument" "$runs" --metric
+mistake "unknown metric" '--metric p96: there is no such metric; choose one of ok, failed, .*success-rate' -m p96 "$runs"
+mistake "unknown condition" '--slo p96<=1s: expected success, ok' --slo 'success>=99%,p96<=1s' "$runs"
+mistake "--compare of one" '--compare wants two files or folders, not 1' --compare "$runs"
+mistake "--compare of three" '--compare wants two files or folders, not 3' --compare "$runs" "$runs" "$runs"
+mistake "--compare --by" '--compare and --by exclude each other' --compare --by x "$runs" "$runs"
+mistake "--compare --svg" '--compare and --svg exclude each other' --compare --svg x "$runs" "$runs"
+mistake "--by --html" '--by and --html exclude each other' --by x --html y "$runs"
+mistake "picture to standard output" '--svg -: name a file' --svg - "$runs"
+mistake "two forms" '--csv and --json exclude each other' --csv --json "$runs"
+
+run "$program" "$runs"
+is "the grid: status" $status 0
+is "the grid: nothing on standard error" "$errors" ""
+is "the grid: title" "$(head -n 1 <<<"$output")" \
+    ' r\S         1        2        3        4        5        6        7        8        9       10'
+like "the grid: largest" "$output" '^  4  .* \*119\.066 '
+is "the grid: last line" "$(tail -n 1 <<<"$output")" "max: 119.066"
+
+run "$program" --full "$runs"/dc1_r1_S1.txt
+is "--full" "$output" ' r\S         1        2
+  1    *27.679        0
+  2          0        0
+
+max: 27.679'
+
+run "$program" --csv "$runs"
+is "--csv" "$output" 'r,S,metric,runs,mean,min,max
+1,1,ok,1,27.679,27.679,27.679
+4,5,ok,1,119.066,119.066,119.066
+8,10,ok,1,110.525,110.525,110.525'
+
+run "$program" --json -m planned "$runs"
+holds "--json is JSON" python3 -c '
+import json, sys
+grid = json.loads(sys.argv[1])
+assert grid["metric"] == "planned" and len(grid["cells"]) == 3
+assert grid["max"] == {"r": 8, "S": 10, "runs": 1, "mean": 9172, "min": 9172, "max": 9172}' "$output"
+
+run "$program" -m nominal "$runs"
+is "a metric that no file holds: status" $status 0
+is "... one warning a run" "$(grep -c 'holds no nominal$' <<<"$errors")" 3
+is "... max" "$(tail -n 1 <<<"$output")" "max: none"
+run "$program" --csv -m nominal "$runs"
+like "... --csv" "$output" '^4,5,nominal,1,,,$'
+run "$program" --json -m nominal "$runs"
+like "... --json" "$output" '^ *"mean": null,$'
+
+run "$program" --slo 'success>=75%,failed<35' --csv "$runs"
+is "--slo --csv" "$output" 'r,S,metric,runs,mean,min,max,kept
+1,1,ok,1,27.679,27.679,27.679,no
+4,5,ok,1,119.066,119.066,119.066,no
+8,10,ok,1,110.525,110.525,110.525,yes'
+run "$program" --slo 'success>=75%' "$runs"
+is "--slo" "$(tail -n 1 <<<"$output")" 'max within success>=75%: 119.066 at r=4 S=5'
+run "$program" --slo 'p95<=1s' --json "$runs"
+like "--slo --json" "$output" '^ "max_kept": null'
+run "$program" --by prefork "$runs"
+is "--by: runs without the label are named" "$(grep -c 'has no label prefork$' <<<"$errors")" 3
+like "... and make a row" "$output" '^   none     3     119.066  r=4 S=5 '
+
+run "$program" --compare "$runs/dc1_r4_S5.txt" "$runs/dc1_r8_S10.txt"
+is "--compare: status" $status 0
+is "--compare: verdict" "$(head -n 1 <<<"$output")" \
+    "B's maximum is 7.2% below A's (110.525 at r=8 S=10 against 119.066 at r=4 S=5)."
+run "$program" --compare "$runs" "$runs/dc1_r8_S10.txt"
+like "--compare: text has no details" "$output" '^Packet types and failures are those of JSON results alone'
+run "$program" --compare --csv "$runs" "$runs/dc1_r8_S10.txt"
+is "--compare --csv" "$output" 'r,S,runs_a,runs_b,a,b,ratio,low,high,limits
+8,10,1,1,110.525,110.525,1,1,1,range'
+run "$program" --compare --json "$runs" "$runs/dc1_r8_S10.txt"
+holds "--compare --json is JSON" python3 -c '
+import json, sys
+compared = json.loads(sys.argv[1])
+assert compared["verdict"].startswith("B\x27s maximum is 7.2% below A\x27s (110.525")
+assert compared["a"]["runs"] == 3 and compared["b"]["max"] == {"r": 8, "S": 10, "ok": 110.525}
+assert len(compared["cells"]) == 1 and compared["cells"][0]["ratio"] == 1' "$output"
+run "$program" --compare "$runs" "$work"
+is "--compare with nothing: status" $status 1
+
+# Pictures and pages: whole, well-formed, complete without a network or scripts.
+ours=tests/fuzz/seeds/result/run.json
+sound() {
+    holds "$1: well-formed" xmllint --noout "$2"
+    unlike "$1: no scripts, nothing from elsewhere" "$(sed 's,xmlns="[^"]*",,g' "$2")" \
+        '<script|javascript:|https?:|<link|<img|@import|url\('
+    unlike "$1: no number that is none" "$(cat "$2")" '[^a-z](nan|inf)[^a-z]'
+    like "$1: light and dark" "$(cat "$2")" 'prefers-color-scheme:dark'
+}
+run "$program" --svg "$work/grid.svg" --html "$work/page.html" --slo 'success>=76%' "$runs" "$ours"
+is "--svg and --html: status" $status 0
+is "... the text is printed, too" "$(tail -n 1 <<<"$output")" 'max within success>=76%: 119.066 at r=4 S=5'
+sound "--svg" "$work/grid.svg"
+sound "--html" "$work/page.html"
+page=$(cat "$work/page.html")
+like "--html: a cell's link and its details" "$page" '<a href="#cell-3-4">'
+like "... details" "$page" '<section class="cell" id="cell-3-4">'
+like "... load" "$page" 'Successful operations per second over offered load'
+like "... failures, escaped" "$page" 'timed out &lt;&amp;&gt; after'
+run "$program" --html "$work/page.html" "$ours"
+sound "--html of one run" "$work/page.html"
+page=$(cat "$work/page.html")
+like "... percentiles" "$page" 'Response times by protocol at r=4 S=2'
+like "... server samples" "$page" '<title id="sample1-t">memory</title>'
+run "$program" --compare --html "$work/compare.html" "$runs" "$ours"
+is "--compare --html: status" $status 0
+sound "--compare --html" "$work/compare.html"
+run "$program" --svg "$work/none/grid.svg" "$runs"
+is "a picture that cannot be written: status" $status 1
+like "... told" "$errors" '--svg: .*none/grid\.svg: cannot be written: No such file'
+is "nothing else is left" "$(ls "$work")" 'compare.html
+grid.svg
+page.html'
+rm "$work"/*
+
+cp "$runs"/dc1_r1_S1.txt "$work"
+echo "Dear diary" >"$work/diary.txt"
+run "$program" "$work"
+is "a foreign file: status" $status 1
+like "... named" "$errors" "^traffic-summary: $work/diary\.txt: not a result"
+is "... the rest is shown" "$(tail -n 1 <<<"$output")" "max: 27.679"
+
+run "$program" "$work/diary.txt"
+is "nothing to show: status" $status 1
+is "... no output" "$output" ""
+like "... told" "$errors" '^traffic-summary: no results$'
+
+run "$program" "$work/dc1_r1_S1.txt" "$runs/dc1_r1_S1.txt" "$work/dc1_r1_S1.txt"
+is "a file named twice counts once, a copy is a run: status" $status 0
+like "... told" "$errors" 'another file tells of too: 1;'
+
+run bash -c '"$1" "$2" >/dev/full' - "$program" "$runs"
+is "output that cannot be written: status" $status 1
+like "... told" "$errors" 'No space left'
+
+tap_done
