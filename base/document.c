@@ -45,8 +45,8 @@ const char *document_file_name(const char *path)
 }
 
 /* begin[0..begun-1] was read before. */
-static int read_all(int fd, const char *begin, size_t begun, size_t limit, char **text,
-                    size_t *size)
+static int document_read_all(int fd, const char *begin, size_t begun, size_t limit, char **text,
+                             size_t *size)
 {
     size_t room = begun + (64 << 10), used = begun;
     char *bytes = malloc(room + 1);
@@ -150,7 +150,7 @@ int document_read_rest(int fd, const char *path, const char *begin, size_t begun
                        char **text, size_t *size, char *error, size_t error_size)
 {
     const char *name = document_file_name(path);
-    int result = read_all(fd, begin, begun, limit, text, size);
+    int result = document_read_all(fd, begin, begun, limit, text, size);
     if (result == -EFBIG)
         snprintf(error, error_size, "%s:1:1: expected at most %zu MiB", name, limit >> 20);
     else if (result < 0)
@@ -178,32 +178,32 @@ int document_read_file(const char *path, size_t limit, char **text, size_t *size
 
 /* ---- From events to nodes ---- */
 
-static struct document_place place_of(yaml_mark_t mark)
+static struct document_place document_place_of(yaml_mark_t mark)
 {
     return (struct document_place){(unsigned)mark.line + 1, (unsigned)mark.column + 1};
 }
 
-static int wrong(struct builder *builder, struct document_place place, const char *what)
+static int document_wrong(struct builder *builder, struct document_place place, const char *what)
 {
     snprintf(builder->error, builder->error_size, "%s:%u:%u: %s", builder->name, place.line,
              place.column, what);
     return -EINVAL;
 }
 
-static int no_memory(struct builder *builder)
+static int document_no_memory(struct builder *builder)
 {
     snprintf(builder->error, builder->error_size, "%s: out of memory", builder->name);
     return -ENOMEM;
 }
 
-static int push(struct builder *builder, const struct document_node *node)
+static int document_push(struct builder *builder, const struct document_node *node)
 {
     if (builder->depth == builder->room) {
         size_t room = builder->room ? 2 * builder->room : 256;
         const struct document_node **larger =
             realloc(builder->stack, room * sizeof(struct document_node *));
         if (!larger)
-            return no_memory(builder);
+            return document_no_memory(builder);
         builder->stack = larger;
         builder->room = room;
     }
@@ -218,7 +218,7 @@ static struct document_node *new_node(struct builder *builder, enum document_kin
     if (!node)
         return NULL;
     node->kind = kind;
-    node->place = place_of(event->start_mark);
+    node->place = document_place_of(event->start_mark);
     node->text = "";
     return node;
 }
@@ -237,39 +237,41 @@ static int add_scalar(struct builder *builder, const yaml_event_t *event)
     const char *value = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
     if (event->data.scalar.anchor || event->data.scalar.tag)
-        return wrong(builder, place_of(event->start_mark), "expected no anchors and no tags");
+        return document_wrong(builder, document_place_of(event->start_mark),
+                              "expected no anchors and no tags");
     if (memchr(value, '\0', length))
-        return wrong(builder, place_of(event->start_mark), "expected text without NUL characters");
+        return document_wrong(builder, document_place_of(event->start_mark),
+                              "expected text without NUL characters");
     struct document_node *node = new_node(builder, DOCUMENT_SCALAR, event);
     char *text = arena_string(&builder->document->arena, value, length);
     if (!node || !text)
-        return no_memory(builder);
+        return document_no_memory(builder);
     node->text = text;
     node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-    return push(builder, node);
+    return document_push(builder, node);
 }
 
 static int open_collection(struct builder *builder, enum document_kind kind,
                            const yaml_event_t *event)
 {
     bool mapping = kind == DOCUMENT_MAPPING;
-    struct document_place place = place_of(event->start_mark);
+    struct document_place place = document_place_of(event->start_mark);
     if (mapping ? event->data.mapping_start.anchor || event->data.mapping_start.tag
                 : event->data.sequence_start.anchor || event->data.sequence_start.tag)
-        return wrong(builder, place, "expected no anchors and no tags");
+        return document_wrong(builder, place, "expected no anchors and no tags");
     if (at_key(builder))
-        return wrong(builder, place, "expected a plain key");
+        return document_wrong(builder, place, "expected a plain key");
     if (builder->frame_count == DOCUMENT_NESTING_MAX)
-        return wrong(builder, place, "expected at most 64 levels of nesting");
+        return document_wrong(builder, place, "expected at most 64 levels of nesting");
     struct document_node *node = new_node(builder, kind, event);
     if (!node)
-        return no_memory(builder);
-    int result = push(builder, node);
+        return document_no_memory(builder);
+    int result = document_push(builder, node);
     builder->frames[builder->frame_count++] = (struct frame){node, builder->depth};
     return result;
 }
 
-static int compare_keys(const void *a, const void *b)
+static int document_compare_keys(const void *a, const void *b)
 {
     const struct document_node *left = *(const struct document_node *const *)a;
     const struct document_node *right = *(const struct document_node *const *)b;
@@ -286,17 +288,17 @@ static int refuse_twice(struct builder *builder, const struct document_node *key
     char what[160], found[80];
     snprintf(what, sizeof what, "expected each key once, found %s again",
              document_describe(key, found, sizeof found));
-    return wrong(builder, key->place, what);
+    return document_wrong(builder, key->place, what);
 }
 
 static int check_keys(struct builder *builder, const struct document_node *mapping)
 {
     const struct document_node **keys = malloc((mapping->count + 1) * sizeof *keys);
     if (!keys)
-        return no_memory(builder);
+        return document_no_memory(builder);
     for (size_t i = 0; i < mapping->count; i++)
         keys[i] = mapping->items[2 * i];
-    qsort(keys, mapping->count, sizeof *keys, compare_keys);
+    qsort(keys, mapping->count, sizeof *keys, document_compare_keys);
     int result = 0;
     for (size_t i = 1; i < mapping->count && result == 0; i++)
         if (strcmp(keys[i - 1]->text, keys[i]->text) == 0)
@@ -312,7 +314,7 @@ static int close_collection(struct builder *builder)
     const struct document_node **items =
         arena_array(&builder->document->arena, count, sizeof *items);
     if (!items)
-        return no_memory(builder);
+        return document_no_memory(builder);
     if (count > 0)
         memcpy(items, builder->stack + frame.first, count * sizeof *items);
     builder->depth = frame.first;
@@ -334,10 +336,11 @@ static int add_event(struct builder *builder, const yaml_event_t *event)
     case YAML_MAPPING_END_EVENT:
         return close_collection(builder);
     case YAML_ALIAS_EVENT:
-        return wrong(builder, place_of(event->start_mark), "expected no aliases");
+        return document_wrong(builder, document_place_of(event->start_mark), "expected no aliases");
     case YAML_DOCUMENT_START_EVENT:
         if (builder->depth > 0)
-            return wrong(builder, place_of(event->start_mark), "expected one document");
+            return document_wrong(builder, document_place_of(event->start_mark),
+                                  "expected one document");
         return 0;
     default:
         return 0;
@@ -346,18 +349,18 @@ static int add_event(struct builder *builder, const yaml_event_t *event)
 
 static int parser_error(struct builder *builder, const yaml_parser_t *parser)
 {
-    struct document_place place = place_of(parser->problem_mark);
+    struct document_place place = document_place_of(parser->problem_mark);
     char what[256];
     if (parser->error == YAML_MEMORY_ERROR)
-        return no_memory(builder);
+        return document_no_memory(builder);
     if (parser->error == YAML_READER_ERROR) {
         size_t offset = parser->problem_offset < builder->size ? parser->problem_offset : 0;
         snprintf(what, sizeof what, "expected UTF-8 text: %s", parser->problem);
-        return wrong(builder, place_at(builder->text, offset), what);
+        return document_wrong(builder, place_at(builder->text, offset), what);
     }
     snprintf(what, sizeof what, "expected YAML: %s%s%s", parser->problem,
              parser->context ? ", " : "", parser->context ? parser->context : "");
-    return wrong(builder, place, what);
+    return document_wrong(builder, place, what);
 }
 
 static int run_parser(struct builder *builder, yaml_parser_t *parser)
@@ -373,7 +376,8 @@ static int run_parser(struct builder *builder, yaml_parser_t *parser)
         yaml_event_delete(&event);
     }
     if (result == 0 && builder->depth == 0)
-        return wrong(builder, (struct document_place){1, 1}, "expected a document, found nothing");
+        return document_wrong(builder, (struct document_place){1, 1},
+                              "expected a document, found nothing");
     return result;
 }
 
@@ -391,7 +395,7 @@ int document_parse(const char *name, const char *text, size_t size, struct docum
     builder.document = calloc(1, sizeof *builder.document);
     if (!builder.document || !yaml_parser_initialize(&parser)) {
         free(builder.document);
-        return no_memory(&builder);
+        return document_no_memory(&builder);
     }
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)builder.text, builder.size);

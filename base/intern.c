@@ -32,7 +32,7 @@ static size_t find_slot(const struct intern *intern, const struct intern_entry *
 }
 
 /* Twice as many slots, at most half of which are taken. */
-static int grow_slots(struct intern *intern)
+static int intern_grow_slots(struct intern *intern)
 {
     size_t room = intern->slot_room ? 2 * intern->slot_room : 2 * FIRST_ROOM;
     uint32_t *slots = calloc(room, sizeof *slots);
@@ -60,7 +60,7 @@ static int grow_entries(struct intern *intern)
 int intern_add(struct intern *intern, const char *bytes, size_t size, uint32_t *number, bool *added)
 {
     struct intern_entry entry = {bytes, size, intern_hash(0, bytes, size)};
-    if (2 * intern->count >= intern->slot_room && grow_slots(intern) < 0)
+    if (2 * intern->count >= intern->slot_room && intern_grow_slots(intern) < 0)
         return -ENOMEM;
     size_t slot = find_slot(intern, &entry);
     *added = intern->slots[slot] == 0;

@@ -206,7 +206,7 @@ static const char *set_secret(char *value, char **out)
     return *out ? NULL : options_wrong("out of memory");
 }
 
-static const char *set_text(const struct options_row *row, char *value, void *target)
+static const char *options_set_text(const struct options_row *row, char *value, void *target)
 {
     if (!*value)
         return options_wrong("it is empty");
@@ -237,7 +237,7 @@ const char *options_apply(const struct options_row *row, void *owner, char *valu
     case OPTIONS_INPUT:
     case OPTIONS_OUTPUT:
     case OPTIONS_SECRET:
-        return set_text(row, value, target);
+        return options_set_text(row, value, target);
     case OPTIONS_CUSTOM:
         return row->parse ? row->parse(owner, value) : NULL;
     }
@@ -312,7 +312,7 @@ int options_complain_of(const struct options_given *given)
 
 /* --- Help ---------------------------------------------------------------------------------- */
 
-static void print_row(const struct options_row *row, int column, FILE *out)
+static void options_print_row(const struct options_row *row, int column, FILE *out)
 {
     int width = row->letter ? fprintf(out, "  -%c, --%s", row->letter, row->name)
                             : fprintf(out, "      --%s", row->name);
@@ -332,6 +332,6 @@ void options_help(const struct options_table *table, FILE *out)
         fprintf(out, "\n%s:\n", table->groups[group]);
         for (size_t i = 0; i < table->count; i++)
             if (table->rows[i].group == group)
-                print_row(&table->rows[i], table->help_column, out);
+                options_print_row(&table->rows[i], table->help_column, out);
     }
 }

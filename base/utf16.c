@@ -59,7 +59,7 @@ static uint8_t *put_unit(uint8_t *to, uint32_t unit)
     return to;
 }
 
-static int convert(const char *text, bool upper_case, uint8_t **out, size_t *size)
+static int utf16_convert(const char *text, bool upper_case, uint8_t **out, size_t *size)
 {
     /* Never more units than UTF-8 has bytes. */
     uint8_t *buffer = malloc(2 * strlen(text) + 1);
@@ -88,12 +88,12 @@ static int convert(const char *text, bool upper_case, uint8_t **out, size_t *siz
 
 int utf16le_from_utf8(const char *text, uint8_t **out, size_t *size)
 {
-    return convert(text, false, out, size);
+    return utf16_convert(text, false, out, size);
 }
 
 int utf16le_upper_from_utf8(const char *text, uint8_t **out, size_t *size)
 {
-    return convert(text, true, out, size);
+    return utf16_convert(text, true, out, size);
 }
 
 int utf16le_size(const char *text, size_t *size)

@@ -11,8 +11,8 @@ typedef unsigned __int128 wide;
  * Vose's method. Every slot has room for `total`; slot i brings weight[i] * count. One that does
  * not fill its room is topped up from one that has too much. Nothing is rounded but the threshold.
  */
-static void fill(struct alias_slot *slots, wide *mass, uint32_t *less, uint32_t *more, size_t count,
-                 uint64_t total)
+static void alias_fill(struct alias_slot *slots, wide *mass, uint32_t *less, uint32_t *more,
+                       size_t count, uint64_t total)
 {
     size_t less_count = 0, more_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -47,7 +47,7 @@ int alias_build(struct alias_slot *slots, const uint64_t *weights, size_t count)
         total += weights[i];
         mass[i] = (wide)weights[i] * count;
     }
-    fill(slots, mass, less, more, count, total);
+    alias_fill(slots, mass, less, more, count, total);
     result = 0;
 cleanup:
     free(more);

@@ -40,8 +40,8 @@ void build_end(struct build *build)
 
 /* "file:line:column: ..." Files may hold what a terminal would obey: control characters do not get
  * into messages. */
-static void format_line(const struct build *build, struct document_place place, char *line,
-                        size_t size, const char *format, va_list args)
+static void build_format_line(const struct build *build, struct document_place place, char *line,
+                              size_t size, const char *format, va_list args)
 {
     int used = snprintf(line, size, "%s:%u:%u: ", build->file, place.line, place.column);
     if (used >= 0 && (size_t)used < size)
@@ -55,7 +55,7 @@ int build_wrong(struct build *build, struct document_place place, const char *fo
 {
     va_list args;
     va_start(args, format);
-    format_line(build, place, build->error, build->error_size, format, args);
+    build_format_line(build, place, build->error, build->error_size, format, args);
     va_end(args);
     return -EINVAL;
 }
@@ -73,7 +73,7 @@ void build_warn(struct build *build, struct document_place place, const char *fo
     if (!build->warning)
         return;
     va_start(args, format);
-    format_line(build, place, line, sizeof line, format, args);
+    build_format_line(build, place, line, sizeof line, format, args);
     va_end(args);
     build->warning(build->warning_context, line);
 }
@@ -158,7 +158,7 @@ static int table_grow(struct build *build, struct build_table *table, hash_funct
 }
 
 /* Makes room for one more element of an array. */
-static int grow(struct build *build, void *array, size_t count, size_t *room, size_t size)
+static int build_grow(struct build *build, void *array, size_t count, size_t *room, size_t size)
 {
     void **pointer = array;
     if (count < *room)
@@ -185,12 +185,12 @@ static bool is_packet_name(const char *name)
     return true;
 }
 
-static int add_type(struct build *build, const char *name, uint32_t *type)
+static int build_add_type(struct build *build, const char *name, uint32_t *type)
 {
     struct model *model = build->model;
     char *copy = arena_string(&model->arena, name, strlen(name));
-    if (!copy ||
-        grow(build, &build->types, model->type_count, &build->type_room, sizeof *build->types) < 0)
+    if (!copy || build_grow(build, &build->types, model->type_count, &build->type_room,
+                            sizeof *build->types) < 0)
         return build_no_memory(build);
     model->types = build->types;
     char *colon = strchr(copy, ':');
@@ -211,7 +211,7 @@ int build_type(struct build *build, const char *name, bool make, struct document
     *type = *slot ? *slot - 1 : UINT32_MAX;
     if (*slot || !make)
         return 0;
-    int result = add_type(build, name, type);
+    int result = build_add_type(build, name, type);
     if (result == 0) {
         *slot = *type + 1;
         build->type_table.used++;
@@ -295,8 +295,8 @@ int build_intern(struct build *build, const uint32_t *entries, bool make,
     if (*slot || !make)
         return 0;
     uint32_t *copy = arena_array(&build->model->arena, build->length, sizeof *copy);
-    if (!copy || grow(build, &build->histories, build->history_count, &build->history_room,
-                      sizeof *build->histories) < 0)
+    if (!copy || build_grow(build, &build->histories, build->history_count, &build->history_room,
+                            sizeof *build->histories) < 0)
         return build_no_memory(build);
     memcpy(copy, entries, build->length * sizeof *copy);
     build->histories[build->history_count] = (struct build_history){copy, place, false};
@@ -323,8 +323,8 @@ int build_history(struct build *build, const char *key, struct document_place pl
 
 int build_add(struct build *build, const struct build_transition *transition)
 {
-    if (grow(build, &build->transitions, build->transition_count, &build->transition_room,
-             sizeof *build->transitions) < 0)
+    if (build_grow(build, &build->transitions, build->transition_count, &build->transition_room,
+                   sizeof *build->transitions) < 0)
         return -ENOMEM;
     build->transitions[build->transition_count++] = *transition;
     return 0;
@@ -341,8 +341,8 @@ int build_transition(struct build *build, uint32_t history, const char *entry, u
 int build_details(struct build *build, uint32_t type, uint64_t count,
                   const struct model_field *fields, size_t field_count)
 {
-    if (grow(build, &build->details, build->details_count, &build->details_room,
-             sizeof *build->details) < 0)
+    if (build_grow(build, &build->details, build->details_count, &build->details_room,
+                   sizeof *build->details) < 0)
         return -ENOMEM;
     build->details[build->details_count++] =
         (struct build_details){type, {count, field_count, fields}};
@@ -395,7 +395,8 @@ int build_gaps(struct build *build, const char *key, const double *points, uint3
     for (size_t i = 0; i < build->gaps_count; i++)
         if (is_same_key(&build->gaps[i].gaps, &row.gaps))
             return build_wrong(build, place, "expected each key once, found '%.100s' again", key);
-    if (grow(build, &build->gaps, build->gaps_count, &build->gaps_room, sizeof *build->gaps) < 0)
+    if (build_grow(build, &build->gaps, build->gaps_count, &build->gaps_room, sizeof *build->gaps) <
+        0)
         return -ENOMEM;
     build->gaps[build->gaps_count++] = row;
     return 0;

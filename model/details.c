@@ -129,7 +129,7 @@ static bool is_word_text(const char *value)
     return length > 0 && length < 64 && value[length] == '\0';
 }
 
-static bool is_oid(const char *value)
+static bool details_is_oid(const char *value)
 {
     return *value && value[strspn(value, "0123456789.")] == '\0';
 }
@@ -170,7 +170,7 @@ const char *details_value(const struct details_rule *rule, const char *value)
         good = is_word("true false", value);
         break;
     case DETAILS_OIDS:
-        good = is_oid(value);
+        good = details_is_oid(value);
         break;
     case DETAILS_WORD:
         good = is_word_text(value);
@@ -244,7 +244,7 @@ static void add_values(struct conversion *conversion, const char *key, const cha
 }
 
 /* One field of one value; empty text is none. A value that the rule does not know is foreign. */
-static void add_field(struct conversion *conversion, const char *key, const char *text)
+static void details_add_field(struct conversion *conversion, const char *key, const char *text)
 {
     const struct details_rule *rule = details_rule(conversion->protocol, conversion->opcode, key);
     const char *value = rule ? details_value(rule, text) : NULL;
@@ -260,7 +260,7 @@ static void add_field(struct conversion *conversion, const char *key, const char
     add_values(conversion, key, values, 1);
 }
 
-static void add_attributes(struct conversion *conversion, char *text)
+static void details_add_attributes(struct conversion *conversion, char *text)
 {
     size_t count = 1, i = 0;
     for (const char *c = text; *c; c++)
@@ -282,24 +282,24 @@ static void convert_search(struct conversion *conversion, char *const parts[SAMB
     const char *scope = parts[SAMBA_SCOPE];
     bool known = scope[0] >= '0' && scope[0] <= '2' && scope[1] == '\0';
     if (known)
-        add_field(conversion, "scope", scopes[scope[0] - '0']);
+        details_add_field(conversion, "scope", scopes[scope[0] - '0']);
     else if (scope[0])
         conversion->foreign = true;
     /* With a scope an empty base is a fact, the root DSE; without one nothing was seen. */
     if (known || parts[SAMBA_BASE][0])
-        add_field(conversion, "base", parts[SAMBA_BASE]);
+        details_add_field(conversion, "base", parts[SAMBA_BASE]);
     if (parts[SAMBA_FILTER][0])
-        add_field(conversion, "filter", parts[SAMBA_FILTER]);
+        details_add_field(conversion, "filter", parts[SAMBA_FILTER]);
     if (parts[SAMBA_ATTRS][0])
-        add_attributes(conversion, parts[SAMBA_ATTRS]);
+        details_add_attributes(conversion, parts[SAMBA_ATTRS]);
 }
 
 static void convert_bind(struct conversion *conversion, char *const parts[SAMBA_FIELDS])
 {
     if (parts[SAMBA_AUTH][0])
-        add_field(conversion, "auth", parts[SAMBA_AUTH]);
+        details_add_field(conversion, "auth", parts[SAMBA_AUTH]);
     if (parts[SAMBA_OID][0])
-        add_field(conversion, "mech", parts[SAMBA_OID]);
+        details_add_field(conversion, "mech", parts[SAMBA_OID]);
 }
 
 static const struct {
@@ -316,7 +316,7 @@ static bool is_empty(const char *text)
     return strcmp(text, "-") == 0 || text[strspn(text, "\t")] == '\0';
 }
 
-static void convert(struct conversion *conversion, char *text)
+static void details_convert(struct conversion *conversion, char *text)
 {
     static char nothing[] = "";
     char *parts[SAMBA_FIELDS] = {nothing, nothing, nothing, nothing, nothing, nothing, nothing};
@@ -347,7 +347,7 @@ int details_from_samba(struct arena *arena, const char *protocol, const char *op
         char *copy = arena_string(arena, text, strlen(text));
         if (!copy)
             return -ENOMEM;
-        convert(&conversion, copy);
+        details_convert(&conversion, copy);
     }
     *fields = arena_array(arena, conversion.count, sizeof **fields);
     if (!*fields || conversion.failed)

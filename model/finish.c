@@ -686,7 +686,7 @@ cleanup:
     return result < 0 ? build_no_memory(build) : 0;
 }
 
-static int fill_details(struct finish *finish)
+static int finish_fill_details(struct finish *finish)
 {
     struct build *build = finish->build;
     struct model *model = build->model;
@@ -740,7 +740,7 @@ static int prepare(struct finish *finish)
     return result;
 }
 
-static int check(struct finish *finish)
+static int finish_check(struct finish *finish)
 {
     int result = check_ways_out(finish);
     if (result == 0)
@@ -752,7 +752,7 @@ static int check(struct finish *finish)
     return result;
 }
 
-static int complete(struct finish *finish)
+static int finish_complete(struct finish *finish)
 {
     struct build *build = finish->build;
     int result = number_types(finish);
@@ -765,7 +765,7 @@ static int complete(struct finish *finish)
     if (result == 0)
         result = solve_visits(build);
     if (result == 0)
-        result = fill_details(finish);
+        result = finish_fill_details(finish);
     if (result == 0)
         result = index_types(build);
     return result;
@@ -776,9 +776,9 @@ int build_finish(struct build *build, struct model **out)
     struct finish finish = {.build = build};
     int result = prepare(&finish);
     if (result == 0)
-        result = check(&finish);
+        result = finish_check(&finish);
     if (result == 0)
-        result = complete(&finish);
+        result = finish_complete(&finish);
     if (result == 0) {
         *out = build->model;
         build->model = NULL;

@@ -21,7 +21,7 @@ struct walk {
 };
 
 /* One byte on; columns count characters, not the bytes of one. */
-static void step(struct walk *walk)
+static void load_samba_step(struct walk *walk)
 {
     if (*walk->at == '\n') {
         walk->place.line++;
@@ -35,16 +35,16 @@ static void step(struct walk *walk)
 static void skip(struct walk *walk, const char *these)
 {
     while (*walk->at && strchr(these, *walk->at))
-        step(walk);
+        load_samba_step(walk);
 }
 
 static void skip_string(struct walk *walk)
 {
-    for (step(walk); *walk->at && *walk->at != '"'; step(walk))
+    for (load_samba_step(walk); *walk->at && *walk->at != '"'; load_samba_step(walk))
         if (*walk->at == '\\' && walk->at[1])
-            step(walk);
+            load_samba_step(walk);
     if (*walk->at)
-        step(walk);
+        load_samba_step(walk);
 }
 
 /* To the next key or value inside a collection; its place. */
@@ -72,13 +72,13 @@ static void walk_over(struct walk *walk)
             skip_string(walk);
         } else if (*walk->at == '{' || *walk->at == '[') {
             depth++;
-            step(walk);
+            load_samba_step(walk);
         } else if (*walk->at == '}' || *walk->at == ']') {
             depth--;
-            step(walk);
+            load_samba_step(walk);
         } else {
             while (*walk->at && !strchr(" \t\r\n,:{}[]\"", *walk->at))
-                step(walk);
+                load_samba_step(walk);
         }
         if (depth > 0)
             walk_next(walk);
@@ -89,19 +89,19 @@ static void walk_over(struct walk *walk)
 static void walk_into(struct walk *walk)
 {
     walk_next(walk);
-    step(walk);
+    load_samba_step(walk);
 }
 
 static void walk_out(struct walk *walk)
 {
     skip(walk, " \t\r\n");
-    step(walk);
+    load_samba_step(walk);
 }
 
 /* ---- Values ---- */
 
-static int unexpected(struct build *build, struct document_place place, const char *what,
-                      const json_t *value)
+static int load_samba_unexpected(struct build *build, struct document_place place, const char *what,
+                                 const json_t *value)
 {
     static const char *const kinds[] = {"an object", "an array", "a string", "a whole number",
                                         "a number",  "true",     "false",    "null"};
@@ -114,23 +114,23 @@ static int unexpected(struct build *build, struct document_place place, const ch
     return build_wrong(build, place, "expected %s, found %s", what, kinds[json_typeof(value)]);
 }
 
-static int read_count(struct build *build, struct document_place place, const json_t *value,
-                      uint64_t *count)
+static int load_samba_read_count(struct build *build, struct document_place place,
+                                 const json_t *value, uint64_t *count)
 {
     json_int_t number = json_integer_value(value);
     if (!json_is_integer(value) || number < 1 || (uint64_t)number > BUILD_COUNT_MAX)
-        return unexpected(build, place, "a whole number from 1 to 1000000000000", value);
+        return load_samba_unexpected(build, place, "a whole number from 1 to 1000000000000", value);
     *count = (uint64_t)number;
     return 0;
 }
 
 /* ---- Sections: each is read with the walk standing before its value, and leaves it behind ---- */
 
-static int read_version(struct build *build, struct walk *walk, json_t *value)
+static int load_samba_read_version(struct build *build, struct walk *walk, json_t *value)
 {
     struct document_place place = walk_next(walk);
     if (!json_is_integer(value) || json_integer_value(value) != 2)
-        return unexpected(build, place, "version 2", value);
+        return load_samba_unexpected(build, place, "version 2", value);
     walk_over(walk);
     return 0;
 }
@@ -141,14 +141,14 @@ typedef int read_member(struct build *build, struct walk *walk, uint32_t owner, 
                         struct document_place place, json_t *value);
 
 /* All members of an object in the file's order; what says what was expected. */
-static int read_object(struct build *build, struct walk *walk, json_t *object, const char *what,
-                       read_member *read, uint32_t owner)
+static int load_samba_read_object(struct build *build, struct walk *walk, json_t *object,
+                                  const char *what, read_member *read, uint32_t owner)
 {
     const char *key;
     json_t *value;
     struct document_place place = walk_next(walk);
     if (!json_is_object(object))
-        return unexpected(build, place, what, object);
+        return load_samba_unexpected(build, place, what, object);
     walk_into(walk);
     json_object_foreach(object, key, value)
     {
@@ -165,31 +165,33 @@ static int read_transition(struct build *build, struct walk *walk, uint32_t hist
                            const char *entry, struct document_place place, json_t *value)
 {
     uint64_t count = 0;
-    int result = read_count(build, walk->place, value, &count);
+    int result = load_samba_read_count(build, walk->place, value, &count);
     if (result == 0)
         result = build_transition(build, history, entry, count, place);
     walk_over(walk);
     return result;
 }
 
-static int read_history(struct build *build, struct walk *walk, uint32_t owner, const char *key,
-                        struct document_place place, json_t *value)
+static int load_samba_read_history(struct build *build, struct walk *walk, uint32_t owner,
+                                   const char *key, struct document_place place, json_t *value)
 {
     (void)owner;
     uint32_t history;
     int result = build_history(build, key, place, &history);
-    return result < 0 ? result
-                      : read_object(build, walk, value, "an object of packets and counts",
-                                    read_transition, history);
+    return result < 0
+               ? result
+               : load_samba_read_object(build, walk, value, "an object of packets and counts",
+                                        read_transition, history);
 }
 
 static int read_ngrams(struct build *build, struct walk *walk, json_t *value)
 {
-    return read_object(build, walk, value, "an object of histories", read_history, 0);
+    return load_samba_read_object(build, walk, value, "an object of histories",
+                                  load_samba_read_history, 0);
 }
 
-static int add_details(struct build *build, uint32_t type, struct document_place place,
-                       const char *text, uint64_t count)
+static int load_samba_add_details(struct build *build, uint32_t type, struct document_place place,
+                                  const char *text, uint64_t count)
 {
     struct model *model = build->model;
     struct model_field *fields;
@@ -205,19 +207,20 @@ static int add_details(struct build *build, uint32_t type, struct document_place
     return build_details(build, type, count, fields, field_count);
 }
 
-static int read_details(struct build *build, struct walk *walk, uint32_t type, const char *text,
-                        struct document_place place, json_t *value)
+static int load_samba_read_details(struct build *build, struct walk *walk, uint32_t type,
+                                   const char *text, struct document_place place, json_t *value)
 {
     uint64_t count = 0;
-    int result = read_count(build, walk->place, value, &count);
+    int result = load_samba_read_count(build, walk->place, value, &count);
     if (result == 0 && type != UINT32_MAX)
-        result = add_details(build, type, place, text, count);
+        result = load_samba_add_details(build, type, place, text, count);
     walk_over(walk);
     return result;
 }
 
-static int read_packet_details(struct build *build, struct walk *walk, uint32_t owner,
-                               const char *key, struct document_place place, json_t *value)
+static int load_samba_read_packet_details(struct build *build, struct walk *walk, uint32_t owner,
+                                          const char *key, struct document_place place,
+                                          json_t *value)
 {
     (void)owner;
     uint32_t type;
@@ -226,27 +229,29 @@ static int read_packet_details(struct build *build, struct walk *walk, uint32_t 
         return result;
     if (type == UINT32_MAX)
         build_warn(build, place, "details of %.64s, which the chain lacks, left out", key);
-    return read_object(build, walk, value, "an object of details and counts", read_details, type);
+    return load_samba_read_object(build, walk, value, "an object of details and counts",
+                                  load_samba_read_details, type);
 }
 
 static int read_query_details(struct build *build, struct walk *walk, json_t *value)
 {
-    return read_object(build, walk, value, "an object of packets", read_packet_details, 0);
+    return load_samba_read_object(build, walk, value, "an object of packets",
+                                  load_samba_read_packet_details, 0);
 }
 
-static int read_packet_rate(struct build *build, struct walk *walk, json_t *value)
+static int load_samba_read_packet_rate(struct build *build, struct walk *walk, json_t *value)
 {
     struct document_place place = walk_next(walk);
     const json_t *packets = json_array_get(value, 0), *seconds = json_array_get(value, 1);
     struct model *model = build->model;
     if (json_array_size(value) != 2 || !json_is_number(packets) || !json_is_number(seconds) ||
         json_number_value(packets) <= 0 || json_number_value(seconds) <= 0)
-        return unexpected(build, place, "[packets, seconds], both above 0", value);
+        return load_samba_unexpected(build, place, "[packets, seconds], both above 0", value);
     model->packet_rate = json_number_value(packets) / json_number_value(seconds);
     model->source.packets = json_number_value(packets);
     model->source.seconds = json_number_value(seconds);
     if (!isfinite(model->packet_rate) || model->packet_rate <= 0)
-        return unexpected(build, place, "[packets, seconds] in reason", value);
+        return load_samba_unexpected(build, place, "[packets, seconds] in reason", value);
     walk_over(walk);
     return 0;
 }
@@ -259,24 +264,24 @@ static int read_dns_opcode(struct build *build, struct walk *walk, uint32_t owne
     uint64_t count = 0;
     if (opcode[0] == '\0' || opcode[strspn(opcode, "0123456789")] != '\0')
         return build_wrong(build, place, "expected a DNS opcode, found '%.64s'", opcode);
-    int result = read_count(build, walk->place, value, &count);
+    int result = load_samba_read_count(build, walk->place, value, &count);
     if (result == 0 && strcmp(opcode, "0") == 0)
         build->model->dns_queries = count;
     walk_over(walk);
     return result;
 }
 
-static int read_dns(struct build *build, struct walk *walk, json_t *value)
+static int load_samba_read_dns(struct build *build, struct walk *walk, json_t *value)
 {
-    return read_object(build, walk, value, "an object of DNS opcodes and counts", read_dns_opcode,
-                       0);
+    return load_samba_read_object(build, walk, value, "an object of DNS opcodes and counts",
+                                  read_dns_opcode, 0);
 }
 
 static int read_duration(struct build *build, struct walk *walk, json_t *value)
 {
     struct document_place place = walk_next(walk);
     if (!json_is_number(value) || json_number_value(value) < 0)
-        return unexpected(build, place, "a number of seconds", value);
+        return load_samba_unexpected(build, place, "a number of seconds", value);
     walk_over(walk);
     return 0;
 }
@@ -288,11 +293,9 @@ static const struct section {
     bool required;
     int (*read)(struct build *build, struct walk *walk, json_t *value);
 } sections[] = {
-    {"version", true, read_version},
-    {"ngrams", true, read_ngrams},
+    {"version", true, load_samba_read_version},         {"ngrams", true, read_ngrams},
     {"query_details", false, read_query_details}, /* after ngrams: their packets are known then */
-    {"packet_rate", true, read_packet_rate},
-    {"dns", false, read_dns},
+    {"packet_rate", true, load_samba_read_packet_rate}, {"dns", false, load_samba_read_dns},
     {"cumulative_duration", false, read_duration},
 };
 
@@ -322,12 +325,13 @@ static int find_sections(struct build *build, struct walk walk, json_t *root,
     return 0;
 }
 
-static int read_root(struct build *build, const char *text, json_t *root)
+static int load_samba_read_root(struct build *build, const char *text, json_t *root)
 {
     struct walk places[SECTIONS] = {0};
     struct walk walk = {text, {1, 1}};
     struct document_place place = walk_next(&walk);
-    int result = json_is_object(root) ? 0 : unexpected(build, place, "a model: an object", root);
+    int result =
+        json_is_object(root) ? 0 : load_samba_unexpected(build, place, "a model: an object", root);
     if (result == 0)
         result = find_sections(build, walk, root, places);
     for (size_t i = 0; i < SECTIONS && result == 0; i++) {
@@ -357,7 +361,7 @@ static int check_depth(struct build *build, const char *text)
         if (depth > MODEL_NESTING_MAX)
             return build_wrong(build, walk.place, "expected at most %d levels of nesting",
                                MODEL_NESTING_MAX);
-        step(&walk);
+        load_samba_step(&walk);
     }
     return 0;
 }
@@ -402,7 +406,7 @@ int load_samba(struct build *build, const char *text, size_t size, bool *version
         build->length = 0;
         build->model->samba_v2 = true;
         build->model->separate_legs = true;
-        result = read_root(build, text + mark, root);
+        result = load_samba_read_root(build, text + mark, root);
     }
     json_decref(root);
     return result;

@@ -18,7 +18,8 @@ struct section {
 };
 
 /* "expected <what>, found <node>" at the node. */
-static int unexpected(struct build *build, const struct document_node *node, const char *what)
+static int load_yaml_unexpected(struct build *build, const struct document_node *node,
+                                const char *what)
 {
     char found[FOUND_SIZE];
     return build_wrong(build, node->place, "expected %s, found %s", what,
@@ -31,7 +32,7 @@ static int not_number(struct build *build, const struct document_node *node, con
     if (node->kind == DOCUMENT_SCALAR && node->quoted)
         return build_wrong(build, node->place, "expected %s, found the text '%.40s'", what,
                            node->text);
-    return unexpected(build, node, what);
+    return load_yaml_unexpected(build, node, what);
 }
 
 /* ---- Mappings read by a table ---- */
@@ -52,15 +53,15 @@ static int refuse_key(struct build *build, const struct section *sections,
         size_t used = strlen(what);
         snprintf(what + used, sizeof what - used, "%s %s", s == sections ? "" : ",", s->key);
     }
-    return unexpected(build, key, what);
+    return load_yaml_unexpected(build, key, what);
 }
 
 /* Reads the sections in the table's order: later ones may rely on earlier ones. */
-static int read_mapping(struct build *build, const struct section *sections, const char *what,
-                        const struct document_node *node)
+static int load_yaml_read_mapping(struct build *build, const struct section *sections,
+                                  const char *what, const struct document_node *node)
 {
     if (node->kind != DOCUMENT_MAPPING)
-        return unexpected(build, node, what);
+        return load_yaml_unexpected(build, node, what);
     for (size_t i = 0; i < node->count; i++)
         if (!find_section(sections, node->items[2 * i]->text))
             return refuse_key(build, sections, node->items[2 * i]);
@@ -77,7 +78,7 @@ static int read_mapping(struct build *build, const struct section *sections, con
 
 /* ---- Small sections ---- */
 
-static int read_version(struct build *build, const struct document_node *value)
+static int load_yaml_read_version(struct build *build, const struct document_node *value)
 {
     uint64_t version;
     if (!document_unsigned(value, &version) || version != 3)
@@ -96,17 +97,17 @@ static int read_capture(struct build *build, const struct document_node *value)
 {
     struct model *model = build->model;
     if (value->kind != DOCUMENT_SCALAR)
-        return unexpected(build, value, "the name of a capture");
+        return load_yaml_unexpected(build, value, "the name of a capture");
     model->source.capture = arena_string(&model->arena, value->text, strlen(value->text));
     return model->source.capture ? 0 : build_no_memory(build);
 }
 
-static int read_packets(struct build *build, const struct document_node *value)
+static int load_yaml_read_packets(struct build *build, const struct document_node *value)
 {
     return read_not_negative(build, value, &build->model->source.packets);
 }
 
-static int read_seconds(struct build *build, const struct document_node *value)
+static int load_yaml_read_seconds(struct build *build, const struct document_node *value)
 {
     return read_not_negative(build, value, &build->model->source.seconds);
 }
@@ -119,22 +120,22 @@ static int read_conversations(struct build *build, const struct document_node *v
 static int read_source(struct build *build, const struct document_node *value)
 {
     static const struct section sections[] = {{"capture", false, read_capture},
-                                              {"packets", false, read_packets},
-                                              {"seconds", false, read_seconds},
+                                              {"packets", false, load_yaml_read_packets},
+                                              {"seconds", false, load_yaml_read_seconds},
                                               {"conversations", false, read_conversations},
                                               {NULL, false, NULL}};
-    return read_mapping(build, sections, "a mapping of capture, packets, seconds, conversations",
-                        value);
+    return load_yaml_read_mapping(build, sections,
+                                  "a mapping of capture, packets, seconds, conversations", value);
 }
 
-static int read_packet_rate(struct build *build, const struct document_node *value)
+static int load_yaml_read_packet_rate(struct build *build, const struct document_node *value)
 {
     if (!document_number(value, &build->model->packet_rate) || build->model->packet_rate <= 0)
         return not_number(build, value, "a number of packets per second above 0");
     return 0;
 }
 
-static int read_history(struct build *build, const struct document_node *value)
+static int load_yaml_read_history(struct build *build, const struct document_node *value)
 {
     uint64_t length;
     if (!document_unsigned(value, &length) || length < 1 || length > CHAIN_HISTORY_MAX)
@@ -147,12 +148,13 @@ static int read_legs(struct build *build, const struct document_node *value)
 {
     if (value->kind != DOCUMENT_SCALAR ||
         (strcmp(value->text, "joined") != 0 && strcmp(value->text, "separate") != 0))
-        return unexpected(build, value, "joined or separate");
+        return load_yaml_unexpected(build, value, "joined or separate");
     build->model->separate_legs = value->text[0] == 's';
     return 0;
 }
 
-static int read_count(struct build *build, const struct document_node *node, uint64_t *count)
+static int load_yaml_read_count(struct build *build, const struct document_node *node,
+                                uint64_t *count)
 {
     if (!document_unsigned(node, count) || *count < 1 || *count > BUILD_COUNT_MAX)
         return not_number(build, node, "a whole number from 1 to 1000000000000");
@@ -161,13 +163,13 @@ static int read_count(struct build *build, const struct document_node *node, uin
 
 static int read_queries(struct build *build, const struct document_node *value)
 {
-    return read_count(build, value, &build->model->dns_queries);
+    return load_yaml_read_count(build, value, &build->model->dns_queries);
 }
 
-static int read_dns(struct build *build, const struct document_node *value)
+static int load_yaml_read_dns(struct build *build, const struct document_node *value)
 {
     static const struct section sections[] = {{"queries", true, read_queries}, {NULL, false, NULL}};
-    return read_mapping(build, sections, "a mapping of queries", value);
+    return load_yaml_read_mapping(build, sections, "a mapping of queries", value);
 }
 
 /* ---- The chain ---- */
@@ -180,11 +182,11 @@ static int read_transitions(struct build *build, const struct document_node *key
     if (result < 0)
         return result;
     if (value->kind != DOCUMENT_MAPPING || value->count == 0)
-        return unexpected(build, value, "a mapping of packets to counts");
+        return load_yaml_unexpected(build, value, "a mapping of packets to counts");
     for (size_t i = 0; i < value->count && result == 0; i++) {
         const struct document_node *entry = value->items[2 * i];
         uint64_t count;
-        result = read_count(build, value->items[2 * i + 1], &count);
+        result = load_yaml_read_count(build, value->items[2 * i + 1], &count);
         if (result == 0)
             result = build_transition(build, history, entry->text, count, entry->place);
     }
@@ -194,7 +196,7 @@ static int read_transitions(struct build *build, const struct document_node *key
 static int read_chain(struct build *build, const struct document_node *value)
 {
     if (value->kind != DOCUMENT_MAPPING || value->count == 0)
-        return unexpected(build, value, "a mapping of histories");
+        return load_yaml_unexpected(build, value, "a mapping of histories");
     for (size_t i = 0; i < value->count; i++) {
         int result = read_transitions(build, value->items[2 * i], value->items[2 * i + 1]);
         if (result < 0)
@@ -212,7 +214,7 @@ static int read_points(struct build *build, const struct document_node *value, d
         if (!document_number(item, &points[i]) || points[i] < 0 || points[i] > GAPS_SECONDS_MAX)
             return not_number(build, item, "seconds from 0 to 1000000");
         if (i > 0 && points[i] < points[i - 1])
-            return unexpected(build, item, "seconds not below those before");
+            return load_yaml_unexpected(build, item, "seconds not below those before");
     }
     return 0;
 }
@@ -221,7 +223,7 @@ static int read_entry_gaps(struct build *build, const struct document_node *key,
                            const struct document_node *value)
 {
     if (value->kind != DOCUMENT_SEQUENCE || value->count < 2 || value->count > GAPS_POINTS_MAX)
-        return unexpected(build, value, "a list of 2 to 1000 numbers of seconds");
+        return load_yaml_unexpected(build, value, "a list of 2 to 1000 numbers of seconds");
     double *points = arena_array(&build->model->arena, value->count, sizeof *points);
     if (!points)
         return build_no_memory(build);
@@ -236,46 +238,47 @@ static int read_gaps(struct build *build, const struct document_node *value)
 {
     size_t types = build->model->type_count;
     if (value->kind != DOCUMENT_MAPPING)
-        return unexpected(build, value, "a mapping of packets and waits to lists of seconds");
+        return load_yaml_unexpected(build, value,
+                                    "a mapping of packets and waits to lists of seconds");
     for (size_t i = 0; i < value->count; i++) {
         int result = read_entry_gaps(build, value->items[2 * i], value->items[2 * i + 1]);
         if (result < 0)
             return result;
         if (build->model->type_count > types)
-            return unexpected(build, value->items[2 * i], "packets of the chain");
+            return load_yaml_unexpected(build, value->items[2 * i], "packets of the chain");
     }
     return 0;
 }
 
 /* ---- Details ---- */
 
-static int add_value(struct build *build, const struct details_rule *rule,
-                     const struct document_node *node, const char **value)
+static int load_yaml_add_value(struct build *build, const struct details_rule *rule,
+                               const struct document_node *node, const char **value)
 {
     char what[160];
     const char *kept = NULL;
     if (node->kind == DOCUMENT_SCALAR && (node->text[0] || node->quoted))
         kept = details_value(rule, node->text);
     if (!kept)
-        return unexpected(build, node, details_expected(rule, what, sizeof what));
+        return load_yaml_unexpected(build, node, details_expected(rule, what, sizeof what));
     *value = arena_string(&build->model->arena, kept, strlen(kept));
     return *value ? 0 : build_no_memory(build);
 }
 
-static int add_field(struct build *build, const struct details_rule *rule,
-                     const struct document_node *node, struct model_field *field)
+static int load_yaml_add_field(struct build *build, const struct details_rule *rule,
+                               const struct document_node *node, struct model_field *field)
 {
     bool list = details_is_list(rule);
     char what[160];
     if (list && (node->kind != DOCUMENT_SEQUENCE || node->count == 0 ||
                  (rule->kind == DETAILS_OIDS && node->count > rule->max)))
-        return unexpected(build, node, details_expected(rule, what, sizeof what));
+        return load_yaml_unexpected(build, node, details_expected(rule, what, sizeof what));
     size_t count = list ? node->count : 1;
     const char **values = arena_array(&build->model->arena, count, sizeof *values);
     if (!values)
         return build_no_memory(build);
     for (size_t i = 0; i < count; i++) {
-        int result = add_value(build, rule, list ? node->items[i] : node, &values[i]);
+        int result = load_yaml_add_value(build, rule, list ? node->items[i] : node, &values[i]);
         if (result < 0)
             return result;
     }
@@ -290,21 +293,22 @@ static int refuse_field(struct build *build, uint32_t type, const struct documen
     details_keys(packet->protocol, packet->opcode, keys, sizeof keys);
     snprintf(what, sizeof what, "%s%s%s for %s:%s", keys[0] ? "one of count, " : "only count", keys,
              "", packet->protocol, packet->opcode);
-    return unexpected(build, key, what);
+    return load_yaml_unexpected(build, key, what);
 }
 
 /* A wrapper belongs to SASL alone. */
-static int check_bind(struct build *build, const struct document_node *form)
+static int load_yaml_check_bind(struct build *build, const struct document_node *form)
 {
     const struct document_node *auth = document_get(form, "auth");
     const struct document_node *mech = document_get(form, "mech");
     if (mech && auth && strcmp(auth->text, "sasl") != 0)
-        return unexpected(build, mech, "no mech with auth: simple");
+        return load_yaml_unexpected(build, mech, "no mech with auth: simple");
     return 0;
 }
 
-static int read_field(struct build *build, uint32_t type, const struct document_node *key,
-                      const struct document_node *value, struct model_field *fields, size_t *count)
+static int load_yaml_read_field(struct build *build, uint32_t type, const struct document_node *key,
+                                const struct document_node *value, struct model_field *fields,
+                                size_t *count)
 {
     const struct model_type *packet = &build->model->types[type];
     const struct details_rule *rule = details_rule(packet->protocol, packet->opcode, key->text);
@@ -314,7 +318,7 @@ static int read_field(struct build *build, uint32_t type, const struct document_
     if (rule->kind == DETAILS_TEXT && value->kind == DOCUMENT_SCALAR && value->quoted &&
         value->text[0] == '\0')
         return 0;
-    int result = add_field(build, rule, value, &fields[*count]);
+    int result = load_yaml_add_field(build, rule, value, &fields[*count]);
     *count += result == 0;
     return result;
 }
@@ -326,18 +330,18 @@ static int read_form(struct build *build, uint32_t type, const struct document_n
     size_t count = 0;
     int result = 0;
     if (form->kind != DOCUMENT_MAPPING)
-        return unexpected(build, form, "a mapping of count and fields");
+        return load_yaml_unexpected(build, form, "a mapping of count and fields");
     for (size_t i = 0; i < form->count && result == 0; i++) {
         const struct document_node *key = form->items[2 * i], *value = form->items[2 * i + 1];
         if (strcmp(key->text, "count") == 0)
-            result = read_count(build, value, &times);
+            result = load_yaml_read_count(build, value, &times);
         else
-            result = read_field(build, type, key, value, fields, &count);
+            result = load_yaml_read_field(build, type, key, value, fields, &count);
     }
     if (result == 0 && times == 0)
         result = build_wrong(build, form->place, "expected the key count");
     if (result == 0)
-        result = check_bind(build, form);
+        result = load_yaml_check_bind(build, form);
     if (result < 0)
         return result;
     struct model_field *kept = arena_array(&build->model->arena, count, sizeof *kept);
@@ -347,28 +351,29 @@ static int read_form(struct build *build, uint32_t type, const struct document_n
     return build_details(build, type, times, kept, count);
 }
 
-static int read_packet_details(struct build *build, const struct document_node *key,
-                               const struct document_node *value)
+static int load_yaml_read_packet_details(struct build *build, const struct document_node *key,
+                                         const struct document_node *value)
 {
     uint32_t type;
     int result = build_type(build, key->text, false, key->place, &type);
     if (result < 0)
         return result;
     if (type == UINT32_MAX)
-        return unexpected(build, key, "a packet of the chain");
+        return load_yaml_unexpected(build, key, "a packet of the chain");
     if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
-        return unexpected(build, value, "a list of the packet's forms");
+        return load_yaml_unexpected(build, value, "a list of the packet's forms");
     for (size_t i = 0; i < value->count && result == 0; i++)
         result = read_form(build, type, value->items[i]);
     return result;
 }
 
-static int read_details(struct build *build, const struct document_node *value)
+static int load_yaml_read_details(struct build *build, const struct document_node *value)
 {
     if (value->kind != DOCUMENT_MAPPING)
-        return unexpected(build, value, "a mapping of packets to lists of forms");
+        return load_yaml_unexpected(build, value, "a mapping of packets to lists of forms");
     for (size_t i = 0; i < value->count; i++) {
-        int result = read_packet_details(build, value->items[2 * i], value->items[2 * i + 1]);
+        int result =
+            load_yaml_read_packet_details(build, value->items[2 * i], value->items[2 * i + 1]);
         if (result < 0)
             return result;
     }
@@ -379,15 +384,15 @@ static int read_details(struct build *build, const struct document_node *value)
 
 int load_yaml(struct build *build, const char *text, size_t size)
 {
-    static const struct section sections[] = {{"version", true, read_version},
+    static const struct section sections[] = {{"version", true, load_yaml_read_version},
                                               {"source", false, read_source},
-                                              {"packet_rate", true, read_packet_rate},
-                                              {"history", false, read_history},
+                                              {"packet_rate", true, load_yaml_read_packet_rate},
+                                              {"history", false, load_yaml_read_history},
                                               {"legs", false, read_legs},
                                               {"chain", true, read_chain},
                                               {"gaps", false, read_gaps},
-                                              {"details", false, read_details},
-                                              {"dns", false, read_dns},
+                                              {"details", false, load_yaml_read_details},
+                                              {"dns", false, load_yaml_read_dns},
                                               {NULL, false, NULL}};
     struct document *document = NULL;
     int result =
@@ -395,8 +400,8 @@ int load_yaml(struct build *build, const char *text, size_t size)
     if (result < 0)
         return result;
     build->length = 2;
-    result = read_mapping(build, sections, "a model: a mapping that begins with version: 3",
-                          document_root(document));
+    result = load_yaml_read_mapping(
+        build, sections, "a model: a mapping that begins with version: 3", document_root(document));
     document_free(document);
     return result;
 }

@@ -50,8 +50,8 @@ static void set_sha256(struct model *model, const char *text, size_t size)
 }
 
 /* text is terminated and was checked. */
-static int load(const char *name, const char *text, size_t size, struct model **out, char *error,
-                size_t error_size, build_warning *warning, void *context)
+static int model_load_any(const char *name, const char *text, size_t size, struct model **out,
+                          char *error, size_t error_size, build_warning *warning, void *context)
 {
     struct build build;
     bool yaml = !looks_like_json(text, size);
@@ -80,7 +80,7 @@ struct input {
     struct sha256_ctx sha256;
 };
 
-static ssize_t read_input(void *cookie, char *buffer, size_t size)
+static ssize_t model_read_input(void *cookie, char *buffer, size_t size)
 {
     struct input *input = cookie;
     ssize_t got = (ssize_t)(size < input->begun ? size : input->begun);
@@ -103,7 +103,7 @@ static int load_recording(const char *name, struct input *input, struct model **
 {
     enum { BUFFER = 64 << 10 };
     struct model *model = calloc(1, sizeof *model);
-    FILE *file = fopencookie(input, "r", (cookie_io_functions_t){.read = read_input});
+    FILE *file = fopencookie(input, "r", (cookie_io_functions_t){.read = model_read_input});
     int result = model && file ? 0 : -ENOMEM;
     if (result < 0)
         snprintf(error, error_size, "%s: out of memory", name);
@@ -162,7 +162,7 @@ static int load_file(int fd, const char *path, struct model **out, char *error, 
                                     error, error_size);
     if (result < 0)
         return result;
-    result = load(name, text, size, out, error, error_size, warning, context);
+    result = model_load_any(name, text, size, out, error, error_size, warning, context);
     free(text);
     return result;
 }
@@ -196,7 +196,7 @@ int model_load_text(const char *name, const char *text, size_t size, struct mode
         struct input input = {.begin = copy, .begun = size, .fd = -1};
         result = load_recording(name, &input, out, error, error_size, warning, context);
     } else {
-        result = load(name, copy, size, out, error, error_size, warning, context);
+        result = model_load_any(name, copy, size, out, error, error_size, warning, context);
     }
     free(copy);
     return result;
@@ -218,7 +218,7 @@ const struct model_type *model_types(const struct model *model, size_t *count)
     return model->types;
 }
 
-static int compare_types(const void *a, const void *b, void *context)
+static int model_compare_types(const void *a, const void *b, void *context)
 {
     const struct model_type *types = context;
     const struct model_type *left = &types[*(const uint32_t *)a];
@@ -229,8 +229,8 @@ static int compare_types(const void *a, const void *b, void *context)
 
 void model_sort_types(struct model *model)
 {
-    qsort_r(model->types_by_name, model->type_count, sizeof *model->types_by_name, compare_types,
-            model->types);
+    qsort_r(model->types_by_name, model->type_count, sizeof *model->types_by_name,
+            model_compare_types, model->types);
 }
 
 size_t model_find_type(const struct model *model, const char *protocol, const char *opcode)

@@ -203,7 +203,7 @@ static int check_settings(const struct plan_settings *settings, char *error, siz
     return wrong ? -EINVAL : 0;
 }
 
-static int check_share(const struct plan *plan, char *error, size_t error_size)
+static int plan_check_share(const struct plan *plan, char *error, size_t error_size)
 {
     if (plan->figures.conversation_operations > 0)
         return 0;
@@ -218,10 +218,10 @@ static int complete_recording(struct plan *plan, char *error, size_t error_size)
 {
     int result = recording_plan_make(plan->model, &plan->settings, plan->operations,
                                      &plan->recording, &plan->figures, error, error_size);
-    return result < 0 ? result : check_share(plan, error, error_size);
+    return result < 0 ? result : plan_check_share(plan, error, error_size);
 }
 
-static int complete(struct plan *plan, char *error, size_t error_size)
+static int plan_complete(struct plan *plan, char *error, size_t error_size)
 {
     int result = find_operations(plan);
     if (result < 0)
@@ -231,7 +231,7 @@ static int complete(struct plan *plan, char *error, size_t error_size)
     plan->rest_weight = mean_rest(plan->settings.persistence);
     plan->end = plan->settings.warmup + plan->settings.duration;
     sum_conversation(plan);
-    result = check_share(plan, error, error_size);
+    result = plan_check_share(plan, error, error_size);
     if (result == 0)
         result = scale(plan, error, error_size);
     if (result == 0)
@@ -251,7 +251,7 @@ int plan_make(const struct model *model, const struct plan_settings *settings, s
     if (plan) {
         plan->model = model;
         plan->settings = *settings;
-        result = complete(plan, error, error_size);
+        result = plan_complete(plan, error, error_size);
     }
     if (!plan || result == -ENOMEM) {
         snprintf(error, error_size, "out of memory");
@@ -391,13 +391,13 @@ static uint32_t draw_details(const struct model *model, struct plan_client *curs
                       random_next(&cursor->random));
 }
 
-static int64_t nanoseconds(double seconds)
+static int64_t plan_nanoseconds(double seconds)
 {
     return (int64_t)(seconds * 1e9);
 }
 
-static void fill_packet(const struct plan *plan, struct plan_client *cursor,
-                        const struct chain_transition *transition, struct plan_step *step)
+static void plan_fill_packet(const struct plan *plan, struct plan_client *cursor,
+                             const struct chain_transition *transition, struct plan_step *step)
 {
     *step = (struct plan_step){.kind = PLAN_PACKET,
                                .first = !cursor->begun,
@@ -405,15 +405,17 @@ static void fill_packet(const struct plan *plan, struct plan_client *cursor,
                                .type = transition->entry,
                                .details = draw_details(plan->model, cursor, transition->entry),
                                .conversation = cursor->conversation,
-                               .due = nanoseconds(cursor->now)};
+                               .due = plan_nanoseconds(cursor->now)};
     cursor->begun = true;
 }
 
 /* An end takes no time itself; the rest before the next start comes after it. */
-static void fill_end(const struct plan *plan, struct plan_client *cursor, struct plan_step *step)
+static void plan_fill_end(const struct plan *plan, struct plan_client *cursor,
+                          struct plan_step *step)
 {
-    *step = (struct plan_step){
-        .kind = PLAN_END, .conversation = cursor->conversation, .due = nanoseconds(cursor->now)};
+    *step = (struct plan_step){.kind = PLAN_END,
+                               .conversation = cursor->conversation,
+                               .due = plan_nanoseconds(cursor->now)};
     cursor->conversation++;
     cursor->begun = false;
     cursor->now += plan->stretch * draw_rest(plan, &cursor->random);
@@ -439,11 +441,11 @@ bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struc
             break;
         cursor->history = transition->next;
         if (chain_is_packet(transition->entry)) {
-            fill_packet(plan, cursor, transition, step);
+            plan_fill_packet(plan, cursor, transition, step);
             return true;
         }
         if (transition->entry == CHAIN_NONE) {
-            fill_end(plan, cursor, step);
+            plan_fill_end(plan, cursor, step);
             return true;
         }
     }

@@ -15,7 +15,8 @@ struct worker {
     struct plan_count count;
 };
 
-static void count_packet(struct plan_count *count, const struct plan_step *step, int64_t window)
+static void plan_count_packet(struct plan_count *count, const struct plan_step *step,
+                              int64_t window)
 {
     struct plan_type_count *type = &count->types[step->type];
     type->packets++;
@@ -38,12 +39,12 @@ static void *count_clients(void *argument)
         plan_client_start(worker->plan, (uint32_t)client, &cursor);
         while (plan_client_next(worker->plan, &cursor, &step) && step.due < worker->end)
             if (step.kind == PLAN_PACKET)
-                count_packet(&worker->count, &step, window);
+                plan_count_packet(&worker->count, &step, window);
     }
     return NULL;
 }
 
-static void add(struct plan_count *sum, const struct plan_count *part)
+static void plan_count_add(struct plan_count *sum, const struct plan_count *part)
 {
     sum->conversations += part->conversations;
     sum->window_conversations += part->window_conversations;
@@ -96,7 +97,7 @@ int plan_count_until(const struct plan *plan, int64_t end, unsigned threads,
     }
     run_workers(workers, threads);
     for (unsigned i = 0; i < threads; i++)
-        add(count, &workers[i].count);
+        plan_count_add(count, &workers[i].count);
     result = 0;
 cleanup:
     for (unsigned i = 0; workers && i < threads; i++)

@@ -64,10 +64,10 @@ struct load {
     uint64_t replies, folded, self;
 };
 
-static int wrong(const struct load *load, const char *format, ...)
+static int recording_wrong(const struct load *load, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int wrong(const struct load *load, const char *format, ...)
+static int recording_wrong(const struct load *load, const char *format, ...)
 {
     va_list args;
     int used = snprintf(load->error, load->error_size, "%s:%" PRIu64 ": ", load->name, load->line);
@@ -78,7 +78,7 @@ static int wrong(const struct load *load, const char *format, ...)
     return -EINVAL;
 }
 
-static int no_memory(const struct load *load)
+static int recording_no_memory(const struct load *load)
 {
     snprintf(load->error, load->error_size, "%s: out of memory", load->name);
     return -ENOMEM;
@@ -96,7 +96,7 @@ static int grow_last(struct load *load)
     int64_t *times = reallocarray(load->last_time, room, sizeof *times);
     load->last_time = times ? times : load->last_time;
     if (!forms || !streams || !times)
-        return no_memory(load);
+        return recording_no_memory(load);
     load->last_room = room;
     /* cppcheck-suppress memleak ; *load has all three */
     return 0;
@@ -106,11 +106,11 @@ static int number_client(struct load *load, const char *name, size_t length, uin
 {
     bool added;
     if (intern_add(&load->clients, name, length, client, &added) < 0)
-        return no_memory(load);
+        return recording_no_memory(load);
     if (!added)
         return 0;
     if (load->clients.count > RECORDING_CLIENTS_MAX)
-        return wrong(load, "expected at most %d clients", RECORDING_CLIENTS_MAX);
+        return recording_wrong(load, "expected at most %d clients", RECORDING_CLIENTS_MAX);
     if (*client >= load->last_room && grow_last(load) < 0)
         return -ENOMEM;
     load->last_form[*client] = 0;
@@ -126,7 +126,7 @@ static int find_client(struct load *load, const struct summary_packet *packet, u
     load->self++;
     int length = asprintf(&name, "%s\t%d\t%s", packet->client, packet->udp, packet->stream);
     if (length < 0)
-        return no_memory(load);
+        return recording_no_memory(load);
     int result = number_client(load, name, (size_t)length, client);
     free(name);
     return result;
@@ -140,13 +140,13 @@ static int find_type(struct load *load, const struct summary_packet *packet, uin
     bool added;
     int length = snprintf(name, sizeof name, "%.60s:%.60s", packet->protocol, packet->opcode);
     if (intern_add(&load->types, name, (size_t)length, type, &added) < 0)
-        return no_memory(load);
+        return recording_no_memory(load);
     if (load->types.count > RECORDING_TYPES_MAX)
-        return wrong(load, "expected at most %d different packets", RECORDING_TYPES_MAX);
+        return recording_wrong(load, "expected at most %d different packets", RECORDING_TYPES_MAX);
     return 0;
 }
 
-static bool put_key(struct load *load, size_t *used, const char *text, char end)
+static bool recording_put_key(struct load *load, size_t *used, const char *text, char end)
 {
     size_t length = strlen(text);
     if (length + 1 >= FORM_KEY_SIZE - *used)
@@ -165,16 +165,17 @@ static bool make_key(struct load *load, uint32_t type, const struct summary_pack
     *used = sizeof type;
     for (size_t i = 0; i < packet->field_count; i++) {
         const struct model_field *field = &packet->fields[i];
-        if (!put_key(load, used, field->key, '\1'))
+        if (!recording_put_key(load, used, field->key, '\1'))
             return false;
         for (size_t v = 0; v < field->count; v++)
-            if (!put_key(load, used, field->values[v], v + 1 < field->count ? '\2' : '\3'))
+            if (!recording_put_key(load, used, field->values[v],
+                                   v + 1 < field->count ? '\2' : '\3'))
                 return false;
     }
     return true;
 }
 
-static const char *keep(struct load *load, const char *text)
+static const char *recording_keep(struct load *load, const char *text)
 {
     return arena_string(&load->model->arena, text, strlen(text));
 }
@@ -185,16 +186,16 @@ static int copy_fields(struct load *load, const struct summary_packet *packet, s
     form->field_count = packet->field_count;
     form->fields = arena_array(arena, packet->field_count, sizeof *form->fields);
     if (!form->fields)
-        return no_memory(load);
+        return recording_no_memory(load);
     for (size_t i = 0; i < packet->field_count; i++) {
         const struct model_field *from = &packet->fields[i];
         const char **values = arena_array(arena, from->count, sizeof *values);
-        const char *key = keep(load, from->key);
+        const char *key = recording_keep(load, from->key);
         bool kept = values && key;
         for (size_t v = 0; kept && v < from->count; v++)
-            kept = (values[v] = keep(load, from->values[v])) != NULL;
+            kept = (values[v] = recording_keep(load, from->values[v])) != NULL;
         if (!kept)
-            return no_memory(load);
+            return recording_no_memory(load);
         form->fields[i] = (struct model_field){key, from->count, values};
     }
     return 0;
@@ -204,13 +205,13 @@ static int add_form(struct load *load, uint32_t number, uint32_t type,
                     const struct summary_packet *packet)
 {
     if (load->forms.bytes > RECORDING_DETAILS_MAX)
-        return wrong(load, "expected at most %d MiB of different details",
-                     RECORDING_DETAILS_MAX >> 20);
+        return recording_wrong(load, "expected at most %d MiB of different details",
+                               RECORDING_DETAILS_MAX >> 20);
     if (number >= load->form_room) {
         size_t room = load->form_room ? 2 * load->form_room : 256;
         struct form *forms = reallocarray(load->form_list, room, sizeof *forms);
         if (!forms)
-            return no_memory(load);
+            return recording_no_memory(load);
         load->form_list = forms;
         load->form_room = room;
     }
@@ -227,9 +228,9 @@ static int find_form(struct load *load, const struct summary_packet *packet, uin
     if (result < 0)
         return result;
     if (!make_key(load, type, packet, &size))
-        return wrong(load, "expected details of at most %d bytes", FORM_KEY_SIZE);
+        return recording_wrong(load, "expected details of at most %d bytes", FORM_KEY_SIZE);
     if (intern_add(&load->forms, load->key, size, number, &added) < 0)
-        return no_memory(load);
+        return recording_no_memory(load);
     if (added)
         result = add_form(load, *number, type, packet);
     if (result == 0)
@@ -324,7 +325,7 @@ static bool continues_set_up(const struct load *load, const struct summary_packe
 
 /* ---- Packets ---- */
 
-static int add_packet(struct load *load, const struct summary_packet *packet)
+static int recording_add_packet(struct load *load, const struct summary_packet *packet)
 {
     struct loaded loaded = {.time = packet->time};
     int result = find_client(load, packet, &loaded.client);
@@ -333,12 +334,12 @@ static int add_packet(struct load *load, const struct summary_packet *packet)
     if (result < 0)
         return result;
     if (load->packet_count == RECORDING_PACKETS_MAX)
-        return wrong(load, "expected at most %d packets", RECORDING_PACKETS_MAX);
+        return recording_wrong(load, "expected at most %d packets", RECORDING_PACKETS_MAX);
     if (load->packet_count == load->packet_room) {
         size_t room = load->packet_room ? 2 * load->packet_room : 4096;
         struct loaded *packets = reallocarray(load->packets, room, sizeof *packets);
         if (!packets)
-            return no_memory(load);
+            return recording_no_memory(load);
         load->packets = packets;
         load->packet_room = room;
     }
@@ -351,7 +352,7 @@ static int add_packet(struct load *load, const struct summary_packet *packet)
     return 0;
 }
 
-static int take_packet(void *context, const struct summary_packet *packet)
+static int recording_take_packet(void *context, const struct summary_packet *packet)
 {
     struct load *load = context;
     load->line = packet->line;
@@ -362,7 +363,7 @@ static int take_packet(void *context, const struct summary_packet *packet)
     }
     further = continues_bind(load, packet) || further;
     load->folded += further;
-    return further ? 0 : add_packet(load, packet);
+    return further ? 0 : recording_add_packet(load, packet);
 }
 
 /* ---- In the order of time ---- */
@@ -452,12 +453,12 @@ static int arrange(const struct load *load, struct recording *recording, const u
     recording->clients = calloc(recording->client_count, sizeof *recording->clients);
     recording->by_size = calloc(recording->client_count, sizeof *recording->by_size);
     if (!recording->packets || !recording->clients || !recording->by_size)
-        return no_memory(load);
+        return recording_no_memory(load);
     deal_out(load, recording, details);
     /* The longest run is at most as long as all; half of it is set aside while sorting. */
     struct recording_packet *spare = calloc(recording->packet_count / 2 + 1, sizeof *spare);
     if (!spare)
-        return no_memory(load);
+        return recording_no_memory(load);
     for (uint32_t c = 0; c < recording->client_count; c++)
         sort_by_time(recording->packets + recording->clients[c].first, recording->clients[c].count,
                      spare);
@@ -474,7 +475,7 @@ static int arrange(const struct load *load, struct recording *recording, const u
 
 /* ---- Types and their details ---- */
 
-static int name_types(const struct load *load)
+static int recording_name_types(const struct load *load)
 {
     struct model *model = load->model;
     model->type_count = (uint32_t)load->types.count;
@@ -483,7 +484,7 @@ static int name_types(const struct load *load)
         arena_array(&model->arena, model->type_count, sizeof *model->types_by_name);
     model->details = arena_array(&model->arena, model->type_count, sizeof *model->details);
     if (!model->types || !model->types_by_name || !model->details)
-        return no_memory(load);
+        return recording_no_memory(load);
     for (uint32_t t = 0; t < model->type_count; t++) {
         const struct intern_entry *name = &load->types.entries[t];
         const char *colon = memchr(name->bytes, ':', name->size);
@@ -491,7 +492,7 @@ static int name_types(const struct load *load)
         model->types[t].protocol = arena_string(&model->arena, name->bytes, length);
         model->types[t].opcode = arena_string(&model->arena, colon + 1, name->size - length - 1);
         if (!model->types[t].protocol || !model->types[t].opcode)
-            return no_memory(load);
+            return recording_no_memory(load);
         model->types_by_name[t] = t;
     }
     model_sort_types(model);
@@ -499,11 +500,11 @@ static int name_types(const struct load *load)
 }
 
 /* Numbers each form among the details of its type. A type that never has any has none. */
-static int fill_details(const struct load *load, uint32_t *details)
+static int recording_fill_details(const struct load *load, uint32_t *details)
 {
     struct model *model = load->model;
     struct model_details **lists = calloc(model->type_count, sizeof *lists);
-    int result = lists ? 0 : no_memory(load);
+    int result = lists ? 0 : recording_no_memory(load);
     for (size_t f = 0; f < load->forms.count; f++) {
         struct model_type *type = &model->types[load->form_list[f].type];
         details[f] = (uint32_t)type->details_count++;
@@ -513,7 +514,7 @@ static int fill_details(const struct load *load, uint32_t *details)
         lists[t] = arena_array(&model->arena, model->types[t].details_count, sizeof **lists);
         model->types[t].details = lists[t];
         if (!lists[t])
-            result = no_memory(load);
+            result = recording_no_memory(load);
     }
     for (size_t f = 0; result == 0 && f < load->forms.count; f++) {
         const struct form *form = &load->form_list[f];
@@ -527,7 +528,7 @@ static int fill_details(const struct load *load, uint32_t *details)
     return result;
 }
 
-static int check_whole(const struct load *load)
+static int recording_check_whole(const struct load *load)
 {
     const struct recording *recording = load->model->recording;
     if (recording->length <= RECORDING_DAYS_MAX * 86400 * SECOND)
@@ -539,20 +540,20 @@ static int check_whole(const struct load *load)
     return -EINVAL;
 }
 
-static int finish(const struct load *load)
+static int recording_finish(const struct load *load)
 {
     struct model *model = load->model;
     struct recording *recording = model->recording = calloc(1, sizeof *recording);
     uint32_t *details = calloc(load->forms.count + 1, sizeof *details);
-    int result = recording && details ? 0 : no_memory(load);
+    int result = recording && details ? 0 : recording_no_memory(load);
     if (result == 0)
-        result = name_types(load);
+        result = recording_name_types(load);
     if (result == 0)
-        result = fill_details(load, details);
+        result = recording_fill_details(load, details);
     if (result == 0)
         result = arrange(load, recording, details);
     if (result == 0)
-        result = check_whole(load);
+        result = recording_check_whole(load);
     free(details);
     if (result < 0)
         return result;
@@ -564,8 +565,8 @@ static int finish(const struct load *load)
 
 /* ---- All of it ---- */
 
-static void warn(const struct load *load, void (*warning)(void *context, const char *line),
-                 void *context)
+static void recording_warn(const struct load *load,
+                           void (*warning)(void *context, const char *line), void *context)
 {
     char line[MODEL_ERROR_SIZE];
     if (warning && load->replies + load->folded > 0) {
@@ -607,17 +608,17 @@ int recording_load(struct model *model, FILE *file, const char *name, char *erro
     struct load load = {.model = model, .name = name, .error = error, .error_size = error_size};
     load.talks = calloc(TALKS, sizeof *load.talks);
     load.key = malloc(FORM_KEY_SIZE);
-    int result = load.talks && load.key ? 0 : no_memory(&load);
+    int result = load.talks && load.key ? 0 : recording_no_memory(&load);
     if (result == 0)
-        result = summary_read_file(file, name, take_packet, &load, error, error_size);
+        result = summary_read_file(file, name, recording_take_packet, &load, error, error_size);
     if (result == 0 && load.packet_count == 0) {
         snprintf(error, error_size, "%s: expected packets of clients, found only replies", name);
         result = -EINVAL;
     }
     if (result == 0)
-        result = finish(&load);
+        result = recording_finish(&load);
     if (result == 0)
-        warn(&load, warning, context);
+        recording_warn(&load, warning, context);
     clear(&load);
     return result;
 }

@@ -32,8 +32,9 @@ static uint32_t played_by(const struct recording_plan *plan, uint32_t client)
 }
 
 /* Copies, and how many clients of one more; at least one client. */
-static int choose(const struct model *model, const struct plan_settings *settings,
-                  struct recording_plan *plan, uint32_t *clients, char *error, size_t error_size)
+static int recording_plan_choose(const struct model *model, const struct plan_settings *settings,
+                                 struct recording_plan *plan, uint32_t *clients, char *error,
+                                 size_t error_size)
 {
     double count = model->recording->client_count;
     bool by_rate = settings->packets_per_second > 0;
@@ -116,7 +117,7 @@ int recording_plan_make(const struct model *model, const struct plan_settings *s
         .replay_rate = settings->replay_rate,
         .end = (int64_t)((settings->warmup + settings->duration) * 1e9),
     };
-    int result = choose(model, settings, plan, &figures->clients, error, error_size);
+    int result = recording_plan_choose(model, settings, plan, &figures->clients, error, error_size);
     if (result < 0)
         return result;
     sum_clients(plan, &sums);
@@ -143,8 +144,8 @@ static double due(const struct recording_plan *plan, const struct recording_pack
 }
 
 /* Its last packet ended the conversation: the connections are closed then. */
-static void fill_end(const struct recording_plan *plan, struct plan_client *cursor,
-                     struct plan_step *step)
+static void recording_plan_fill_end(const struct recording_plan *plan, struct plan_client *cursor,
+                                    struct plan_step *step)
 {
     const struct recording_packet *last = &plan->recording->packets[cursor->history - 1];
     *step = (struct plan_step){
@@ -153,8 +154,8 @@ static void fill_end(const struct recording_plan *plan, struct plan_client *curs
     cursor->begun = false;
 }
 
-static void fill_packet(const struct recording_plan *plan, struct plan_client *cursor,
-                        struct plan_step *step)
+static void recording_plan_fill_packet(const struct recording_plan *plan,
+                                       struct plan_client *cursor, struct plan_step *step)
 {
     const struct recording_packet *packet = &plan->recording->packets[cursor->history];
     *step = (struct plan_step){.kind = PLAN_PACKET,
@@ -176,12 +177,12 @@ bool recording_plan_client_next(const struct recording_plan *plan, struct plan_c
     if (cursor->ended)
         return false;
     if (cursor->begun && (!more || next->time - next[-1].time > SILENCE)) {
-        fill_end(plan, cursor, step);
+        recording_plan_fill_end(plan, cursor, step);
         return true;
     }
     cursor->ended = !more || !(due(plan, next) < (double)plan->end);
     if (cursor->ended)
         return false;
-    fill_packet(plan, cursor, step);
+    recording_plan_fill_packet(plan, cursor, step);
     return true;
 }

@@ -211,7 +211,7 @@ struct scan {
     unsigned nesting;
 };
 
-static bool put(struct scan *scan, const char *text)
+static bool shape_put(struct scan *scan, const char *text)
 {
     size_t length = strlen(text);
     if (scan->used + length + 1 > scan->size)
@@ -282,7 +282,7 @@ static bool scan_comparison(struct scan *scan)
     snprintf(value, sizeof value, "%.*s", equal ? (int)(length < sizeof value ? length : 0) : 0,
              start);
     return shape_of_comparison(attribute, value, comparison, sizeof comparison) &&
-           put(scan, comparison);
+           shape_put(scan, comparison);
 }
 
 static bool scan_filter(struct scan *scan)
@@ -294,10 +294,10 @@ static bool scan_filter(struct scan *scan)
     scan->at++;
     if (*scan->at == '&' || *scan->at == '|' || *scan->at == '!') {
         operator[1] = * scan->at++;
-        good = put(scan, operator);
+        good = shape_put(scan, operator);
         while (good && *scan->at == '(')
             good = scan_filter(scan);
-        good = good && put(scan, ")");
+        good = good && shape_put(scan, ")");
     } else {
         good = scan_comparison(scan);
     }

@@ -40,14 +40,14 @@ struct reader {
     bool legs_joined;
 };
 
-static int wrong(const struct reader *reader, const char *expected)
+static int summary_text_wrong(const struct reader *reader, const char *expected)
 {
     snprintf(reader->error, reader->error_size, "%s:%" PRIu64 ": expected %s", reader->name,
              reader->line, expected);
     return -EINVAL;
 }
 
-static int no_memory(const struct reader *reader)
+static int summary_text_no_memory(const struct reader *reader)
 {
     snprintf(reader->error, reader->error_size, "%s: out of memory", reader->name);
     return -ENOMEM;
@@ -56,7 +56,7 @@ static int no_memory(const struct reader *reader)
 /* ---- Which side asks ---- */
 
 /* Opcodes that only servers send. */
-static bool is_reply(const char *protocol, const char *opcode)
+static bool summary_text_is_reply(const char *protocol, const char *opcode)
 {
     static const struct {
         const char *protocol, *opcodes;
@@ -129,7 +129,8 @@ static bool goes_back(struct reader *reader, char *const columns[COLUMNS], bool 
 
 /* ---- Details ---- */
 
-static int add_field(struct reader *reader, const struct details_rule *rule, char *text)
+static int summary_text_add_field(struct reader *reader, const struct details_rule *rule,
+                                  char *text)
 {
     const char *values[64];
     size_t count = 0;
@@ -146,7 +147,7 @@ static int add_field(struct reader *reader, const struct details_rule *rule, cha
     }
     const char **kept = arena_array(&reader->arena, count, sizeof *kept);
     if (!kept)
-        return no_memory(reader);
+        return summary_text_no_memory(reader);
     memcpy(kept, values, count * sizeof *kept);
     reader->fields[reader->field_count++] = (struct model_field){rule->key, count, kept};
     return 0;
@@ -158,7 +159,7 @@ static int read_own(struct reader *reader, const char *protocol, const char *opc
 {
     char *text = arena_string(&reader->arena, column, strlen(column)), *item;
     if (!text)
-        return no_memory(reader);
+        return summary_text_no_memory(reader);
     while ((item = strsep(&text, " "))) {
         char *value = strchr(item, '=');
         if (!value)
@@ -167,7 +168,7 @@ static int read_own(struct reader *reader, const char *protocol, const char *opc
         if (strcmp(item, "legs") == 0)
             reader->legs_joined = strcmp(value, "joined") == 0;
         const struct details_rule *rule = details_rule(protocol, opcode, item);
-        int result = rule ? add_field(reader, rule, value) : 0;
+        int result = rule ? summary_text_add_field(reader, rule, value) : 0;
         if (result < 0)
             return result;
     }
@@ -193,7 +194,7 @@ static int read_ldap(struct reader *reader, char *const columns[COLUMNS])
         size += strlen(parts[i]);
     char *text = arena_alloc(&reader->arena, size);
     if (!text)
-        return no_memory(reader);
+        return summary_text_no_memory(reader);
     for (size_t i = 0; i < SEARCH_COLUMNS; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "\t" : "", parts[i]);
     struct model_field *fields;
@@ -201,13 +202,13 @@ static int read_ldap(struct reader *reader, char *const columns[COLUMNS])
     bool foreign;
     if (details_from_samba(&reader->arena, columns[COLUMN_PROTOCOL], columns[COLUMN_OPCODE], text,
                            &fields, &count, &foreign) < 0)
-        return no_memory(reader);
+        return summary_text_no_memory(reader);
     for (size_t i = 0; i < count && reader->field_count < FIELDS_MAX; i++)
         reader->fields[reader->field_count++] = fields[i];
     return 0;
 }
 
-static int read_details(struct reader *reader, char *const columns[COLUMNS])
+static int summary_text_read_details(struct reader *reader, char *const columns[COLUMNS])
 {
     const char *protocol = columns[COLUMN_PROTOCOL], *opcode = columns[COLUMN_OPCODE];
     int result = 0;
@@ -222,14 +223,14 @@ static int read_details(struct reader *reader, char *const columns[COLUMNS])
 
 /* ---- Lines ---- */
 
-static bool is_name(const char *text, bool empty)
+static bool summary_text_is_name(const char *text, bool empty)
 {
     size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                  "0123456789_.*-");
     return text[length] == '\0' && length < 48 && (empty || length > 0);
 }
 
-static int read_line(struct reader *reader, char *line)
+static int summary_text_read_line(struct reader *reader, char *line)
 {
     static char nothing[] = "";
     char *columns[COLUMNS], *rest = line;
@@ -240,25 +241,28 @@ static int read_line(struct reader *reader, char *line)
         count += columns[i] != nothing;
     }
     if (count <= COLUMN_OPCODE)
-        return wrong(reader, "a traffic-summary line: time, IP protocol, stream, from, to, "
-                             "protocol, opcode, ... between tabs");
+        return summary_text_wrong(reader,
+                                  "a traffic-summary line: time, IP protocol, stream, from, to, "
+                                  "protocol, opcode, ... between tabs");
     if (!line_time(columns[COLUMN_TIME], &packet.time))
-        return wrong(reader, "a time in seconds in the first field");
+        return summary_text_wrong(reader, "a time in seconds in the first field");
     if (!columns[COLUMN_FROM][0] || !columns[COLUMN_TO][0])
-        return wrong(reader, "who sent it to whom in the fourth and fifth field");
-    if (!is_name(columns[COLUMN_PROTOCOL], false) || !is_name(columns[COLUMN_OPCODE], true))
-        return wrong(reader, "a protocol and an opcode in the sixth and seventh field");
+        return summary_text_wrong(reader, "who sent it to whom in the fourth and fifth field");
+    if (!summary_text_is_name(columns[COLUMN_PROTOCOL], false) ||
+        !summary_text_is_name(columns[COLUMN_OPCODE], true))
+        return summary_text_wrong(reader,
+                                  "a protocol and an opcode in the sixth and seventh field");
     packet.protocol = columns[COLUMN_PROTOCOL];
     packet.opcode = columns[COLUMN_OPCODE];
     packet.stream = columns[COLUMN_STREAM];
     packet.udp = strcmp(columns[COLUMN_IP], "11") == 0;
-    packet.reply = is_reply(packet.protocol, packet.opcode);
+    packet.reply = summary_text_is_reply(packet.protocol, packet.opcode);
     bool certain = !is_two_sided(packet.protocol) && packet.opcode[0];
     bool back = goes_back(reader, columns, certain, packet.reply);
     packet.reply = back;
     packet.client = columns[back ? COLUMN_TO : COLUMN_FROM];
     packet.server = columns[back ? COLUMN_FROM : COLUMN_TO];
-    int result = packet.reply ? 0 : read_details(reader, columns);
+    int result = packet.reply ? 0 : summary_text_read_details(reader, columns);
     packet.fields = reader->fields;
     packet.field_count = packet.reply ? 0 : reader->field_count;
     packet.legs_joined = !packet.reply && reader->legs_joined;
@@ -267,7 +271,7 @@ static int read_line(struct reader *reader, char *line)
     return result;
 }
 
-static int read_lines(struct reader *reader)
+static int summary_text_read_lines(struct reader *reader)
 {
     char *line = NULL;
     size_t room = 0;
@@ -278,9 +282,9 @@ static int read_lines(struct reader *reader)
         while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
             line[--length] = '\0';
         if (length > LINE_SIZE_MAX || memchr(line, '\0', (size_t)length))
-            result = wrong(reader, "a line of text");
+            result = summary_text_wrong(reader, "a line of text");
         else if (length > 0)
-            result = read_line(reader, line);
+            result = summary_text_read_line(reader, line);
         arena_free(&reader->arena);
     }
     free(line);
@@ -303,9 +307,9 @@ int summary_read_file(FILE *file, const char *name,
                             .error_size = error_size};
     reader.pairs = calloc(PAIRS_MAX, sizeof *reader.pairs);
     if (!reader.pairs)
-        return no_memory(&reader);
+        return summary_text_no_memory(&reader);
     errno = 0;
-    int result = read_lines(&reader);
+    int result = summary_text_read_lines(&reader);
     free(reader.pairs);
     return result;
 }

@@ -82,7 +82,7 @@ struct system {
 };
 
 /* Makes room for one more element; false when there is no memory. */
-static bool grow(void *array, size_t count, size_t *room, size_t size)
+static bool visits_grow(void *array, size_t count, size_t *room, size_t size)
 {
     void **pointer = array;
     if (count < *room)
@@ -99,7 +99,7 @@ static bool grow(void *array, size_t count, size_t *room, size_t size)
 static bool add_to_column(struct column *column, uint32_t row)
 {
     size_t room = column->room;
-    if (!grow(&column->rows, column->count, &room, sizeof *column->rows))
+    if (!visits_grow(&column->rows, column->count, &room, sizeof *column->rows))
         return false;
     column->room = (uint32_t)room;
     column->rows[column->count++] = row;
@@ -276,7 +276,7 @@ static int heap_push(struct system *system, uint32_t state)
 {
     if (state == 0)
         return 0;
-    if (!grow(&system->heap, system->heap_count, &system->heap_room, sizeof *system->heap))
+    if (!visits_grow(&system->heap, system->heap_count, &system->heap_room, sizeof *system->heap))
         return -ENOMEM;
     struct candidate *heap = system->heap, item = {cost(system, state), state};
     size_t at = system->heap_count++;
@@ -314,10 +314,10 @@ static uint32_t cheapest(struct system *system)
 
 /* ---- Elimination ---- */
 
-static int remember(struct system *system, uint32_t from, double share)
+static int visits_remember(struct system *system, uint32_t from, double share)
 {
-    if (!grow(&system->inflows, system->inflow_count, &system->inflow_room,
-              sizeof *system->inflows))
+    if (!visits_grow(&system->inflows, system->inflow_count, &system->inflow_room,
+                     sizeof *system->inflows))
         return -ENOMEM;
     system->inflows[system->inflow_count++] = (struct inflow){from, share};
     system->taken[system->taken_count - 1].count++;
@@ -331,7 +331,7 @@ static int reroute(struct system *system, uint32_t from, uint32_t state, double 
     double share = row_find(&system->rows[from], state)->value / sum;
     row_remove(&system->rows[from], state);
     system->cells_left--;
-    int result = remember(system, from, share);
+    int result = visits_remember(system, from, share);
     for (uint32_t i = 0; i < row_extent(row) && result == 0; i++)
         if (row->cells[i].column != NO_COLUMN && row->cells[i].column != from)
             result = add_cell(system, from, row->cells[i].column, share * row->cells[i].value);

@@ -18,7 +18,7 @@ struct writer {
     size_t column;
 };
 
-static void put(struct writer *writer, const char *text)
+static void write_yaml_put(struct writer *writer, const char *text)
 {
     const char *newline = strrchr(text, '\n');
     fputs(text, writer->out);
@@ -29,17 +29,17 @@ static void put(struct writer *writer, const char *text)
 static void put_separator(struct writer *writer, bool first, size_t length, int indent)
 {
     if (!first && writer->column + length + 2 > LINE_WIDTH) {
-        put(writer, ",\n");
+        write_yaml_put(writer, ",\n");
         fprintf(writer->out, "%*s", indent, "");
         writer->column = (size_t)indent;
     } else if (!first) {
-        put(writer, ", ");
+        write_yaml_put(writer, ", ");
     }
 }
 
 /* ---- Scalars ---- */
 
-static bool is_plain(const char *text)
+static bool write_yaml_is_plain(const char *text)
 {
     static const char *const reserved[] = {"null", "yes", "no", "on", "off"};
     if (!isalnum((unsigned char)text[0]))
@@ -74,11 +74,11 @@ static char *quote(const char *text)
 
 static char *scalar(const char *text)
 {
-    return is_plain(text) ? strdup(text) : quote(text);
+    return write_yaml_is_plain(text) ? strdup(text) : quote(text);
 }
 
 /* The shortest decimal that is read as the same number. */
-static const char *number(double value, char *buffer, size_t size)
+static const char *write_yaml_number(double value, char *buffer, size_t size)
 {
     if (value == floor(value) && fabs(value) < 1e15) {
         snprintf(buffer, size, "%.0f", value);
@@ -114,17 +114,17 @@ static int write_mix(struct writer *writer)
     for (uint32_t i = 0; i < model->type_count; i++)
         order[i] = i;
     qsort_r(order, model->type_count, sizeof *order, compare_visits, model->types);
-    put(writer, "# A conversation has on average: ");
+    write_yaml_put(writer, "# A conversation has on average: ");
     for (uint32_t i = 0; i < model->type_count && i < HEADER_TYPES; i++) {
         const struct model_type *type = &model->types[order[i]];
         snprintf(text, sizeof text, "%.3g %s:%s", type->visits, type->protocol, type->opcode);
         if (i > 0 && writer->column + strlen(text) + 2 > LINE_WIDTH)
-            put(writer, ",\n#     ");
+            write_yaml_put(writer, ",\n#     ");
         else if (i > 0)
-            put(writer, ", ");
-        put(writer, text);
+            write_yaml_put(writer, ", ");
+        write_yaml_put(writer, text);
     }
-    put(writer, model->type_count > HEADER_TYPES ? ", ...\n" : "\n");
+    write_yaml_put(writer, model->type_count > HEADER_TYPES ? ", ...\n" : "\n");
     free(order);
     return 0;
 }
@@ -136,7 +136,7 @@ static int write_source(struct writer *writer)
     char text[40];
     if (conversations < 0)
         conversations = (double)writer->model->histories[CHAIN_START].total;
-    put(writer, "source: {");
+    write_yaml_put(writer, "source: {");
     if (source->capture) {
         char *name = scalar(source->capture);
         if (!name)
@@ -145,10 +145,13 @@ static int write_source(struct writer *writer)
         free(name);
     }
     if (source->packets >= 0)
-        fprintf(writer->out, "packets: %s, ", number(source->packets, text, sizeof text));
+        fprintf(writer->out, "packets: %s, ",
+                write_yaml_number(source->packets, text, sizeof text));
     if (source->seconds >= 0)
-        fprintf(writer->out, "seconds: %s, ", number(source->seconds, text, sizeof text));
-    fprintf(writer->out, "conversations: %s}\n", number(conversations, text, sizeof text));
+        fprintf(writer->out, "seconds: %s, ",
+                write_yaml_number(source->seconds, text, sizeof text));
+    fprintf(writer->out, "conversations: %s}\n",
+            write_yaml_number(conversations, text, sizeof text));
     return 0;
 }
 
@@ -164,19 +167,21 @@ static int write_head(struct writer *writer)
 {
     const struct model *model = writer->model;
     char text[40];
-    put(writer, "# A model of network traffic for traffic-replay, see traffic-model(5).\n");
+    write_yaml_put(writer,
+                   "# A model of network traffic for traffic-replay, see traffic-model(5).\n");
     if (model->samba_v2)
         fprintf(writer->out, "# Converted from the Samba v2 model %s.\n", model->name);
     int result = write_mix(writer);
-    put(writer, "version: 3\n");
+    write_yaml_put(writer, "version: 3\n");
     if (result == 0)
         result = write_source(writer);
     fprintf(writer->out, "packet_rate: %-16s # packets per second at -r 1 -S 1\n",
-            number(model->packet_rate, text, sizeof text));
+            write_yaml_number(model->packet_rate, text, sizeof text));
     fprintf(writer->out, "history: %-20" PRIu32 " # so many packets back the next one depends on\n",
             model->history_length);
     if (has_further_legs(model))
-        put(writer, "legs: separate                # an smb2:1 right after another is its further "
+        write_yaml_put(
+            writer, "legs: separate                # an smb2:1 right after another is its further "
                     "leg\n");
     if (model->dns_queries > 0)
         fprintf(writer->out, "dns: {queries: %" PRIu64 "} # seen, but not part of the chain\n",
@@ -197,40 +202,41 @@ static char *entries_key(const struct model *model, const uint32_t *entries, uin
     return key;
 }
 
-static void put_key(struct writer *writer, const char *key)
+static void write_yaml_put_key(struct writer *writer, const char *key)
 {
     bool simple = strlen(key) <= SIMPLE_KEY_MAX;
-    put(writer, simple ? "  \"" : "  ? \"");
-    put(writer, key);
-    put(writer, simple ? "\": " : "\"\n  : ");
+    write_yaml_put(writer, simple ? "  \"" : "  ? \"");
+    write_yaml_put(writer, key);
+    write_yaml_put(writer, simple ? "\": " : "\"\n  : ");
 }
 
 static void write_transitions(struct writer *writer, const struct chain_history *history)
 {
     const struct model *model = writer->model;
-    put(writer, "{");
+    write_yaml_put(writer, "{");
     for (uint32_t i = 0; i < history->count; i++) {
         const struct chain_transition *transition = &model->transitions[history->first + i];
         char name[CHAIN_NAME_SIZE], text[CHAIN_NAME_SIZE + 40];
         snprintf(text, sizeof text, "\"%s\": %" PRIu64,
                  chain_entry_name(model, transition->entry, name, sizeof name), transition->count);
         put_separator(writer, i == 0, strlen(text), 6);
-        put(writer, text);
+        write_yaml_put(writer, text);
     }
-    put(writer, "}\n");
+    write_yaml_put(writer, "}\n");
 }
 
 static int write_chain(struct writer *writer)
 {
     const struct model *model = writer->model;
-    put(writer,
+    write_yaml_put(
+        writer,
         "chain: # after these packets, these came next so many times; \"-\" is the start or "
         "the end\n");
     for (uint32_t h = 0; h < model->history_count; h++) {
         char *key = entries_key(model, model->histories[h].entries, model->history_length);
         if (!key)
             return -ENOMEM;
-        put_key(writer, key);
+        write_yaml_put_key(writer, key);
         write_transitions(writer, &model->histories[h]);
         free(key);
     }
@@ -243,22 +249,23 @@ static int write_gaps(struct writer *writer)
 {
     const struct model *model = writer->model;
     if (model->gaps_count > 0)
-        put(writer, "gaps: # seconds before a packet, or that a wait takes; equally likely between "
+        write_yaml_put(
+            writer, "gaps: # seconds before a packet, or that a wait takes; equally likely between "
                     "each two figures\n");
     for (uint32_t i = 0; i < model->gaps_count; i++) {
         const struct gaps *gaps = &model->gaps[i];
         char text[40], *key = entries_key(model, gaps->entries, gaps->length);
         if (!key)
             return -ENOMEM;
-        put_key(writer, key);
-        put(writer, "[");
+        write_yaml_put_key(writer, key);
+        write_yaml_put(writer, "[");
         free(key);
         for (uint32_t p = 0; p < gaps->count; p++) {
-            number(gaps->points[p], text, sizeof text);
+            write_yaml_number(gaps->points[p], text, sizeof text);
             put_separator(writer, p == 0, strlen(text), 6);
-            put(writer, text);
+            write_yaml_put(writer, text);
         }
-        put(writer, "]\n");
+        write_yaml_put(writer, "]\n");
     }
     return 0;
 }
@@ -268,16 +275,16 @@ static int write_gaps(struct writer *writer)
 static int write_values(struct writer *writer, const struct model_field *field)
 {
     bool list = strcmp(field->key, "attrs") == 0 || strcmp(field->key, "controls") == 0;
-    put(writer, list ? "[" : "");
+    write_yaml_put(writer, list ? "[" : "");
     for (size_t i = 0; i < field->count; i++) {
         char *value = scalar(field->values[i]);
         if (!value)
             return -ENOMEM;
         put_separator(writer, i == 0, strlen(value), 8);
-        put(writer, value);
+        write_yaml_put(writer, value);
         free(value);
     }
-    put(writer, list ? "]" : "");
+    write_yaml_put(writer, list ? "]" : "");
     return 0;
 }
 
@@ -285,17 +292,17 @@ static int write_form(struct writer *writer, const struct model_details *form)
 {
     char text[60];
     snprintf(text, sizeof text, "    - {count: %" PRIu64, form->count);
-    put(writer, text);
+    write_yaml_put(writer, text);
     for (size_t i = 0; i < form->field_count; i++) {
         const struct model_field *field = &form->fields[i];
         put_separator(writer, false, strlen(field->key) + 2 + strlen(field->values[0]), 7);
-        put(writer, field->key);
-        put(writer, ": ");
+        write_yaml_put(writer, field->key);
+        write_yaml_put(writer, ": ");
         int result = write_values(writer, field);
         if (result < 0)
             return result;
     }
-    put(writer, "}\n");
+    write_yaml_put(writer, "}\n");
     return 0;
 }
 
@@ -308,7 +315,7 @@ static int write_details(struct writer *writer)
         if (type->details_count == 0)
             continue;
         if (!any)
-            put(writer, "details: # what each packet carried, so many times\n");
+            write_yaml_put(writer, "details: # what each packet carried, so many times\n");
         any = true;
         fprintf(writer->out, "  \"%s:%s\":\n", type->protocol, type->opcode);
         for (size_t d = 0; d < type->details_count; d++) {

@@ -14,7 +14,7 @@ static const struct ntstatus_row rows[] = {
 #include "protocols/ntstatus_names.h"
 };
 
-static int compare(const void *key, const void *row)
+static int ntstatus_compare(const void *key, const void *row)
 {
     uint32_t a = *(const uint32_t *)key, b = ((const struct ntstatus_row *)row)->status;
     return a < b ? -1 : a > b;
@@ -23,7 +23,7 @@ static int compare(const void *key, const void *row)
 const char *ntstatus_name(uint32_t status)
 {
     const struct ntstatus_row *row =
-        bsearch(&status, rows, sizeof rows / sizeof rows[0], sizeof rows[0], compare);
+        bsearch(&status, rows, sizeof rows / sizeof rows[0], sizeof rows[0], ntstatus_compare);
     return row ? row->name : NULL;
 }
 

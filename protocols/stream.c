@@ -33,7 +33,7 @@ struct stream {
     uint32_t unwaited; /* bytes read since the last wait, or turn */
 };
 
-static int fail(struct stream *stream, int error)
+static int stream_fail(struct stream *stream, int error)
 {
     if (!stream->error)
         stream->error = error;
@@ -49,10 +49,10 @@ static int wait_until(struct stream *stream, enum wire_event event, int64_t unti
     return error;
 }
 
-static int wait_for(struct stream *stream, enum wire_event event)
+static int stream_wait_for(struct stream *stream, enum wire_event event)
 {
     int error = wait_until(stream, event, stream->wire->deadline);
-    return error ? fail(stream, error) : 0;
+    return error ? stream_fail(stream, error) : 0;
 }
 
 static void stamp_sent(struct stream *stream)
@@ -119,7 +119,7 @@ static int connect_to(struct stream *stream, const struct sockaddr *peer, sockle
     /* An interrupted connect goes on by itself. On one machine the handshake is over already. */
     int error = errno == EINTR || errno == EINPROGRESS ? connect_result(stream->slot.fd) : -errno;
     while (error == -EINPROGRESS) {
-        error = wait_for(stream, WIRE_WRITE);
+        error = stream_wait_for(stream, WIRE_WRITE);
         if (!error)
             error = connect_result(stream->slot.fd);
     }
@@ -141,7 +141,7 @@ int stream_open(struct stream **out, struct wire *wire, enum stream_kind kind,
         *out = stream;
         return 0;
     }
-    fail(stream, error);
+    stream_fail(stream, error);
     stream_close(stream);
     return error;
 }
@@ -151,12 +151,12 @@ int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_
     if (stream->error)
         return stream->error;
     if (stream->udp || stream->tls)
-        return fail(stream, -EOPNOTSUPP);
+        return stream_fail(stream, -EOPNOTSUPP);
     int error = set_nodelay(stream);
     if (!error)
         error = tls_session_new(&stream->tls, tls, stream->slot.fd, server_name);
     if (error)
-        return fail(stream, error);
+        return stream_fail(stream, error);
     stream->read = true;
     stamp_sent(stream);
     for (;;) {
@@ -164,12 +164,12 @@ int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_
         error = tls_session_handshake(stream->tls, &event);
         if (error != -EAGAIN)
             break;
-        error = wait_for(stream, event);
+        error = stream_wait_for(stream, event);
         if (error)
             break;
     }
     stream->drained = false;
-    return error ? fail(stream, error) : 0;
+    return error ? stream_fail(stream, error) : 0;
 }
 
 static ssize_t receive(struct stream *stream, void *buffer, size_t size)
@@ -226,10 +226,10 @@ static int take_turns(struct stream *stream)
     stream->unwaited = 0;
     int64_t now = clock_now();
     if (now >= stream->wire->deadline)
-        return fail(stream, -ETIMEDOUT);
+        return stream_fail(stream, -ETIMEDOUT);
     int error = wait_until(stream, WIRE_READ, now);
     stream->drained = false; /* the wait may have used up an event */
-    return error && error != -ETIMEDOUT ? fail(stream, error) : 0;
+    return error && error != -ETIMEDOUT ? stream_fail(stream, error) : 0;
 }
 
 ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
@@ -246,8 +246,8 @@ ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
             return n;
         }
         if (n != -EAGAIN)
-            return fail(stream, (int)n);
-        int error = wait_for(stream, event);
+            return stream_fail(stream, (int)n);
+        int error = stream_wait_for(stream, event);
         stream->drained = false;
         stream->unwaited = 0;
         if (error)
@@ -261,7 +261,7 @@ ssize_t stream_read_now(struct stream *stream, void *buffer, size_t size)
         return stream->error;
     enum wire_event event;
     ssize_t n = try_read(stream, buffer, size, &event);
-    return n >= 0 || n == -EAGAIN ? n : fail(stream, (int)n);
+    return n >= 0 || n == -EAGAIN ? n : stream_fail(stream, (int)n);
 }
 
 int stream_read_all(struct stream *stream, void *buffer, size_t size)
@@ -271,7 +271,7 @@ int stream_read_all(struct stream *stream, void *buffer, size_t size)
         if (n < 0)
             return (int)n;
         if (n == 0)
-            return fail(stream, -ENODATA);
+            return stream_fail(stream, -ENODATA);
         have += (size_t)n;
     }
     return stream->error;
@@ -304,7 +304,7 @@ int stream_wait_until(struct stream *stream, int64_t until)
     bool last = until >= stream->wire->deadline;
     int error = wait_until(stream, WIRE_READ, last ? stream->wire->deadline : until);
     stream->drained = false; /* also in time: an event may have come just as nobody waited */
-    return error && (last || error != -ETIMEDOUT) ? fail(stream, error) : error;
+    return error && (last || error != -ETIMEDOUT) ? stream_fail(stream, error) : error;
 }
 
 bool stream_pending(const struct stream *stream)
@@ -325,8 +325,8 @@ int stream_write(struct stream *stream, const void *buffer, size_t size)
             continue;
         }
         if (n != -EAGAIN)
-            return fail(stream, (int)n);
-        int error = wait_for(stream, event);
+            return stream_fail(stream, (int)n);
+        int error = stream_wait_for(stream, event);
         if (error)
             return error;
     }

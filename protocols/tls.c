@@ -87,7 +87,7 @@ static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
     return n;
 }
 
-static ssize_t push(gnutls_transport_ptr_t context, const giovec_t *pieces, int count)
+static ssize_t tls_push(gnutls_transport_ptr_t context, const giovec_t *pieces, int count)
 {
     struct tls_session *session = context;
     /* giovec_t is struct iovec by GnuTLS's own definition. */
@@ -105,7 +105,7 @@ static bool is_address(const char *name)
 }
 
 /* Everything about a session that may fail; what it holds is freed by the caller. */
-static int session_setup(struct tls_session *session, struct tls *tls, const char *server_name)
+static int tls_session_setup(struct tls_session *session, struct tls *tls, const char *server_name)
 {
     if (gnutls_init(&session->gnutls, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_TICKETS) < 0)
         return -ENOMEM;
@@ -114,7 +114,7 @@ static int session_setup(struct tls_session *session, struct tls *tls, const cha
         return -ENOMEM;
     gnutls_transport_set_ptr(session->gnutls, session);
     gnutls_transport_set_pull_function(session->gnutls, pull);
-    gnutls_transport_set_vec_push_function(session->gnutls, push);
+    gnutls_transport_set_vec_push_function(session->gnutls, tls_push);
     gnutls_handshake_set_timeout(session->gnutls, GNUTLS_INDEFINITE_TIMEOUT);
     if (server_name && !is_address(server_name) &&
         gnutls_server_name_set(session->gnutls, GNUTLS_NAME_DNS, server_name, strlen(server_name)) <
@@ -134,7 +134,7 @@ int tls_session_new(struct tls_session **out, struct tls *tls, int fd, const cha
     if (!session)
         return -ENOMEM;
     session->fd = fd;
-    int error = session_setup(session, tls, server_name);
+    int error = tls_session_setup(session, tls, server_name);
     if (error)
         tls_session_free(session, false);
     else

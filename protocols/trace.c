@@ -13,7 +13,8 @@ void trace_to(FILE *out)
     trace_out = out;
 }
 
-static void print(FILE *text, const struct rpc_procedure *procedure, bool reply, void *message)
+static void trace_print(FILE *text, const struct rpc_procedure *procedure, bool reply,
+                        void *message)
 {
     struct ndr ndr;
     ndr_print_start(&ndr, text);
@@ -34,7 +35,7 @@ void trace_rpc(const char *client, const struct rpc_interface *interface,
         return;
     fprintf(stream, "%s%s%s %s %s\n", client ? client : "", client ? ": " : "", interface->name,
             procedure->name, reply ? "reply" : "request");
-    print(stream, procedure, reply, message);
+    trace_print(stream, procedure, reply, message);
     if (fclose(stream) == 0)
         fwrite(text, 1, size, trace_out);
     free(text);

@@ -9,7 +9,7 @@
 /* What an idle client costs beyond its connections. */
 _Static_assert(sizeof(struct client) <= 704, "a client is a few hundred bytes");
 
-static uint64_t next_random(void *stream)
+static uint64_t client_next_random(void *stream)
 {
     return random_next(stream);
 }
@@ -35,14 +35,14 @@ void client_init(struct client *client, struct worker *worker, uint32_t number)
     conversation->dc = run->dc;
     conversation->user = run->dc->users ? &run->dc->users[number] : NULL;
     conversation->machine = run->dc->machines ? &run->dc->machines[number] : NULL;
-    conversation->random = next_random;
+    conversation->random = client_next_random;
     conversation->random_state = &client->random;
     conversation_init(conversation);
     plan_client_start(run->plan, number, &client->cursor);
 }
 
 /* Whether there is something to do for a step, be it only to end a conversation. */
-static bool is_played(const struct worker_run *run, const struct plan_step *step)
+static bool client_is_played(const struct worker_run *run, const struct plan_step *step)
 {
     return step->kind == PLAN_END || step->operation ||
            run->compiled->types[step->type].part == RUN_STATE;
@@ -53,7 +53,7 @@ static bool fetch(struct client *client)
 {
     const struct worker_run *run = client->worker->run;
     while (plan_client_next(run->plan, &client->cursor, &client->step))
-        if (is_played(run, &client->step))
+        if (client_is_played(run, &client->step))
             return true;
     return false;
 }
@@ -118,7 +118,8 @@ static const void *details_of(const struct compiled_type *type, uint32_t number)
 }
 
 /* What is known of a packet that was just played, in the records' words. */
-static struct record_event describe(const struct client *client, int64_t ready, int64_t ended)
+static struct record_event client_describe(const struct client *client, int64_t ready,
+                                           int64_t ended)
 {
     const struct conversation *conversation = &client->conversation;
     const struct wire *wire = &conversation->wire;
@@ -141,7 +142,7 @@ static void record(struct client *client, int64_t ready, int64_t ended,
                    const struct outcome *outcome)
 {
     struct worker *worker = client->worker;
-    struct record_event event = describe(client, ready, ended);
+    struct record_event event = client_describe(client, ready, ended);
     if (event.first && event.first_sent != INT64_MIN) {
         record_conversation(worker->records);
         client->begun = true;
@@ -212,7 +213,7 @@ static bool goes_on(struct client *client)
 
 /* The fiber: plays what is due, one packet as a rule, and gives itself back. A client that is
  * behind goes on, but lets the others have their turn after each packet. */
-static void play(void *argument)
+static void client_play(void *argument)
 {
     struct client *client = argument;
     struct worker *worker = client->worker;
@@ -260,7 +261,7 @@ void client_go(struct client *client)
 {
     client->state = CLIENT_PLAYING;
     worker_began(client->worker);
-    if (loop_spawn(client->worker->loop, play, client) == 0)
+    if (loop_spawn(client->worker->loop, client_play, client) == 0)
         return;
     fail_without_stack(client);
     worker_ended(client->worker);

@@ -20,7 +20,7 @@ struct reader {
     size_t error_size;
 };
 
-static int wrong(struct reader *reader, yaml_mark_t mark, const char *what)
+static int config_file_wrong(struct reader *reader, yaml_mark_t mark, const char *what)
 {
     snprintf(reader->error, reader->error_size, "%s:%zu:%zu: %s", reader->path, mark.line + 1,
              mark.column + 1, what);
@@ -34,16 +34,17 @@ static int next(struct reader *reader, yaml_event_t *event)
         return 0;
     if (reader->parser.error == YAML_MEMORY_ERROR)
         return -ENOMEM;
-    return wrong(reader, reader->parser.problem_mark,
-                 reader->parser.problem ? reader->parser.problem : "this is not YAML");
+    return config_file_wrong(reader, reader->parser.problem_mark,
+                             reader->parser.problem ? reader->parser.problem : "this is not YAML");
 }
 
-static int add_entry(struct reader *reader, const yaml_event_t *event, bool in_list)
+static int config_file_add_entry(struct reader *reader, const yaml_event_t *event, bool in_list)
 {
     struct config_file *file = reader->file;
     const char *text = (const char *)event->data.scalar.value;
     if (strlen(text) != event->data.scalar.length)
-        return wrong(reader, event->start_mark, "a value holds a NUL character; remove it");
+        return config_file_wrong(reader, event->start_mark,
+                                 "a value holds a NUL character; remove it");
     struct config_entry *grown =
         reallocarray(file->entries, file->count + 1, sizeof *file->entries);
     if (!grown)
@@ -68,27 +69,28 @@ static int read_list(struct reader *reader)
             return error;
         bool end = event.type == YAML_SEQUENCE_END_EVENT;
         if (!end && event.type != YAML_SCALAR_EVENT)
-            error = wrong(reader, event.start_mark, "expected a plain value in this list");
+            error =
+                config_file_wrong(reader, event.start_mark, "expected a plain value in this list");
         else if (!end)
-            error = add_entry(reader, &event, true);
+            error = config_file_add_entry(reader, &event, true);
         yaml_event_delete(&event);
         if (end || error)
             return error;
     }
 }
 
-static int read_value(struct reader *reader)
+static int config_file_read_value(struct reader *reader)
 {
     yaml_event_t event;
     int error = next(reader, &event);
     if (error)
         return error;
     if (event.type == YAML_SCALAR_EVENT)
-        error = add_entry(reader, &event, false);
+        error = config_file_add_entry(reader, &event, false);
     else if (event.type == YAML_SEQUENCE_START_EVENT)
         error = read_list(reader);
     else
-        error = wrong(reader, event.start_mark, "expected a value or a list of values");
+        error = config_file_wrong(reader, event.start_mark, "expected a value or a list of values");
     yaml_event_delete(&event);
     return error;
 }
@@ -112,16 +114,16 @@ static int read_pair(struct reader *reader, bool *done)
     if (*done)
         goto cleanup;
     if (event.type != YAML_SCALAR_EVENT) {
-        error = wrong(reader, event.start_mark, "expected the long name of an option");
+        error = config_file_wrong(reader, event.start_mark, "expected the long name of an option");
         goto cleanup;
     }
     reader->key = strdup((const char *)event.data.scalar.value);
     if (!reader->key)
         error = -ENOMEM;
     else if (seen_before(reader))
-        error = wrong(reader, event.start_mark, "this option is already set above");
+        error = config_file_wrong(reader, event.start_mark, "this option is already set above");
     else
-        error = read_value(reader);
+        error = config_file_read_value(reader);
     free(reader->key);
     reader->key = NULL;
 cleanup:
@@ -129,7 +131,7 @@ cleanup:
     return error;
 }
 
-static int read_mapping(struct reader *reader)
+static int config_file_read_mapping(struct reader *reader)
 {
     bool done = false;
     int error = 0;
@@ -139,7 +141,7 @@ static int read_mapping(struct reader *reader)
 }
 
 /* Stream and document starts, the mapping, document and stream ends. An empty file is fine. */
-static int read_document(struct reader *reader)
+static int config_file_read_document(struct reader *reader)
 {
     for (;;) {
         yaml_event_t event;
@@ -150,12 +152,12 @@ static int read_document(struct reader *reader)
         yaml_mark_t mark = event.start_mark;
         yaml_event_delete(&event);
         if (type == YAML_MAPPING_START_EVENT)
-            error = read_mapping(reader);
+            error = config_file_read_mapping(reader);
         else if (type == YAML_STREAM_END_EVENT)
             return 0;
         else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT ||
                  type == YAML_ALIAS_EVENT)
-            error = wrong(reader, mark, "expected \"option: value\" lines");
+            error = config_file_wrong(reader, mark, "expected \"option: value\" lines");
         if (error)
             return error;
     }
@@ -188,7 +190,7 @@ int config_file_read(const char *path, struct config_file *file, char *error, si
         goto cleanup;
     }
     yaml_parser_set_input_file(&reader.parser, input);
-    result = read_document(&reader);
+    result = config_file_read_document(&reader);
     yaml_parser_delete(&reader.parser);
     if (result == -ENOMEM)
         snprintf(error, error_size, "%s: out of memory", path);

@@ -25,7 +25,7 @@ struct dns_extra {
     uint64_t slots;
 };
 
-static uint64_t next_random(void *stream)
+static uint64_t dns_extra_next_random(void *stream)
 {
     return random_next(stream);
 }
@@ -45,28 +45,28 @@ static struct slot *slot_new(struct dns_extra *extra)
     conversation->dc = run->dc;
     conversation->user = run->dc->users;
     conversation->machine = run->dc->machines;
-    conversation->random = next_random;
+    conversation->random = dns_extra_next_random;
     conversation->random_state = &extra->random;
     conversation_init(conversation);
     extra->slots++;
     return slot;
 }
 
-static void give_back(struct slot *slot)
+static void dns_extra_give_back(struct slot *slot)
 {
     conversation_reset(&slot->conversation);
     slot->next = slot->extra->idle;
     slot->extra->idle = slot;
 }
 
-static void ask(void *argument)
+static void dns_extra_ask(void *argument)
 {
     struct slot *slot = argument;
     struct worker *worker = slot->extra->worker;
     struct outcome outcome =
         packet_play(&slot->conversation, &dns_extra_packet, NULL, worker->run->timeout);
     record_dns_extra(worker->records, &outcome);
-    give_back(slot);
+    dns_extra_give_back(slot);
     worker_ended(worker);
 }
 
@@ -78,14 +78,14 @@ static void fire_one(struct dns_extra *extra)
         extra->idle = slot->next;
     else
         slot = slot_new(extra);
-    if (slot && loop_spawn(worker->loop, ask, slot) == 0) {
+    if (slot && loop_spawn(worker->loop, dns_extra_ask, slot) == 0) {
         worker_began(worker);
         return;
     }
     struct outcome outcome = outcome_failed("no memory for a fiber");
     record_dns_extra(worker->records, &outcome);
     if (slot)
-        give_back(slot);
+        dns_extra_give_back(slot);
 }
 
 static void set_next(struct dns_extra *extra)

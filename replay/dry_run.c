@@ -68,7 +68,7 @@ static void print_scale(const struct dry_run *dry, FILE *out)
     fprintf(out, "Warm-up, window:    %g s, %g s\n", settings->warmup, settings->duration);
 }
 
-static void print_load(const struct dry_run *dry, FILE *out)
+static void dry_run_print_load(const struct dry_run *dry, FILE *out)
 {
     const struct plan_figures *figures = dry->figures;
     fprintf(out, "Clients:            %" PRIu32 "\n", figures->clients);
@@ -143,10 +143,10 @@ static void print_legs(const struct dry_run *dry, FILE *out)
     }
 }
 
-static void print_text(const struct dry_run *dry, FILE *out)
+static void dry_run_print_text(const struct dry_run *dry, FILE *out)
 {
     print_scale(dry, out);
-    print_load(dry, out);
+    dry_run_print_load(dry, out);
     print_packets(dry, out);
     print_legs(dry, out);
     for (size_t i = 0; i < REASONS; i++)
@@ -267,7 +267,7 @@ static int write_json_file(const struct dry_run *dry, const char *path)
 
 /* ---- Both ---- */
 
-static int compare_types(const void *a, const void *b, void *context)
+static int dry_run_compare_types(const void *a, const void *b, void *context)
 {
     const struct dry_run *dry = context;
     size_t left = *(const size_t *)a, right = *(const size_t *)b;
@@ -289,11 +289,11 @@ static int look_at_types(struct dry_run *dry)
         dry->order[i] = i;
         dry->parts[i] = run_part(dry->settings, &dry->types[i]);
     }
-    qsort_r(dry->order, dry->type_count, sizeof *dry->order, compare_types, dry);
+    qsort_r(dry->order, dry->type_count, sizeof *dry->order, dry_run_compare_types, dry);
     return 0;
 }
 
-static int print(const struct dry_run *dry, FILE *out)
+static int dry_run_print(const struct dry_run *dry, FILE *out)
 {
     const struct settings *settings = dry->settings;
     bool file = settings->json && strcmp(settings->json, "-") != 0;
@@ -302,7 +302,7 @@ static int print(const struct dry_run *dry, FILE *out)
     if (settings->json_wanted && !file)
         result = print_json(dry, out);
     else
-        print_text(dry, out);
+        dry_run_print_text(dry, out);
     if (result == 0 && file)
         result = write_json_file(dry, settings->json);
     if (result == 0 && (fflush(out) != 0 || ferror(out)))
@@ -321,7 +321,7 @@ int dry_run(const struct settings *settings, const struct plan *plan, FILE *out)
     if (result == 0)
         result = look_at_types(&dry);
     if (result == 0)
-        result = print(&dry, out);
+        result = dry_run_print(&dry, out);
     plan_count_clear(&dry.count);
     free(dry.parts);
     free(dry.order);

@@ -18,7 +18,7 @@ static const char *const holders[][4] = {
 /* Protocols whose packets open a connection for one exchange only. */
 static const char *const passers[] = {"kerberos", "dns", "cldap", "nbns", "epm"};
 
-static bool plays(const struct compiled *compiled, const char *protocol)
+static bool limits_plays(const struct compiled *compiled, const char *protocol)
 {
     for (size_t i = 0; i < compiled->type_count; i++)
         if (compiled->types[i].part == RUN_OPERATION &&
@@ -30,7 +30,7 @@ static bool plays(const struct compiled *compiled, const char *protocol)
 static bool plays_holder(const struct compiled *compiled, size_t i)
 {
     for (size_t p = 0; p < 4 && holders[i][p]; p++)
-        if (plays(compiled, holders[i][p]))
+        if (limits_plays(compiled, holders[i][p]))
             return true;
     return false;
 }
@@ -40,7 +40,7 @@ static unsigned ldap_connections(const struct model *model, const struct compile
 {
     size_t count, bind = model_find_type(model, "ldap", "0"),
                   unbind = model_find_type(model, "ldap", "2");
-    if (!plays(compiled, "ldap"))
+    if (!limits_plays(compiled, "ldap"))
         return 0;
     const struct model_type *types = model_types(model, &count);
     double open = bind < count ? types[bind].visits : 0;
@@ -57,7 +57,7 @@ unsigned limits_files_a_client(const struct model *model, const struct compiled 
     /* Authentication at a DC may fetch a ticket on the way. */
     bool passing = !settings->play.generic_ldap;
     for (size_t i = 0; i < sizeof passers / sizeof passers[0]; i++)
-        passing = passing || plays(compiled, passers[i]);
+        passing = passing || limits_plays(compiled, passers[i]);
     return files + passing;
 }
 
@@ -83,7 +83,7 @@ static int prepare_files(uint64_t files, char *error, size_t error_size)
 }
 
 /* A number in a file of /proc; 0 when there is none. */
-static uint64_t read_number(const char *path)
+static uint64_t limits_read_number(const char *path)
 {
     unsigned long long number = 0;
     FILE *file = fopen(path, "re");
@@ -110,7 +110,7 @@ static uint64_t mappings_now(void)
 static int prepare_mappings(uint64_t fibers, char *error, size_t error_size)
 {
     enum { OTHERS = 500 }; /* heaps and threads' stacks that are still to come */
-    uint64_t most = read_number("/proc/sys/vm/max_map_count");
+    uint64_t most = limits_read_number("/proc/sys/vm/max_map_count");
     uint64_t needed = mappings_now() + OTHERS + loop_maps_needed(fibers);
     if (most == 0 || needed <= most)
         return 0;

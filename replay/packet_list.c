@@ -4,7 +4,7 @@
 
 #include "protocols/packet.h"
 
-static void print_row(const struct packet_type *type, void *context)
+static void packet_list_print_row(const struct packet_type *type, void *context)
 {
     static const char *const kinds[] = {
         [PACKET_OPERATION] = "operation", [PACKET_STATE] = "state", [PACKET_SILENT] = "silent"};
@@ -14,5 +14,5 @@ static void print_row(const struct packet_type *type, void *context)
 
 void packet_list_print(FILE *out)
 {
-    packet_types_each(print_row, out);
+    packet_types_each(packet_list_print_row, out);
 }

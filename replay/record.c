@@ -191,7 +191,7 @@ void record_conversation_ended(struct records *records)
 }
 
 /* Adds count failures of a cause; the last place of a full table is for all others. */
-static int add_cause(struct record_packet *packet, const char *text, uint64_t count)
+static int record_add_cause(struct record_packet *packet, const char *text, uint64_t count)
 {
     for (size_t i = 0; i < packet->cause_count; i++)
         if (strcmp(packet->causes[i].text, text) == 0) {
@@ -246,7 +246,7 @@ static void count_done(struct records *records, struct record_packet *packet,
     } else {
         packet->done_failed++;
         second->failed++;
-        note(records, add_cause(packet, outcome->cause, 1));
+        note(records, record_add_cause(packet, outcome->cause, 1));
     }
     note(records, histogram_add(&second->response, response));
     pack_seconds(records, second);
@@ -357,7 +357,7 @@ static int merge_packet(struct record_packet *to, const struct record_packet *fr
     to->done_failed += from->done_failed;
     to->done_no_answer += from->done_no_answer;
     for (size_t i = 0; i < from->cause_count; i++)
-        if (add_cause(to, from->causes[i].text, from->causes[i].count) < 0)
+        if (record_add_cause(to, from->causes[i].text, from->causes[i].count) < 0)
             return -ENOMEM;
     if (histogram_merge(&to->service, &from->service) < 0 ||
         histogram_merge(&to->response, &from->response) < 0)

@@ -20,7 +20,7 @@ enum { LABEL_SIZE = 4096 };
 /* Above these the generator itself was the bottleneck. */
 static const double lag_limit = 0.010, busy_limit = 0.95;
 
-static const char *copy_text(struct result *out, const char *text, int *result)
+static const char *report_copy_text(struct result *out, const char *text, int *result)
 {
     const char *copy = result_text(out, text ? text : "");
     if (!copy)
@@ -118,9 +118,9 @@ static int make_packet(struct result *out, struct result_packet *to, const struc
     histogram_init(&to->response);
     histogram_init(&to->lag);
     out->packet_count++;
-    to->protocol = copy_text(out, type->protocol, &result);
-    to->opcode = copy_text(out, type->opcode, &result);
-    to->description = copy_text(out, type->description, &result);
+    to->protocol = report_copy_text(out, type->protocol, &result);
+    to->opcode = report_copy_text(out, type->opcode, &result);
+    to->description = report_copy_text(out, type->description, &result);
     to->count = from->done_ok + from->done_failed;
     to->failed = from->done_failed;
     to->no_answer = from->done_no_answer;
@@ -188,8 +188,8 @@ static int make_labels(struct result *out, const struct settings *settings)
     if (!out->labels)
         return -ENOMEM;
     for (size_t i = 0; i < settings->label_count; i++) {
-        out->labels[i].name = copy_text(out, settings->labels[i].name, &result);
-        out->labels[i].value = copy_text(out, settings->labels[i].value, &result);
+        out->labels[i].name = report_copy_text(out, settings->labels[i].name, &result);
+        out->labels[i].value = report_copy_text(out, settings->labels[i].value, &result);
     }
     out->label_count = settings->label_count;
     return result;
@@ -198,8 +198,8 @@ static int make_labels(struct result *out, const struct settings *settings)
 static int make_settings(struct result *out, const struct settings *settings)
 {
     int result = 0;
-    out->command = copy_text(out, settings->command_line, &result);
-    out->dc = copy_text(out, settings->dc, &result);
+    out->command = report_copy_text(out, settings->command_line, &result);
+    out->dc = report_copy_text(out, settings->dc, &result);
     out->r = settings->replay_rate;
     if (settings->packets_per_second > 0)
         out->T = settings->packets_per_second;
@@ -219,8 +219,8 @@ static int make_facts(struct result *out, const struct report_facts *facts)
         snprintf(hex + 2 * i, 3, "%02x", facts->model_sha256[i]);
     out->program = "traffic-replay";
     out->version = TRAFFIC_VERSION;
-    out->model = copy_text(out, facts->model, &result);
-    out->model_sha256 = copy_text(out, hex, &result);
+    out->model = report_copy_text(out, facts->model, &result);
+    out->model_sha256 = report_copy_text(out, hex, &result);
     out->seed = facts->seed;
     out->clients = facts->clients;
     out->threads = facts->threads;
@@ -283,7 +283,7 @@ static void print_head(FILE *stream, const struct result *result)
 }
 
 /* A time in a column of 13: seconds, or "none". */
-static void print_time(FILE *stream, double seconds)
+static void report_print_time(FILE *stream, double seconds)
 {
     if (isnan(seconds))
         fprintf(stream, "%13s", "none");
@@ -292,23 +292,23 @@ static void print_time(FILE *stream, double seconds)
 }
 
 /* NaN when empty. */
-static double quantile(const struct histogram *histogram, double fraction)
+static double report_quantile(const struct histogram *histogram, double fraction)
 {
     int64_t ns = histogram_quantile(histogram, fraction);
     return ns < 0 ? NAN : (double)ns * nanosecond;
 }
 
-static void print_row(FILE *stream, const struct result_packet *packet)
+static void report_print_row(FILE *stream, const struct result_packet *packet)
 {
     const struct histogram *service = &packet->service;
-    double max = quantile(service, 1);
+    double max = report_quantile(service, 1);
     fprintf(stream, "%-12s%7s  %-35s%13" PRIu64 "%13" PRIu64, packet->protocol, packet->opcode,
             packet->description, packet->count, packet->failed);
-    print_time(stream, histogram_mean(service) * nanosecond);
-    print_time(stream, quantile(service, 0.5));
-    print_time(stream, quantile(service, 0.95));
-    print_time(stream, max - quantile(service, 0));
-    print_time(stream, max);
+    report_print_time(stream, histogram_mean(service) * nanosecond);
+    report_print_time(stream, report_quantile(service, 0.5));
+    report_print_time(stream, report_quantile(service, 0.95));
+    report_print_time(stream, max - report_quantile(service, 0));
+    report_print_time(stream, max);
     fputc('\n', stream);
 }
 
@@ -318,7 +318,7 @@ static void print_table(FILE *stream, const struct result *result)
             "Description", "Count", "Failed", "Mean", "Median", "95%", "Range", "Max");
     for (size_t i = 0; i < result->packet_count; i++)
         if (result->packets[i].count > 0)
-            print_row(stream, &result->packets[i]);
+            report_print_row(stream, &result->packets[i]);
 }
 
 static void print_start(FILE *stream, const struct result *result)
@@ -334,7 +334,7 @@ static void print_start(FILE *stream, const struct result *result)
 }
 
 /* A line of text; what would end it, or control a terminal, becomes "?". */
-static void print_text(FILE *stream, const char *label, const char *text)
+static void report_print_text(FILE *stream, const char *label, const char *text)
 {
     fprintf(stream, "%-29s", label);
     for (; *text; text++)
@@ -345,15 +345,15 @@ static void print_text(FILE *stream, const char *label, const char *text)
 static void print_asked(FILE *stream, const struct result *result)
 {
     fputc('\n', stream);
-    print_text(stream, "Command:", result->command);
+    report_print_text(stream, "Command:", result->command);
     fprintf(stream, "%-29s%s %s\n", "Program:", result->program, result->version);
     fprintf(stream, "%-29s%s (SHA-256 %s)\n", "Model:", result->model, result->model_sha256);
-    print_text(stream, "Server:", result->dc);
+    report_print_text(stream, "Server:", result->dc);
     fprintf(stream, "%-29s%" PRId64 "\n", "Instance:", result->instance);
     for (size_t i = 0; i < result->label_count; i++) {
         char label[LABEL_SIZE];
         snprintf(label, sizeof label, "%s=%s", result->labels[i].name, result->labels[i].value);
-        print_text(stream, "Label:", label);
+        report_print_text(stream, "Label:", label);
     }
     fprintf(stream, "%-29s%" PRIu64 "\n", "Random seed:", result->seed);
     fprintf(stream, "%-29s%.15g\n", "Replay rate (-r):", result->r);
@@ -366,14 +366,14 @@ static void print_asked(FILE *stream, const struct result *result)
     print_start(stream, result);
 }
 
-static void print_count(FILE *stream, const char *label, uint64_t count, const char *remark)
+static void report_print_count(FILE *stream, const char *label, uint64_t count, const char *remark)
 {
     if (count > 0)
         fprintf(stream, "%-29s%" PRIu64 "%s\n", label, count, remark);
 }
 
 /* "achieved 98%" is always of planned. */
-static void print_load(FILE *stream, const struct result *result)
+static void report_print_load(FILE *stream, const struct result *result)
 {
     uint64_t achieved = result->ok + result->failed + result->no_answer;
     fprintf(stream, "%-29s%.3f operations per second (%.3f packets per second)\n",
@@ -388,10 +388,11 @@ static void print_load(FILE *stream, const struct result *result)
                 result->failed, result->no_answer);
     else
         fprintf(stream, "%-29snone: nothing was planned\n", "Achieved:");
-    print_count(stream, "Unfinished:", result->unfinished, " had no answer when the window closed");
-    print_count(stream, "Not sent:", result->not_sent, " whose clients were still behind");
-    print_count(stream, "Dropped:", result->dropped, " that were older than --max-backlog");
-    print_count(stream, "Expected failures:", result->expected, " wrong passwords of -B");
+    report_print_count(stream, "Unfinished:", result->unfinished,
+                       " had no answer when the window closed");
+    report_print_count(stream, "Not sent:", result->not_sent, " whose clients were still behind");
+    report_print_count(stream, "Dropped:", result->dropped, " that were older than --max-backlog");
+    report_print_count(stream, "Expected failures:", result->expected, " wrong passwords of -B");
     if (result->dns_extra)
         fprintf(stream,
                 "%-29s%" PRIu64 " of --dns-rate, the warm-up's included, %" PRIu64 " failed\n",
@@ -409,9 +410,9 @@ static int print_times(FILE *stream, const struct result *result, const char *la
     int merged = result_total(result, time, &total);
     if (merged == 0) {
         fprintf(stream, "%-25s", label);
-        print_time(stream, histogram_mean(&total) * nanosecond);
+        report_print_time(stream, histogram_mean(&total) * nanosecond);
         for (size_t i = 0; i < FRACTIONS; i++)
-            print_time(stream, quantile(&total, fractions[i]));
+            report_print_time(stream, report_quantile(&total, fractions[i]));
         fputc('\n', stream);
     }
     histogram_clear(&total);
@@ -427,7 +428,7 @@ static uint64_t unanswered(const struct result *result)
     return result->sent > known ? result->sent - known : 0;
 }
 
-static int print_percentiles(FILE *stream, const struct result *result)
+static int report_print_percentiles(FILE *stream, const struct result *result)
 {
     uint64_t cut = unanswered(result);
     bool behind = result->not_sent + result->dropped + cut > 0;
@@ -453,7 +454,7 @@ static int print_percentiles(FILE *stream, const struct result *result)
     return printed < 0 ? printed : print_times(stream, result, "Lag", RESULT_LAG);
 }
 
-static void print_failures(FILE *stream, const struct result *result)
+static void report_print_failures(FILE *stream, const struct result *result)
 {
     if (result->done_failed)
         fputs("\nFailures by cause:\n", stream);
@@ -491,7 +492,7 @@ static int lag_p99(const struct result *result, double *lag)
     struct histogram total;
     histogram_init(&total);
     int merged = result_total(result, RESULT_LAG, &total);
-    *lag = quantile(&total, 0.99);
+    *lag = report_quantile(&total, 0.99);
     histogram_clear(&total);
     return merged;
 }
@@ -533,11 +534,11 @@ int report_print(FILE *stream, const struct result *result)
     print_head(stream, result);
     print_table(stream, result);
     print_asked(stream, result);
-    print_load(stream, result);
-    int printed = print_percentiles(stream, result);
+    report_print_load(stream, result);
+    int printed = report_print_percentiles(stream, result);
     if (printed < 0)
         return printed;
-    print_failures(stream, result);
+    report_print_failures(stream, result);
     print_counts(stream, "Skipped packets that have no player", result->skipped,
                  result->skipped_count);
     print_counts(stream, "Packets left out by --only or --skip", result->left_out,

@@ -70,14 +70,14 @@ unsigned run_threads(const struct settings *settings, uint32_t clients)
     return threads ? threads : 1;
 }
 
-static int64_t nanoseconds(double seconds)
+static int64_t run_nanoseconds(double seconds)
 {
     return seconds >= 1e9 ? (int64_t)1e18 : (int64_t)llround(seconds * 1e9);
 }
 
 /* ---- before ---- */
 
-static int check_accounts(const struct conductor *conductor)
+static int run_check_accounts(const struct conductor *conductor)
 {
     const struct dc *dc = conductor->setup->dc;
     if ((!dc->users && !dc->machines) || dc->account_count >= conductor->shared.clients)
@@ -161,17 +161,17 @@ static int share(struct conductor *conductor)
     run->clients = plan_figures(setup->plan)->clients;
     run->workers = run_threads(settings, run->clients);
     run->connecting_max = CONNECTING_MAX / run->workers ? CONNECTING_MAX / run->workers : 1;
-    run->timeout = nanoseconds(settings->timeout);
-    run->max_backlog = nanoseconds(settings->max_backlog);
-    run->latency_timeout = nanoseconds(settings->latency_timeout);
-    run->window_start = nanoseconds(plan->warmup);
-    atomic_init(&run->window_end, nanoseconds(plan->warmup + plan->duration));
+    run->timeout = run_nanoseconds(settings->timeout);
+    run->max_backlog = run_nanoseconds(settings->max_backlog);
+    run->latency_timeout = run_nanoseconds(settings->latency_timeout);
+    run->window_start = run_nanoseconds(plan->warmup);
+    atomic_init(&run->window_end, run_nanoseconds(plan->warmup + plan->duration));
     atomic_init(&run->end, RUN_END_WINDOW);
     run->cut = cut;
     int error =
         source_parse(settings->source, &conductor->source, conductor->error, conductor->error_size);
     if (!error)
-        error = check_accounts(conductor);
+        error = run_check_accounts(conductor);
     if (!error)
         error = compile_model(plan_model(setup->plan), settings, &conductor->compiled,
                               conductor->error, conductor->error_size);
@@ -397,7 +397,7 @@ static void tick(struct conductor *conductor, int64_t now)
         setup->tick(setup->context, now);
 }
 
-static void probe(struct conductor *conductor, int64_t now)
+static void run_probe(struct conductor *conductor, int64_t now)
 {
     if (now < conductor->next_probe)
         return;
@@ -413,7 +413,7 @@ static void conduct(struct conductor *conductor)
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (atomic_load(&conductor->running) > 0) {
         int64_t now = clock_now() - conductor->shared.start;
-        probe(conductor, now);
+        run_probe(conductor, now);
         watch_window(conductor, now);
         if (signals_seen)
             cut(&conductor->shared, RUN_END_INTERRUPTED);

@@ -64,9 +64,9 @@ struct session {
     char error[ERROR_SIZE];
 };
 
-static int tell(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int session_tell(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static int tell(int status, const char *format, ...)
+static int session_tell(int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -78,15 +78,15 @@ static int tell(int status, const char *format, ...)
 /* Tells session->error: -EINVAL is the user's mistake, all else a run that could not be made. */
 static int tell_error(const struct session *session, int error)
 {
-    return tell(error == -EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s", session->error);
+    return session_tell(error == -EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s", session->error);
 }
 
 /* --- Model and plan ------------------------------------------------------------------------ */
 
-static void warn_of_model(void *context, const char *line)
+static void session_warn_of_model(void *context, const char *line)
 {
     (void)context;
-    tell(0, "%s", line);
+    session_tell(0, "%s", line);
 }
 
 /* A recording is played from its start to its end unless -D or --warmup say otherwise. */
@@ -99,26 +99,28 @@ static int set_window(const struct session *session)
     if (!settings->warmup_given)
         settings->warmup = 0;
     if (settings->warmup >= seconds)
-        return tell(EXIT_USAGE,
-                    "--warmup: %s is over after %.3f s at -r %g; give less, so that something is "
-                    "left to measure",
-                    model_name(session->model), seconds, settings->replay_rate);
+        return session_tell(
+            EXIT_USAGE,
+            "--warmup: %s is over after %.3f s at -r %g; give less, so that something is "
+            "left to measure",
+            model_name(session->model), seconds, settings->replay_rate);
     if (!settings->duration_given)
         settings->duration = seconds - settings->warmup;
     if (settings->warmup + settings->duration > seconds + 0.5)
-        tell(0, "%s is over after %.3f s at -r %g; nothing is due in the last %.3f s of the window",
-             model_name(session->model), seconds, settings->replay_rate,
-             settings->warmup + settings->duration - seconds);
+        session_tell(
+            0, "%s is over after %.3f s at -r %g; nothing is due in the last %.3f s of the window",
+            model_name(session->model), seconds, settings->replay_rate,
+            settings->warmup + settings->duration - seconds);
     return -1;
 }
 
 static int load_model(struct session *session)
 {
     int error = model_load(session->settings->model, &session->model, session->error, ERROR_SIZE,
-                           warn_of_model, NULL);
+                           session_warn_of_model, NULL);
     if (!error)
         return set_window(session);
-    return tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
+    return session_tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
 }
 
 struct known {
@@ -133,8 +135,8 @@ static void look_for_protocol(const struct packet_type *type, void *context)
 }
 
 /* A mistyped protocol of --only or --skip would else go unseen. */
-static int check_packets(const struct session *session, const char *option,
-                         const struct settings_packet *packets, size_t count)
+static int session_check_packets(const struct session *session, const char *option,
+                                 const struct settings_packet *packets, size_t count)
 {
     size_t type_count;
     const struct model_type *types = model_types(session->model, &type_count);
@@ -144,14 +146,14 @@ static int check_packets(const struct session *session, const char *option,
         for (size_t t = 0; t < type_count; t++)
             known.found = known.found || strcmp(types[t].protocol, known.protocol) == 0;
         if (!known.found)
-            return tell(EXIT_USAGE,
-                        "%s: neither the model nor this program knows a protocol \"%s\"", option,
-                        known.protocol);
+            return session_tell(EXIT_USAGE,
+                                "%s: neither the model nor this program knows a protocol \"%s\"",
+                                option, known.protocol);
     }
     return -1;
 }
 
-static int make_plan(struct session *session)
+static int session_make_plan(struct session *session)
 {
     const struct settings *settings = session->settings;
     const struct plan_settings wanted = {.seed = settings->random_seed,
@@ -163,16 +165,16 @@ static int make_plan(struct session *session)
                                          .persistence = settings->conversation_persistence,
                                          .is_operation = run_is_operation,
                                          .context = session->settings};
-    int status = check_packets(session, "--only", settings->only, settings->only_count);
+    int status = session_check_packets(session, "--only", settings->only, settings->only_count);
     if (status < 0)
-        status = check_packets(session, "--skip", settings->skip, settings->skip_count);
+        status = session_check_packets(session, "--skip", settings->skip, settings->skip_count);
     if (status >= 0)
         return status;
     int error =
         plan_make(session->model, &wanted, &session->plan, session->error, sizeof session->error);
     if (!error)
         return -1;
-    return tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
+    return session_tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
 }
 
 static int check_play(struct session *session)
@@ -189,9 +191,9 @@ static void tell_no_player(const struct session *session, const struct model_typ
     const struct packet_type *row = packet_type_find(type->protocol, type->opcode);
     const char *option = row && !session->settings->play.generic_ldap ? row->needs : NULL;
     bool one = type->count == 1;
-    tell(0, "%" PRIu64 " packet%s of %s:%s %s no player%s%s and %s skipped", type->count,
-         one ? "" : "s", type->protocol, type->opcode, one ? "has" : "have",
-         option ? " without " : "", option ? option : "", one ? "is" : "are");
+    session_tell(0, "%" PRIu64 " packet%s of %s:%s %s no player%s%s and %s skipped", type->count,
+                 one ? "" : "s", type->protocol, type->opcode, one ? "has" : "have",
+                 option ? " without " : "", option ? option : "", one ? "is" : "are");
 }
 
 /* Packets without a player are told once, before anything is sent. */
@@ -203,23 +205,24 @@ static void tell_plan(const struct session *session)
     for (size_t i = 0; i < count; i++)
         if (run_part(session->settings, &types[i]) == RUN_NO_PLAYER)
             tell_no_player(session, &types[i]);
-    tell(0,
-         "%" PRIu32 " clients, nominal %.2f packets/s, %.2f operations/s (%.0f%% of the packets), "
-         "random seed %" PRIu64,
-         figures->clients, figures->nominal_packets, figures->nominal_operations,
-         100 * figures->share, session->settings->random_seed);
+    session_tell(0,
+                 "%" PRIu32
+                 " clients, nominal %.2f packets/s, %.2f operations/s (%.0f%% of the packets), "
+                 "random seed %" PRIu64,
+                 figures->clients, figures->nominal_packets, figures->nominal_operations,
+                 100 * figures->share, session->settings->random_seed);
 }
 
 /* --- Without a server ---------------------------------------------------------------------- */
 
-static int finish_output(FILE *out, const char *name, int error)
+static int session_finish_output(FILE *out, const char *name, int error)
 {
     if (fflush(out) != 0 && !error)
         error = -errno;
     if (out != stdout && fclose(out) != 0 && !error)
         error = -errno;
     if (error)
-        return tell(EXIT_FAILED, "cannot write %s: %s", name, strerror(-error));
+        return session_tell(EXIT_FAILED, "cannot write %s: %s", name, strerror(-error));
     return EXIT_OK;
 }
 
@@ -229,15 +232,16 @@ static int write_summary(const struct session *session)
     bool standard = strcmp(path, "-") == 0;
     FILE *out = standard ? stdout : fopen(path, "we");
     if (!out)
-        return tell(EXIT_USAGE, "--traffic-summary: cannot write \"%s\": %s", path,
-                    strerror(errno));
+        return session_tell(EXIT_USAGE, "--traffic-summary: cannot write \"%s\": %s", path,
+                            strerror(errno));
     int error = write_traffic_summary(session->settings, session->plan, out);
-    return finish_output(out, standard ? "standard output" : path, error);
+    return session_finish_output(out, standard ? "standard output" : path, error);
 }
 
 static int show_plan(const struct session *session)
 {
-    return finish_output(stdout, "the plan", dry_run(session->settings, session->plan, stdout));
+    return session_finish_output(stdout, "the plan",
+                                 dry_run(session->settings, session->plan, stdout));
 }
 
 /* --- The server ---------------------------------------------------------------------------- */
@@ -247,13 +251,13 @@ static int prepare_kerberos(struct session *session)
 {
     struct dc *dc = session->dc;
     if (session->settings->admin_kerberos && !(dc->admin_ccache = kerberos_default_ccache()))
-        return tell(EXIT_FAILED, "out of memory");
+        return session_tell(EXIT_FAILED, "out of memory");
     session->kerberos = true;
     if (kerberos_global_init(dc, session->error, ERROR_SIZE) != 0)
-        return tell(EXIT_FAILED, "%s", session->error);
+        return session_tell(EXIT_FAILED, "%s", session->error);
     /* With -K the administrator uses Kerberos too: the server may not take NTLM at all. */
     if (dc->options.prefer_kerberos && keys_learn_admin(dc, session->error, ERROR_SIZE) != 0)
-        return tell(EXIT_FAILED, "%s", session->error);
+        return session_tell(EXIT_FAILED, "%s", session->error);
     return -1;
 }
 
@@ -271,7 +275,7 @@ static void tell_server(const struct dc *dc)
         if (facts[i].value)
             used += (size_t)snprintf(line + used, sizeof line - used, " %s %s;", facts[i].name,
                                      facts[i].value);
-    tell(0, "server at %s:%s", dc->address_text, used ? line : "");
+    session_tell(0, "server at %s:%s", dc->address_text, used ? line : "");
 }
 
 static bool is_domain(const struct dc *dc, const char *name)
@@ -306,11 +310,11 @@ static int find_dc(struct session *session)
     struct settings *settings = session->settings;
     struct dc *dc = session->dc = dc_new();
     if (!dc || ldap_connection_global_init() != 0)
-        return tell(EXIT_FAILED, "out of memory");
+        return session_tell(EXIT_FAILED, "out of memory");
     dc->options = settings->play;
     dc->tls = tls_new(settings->play.tls_verify, settings->tls_ca, session->error, ERROR_SIZE);
     if (!dc->tls)
-        return tell(EXIT_USAGE, "%s", session->error);
+        return session_tell(EXIT_USAGE, "%s", session->error);
     int error = discover_dc(dc, settings->dc, settings->realm, settings->workgroup, session->error,
                             ERROR_SIZE);
     if (error)
@@ -320,9 +324,9 @@ static int find_dc(struct session *session)
     dc->admin = settings->admin;
     settings->admin = (struct account){0};
     if (dc->admin.name && name_admin(dc, settings) < 0)
-        return tell(EXIT_FAILED, "out of memory");
+        return session_tell(EXIT_FAILED, "out of memory");
     if (keys_of_admin(dc) != 0)
-        return tell(EXIT_USAGE, "-U: the password is not UTF-8");
+        return session_tell(EXIT_USAGE, "-U: the password is not UTF-8");
     return dc->options.generic_ldap ? -1 : prepare_kerberos(session);
 }
 
@@ -346,13 +350,13 @@ static int prepare_dns(struct session *session)
         return -1;
     if (settings->dns_query_file &&
         dns_queries_read(session->dc, settings->dns_query_file, session->error, ERROR_SIZE) != 0)
-        return tell(EXIT_USAGE, "--dns-query-file: %s", session->error);
+        return session_tell(EXIT_USAGE, "--dns-query-file: %s", session->error);
     if (settings->dns_rate <= 0 && !plays_protocol(session, "dns"))
         return -1;
     if (discover_dns(session->dc, &answered) != 0)
-        return tell(EXIT_FAILED, "out of memory");
+        return session_tell(EXIT_FAILED, "out of memory");
     if (answered == 0)
-        tell(0, "%s answers no DNS query for its own domain's names", session->dc->given);
+        session_tell(0, "%s answers no DNS query for its own domain's names", session->dc->given);
     return -1;
 }
 
@@ -388,7 +392,7 @@ static int get_accounts(struct session *session)
     return error ? tell_error(session, error) : -1;
 }
 
-static int derive_keys(struct session *session)
+static int session_derive_keys(struct session *session)
 {
     struct keys_wanted wanted = keys_wanted(session->settings, session->model);
     int error = keys_derive(session->dc, &wanted, session->settings->accounts_file != NULL,
@@ -421,7 +425,7 @@ static void prepare_as_user(const struct session *session, struct directory *dir
 }
 
 /* A share that cannot be written to would fail packet by packet. */
-static int check_share(struct session *session)
+static int session_check_share(struct session *session)
 {
     struct directory directory;
     if (!session->dc->options.smb_share || session->settings->play.generic_ldap ||
@@ -443,9 +447,10 @@ static void tell_refused_password(const struct session *session)
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
         refused |= strstr(session->error, causes[i]) != NULL;
     if (refused)
-        tell(0, "the server refuses the password of %s: %s%s", session->dc->users[0].name,
-             file ? "look at " : "-c removes the accounts, and the next run makes them anew",
-             file ? file : "");
+        session_tell(0, "the server refuses the password of %s: %s%s", session->dc->users[0].name,
+                     file ? "look at "
+                          : "-c removes the accounts, and the next run makes them anew",
+                     file ? file : "");
 }
 
 /* What SMB2 packets open and read. Without it they still play: every domain has two policies. */
@@ -459,7 +464,8 @@ static int survey_files(struct session *session)
                             ERROR_SIZE);
     directory_close(&directory);
     if (error) {
-        tell(EXIT_OK, "%s; clients will read the default domain policy alone", session->error);
+        session_tell(EXIT_OK, "%s; clients will read the default domain policy alone",
+                     session->error);
         tell_refused_password(session);
     }
     return -1;
@@ -467,13 +473,13 @@ static int survey_files(struct session *session)
 
 /* --- The run ------------------------------------------------------------------------------- */
 
-static int name_types(struct session *session)
+static int session_name_types(struct session *session)
 {
     size_t count;
     const struct model_type *types = model_types(session->model, &count);
     session->types = calloc(count + 1, sizeof *session->types);
     if (!session->types)
-        return tell(EXIT_FAILED, "out of memory");
+        return session_tell(EXIT_FAILED, "out of memory");
     for (size_t i = 0; i < count; i++) {
         const struct packet_type *packet = packet_type_find(types[i].protocol, types[i].opcode);
         session->types[i] = (struct record_type){
@@ -484,7 +490,7 @@ static int name_types(struct session *session)
     return -1;
 }
 
-static int open_records(struct session *session)
+static int session_open_records(struct session *session)
 {
     const struct settings *settings = session->settings;
     size_t type_count;
@@ -500,8 +506,8 @@ static int open_records(struct session *session)
                                  .log = session->failures};
     for (; session->records && setup.worker < session->workers; setup.worker++)
         if (!(session->records[setup.worker] = records_new(&setup)))
-            return tell(EXIT_FAILED, "out of memory");
-    return session->records ? -1 : tell(EXIT_FAILED, "out of memory");
+            return session_tell(EXIT_FAILED, "out of memory");
+    return session->records ? -1 : session_tell(EXIT_FAILED, "out of memory");
 }
 
 static int prepare_records(struct session *session)
@@ -511,11 +517,11 @@ static int prepare_records(struct session *session)
     if (settings->timing_data &&
         !(session->timing =
               timing_open(settings->timing_data, session->workers, session->error, ERROR_SIZE)))
-        return tell(EXIT_USAGE, "--timing-data: %s", session->error);
+        return session_tell(EXIT_USAGE, "--timing-data: %s", session->error);
     if (settings->log_failures && !(session->failures = failure_log_new(settings->log_failures)))
-        return tell(EXIT_FAILED, "out of memory");
-    int status = name_types(session);
-    return status < 0 ? open_records(session) : status;
+        return session_tell(EXIT_FAILED, "out of memory");
+    int status = session_name_types(session);
+    return status < 0 ? session_open_records(session) : status;
 }
 
 /* What the plan has due by each second, for the status line; NULL when counting it would hold up
@@ -531,7 +537,7 @@ static uint64_t *planned_by_second(const struct session *session, size_t *second
     return quick ? plan_count_by_second(session->plan, seconds) : NULL;
 }
 
-static int play(struct session *session)
+static int session_play(struct session *session)
 {
     const struct settings *settings = session->settings;
     size_t seconds;
@@ -565,15 +571,16 @@ static int merge_records(struct session *session)
 {
     for (unsigned i = 1; i < session->workers; i++)
         if (records_merge(session->records[0], session->records[i]) != 0)
-            return tell(EXIT_FAILED, "out of memory");
+            return session_tell(EXIT_FAILED, "out of memory");
     if (records_check(session->records[0], session->error, ERROR_SIZE) != 0)
-        return tell(EXIT_FAILED, "the accounts of this run do not add up: %s", session->error);
+        return session_tell(EXIT_FAILED, "the accounts of this run do not add up: %s",
+                            session->error);
     struct timing *timing = session->timing;
     session->timing = NULL;
     /* The report is not lost with them. */
     if (timing && timing_close(timing, &session->timing_lost, session->error, ERROR_SIZE) != 0) {
         session->timing_failed = true;
-        tell(EXIT_FAILED, "--timing-data: %s", session->error);
+        session_tell(EXIT_FAILED, "--timing-data: %s", session->error);
     }
     return -1;
 }
@@ -586,7 +593,7 @@ static int list_skipped(struct session *session, const struct plan_count *counte
     const struct model_type *types = model_types(session->model, &count);
     session->skipped = calloc(count + 1, sizeof *session->skipped);
     if (!session->skipped)
-        return tell(EXIT_FAILED, "out of memory");
+        return session_tell(EXIT_FAILED, "out of memory");
     for (size_t i = 0; i < count; i++) {
         enum run_part part = run_part(session->settings, &types[i]);
         if (part != RUN_NO_PLAYER && part != RUN_LEFT_OUT)
@@ -670,9 +677,9 @@ static int write_reports(const struct session *session, const struct result *res
         status = -errno;
     /* That one of them cannot be written is no reason to lose the other. */
     if (status)
-        tell(EXIT_FAILED, "cannot write the report: %s", strerror(-status));
+        session_tell(EXIT_FAILED, "cannot write the report: %s", strerror(-status));
     if (json && result_write(result, json, error, sizeof error) != 0)
-        status = tell(EXIT_FAILED, "--json: %s", error);
+        status = session_tell(EXIT_FAILED, "--json: %s", error);
     return status ? EXIT_FAILED : -1;
 }
 
@@ -680,9 +687,9 @@ static int write_reports(const struct session *session, const struct result *res
 static void tell_nothing_succeeded(const struct result *result)
 {
     if (result->planned == 0)
-        tell(0, "nothing was due in the window: give a larger -D, -S or -r");
+        session_tell(0, "nothing was due in the window: give a larger -D, -S or -r");
     else
-        tell(0, "nothing succeeded inside the window");
+        session_tell(0, "nothing succeeded inside the window");
 }
 
 static int exit_status(const struct session *session, const struct result *result)
@@ -709,13 +716,13 @@ static int report(struct session *session)
     int status = -1;
     int64_t end = session->run.end == RUN_END_WINDOW ? INT64_MAX : session->run.window_end;
     if (plan_count_until(session->plan, end, session->workers, &counted) != 0)
-        status = tell(EXIT_FAILED, "out of memory");
+        status = session_tell(EXIT_FAILED, "out of memory");
     if (status < 0)
         status = list_skipped(session, &counted);
     if (status < 0) {
         state_facts(session, &counted, &facts);
         if (report_make(session->records[0], &facts, &result) != 0)
-            status = tell(EXIT_FAILED, "out of memory");
+            status = session_tell(EXIT_FAILED, "out of memory");
     }
     if (status < 0)
         status = write_reports(session, &result);
@@ -731,8 +738,9 @@ static void tell_remaining(const struct session *session)
 {
     const struct settings *settings = session->settings;
     if (!settings->accounts_file)
-        tell(0, "the test accounts remain in %s; remove them with: traffic-replay -c -I %d %s",
-             session->dc->instance_dn, settings->instance_id, settings->dc);
+        session_tell(0,
+                     "the test accounts remain in %s; remove them with: traffic-replay -c -I %d %s",
+                     session->dc->instance_dn, settings->instance_id, settings->dc);
 }
 
 /* --- The cases ----------------------------------------------------------------------------- */
@@ -747,10 +755,10 @@ static int clean_up(struct session *session)
         accounts_clean_up(session->settings, session->dc, &removed, session->error, ERROR_SIZE);
     if (error)
         return tell_error(session, error);
-    return tell(EXIT_OK,
-                removed ? "removed %s with all that was in it"
-                        : "there is nothing to remove: %s does not exist",
-                session->dc->instance_dn);
+    return session_tell(EXIT_OK,
+                        removed ? "removed %s with all that was in it"
+                                : "there is nothing to remove: %s does not exist",
+                        session->dc->instance_dn);
 }
 
 static int generate(struct session *session)
@@ -775,10 +783,10 @@ static int want_accounts_of_plan(struct session *session)
 
 /* What a run does first, and no more: so that the largest of several runs can see to the accounts
  * of all of them. */
-static int make_accounts(struct session *session)
+static int session_make_accounts(struct session *session)
 {
-    static int (*const steps[])(struct session *) = {load_model, make_plan, want_accounts_of_plan,
-                                                     find_dc, get_accounts};
+    static int (*const steps[])(struct session *) = {load_model, session_make_plan,
+                                                     want_accounts_of_plan, find_dc, get_accounts};
     int status = -1;
     for (size_t i = 0; status < 0 && i < sizeof steps / sizeof steps[0]; i++)
         status = steps[i](session);
@@ -792,7 +800,7 @@ static int plan_only(struct session *session)
 {
     int status = load_model(session);
     if (status < 0)
-        status = make_plan(session);
+        status = session_make_plan(session);
     if (status < 0)
         status = check_play(session);
     if (status >= 0)
@@ -807,31 +815,31 @@ static int run_step(struct session *session, const char *name, int (*step)(struc
     int status = step(session);
     double took = (double)(clock_now() - before) / second;
     if (session->settings->verbose > 0 && took >= 0.001)
-        tell(0, "%s: %.3f s", name, took);
+        session_tell(0, "%s: %.3f s", name, took);
     return status;
 }
 
-static int run(struct session *session)
+static int session_run_steps(struct session *session)
 {
     static const struct {
         int (*step)(struct session *);
         const char *name;
     } before[] = {
         {load_model, "model"},
-        {make_plan, "plan"},
+        {session_make_plan, "plan"},
         {check_play, "details and limits"},
         {want_accounts_of_plan, "number of accounts"},
         {find_dc, "server"},
         {prepare_dns, "DNS"},
         {learn_domain_sid, "domain SID"},
         {get_accounts, "accounts"},
-        {derive_keys, "keys"},
+        {session_derive_keys, "keys"},
         {read_catalogue, "catalogue"},
         {survey_files, "files"},
-        {check_share, "share"},
+        {session_check_share, "share"},
         {prepare_records, "records"},
     };
-    static int (*const after[])(struct session *) = {play, merge_records, report};
+    static int (*const after[])(struct session *) = {session_play, merge_records, report};
     int status = -1;
     for (size_t i = 0; status < 0 && i < sizeof before / sizeof before[0]; i++)
         status = run_step(session, before[i].name, before[i].step);
@@ -876,11 +884,11 @@ int session_run(struct settings *settings)
     else if (settings->generate_users_only)
         status = generate(&session);
     else if (settings->make_accounts)
-        status = make_accounts(&session);
+        status = session_make_accounts(&session);
     else if (settings->dry_run || settings->traffic_summary)
         status = plan_only(&session);
     else
-        status = run(&session);
+        status = session_run_steps(&session);
     session_clear(&session);
     return status;
 }

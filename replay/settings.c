@@ -103,7 +103,7 @@ static char *row_origin(const struct options_row *row, bool by_letter)
     return size < 0 ? NULL : origin;
 }
 
-static int complain_unknown(const struct options_given *given)
+static int settings_complain_unknown(const struct options_given *given)
 {
     char name[32];
     if (given->letter)
@@ -117,7 +117,7 @@ static int complain_unknown(const struct options_given *given)
     return options_complain("--%s: there is no such option; see --help", name);
 }
 
-static int finish_output(void)
+static int settings_finish_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return EXIT_OK;
@@ -125,21 +125,21 @@ static int finish_output(void)
     return EXIT_FAILED;
 }
 
-static int take_option(struct settings *settings, const struct options_given *given)
+static int settings_take_option(struct settings *settings, const struct options_given *given)
 {
     const struct options_row *row = given->row;
     const char *name = row->name;
     if (strcmp(name, "help") == 0) {
         settings_help(stdout);
-        return finish_output();
+        return settings_finish_output();
     }
     if (strcmp(name, "list-packets") == 0) {
         packet_list_print(stdout);
-        return finish_output();
+        return settings_finish_output();
     }
     if (strcmp(name, "version") == 0) {
         printf("traffic-replay %s\n", TRAFFIC_VERSION);
-        return finish_output();
+        return settings_finish_output();
     }
     int status =
         assign(settings, row, given->value, SOURCE_COMMAND_LINE, row_origin(row, given->by_letter));
@@ -151,7 +151,7 @@ static int take_option(struct settings *settings, const struct options_given *gi
     return status;
 }
 
-static int take_options(struct settings *settings, int argc, char **argv)
+static int settings_take_options(struct settings *settings, int argc, char **argv)
 {
     struct options_scan scan;
     struct options_given given;
@@ -159,14 +159,14 @@ static int take_options(struct settings *settings, int argc, char **argv)
     while (options_next(&scan, &given, &settings->memory->first_word)) {
         int status;
         if (given.fault == OPTIONS_UNKNOWN)
-            status = complain_unknown(&given);
+            status = settings_complain_unknown(&given);
         else if (given.fault == OPTIONS_NO_VALUE && (given.row->properties & SETTINGS_MAY_BE_LAST))
             status = assign(settings, given.row, "-", SOURCE_COMMAND_LINE,
                             row_origin(given.row, given.by_letter));
         else if (given.fault != OPTIONS_GOOD)
             status = options_complain_of(&given);
         else
-            status = take_option(settings, &given);
+            status = settings_take_option(settings, &given);
         if (status >= 0)
             return status;
     }
@@ -180,7 +180,7 @@ static int read_command_line(struct settings *settings, int argc, char **argv)
     if (!words)
         return options_out_of_memory();
     memcpy(words, argv, (size_t)argc * sizeof *words);
-    int status = take_options(settings, argc, argv);
+    int status = settings_take_options(settings, argc, argv);
     if (status < 0 && !(settings->command_line = settings_quote(argc, words)))
         status = options_out_of_memory();
     free(words);
@@ -211,8 +211,8 @@ static int read_environment(struct settings *settings)
     return status;
 }
 
-static int take_entry(struct settings *settings, const char *path, const struct config_entry *entry,
-                      bool world_readable)
+static int settings_take_entry(struct settings *settings, const char *path,
+                               const struct config_entry *entry, bool world_readable)
 {
     const struct options_row *row = options_find(&settings_table, entry->key);
     const char *nearest = row ? NULL : options_nearest(&settings_table, entry->key);
@@ -264,7 +264,7 @@ static int read_config(struct settings *settings)
     if (config_file_read(path, &file, error, sizeof error) != 0)
         status = options_complain("%s", error);
     for (size_t i = 0; status < 0 && i < file.count; i++)
-        status = take_entry(settings, path, &file.entries[i], file.world_readable);
+        status = settings_take_entry(settings, path, &file.entries[i], file.world_readable);
     config_file_clear(&file);
     free(path);
     return status;
@@ -484,7 +484,7 @@ static int check_server(const struct settings *settings)
     return -1;
 }
 
-static int check_accounts(const struct settings *settings)
+static int settings_check_accounts(const struct settings *settings)
 {
     if (settings->generate_users_only && settings->number_of_users == 0 &&
         !settings->number_of_groups_given)
@@ -501,7 +501,7 @@ static int check_accounts(const struct settings *settings)
 static int check_all(struct settings *settings)
 {
     static int (*const checks[])(const struct settings *) = {check_conflicts, check_server,
-                                                             check_accounts, check_files};
+                                                             settings_check_accounts, check_files};
     int status = -1;
     for (size_t i = 0; status < 0 && i < sizeof checks / sizeof checks[0]; i++)
         status = checks[i](settings);
@@ -510,7 +510,7 @@ static int check_all(struct settings *settings)
 
 /* --- All of it ----------------------------------------------------------------------------- */
 
-static void set_defaults(struct settings *settings)
+static void settings_set_defaults(struct settings *settings)
 {
     *settings = (struct settings){.replay_rate = 1,
                                   .scale = 1,
@@ -547,7 +547,7 @@ static int read_sources(struct settings *settings, int argc, char **argv)
 
 int settings_read(struct settings *settings, int argc, char **argv)
 {
-    set_defaults(settings);
+    settings_set_defaults(settings);
     settings->memory = calloc(1, sizeof *settings->memory);
     if (!settings->memory || !(settings->memory->source_of_row = calloc(
                                    settings_table.count, sizeof *settings->memory->source_of_row)))
@@ -659,7 +659,7 @@ const char *settings_try(const char *name, const char *value)
         return options_wrong("there is no such option; see traffic-replay --help");
     if (row->properties & OPTIONS_COMMAND_LINE)
         return options_wrong("it belongs on the command line");
-    set_defaults(&scratch);
+    settings_set_defaults(&scratch);
     char *copy = strdup(value);
     const char *error = copy ? options_apply(row, &scratch, copy) : options_wrong("out of memory");
     settings_clear(&scratch);

@@ -57,7 +57,7 @@ static const char *parse_skip(void *owner, char *value)
     return parse_packets(&settings->skip, &settings->skip_count, value);
 }
 
-static const char *parse_label(void *owner, char *value)
+static const char *settings_table_parse_label(void *owner, char *value)
 {
     struct settings *settings = owner;
     char *equals = strchr(value, '=');
@@ -120,7 +120,7 @@ static const char *parse_transport(void *owner, char *value)
 }
 
 /* Whether the file can be written is checked when it is known to be one: see take_back_model(). */
-static const char *parse_json(void *owner, char *value)
+static const char *settings_table_parse_json(void *owner, char *value)
 {
     struct settings *settings = owner;
     settings->json = value;
@@ -286,11 +286,11 @@ static const struct options_row rows[] = {
      "do not ask before the first accounts are made in a domain", NULL},
 
     {"json", 0, "FILE", CUSTOM(0, 0), SETTINGS_MAY_BE_LAST, GROUP_OUTPUT,
-     "write the result to FILE as JSON (- is standard output)", parse_json},
+     "write the result to FILE as JSON (- is standard output)", settings_table_parse_json},
     {"timing-data", 't', "FILE", OPTIONS_OUTPUT, AT(timing_data), 0, 0, 0, GROUP_OUTPUT,
      "write a line for each operation to FILE (- is standard output)", NULL},
     {"label", 0, "NAME=VALUE", CUSTOM(0, 0), SETTINGS_LIST, GROUP_OUTPUT,
-     "put a label into the JSON result; may be given several times", parse_label},
+     "put a label into the JSON result; may be given several times", settings_table_parse_label},
     {"log-failures", 0, "N", OPTIONS_WHOLE, AT(log_failures), 0, 1e9, 0, GROUP_OUTPUT,
      "tell the first N failures one by one on standard error (default 0)", NULL},
     {"dry-run", 0, FLAG(dry_run), OPTIONS_COMMAND_LINE, GROUP_OUTPUT,

@@ -65,7 +65,7 @@ struct words {
     bool failed;
 };
 
-static void add_word(struct words *words, const char *name, const char *value)
+static void settings_words_add_word(struct words *words, const char *name, const char *value)
 {
     char **grown = reallocarray(words->items, words->count + 2, sizeof *grown);
     if (grown)
@@ -87,8 +87,8 @@ static bool is_among(const char *name, const char *const *names)
 }
 
 /* All assignments of the row's strongest source: the last one of them, or every one of a list. */
-static void add_row(struct words *words, const struct settings *settings,
-                    const struct options_row *row)
+static void settings_words_add_row(struct words *words, const struct settings *settings,
+                                   const struct options_row *row)
 {
     const struct settings_memory *memory = settings->memory;
     enum settings_source source = *settings_source_of_row(memory, row);
@@ -96,7 +96,7 @@ static void add_row(struct words *words, const struct settings *settings,
     const struct settings_assignment *last = NULL;
     if (row->kind == OPTIONS_FLAG) {
         if (*(const bool *)((const char *)settings + row->offset))
-            add_word(words, row->name, NULL);
+            settings_words_add_word(words, row->name, NULL);
         return;
     }
     for (size_t i = 0; source != SOURCE_NONE && i < memory->count; i++) {
@@ -105,10 +105,10 @@ static void add_row(struct words *words, const struct settings *settings,
             continue;
         last = assignment;
         if (every)
-            add_word(words, row->name, row->argument ? assignment->given : NULL);
+            settings_words_add_word(words, row->name, row->argument ? assignment->given : NULL);
     }
     if (last && !every)
-        add_word(words, row->name, last->given);
+        settings_words_add_word(words, row->name, last->given);
 }
 
 /* One that excludes it came from a stronger source. */
@@ -135,9 +135,9 @@ char **settings_words(const struct settings *settings, const char *const *except
         if (is_among(row->name, except))
             continue;
         if (strcmp(row->name, "kerberos") == 0 && settings->admin_kerberos)
-            add_word(&words, row->name, NULL);
+            settings_words_add_word(&words, row->name, NULL);
         else if (!hidden && !is_overridden(settings, row))
-            add_row(&words, settings, row);
+            settings_words_add_row(&words, settings, row);
     }
     if (!words.failed)
         return words.items;

@@ -107,8 +107,8 @@ static int try_bind(const struct sockaddr_storage *address, socklen_t size)
     return error;
 }
 
-static int check_bind(const struct source_range *range, uint64_t client, char *error,
-                      size_t error_size)
+static int source_check_bind(const struct source_range *range, uint64_t client, char *error,
+                             size_t error_size)
 {
     struct sockaddr_storage address;
     socklen_t size = source_address(range, client, &address);
@@ -157,6 +157,6 @@ int source_check(const struct source_range *range, uint64_t clients, int peer_fa
     }
     int result = 0;
     for (uint64_t i = 0; !result && i < clients && i < range->count; i++)
-        result = check_bind(range, i, error, error_size);
+        result = source_check_bind(range, i, error, error_size);
     return result;
 }

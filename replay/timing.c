@@ -42,7 +42,7 @@ struct timing {
     uint64_t lost_lines; /* by failed writes */
 };
 
-static int write_all(int fd, const char *bytes, size_t length)
+static int timing_write_all(int fd, const char *bytes, size_t length)
 {
     while (length > 0) {
         ssize_t written = write(fd, bytes, length);
@@ -60,7 +60,7 @@ static int write_all(int fd, const char *bytes, size_t length)
 static void put_out(struct timing *timing, const char *bytes, size_t length)
 {
     if (!timing->failed)
-        timing->failed = write_all(timing->fd, bytes, length);
+        timing->failed = timing_write_all(timing->fd, bytes, length);
     for (size_t i = 0; timing->failed && i < length; i++)
         timing->lost_lines += bytes[i] == '\n';
 }
@@ -103,7 +103,7 @@ static int start_writer(struct timing *timing)
     return result;
 }
 
-static void release(struct timing *timing)
+static void timing_release(struct timing *timing)
 {
     for (unsigned i = 0; timing->rings && i < timing->workers; i++)
         free(timing->rings[i].bytes);
@@ -147,7 +147,7 @@ struct timing *timing_open(const char *path, unsigned workers, char *error, size
         timing->fd = STDOUT_FILENO;
     else
         timing->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    result = timing->fd < 0 ? errno : write_all(timing->fd, header, sizeof header - 1);
+    result = timing->fd < 0 ? errno : timing_write_all(timing->fd, header, sizeof header - 1);
     if (!result)
         result = start_writer(timing);
 cleanup:
@@ -155,7 +155,7 @@ cleanup:
         return timing;
     snprintf(error, size, "%s: timing data cannot be written: %s", path, strerror(result));
     if (timing)
-        release(timing);
+        timing_release(timing);
     return NULL;
 }
 
@@ -175,7 +175,7 @@ static int format_seconds(char *out, size_t size, int64_t ns)
                     us % 1000000);
 }
 
-static size_t format_line(char *out, size_t size, const struct timing_line *line)
+static size_t timing_format_line(char *out, size_t size, const struct timing_line *line)
 {
     char ended[32], duration[32] = "", error[128] = "";
     format_seconds(ended, sizeof ended, line->ended);
@@ -195,7 +195,7 @@ void timing_write(struct timing *timing, unsigned worker, const struct timing_li
 {
     struct ring *ring = &timing->rings[worker];
     char text[LINE_SIZE];
-    size_t length = format_line(text, sizeof text, line);
+    size_t length = timing_format_line(text, sizeof text, line);
     uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
     if (RING_SIZE - (ring->head - tail) < length) {
         ring->lost++;
@@ -223,6 +223,6 @@ int timing_close(struct timing *timing, uint64_t *lost, char *error, size_t size
     if (result)
         snprintf(error, size, "%s: timing data could not be written: %s", timing->path,
                  strerror(result));
-    release(timing);
+    timing_release(timing);
     return -result;
 }

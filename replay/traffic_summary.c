@@ -36,7 +36,7 @@ struct summary {
 
 /* ---- Lines ---- */
 
-static bool is_udp(const char *protocol)
+static bool traffic_summary_is_udp(const char *protocol)
 {
     static const char *const udp[] = {"dns", "cldap", "nbns", "browser", "smb_netlogon"};
     for (size_t i = 0; i < sizeof udp / sizeof udp[0]; i++)
@@ -60,7 +60,7 @@ static void write_line(const struct summary *summary, const struct source *sourc
                                           .stream = "",
                                           .protocol = type->protocol,
                                           .opcode = type->opcode,
-                                          .udp = is_udp(type->protocol),
+                                          .udp = traffic_summary_is_udp(type->protocol),
                                           .legs_joined = step->operation,
                                           .fields = details->fields,
                                           .field_count = details->field_count};
@@ -83,7 +83,7 @@ static bool is_before(const struct source *a, const struct source *b)
     return a->step.due != b->step.due ? a->step.due < b->step.due : a->client < b->client;
 }
 
-static void sift_down(struct source *heap, size_t count, size_t at)
+static void traffic_summary_sift_down(struct source *heap, size_t count, size_t at)
 {
     struct source source = heap[at];
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
@@ -106,17 +106,17 @@ static void start_clients(struct summary *summary)
         summary->count += advance(summary, source);
     }
     for (size_t i = summary->count / 2; i-- > 0;)
-        sift_down(summary->heap, summary->count, i);
+        traffic_summary_sift_down(summary->heap, summary->count, i);
 }
 
-static void merge(struct summary *summary)
+static void traffic_summary_merge(struct summary *summary)
 {
     while (summary->count > 0 && !ferror(summary->out)) {
         write_line(summary, &summary->heap[0]);
         if (!advance(summary, &summary->heap[0]))
             summary->heap[0] = summary->heap[--summary->count];
         if (summary->count > 0)
-            sift_down(summary->heap, summary->count, 0);
+            traffic_summary_sift_down(summary->heap, summary->count, 0);
     }
 }
 
@@ -145,7 +145,7 @@ int write_traffic_summary(const struct settings *settings, const struct plan *pl
     look_up_types(&summary);
     start_clients(&summary);
     errno = 0;
-    merge(&summary);
+    traffic_summary_merge(&summary);
     result = fflush(out) == 0 && !ferror(out) ? 0 : errno ? -errno : -EIO;
 cleanup:
     free(summary.heap);

@@ -24,7 +24,7 @@ static uint32_t clients_of(const struct worker_run *run, unsigned worker)
     return run->clients / run->workers + (worker < run->clients % run->workers);
 }
 
-static int make_ready(struct worker *worker)
+static int worker_make_ready(struct worker *worker)
 {
     struct worker_run *run = worker->run;
     worker->loop = loop_new();
@@ -183,7 +183,7 @@ static int set_timers(struct worker *worker)
     return error;
 }
 
-static void play(struct worker *worker)
+static void worker_play(struct worker *worker)
 {
     int error = set_timers(worker);
     if (error)
@@ -199,7 +199,7 @@ static void play(struct worker *worker)
         worker->error = error;
 }
 
-static void finish(struct worker *worker)
+static void worker_finish(struct worker *worker)
 {
     for (uint32_t i = 0; worker->clients && i < worker->client_count; i++)
         if (worker->clients[i].worker)
@@ -229,10 +229,10 @@ static void wait_at_gate(struct worker_run *run)
 void *worker_main(void *argument)
 {
     struct worker *worker = argument;
-    worker->error = make_ready(worker);
+    worker->error = worker_make_ready(worker);
     wait_at_gate(worker->run);
     if (!worker->run->failed)
-        play(worker);
-    finish(worker);
+        worker_play(worker);
+    worker_finish(worker);
     return NULL;
 }

@@ -59,7 +59,7 @@ struct chart_axis chart_percentiles(const char *title)
 }
 
 /* Where a value lies between the ends of an axis: 0..1. */
-static double place(const struct chart_axis *axis, double value)
+static double chart_place(const struct chart_axis *axis, double value)
 {
     if (axis->logarithmic)
         return log(value / axis->least) / log(axis->largest / axis->least);
@@ -68,12 +68,12 @@ static double place(const struct chart_axis *axis, double value)
 
 static double place_x(const struct chart *chart, double value)
 {
-    return LEFT + place(&chart->x, value) * (WIDTH - LEFT - RIGHT);
+    return LEFT + chart_place(&chart->x, value) * (WIDTH - LEFT - RIGHT);
 }
 
 static double place_y(const struct chart *chart, double value)
 {
-    return HEIGHT - BOTTOM - place(&chart->y, value) * (HEIGHT - TOP - BOTTOM);
+    return HEIGHT - BOTTOM - chart_place(&chart->y, value) * (HEIGHT - TOP - BOTTOM);
 }
 
 static void draw_axes(FILE *stream, const struct chart *chart)
@@ -145,7 +145,7 @@ static void draw_mark(FILE *stream, const struct chart *chart)
 }
 
 /* Two to a line, below the picture. */
-static void draw_legend(FILE *stream, const struct chart *chart)
+static void chart_draw_legend(FILE *stream, const struct chart *chart)
 {
     size_t named = 0;
     for (size_t i = 0; i < chart->series_count; i++) {
@@ -186,6 +186,6 @@ void chart_draw(FILE *stream, const struct chart *chart)
             draw_curve(stream, chart, i);
     if (isfinite(chart->mark))
         draw_mark(stream, chart);
-    draw_legend(stream, chart);
+    chart_draw_legend(stream, chart);
     fputs("</svg>\n", stream);
 }

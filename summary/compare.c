@@ -22,7 +22,7 @@ static bool less_is_better(enum metric metric)
            metric == METRIC_P95 || metric == METRIC_P99;
 }
 
-static uint64_t next_random(uint64_t *state)
+static uint64_t compare_next_random(uint64_t *state)
 {
     /* xorshift64*: good enough to choose runs, and the same everywhere. */
     *state ^= *state >> 12;
@@ -44,11 +44,11 @@ static double resampled_mean(const double *values, size_t count, uint64_t *state
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
-        sum += values[next_random(state) % count];
+        sum += values[compare_next_random(state) % count];
     return sum / (double)count;
 }
 
-static int compare_doubles(const void *left, const void *right)
+static int compare_two_doubles(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
     return a < b ? -1 : a > b;
@@ -69,7 +69,7 @@ static void find_interval(struct compare_ratio *ratio, const double *a, const do
     }
     if (made == 0)
         return;
-    qsort(ratios, made, sizeof ratios[0], compare_doubles);
+    qsort(ratios, made, sizeof ratios[0], compare_two_doubles);
     ratio->interval = true;
     ratio->low = ratios[(size_t)(outside * (double)(made - 1))];
     ratio->high = ratios[(size_t)ceil((1 - outside) * (double)(made - 1))];
@@ -149,7 +149,8 @@ static size_t runs_in(const struct grid *grid, double r, double S)
 }
 
 /* Details of one side, over the cells in which the other has runs, too. */
-static int add_details(struct compare *compare, enum compare_sides side, char *error, size_t size)
+static int compare_add_details(struct compare *compare, enum compare_sides side, char *error,
+                               size_t size)
 {
     const struct readings *readings = compare->readings[side];
     const struct grid *other = &compare->grids[!side];
@@ -160,8 +161,8 @@ static int add_details(struct compare *compare, enum compare_sides side, char *e
     return added;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(struct compare *compare, const char *format,
-                                                      ...)
+__attribute__((format(printf, 2, 3))) static void compare_say(struct compare *compare,
+                                                              const char *format, ...)
 {
     size_t used = strlen(compare->verdict);
     va_list args;
@@ -179,15 +180,17 @@ static double percent(double ratio)
 static void say_certainty(struct compare *compare, const struct compare_ratio *ratio)
 {
     if (ratio->interval && ratio->low <= 1 && ratio->high >= 1)
-        say(compare,
+        compare_say(
+            compare,
             ": that may be chance, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
             percent(ratio->low), percent(ratio->high));
     else if (ratio->interval)
-        say(compare, ": B is %s, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
-            ratio->low > 1 ? "faster" : "slower", percent(ratio->low), percent(ratio->high));
+        compare_say(compare, ": B is %s, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
+                    ratio->low > 1 ? "faster" : "slower", percent(ratio->low),
+                    percent(ratio->high));
     else if (ratio->runs[COMPARE_A] > 1 || ratio->runs[COMPARE_B] > 1)
-        say(compare, "; between single runs the difference ranges from %+.1f%% to %+.1f%%",
-            percent(ratio->low), percent(ratio->high));
+        compare_say(compare, "; between single runs the difference ranges from %+.1f%% to %+.1f%%",
+                    percent(ratio->low), percent(ratio->high));
 }
 
 static int make_verdict(struct compare *compare)
@@ -195,10 +198,10 @@ static int make_verdict(struct compare *compare)
     const struct grid *a = &compare->maxima[COMPARE_A], *b = &compare->maxima[COMPARE_B];
     struct compare_ratio ratio;
     if (!a->largest || !b->largest) {
-        say(compare, "There is no maximum to compare: %s has no runs.",
-            a->largest   ? "B"
-            : b->largest ? "A"
-                         : "neither A nor B");
+        compare_say(compare, "There is no maximum to compare: %s has no runs.",
+                    a->largest   ? "B"
+                    : b->largest ? "A"
+                                 : "neither A nor B");
         return 0;
     }
     const double r[] = {grid_cell_r(a, a->largest), grid_cell_r(b, b->largest)};
@@ -207,19 +210,19 @@ static int make_verdict(struct compare *compare)
     if (compared < 0)
         return compared;
     double difference = percent(ratio.ratio);
-    say(compare, "B's maximum is ");
+    compare_say(compare, "B's maximum is ");
     if (isnan(difference))
-        say(compare, "not to be compared with A's");
+        compare_say(compare, "not to be compared with A's");
     else if (fabs(difference) < 0.05)
-        say(compare, "equal to A's");
+        compare_say(compare, "equal to A's");
     else
-        say(compare, "%.1f%% %s A's", fabs(difference), difference > 0 ? "above" : "below");
-    say(compare, " (%.3f at r=%.12g S=%.12g against %.3f at r=%.12g S=%.12g)",
-        grid_mean(b, b->largest), r[COMPARE_B], S[COMPARE_B], grid_mean(a, a->largest),
-        r[COMPARE_A], S[COMPARE_A]);
+        compare_say(compare, "%.1f%% %s A's", fabs(difference), difference > 0 ? "above" : "below");
+    compare_say(compare, " (%.3f at r=%.12g S=%.12g against %.3f at r=%.12g S=%.12g)",
+                grid_mean(b, b->largest), r[COMPARE_B], S[COMPARE_B], grid_mean(a, a->largest),
+                r[COMPARE_A], S[COMPARE_A]);
     if (!isnan(difference))
         say_certainty(compare, &ratio);
-    say(compare, ".");
+    compare_say(compare, ".");
     return 0;
 }
 
@@ -239,7 +242,7 @@ int compare_make(struct compare *compare, const struct readings *a, const struct
     if (made == 0)
         made = make_verdict(compare);
     for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++)
-        made = add_details(compare, side, error, size);
+        made = compare_add_details(compare, side, error, size);
     if (made < 0)
         compare_clear(compare);
     return made;
@@ -255,7 +258,7 @@ void compare_clear(struct compare *compare)
 }
 
 /* A grid over the cells of both, for its axes. */
-static int make_axes(const struct compare *compare, struct grid *both)
+static int compare_make_axes(const struct compare *compare, struct grid *both)
 {
     const struct readings *a = compare->readings[COMPARE_A], *b = compare->readings[COMPARE_B];
     struct reading *items = reallocarray(NULL, a->count + b->count + 1, sizeof *items);
@@ -347,7 +350,7 @@ static int print_ratios(FILE *stream, const struct compare *compare, bool spread
 {
     struct grid both;
     enum metric metric = compare->grids[COMPARE_A].metric;
-    int printed = make_axes(compare, &both);
+    int printed = compare_make_axes(compare, &both);
     if (printed < 0)
         return printed;
     cell_text *texts = calloc(both.row_count * both.column_count + 1, sizeof *texts);
@@ -441,7 +444,8 @@ static void print_types(FILE *stream, const struct compare *compare)
 }
 
 /* Failures of one side by causes that the other does not have. */
-static void print_failures(FILE *stream, const struct compare *compare, enum compare_sides side)
+static void compare_print_failures(FILE *stream, const struct compare *compare,
+                                   enum compare_sides side)
 {
     const struct detail *own = &compare->details[side], *other = &compare->details[!side];
     bool told = false;
@@ -473,8 +477,8 @@ int compare_print(FILE *stream, const struct compare *compare, bool spread)
         return printed;
     print_maxima(stream, compare);
     print_types(stream, compare);
-    print_failures(stream, compare, COMPARE_A);
-    print_failures(stream, compare, COMPARE_B);
+    compare_print_failures(stream, compare, COMPARE_A);
+    compare_print_failures(stream, compare, COMPARE_B);
     return 0;
 }
 
@@ -498,7 +502,7 @@ static int each_cell(const struct compare *compare,
     return result;
 }
 
-static void print_number(FILE *stream, double value)
+static void compare_print_number(FILE *stream, double value)
 {
     fputc(',', stream);
     if (isfinite(value))
@@ -509,11 +513,11 @@ static int print_csv_cell(void *context, double r, double S, const struct compar
 {
     FILE *stream = context;
     fprintf(stream, "%.12g,%.12g,%zu,%zu", r, S, ratio->runs[COMPARE_A], ratio->runs[COMPARE_B]);
-    print_number(stream, ratio->mean[COMPARE_A]);
-    print_number(stream, ratio->mean[COMPARE_B]);
-    print_number(stream, ratio->ratio);
-    print_number(stream, ratio->low);
-    print_number(stream, ratio->high);
+    compare_print_number(stream, ratio->mean[COMPARE_A]);
+    compare_print_number(stream, ratio->mean[COMPARE_B]);
+    compare_print_number(stream, ratio->ratio);
+    compare_print_number(stream, ratio->low);
+    compare_print_number(stream, ratio->high);
     fprintf(stream, ",%s\n", ratio->interval ? "interval" : "range");
     return 0;
 }
@@ -524,19 +528,19 @@ int compare_print_csv(FILE *stream, const struct compare *compare)
     return each_cell(compare, print_csv_cell, stream);
 }
 
-static json_t *number(double value)
+static json_t *compare_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
 static int add_json_cell(void *context, double r, double S, const struct compare_ratio *ratio)
 {
-    json_t *cell =
-        json_pack("{s:f, s:f, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s}", "r", r, "S", S, "runs_a",
-                  (json_int_t)ratio->runs[COMPARE_A], "runs_b", (json_int_t)ratio->runs[COMPARE_B],
-                  "a", number(ratio->mean[COMPARE_A]), "b", number(ratio->mean[COMPARE_B]), "ratio",
-                  number(ratio->ratio), "low", number(ratio->low), "high", number(ratio->high),
-                  "limits", ratio->interval ? "interval" : "range");
+    json_t *cell = json_pack(
+        "{s:f, s:f, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s}", "r", r, "S", S, "runs_a",
+        (json_int_t)ratio->runs[COMPARE_A], "runs_b", (json_int_t)ratio->runs[COMPARE_B], "a",
+        compare_number(ratio->mean[COMPARE_A]), "b", compare_number(ratio->mean[COMPARE_B]),
+        "ratio", compare_number(ratio->ratio), "low", compare_number(ratio->low), "high",
+        compare_number(ratio->high), "limits", ratio->interval ? "interval" : "range");
     return json_array_append_new(context, cell) < 0 ? -ENOMEM : 0;
 }
 

@@ -10,7 +10,8 @@
 
 #include "summary/result/result.h"
 
-static int compare_types(const char *protocol, const char *opcode, const struct detail_type *type)
+static int detail_compare_types(const char *protocol, const char *opcode,
+                                const struct detail_type *type)
 {
     int order = strcmp(protocol, type->protocol);
     if (order)
@@ -29,7 +30,7 @@ static size_t place_of_type(const struct detail *detail, const char *protocol, c
     *found = false;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = compare_types(protocol, opcode, &detail->types[middle]);
+        int order = detail_compare_types(protocol, opcode, &detail->types[middle]);
         if (order == 0)
             *found = true;
         if (order == 0)
@@ -88,7 +89,7 @@ static struct detail_type *take_type(struct detail *detail, const char *protocol
     return &types[place];
 }
 
-static int add_cause(struct detail_type *type, const char *name, uint64_t count)
+static int detail_add_cause(struct detail_type *type, const char *name, uint64_t count)
 {
     size_t place = 0;
     while (place < type->cause_count && strcmp(type->causes[place].text, name) < 0)
@@ -118,7 +119,7 @@ uint64_t detail_cause(const struct detail_type *type, const char *text)
     return 0;
 }
 
-static int add_packet(struct detail *detail, const struct result_packet *packet)
+static int detail_add_packet(struct detail *detail, const struct result_packet *packet)
 {
     struct detail_type *type =
         take_type(detail, packet->protocol, packet->opcode, packet->description);
@@ -130,17 +131,17 @@ static int add_packet(struct detail *detail, const struct result_packet *packet)
     type->no_answer += packet->no_answer;
     int result = 0;
     for (size_t i = 0; result == 0 && i < packet->cause_count; i++)
-        result = add_cause(type, packet->causes[i].name, packet->causes[i].count);
+        result = detail_add_cause(type, packet->causes[i].name, packet->causes[i].count);
     return result;
 }
 
-static int add_file(struct detail *detail, const char *path, char *error, size_t size)
+static int detail_add_file(struct detail *detail, const char *path, char *error, size_t size)
 {
     struct result result;
     result_init(&result);
     int added = result_read(&result, path, error, size);
     for (size_t i = 0; added == 0 && i < result.packet_count; i++) {
-        added = add_packet(detail, &result.packets[i]);
+        added = detail_add_packet(detail, &result.packets[i]);
         if (added < 0)
             snprintf(error, size, "%s: out of memory", path);
     }
@@ -156,7 +157,7 @@ int detail_add(struct detail *detail, const struct reading *reading, char *error
         return 0;
     }
     for (const struct reading *part = reading; added == 0 && part; part = part->more)
-        added = add_file(detail, part->path, error, size);
+        added = detail_add_file(detail, part->path, error, size);
     detail->runs++;
     return added;
 }
@@ -172,7 +173,7 @@ int detail_merge_counts(struct detail *to, const struct detail *part)
         type->failed += from->failed;
         type->no_answer += from->no_answer;
         for (size_t cause = 0; cause < from->cause_count; cause++)
-            if (add_cause(type, from->causes[cause].text, from->causes[cause].count) < 0)
+            if (detail_add_cause(type, from->causes[cause].text, from->causes[cause].count) < 0)
                 return -ENOMEM;
     }
     return 0;

@@ -17,7 +17,7 @@ bool grid_same(double left, double right)
     return fabs(left - right) <= 1e-9 * fmax(fabs(left), fabs(right));
 }
 
-static int compare_doubles(const void *left, const void *right)
+static int grid_compare_doubles(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
     return a < b ? -1 : a > b;
@@ -27,7 +27,7 @@ static int compare_doubles(const void *left, const void *right)
 static size_t unique(double *values, size_t count)
 {
     size_t kept = 0;
-    qsort(values, count, sizeof *values, compare_doubles);
+    qsort(values, count, sizeof *values, grid_compare_doubles);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || !grid_same(values[kept - 1], values[i]))
             values[kept++] = values[i];
@@ -68,7 +68,7 @@ static size_t index_of(const double *axis, size_t length, double value)
     return low;
 }
 
-static void add_value(struct grid_value *to, double value)
+static void grid_add_value(struct grid_value *to, double value)
 {
     if (isnan(value))
         return;
@@ -108,7 +108,7 @@ static void find_largest(struct grid *grid)
     }
 }
 
-static int make_axes(struct grid *grid, const struct readings *readings, bool full)
+static int grid_make_axes(struct grid *grid, const struct readings *readings, bool full)
 {
     double *r = reallocarray(NULL, readings->count, 2 * sizeof *r);
     if (!r)
@@ -142,7 +142,7 @@ int grid_make(struct grid *grid, const struct readings *readings, enum metric me
     *grid = (struct grid){.metric = metric, .slo = slo};
     if (readings->count == 0)
         return 0;
-    int made = make_axes(grid, readings, full);
+    int made = grid_make_axes(grid, readings, full);
     if (made == 0) {
         grid->cells = calloc(grid->row_count * grid->column_count, sizeof *grid->cells);
         made = grid->cells ? 0 : -ENOMEM;
@@ -156,7 +156,7 @@ int grid_make(struct grid *grid, const struct readings *readings, enum metric me
         struct grid_cell *cell = grid_find(grid, reading->r, reading->S);
         cell->runs++;
         for (enum metric other = 0; other < METRICS; other++)
-            add_value(&cell->values[other], reading->metrics[other]);
+            grid_add_value(&cell->values[other], reading->metrics[other]);
     }
     for (size_t i = 0; i < grid->row_count * grid->column_count; i++)
         finish_cell(grid, &grid->cells[i]);
@@ -246,8 +246,8 @@ static int row_label_width(const struct grid *grid)
 }
 
 /* One cell; the escape sequences stand around the text, the padding is outside of them. */
-static void print_cell(FILE *stream, const struct grid *grid, const struct grid_cell *cell,
-                       int width, struct grid_print_form form)
+static void grid_print_cell(FILE *stream, const struct grid *grid, const struct grid_cell *cell,
+                            int width, struct grid_print_form form)
 {
     /* Of the 256 colours of terminals, cold to hot; readable on light and dark ground. */
     static const int colours[] = {32, 37, 36, 35, 34, 70, 106, 142, 172, 166, 160};
@@ -279,7 +279,8 @@ void grid_print(FILE *stream, const struct grid *grid, struct grid_print_form fo
         label_text(text, grid->r[row]);
         fprintf(stream, "%*s  ", label, text);
         for (size_t column = 0; column < grid->column_count; column++)
-            print_cell(stream, grid, &grid->cells[row * grid->column_count + column], width, form);
+            grid_print_cell(stream, grid, &grid->cells[row * grid->column_count + column], width,
+                            form);
         fputc('\n', stream);
     }
     int decimals = metric_forms[grid->metric].decimals;
@@ -299,7 +300,7 @@ void grid_print(FILE *stream, const struct grid *grid, struct grid_print_form fo
 }
 
 /* A number that has to be read back; nothing when there is none. */
-static void print_number(FILE *stream, double value, int decimals)
+static void grid_print_number(FILE *stream, double value, int decimals)
 {
     if (!isnan(value))
         fprintf(stream, "%.*f", decimals, value);
@@ -319,18 +320,18 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
             continue;
         fprintf(stream, "%.12g,%.12g,%s,%zu,", grid_cell_r(grid, cell), grid_cell_S(grid, cell),
                 form->name, cell->runs);
-        print_number(stream, value->mean, form->decimals);
+        grid_print_number(stream, value->mean, form->decimals);
         fputc(',', stream);
-        print_number(stream, value->min, form->decimals);
+        grid_print_number(stream, value->min, form->decimals);
         fputc(',', stream);
-        print_number(stream, value->max, form->decimals);
+        grid_print_number(stream, value->max, form->decimals);
         if (grid->slo->count)
             fprintf(stream, ",%s", verdict_names[cell->verdict]);
         fputc('\n', stream);
     }
 }
 
-static json_t *number(double value)
+static json_t *grid_number(double value)
 {
     return isnan(value) ? json_null() : json_real(value);
 }
@@ -340,10 +341,10 @@ static json_t *cell_to_json(const struct grid *grid, const struct grid_cell *cel
     if (!cell)
         return json_null();
     const struct grid_value *value = &cell->values[grid->metric];
-    json_t *json =
-        json_pack("{s:f, s:f, s:I, s:o, s:o, s:o}", "r", grid_cell_r(grid, cell), "S",
-                  grid_cell_S(grid, cell), "runs", (json_int_t)cell->runs, "mean",
-                  number(value->mean), "min", number(value->min), "max", number(value->max));
+    json_t *json = json_pack("{s:f, s:f, s:I, s:o, s:o, s:o}", "r", grid_cell_r(grid, cell), "S",
+                             grid_cell_S(grid, cell), "runs", (json_int_t)cell->runs, "mean",
+                             grid_number(value->mean), "min", grid_number(value->min), "max",
+                             grid_number(value->max));
     if (json && grid->slo->count &&
         json_object_set_new(json, "kept", json_string(verdict_names[cell->verdict])) < 0) {
         json_decref(json);

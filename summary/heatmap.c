@@ -52,7 +52,7 @@ static void find_limits(struct drawing *drawing)
     drawing->height = TOP + CELL_HEIGHT * (double)grid->row_count + BELOW;
 }
 
-static void begin(const struct drawing *drawing)
+static void heatmap_begin(const struct drawing *drawing)
 {
     const struct grid *grid = drawing->grid;
     const struct metric_form *form = &metric_forms[grid->metric];
@@ -149,7 +149,7 @@ static void draw_cell(const struct drawing *drawing, size_t row, size_t column)
             drawing->map->links ? "</a>" : "");
 }
 
-static bool keeps(const struct grid *grid, size_t row, size_t column)
+static bool heatmap_keeps(const struct grid *grid, size_t row, size_t column)
 {
     if (row >= grid->row_count || column >= grid->column_count)
         return false;
@@ -169,13 +169,13 @@ static void draw_edge(const struct drawing *drawing)
     for (size_t row = 0; row < grid->row_count; row++)
         for (size_t column = 0; column < grid->column_count; column++) {
             double x = left_of(drawing, column), y = top_of(row);
-            bool here = keeps(grid, row, column);
+            bool here = heatmap_keeps(grid, row, column);
             size_t place = row * grid->column_count + column;
-            if (column + 1 < grid->column_count && here != keeps(grid, row, column + 1) &&
+            if (column + 1 < grid->column_count && here != heatmap_keeps(grid, row, column + 1) &&
                 grid->cells[place].runs && grid->cells[place + 1].runs)
                 draw_line(drawing->stream, x + drawing->cell_width, y, x + drawing->cell_width,
                           y + CELL_HEIGHT);
-            if (row + 1 < grid->row_count && here != keeps(grid, row + 1, column) &&
+            if (row + 1 < grid->row_count && here != heatmap_keeps(grid, row + 1, column) &&
                 grid->cells[place].runs && grid->cells[place + grid->column_count].runs)
                 draw_line(drawing->stream, x, y + CELL_HEIGHT, x + drawing->cell_width,
                           y + CELL_HEIGHT);
@@ -192,7 +192,7 @@ static void draw_frame(const struct drawing *drawing, const struct grid_cell *ce
             CELL_HEIGHT - 2 * inset);
 }
 
-static void draw_legend(const struct drawing *drawing)
+static void heatmap_draw_legend(const struct drawing *drawing)
 {
     const struct grid *grid = drawing->grid;
     int decimals = metric_forms[grid->metric].decimals;
@@ -219,7 +219,7 @@ void heatmap_draw(FILE *stream, const struct grid *grid, const struct heatmap *m
 {
     struct drawing drawing = {.stream = stream, .grid = grid, .map = map};
     find_limits(&drawing);
-    begin(&drawing);
+    heatmap_begin(&drawing);
     draw_labels(&drawing);
     for (size_t row = 0; row < grid->row_count; row++)
         for (size_t column = 0; column < grid->column_count; column++)
@@ -228,6 +228,6 @@ void heatmap_draw(FILE *stream, const struct grid *grid, const struct heatmap *m
         draw_edge(&drawing);
     if (grid->largest)
         draw_frame(&drawing, grid->largest, 1);
-    draw_legend(&drawing);
+    heatmap_draw_legend(&drawing);
     fputs("</svg>\n", stream);
 }

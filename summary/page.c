@@ -29,7 +29,7 @@ struct page {
     size_t size;
 };
 
-static int no_memory(const struct page *page)
+static int page_no_memory(const struct page *page)
 {
     snprintf(page->error, page->size, "out of memory");
     return -ENOMEM;
@@ -115,7 +115,7 @@ static void print_map(FILE *stream, const struct grid *grid, const struct heatma
 }
 
 /* The offered load of a cell: what was asked for, or r x S when the files do not tell that. */
-static double offered(const struct grid *grid, const struct grid_cell *cell, bool nominal)
+static double page_offered(const struct grid *grid, const struct grid_cell *cell, bool nominal)
 {
     if (nominal)
         return cell->values[METRIC_NOMINAL].mean;
@@ -164,9 +164,9 @@ static int make_points(const struct grid *grid, struct load_points *points)
         const struct grid_cell *cell = &grid->cells[i];
         if (cell->runs == 0 || isnan(cell->values[METRIC_OK].mean))
             continue;
-        sorted[points->count++] =
-            (struct load_point){offered(grid, cell, points->nominal), cell->values[METRIC_OK].mean,
-                                cell->values[METRIC_P95].mean / milli};
+        sorted[points->count++] = (struct load_point){page_offered(grid, cell, points->nominal),
+                                                      cell->values[METRIC_OK].mean,
+                                                      cell->values[METRIC_P95].mean / milli};
     }
     qsort(sorted, points->count, sizeof *sorted, by_load);
     for (size_t i = 0; i < points->count; i++) {
@@ -354,7 +354,7 @@ static void draw_curves(FILE *stream, struct curve *curves, size_t count, const 
     draw_figure(stream, &chart);
 }
 
-static int print_percentiles(const struct page *page)
+static int page_print_percentiles(const struct page *page)
 {
     struct curve *curves = NULL;
     struct detail detail = {0};
@@ -365,7 +365,7 @@ static int print_percentiles(const struct page *page)
         goto cleanup;
     curves = calloc(detail.type_count + 1, sizeof *curves);
     if (!curves || make_curves(&detail, curves, &count) < 0) {
-        made = no_memory(page);
+        made = page_no_memory(page);
         goto cleanup;
     }
     snprintf(title, sizeof title, "Response times by protocol at r=%.6g S=%.6g",
@@ -385,12 +385,12 @@ static int print_charts(const struct page *page)
     struct load_points points;
     int made = make_points(page->grid, &points);
     if (made < 0)
-        return no_memory(page);
+        return page_no_memory(page);
     fputs("<h2>Load and response times</h2>\n<div class=\"s\">\n", page->stream);
     draw_loads(page->stream, &points);
     clear_points(&points);
     if (page->best)
-        made = print_percentiles(page);
+        made = page_print_percentiles(page);
     fputs("</div>\n", page->stream);
     return made;
 }
@@ -426,7 +426,7 @@ static void print_failure_rows(FILE *stream, const struct failure *failures, siz
 }
 
 /* Failures of a detail, the most frequent first. 0 or -ENOMEM. */
-static int print_failures(FILE *stream, const struct detail *detail, const char *heading)
+static int page_print_failures(FILE *stream, const struct detail *detail, const char *heading)
 {
     size_t count = 0, place = 0;
     for (size_t i = 0; i < detail->type_count; i++)
@@ -467,7 +467,7 @@ static size_t sample_names(const struct result *result, char names[][64])
     return count;
 }
 
-static double sample_value(const struct result_sample *sample, const char *name)
+static double page_sample_value(const struct result_sample *sample, const char *name)
 {
     for (size_t i = 0; i < sample->value_count; i++)
         if (strncmp(sample->values[i].name, name, 63) == 0)
@@ -483,7 +483,7 @@ static void draw_sample(FILE *stream, const struct result *result, const char *n
     double largest = 0, last = NAN, last_t = 0;
     char id[32];
     for (size_t i = 0; i < result->sample_count; i++) {
-        double value = sample_value(&result->samples[i], name), t = result->samples[i].t;
+        double value = page_sample_value(&result->samples[i], name), t = result->samples[i].t;
         x[i] = t;
         y[i] = growth ? (value - last) / (t - last_t) : value;
         last = value;
@@ -509,7 +509,7 @@ static int draw_samples(const struct page *page, const struct result *result)
     size_t count = sample_names(result, names), length = result->sample_count;
     double *x = reallocarray(NULL, length, 2 * sizeof *x);
     if (!x)
-        return no_memory(page);
+        return page_no_memory(page);
     fprintf(page->stream, "<h2>The server at r=%.6g S=%.6g</h2>\n<div class=\"s\">\n", result->r,
             result->S);
     for (size_t i = 0; i < count; i++)
@@ -539,7 +539,7 @@ static int print_samples(const struct page *page)
     return read;
 }
 
-static void print_time(FILE *stream, const struct histogram *histogram, double fraction)
+static void page_print_time(FILE *stream, const struct histogram *histogram, double fraction)
 {
     int64_t ns = histogram_quantile(histogram, fraction);
     if (ns < 0)
@@ -565,9 +565,9 @@ static void print_cell_types(FILE *stream, const struct detail *detail)
         fputs("</td><td class=\"l\">", stream);
         svg_text(stream, type->description);
         fprintf(stream, "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td>", type->count, type->failed);
-        print_time(stream, &type->service, 0.5);
-        print_time(stream, &type->service, 0.95);
-        print_time(stream, &type->service, 1);
+        page_print_time(stream, &type->service, 0.5);
+        page_print_time(stream, &type->service, 0.95);
+        page_print_time(stream, &type->service, 1);
         fputs("</tr>\n", stream);
     }
     fputs("</table></div>\n<p class=\"f\">Times are service times.</p>\n", stream);
@@ -591,7 +591,7 @@ static void print_cell_metrics(FILE *stream, const struct grid_cell *cell)
     fputs("</table></div>\n", stream);
 }
 
-static int print_cell(struct page *page, size_t place)
+static int page_print_cell(struct page *page, size_t place)
 {
     const struct grid *grid = page->grid;
     const struct grid_cell *cell = &grid->cells[place];
@@ -606,9 +606,9 @@ static int print_cell(struct page *page, size_t place)
     int made = detail_of_cell(page, cell, &detail);
     if (made == 0) {
         print_cell_types(stream, &detail);
-        if (print_failures(stream, &detail, "<h3>Failures by cause</h3>\n") < 0 ||
+        if (page_print_failures(stream, &detail, "<h3>Failures by cause</h3>\n") < 0 ||
             detail_merge_counts(&page->total, &detail) < 0)
-            made = no_memory(page);
+            made = page_no_memory(page);
     }
     detail_clear(&detail);
     fputs("</section>\n", stream);
@@ -620,7 +620,7 @@ static int print_cells(struct page *page)
     int made = 0;
     for (size_t i = 0; made == 0 && i < page->grid->row_count * page->grid->column_count; i++)
         if (page->grid->cells[i].runs)
-            made = print_cell(page, i);
+            made = page_print_cell(page, i);
     return made;
 }
 
@@ -635,9 +635,9 @@ static int print_body(struct page *page)
     int made = print_cells(page);
     if (made == 0)
         made = print_charts(page);
-    if (made == 0 &&
-        print_failures(page->stream, &page->total, "<h2>Failures by cause, of all runs</h2>\n") < 0)
-        made = no_memory(page);
+    if (made == 0 && page_print_failures(page->stream, &page->total,
+                                         "<h2>Failures by cause, of all runs</h2>\n") < 0)
+        made = page_no_memory(page);
     if (made == 0 && page->best)
         made = print_samples(page);
     return made;

@@ -42,7 +42,7 @@ static double success_rate(uint64_t ok, uint64_t failed)
 }
 
 /* NaN when empty. */
-static double quantile(const struct histogram *histogram, double fraction)
+static double reading_quantile(const struct histogram *histogram, double fraction)
 {
     int64_t ns = histogram_quantile(histogram, fraction);
     return ns < 0 ? NAN : (double)ns * nanosecond;
@@ -53,9 +53,9 @@ static void take_times(struct reading *reading)
 {
     double *metrics = reading->metrics;
     metrics[METRIC_MEAN] = histogram_mean(&reading->response) * nanosecond;
-    metrics[METRIC_P50] = quantile(&reading->response, 0.5);
-    metrics[METRIC_P95] = quantile(&reading->response, 0.95);
-    metrics[METRIC_P99] = quantile(&reading->response, 0.99);
+    metrics[METRIC_P50] = reading_quantile(&reading->response, 0.5);
+    metrics[METRIC_P95] = reading_quantile(&reading->response, 0.95);
+    metrics[METRIC_P99] = reading_quantile(&reading->response, 0.99);
 }
 
 static int add_label(struct reading *reading, const char *name, const char *value)
@@ -82,7 +82,7 @@ const char *reading_label(const struct reading *reading, const char *name)
     return NULL;
 }
 
-static double sample_value(const struct result_sample *sample, const char *name)
+static double reading_sample_value(const struct result_sample *sample, const char *name)
 {
     for (size_t i = 0; i < sample->value_count; i++)
         if (strcmp(sample->values[i].name, name) == 0)
@@ -96,14 +96,14 @@ static double server_cpu(const struct result *result)
     const struct result_sample *first = NULL, *last = NULL;
     for (size_t i = 0; i < result->sample_count; i++) {
         const struct result_sample *sample = &result->samples[i];
-        if (sample->t > result->window + 1 || isnan(sample_value(sample, "cpu")))
+        if (sample->t > result->window + 1 || isnan(reading_sample_value(sample, "cpu")))
             continue;
         first = first ? first : sample;
         last = sample;
     }
     if (!first || !(last->t > first->t))
         return NAN;
-    double used = sample_value(last, "cpu") - sample_value(first, "cpu");
+    double used = reading_sample_value(last, "cpu") - reading_sample_value(first, "cpu");
     return used / (last->t - first->t) * result->window;
 }
 
@@ -239,8 +239,8 @@ static int find_cell(struct reading *reading, const char *path, char *error, siz
     return 0;
 }
 
-static int parse_json(struct reading *reading, const char *bytes, size_t length, const char *path,
-                      char *error, size_t size)
+static int reading_parse_json(struct reading *reading, const char *bytes, size_t length,
+                              const char *path, char *error, size_t size)
 {
     struct result result;
     result_init(&result);
@@ -266,7 +266,7 @@ int reading_parse(struct reading *reading, const char *bytes, size_t length, con
         return -EINVAL;
     }
     if (bytes[begin] == '{') {
-        parsed = parse_json(reading, bytes, length, path, error, size);
+        parsed = reading_parse_json(reading, bytes, length, path, error, size);
     } else {
         struct text_report report;
         parsed = text_report_parse(&report, bytes, length, path, error, size);
@@ -278,8 +278,8 @@ int reading_parse(struct reading *reading, const char *bytes, size_t length, con
     return parsed < 0 ? parsed : find_cell(reading, path, error, size);
 }
 
-__attribute__((format(printf, 2, 3))) static void refuse(struct readings *readings,
-                                                         const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void reading_refuse(struct readings *readings,
+                                                                 const char *format, ...)
 {
     char line[RESULT_ERROR_SIZE + 64];
     va_list args;
@@ -292,7 +292,7 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct readings *readin
     readings->warning(readings->context, line);
 }
 
-static int append(struct readings *readings, const struct reading *reading)
+static int reading_append(struct readings *readings, const struct reading *reading)
 {
     if (readings->count == readings->room) {
         size_t room = readings->room ? readings->room * 2 : 64;
@@ -306,7 +306,7 @@ static int append(struct readings *readings, const struct reading *reading)
     return 0;
 }
 
-static int add_file(struct readings *readings, const char *path, const struct stat *stat)
+static int reading_add_file(struct readings *readings, const char *path, const struct stat *stat)
 {
     char error[RESULT_ERROR_SIZE];
     struct reading reading = {.device = stat->st_dev, .inode = stat->st_ino};
@@ -319,18 +319,18 @@ static int add_file(struct readings *readings, const char *path, const struct st
     free(bytes);
     if (result == 0) {
         reading.path = strdup(path);
-        result = reading.path ? append(readings, &reading) : -ENOMEM;
+        result = reading.path ? reading_append(readings, &reading) : -ENOMEM;
     }
     if (result == 0)
         return 0;
     reading_clear(&reading);
     if (result == -ENOMEM)
         return result;
-    refuse(readings, "%s", error);
+    reading_refuse(readings, "%s", error);
     return 0;
 }
 
-static int add_entry(struct readings *readings, FTS *tree, FTSENT *entry)
+static int reading_add_entry(struct readings *readings, FTS *tree, FTSENT *entry)
 {
     if (entry->fts_level > FTS_ROOTLEVEL && entry->fts_name[0] == '.') {
         if (entry->fts_info == FTS_D)
@@ -339,20 +339,21 @@ static int add_entry(struct readings *readings, FTS *tree, FTSENT *entry)
     }
     switch (entry->fts_info) {
     case FTS_F:
-        return add_file(readings, entry->fts_path, entry->fts_statp);
+        return reading_add_file(readings, entry->fts_path, entry->fts_statp);
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
-        refuse(readings, "%s: cannot be read: %s", entry->fts_path, strerror(entry->fts_errno));
+        reading_refuse(readings, "%s: cannot be read: %s", entry->fts_path,
+                       strerror(entry->fts_errno));
         return 0;
     case FTS_DC:
-        refuse(readings, "%s: a link back to a folder that it is in", entry->fts_path);
+        reading_refuse(readings, "%s: a link back to a folder that it is in", entry->fts_path);
         return 0;
     case FTS_SLNONE:
-        refuse(readings, "%s: a link to nothing", entry->fts_path);
+        reading_refuse(readings, "%s: a link to nothing", entry->fts_path);
         return 0;
     case FTS_DEFAULT:
-        refuse(readings, "%s: neither a file nor a folder", entry->fts_path);
+        reading_refuse(readings, "%s: neither a file nor a folder", entry->fts_path);
         return 0;
     default:
         return 0;
@@ -374,11 +375,11 @@ int readings_add(struct readings *readings, const char *path)
     if (!tree && errno == ENOMEM)
         return -ENOMEM;
     for (FTSENT *entry; tree && result == 0 && (entry = fts_read(tree));)
-        result = add_entry(readings, tree, entry);
+        result = reading_add_entry(readings, tree, entry);
     if (tree)
         fts_close(tree);
     if (result == 0 && readings->count + readings->refused == before)
-        refuse(readings, "%s: no result files in it", path);
+        reading_refuse(readings, "%s: no result files in it", path);
     return result;
 }
 

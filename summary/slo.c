@@ -53,8 +53,8 @@ static const char *const unit_wanted[] = {
     [MEASURE_COUNT] = "a number",
 };
 
-__attribute__((format(printf, 3, 4))) static int refuse(char *error, size_t size,
-                                                        const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int slo_refuse(char *error, size_t size,
+                                                            const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -75,7 +75,8 @@ static int parse_limit(struct slo_condition *condition, const char *text, const 
             condition->limit = value * units[i].factor;
             return 0;
         }
-    return refuse(error, size, "%s: expected %s after the relation", text, unit_wanted[measure]);
+    return slo_refuse(error, size, "%s: expected %s after the relation", text,
+                      unit_wanted[measure]);
 }
 
 static int parse_condition(struct slo_condition *condition, const char *text, char *error,
@@ -86,15 +87,17 @@ static int parse_condition(struct slo_condition *condition, const char *text, ch
            !(strlen(names[name].name) == length && strncmp(names[name].name, text, length) == 0))
         name++;
     if (name == NAMES)
-        return refuse(error, size,
-                      "%s: expected success, ok, failed, nominal, planned, mean, p50, p95 or p99, "
-                      "then >= or <=",
-                      text);
+        return slo_refuse(
+            error, size,
+            "%s: expected success, ok, failed, nominal, planned, mean, p50, p95 or p99, "
+            "then >= or <=",
+            text);
     while (relation < RELATIONS &&
            strncmp(relations[relation].sign, text + length, strlen(relations[relation].sign)) != 0)
         relation++;
     if (relation == RELATIONS)
-        return refuse(error, size, "%s: expected >=, <=, > or < after %s", text, names[name].name);
+        return slo_refuse(error, size, "%s: expected >=, <=, > or < after %s", text,
+                          names[name].name);
     condition->metric = names[name].metric;
     condition->relation = relations[relation].relation;
     return parse_limit(condition, text, text + length + strlen(relations[relation].sign),
@@ -108,7 +111,7 @@ int slo_parse(struct slo *slo, const char *text, char *error, size_t size)
     *slo = (struct slo){.text = text};
     for (char *part; result == 0 && (part = strsep(&rest, ","));) {
         if (slo->count == SLO_CONDITIONS_MAX)
-            result = refuse(error, size, "more than %d conditions", SLO_CONDITIONS_MAX);
+            result = slo_refuse(error, size, "more than %d conditions", SLO_CONDITIONS_MAX);
         else
             result = parse_condition(&slo->conditions[slo->count++], part, error, size);
     }
@@ -118,7 +121,7 @@ int slo_parse(struct slo *slo, const char *text, char *error, size_t size)
     return result;
 }
 
-static bool keeps(const struct slo_condition *condition, double value)
+static bool slo_keeps(const struct slo_condition *condition, double value)
 {
     switch (condition->relation) {
     case SLO_AT_LEAST:
@@ -140,7 +143,7 @@ enum slo_verdict slo_judge(const struct slo *slo, const double metrics[METRICS])
         double value = metrics[slo->conditions[i].metric];
         if (isnan(value))
             verdict = SLO_UNKNOWN;
-        else if (!keeps(&slo->conditions[i], value))
+        else if (!slo_keeps(&slo->conditions[i], value))
             return SLO_MISSED;
     }
     return verdict;

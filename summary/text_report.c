@@ -74,7 +74,7 @@ static int damaged(const struct parser *parser, const char *what)
     return -EINVAL;
 }
 
-static bool read_count(const char **text, uint64_t *out)
+static bool text_report_read_count(const char **text, uint64_t *out)
 {
     char *end;
     while (**text == ' ')
@@ -108,7 +108,7 @@ static bool read_time(const char **text, double *out)
 /* "556 (27.679 per second)" */
 static bool read_rate(const char *text, uint64_t *count, double *rate)
 {
-    if (!read_count(&text, count) || strncmp(text, " (", 2) != 0)
+    if (!text_report_read_count(&text, count) || strncmp(text, " (", 2) != 0)
         return false;
     text += 2;
     return read_time(&text, rate) && !isnan(*rate) && strcmp(text, " per second)") == 0;
@@ -147,13 +147,14 @@ static bool read_label(const char *text, struct text_report *report)
     return true;
 }
 
-static bool read_value(const struct label *label, const char *text, struct text_report *report)
+static bool text_report_read_value(const struct label *label, const char *text,
+                                   struct text_report *report)
 {
     void *to = (char *)report + label->offset, *rate = (char *)report + label->rate_offset;
     double *real = to;
     switch (label->kind) {
     case VALUE_COUNT:
-        return read_count(&text, to);
+        return text_report_read_count(&text, to);
     case VALUE_SIGNED:
         return read_signed(text, to);
     case VALUE_REAL:
@@ -174,7 +175,7 @@ static bool read_value(const struct label *label, const char *text, struct text_
 }
 
 /* Reads the line if it bears a label. */
-static int parse_label(struct parser *parser, const char *line)
+static int text_report_parse_label(struct parser *parser, const char *line)
 {
     for (size_t i = 0; i < LABELS; i++) {
         size_t length = strlen(labels[i].text);
@@ -185,7 +186,7 @@ static int parse_label(struct parser *parser, const char *line)
             value++;
         if (parser->seen[i] && labels[i].kind != VALUE_LABEL)
             return damaged(parser, "a line stands twice");
-        if (!read_value(&labels[i], value, parser->report))
+        if (!text_report_read_value(&labels[i], value, parser->report))
             return damaged(parser, "a value cannot be read");
         parser->seen[i] = true;
         if (i == LABEL_PROGRAM)
@@ -213,8 +214,8 @@ static int parse_row(struct parser *parser, const char *line)
     uint64_t count, failed;
     double mean;
     const char *values = row_values(line);
-    if (!values || !read_count(&values, &count) || !read_count(&values, &failed) ||
-        failed > count || !read_time(&values, &mean))
+    if (!values || !text_report_read_count(&values, &count) ||
+        !text_report_read_count(&values, &failed) || failed > count || !read_time(&values, &mean))
         return damaged(parser, "a row of the table cannot be read");
     for (unsigned i = 3; i < ROW_VALUES; i++) {
         double other;
@@ -259,11 +260,11 @@ static int parse_line(struct parser *parser, const char *line)
     else if (strncmp(line, response_title, strlen(response_title)) == 0)
         return parse_response(parser, line);
     else
-        return parse_label(parser, line);
+        return text_report_parse_label(parser, line);
     return 0;
 }
 
-static int check_whole(const struct parser *parser)
+static int text_report_check_whole(const struct parser *parser)
 {
     char what[96];
     for (size_t i = 0; i < LABELS; i++) {
@@ -327,5 +328,5 @@ int text_report_parse(struct text_report *report, const char *bytes, size_t leng
     }
     if (parser.weight)
         report->mean = parser.weighted / (double)parser.weight;
-    return check_whole(&parser);
+    return text_report_check_whole(&parser);
 }

@@ -105,7 +105,7 @@ static const struct option_row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
 
-static void print_help(void)
+static void traffic_summary_print_help(void)
 {
     char name[40];
     puts("Usage: traffic-summary [options] FILE|FOLDER...\n\n"
@@ -125,7 +125,8 @@ static void print_help(void)
         printf("  %-14s %s\n", metric_forms[metric].name, metric_forms[metric].unit);
 }
 
-static bool take_option(struct options *options, const struct option_row *row, const char *value)
+static bool traffic_summary_take_option(struct options *options, const struct option_row *row,
+                                        const char *value)
 {
     if (row->set)
         return row->set(options, value);
@@ -134,7 +135,7 @@ static bool take_option(struct options *options, const struct option_row *row, c
 }
 
 /* The rows in the form of getopt_long(3). */
-static void make_getopt(struct option *long_options, char *letters)
+static void traffic_summary_make_getopt(struct option *long_options, char *letters)
 {
     for (size_t i = 0; i < ROWS; i++) {
         long_options[i] =
@@ -149,16 +150,16 @@ static void make_getopt(struct option *long_options, char *letters)
     *letters = '\0';
 }
 
-static bool read_options(struct options *options, int argc, char **argv)
+static bool traffic_summary_read_options(struct options *options, int argc, char **argv)
 {
     struct option long_options[ROWS + 1];
     char letters[2 * ROWS + 1];
-    make_getopt(long_options, letters);
+    traffic_summary_make_getopt(long_options, letters);
     for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
         size_t row = 0;
         while (row < ROWS && got != FIRST_LONG + (int)row && got != rows[row].letter)
             row++;
-        if (row == ROWS || !take_option(options, &rows[row], optarg))
+        if (row == ROWS || !traffic_summary_take_option(options, &rows[row], optarg))
             return false; /* told already */
     }
     const struct {
@@ -187,7 +188,7 @@ static bool read_options(struct options *options, int argc, char **argv)
     return true;
 }
 
-static void print_warning(void *context, const char *line)
+static void traffic_summary_print_warning(void *context, const char *line)
 {
     (void)context;
     fprintf(stderr, "traffic-summary: %s\n", line);
@@ -250,8 +251,9 @@ static int draw_compare_page(FILE *stream, void *context)
 }
 
 /* Draws into a file unless none is named. 0, or 1 after a failure that was told. */
-static int draw(const char *option, const char *path, int (*function)(FILE *stream, void *context),
-                struct picture *picture)
+static int traffic_summary_draw(const char *option, const char *path,
+                                int (*function)(FILE *stream, void *context),
+                                struct picture *picture)
 {
     char error[RESULT_ERROR_SIZE];
     if (!path)
@@ -268,8 +270,8 @@ static int draw_grid(const struct grid *grid, const struct readings *readings,
                      const struct options *options)
 {
     struct picture picture = {.grid = grid, .readings = readings};
-    int drawn = draw("svg", options->svg, draw_map, &picture);
-    return drawn ? drawn : draw("html", options->html, draw_page, &picture);
+    int drawn = traffic_summary_draw("svg", options->svg, draw_map, &picture);
+    return drawn ? drawn : traffic_summary_draw("html", options->html, draw_page, &picture);
 }
 
 static int print_grid(const struct readings *readings, const struct options *options)
@@ -326,7 +328,7 @@ static int print_vary(const struct readings *readings, const struct options *opt
 static int read_paths(struct readings *readings, char **paths, size_t count, enum metric metric)
 {
     int result = 0;
-    *readings = (struct readings){.warning = print_warning};
+    *readings = (struct readings){.warning = traffic_summary_print_warning};
     for (size_t i = 0; i < count && result == 0; i++)
         result = readings_add(readings, paths[i]);
     if (result == 0)
@@ -347,7 +349,7 @@ static int status_of(int result, size_t refused)
     return result || refused ? EXIT_FAILED : EXIT_OK;
 }
 
-static int summarise(const struct options *options, char **paths, size_t count)
+static int traffic_summary_summarise(const struct options *options, char **paths, size_t count)
 {
     struct readings readings;
     int result = read_paths(&readings, paths, count, options->metric), status;
@@ -384,8 +386,8 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
     if (result == 0 && fflush(stdout) == EOF)
         result = -errno;
     if (result == 0)
-        result =
-            draw("html", options->html, draw_compare_page, &(struct picture){.compare = &compare});
+        result = traffic_summary_draw("html", options->html, draw_compare_page,
+                                      &(struct picture){.compare = &compare});
     compare_clear(&compare);
     return result;
 }
@@ -409,10 +411,10 @@ static int compare_paths(const struct options *options, char **paths)
 int main(int argc, char **argv)
 {
     struct options options = {.metric = METRIC_OK};
-    if (!read_options(&options, argc, argv))
+    if (!traffic_summary_read_options(&options, argc, argv))
         return EXIT_USAGE;
     if (options.help) {
-        print_help();
+        traffic_summary_print_help();
         return EXIT_OK;
     }
     if (options.version) {
@@ -421,5 +423,5 @@ int main(int argc, char **argv)
     }
     if (options.compare)
         return compare_paths(&options, argv + optind);
-    return summarise(&options, argv + optind, (size_t)(argc - optind));
+    return traffic_summary_summarise(&options, argv + optind, (size_t)(argc - optind));
 }

@@ -12,7 +12,7 @@
 
 static const char no_value[] = "none";
 
-static const char *value_of(const struct reading *reading, const char *name)
+static const char *vary_value_of(const struct reading *reading, const char *name)
 {
     const char *value = reading_label(reading, name);
     return value ? value : no_value;
@@ -31,10 +31,10 @@ static int compare_values(const char *left, const char *right)
     return strcmp(left, right);
 }
 
-static int by_value(const void *left, const void *right, void *name)
+static int vary_by_value(const void *left, const void *right, void *name)
 {
     const struct reading *a = left, *b = right;
-    int result = compare_values(value_of(a, name), value_of(b, name));
+    int result = compare_values(vary_value_of(a, name), vary_value_of(b, name));
     return result ? result : strcmp(a->path, b->path);
 }
 
@@ -66,16 +66,17 @@ static struct vary_best best_of(const struct grid *grid, const struct grid_cell 
     return best;
 }
 
-static int add_row(struct vary *vary, const struct readings *group)
+static int vary_add_row(struct vary *vary, const struct readings *group)
 {
     struct grid grid;
     int made = grid_make(&grid, group, vary->metric, false, vary->slo);
     if (made < 0)
         return made;
-    vary->rows[vary->count++] = (struct vary_row){.value = value_of(&group->items[0], vary->name),
-                                                  .runs = group->count,
-                                                  .largest = best_of(&grid, grid.largest, group),
-                                                  .kept = best_of(&grid, grid.largest_kept, group)};
+    vary->rows[vary->count++] =
+        (struct vary_row){.value = vary_value_of(&group->items[0], vary->name),
+                          .runs = group->count,
+                          .largest = best_of(&grid, grid.largest, group),
+                          .kept = best_of(&grid, grid.largest_kept, group)};
     grid_clear(&grid);
     return 0;
 }
@@ -91,13 +92,13 @@ int vary_make(struct vary *vary, const struct readings *readings, const char *na
     int made = sorted && vary->rows ? 0 : -ENOMEM;
     if (made == 0 && count) {
         memcpy(sorted, readings->items, count * sizeof *sorted);
-        qsort_r(sorted, count, sizeof *sorted, by_value, (void *)name);
+        qsort_r(sorted, count, sizeof *sorted, vary_by_value, (void *)name);
     }
     for (size_t from = 0, to; made == 0 && from < count; from = to) {
         for (to = from + 1; to < count; to++)
-            if (strcmp(value_of(&sorted[from], name), value_of(&sorted[to], name)) != 0)
+            if (strcmp(vary_value_of(&sorted[from], name), vary_value_of(&sorted[to], name)) != 0)
                 break;
-        made = add_row(vary, &(struct readings){.items = sorted + from, .count = to - from});
+        made = vary_add_row(vary, &(struct readings){.items = sorted + from, .count = to - from});
     }
     free(sorted);
     if (made < 0)
@@ -122,7 +123,7 @@ static int value_width(const struct vary *vary)
 }
 
 /* A column of 12 for a number, "-" when there is none. */
-static void print_number(FILE *stream, double value, double factor, int decimals)
+static void vary_print_number(FILE *stream, double value, double factor, int decimals)
 {
     if (isnan(value))
         fprintf(stream, "%12s", "-");
@@ -135,7 +136,7 @@ static void print_best(FILE *stream, const struct vary *vary, const struct vary_
     char where[64] = "-";
     if (!isnan(best->value))
         snprintf(where, sizeof where, "r=%.6g S=%.6g", best->r, best->S);
-    print_number(stream, best->value, 1, metric_forms[vary->metric].decimals);
+    vary_print_number(stream, best->value, 1, metric_forms[vary->metric].decimals);
     fprintf(stream, "  %-16s", where);
 }
 
@@ -161,8 +162,8 @@ void vary_print(FILE *stream, const struct vary *vary)
         print_best(stream, vary, &row->largest);
         if (slo)
             print_best(stream, vary, &row->kept);
-        print_number(stream, chosen(vary, row)->p95, 1, 6);
-        print_number(stream, chosen(vary, row)->cpu, 1, 6);
+        vary_print_number(stream, chosen(vary, row)->p95, 1, 6);
+        vary_print_number(stream, chosen(vary, row)->cpu, 1, 6);
         fputc('\n', stream);
     }
 }
@@ -211,7 +212,7 @@ void vary_print_csv(FILE *stream, const struct vary *vary)
     }
 }
 
-static json_t *number(double value)
+static json_t *vary_number(double value)
 {
     return isnan(value) ? json_null() : json_real(value);
 }
@@ -221,7 +222,7 @@ static json_t *best_to_json(const struct vary_best *best)
     if (isnan(best->value))
         return json_null();
     return json_pack("{s:f, s:f, s:f, s:o, s:o}", "r", best->r, "S", best->S, "value", best->value,
-                     "p95", number(best->p95), "cpu_per_operation", number(best->cpu));
+                     "p95", vary_number(best->p95), "cpu_per_operation", vary_number(best->cpu));
 }
 
 static json_t *row_to_json(const struct vary *vary, const struct vary_row *row)

@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-static int no_memory(const struct learn_capture *capture)
+static int capture_no_memory(const struct learn_capture *capture)
 {
     snprintf(capture->error, LEARN_ERROR_SIZE, "out of memory");
     return -ENOMEM;
@@ -26,7 +26,7 @@ static int file_failed(const struct learn_capture *capture, const char *what)
 }
 
 /* A file that nobody else sees and that is gone when we are. */
-static int open_records(struct learn_capture *capture)
+static int capture_open_records(struct learn_capture *capture)
 {
     char path[4096];
     const char *folder = getenv("TMPDIR");
@@ -48,8 +48,8 @@ int learn_capture_begin(struct learn_capture *capture, char *error)
     *capture = (struct learn_capture){.first = INT64_MAX, .last = INT64_MIN, .error = error};
     capture->name_facts = calloc(LEARN_NAMES_MAX, sizeof *capture->name_facts);
     if (!capture->name_facts)
-        return no_memory(capture);
-    return open_records(capture);
+        return capture_no_memory(capture);
+    return capture_open_records(capture);
 }
 
 void learn_capture_clear(struct learn_capture *capture)
@@ -78,12 +78,12 @@ int learn_capture_address(struct learn_capture *capture, const char *text, size_
                           uint32_t *number)
 {
     if (learn_words_add(&capture->addresses, text, length, number) < 0)
-        return no_memory(capture);
+        return capture_no_memory(capture);
     if (*number >= capture->seen_room) {
         uint32_t room = capture->seen_room ? 2 * capture->seen_room : 64;
         struct learn_address *seen = reallocarray(capture->seen, room, sizeof *seen);
         if (!seen)
-            return no_memory(capture);
+            return capture_no_memory(capture);
         memset(seen + capture->seen_room, 0, (room - capture->seen_room) * sizeof *seen);
         capture->seen = seen;
         capture->seen_room = room;
@@ -115,7 +115,7 @@ int learn_capture_add(struct learn_capture *capture, const struct learn_record *
         learn_words_find(&capture->forms, form, length) == UINT32_MAX)
         length = learn_form_type(form);
     if (learn_words_add(&capture->forms, form, length, &copy.form) < 0)
-        return no_memory(capture);
+        return capture_no_memory(capture);
     errno = 0;
     if (fwrite(&copy, sizeof copy, 1, capture->records) != 1)
         return file_failed(capture, "cannot write");
@@ -132,7 +132,7 @@ int learn_capture_amend(struct learn_capture *capture, uint64_t index, const cha
     uint32_t number;
     off_t at = (off_t)(index * sizeof(struct learn_record) + offsetof(struct learn_record, form));
     if (learn_words_add(&capture->forms, form, strlen(form), &number) < 0)
-        return no_memory(capture);
+        return capture_no_memory(capture);
     errno = 0;
     if (fflush(capture->records) != 0 ||
         pwrite(fileno(capture->records), &number, sizeof number, at) != (ssize_t)sizeof number)
@@ -158,7 +158,7 @@ uint32_t learn_capture_name(struct learn_capture *capture, const char *name)
 /* A resolver of names may answer more often than any domain controller does: it is none when that
  * is all it is asked, and answers of other protocols come first. Without any answer, who was asked
  * most. */
-static bool is_better(const struct learn_address *a, const struct learn_address *b)
+static bool capture_is_better(const struct learn_address *a, const struct learn_address *b)
 {
     if (a->answers != b->answers)
         return a->answers > b->answers;
@@ -172,7 +172,8 @@ int learn_capture_server(const struct learn_capture *capture, uint32_t *server)
     *server = UINT32_MAX;
     for (uint32_t i = 0; i < capture->addresses.count; i++)
         if (capture->seen[i].requests > capture->seen[i].name_queries &&
-            (*server == UINT32_MAX || is_better(&capture->seen[i], &capture->seen[*server])))
+            (*server == UINT32_MAX ||
+             capture_is_better(&capture->seen[i], &capture->seen[*server])))
             *server = i;
     return *server == UINT32_MAX ? -ENOENT : 0;
 }
@@ -215,7 +216,7 @@ static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server
     int length = snprintf(line, sizeof line, "%.*s\x1fname=%s", (int)before, text,
                           kind_of_name(capture, (uint32_t)strtoul(at + 7, NULL, 10), server));
     return learn_words_add(&capture->forms, line, (size_t)length, &capture->resolved[form]) < 0
-               ? no_memory(capture)
+               ? capture_no_memory(capture)
                : 0;
 }
 
@@ -226,7 +227,7 @@ int learn_capture_finish(struct learn_capture *capture, uint32_t server)
     free(capture->resolved);
     capture->resolved = calloc((size_t)count + 1, sizeof *capture->resolved);
     if (!capture->resolved)
-        return no_memory(capture);
+        return capture_no_memory(capture);
     for (uint32_t form = 0; form < count && result == 0; form++)
         result = resolve(capture, form, server);
     errno = 0;

@@ -15,7 +15,7 @@ enum { SHOWN = 12, NANOSECONDS = 1000000000 };
 
 /* ---- Measuring ---- */
 
-static int count_packet(struct measure *measure, const char *type, size_t length)
+static int check_count_packet(struct measure *measure, const char *type, size_t length)
 {
     uint32_t number;
     if (learn_words_add(&measure->types, type, length, &number) < 0)
@@ -45,7 +45,7 @@ static int capture_packet(void *context, struct walk_conversation *conversation,
     const char *text = walk->capture->forms.items[form].bytes;
     if (conversation->packets > 1)
         learn_histogram_add(&walk->measure->gaps, gap);
-    return count_packet(walk->measure, text, learn_form_type(text));
+    return check_count_packet(walk->measure, text, learn_form_type(text));
 }
 
 static int capture_end(void *context, struct walk_conversation *conversation)
@@ -64,8 +64,8 @@ static bool every_packet(const struct model_type *type, void *context)
 }
 
 /* One client whose pauses are as the model has them, for so long that it sends as many packets. */
-static int make_plan(const struct model *model, uint64_t seed, uint64_t packets, struct plan **plan,
-                     char *error)
+static int check_make_plan(const struct model *model, uint64_t seed, uint64_t packets,
+                           struct plan **plan, char *error)
 {
     struct plan_settings settings = {
         .seed = seed, .replay_rate = 1, .scale = 1, .duration = 60, .is_operation = every_packet};
@@ -128,7 +128,7 @@ static int measure_model(struct measure *measure, const struct model *model, uin
                          uint64_t packets, char *error)
 {
     struct plan *plan = NULL;
-    int result = make_plan(model, seed, packets, &plan, error);
+    int result = check_make_plan(model, seed, packets, &plan, error);
     if (result == 0)
         result = walk_plan(measure, plan, packets);
     plan_free(plan);
@@ -153,7 +153,7 @@ static double total_of(const struct measure *measure)
     return total;
 }
 
-static double share_of(const struct measure *measure, const struct learn_word *type)
+static double check_share_of(const struct measure *measure, const struct learn_word *type)
 {
     double total = total_of(measure);
     return total > 0 ? (double)count_of(measure, type) / total : 0;
@@ -169,7 +169,8 @@ static double mix_distance(const struct check *check)
             /* Types that both have come up on the first side only. */
             if (side == 0 ||
                 learn_words_find(&check->capture.types, type->bytes, type->length) == UINT32_MAX)
-                sum += fabs(share_of(&check->capture, type) - share_of(&check->model, type));
+                sum += fabs(check_share_of(&check->capture, type) -
+                            check_share_of(&check->model, type));
         }
     return sum / 2;
 }
@@ -179,7 +180,7 @@ static double rate_of(const struct measure *measure)
     return measure->seconds > 0 ? (double)measure->packets / measure->seconds : 0;
 }
 
-static void compare(struct check *check)
+static void check_compare(struct check *check)
 {
     const struct measure *a = &check->capture, *b = &check->model;
     check->mix = mix_distance(check);
@@ -203,7 +204,7 @@ int check_make(struct check *check, struct learn_capture *capture, const struct 
     if (result == -ENOMEM)
         snprintf(error, LEARN_ERROR_SIZE, "out of memory");
     if (result == 0)
-        compare(check);
+        check_compare(check);
     return result;
 }
 
@@ -251,8 +252,9 @@ static struct difference *list_types(const struct check *check, size_t *count)
             if (side == 1 &&
                 learn_words_find(&check->capture.types, type->bytes, type->length) != UINT32_MAX)
                 continue;
-            list[(*count)++] = (struct difference){type->bytes, share_of(&check->capture, type),
-                                                   share_of(&check->model, type)};
+            list[(*count)++] =
+                (struct difference){type->bytes, check_share_of(&check->capture, type),
+                                    check_share_of(&check->model, type)};
         }
     if (list && *count > 1)
         qsort(list, *count, sizeof *list, compare_shares);

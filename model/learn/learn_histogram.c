@@ -71,7 +71,7 @@ double learn_histogram_distance(const struct learn_histogram *a, const struct le
     return largest;
 }
 
-static double rounded(double value)
+static double learn_histogram_rounded(double value)
 {
     char text[40];
     snprintf(text, sizeof text, "%.5g", value);
@@ -107,6 +107,6 @@ uint32_t learn_histogram_points(const struct learn_histogram *histogram, double 
         points[i] = learn_histogram_quantile(histogram, (double)i / cells);
     keep_mean(points, cells + 1, histogram->sum / (double)histogram->count);
     for (uint32_t i = 0; i <= cells; i++)
-        points[i] = rounded(points[i]);
+        points[i] = learn_histogram_rounded(points[i]);
     return cells + 1;
 }

@@ -71,7 +71,8 @@ static ssize_t read_some(int file, char *buffer, size_t size)
     return (ssize_t)used;
 }
 
-static int judge(const char *name, struct input *input, const char *bytes, size_t size, char *error)
+static int input_judge(const char *name, struct input *input, const char *bytes, size_t size,
+                       char *error)
 {
     if (size == 0)
         snprintf(error, LEARN_ERROR_SIZE, "%s: the file is empty", name);
@@ -116,7 +117,7 @@ int input_look(const char *path, struct input *input, char *error)
         return (int)size;
     }
     bytes[size] = '\0';
-    int result = judge(name, input, bytes, (size_t)size, error);
+    int result = input_judge(name, input, bytes, (size_t)size, error);
     if (result < 0 || !standard)
         return result;
     input->size = (size_t)size;

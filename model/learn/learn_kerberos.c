@@ -38,7 +38,7 @@ static void note_realms(struct frames *frames)
 /* ---- Details ---- */
 
 /* MS-KILE 3.3.5.1: accounts of machines end in $, and are asked for as host/ too. */
-static void add_account(struct frames *frames, struct form *form)
+static void learn_kerberos_add_account(struct frames *frames, struct form *form)
 {
     char name[NAME_SIZE];
     if (!line_value(frames->line, LINE_KERBEROS_CNAME, 0, name, sizeof name))
@@ -95,14 +95,14 @@ static bool comes_again(struct frames *frames, uint64_t subject)
     return frames->time - (int64_t)link->value < AGAIN_SECONDS * FRAMES_SECOND;
 }
 
-static bool is_repeated(struct frames *frames, uint64_t type)
+static bool learn_kerberos_is_repeated(struct frames *frames, uint64_t type)
 {
     uint64_t parts[3] = {LINE_KERBEROS_NONCE, type, 0};
     return line_number(frames->line, LINE_KERBEROS_NONCE, 0, &parts[2]) &&
            frames_asked_again(frames, learn_hash(0, parts, sizeof parts));
 }
 
-static int take_request(struct frames *frames, uint64_t type)
+static int learn_kerberos_take_request(struct frames *frames, uint64_t type)
 {
     struct form form;
     uint64_t subject = subject_of(frames, type);
@@ -111,20 +111,20 @@ static int take_request(struct frames *frames, uint64_t type)
     exchange->value = subject;
     note_realms(frames);
     /* A request may be both: sent again over TCP after it was asked for again. */
-    bool again = comes_again(frames, subject), repeated = is_repeated(frames, type);
+    bool again = comes_again(frames, subject), repeated = learn_kerberos_is_repeated(frames, type);
     if (again || repeated) {
         frames_count(frames, again ? LEARN_PREAUTH : LEARN_RETRIED);
         return 0;
     }
     form_begin(&form, "kerberos", type == AS_REQ ? "10" : "12");
     if (type == AS_REQ)
-        add_account(frames, &form);
+        learn_kerberos_add_account(frames, &form);
     else
         add_service(frames, &form);
     return frames_request(frames, form.text, false);
 }
 
-static void take_reply(struct frames *frames, uint64_t type)
+static void learn_kerberos_take_reply(struct frames *frames, uint64_t type)
 {
     uint64_t code = 0;
     frames_answer(frames);
@@ -148,9 +148,9 @@ int frames_kerberos(struct frames *frames)
     for (size_t i = 0; result == 0 && line_number(frames->line, LINE_KERBEROS_TYPE, i, &type);
          i++) {
         if (type == AS_REQ || type == TGS_REQ)
-            result = take_request(frames, type);
+            result = learn_kerberos_take_request(frames, type);
         else if (type == AS_REP || type == TGS_REP || type == KRB_ERROR)
-            take_reply(frames, type);
+            learn_kerberos_take_reply(frames, type);
     }
     return result;
 }

@@ -49,7 +49,7 @@ static bool is_response(uint64_t op)
 
 /* ---- Filters ---- */
 
-static bool put(struct search *search, const char *text)
+static bool learn_ldap_put(struct search *search, const char *text)
 {
     size_t length = strlen(text);
     if (search->length + length + 1 > sizeof search->shape)
@@ -79,7 +79,7 @@ static bool put_comparison(struct search *search, uint64_t kind)
             value[0] = '\0';
     }
     return shape_of_comparison(attribute, present ? "*" : value, comparison, sizeof comparison) &&
-           put(search, comparison);
+           learn_ldap_put(search, comparison);
 }
 
 static bool put_filter(struct search *search, uint64_t kind);
@@ -93,14 +93,14 @@ static bool put_items(struct search *search, uint64_t kind)
     struct cursor *cursor = search->cursor;
     size_t *const next[] = {&cursor->and_items, &cursor->or_items, &cursor->nots};
     uint64_t count = 1, item;
-    bool good = put(search, operators[kind]);
+    bool good = learn_ldap_put(search, operators[kind]);
     if (kind == FILTER_AND)
         good = good && line_number(line, LINE_LDAP_AND, cursor->ands++, &count);
     else if (kind == FILTER_OR)
         good = good && line_number(line, LINE_LDAP_OR, cursor->ors++, &count);
     for (uint64_t i = 0; i < count && good; i++)
         good = line_number(line, items[kind], (*next[kind])++, &item) && put_filter(search, item);
-    return good && put(search, ")");
+    return good && learn_ldap_put(search, ")");
 }
 
 static bool put_filter(struct search *search, uint64_t kind)
@@ -124,7 +124,7 @@ static void add_filter(struct search *search, struct form *form)
         form_add(form, "filter", search->shape);
 }
 
-static void add_attributes(struct search *search, struct form *form)
+static void learn_ldap_add_attributes(struct search *search, struct form *form)
 {
     const struct line *line = search->frames->line;
     char list[LEARN_FORM_SIZE], name[VALUE_SIZE];
@@ -144,7 +144,7 @@ static void add_attributes(struct search *search, struct form *form)
         form_add(form, "attrs", list);
 }
 
-static bool is_oid(const char *text)
+static bool learn_ldap_is_oid(const char *text)
 {
     return text[0] && text[strspn(text, "0123456789.")] == '\0' && strlen(text) < 64;
 }
@@ -163,7 +163,7 @@ static void add_controls(struct search *search, struct form *form, size_t messag
     for (uint64_t i = 0; i < count && kept < 16; i++) {
         if (!line_value(line, LINE_LDAP_CONTROL, search->cursor->controls++, oid, sizeof oid))
             break;
-        if (is_oid(oid) && ++kept)
+        if (learn_ldap_is_oid(oid) && ++kept)
             length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
                                        length ? "," : "", oid);
     }
@@ -189,7 +189,7 @@ static int take_search(struct frames *frames, struct cursor *cursor, size_t mess
     if (shape_of_dn(base, shape, sizeof shape))
         form_add(&form, "base", shape);
     add_filter(&search, &form);
-    add_attributes(&search, &form);
+    learn_ldap_add_attributes(&search, &form);
     add_controls(&search, &form, messages);
     return frames_request(frames, form.text, false);
 }
@@ -208,7 +208,7 @@ static bool is_clear_port(uint16_t port)
 
 /* A message of a bind that is in progress is a further leg of it. Sicily's (MS-ADTS 5.1.1.1.3) tell
  * their place themselves. */
-static int take_bind(struct frames *frames, struct cursor *cursor)
+static int learn_ldap_take_bind(struct frames *frames, struct cursor *cursor)
 {
     struct form form;
     char mechanism[64];
@@ -236,7 +236,7 @@ static int take_bind(struct frames *frames, struct cursor *cursor)
     return frames_request(frames, form.text, frames_brings_ticket(frames));
 }
 
-static void take_response(struct frames *frames, struct cursor *cursor, uint64_t op)
+static void learn_ldap_take_response(struct frames *frames, struct cursor *cursor, uint64_t op)
 {
     uint64_t code = 0;
     frames_answer(frames);
@@ -249,12 +249,13 @@ static void take_response(struct frames *frames, struct cursor *cursor, uint64_t
 
 /* ---- Messages ---- */
 
-static int take_request(struct frames *frames, struct cursor *cursor, uint64_t op, size_t messages)
+static int learn_ldap_take_request(struct frames *frames, struct cursor *cursor, uint64_t op,
+                                   size_t messages)
 {
     struct form form;
     char opcode[8];
     if (op == BIND_REQUEST)
-        return take_bind(frames, cursor);
+        return learn_ldap_take_bind(frames, cursor);
     if (op == SEARCH_REQUEST)
         return take_search(frames, cursor, messages);
     if (op == UNBIND_REQUEST)
@@ -270,7 +271,7 @@ static bool is_server_port(uint16_t port)
 }
 
 /* Each buffer of a security layer holds one message, of which nothing but that can be seen. */
-static int take_sealed(struct frames *frames)
+static int learn_ldap_take_sealed(struct frames *frames)
 {
     int result = 0;
     size_t count = line_count(frames->line, LINE_LDAP_SASL_LENGTH);
@@ -302,7 +303,7 @@ int frames_ldap_end(struct frames *frames)
 }
 
 /* A CLDAP client asks again with the same message. */
-static bool is_repeated(struct frames *frames, uint64_t op)
+static bool learn_ldap_is_repeated(struct frames *frames, uint64_t op)
 {
     uint64_t id = 0, parts[3];
     if (!frames->udp)
@@ -325,16 +326,16 @@ int frames_ldap(struct frames *frames)
     size_t count = line_count(frames->line, LINE_LDAP_OP);
     int result = 0;
     if (count == 0)
-        return take_sealed(frames);
+        return learn_ldap_take_sealed(frames);
     for (size_t i = 0; i < count && result == 0; i++) {
         uint64_t op;
         if (!line_number(frames->line, LINE_LDAP_OP, i, &op) || op > INTERMEDIATE ||
-            is_repeated(frames, op))
+            learn_ldap_is_repeated(frames, op))
             continue;
         if (is_response(op))
-            take_response(frames, &cursor, op);
+            learn_ldap_take_response(frames, &cursor, op);
         else
-            result = take_request(frames, &cursor, op, count);
+            result = learn_ldap_take_request(frames, &cursor, op, count);
     }
     return result;
 }

@@ -75,8 +75,8 @@ static uint32_t wait_of(double pause)
     return CHAIN_WAIT + (uint32_t)(n < 0 ? 0 : n > CHAIN_WAIT_MAX ? CHAIN_WAIT_MAX : n);
 }
 
-static int take_packet(void *context, struct walk_conversation *conversation, uint32_t form,
-                       double gap)
+static int learn_model_take_packet(void *context, struct walk_conversation *conversation,
+                                   uint32_t form, double gap)
 {
     struct lesson *lesson = context;
     uint32_t type;
@@ -98,7 +98,7 @@ static int take_packet(void *context, struct walk_conversation *conversation, ui
     return result;
 }
 
-static int take_end(void *context, struct walk_conversation *conversation)
+static int learn_model_take_end(void *context, struct walk_conversation *conversation)
 {
     struct lesson *lesson = context;
     lesson->conversations++;
@@ -202,7 +202,8 @@ static int split_values(struct arena *arena, const struct details_rule *rule, ch
 }
 
 /* A form's fields; text is the model's and is taken apart. */
-static int split_form(struct arena *arena, char *text, struct model_field *fields, size_t *count)
+static int learn_model_split_form(struct arena *arena, char *text, struct model_field *fields,
+                                  size_t *count)
 {
     const char separator[2] = {LEARN_FIELD, '\0'};
     char *packet = strsep(&text, separator), *colon = strchr(packet, ':'), *item;
@@ -231,7 +232,7 @@ static int build_form(struct build *build, const struct learn_word *form, uint32
     size_t field_count;
     struct arena *arena = &build->model->arena;
     char *text = arena_string(arena, form->bytes, form->length);
-    int result = text ? split_form(arena, text, fields, &field_count) : -ENOMEM;
+    int result = text ? learn_model_split_form(arena, text, fields, &field_count) : -ENOMEM;
     if (result < 0)
         return result;
     kept = arena_array(arena, field_count, sizeof *kept);
@@ -293,7 +294,7 @@ static int build_forms(struct lesson *lesson, struct build *build)
 
 /* ---- The model ---- */
 
-static double rounded(double value)
+static double learn_model_rounded(double value)
 {
     char text[40];
     snprintf(text, sizeof text, "%.6g", value);
@@ -310,9 +311,9 @@ static int build_head(const struct lesson *lesson, struct build *build)
     model->name = arena_string(&model->arena, name, strlen(name));
     model->source.capture = model->name;
     model->source.packets = (double)lesson->packets;
-    model->source.seconds = rounded(seconds);
+    model->source.seconds = learn_model_rounded(seconds);
     model->source.conversations = (double)lesson->conversations;
-    model->packet_rate = rounded((double)lesson->packets / seconds);
+    model->packet_rate = learn_model_rounded((double)lesson->packets / seconds);
     build->length = lesson->settings->history;
     return model->name ? 0 : -ENOMEM;
 }
@@ -354,7 +355,7 @@ int learn_model(struct learn_capture *capture, const struct learn_settings *sett
     /* One more than there are: the walk may add the form of a hint. */
     struct lesson lesson = {
         .capture = capture, .settings = settings, .form_count = capture->forms.count + 1};
-    struct walk_observer observer = {take_packet, take_end, &lesson};
+    struct walk_observer observer = {learn_model_take_packet, learn_model_take_end, &lesson};
     lesson.type_of_form = calloc(lesson.form_count, sizeof *lesson.type_of_form);
     lesson.form_counts = calloc(lesson.form_count, sizeof *lesson.form_counts);
     int result = lesson.type_of_form && lesson.form_counts ? 0 : -ENOMEM;

@@ -38,7 +38,7 @@ static void note_address(struct learn_capture *capture, uint32_t name, const cha
         facts->addresses[facts->address_count++] = address;
 }
 
-static void take_reply(struct frames *frames)
+static void learn_names_take_reply(struct frames *frames)
 {
     const struct line *line = frames->line;
     char name[NAME_SIZE], text[NAME_SIZE];
@@ -77,7 +77,7 @@ static void note_realm(struct frames *frames, const char *name)
 
 /* ---- Queries ---- */
 
-static void add_type(struct form *form, uint64_t type)
+static void learn_names_add_type(struct form *form, uint64_t type)
 {
     static const struct {
         uint64_t number;
@@ -100,7 +100,7 @@ static int take_query(struct frames *frames, uint64_t opcode)
     snprintf(text, sizeof text, "%u", (unsigned)opcode & 0xf);
     form_begin(&form, "dns", text);
     if (opcode == QUERY && line_number(frames->line, LINE_DNS_TYPE, 0, &type))
-        add_type(&form, type);
+        learn_names_add_type(&form, type);
     if (opcode == QUERY && line_value(frames->line, LINE_DNS_NAME, 0, name, sizeof name)) {
         uint32_t number = learn_capture_name(frames->capture, name);
         note_realm(frames, name);
@@ -120,7 +120,7 @@ int frames_dns(struct frames *frames)
         return frames_retried(frames, question) ? 0 : take_query(frames, opcode);
     frames->udp = true; /* whatever carries it, it is no sign of a domain controller */
     frames_answer(frames);
-    take_reply(frames);
+    learn_names_take_reply(frames);
     return 0;
 }
 

@@ -17,7 +17,7 @@ enum { LISTS_MAX = 300, LEAST_COUNT = 5, ENTRIES_MAX = 64 };
 
 /* ---- Counting ---- */
 
-static int grow(struct pauses *pauses, uint32_t transition)
+static int pauses_grow(struct pauses *pauses, uint32_t transition)
 {
     uint32_t room = pauses->room ? pauses->room : 256;
     if (transition < pauses->room)
@@ -65,7 +65,7 @@ static int insert_bucket(struct pauses_of *one, uint32_t at, uint32_t bucket)
 
 int pauses_add(struct pauses *pauses, uint32_t transition, double seconds)
 {
-    if (grow(pauses, transition) < 0)
+    if (pauses_grow(pauses, transition) < 0)
         return -ENOMEM;
     struct pauses_of *one = &pauses->items[transition];
     uint32_t bucket = learn_histogram_bucket(seconds), at = find_bucket(one, bucket);
@@ -122,7 +122,7 @@ static int compare_contexts(const void *a, const void *b, void *context)
     return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-static void merge(struct learn_histogram *histogram, const struct pauses_of *one)
+static void pauses_merge(struct learn_histogram *histogram, const struct pauses_of *one)
 {
     uint64_t before = histogram->count;
     for (uint32_t i = 0; i < one->count; i++) {
@@ -164,7 +164,7 @@ static int choose_one(struct listing *listing, uint32_t from, uint32_t to)
     struct learn_histogram *histogram = calloc(1, sizeof *histogram);
     int result = histogram ? 0 : -ENOMEM;
     for (uint32_t i = from; i < to && result == 0; i++)
-        merge(histogram, &listing->pauses->items[listing->order[i]]);
+        pauses_merge(histogram, &listing->pauses->items[listing->order[i]]);
     context_of(listing, listing->order[from], listing->context, entries);
     if (result == 0 && listing->listed.count < LISTS_MAX &&
         is_another_kind(listing, entries, histogram)) {
@@ -217,7 +217,7 @@ static void divide(struct listing *listing, struct learn_histogram *own)
             number = learn_words_find(&listing->listed, entries + (listing->length + 1 - count),
                                       count * sizeof *entries);
         if (number != UINT32_MAX)
-            merge(&own[number], &listing->pauses->items[listing->order[i]]);
+            pauses_merge(&own[number], &listing->pauses->items[listing->order[i]]);
     }
 }
 
@@ -229,7 +229,7 @@ static void listing_clear(struct listing *listing)
     free(listing->order);
 }
 
-static int begin(struct listing *listing)
+static int pauses_begin(struct listing *listing)
 {
     listing->order = calloc((size_t)listing->transitions->count + 1, sizeof *listing->order);
     if (!listing->order)
@@ -249,7 +249,7 @@ int pauses_list(struct pauses *pauses, const struct learn_words *histories,
     struct listing listing = {
         .pauses = pauses, .histories = histories, .transitions = transitions, .length = length};
     struct learn_histogram *own = NULL;
-    int result = begin(&listing);
+    int result = pauses_begin(&listing);
     if (result == 0)
         result = choose_all(&listing);
     if (result == 0 && !(own = calloc((size_t)listing.listed.count + 1, sizeof *own)))

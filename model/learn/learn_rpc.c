@@ -100,7 +100,8 @@ static bool take_contexts(struct frames *frames, struct link *link, size_t *next
 
 /* ---- Messages ---- */
 
-static int take_bind(struct frames *frames, struct link *link, uint64_t type, size_t *next)
+static int learn_rpc_take_bind(struct frames *frames, struct link *link, uint64_t type,
+                               size_t *next)
 {
     if (type == BIND)
         *link = (struct link){.key = link->key, .time = link->time};
@@ -114,7 +115,7 @@ static int take_bind(struct frames *frames, struct link *link, uint64_t type, si
                           frames_brings_ticket(frames));
 }
 
-static bool is_played(const uint16_t *levels, uint64_t level)
+static bool learn_rpc_is_played(const uint16_t *levels, uint64_t level)
 {
     while (*levels && *levels != level)
         levels++;
@@ -146,7 +147,7 @@ static void add_level(struct frames *frames, struct form *form, size_t ordinal)
             !line_number(frames->line, levels[i].field,
                          line_count(frames->line, levels[i].field) > 1 ? ordinal : 0, &level))
             continue;
-        if (is_played(levels[i].played, level))
+        if (learn_rpc_is_played(levels[i].played, level))
             form_add_number(form, "level", level);
         else
             frames_count(frames, LEARN_UNPLAYED);
@@ -178,7 +179,7 @@ static int take_call(struct frames *frames, struct link *link, size_t ordinal)
     return frames_request(frames, form.text, false);
 }
 
-static bool is_reply(uint64_t type)
+static bool learn_rpc_is_reply(uint64_t type)
 {
     return type == RESPONSE || type == FAULT || type == BIND_ACK || type == BIND_NAK ||
            type == ALTER_CONTEXT_RESP;
@@ -193,10 +194,10 @@ int frames_rpc(struct frames *frames, uint64_t pipe)
         if (!line_number(frames->line, LINE_RPC_TYPE, i, &type))
             continue;
         line_number(frames->line, LINE_RPC_FIRST, i, &first);
-        if (is_reply(type))
+        if (learn_rpc_is_reply(type))
             frames_answer(frames);
         else if (type == BIND || type == ALTER_CONTEXT || type == AUTH3)
-            result = take_bind(frames, association(frames, pipe), type, &contexts);
+            result = learn_rpc_take_bind(frames, association(frames, pipe), type, &contexts);
         else if (type == REQUEST && first)
             result = take_call(frames, association(frames, pipe), calls++);
     }

@@ -38,7 +38,7 @@ static bool value_at(const struct frames *frames, enum line_field field, size_t 
 /* ---- Shares and files ---- */
 
 /* \\server\share: which of the shares that every DC has. */
-static const char *share_of(const struct frames *frames, size_t index)
+static const char *learn_smb2_share_of(const struct frames *frames, size_t index)
 {
     static const char *const shares[][2] = {
         {"IPC$", "ipc"}, {"sysvol", "sysvol"}, {"netlogon", "netlogon"}};
@@ -69,7 +69,7 @@ static const char *file_kind(const struct request *request)
                                            "adml", "xml", "aas", "cmtx", NULL};
     static const char *const scripts[] = {"bat", "cmd", "vbs", "ps1", "kix", "exe", "js", NULL};
     const struct frames *frames = request->frames;
-    const char *share = share_of(frames, request->index);
+    const char *share = learn_smb2_share_of(frames, request->index);
     char name[TEXT_SIZE];
     uint64_t directory = 0;
     line_value(frames->line, LINE_SMB2_FILENAME, request->ordinal, name, sizeof name);
@@ -89,7 +89,7 @@ static const char *file_kind(const struct request *request)
 
 static void add_share(const struct request *request, struct form *form)
 {
-    const char *share = share_of(request->frames, request->index);
+    const char *share = learn_smb2_share_of(request->frames, request->index);
     if (share)
         form_add(form, "share", share);
 }
@@ -113,7 +113,7 @@ static void add_oplock(const struct request *request, struct form *form)
         form_add(form, "lease", leases[lease]);
 }
 
-static void add_file(const struct request *request, struct form *form)
+static void learn_smb2_add_file(const struct request *request, struct form *form)
 {
     char mask[24];
     uint64_t access;
@@ -171,8 +171,8 @@ static void add_info(const struct request *request, struct form *form)
 }
 
 static void (*const details[COMMANDS])(const struct request *request, struct form *form) = {
-    [TREE_CONNECT] = add_share, [CREATE] = add_file,     [READ] = add_read,
-    [WRITE] = add_write,        [QUERY_INFO] = add_info, [QUERY_DIRECTORY] = add_directory,
+    [TREE_CONNECT] = add_share, [CREATE] = learn_smb2_add_file, [READ] = add_read,
+    [WRITE] = add_write,        [QUERY_INFO] = add_info,        [QUERY_DIRECTORY] = add_directory,
 };
 
 /* ---- Legs and carriers ---- */
@@ -212,7 +212,7 @@ static bool is_carrier(const struct request *request)
 
 /* ---- Messages ---- */
 
-static int take_request(const struct request *request)
+static int learn_smb2_take_request(const struct request *request)
 {
     struct frames *frames = request->frames;
     struct form form;
@@ -236,7 +236,7 @@ static int take_request(const struct request *request)
     return frames_request(frames, form.text, ticket);
 }
 
-static void take_response(const struct request *request)
+static void learn_smb2_take_response(const struct request *request)
 {
     struct frames *frames = request->frames;
     uint64_t status = 0;
@@ -258,10 +258,10 @@ int frames_smb2(struct frames *frames)
             continue;
         request.ordinal = request.command < 256 ? seen[request.command]++ : 0;
         if (response)
-            take_response(&request);
+            learn_smb2_take_response(&request);
         /* A break of an oplock that the server announces has no request before it. */
         else
-            result = take_request(&request);
+            result = learn_smb2_take_request(&request);
     }
     if (result == 0 && frames->line->values[LINE_RPC_TYPE][0])
         result = frames_rpc(frames, pipe_of(frames));

@@ -17,7 +17,7 @@ struct summary {
     struct learn_words clients; /* keys of conversations, in the order of their first packet */
 };
 
-static bool is_udp(const char *protocol)
+static bool learn_summary_is_udp(const char *protocol)
 {
     static const char *const udp[] = {"dns", "cldap", "nbns"};
     for (size_t i = 0; i < sizeof udp / sizeof udp[0]; i++)
@@ -27,7 +27,8 @@ static bool is_udp(const char *protocol)
 }
 
 /* Lists stay one value: the text has commas between theirs too. */
-static size_t split_form(char *text, char **opcode, struct model_field *fields, const char **values)
+static size_t learn_summary_split_form(char *text, char **opcode, struct model_field *fields,
+                                       const char **values)
 {
     const char separator[2] = {LEARN_FIELD, '\0'};
     char *protocol = strsep(&text, separator), *item;
@@ -48,8 +49,8 @@ static size_t split_form(char *text, char **opcode, struct model_field *fields, 
     return count;
 }
 
-static int take_packet(void *context, struct walk_conversation *conversation, uint32_t form,
-                       double gap)
+static int learn_summary_take_packet(void *context, struct walk_conversation *conversation,
+                                     uint32_t form, double gap)
 {
     struct summary *summary = context;
     const struct learn_word *word = &summary->capture->forms.items[form];
@@ -68,9 +69,9 @@ static int take_packet(void *context, struct walk_conversation *conversation, ui
     snprintf(stream, sizeof stream, "%u", conversation->connection);
     packet.stream = stream;
     packet.protocol = text;
-    packet.field_count = split_form(text, &opcode, fields, values);
+    packet.field_count = learn_summary_split_form(text, &opcode, fields, values);
     packet.opcode = opcode ? opcode : "";
-    packet.udp = is_udp(text);
+    packet.udp = learn_summary_is_udp(text);
     packet.legs_joined = true;
     packet.fields = fields;
     summary_write(summary->out, &packet, "");
@@ -78,7 +79,7 @@ static int take_packet(void *context, struct walk_conversation *conversation, ui
     return ferror(summary->out) ? -EIO : 0;
 }
 
-static int take_end(void *context, struct walk_conversation *conversation)
+static int learn_summary_take_end(void *context, struct walk_conversation *conversation)
 {
     (void)context;
     (void)conversation;
@@ -88,7 +89,7 @@ static int take_end(void *context, struct walk_conversation *conversation)
 int learn_summary(struct learn_capture *capture, const struct walk_settings *walk, FILE *out)
 {
     struct summary summary = {.capture = capture, .out = out};
-    struct walk_observer observer = {take_packet, take_end, &summary};
+    struct walk_observer observer = {learn_summary_take_packet, learn_summary_take_end, &summary};
     errno = 0;
     int result = learn_walk(capture, walk, &observer);
     learn_words_clear(&summary.clients);

@@ -40,7 +40,7 @@ struct run {
     pthread_t feeder;
 };
 
-static int failed(struct run *run, int result, const char *format, const char *name)
+static int tshark_failed(struct run *run, int result, const char *format, const char *name)
 {
     snprintf(run->capture->error, LEARN_ERROR_SIZE, format, name, strerror(-result));
     return result;
@@ -68,7 +68,7 @@ static int make_complaints(struct child *child)
 }
 
 /* Starts a program with these as its standard input (-1: empty) and output. */
-static int start(struct child *child, const char *const *arguments, int input, int output)
+static int tshark_start(struct child *child, const char *const *arguments, int input, int output)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -105,7 +105,7 @@ static int start(struct child *child, const char *const *arguments, int input, i
     return -result;
 }
 
-static void wait_for(struct child *child)
+static void tshark_wait_for(struct child *child)
 {
     while (child->pid > 0 && waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
         ;
@@ -116,7 +116,7 @@ static void stop(struct child *child)
 {
     if (child->pid > 0)
         kill(child->pid, SIGTERM);
-    wait_for(child);
+    tshark_wait_for(child);
     close_one(&child->complaints);
 }
 
@@ -138,7 +138,7 @@ static const char *complaint_of(const struct child *child, char *text, size_t si
 
 /* ---- Standard input ---- */
 
-static bool write_all(int file, const char *bytes, size_t size)
+static bool tshark_write_all(int file, const char *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(file, bytes, size);
@@ -158,12 +158,12 @@ static void *feed(void *argument)
 {
     struct run *run = argument;
     char buffer[1 << 16];
-    bool good = write_all(run->feed, run->begun, run->begun_size);
+    bool good = tshark_write_all(run->feed, run->begun, run->begun_size);
     while (good) {
         ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
         if (got < 0 && errno == EINTR)
             continue;
-        good = got > 0 && write_all(run->feed, buffer, (size_t)got);
+        good = got > 0 && tshark_write_all(run->feed, buffer, (size_t)got);
     }
     close_one(&run->feed);
     return NULL;
@@ -204,7 +204,7 @@ static int start_tshark(struct run *run, int output)
     arguments[7] = separator;
     arguments[9] = aggregator;
     if (settings->option_count > 64)
-        return failed(run, -E2BIG, "more than 64 options for %s: %s", settings->program);
+        return tshark_failed(run, -E2BIG, "more than 64 options for %s: %s", settings->program);
     for (size_t i = 0; i < sizeof preferences / sizeof preferences[0]; i++) {
         arguments[count++] = "-o";
         arguments[count++] = preferences[i];
@@ -225,11 +225,11 @@ static int start_tshark(struct run *run, int output)
     }
     arguments[count++] = "-r";
     arguments[count++] = run->input >= 0 ? "-" : run->paths[0];
-    int result = start(&run->tshark, arguments, run->input, output);
-    return result < 0 ? failed(run, result,
-                               "cannot start %s: %s (it comes with Wireshark; Debian: "
-                               "apt install tshark)",
-                               settings->program)
+    int result = tshark_start(&run->tshark, arguments, run->input, output);
+    return result < 0 ? tshark_failed(run, result,
+                                      "cannot start %s: %s (it comes with Wireshark; Debian: "
+                                      "apt install tshark)",
+                                      settings->program)
                       : 0;
 }
 
@@ -239,18 +239,18 @@ static int start_merge(struct run *run)
     size_t count = 5;
     int output = -1, result = make_pipe(&run->input, &output);
     if (result < 0)
-        return failed(run, result, "%s: %s", "mergecap");
+        return tshark_failed(run, result, "%s: %s", "mergecap");
     if (run->path_count > ARGUMENTS_MAX - 8) {
         close_one(&output);
-        return failed(run, -E2BIG, "more captures than %s can be given: %s", "mergecap");
+        return tshark_failed(run, -E2BIG, "more captures than %s can be given: %s", "mergecap");
     }
     for (size_t i = 0; i < run->path_count; i++)
         arguments[count++] = run->paths[i];
-    result = start(&run->merge, arguments, -1, output);
+    result = tshark_start(&run->merge, arguments, -1, output);
     close_one(&output);
-    return result < 0
-               ? failed(run, result, "cannot start %s: %s (it comes with tshark)", "mergecap")
-               : 0;
+    return result < 0 ? tshark_failed(run, result, "cannot start %s: %s (it comes with tshark)",
+                                      "mergecap")
+                      : 0;
 }
 
 static int start_feeding(struct run *run)
@@ -259,7 +259,7 @@ static int start_feeding(struct run *run)
     if (result == 0)
         result = -pthread_create(&run->feeder, NULL, feed, run);
     run->feeding = result == 0;
-    return result < 0 ? failed(run, result, "%s: %s", "standard input") : 0;
+    return result < 0 ? tshark_failed(run, result, "%s: %s", "standard input") : 0;
 }
 
 static int start_all(struct run *run)
@@ -270,7 +270,7 @@ static int start_all(struct run *run)
     else if (strcmp(run->paths[0], "-") == 0)
         result = start_feeding(run);
     if (result == 0 && (result = make_pipe(&run->output, &output)) < 0)
-        failed(run, result, "%s: %s", "pipe");
+        tshark_failed(run, result, "%s: %s", "pipe");
     if (result == 0) {
         (void)fcntl(output, F_SETPIPE_SZ, PIPE_SIZE);
         result = start_tshark(run, output);
@@ -289,7 +289,7 @@ static int read_frames(struct run *run)
     char *text = NULL;
     size_t room = 0;
     ssize_t length;
-    int result = frames && file ? 0 : failed(run, -ENOMEM, "%s: %s", run->settings->program);
+    int result = frames && file ? 0 : tshark_failed(run, -ENOMEM, "%s: %s", run->settings->program);
     if (file)
         run->output = -1;
     while (result == 0 && (length = getline(&text, &room, file)) >= 0) {
@@ -301,8 +301,8 @@ static int read_frames(struct run *run)
         if (line_parse(&line, text, run->columns, run->column_count))
             result = frames_take(frames, &line);
         else
-            result = failed(run, -EPROTO, "%s printed a line that is no frame: %s",
-                            run->settings->program);
+            result = tshark_failed(run, -EPROTO, "%s printed a line that is no frame: %s",
+                                   run->settings->program);
     }
     free(text);
     if (file)
@@ -335,14 +335,14 @@ static bool drop_unknown(struct run *run)
     return list && kept > 0 && kept < before;
 }
 
-static void warn(struct run *run, const char *text)
+static void tshark_warn(struct run *run, const char *text)
 {
     if (run->settings->warning)
         run->settings->warning(run->settings->context, text);
 }
 
 /* How a child ended. Frames before the place where a capture is cut off are as good as others. */
-static int judge(struct run *run, const struct child *child, const char *name)
+static int tshark_judge(struct run *run, const struct child *child, const char *name)
 {
     char text[COMPLAINT_SIZE], line[LEARN_ERROR_SIZE];
     const char *complaint = complaint_of(child, text, sizeof text);
@@ -356,7 +356,7 @@ static int judge(struct run *run, const struct child *child, const char *name)
     if (cut && run->capture->counts[LEARN_FRAMES] > 0) {
         snprintf(line, sizeof line, "the capture is cut off; what comes before is used (%.300s)",
                  complaint);
-        warn(run, line);
+        tshark_warn(run, line);
         return 0;
     }
     if (ended)
@@ -387,19 +387,19 @@ static int run_once(struct run *run, bool *again)
     if (result == 0)
         result = read_frames(run);
     if (result == 0) {
-        wait_for(&run->tshark);
+        tshark_wait_for(&run->tshark);
         *again = run->capture->counts[LEARN_FRAMES] == 0 && drop_unknown(run);
-        result = *again ? 0 : judge(run, &run->tshark, run->settings->program);
+        result = *again ? 0 : tshark_judge(run, &run->tshark, run->settings->program);
     }
     if (result == 0 && !*again && run->path_count > 1) {
-        wait_for(&run->merge);
-        result = judge(run, &run->merge, "mergecap");
+        tshark_wait_for(&run->merge);
+        result = tshark_judge(run, &run->merge, "mergecap");
     }
     stop_all(run);
     return result;
 }
 
-static int probe(struct run *run)
+static int tshark_probe(struct run *run)
 {
     static const char *const nothing[] = {"/dev/null"};
     struct run test = *run;
@@ -407,7 +407,7 @@ static int probe(struct run *run)
     int result = start_all(&test);
     if (result == 0) {
         result = read_frames(&test);
-        wait_for(&test.tshark);
+        tshark_wait_for(&test.tshark);
         (void)drop_unknown(&test);
     }
     stop_all(&test);
@@ -435,7 +435,7 @@ int tshark_read(const struct tshark_settings *settings, const char *const *paths
         run.columns[run.column_count++] = (enum line_field)field;
     /* Standard input cannot be read twice: what tshark knows is found out beforehand, at a file
      * that is no capture. */
-    int result = strcmp(paths[0], "-") == 0 ? probe(&run) : 0;
+    int result = strcmp(paths[0], "-") == 0 ? tshark_probe(&run) : 0;
     if (result == 0)
         result = run_once(&run, &again);
     if (result == 0 && again)

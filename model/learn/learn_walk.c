@@ -19,8 +19,8 @@ struct walk {
     uint32_t hint; /* the form kerberos: */
 };
 
-static struct walk_conversation *slot_of(struct walk_conversation *table, uint32_t room,
-                                         uint32_t key)
+static struct walk_conversation *walk_slot_of(struct walk_conversation *table, uint32_t room,
+                                              uint32_t key)
 {
     uint32_t at = (uint32_t)learn_hash(2, &key, sizeof key) & (room - 1);
     while (table[at].used && table[at].key != key)
@@ -62,7 +62,7 @@ static int end_silent(struct walk *walk, int64_t time)
 }
 
 /* Makes room: conversations that are over go, and when that is not enough the table doubles. */
-static int make_room(struct walk *walk, int64_t now)
+static int walk_make_room(struct walk *walk, int64_t now)
 {
     if (walk->room > 2 * walk->used)
         return 0;
@@ -78,7 +78,7 @@ static int make_room(struct walk *walk, int64_t now)
         return result < 0 ? result : -ENOMEM;
     for (uint32_t i = 0; i < walk->room; i++)
         if (walk->table[i].used && walk->table[i].packets > 0)
-            *slot_of(table, room, walk->table[i].key) = walk->table[i];
+            *walk_slot_of(table, room, walk->table[i].key) = walk->table[i];
     free(walk->table);
     walk->table = table;
     walk->room = room;
@@ -86,8 +86,8 @@ static int make_room(struct walk *walk, int64_t now)
     return 0;
 }
 
-static int take_packet(struct walk *walk, struct walk_conversation *conversation, uint32_t form,
-                       int64_t time)
+static int walk_take_packet(struct walk *walk, struct walk_conversation *conversation,
+                            uint32_t form, int64_t time)
 {
     double gap = conversation->packets > 0 && time > conversation->last
                      ? (double)(time - conversation->last) / 1e9
@@ -103,10 +103,10 @@ static int take_packet(struct walk *walk, struct walk_conversation *conversation
 static int take_record(struct walk *walk, const struct learn_record *record)
 {
     uint32_t key = walk->settings->by_connection ? record->connection : record->client;
-    int result = make_room(walk, record->time);
+    int result = walk_make_room(walk, record->time);
     if (result < 0)
         return result;
-    struct walk_conversation *conversation = slot_of(walk->table, walk->room, key);
+    struct walk_conversation *conversation = walk_slot_of(walk->table, walk->room, key);
     walk->used += !conversation->used;
     conversation->used = true;
     conversation->key = key;
@@ -117,11 +117,11 @@ static int take_record(struct walk *walk, const struct learn_record *record)
     conversation->connection = record->connection;
     if (result == 0 && record->kerberos && !conversation->kerberos) {
         conversation->kerberos = true;
-        result = take_packet(walk, conversation, walk->hint, record->time);
+        result = walk_take_packet(walk, conversation, walk->hint, record->time);
     }
     if (strncmp(walk->capture->forms.items[record->form].bytes, "kerberos:", 9) == 0)
         conversation->kerberos = true;
-    return result == 0 ? take_packet(walk, conversation, record->form, record->time) : result;
+    return result == 0 ? walk_take_packet(walk, conversation, record->form, record->time) : result;
 }
 
 int learn_walk(struct learn_capture *capture, const struct walk_settings *settings,

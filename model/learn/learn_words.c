@@ -16,8 +16,8 @@ uint64_t learn_hash(uint64_t seed, const void *bytes, size_t length)
     return hash ^ (hash >> 32);
 }
 
-static uint32_t *slot_of(const struct learn_words *words, uint32_t hash, const void *bytes,
-                         size_t length)
+static uint32_t *words_slot_of(const struct learn_words *words, uint32_t hash, const void *bytes,
+                               size_t length)
 {
     uint32_t at = hash & (words->slot_count - 1);
     for (; words->slots[at]; at = (at + 1) & (words->slot_count - 1)) {
@@ -28,7 +28,7 @@ static uint32_t *slot_of(const struct learn_words *words, uint32_t hash, const v
     return &words->slots[at];
 }
 
-static int grow_slots(struct learn_words *words)
+static int words_grow_slots(struct learn_words *words)
 {
     if (words->slot_count > 2 * words->count)
         return 0;
@@ -41,12 +41,12 @@ static int grow_slots(struct learn_words *words)
     words->slot_count = count;
     for (uint32_t i = 0; i < words->count; i++) {
         const struct learn_word *word = &words->items[i];
-        *slot_of(words, word->hash, word->bytes, word->length) = i + 1;
+        *words_slot_of(words, word->hash, word->bytes, word->length) = i + 1;
     }
     return 0;
 }
 
-static int append(struct learn_words *words, uint32_t hash, const void *bytes, size_t length)
+static int words_append(struct learn_words *words, uint32_t hash, const void *bytes, size_t length)
 {
     if (words->count == words->room) {
         uint32_t room = words->room ? 2 * words->room : 64;
@@ -66,11 +66,11 @@ static int append(struct learn_words *words, uint32_t hash, const void *bytes, s
 int learn_words_add(struct learn_words *words, const void *bytes, size_t length, uint32_t *number)
 {
     uint32_t hash = (uint32_t)learn_hash(0, bytes, length);
-    if (grow_slots(words) < 0)
+    if (words_grow_slots(words) < 0)
         return -ENOMEM;
-    uint32_t *slot = slot_of(words, hash, bytes, length);
+    uint32_t *slot = words_slot_of(words, hash, bytes, length);
     if (!*slot) {
-        if (append(words, hash, bytes, length) < 0)
+        if (words_append(words, hash, bytes, length) < 0)
             return -ENOMEM;
         *slot = words->count;
     }
@@ -82,7 +82,7 @@ uint32_t learn_words_find(const struct learn_words *words, const void *bytes, si
 {
     if (words->count == 0)
         return UINT32_MAX;
-    uint32_t *slot = slot_of(words, (uint32_t)learn_hash(0, bytes, length), bytes, length);
+    uint32_t *slot = words_slot_of(words, (uint32_t)learn_hash(0, bytes, length), bytes, length);
     return *slot ? *slot - 1 : UINT32_MAX;
 }
 

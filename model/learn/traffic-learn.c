@@ -47,13 +47,13 @@ struct option_row {
     bool (*set)(struct options *options, const char *value); /* takes its argument */
 };
 
-static bool wrong(const char *option, const char *value, const char *expected)
+static bool traffic_learn_wrong(const char *option, const char *value, const char *expected)
 {
     fprintf(stderr, "traffic-learn: %s %s: expected %s\n", option, value, expected);
     return false;
 }
 
-static bool parse_number(const char *text, double low, double high, double *number)
+static bool traffic_learn_parse_number(const char *text, double low, double high, double *number)
 {
     char *end;
     errno = 0;
@@ -61,7 +61,8 @@ static bool parse_number(const char *text, double low, double high, double *numb
     return *text && *end == '\0' && errno == 0 && *number >= low && *number <= high;
 }
 
-static bool parse_whole(const char *text, uint64_t low, uint64_t high, uint64_t *number)
+static bool traffic_learn_parse_whole(const char *text, uint64_t low, uint64_t high,
+                                      uint64_t *number)
 {
     char *end;
     errno = 0;
@@ -97,15 +98,16 @@ static bool set_program(struct options *options, const char *value)
 static bool set_keytab(struct options *options, const char *value)
 {
     options->keytab = value;
-    return access(value, R_OK) == 0 || wrong("--keytab", value, "a file that can be read");
+    return access(value, R_OK) == 0 ||
+           traffic_learn_wrong("--keytab", value, "a file that can be read");
 }
 
 static bool set_preference(struct options *options, const char *value)
 {
     if (!strchr(value, ':'))
-        return wrong("--tshark-option", value, "a preference of tshark, name:value");
+        return traffic_learn_wrong("--tshark-option", value, "a preference of tshark, name:value");
     if (options->preference_count == OPTIONS_MAX)
-        return wrong("--tshark-option", value, "at most 64 of these");
+        return traffic_learn_wrong("--tshark-option", value, "at most 64 of these");
     options->preferences[options->preference_count++] = value;
     return true;
 }
@@ -113,8 +115,9 @@ static bool set_preference(struct options *options, const char *value)
 static bool set_history(struct options *options, const char *value)
 {
     uint64_t number = 0;
-    if (strcmp(value, "auto") != 0 && !parse_whole(value, 1, LEARN_HISTORY_MAX, &number))
-        return wrong("--history", value, "1 to 16, or auto");
+    if (strcmp(value, "auto") != 0 &&
+        !traffic_learn_parse_whole(value, 1, LEARN_HISTORY_MAX, &number))
+        return traffic_learn_wrong("--history", value, "1 to 16, or auto");
     options->history = (uint32_t)number;
     return true;
 }
@@ -122,22 +125,22 @@ static bool set_history(struct options *options, const char *value)
 static bool set_max_details(struct options *options, const char *value)
 {
     uint64_t number;
-    if (!parse_whole(value, 1, 100000, &number))
-        return wrong("--max-details", value, "a whole number from 1 to 100000");
+    if (!traffic_learn_parse_whole(value, 1, 100000, &number))
+        return traffic_learn_wrong("--max-details", value, "a whole number from 1 to 100000");
     options->max_details = (uint32_t)number;
     return true;
 }
 
 static bool set_idle(struct options *options, const char *value)
 {
-    return parse_number(value, 0.001, 1e6, &options->idle) ||
-           wrong("--idle", value, "seconds from 0.001 to 1000000");
+    return traffic_learn_parse_number(value, 0.001, 1e6, &options->idle) ||
+           traffic_learn_wrong("--idle", value, "seconds from 0.001 to 1000000");
 }
 
 static bool set_seed(struct options *options, const char *value)
 {
-    return parse_whole(value, 0, UINT64_MAX, &options->seed) ||
-           wrong("--random-seed", value, "a whole number");
+    return traffic_learn_parse_whole(value, 0, UINT64_MAX, &options->seed) ||
+           traffic_learn_wrong("--random-seed", value, "a whole number");
 }
 
 static const struct option_row rows[] = {
@@ -170,7 +173,7 @@ static const struct option_row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
 
-static void print_help(void)
+static void traffic_learn_print_help(void)
 {
     char name[40];
     puts("Usage: traffic-learn [options] FILE...\n\n"
@@ -188,7 +191,7 @@ static void print_help(void)
 }
 
 /* The rows in the form of getopt_long(3). */
-static void make_getopt(struct option *long_options, char *letters)
+static void traffic_learn_make_getopt(struct option *long_options, char *letters)
 {
     for (size_t i = 0; i < ROWS; i++) {
         long_options[i] =
@@ -219,11 +222,11 @@ static bool check_options(const struct options *options, int files)
     return !message;
 }
 
-static bool read_options(struct options *options, int argc, char **argv)
+static bool traffic_learn_read_options(struct options *options, int argc, char **argv)
 {
     struct option long_options[ROWS + 1];
     char letters[2 * ROWS + 1];
-    make_getopt(long_options, letters);
+    traffic_learn_make_getopt(long_options, letters);
     for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
         size_t row = 0;
         while (row < ROWS && got != FIRST_LONG + (int)row && got != rows[row].letter)
@@ -238,7 +241,7 @@ static bool read_options(struct options *options, int argc, char **argv)
     return check_options(options, argc - optind);
 }
 
-static void print_warning(void *context, const char *line)
+static void traffic_learn_print_warning(void *context, const char *line)
 {
     (void)context;
     fprintf(stderr, "traffic-learn: %s\n", line);
@@ -334,8 +337,8 @@ static int write_model(const struct model *model, const char *path)
 
 /* ---- What was seen ---- */
 
-static void print_count(const struct learn_capture *capture, enum learn_count count,
-                        const char *text)
+static void traffic_learn_print_count(const struct learn_capture *capture, enum learn_count count,
+                                      const char *text)
 {
     if (capture->counts[count] > 0)
         fprintf(stderr, "traffic-learn: %" PRIu64 " %s\n", capture->counts[count], text);
@@ -362,10 +365,10 @@ static void print_seen(const struct learn_capture *capture)
                          "they are kept without it"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        print_count(capture, texts[i].count, texts[i].text);
+        traffic_learn_print_count(capture, texts[i].count, texts[i].text);
 }
 
-static int failed(const char *error)
+static int traffic_learn_failed(const char *error)
 {
     fprintf(stderr, "traffic-learn: %s\n", error);
     return EXIT_FAILED;
@@ -374,7 +377,7 @@ static int failed(const char *error)
 /* ---- Reading ---- */
 
 /* Looks at all files first: nothing is begun that cannot be ended. */
-static int look(char **paths, size_t count, struct input *input, char *error)
+static int traffic_learn_look(char **paths, size_t count, struct input *input, char *error)
 {
     for (size_t i = 0; i < count; i++) {
         struct input one;
@@ -395,14 +398,14 @@ static int look(char **paths, size_t count, struct input *input, char *error)
     return 0;
 }
 
-static int read_input(const struct options *options, char **paths, size_t count,
-                      const struct input *input, struct learn_capture *capture)
+static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
+                                    const struct input *input, struct learn_capture *capture)
 {
     struct tshark_settings settings = {.program = options->program,
                                        .keytab = options->keytab,
                                        .options = options->preferences,
                                        .option_count = options->preference_count,
-                                       .warning = print_warning};
+                                       .warning = traffic_learn_print_warning};
     if (input->kind == INPUT_SUMMARY)
         return input_read_summary(paths[0], input, capture);
     return tshark_read(&settings, (const char *const *)paths, count, input->begun, input->size,
@@ -515,8 +518,8 @@ static void print_learned(const struct options *options, const struct learn_capt
             model->packet_rate, model->type_count, model->history_count, model->history_length);
 }
 
-static int learn(const struct options *options, struct learn_capture *capture, const char *name,
-                 const struct walk_settings *walk)
+static int traffic_learn_write_model(const struct options *options, struct learn_capture *capture,
+                                     const char *name, const struct walk_settings *walk)
 {
     struct learn_settings settings = {
         .walk = *walk, .max_details = options->max_details, .name = name};
@@ -524,7 +527,7 @@ static int learn(const struct options *options, struct learn_capture *capture, c
     int result = options->history == 0 ? learn_auto(options, capture, &settings, &model)
                                        : learn_one(capture, &settings, options->history, &model);
     if (result < 0)
-        failed(capture->error);
+        traffic_learn_failed(capture->error);
     if (result == 0)
         result = write_model(model, options->output);
     if (result == 0)
@@ -533,16 +536,17 @@ static int learn(const struct options *options, struct learn_capture *capture, c
     return result < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-static int compare(const struct options *options, struct learn_capture *capture,
-                   const struct walk_settings *walk)
+static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
+                                 const struct walk_settings *walk)
 {
     char error[LEARN_ERROR_SIZE];
     struct model *model = NULL;
     struct check check = {0};
     struct output output;
-    int result = model_load(options->check, &model, error, sizeof error, print_warning, NULL);
+    int result =
+        model_load(options->check, &model, error, sizeof error, traffic_learn_print_warning, NULL);
     if (result < 0) {
-        failed(error);
+        traffic_learn_failed(error);
         return result == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
     }
     if (model_is_recording(model)) {
@@ -553,7 +557,7 @@ static int compare(const struct options *options, struct learn_capture *capture,
     }
     result = check_make(&check, capture, walk, model, options->seed, CHECK_PACKETS, capture->error);
     if (result < 0)
-        failed(capture->error);
+        traffic_learn_failed(capture->error);
     if (result == 0 && (result = output_open(&output, options->output)) == 0)
         result = output_close(&output, options->json ? check_print_json(&check, output.file)
                                                      : check_print(&check, output.file));
@@ -562,8 +566,8 @@ static int compare(const struct options *options, struct learn_capture *capture,
     return result < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-static int summarise(const struct options *options, struct learn_capture *capture,
-                     const struct walk_settings *walk)
+static int traffic_learn_summarise(const struct options *options, struct learn_capture *capture,
+                                   const struct walk_settings *walk)
 {
     struct output output;
     int result = output_open(&output, options->output);
@@ -572,12 +576,13 @@ static int summarise(const struct options *options, struct learn_capture *captur
     capture->error[0] = '\0';
     result = learn_summary(capture, walk, output.file);
     if (result < 0 && capture->error[0])
-        failed(capture->error);
+        traffic_learn_failed(capture->error);
     return output_close(&output, result) < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 /* A model that is there already: written as version 3. */
-static int convert(const struct options *options, const char *path, const struct input *input)
+static int traffic_learn_convert(const struct options *options, const char *path,
+                                 const struct input *input)
 {
     char error[LEARN_ERROR_SIZE], *text = NULL;
     size_t size = 0, room = 0;
@@ -589,7 +594,7 @@ static int convert(const struct options *options, const char *path, const struct
         return EXIT_USAGE;
     }
     if (strcmp(path, "-") != 0) {
-        result = model_load(path, &model, error, sizeof error, print_warning, NULL);
+        result = model_load(path, &model, error, sizeof error, traffic_learn_print_warning, NULL);
     } else {
         FILE *file = input_open(path, input);
         ssize_t got = file ? getdelim(&text, &room, '\0', file) : -1;
@@ -597,10 +602,10 @@ static int convert(const struct options *options, const char *path, const struct
         if (file)
             fclose(file);
         result = model_load_text("stdin", text ? text : "", size, &model, error, sizeof error,
-                                 print_warning, NULL);
+                                 traffic_learn_print_warning, NULL);
     }
     if (result < 0)
-        failed(error);
+        traffic_learn_failed(error);
     if (result == 0)
         result = write_model(model, options->output);
     model_free(model);
@@ -618,8 +623,8 @@ static const char *capture_name(char **paths, size_t count, char *buffer, size_t
     return buffer;
 }
 
-static int run(const struct options *options, char **paths, size_t count, const struct input *input,
-               char *error)
+static int traffic_learn_run(const struct options *options, char **paths, size_t count,
+                             const struct input *input, char *error)
 {
     struct learn_capture capture;
     struct walk_settings walk;
@@ -627,17 +632,17 @@ static int run(const struct options *options, char **paths, size_t count, const 
     const char *name = capture_name(paths, count, buffer, sizeof buffer);
     int status = EXIT_FAILED, result = learn_capture_begin(&capture, error);
     if (result == 0)
-        result = read_input(options, paths, count, input, &capture);
+        result = traffic_learn_read_input(options, paths, count, input, &capture);
     if (result == 0)
         result = choose_walk(options, &capture, name, &walk);
     if (result < 0)
-        failed(error);
+        traffic_learn_failed(error);
     if (!options->quiet && capture.counts[LEARN_FRAMES] > 0)
         print_seen(&capture);
     if (result == 0)
-        status = options->check     ? compare(options, &capture, &walk)
-                 : options->summary ? summarise(options, &capture, &walk)
-                                    : learn(options, &capture, name, &walk);
+        status = options->check     ? traffic_learn_compare(options, &capture, &walk)
+                 : options->summary ? traffic_learn_summarise(options, &capture, &walk)
+                                    : traffic_learn_write_model(options, &capture, name, &walk);
     learn_capture_clear(&capture);
     return status;
 }
@@ -648,10 +653,10 @@ int main(int argc, char **argv)
         .program = "tshark", .history = 2, .max_details = 50, .idle = 60, .seed = 1};
     struct input input = {0};
     char error[LEARN_ERROR_SIZE];
-    if (!read_options(&options, argc, argv))
+    if (!traffic_learn_read_options(&options, argc, argv))
         return EXIT_USAGE;
     if (options.help) {
-        print_help();
+        traffic_learn_print_help();
         return EXIT_OK;
     }
     if (options.version) {
@@ -660,13 +665,14 @@ int main(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN);
     size_t count = (size_t)(argc - optind);
-    if (look(argv + optind, count, &input, error) < 0) {
-        failed(error);
+    if (traffic_learn_look(argv + optind, count, &input, error) < 0) {
+        traffic_learn_failed(error);
         free(input.begun);
         return EXIT_USAGE;
     }
-    int status = input.kind == INPUT_MODEL ? convert(&options, argv[optind], &input)
-                                           : run(&options, argv + optind, count, &input, error);
+    int status = input.kind == INPUT_MODEL
+                     ? traffic_learn_convert(&options, argv[optind], &input)
+                     : traffic_learn_run(&options, argv + optind, count, &input, error);
     free(input.begun);
     return status;
 }

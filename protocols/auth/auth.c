@@ -64,7 +64,7 @@ void auth_free(struct auth *auth)
     free(auth);
 }
 
-static int complain(struct auth *auth, int rc, const char *text)
+static int auth_complain(struct auth *auth, int rc, const char *text)
 {
     snprintf(auth->mech->error, sizeof auth->mech->error, "%s", text);
     return rc;
@@ -98,12 +98,12 @@ static bool same_mech(enum spnego_mech ours, enum spnego_mech theirs)
 static int check_response(struct auth *auth, const struct spnego_response *response, bool first)
 {
     if (response->state == SPNEGO_REJECT)
-        return complain(auth, -EACCES, "SPNEGO: rejected");
+        return auth_complain(auth, -EACCES, "SPNEGO: rejected");
     /* supportedMech comes in the first answer only (RFC 4178 4.2.2); a MIC-less later one may
      * repeat it. */
     if ((first || response->mech != SPNEGO_NONE) && !same_mech(auth->name, response->mech) &&
         !(first && response->mech == SPNEGO_NONE && response->state == SPNEGO_ACCEPT_COMPLETED))
-        return complain(auth, -EOPNOTSUPP, "SPNEGO: the server chose another mechanism");
+        return auth_complain(auth, -EOPNOTSUPP, "SPNEGO: the server chose another mechanism");
     return 0;
 }
 
@@ -112,11 +112,11 @@ static int take_mic(struct auth *auth, const struct spnego_response *response)
     if (!response->mech_list_mic.data)
         return 0;
     if (!auth->mech_done)
-        return complain(auth, -EBADMSG, "SPNEGO: mechListMIC before its time");
+        return auth_complain(auth, -EBADMSG, "SPNEGO: mechListMIC before its time");
     int rc = auth->mech->ops->verify_mic(auth->mech, spnego_mech_list(auth->name),
                                          response->mech_list_mic);
     if (rc)
-        return complain(auth, rc, "SPNEGO: mechListMIC does not verify");
+        return auth_complain(auth, rc, "SPNEGO: mechListMIC does not verify");
     auth->mic_verified = true;
     return 0;
 }
@@ -147,9 +147,9 @@ static int spnego_reply(struct auth *auth, const struct spnego_response *respons
 static int spnego_end(struct auth *auth)
 {
     if (!auth->mech_done)
-        return complain(auth, -EBADMSG, "SPNEGO: completed before its mechanism");
+        return auth_complain(auth, -EBADMSG, "SPNEGO: completed before its mechanism");
     if (auth->mic_sent && !auth->mic_verified)
-        return complain(auth, -EBADMSG, "SPNEGO: no mechListMIC from the server");
+        return auth_complain(auth, -EBADMSG, "SPNEGO: no mechListMIC from the server");
     if (auth->mic_sent)
         auth->mech->ops->after_mics(auth->mech);
     return AUTH_DONE;
@@ -163,11 +163,11 @@ static int spnego_continue(struct auth *auth, const uint8_t *token, size_t size,
     size_t inner_size = 0;
     int rc = spnego_parse_response(token, size, &response);
     if (rc)
-        return complain(auth, rc, "SPNEGO: malformed token");
+        return auth_complain(auth, rc, "SPNEGO: malformed token");
     rc = check_response(auth, &response, first);
     if (rc == 0 && !auth->mech_done) {
         if (!response.token.data)
-            return complain(auth, -EBADMSG, "SPNEGO: no token inside");
+            return auth_complain(auth, -EBADMSG, "SPNEGO: no token inside");
         rc = mech_step(auth, response.token, &inner, &inner_size);
     }
     if (rc >= 0) /* the mechanism's AUTH_MORE or AUTH_DONE */
@@ -175,7 +175,7 @@ static int spnego_continue(struct auth *auth, const uint8_t *token, size_t size,
     if (rc == 0 && response.state != SPNEGO_ACCEPT_COMPLETED)
         rc = spnego_reply(auth, &response, (struct spnego_slice){inner, inner_size}, out, out_size);
     if (rc == 0 && inner && response.state == SPNEGO_ACCEPT_COMPLETED)
-        rc = complain(auth, -EBADMSG, "SPNEGO: completed before the last token");
+        rc = auth_complain(auth, -EBADMSG, "SPNEGO: completed before the last token");
     free(inner);
     if (rc < 0)
         return rc;

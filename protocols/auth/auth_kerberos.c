@@ -22,13 +22,13 @@ struct auth_kerberos {
     OM_uint32 flags;
 };
 
-static struct auth_kerberos *of(struct auth_mech *mech)
+static struct auth_kerberos *auth_kerberos_of(struct auth_mech *mech)
 {
     return (struct auth_kerberos *)mech;
 }
 
 /* The minor status says it best ("Clock skew too great"); the major one when there is none. */
-static void describe(struct auth_mech *mech, OM_uint32 major, OM_uint32 minor)
+static void auth_kerberos_describe(struct auth_mech *mech, OM_uint32 major, OM_uint32 minor)
 {
     OM_uint32 ignored, more = 0;
     gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
@@ -58,7 +58,7 @@ static int copy_out(gss_buffer_t from, uint8_t **out, size_t *out_size)
 static int kerberos_step(struct auth_mech *mech, const uint8_t *token, size_t size, uint8_t **out,
                          size_t *out_size)
 {
-    struct auth_kerberos *kerberos = of(mech);
+    struct auth_kerberos *kerberos = auth_kerberos_of(mech);
     OM_uint32 major, minor, ignored;
     gss_buffer_desc in = {.length = size, .value = (void *)(uintptr_t)token};
     gss_buffer_desc made = GSS_C_EMPTY_BUFFER;
@@ -69,7 +69,7 @@ static int kerberos_step(struct auth_mech *mech, const uint8_t *token, size_t si
     int rc = GSS_ERROR(major) ? -EBADMSG : copy_out(&made, out, out_size);
     gss_release_buffer(&ignored, &made);
     if (GSS_ERROR(major))
-        describe(mech, major, minor);
+        auth_kerberos_describe(mech, major, minor);
     if (rc)
         return rc;
     return major == GSS_S_CONTINUE_NEEDED ? AUTH_MORE : AUTH_DONE;
@@ -80,8 +80,8 @@ static int kerberos_session_key(struct auth_mech *mech, uint8_t *key, size_t *si
 {
     OM_uint32 minor, ignored;
     gss_buffer_set_t set = GSS_C_NO_BUFFER_SET;
-    OM_uint32 major =
-        gss_inquire_sec_context_by_oid(&minor, of(mech)->context, GSS_C_INQ_SSPI_SESSION_KEY, &set);
+    OM_uint32 major = gss_inquire_sec_context_by_oid(&minor, auth_kerberos_of(mech)->context,
+                                                     GSS_C_INQ_SSPI_SESSION_KEY, &set);
     int rc = 0;
     if (GSS_ERROR(major) || set->count < 1 || set->elements[0].length < 16) {
         rc = -ENOKEY;
@@ -101,10 +101,11 @@ static int kerberos_sign_mic(struct auth_mech *mech, struct spnego_slice list, u
     OM_uint32 minor, ignored;
     gss_buffer_desc in = {.length = list.size, .value = (void *)(uintptr_t)list.data};
     gss_buffer_desc made = GSS_C_EMPTY_BUFFER;
-    OM_uint32 major = gss_get_mic(&minor, of(mech)->context, GSS_C_QOP_DEFAULT, &in, &made);
+    OM_uint32 major =
+        gss_get_mic(&minor, auth_kerberos_of(mech)->context, GSS_C_QOP_DEFAULT, &in, &made);
     int rc = GSS_ERROR(major) ? -EBADMSG : copy_out(&made, mic, mic_size);
     if (GSS_ERROR(major))
-        describe(mech, major, minor);
+        auth_kerberos_describe(mech, major, minor);
     gss_release_buffer(&ignored, &made);
     return rc;
 }
@@ -115,7 +116,7 @@ static int kerberos_verify_mic(struct auth_mech *mech, struct spnego_slice list,
     OM_uint32 minor;
     gss_buffer_desc in = {.length = list.size, .value = (void *)(uintptr_t)list.data};
     gss_buffer_desc token = {.length = mic.size, .value = (void *)(uintptr_t)mic.data};
-    OM_uint32 major = gss_verify_mic(&minor, of(mech)->context, &in, &token, NULL);
+    OM_uint32 major = gss_verify_mic(&minor, auth_kerberos_of(mech)->context, &in, &token, NULL);
     return major == GSS_S_COMPLETE ? 0 : -EBADMSG;
 }
 
@@ -126,7 +127,8 @@ static void kerberos_after_mics(struct auth_mech *mech)
 
 enum { IOV_COUNT = 4 };
 
-static void fill(gss_iov_buffer_desc *buffer, OM_uint32 type, const void *data, size_t size)
+static void auth_kerberos_fill(gss_iov_buffer_desc *buffer, OM_uint32 type, const void *data,
+                               size_t size)
 {
     *buffer = (gss_iov_buffer_desc){.type = type,
                                     .buffer = {.length = size, .value = (void *)(uintptr_t)data}};
@@ -145,11 +147,11 @@ static void fill_iov(const struct auth_mech *mech, const struct auth_pdu *pdu, c
         pdu->header_signing ? GSS_IOV_BUFFER_TYPE_SIGN_ONLY : GSS_IOV_BUFFER_TYPE_EMPTY;
     size_t header_size = pdu->header_signing ? pdu->body : 0;
     size_t trailer_size = pdu->header_signing ? pdu->size - after : 0;
-    fill(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN, token,
-         token_size);
-    fill(&iov[1], beside, pdu->data, header_size);
-    fill(&iov[2], GSS_IOV_BUFFER_TYPE_DATA, pdu->data + pdu->body, pdu->body_size);
-    fill(&iov[3], beside, pdu->data + after, trailer_size);
+    auth_kerberos_fill(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN,
+                       token, token_size);
+    auth_kerberos_fill(&iov[1], beside, pdu->data, header_size);
+    auth_kerberos_fill(&iov[2], GSS_IOV_BUFFER_TYPE_DATA, pdu->data + pdu->body, pdu->body_size);
+    auth_kerberos_fill(&iov[3], beside, pdu->data + after, trailer_size);
 }
 
 static int kerberos_token_size(struct auth_mech *mech, size_t body_size, size_t *size)
@@ -157,14 +159,17 @@ static int kerberos_token_size(struct auth_mech *mech, size_t body_size, size_t 
     OM_uint32 major, minor;
     gss_iov_buffer_desc iov[2];
     bool seals = mech->level == AUTH_LEVEL_PRIVACY;
-    fill(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN, NULL, 0);
-    fill(&iov[1], GSS_IOV_BUFFER_TYPE_DATA, NULL, body_size);
+    auth_kerberos_fill(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN,
+                       NULL, 0);
+    auth_kerberos_fill(&iov[1], GSS_IOV_BUFFER_TYPE_DATA, NULL, body_size);
     if (seals)
-        major = gss_wrap_iov_length(&minor, of(mech)->context, 1, GSS_C_QOP_DEFAULT, NULL, iov, 2);
+        major = gss_wrap_iov_length(&minor, auth_kerberos_of(mech)->context, 1, GSS_C_QOP_DEFAULT,
+                                    NULL, iov, 2);
     else
-        major = gss_get_mic_iov_length(&minor, of(mech)->context, GSS_C_QOP_DEFAULT, iov, 2);
+        major = gss_get_mic_iov_length(&minor, auth_kerberos_of(mech)->context, GSS_C_QOP_DEFAULT,
+                                       iov, 2);
     if (GSS_ERROR(major)) {
-        describe(mech, major, minor);
+        auth_kerberos_describe(mech, major, minor);
         return -EIO;
     }
     *size = iov[0].buffer.length;
@@ -178,11 +183,13 @@ static int kerberos_protect(struct auth_mech *mech, const struct auth_pdu *pdu, 
     gss_iov_buffer_desc iov[IOV_COUNT];
     fill_iov(mech, pdu, token, token_size, iov);
     if (mech->level == AUTH_LEVEL_PRIVACY)
-        major = gss_wrap_iov(&minor, of(mech)->context, 1, GSS_C_QOP_DEFAULT, NULL, iov, IOV_COUNT);
+        major = gss_wrap_iov(&minor, auth_kerberos_of(mech)->context, 1, GSS_C_QOP_DEFAULT, NULL,
+                             iov, IOV_COUNT);
     else
-        major = gss_get_mic_iov(&minor, of(mech)->context, GSS_C_QOP_DEFAULT, iov, IOV_COUNT);
+        major = gss_get_mic_iov(&minor, auth_kerberos_of(mech)->context, GSS_C_QOP_DEFAULT, iov,
+                                IOV_COUNT);
     if (GSS_ERROR(major)) {
-        describe(mech, major, minor);
+        auth_kerberos_describe(mech, major, minor);
         return -EIO;
     }
     return iov[0].buffer.length == token_size ? 0 : -EINVAL;
@@ -196,21 +203,22 @@ static int kerberos_unprotect(struct auth_mech *mech, const struct auth_pdu *pdu
     gss_iov_buffer_desc iov[IOV_COUNT];
     fill_iov(mech, pdu, token, token_size, iov);
     if (mech->level == AUTH_LEVEL_PRIVACY) {
-        major = gss_unwrap_iov(&minor, of(mech)->context, &encrypted, NULL, iov, IOV_COUNT);
+        major = gss_unwrap_iov(&minor, auth_kerberos_of(mech)->context, &encrypted, NULL, iov,
+                               IOV_COUNT);
         if (major == GSS_S_COMPLETE && !encrypted)
             return -EBADMSG;
     } else {
-        major = gss_verify_mic_iov(&minor, of(mech)->context, NULL, iov, IOV_COUNT);
+        major = gss_verify_mic_iov(&minor, auth_kerberos_of(mech)->context, NULL, iov, IOV_COUNT);
     }
     if (major == GSS_S_COMPLETE)
         return 0;
-    describe(mech, major, minor);
+    auth_kerberos_describe(mech, major, minor);
     return -EBADMSG;
 }
 
 static void kerberos_free(struct auth_mech *mech)
 {
-    struct auth_kerberos *kerberos = of(mech);
+    struct auth_kerberos *kerberos = auth_kerberos_of(mech);
     OM_uint32 ignored;
     gss_delete_sec_context(&ignored, &kerberos->context, GSS_C_NO_BUFFER);
     gss_release_cred(&ignored, &kerberos->own_credentials);

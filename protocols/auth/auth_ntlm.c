@@ -16,7 +16,7 @@ struct auth_ntlm {
     bool begun;
 };
 
-static struct auth_ntlm *of(struct auth_mech *mech)
+static struct auth_ntlm *auth_ntlm_of(struct auth_mech *mech)
 {
     return (struct auth_ntlm *)mech;
 }
@@ -24,7 +24,7 @@ static struct auth_ntlm *of(struct auth_mech *mech)
 static int ntlm_step(struct auth_mech *mech, const uint8_t *token, size_t size, uint8_t **out,
                      size_t *out_size)
 {
-    struct auth_ntlm *ntlm = of(mech);
+    struct auth_ntlm *ntlm = auth_ntlm_of(mech);
     if (!ntlm->begun) {
         ntlm->begun = true;
         int rc = ntlmssp_negotiate(ntlm->ntlmssp, out, out_size);
@@ -43,7 +43,7 @@ static int ntlm_session_key(struct auth_mech *mech, uint8_t *key, size_t *size)
 {
     if (*size < NTLMSSP_SESSION_KEY_SIZE)
         return -ENOSPC;
-    ntlmssp_session_key(of(mech)->ntlmssp, key);
+    ntlmssp_session_key(auth_ntlm_of(mech)->ntlmssp, key);
     *size = NTLMSSP_SESSION_KEY_SIZE;
     return 0;
 }
@@ -54,7 +54,7 @@ static int ntlm_sign_mic(struct auth_mech *mech, struct spnego_slice list, uint8
     *mic = malloc(NTLMSSP_SIGNATURE_SIZE);
     if (!*mic)
         return -ENOMEM;
-    ntlmssp_sign(of(mech)->ntlmssp, list.data, list.size, *mic);
+    ntlmssp_sign(auth_ntlm_of(mech)->ntlmssp, list.data, list.size, *mic);
     *mic_size = NTLMSSP_SIGNATURE_SIZE;
     return 0;
 }
@@ -64,12 +64,12 @@ static int ntlm_verify_mic(struct auth_mech *mech, struct spnego_slice list,
 {
     if (mic.size != NTLMSSP_SIGNATURE_SIZE)
         return -EBADMSG;
-    return ntlmssp_verify(of(mech)->ntlmssp, list.data, list.size, mic.data);
+    return ntlmssp_verify(auth_ntlm_of(mech)->ntlmssp, list.data, list.size, mic.data);
 }
 
 static void ntlm_after_mics(struct auth_mech *mech)
 {
-    ntlmssp_reset_crypto(of(mech)->ntlmssp);
+    ntlmssp_reset_crypto(auth_ntlm_of(mech)->ntlmssp);
 }
 
 static int ntlm_token_size(struct auth_mech *mech, size_t body_size, size_t *size)
@@ -84,7 +84,7 @@ static int ntlm_token_size(struct auth_mech *mech, size_t body_size, size_t *siz
 static int ntlm_protect(struct auth_mech *mech, const struct auth_pdu *pdu, uint8_t *token,
                         size_t token_size)
 {
-    struct ntlmssp *ntlmssp = of(mech)->ntlmssp;
+    struct ntlmssp *ntlmssp = auth_ntlm_of(mech)->ntlmssp;
     if (token_size != NTLMSSP_SIGNATURE_SIZE)
         return -EINVAL;
     if (mech->level == AUTH_LEVEL_PRIVACY)
@@ -97,7 +97,7 @@ static int ntlm_protect(struct auth_mech *mech, const struct auth_pdu *pdu, uint
 static int ntlm_unprotect(struct auth_mech *mech, const struct auth_pdu *pdu, const uint8_t *token,
                           size_t token_size)
 {
-    struct ntlmssp *ntlmssp = of(mech)->ntlmssp;
+    struct ntlmssp *ntlmssp = auth_ntlm_of(mech)->ntlmssp;
     if (token_size != NTLMSSP_SIGNATURE_SIZE)
         return -EBADMSG;
     if (mech->level == AUTH_LEVEL_PRIVACY)
@@ -108,7 +108,7 @@ static int ntlm_unprotect(struct auth_mech *mech, const struct auth_pdu *pdu, co
 
 static void ntlm_free(struct auth_mech *mech)
 {
-    ntlmssp_free(of(mech)->ntlmssp);
+    ntlmssp_free(auth_ntlm_of(mech)->ntlmssp);
     free(mech);
 }
 
@@ -151,8 +151,8 @@ static const char *workstation(const struct conversation *conversation, char nam
 
 /* The account's domain: the one before a backslash, none for a user principal name, the DC's
  * otherwise. *user is what is left of the name. */
-static void split_name(const struct dc *dc, const char *name, const char **user,
-                       char domain[NAME_SIZE])
+static void auth_ntlm_split_name(const struct dc *dc, const char *name, const char **user,
+                                 char domain[NAME_SIZE])
 {
     const char *backslash = strchr(name, '\\');
     *user = backslash ? backslash + 1 : name;
@@ -178,7 +178,7 @@ int auth_ntlm_new(struct conversation *conversation, const struct auth_request *
     if (rc)
         goto cleanup;
     snprintf(target, sizeof target, "%s/%s", request->service, dc->dns_name ? dc->dns_name : "");
-    split_name(dc, request->account->name, &user, domain);
+    auth_ntlm_split_name(dc, request->account->name, &user, domain);
     struct ntlmssp_identity identity = {.user = user,
                                         .domain = domain,
                                         .workstation = workstation(conversation, machine),

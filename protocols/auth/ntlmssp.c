@@ -126,14 +126,14 @@ int ntlmssp_ntowf_v2(const uint8_t nt_hash[16], const char *user, const char *do
     return rc;
 }
 
-static uint64_t filetime_now(void)
+static uint64_t ntlmssp_filetime_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return ((uint64_t)now.tv_sec + 11644473600u) * 10000000u + (uint64_t)now.tv_nsec / 100;
 }
 
-static int copy_text(struct bytes *to, const char *text)
+static int ntlmssp_copy_text(struct bytes *to, const char *text)
 {
     if (!text)
         return 0;
@@ -144,13 +144,13 @@ static int copy_text(struct bytes *to, const char *text)
 
 static int copy_identity(struct ntlmssp *ntlmssp, const struct ntlmssp_identity *identity)
 {
-    int rc = copy_text(&ntlmssp->user, identity->user);
+    int rc = ntlmssp_copy_text(&ntlmssp->user, identity->user);
     if (rc == 0)
-        rc = copy_text(&ntlmssp->domain, identity->domain);
+        rc = ntlmssp_copy_text(&ntlmssp->domain, identity->domain);
     if (rc == 0)
-        rc = copy_text(&ntlmssp->workstation, identity->workstation);
+        rc = ntlmssp_copy_text(&ntlmssp->workstation, identity->workstation);
     if (rc == 0)
-        rc = copy_text(&ntlmssp->target_name, identity->target_name);
+        rc = ntlmssp_copy_text(&ntlmssp->target_name, identity->target_name);
     if (rc == 0)
         rc = ntlmssp_ntowf_v2(identity->nt_hash, identity->user, identity->domain,
                               ntlmssp->ntowf_v2);
@@ -391,7 +391,7 @@ static int draw_chance(struct ntlmssp *ntlmssp, const struct challenge *challeng
         if (getentropy(chance->client_challenge, sizeof chance->client_challenge) != 0 ||
             getentropy(chance->exported_session_key, sizeof chance->exported_session_key) != 0)
             return -errno;
-        chance->time = filetime_now();
+        chance->time = ntlmssp_filetime_now();
     }
     if (challenge->has_timestamp)
         chance->time = challenge->timestamp;
@@ -486,7 +486,7 @@ static void derive_direction(const struct ntlmssp *ntlmssp, struct direction *di
     direction->sequence = 0;
 }
 
-static void derive_keys(struct ntlmssp *ntlmssp)
+static void ntlmssp_derive_keys(struct ntlmssp *ntlmssp)
 {
     derive_direction(ntlmssp, &ntlmssp->send,
                      "session key to client-to-server signing key magic constant",
@@ -516,7 +516,7 @@ int ntlmssp_authenticate(struct ntlmssp *ntlmssp, const uint8_t *challenge, size
         goto cleanup;
     if (ntlmssp->has_mic)
         put_mic(ntlmssp, challenge, challenge_size, &out);
-    derive_keys(ntlmssp);
+    ntlmssp_derive_keys(ntlmssp);
     *message = out.data;
     *size = out.size;
 cleanup:

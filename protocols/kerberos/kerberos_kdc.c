@@ -118,7 +118,7 @@ static int read_reply(struct stream *stream, krb5_data *reply)
 }
 
 /* Length and request in one piece, so that they go in one segment. */
-static int write_request(struct stream *stream, const krb5_data *request)
+static int kdc_write_request(struct stream *stream, const krb5_data *request)
 {
     uint32_t length = htobe32(request->length);
     char *message = malloc(sizeof length + request->length);
@@ -131,7 +131,7 @@ static int write_request(struct stream *stream, const krb5_data *request)
     return error;
 }
 
-static int ask_tcp(struct kdc *kdc, const krb5_data *request)
+static int kdc_ask_tcp(struct kdc *kdc, const krb5_data *request)
 {
     const struct dc *dc = kdc->conversation->dc;
     struct sockaddr_storage peer;
@@ -140,14 +140,15 @@ static int ask_tcp(struct kdc *kdc, const krb5_data *request)
     int error = stream_open(&stream, &kdc->conversation->wire, STREAM_TCP,
                             (const struct sockaddr *)&peer, peer_len);
     if (!error)
-        error = write_request(stream, request);
+        error = kdc_write_request(stream, request);
     if (!error)
         error = read_reply(stream, &kdc->reply);
     stream_close(stream);
     return error;
 }
 
-static bool is_answer(const struct datagram_question *question, const uint8_t *bytes, size_t size)
+static bool kdc_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                          size_t size)
 {
     (void)question, (void)bytes;
     return size > 0;
@@ -160,7 +161,7 @@ static int ask_udp(struct kdc *kdc, const krb5_data *request)
                                                .bytes = request->data,
                                                .size = request->length,
                                                .waits = datagram_waits_usual,
-                                               .is_answer = is_answer};
+                                               .is_answer = kdc_is_answer};
     uint8_t *reply = malloc(DATAGRAM_MAX);
     if (!reply)
         return -ENOMEM;
@@ -182,7 +183,7 @@ int kdc_ask(struct kdc *kdc, const krb5_data *request)
         kdc->error = ask_udp(kdc, request);
     if (kdc->error == -EMSGSIZE) {
         kdc->transport = KDC_TCP;
-        kdc->error = ask_tcp(kdc, request);
+        kdc->error = kdc_ask_tcp(kdc, request);
     }
     return kdc->error;
 }

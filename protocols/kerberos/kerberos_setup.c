@@ -66,7 +66,7 @@ krb5_context kerberos_context(void)
  */
 
 /* Names of the DC's own come from the wire; what is no host name stays out of the profile. */
-static bool is_name(const char *text)
+static bool setup_is_name(const char *text)
 {
     if (!text || !*text)
         return false;
@@ -91,14 +91,14 @@ static void print_profile(FILE *file, const struct dc *dc, bool name_kdc)
           "default_keytab_name = MEMORY:none\n"
           "default_client_keytab_name = MEMORY:none\n",
           file);
-    if (is_name(dc->realm)) {
+    if (setup_is_name(dc->realm)) {
         fprintf(file, "default_realm = %s\n[domain_realm]\n", dc->realm);
-        if (is_name(dc->dns_name))
+        if (setup_is_name(dc->dns_name))
             fprintf(file, "%s = %s\n", dc->dns_name, dc->realm);
-        if (is_name(dc->dns_domain))
+        if (setup_is_name(dc->dns_domain))
             fprintf(file, ".%s = %s\n", dc->dns_domain, dc->realm);
     }
-    if (is_name(dc->realm) && name_kdc)
+    if (setup_is_name(dc->realm) && name_kdc)
         fprintf(file, "[realms]\n%s = {\nkdc = tcp/127.0.0.1:1\n}\n", dc->realm);
     fputs("[plugins]\n"
           "clpreauth = {\n"
@@ -162,7 +162,7 @@ static void free_admin_tickets(krb5_context context)
     admin_tickets = NULL;
 }
 
-static int keep_ticket(krb5_context context, size_t count, krb5_creds *ticket)
+static int setup_keep_ticket(krb5_context context, size_t count, krb5_creds *ticket)
 {
     krb5_creds **grown = realloc(admin_tickets, (count + 2) * sizeof *grown);
     if (!grown)
@@ -183,7 +183,7 @@ static int copy_tickets(krb5_context context, krb5_ccache ccache, size_t *count)
     while (!error && krb5_cc_next_cred(context, ccache, &cursor, &ticket) == 0) {
         if (!krb5_is_config_principal(context, ticket.server) &&
             (int64_t)(uint32_t)ticket.times.endtime > (int64_t)time(NULL)) {
-            error = keep_ticket(context, *count, &ticket);
+            error = setup_keep_ticket(context, *count, &ticket);
             *count += error == 0;
         }
         krb5_free_cred_contents(context, &ticket);
@@ -383,7 +383,7 @@ static krb5_context hook_context(const struct dc *dc)
     return context;
 }
 
-static struct outcome learn(krb5_context context, struct kdc *kdc, struct account *account)
+static struct outcome setup_learn(krb5_context context, struct kdc *kdc, struct account *account)
 {
     krb5_principal client = NULL;
     krb5_enctype enctype = 0;
@@ -417,7 +417,7 @@ struct outcome kerberos_learn_key(struct conversation *conversation, struct acco
     if (!context)
         return outcome_of_error(-ENOMEM);
     struct kdc kdc = {.conversation = conversation, .transport = KDC_TCP};
-    struct outcome outcome = learn(context, &kdc, account);
+    struct outcome outcome = setup_learn(context, &kdc, account);
     kdc_end(&kdc);
     krb5_free_context(context);
     return outcome;

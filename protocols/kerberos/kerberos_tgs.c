@@ -117,7 +117,7 @@ static krb5_error_code tgs_steps(struct tgs_exchange *tgs)
 
 /* Under the name that was asked for, whatever the KDC calls it. A second TGT, such as clients get
  * to pass it on, is not kept. */
-static krb5_error_code keep_ticket(struct tgs_exchange *tgs, struct tickets *tickets)
+static krb5_error_code tgs_keep_ticket(struct tgs_exchange *tgs, struct tickets *tickets)
 {
     krb5_creds ticket;
     if (tgs->for_tgt)
@@ -157,7 +157,7 @@ static struct outcome tgs_play(struct conversation *conversation, struct tickets
     if (!code)
         code = tgs_steps(&tgs);
     if (!code)
-        code = keep_ticket(&tgs, tickets);
+        code = tgs_keep_ticket(&tgs, tickets);
     *tgt_refused = code && is_tgt_refused(kdc_error_code(tgs.context, &tgs.kdc));
     struct outcome outcome = code ? kerberos_failure(tgs.context, &tgs.kdc, code) : outcome_ok();
     tgs_end(&tgs);

@@ -24,7 +24,7 @@ struct tickets *tickets_find(struct conversation *conversation, const struct acc
     return tickets;
 }
 
-static struct kerberos_state *get_state(struct conversation *conversation)
+static struct kerberos_state *tickets_get_state(struct conversation *conversation)
 {
     if (!conversation->krb5)
         conversation->krb5 = calloc(1, sizeof *conversation->krb5);
@@ -34,7 +34,7 @@ static struct kerberos_state *get_state(struct conversation *conversation)
 struct tickets *tickets_get(struct conversation *conversation, const struct account *account)
 {
     struct tickets *tickets = tickets_find(conversation, account);
-    struct kerberos_state *state = get_state(conversation);
+    struct kerberos_state *state = tickets_get_state(conversation);
     if (tickets || !state)
         return tickets;
     tickets = calloc(1, sizeof *tickets);

@@ -250,8 +250,8 @@ static bool is_gpo(const struct object *object, int value)
            strncasecmp(parent, "CN=Policies,CN=System,", 22) == 0;
 }
 
-static int collect(const struct catalogue *catalogue, struct values *values,
-                   bool (*wanted)(const struct object *, int), int value)
+static int catalogue_collect(const struct catalogue *catalogue, struct values *values,
+                             bool (*wanted)(const struct object *, int), int value)
 {
     values->all = calloc(catalogue->count + 1, sizeof *values->all);
     if (!values->all)
@@ -268,8 +268,8 @@ int catalogue_finish(struct catalogue *catalogue)
         qsort(catalogue->objects, catalogue->count, sizeof *catalogue->objects, compare_objects);
     int error = make_groups(catalogue);
     for (int v = 0; !error && v < CATALOGUE_VALUES; v++)
-        error = collect(catalogue, &catalogue->having[v], has_value, v);
-    return error ? error : collect(catalogue, &catalogue->gpos, is_gpo, CATALOGUE_DN);
+        error = catalogue_collect(catalogue, &catalogue->having[v], has_value, v);
+    return error ? error : catalogue_collect(catalogue, &catalogue->gpos, is_gpo, CATALOGUE_DN);
 }
 
 /* --- Drawing ------------------------------------------------------------------------------- */
@@ -334,7 +334,7 @@ struct reading {
     int error;
 };
 
-static bool read_entry(void *context, LDAP *handle, LDAPMessage *entry)
+static bool catalogue_read_entry(void *context, LDAP *handle, LDAPMessage *entry)
 {
     struct reading *reading = context;
     struct catalogue_bytes values[CATALOGUE_VALUES] = {{NULL, 0}};
@@ -365,7 +365,7 @@ static struct outcome read_below(struct ldap_connection *connection, struct read
                                  .filter = "(objectClass=*)",
                                  .attributes = attributes,
                                  .paged = true,
-                                 .entry = read_entry,
+                                 .entry = catalogue_read_entry,
                                  .context = reading};
     struct outcome outcome = ldap_search_run(connection, &search);
     return reading->error ? outcome_of_error(reading->error) : outcome;
@@ -381,7 +381,8 @@ static bool read_usn(void *context, LDAP *handle, LDAPMessage *entry)
     return true;
 }
 
-static struct outcome read_root_dse(struct ldap_connection *connection, struct reading *reading)
+static struct outcome catalogue_read_root_dse(struct ldap_connection *connection,
+                                              struct reading *reading)
 {
     static char *wanted[] = {"highestCommittedUSN", NULL};
     struct ldap_search search = {.base = "",
@@ -394,12 +395,12 @@ static struct outcome read_root_dse(struct ldap_connection *connection, struct r
 }
 
 /* The configuration first: it is small, and a large domain would leave no room for it. */
-static struct outcome read_all(struct ldap_connection *connection, struct reading *reading,
-                               const struct dc *dc)
+static struct outcome catalogue_read_all(struct ldap_connection *connection,
+                                         struct reading *reading, const struct dc *dc)
 {
     struct outcome outcome = outcome_ok();
     if (!dc->options.generic_ldap)
-        outcome = read_root_dse(connection, reading);
+        outcome = catalogue_read_root_dse(connection, reading);
     reading->limit = CONFIGURATION_OBJECTS_MAX;
     if (outcome.kind == OUTCOME_OK && dc->config_dn)
         outcome = read_below(connection, reading, dc->config_dn);
@@ -422,7 +423,7 @@ int catalogue_read(struct conversation *admin, struct catalogue **out, char *err
     }
     struct outcome outcome = ldap_connection_open_admin(&connection, admin);
     if (outcome.kind == OUTCOME_OK)
-        outcome = read_all(connection, &reading, dc);
+        outcome = catalogue_read_all(connection, &reading, dc);
     if (outcome.kind == OUTCOME_OK && catalogue_finish(reading.catalogue) != 0)
         outcome = outcome_of_error(-ENOMEM);
     ldap_connection_close(connection);

@@ -24,7 +24,7 @@
 
 /* --- Connections of a conversation --------------------------------------------------------- */
 
-static struct ldap_state *state_of(struct conversation *conversation)
+static struct ldap_state *ldap_state_of(struct conversation *conversation)
 {
     if (!conversation->ldap)
         conversation->ldap = calloc(1, sizeof *conversation->ldap);
@@ -39,7 +39,7 @@ static struct ldap_connection *newest(const struct conversation *conversation)
     return state->connections[state->connection_count - 1];
 }
 
-static void close_newest(struct conversation *conversation)
+static void ldap_close_newest(struct conversation *conversation)
 {
     struct ldap_state *state = conversation->ldap;
     if (state && state->connection_count)
@@ -52,13 +52,13 @@ static struct ldap_connection *newest_usable(struct conversation *conversation)
     struct ldap_connection *connection = newest(conversation);
     while (connection &&
            (ldap_connection_is_broken(connection) || ldap_connection_is_expired(connection))) {
-        close_newest(conversation);
+        ldap_close_newest(conversation);
         connection = newest(conversation);
     }
     return connection;
 }
 
-static int make_room(void **array, size_t count, size_t *capacity)
+static int ldap_make_room(void **array, size_t count, size_t *capacity)
 {
     if (count < *capacity)
         return 0;
@@ -73,9 +73,9 @@ static int make_room(void **array, size_t count, size_t *capacity)
 
 static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport)
 {
-    struct ldap_state *state = state_of(conversation);
-    if (!state || make_room((void **)&state->connections, state->connection_count,
-                            &state->connection_capacity) != 0)
+    struct ldap_state *state = ldap_state_of(conversation);
+    if (!state || ldap_make_room((void **)&state->connections, state->connection_count,
+                                 &state->connection_capacity) != 0)
         return outcome_of_error(-ENOMEM);
     struct ldap_connection *connection = NULL;
     struct outcome outcome = ldap_connection_open(&connection, conversation, transport);
@@ -90,7 +90,7 @@ void ldap_reset(struct conversation *conversation)
     if (!state)
         return;
     while (state->connection_count)
-        close_newest(conversation);
+        ldap_close_newest(conversation);
     for (size_t i = 0; i < state->object_count; i++)
         free(state->objects[i]);
     free(state->connections);
@@ -184,8 +184,8 @@ static bool uses_password(const struct conversation *conversation,
 
 /* Authenticates the newest connection, after an attempt that fails if -B wants one. With Kerberos
  * the password is used in the AS exchange only, which makes the attempt itself. */
-static struct outcome authenticate(struct conversation *conversation,
-                                   const struct ldap_bind_details *details)
+static struct outcome ldap_authenticate(struct conversation *conversation,
+                                        const struct ldap_bind_details *details)
 {
     if (uses_password(conversation, details) && conversation_wants_bad_password(conversation)) {
         struct outcome outcome = bind_with_wrong_password(conversation, details);
@@ -200,11 +200,11 @@ static struct outcome authenticate(struct conversation *conversation,
 
 static const struct ldap_bind_details usual_bind = {.mechanism = LDAP_MECHANISM_GSS_SPNEGO};
 
-static struct outcome play_bind(struct conversation *conversation, const void *details)
+static struct outcome ldap_play_bind(struct conversation *conversation, const void *details)
 {
     const struct ldap_bind_details *bind = details ? details : &usual_bind;
     struct outcome outcome = get_unbound(conversation, bind_transport(conversation, bind));
-    return outcome.kind == OUTCOME_OK ? authenticate(conversation, bind) : outcome;
+    return outcome.kind == OUTCOME_OK ? ldap_authenticate(conversation, bind) : outcome;
 }
 
 /* The newest connection is bound when this is OK. */
@@ -214,7 +214,7 @@ static struct outcome need_bound(struct conversation *conversation)
     if (connection && ldap_connection_is_bound(connection))
         return outcome_ok();
     struct outcome outcome = get_unbound(conversation, LDAP_TRANSPORT_CLEAR);
-    return outcome.kind == OUTCOME_OK ? authenticate(conversation, &usual_bind) : outcome;
+    return outcome.kind == OUTCOME_OK ? ldap_authenticate(conversation, &usual_bind) : outcome;
 }
 
 /* The newest connection exists when this is OK. */
@@ -224,10 +224,10 @@ static struct outcome need_connection(struct conversation *conversation)
                                        : open_newest(conversation, LDAP_TRANSPORT_CLEAR);
 }
 
-static struct outcome play_unbind(struct conversation *conversation, const void *details)
+static struct outcome ldap_play_unbind(struct conversation *conversation, const void *details)
 {
     (void)details;
-    close_newest(conversation);
+    ldap_close_newest(conversation);
     return outcome_nothing();
 }
 
@@ -346,8 +346,8 @@ static struct outcome add_object(struct conversation *conversation)
     char name[OBJECT_NAME_SIZE];
     new_object_name(conversation, name, sizeof name);
     char *dn = object_dn(conversation, name);
-    if (!dn ||
-        make_room((void **)&state->objects, state->object_count, &state->object_capacity) != 0) {
+    if (!dn || ldap_make_room((void **)&state->objects, state->object_count,
+                              &state->object_capacity) != 0) {
         free(dn);
         return outcome_of_error(-ENOMEM);
     }
@@ -498,12 +498,12 @@ const struct packet_type packet_tables_ldap[] = {
      .kind = PACKET_OPERATION,
      .compile = ldap_bind_compile,
      .release = ldap_bind_release,
-     .play = play_bind},
+     .play = ldap_play_bind},
     {.protocol = "ldap",
      .opcode = "2",
      .description = "unbindRequest",
      .kind = PACKET_STATE,
-     .play = play_unbind},
+     .play = ldap_play_unbind},
     {.protocol = "ldap",
      .opcode = "3",
      .description = "searchRequest",

@@ -343,7 +343,7 @@ LDAP *ldap_connection_handle(struct ldap_connection *connection)
 
 /* Reads once, waiting for the first byte. 0 or a negative errno. The buffer is filled after the
  * last wait of stream_read(), so that the fibers of a thread can share it. */
-static int fill(struct ldap_connection *connection, bool answer_began)
+static int connection_fill(struct ldap_connection *connection, bool answer_began)
 {
     static _Thread_local uint8_t buffer[READ_SIZE];
     const struct wire *wire = &connection->conversation->wire;
@@ -361,7 +361,8 @@ static int fill(struct ldap_connection *connection, bool answer_began)
 
 /* Lets libldap look at what was read until it has the message or took all there is. 1: *result is
  * the message, 0: not there yet. */
-static int look(struct ldap_connection *connection, int message_id, int all, LDAPMessage **result)
+static int connection_look(struct ldap_connection *connection, int message_id, int all,
+                           LDAPMessage **result)
 {
     size_t left, left_before = SIZE_MAX;
     while ((left = connection->input.plain_left + connection->input.raw_left) != left_before) {
@@ -385,12 +386,12 @@ int ldap_connection_wait(struct ldap_connection *connection, int message_id, int
     *result = NULL;
     if (connection->error)
         return connection->error;
-    int done = look(connection, message_id, all, result);
+    int done = connection_look(connection, message_id, all, result);
     while (done == 0) {
-        done = fill(connection, answer_began);
+        done = connection_fill(connection, answer_began);
         answer_began = true;
         if (done == 0)
-            done = look(connection, message_id, all, result);
+            done = connection_look(connection, message_id, all, result);
     }
     int error = ldap_input_save(&connection->input);
     if (done == 1 && error) {

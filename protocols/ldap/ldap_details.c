@@ -16,15 +16,15 @@ struct field_rule {
     bool (*take)(void *details, const struct packet_field *field, char *error, size_t error_size);
 };
 
-static bool wrong(char *error, size_t error_size, const struct packet_field *field,
-                  const char *expected)
+static bool ldap_details_wrong(char *error, size_t error_size, const struct packet_field *field,
+                               const char *expected)
 {
     snprintf(error, error_size, "%s: \"%.80s\" is not %s", field->key,
              field->count ? field->values[0] : "", expected);
     return false;
 }
 
-static bool no_memory(char *error, size_t error_size)
+static bool ldap_details_no_memory(char *error, size_t error_size)
 {
     snprintf(error, error_size, "out of memory");
     return false;
@@ -61,10 +61,10 @@ static bool take_auth(void *details, const struct packet_field *field, char *err
     struct ldap_bind_details *bind = details;
     bind->simple = strcmp(field->values[0], "simple") == 0;
     return bind->simple || strcmp(field->values[0], "sasl") == 0 ||
-           wrong(error, error_size, field, "simple or sasl");
+           ldap_details_wrong(error, error_size, field, "simple or sasl");
 }
 
-static bool is_oid(const char *text)
+static bool ldap_details_is_oid(const char *text)
 {
     return *text && strspn(text, "0123456789.") == strlen(text);
 }
@@ -77,8 +77,9 @@ static bool take_mech(void *details, const struct packet_field *field, char *err
     const char *mech = field->values[0];
     bind->mechanism =
         strcmp(mech, "GSSAPI") == 0 ? LDAP_MECHANISM_GSSAPI : LDAP_MECHANISM_GSS_SPNEGO;
-    return strcmp(mech, "GSSAPI") == 0 || strcmp(mech, "GSS-SPNEGO") == 0 || is_oid(mech) ||
-           wrong(error, error_size, field, "GSSAPI, GSS-SPNEGO or an OID");
+    return strcmp(mech, "GSSAPI") == 0 || strcmp(mech, "GSS-SPNEGO") == 0 ||
+           ldap_details_is_oid(mech) ||
+           ldap_details_wrong(error, error_size, field, "GSSAPI, GSS-SPNEGO or an OID");
 }
 
 static bool take_tls(void *details, const struct packet_field *field, char *error,
@@ -97,7 +98,7 @@ static bool take_tls(void *details, const struct packet_field *field, char *erro
             bind->transport_given = bind->transport != LDAP_TRANSPORT_CLEAR;
             return true;
         }
-    return wrong(error, error_size, field, "none, starttls or ldaps");
+    return ldap_details_wrong(error, error_size, field, "none, starttls or ldaps");
 }
 
 void *ldap_bind_compile(const struct packet_field *fields, size_t count, char *error,
@@ -107,7 +108,7 @@ void *ldap_bind_compile(const struct packet_field *fields, size_t count, char *e
         {"auth", true, take_auth}, {"mech", true, take_mech}, {"tls", true, take_tls}};
     struct ldap_bind_details *bind = calloc(1, sizeof *bind);
     if (!bind) {
-        no_memory(error, error_size);
+        ldap_details_no_memory(error, error_size);
         return NULL;
     }
     bind->mechanism = LDAP_MECHANISM_GSS_SPNEGO;
@@ -144,7 +145,7 @@ static bool take_scope(void *details, const struct packet_field *field, char *er
             parse->search->scope = names[i].scope;
             return true;
         }
-    return wrong(error, error_size, field, "base, one or sub");
+    return ldap_details_wrong(error, error_size, field, "base, one or sub");
 }
 
 /* A pattern ("CN,DC,DC"), or a DN for who writes a model by hand; "" is the root DSE. */
@@ -153,17 +154,17 @@ static bool take_base(void *details, const struct packet_field *field, char *err
 {
     struct search_parse *parse = details;
     if (parse->base)
-        return wrong(error, error_size, field, "the only base");
+        return ldap_details_wrong(error, error_size, field, "the only base");
     parse->base = field->values[0];
     bool is_pattern = !strchr(parse->base, '=');
     static const char pattern_chars[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-, ";
     if (is_pattern && strspn(parse->base, pattern_chars) != strlen(parse->base))
-        return wrong(error, error_size, field, "a pattern such as CN,DC,DC, or a DN");
+        return ldap_details_wrong(error, error_size, field, "a pattern such as CN,DC,DC, or a DN");
     if (is_pattern)
         return true;
     parse->search->base = strdup(parse->base);
-    return parse->search->base || no_memory(error, error_size);
+    return parse->search->base || ldap_details_no_memory(error, error_size);
 }
 
 static bool take_filter(void *details, const struct packet_field *field, char *error,
@@ -186,7 +187,7 @@ static bool take_attributes(void *details, const struct packet_field *field, cha
     bool ok = parse->search->attributes != NULL;
     for (size_t i = 0; ok && i < field->count; i++)
         ok = (parse->search->attributes[i] = strdup(field->values[i])) != NULL;
-    return ok || no_memory(error, error_size);
+    return ok || ldap_details_no_memory(error, error_size);
 }
 
 /* Values of controls that mean nothing without one (MS-ADTS 3.1.1.3.4.1); a capture holds OIDs
@@ -226,34 +227,34 @@ static bool take_controls(void *details, const struct packet_field *field, char 
     if (field->count == 0 || search->controls)
         return true;
     if (field->count > LDAP_SEARCH_CONTROLS_MAX)
-        return wrong(error, error_size, field, "the first of at most 16 controls");
+        return ldap_details_wrong(error, error_size, field, "the first of at most 16 controls");
     search->controls = calloc(field->count + 1, sizeof *search->controls);
     size_t made = 0;
     for (size_t i = 0; search->controls && i < field->count; i++) {
-        if (!is_oid(field->values[i])) {
+        if (!ldap_details_is_oid(field->values[i])) {
             struct packet_field one = {.key = field->key, .count = 1, .values = &field->values[i]};
-            return wrong(error, error_size, &one, "an OID");
+            return ldap_details_wrong(error, error_size, &one, "an OID");
         }
         /* Pages are asked for anyway. */
         if (strcmp(field->values[i], LDAP_CONTROL_PAGEDRESULTS) == 0)
             continue;
         if (!(search->controls[made++] = make_control(field->values[i])))
-            return no_memory(error, error_size);
+            return ldap_details_no_memory(error, error_size);
     }
-    return search->controls || no_memory(error, error_size);
+    return search->controls || ldap_details_no_memory(error, error_size);
 }
 
-static bool take_sealed(void *details, const struct packet_field *field, char *error,
-                        size_t error_size)
+static bool ldap_details_take_sealed(void *details, const struct packet_field *field, char *error,
+                                     size_t error_size)
 {
     struct search_parse *parse = details;
     parse->search->sealed = strcmp(field->values[0], "true") == 0;
     return parse->search->sealed || strcmp(field->values[0], "false") == 0 ||
-           wrong(error, error_size, field, "true or false");
+           ldap_details_wrong(error, error_size, field, "true or false");
 }
 
 /* What details do not say. */
-static bool complete(struct search_parse *parse, char *error, size_t error_size)
+static bool ldap_details_complete(struct search_parse *parse, char *error, size_t error_size)
 {
     struct ldap_search_details *search = parse->search;
     const char *pattern = parse->base ? parse->base : "";
@@ -266,7 +267,8 @@ static bool complete(struct search_parse *parse, char *error, size_t error_size)
         search->filter = ldap_filter_guess(pattern, search->attributes);
     else if (!search->filter)
         search->filter = ldap_filter_parse("(objectClass=*)", error, error_size);
-    return ((search->base || search->base_key) && search->filter) || no_memory(error, error_size);
+    return ((search->base || search->base_key) && search->filter) ||
+           ldap_details_no_memory(error, error_size);
 }
 
 /* The readable searches of the model: written while details are compiled and released, before and
@@ -342,23 +344,24 @@ static const struct packet_field look_up[] = {
     {"attrs", 3, look_up_attributes},
 };
 
-static struct ldap_search_details *compile(const struct packet_field *fields, size_t count,
-                                           char *error, size_t error_size)
+static struct ldap_search_details *ldap_details_compile(const struct packet_field *fields,
+                                                        size_t count, char *error,
+                                                        size_t error_size)
 {
     static const struct field_rule rules[] = {
         {"scope", true, take_scope},        {"base", true, take_base},
         {"filter", true, take_filter},      {"attrs", false, take_attributes},
-        {"controls", false, take_controls}, {"sealed", true, take_sealed}};
+        {"controls", false, take_controls}, {"sealed", true, ldap_details_take_sealed}};
     struct search_parse parse = {.search = calloc(1, sizeof *parse.search)};
     if (!parse.search) {
-        no_memory(error, error_size);
+        ldap_details_no_memory(error, error_size);
         return NULL;
     }
     parse.search->scope = LDAP_SCOPE_SUBTREE;
     parse.search->weight = 1;
     if (take_fields(&parse, rules, sizeof rules / sizeof rules[0], fields, count, error,
                     error_size) &&
-        complete(&parse, error, error_size))
+        ldap_details_complete(&parse, error, error_size))
         return parse.search;
     ldap_search_release(parse.search);
     return NULL;
@@ -367,17 +370,18 @@ static struct ldap_search_details *compile(const struct packet_field *fields, si
 void *ldap_search_compile(const struct packet_field *fields, size_t count, char *error,
                           size_t error_size)
 {
-    struct ldap_search_details *search = compile(fields, count, error, error_size);
+    struct ldap_search_details *search = ldap_details_compile(fields, count, error, error_size);
     /* Sealed ones keep a look-up for when the model holds no readable search. */
     if (search && (search->sealed || count == 0)) {
         bool sealed = search->sealed;
         ldap_search_release(search);
-        search = compile(look_up, sizeof look_up / sizeof look_up[0], error, error_size);
+        search =
+            ldap_details_compile(look_up, sizeof look_up / sizeof look_up[0], error, error_size);
         if (search)
             search->sealed = sealed;
     }
     if (search && !search->sealed && count && !add_readable(search)) {
-        no_memory(error, error_size);
+        ldap_details_no_memory(error, error_size);
         ldap_search_release(search);
         return NULL;
     }

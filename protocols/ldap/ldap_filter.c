@@ -92,7 +92,7 @@ void ldap_text_add_string(struct ldap_text *text, const char *string)
     ldap_text_add(text, string, strlen(string));
 }
 
-static bool is_plain(unsigned char byte)
+static bool filter_is_plain(unsigned char byte)
 {
     return byte >= 0x20 && byte < 0x7f && !strchr("*()\\", byte);
 }
@@ -103,7 +103,7 @@ void ldap_text_add_value(struct ldap_text *text, const void *value, size_t size)
     const unsigned char *bytes = value;
     for (size_t i = 0; i < size;) {
         size_t run = i;
-        while (run < size && is_plain(bytes[run]))
+        while (run < size && filter_is_plain(bytes[run]))
             run++;
         if (run > i) {
             ldap_text_add(text, (const char *)bytes + i, run - i);
@@ -156,7 +156,7 @@ struct parser {
     size_t error_size;
 };
 
-static int expected(const struct parser *parser, const char *what)
+static int filter_expected(const struct parser *parser, const char *what)
 {
     char found[16] = "the end";
     if (*parser->at)
@@ -209,14 +209,14 @@ static int item_value(struct parser *parser)
 {
     while (*parser->at && *parser->at != ')') {
         if (*parser->at == '(')
-            return expected(parser, "\\28 for a parenthesis in a value");
+            return filter_expected(parser, "\\28 for a parenthesis in a value");
         if (*parser->at == '\\' && strspn(parser->at + 1, "0123456789abcdefABCDEF") < 2) {
             parser->at++;
-            return expected(parser, "two hexadecimal digits");
+            return filter_expected(parser, "two hexadecimal digits");
         }
         parser->at++;
     }
-    return *parser->at ? 0 : expected(parser, "')'");
+    return *parser->at ? 0 : filter_expected(parser, "')'");
 }
 
 /* Past the ":dn:rule:" of an extensible match, as far as it goes. */
@@ -239,7 +239,7 @@ static int item(struct parser *parser)
     size_t size = (size_t)(parser->at - attribute);
     bool extensible = *parser->at == ':';
     if (size == 0 && !extensible)
-        return expected(parser, "an attribute, '&', '|' or '!'");
+        return filter_expected(parser, "an attribute, '&', '|' or '!'");
     if (extensible)
         skip_rule(parser);
     else if (*parser->at && strchr("<>~", *parser->at))
@@ -249,11 +249,11 @@ static int item(struct parser *parser)
         return item_value(parser);
     }
     if (parser->at != attribute && strchr("<>~", parser->at[-1]))
-        return expected(parser, "'='");
+        return filter_expected(parser, "'='");
     if (*parser->at != ')')
-        return expected(parser, "'=' or ')'");
+        return filter_expected(parser, "'=' or ')'");
     if (size == 0)
-        return expected(parser, "'=' and a value");
+        return filter_expected(parser, "'=' and a value");
     return bare_item(parser, attribute, size);
 }
 
@@ -263,15 +263,15 @@ static int component(struct parser *parser, int depth);
 static int filter_in_parentheses(struct parser *parser, int depth)
 {
     if (*parser->at != '(')
-        return expected(parser, "'('");
+        return filter_expected(parser, "'('");
     if (depth > LDAP_FILTER_NESTING_MAX)
-        return expected(parser, "at most 64 filters inside each other");
+        return filter_expected(parser, "at most 64 filters inside each other");
     parser->at++;
     int error = component(parser, depth);
     if (error)
         return error;
     if (*parser->at != ')')
-        return expected(parser, "')'");
+        return filter_expected(parser, "')'");
     parser->at++;
     return 0;
 }
@@ -291,7 +291,7 @@ static int component(struct parser *parser, int depth)
     return error;
 }
 
-static int parse_whole(struct parser *parser)
+static int filter_parse_whole(struct parser *parser)
 {
     if (strlen(parser->start) > LDAP_FILTER_SIZE_MAX) {
         snprintf(parser->error, parser->error_size, "a filter of more than 64 KiB");
@@ -299,7 +299,7 @@ static int parse_whole(struct parser *parser)
     }
     int error = filter_in_parentheses(parser, 1);
     if (!error && *parser->at)
-        return expected(parser, "the end");
+        return filter_expected(parser, "the end");
     return error ? error : end_text(parser, parser->at);
 }
 
@@ -312,7 +312,7 @@ struct ldap_filter *ldap_filter_parse(const char *text, char *error, size_t erro
                             .text = text,
                             .error = error,
                             .error_size = error_size};
-    int result = filter ? parse_whole(&parser) : -ENOMEM;
+    int result = filter ? filter_parse_whole(&parser) : -ENOMEM;
     if (result == 0)
         return filter;
     if (result == -ENOMEM)
@@ -453,8 +453,8 @@ static bool fill_uid(const struct piece *piece, struct conversation *conversatio
     return true;
 }
 
-static bool fill_account(const struct piece *piece, struct conversation *conversation,
-                         struct ldap_text *out)
+static bool filter_fill_account(const struct piece *piece, struct conversation *conversation,
+                                struct ldap_text *out)
 {
     const struct dc *dc = conversation->dc;
     if (dc->account_count == 0)
@@ -583,12 +583,23 @@ static bool fill_present(const struct piece *piece, struct conversation *convers
 
 /* False: there is nothing to draw from, ask for presence. */
 static bool (*const fillers[])(const struct piece *, struct conversation *, struct ldap_text *) = {
-    [PIECE_TEXT] = fill_text,  [PIECE_PRESENT] = fill_present, [PIECE_ACCOUNT] = fill_account,
-    [PIECE_USER] = fill_user,  [PIECE_UID] = fill_uid,         [PIECE_ADDRESS] = fill_address,
-    [PIECE_RDN] = fill_value,  [PIECE_DN] = fill_value,        [PIECE_SID] = fill_value,
-    [PIECE_GUID] = fill_value, [PIECE_CATEGORY] = fill_value,  [PIECE_SPN] = fill_value,
-    [PIECE_HOST] = fill_value, [PIECE_USN] = fill_usn,         [PIECE_DOMAIN] = fill_domain,
-    [PIECE_GPOS] = fill_gpos,  [PIECE_LINKED] = fill_linked,
+    [PIECE_TEXT] = fill_text,
+    [PIECE_PRESENT] = fill_present,
+    [PIECE_ACCOUNT] = filter_fill_account,
+    [PIECE_USER] = fill_user,
+    [PIECE_UID] = fill_uid,
+    [PIECE_ADDRESS] = fill_address,
+    [PIECE_RDN] = fill_value,
+    [PIECE_DN] = fill_value,
+    [PIECE_SID] = fill_value,
+    [PIECE_GUID] = fill_value,
+    [PIECE_CATEGORY] = fill_value,
+    [PIECE_SPN] = fill_value,
+    [PIECE_HOST] = fill_value,
+    [PIECE_USN] = fill_usn,
+    [PIECE_DOMAIN] = fill_domain,
+    [PIECE_GPOS] = fill_gpos,
+    [PIECE_LINKED] = fill_linked,
 };
 
 void ldap_filter_fill(const struct ldap_filter *filter, struct conversation *conversation,

@@ -131,7 +131,7 @@ static struct outcome give_up(struct ldap_connection *connection)
     return outcome_failed("SASL client failed");
 }
 
-static int step(sasl_conn_t *sasl, struct ldap_sasl_leg *leg)
+static int gssapi_step(sasl_conn_t *sasl, struct ldap_sasl_leg *leg)
 {
     const char *out = NULL;
     unsigned size = 0;
@@ -162,7 +162,7 @@ static struct outcome play_legs(struct ldap_connection *connection, sasl_conn_t 
         /* A client that is done has nothing to say to what may come with the server's success, and
          * does not expect to be asked for more. */
         if (result == SASL_CONTINUE)
-            result = step(sasl, leg);
+            result = gssapi_step(sasl, leg);
         else if (!last)
             return give_up(connection);
         ber_bvfree(leg->answer);

@@ -118,7 +118,7 @@ void ldap_layer_free(struct ldap_layer *layer)
         layer->ops->free(layer);
 }
 
-static void release(uint8_t **memory)
+static void layer_release(uint8_t **memory)
 {
     free(*memory);
     *memory = NULL;
@@ -126,7 +126,7 @@ static void release(uint8_t **memory)
 
 void ldap_input_feed(struct ldap_input *input, uint8_t *buffer, size_t size)
 {
-    release(&input->saved);
+    layer_release(&input->saved);
     input->borrowed = true;
     if (input->layer) {
         input->raw = buffer;
@@ -203,7 +203,7 @@ static int begin_partial(struct ldap_input *input)
 /* Decodes one more frame. -EAGAIN: it is not there yet. */
 static int next_frame(struct ldap_input *input)
 {
-    release(&input->frame);
+    layer_release(&input->frame);
     if (input->raw_left == 0)
         return -EAGAIN;
     if (input->partial)
@@ -251,8 +251,8 @@ bool ldap_input_in_frame(const struct ldap_input *input)
 int ldap_input_save(struct ldap_input *input)
 {
     if (!ldap_input_pending(input)) {
-        release(&input->saved);
-        release(&input->frame);
+        layer_release(&input->saved);
+        layer_release(&input->frame);
         return 0;
     }
     if (!input->borrowed)
@@ -268,14 +268,14 @@ int ldap_input_save(struct ldap_input *input)
     input->raw = copy + input->plain_left;
     input->saved = copy;
     input->borrowed = false;
-    release(&input->frame);
+    layer_release(&input->frame);
     return 0;
 }
 
 void ldap_input_clear(struct ldap_input *input)
 {
-    release(&input->saved);
-    release(&input->partial);
-    release(&input->frame);
+    layer_release(&input->saved);
+    layer_release(&input->partial);
+    layer_release(&input->frame);
     *input = (struct ldap_input){.layer = input->layer};
 }

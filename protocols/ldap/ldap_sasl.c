@@ -64,7 +64,7 @@ struct ntlm_bind {
 
 /* The identity's names: DOMAIN\user, user@domain (the user as a whole, MS-NLMP 3.1.1.1) or a user
  * of the DC's domain. */
-static void split_name(const char *name, const char *dc_domain, char **user, char **domain)
+static void sasl_split_name(const char *name, const char *dc_domain, char **user, char **domain)
 {
     const char *backslash = strchr(name, '\\');
     if (backslash) {
@@ -104,7 +104,7 @@ static int ntlm_begin(struct ntlm_bind *bind, const struct account *account)
     if (error)
         return error;
     char *user, *domain, *workstation = workstation_name(conversation);
-    split_name(account->name, conversation->dc->netbios_domain, &user, &domain);
+    sasl_split_name(account->name, conversation->dc->netbios_domain, &user, &domain);
     struct ntlmssp_identity identity = {
         .user = user, .domain = domain, .workstation = workstation, .nt_hash = hash};
     error = user && domain ? ntlmssp_new(&bind->ntlmssp, &identity, layer, seal) : -ENOMEM;

@@ -25,8 +25,8 @@ static int page_value(struct ldap_connection *connection, const struct paging *p
                                           &cookie, value);
 }
 
-static int send_request(struct ldap_connection *connection, const struct ldap_search *search,
-                        const struct paging *paging, int *id)
+static int search_send_request(struct ldap_connection *connection, const struct ldap_search *search,
+                               const struct paging *paging, int *id)
 {
     LDAPControl *controls[LDAP_SEARCH_CONTROLS_MAX + 2] = {NULL};
     LDAPControl page = {.ldctl_oid = (char *)LDAP_CONTROL_PAGEDRESULTS};
@@ -48,8 +48,8 @@ static int send_request(struct ldap_connection *connection, const struct ldap_se
 }
 
 /* The cookie of the page response; empty when there is none. */
-static int next_cookie(struct ldap_connection *connection, LDAPMessage *message,
-                       struct paging *paging)
+static int search_next_cookie(struct ldap_connection *connection, LDAPMessage *message,
+                              struct paging *paging)
 {
     LDAP *handle = ldap_connection_handle(connection);
     LDAPControl **controls = NULL;
@@ -68,8 +68,8 @@ static int next_cookie(struct ldap_connection *connection, LDAPMessage *message,
     return error;
 }
 
-static void take_entry(struct ldap_connection *connection, struct ldap_search *search,
-                       struct paging *paging, LDAPMessage *message)
+static void search_take_entry(struct ldap_connection *connection, struct ldap_search *search,
+                              struct paging *paging, LDAPMessage *message)
 {
     if (ldap_msgtype(message) != LDAP_RES_SEARCH_ENTRY)
         return; /* a reference to another naming context */
@@ -91,11 +91,11 @@ static struct outcome read_page(struct ldap_connection *connection, struct ldap_
         if (ldap_msgtype(message) == LDAP_RES_SEARCH_RESULT) {
             struct outcome outcome = ldap_connection_outcome(connection, message);
             if (outcome.kind == OUTCOME_OK && search->paged)
-                error = next_cookie(connection, message, paging);
+                error = search_next_cookie(connection, message, paging);
             ldap_msgfree(message);
             return error ? outcome_of_error(error) : outcome;
         }
-        take_entry(connection, search, paging, message);
+        search_take_entry(connection, search, paging, message);
         ldap_msgfree(message);
     }
 }
@@ -107,7 +107,7 @@ struct outcome ldap_search_run(struct ldap_connection *connection, struct ldap_s
     search->entries = 0;
     do {
         int id;
-        int result = send_request(connection, search, &paging, &id);
+        int result = search_send_request(connection, search, &paging, &id);
         outcome = result == LDAP_SUCCESS ? read_page(connection, search, &paging, id)
                                          : ldap_connection_send_outcome(connection, result);
     } while (outcome.kind == OUTCOME_OK && paging.cookie.bv_len && !paging.enough);

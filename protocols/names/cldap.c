@@ -139,7 +139,7 @@ struct search {
     const uint16_t *waits;
 };
 
-static int put_request(BerElement *ber, ber_int_t id, const struct search *search)
+static int cldap_put_request(BerElement *ber, ber_int_t id, const struct search *search)
 {
     if (put_search(ber, id) < 0)
         return -1;
@@ -162,7 +162,7 @@ static ber_len_t bytes_left(BerElement *ber)
 }
 
 /* SearchResultEntry: visits each attribute. */
-static int read_entry(BerElement *ber, cldap_visit *visit, void *context)
+static int cldap_read_entry(BerElement *ber, cldap_visit *visit, void *context)
 {
     struct berval name;
     if (ber_scanf(ber, "{m", &name) == LBER_ERROR)
@@ -206,7 +206,7 @@ static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *v
     int error = -EBADMSG;
     ber_tag_t operation = ber_peek_tag(ber, &len);
     if (operation == LDAP_RES_SEARCH_ENTRY) {
-        error = read_entry(ber, visit, context);
+        error = cldap_read_entry(ber, visit, context);
         ++*entries;
     } else if (operation == LDAP_RES_SEARCH_RESULT) {
         error = read_done(ber, code);
@@ -282,13 +282,13 @@ static ber_len_t id_place(const uint8_t *bytes)
     return 2 + (bytes[1] & 0x80 ? bytes[1] & 0x7fu : 0) + 2;
 }
 
-static int write_request(struct cldap_state *state, const struct search *what)
+static int cldap_write_request(struct cldap_state *state, const struct search *what)
 {
     BerElement *ber = ber_alloc_t(LBER_USE_DER);
-    int error =
-        ber && put_request(ber, ID_MIN, what) >= 0 && ber_flatten2(ber, &state->request, 1) == 0
-            ? 0
-            : -ENOMEM;
+    int error = ber && cldap_put_request(ber, ID_MIN, what) >= 0 &&
+                        ber_flatten2(ber, &state->request, 1) == 0
+                    ? 0
+                    : -ENOMEM;
     ber_free(ber, 1);
     return error;
 }
@@ -299,7 +299,7 @@ static bool is_known(const struct cldap_state *state, const uint8_t *bytes, size
 }
 
 /* Keeps a reply to the question with that ID, if it consists of two messages. */
-static int remember(struct cldap_state *state, uint32_t id, const uint8_t *bytes, size_t size)
+static int cldap_remember(struct cldap_state *state, uint32_t id, const uint8_t *bytes, size_t size)
 {
     uint8_t pattern[2 + ID_SIZE] = {0x02, ID_SIZE};
     id = htobe32(id);
@@ -323,7 +323,8 @@ static int remember(struct cldap_state *state, uint32_t id, const uint8_t *bytes
 
 /* A well-formed message with another messageID answers another question; all else that comes to
  * this socket is meant for this one, however broken. */
-static bool is_answer(const struct datagram_question *question, const uint8_t *bytes, size_t size)
+static bool cldap_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                            size_t size)
 {
     if (is_known(question->context, bytes, size))
         return true;
@@ -342,10 +343,10 @@ static bool is_answer(const struct datagram_question *question, const uint8_t *b
 }
 
 /* Puts the new messageID into what is kept; asks. The size of the reply or a negative errno. */
-static ssize_t ask(struct wire *wire, const struct dc *dc, struct cldap_state *state, uint32_t id,
-                   const struct search *what, uint8_t *reply, size_t reply_size)
+static ssize_t cldap_ask(struct wire *wire, const struct dc *dc, struct cldap_state *state,
+                         uint32_t id, const struct search *what, uint8_t *reply, size_t reply_size)
 {
-    ssize_t error = state->request.bv_val ? 0 : write_request(state, what);
+    ssize_t error = state->request.bv_val ? 0 : cldap_write_request(state, what);
     if (!error && !state->stream)
         error = datagram_open(&state->stream, wire, dc, dc->ports.cldap);
     if (error)
@@ -356,26 +357,26 @@ static ssize_t ask(struct wire *wire, const struct dc *dc, struct cldap_state *s
     const struct datagram_question question = {.bytes = state->request.bv_val,
                                                .size = state->request.bv_len,
                                                .waits = what->waits,
-                                               .is_answer = is_answer,
+                                               .is_answer = cldap_is_answer,
                                                .id = id,
                                                .context = state};
     return datagram_ask_on(state->stream, &question, reply, reply_size);
 }
 
 /* Searches with what state has of earlier ones. *known: the reply is one that was good before. */
-static int search(struct wire *wire, const struct dc *dc, const struct search *what,
-                  struct cldap_state *state, bool *known, cldap_visit *visit, void *context)
+static int cldap_search(struct wire *wire, const struct dc *dc, const struct search *what,
+                        struct cldap_state *state, bool *known, cldap_visit *visit, void *context)
 {
     static __thread uint32_t count;
     uint32_t id = ID_MIN + count++ % IDS;
     uint8_t reply[REPLY_SIZE];
-    ssize_t size = ask(wire, dc, state, id, what, reply, sizeof reply);
+    ssize_t size = cldap_ask(wire, dc, state, id, what, reply, sizeof reply);
     *known = size > 0 && is_known(state, reply, (size_t)size);
     if (*known)
         return 0;
     int result = size < 0 ? (int)size : 0;
     if (!result && what->ping) /* now, as liblber writes into what it reads */
-        result = remember(state, id, reply, (size_t)size);
+        result = cldap_remember(state, id, reply, (size_t)size);
     if (!result)
         result = cldap_reply_parse(reply, (size_t)size, visit, context);
     if (result < 0 && result != -ENOENT) {
@@ -420,7 +421,7 @@ int cldap_netlogon(struct wire *wire, const struct dc *dc, const char *dns_domai
     struct cldap_state state = {0};
     struct netlogon_found found = {.netlogon = out, .error = -ENOENT};
     bool known;
-    int error = search(wire, dc, &what, &state, &known, find_netlogon, &found);
+    int error = cldap_search(wire, dc, &what, &state, &known, find_netlogon, &found);
     state_clear(&state);
     return error ? error : found.error;
 }
@@ -431,7 +432,7 @@ int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attribut
     const struct search what = {.attributes = attributes, .waits = datagram_waits_usual};
     struct cldap_state state = {0};
     bool known;
-    int error = search(wire, dc, &what, &state, &known, visit, context);
+    int error = cldap_search(wire, dc, &what, &state, &known, visit, context);
     state_clear(&state);
     return error;
 }
@@ -445,7 +446,7 @@ struct details {
     char **attributes; /* NULL-terminated */
 };
 
-static void release(void *compiled)
+static void cldap_release(void *compiled)
 {
     struct details *details = compiled;
     if (!details)
@@ -474,8 +475,8 @@ static int copy_attributes(struct details *details, const struct packet_field *f
 
 /* The fields of a search; over UDP a DC answers base searches of the root DSE alone (MS-ADTS
  * 3.1.1.3.1.1), and a ping's filter is made from what the run knows, so only attrs matters. */
-static void *compile(const struct packet_field *fields, size_t count, char *error,
-                     size_t error_size)
+static void *cldap_compile(const struct packet_field *fields, size_t count, char *error,
+                           size_t error_size)
 {
     static const char *const known[] = {"scope", "base", "filter", "controls", "sealed", NULL};
     struct details *details = calloc(1, sizeof *details);
@@ -498,11 +499,11 @@ static void *compile(const struct packet_field *fields, size_t count, char *erro
         return details;
     if (failure == -ENOMEM)
         snprintf(error, error_size, "out of memory");
-    release(details);
+    cldap_release(details);
     return NULL;
 }
 
-static struct outcome failed(const struct dc *dc, int error)
+static struct outcome cldap_failed(const struct dc *dc, int error)
 {
     if (dc->options.generic_ldap &&
         (error == -ETIMEDOUT || error == -ECONNREFUSED || error == -ENOENT))
@@ -513,7 +514,7 @@ static struct outcome failed(const struct dc *dc, int error)
 }
 
 /* Is it the DC that we think it is? */
-static struct outcome check(const struct dc *dc, const struct cldap_netlogon *reply)
+static struct outcome cldap_check(const struct dc *dc, const struct cldap_netlogon *reply)
 {
     if (reply->opcode == CLDAP_SAM_PAUSE_RESPONSE_EX)
         return outcome_failed("netlogon is paused");
@@ -527,7 +528,7 @@ static struct outcome check(const struct dc *dc, const struct cldap_netlogon *re
 }
 
 /* The conversation's state, emptied when these details are not those it is of. NULL: no memory. */
-static struct cldap_state *get_state(struct conversation *conversation, const void *details)
+static struct cldap_state *cldap_get_state(struct conversation *conversation, const void *details)
 {
     if (!conversation->cldap)
         conversation->cldap = calloc(1, sizeof *conversation->cldap);
@@ -542,7 +543,7 @@ static struct cldap_state *get_state(struct conversation *conversation, const vo
     return state;
 }
 
-static struct outcome play(struct conversation *conversation, const void *compiled)
+static struct outcome cldap_play(struct conversation *conversation, const void *compiled)
 {
     const struct details *details = compiled;
     const struct dc *dc = conversation->dc;
@@ -553,18 +554,18 @@ static struct outcome play(struct conversation *conversation, const void *compil
                                 .host = conversation->machine ? conversation->machine->name : NULL,
                                 .waits =
                                     dc->options.generic_ldap ? waits_if_any : datagram_waits_usual};
-    struct cldap_state *state = get_state(conversation, compiled);
+    struct cldap_state *state = cldap_get_state(conversation, compiled);
     struct cldap_netlogon reply;
     struct netlogon_found found = {.netlogon = &reply, .error = what.ping ? -ENOENT : 0};
     bool known;
     if (!state)
         return outcome_of_error(-ENOMEM);
-    int error = search(&conversation->wire, dc, &what, state, &known,
-                       what.ping ? find_netlogon : NULL, &found);
+    int error = cldap_search(&conversation->wire, dc, &what, state, &known,
+                             what.ping ? find_netlogon : NULL, &found);
     if (known)
         return outcome_ok();
-    struct outcome outcome = error || found.error ? failed(dc, error ? error : found.error)
-                             : what.ping          ? check(dc, &reply)
+    struct outcome outcome = error || found.error ? cldap_failed(dc, error ? error : found.error)
+                             : what.ping          ? cldap_check(dc, &reply)
                                                   : outcome_ok();
     if (outcome.kind != OUTCOME_OK)
         forget_reply(state);
@@ -576,9 +577,9 @@ const struct packet_type packet_tables_cldap[] = {
      .opcode = "3",
      .description = "searchRequest",
      .kind = PACKET_OPERATION,
-     .compile = compile,
-     .release = release,
-     .play = play},
+     .compile = cldap_compile,
+     .release = cldap_release,
+     .play = cldap_play},
     {.protocol = "cldap", .opcode = "5", .description = "searchResDone", .kind = PACKET_SILENT},
     {.protocol = NULL},
 };

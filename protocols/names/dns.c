@@ -144,14 +144,15 @@ int dns_reply_parse(const uint8_t *bytes, size_t size, const char *name, uint16_
 }
 
 /* Ours by its ID; what is too short to have one was meant for us all the same. */
-static bool is_answer(const struct datagram_question *question, const uint8_t *bytes, size_t size)
+static bool dns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                          size_t size)
 {
     return size < 2 || ns_get16(bytes) == question->id;
 }
 
 /* RFC 1035 4.2.2: two bytes of length before each message. The reply is allocated. */
-static int ask_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
-                   uint8_t **reply, size_t *reply_size)
+static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
+                       uint8_t **reply, size_t *reply_size)
 {
     struct sockaddr_storage peer;
     socklen_t peer_len = dc_address(dc, dc->ports.dns, &peer);
@@ -178,7 +179,7 @@ static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct q
 {
     uint8_t *reply = NULL;
     size_t reply_size = 0;
-    int result = ask_tcp(wire, dc, bytes, size, &reply, &reply_size);
+    int result = dns_ask_tcp(wire, dc, bytes, size, &reply, &reply_size);
     if (!result)
         result = dns_reply_parse(reply, reply_size, query->name, query->type, rcode);
     free(reply);
@@ -186,8 +187,8 @@ static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct q
 }
 
 /* Asks; the number of answer records or a negative errno. */
-static int ask(struct wire *wire, const struct dc *dc, const struct query *query, uint16_t id,
-               int *rcode)
+static int dns_ask(struct wire *wire, const struct dc *dc, const struct query *query, uint16_t id,
+                   int *rcode)
 {
     u_char bytes[QUERY_SIZE];
     uint8_t reply[UDP_SIZE];
@@ -198,7 +199,7 @@ static int ask(struct wire *wire, const struct dc *dc, const struct query *query
                                                .bytes = bytes,
                                                .size = (size_t)size,
                                                .waits = datagram_waits_usual,
-                                               .is_answer = is_answer,
+                                               .is_answer = dns_is_answer,
                                                .id = id};
     ssize_t got = datagram_ask(wire, dc, &question, reply, sizeof reply);
     if (got < 0 && got != -EMSGSIZE)
@@ -232,7 +233,7 @@ bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
     if (!make_name(dc, name, query.name))
         return false;
     wire->deadline = clock_now() + patience;
-    int count = ask(wire, dc, &query, (uint16_t)(i + 1), &rcode);
+    int count = dns_ask(wire, dc, &query, (uint16_t)(i + 1), &rcode);
     bool answered = count > 0 && rcode == ns_r_noerror;
     dc->dns_names->answered[name][i % TYPES] = answered;
     return answered;
@@ -275,7 +276,7 @@ static uint16_t parse_type(const char *text)
     return number > 0 && number <= UINT16_MAX && !*end ? (uint16_t)number : 0;
 }
 
-static bool take_field(struct details *details, const struct packet_field *field)
+static bool dns_take_field(struct details *details, const struct packet_field *field)
 {
     const char *value = field->count == 1 ? field->values[0] : "";
     if (strcmp(field->key, "type") == 0)
@@ -289,8 +290,8 @@ static bool take_field(struct details *details, const struct packet_field *field
     return name < NAMES;
 }
 
-static void *compile(const struct packet_field *fields, size_t count, char *error,
-                     size_t error_size)
+static void *dns_compile(const struct packet_field *fields, size_t count, char *error,
+                         size_t error_size)
 {
     struct details *details = calloc(1, sizeof *details);
     if (!details) {
@@ -299,7 +300,7 @@ static void *compile(const struct packet_field *fields, size_t count, char *erro
     }
     details->name = NAMES;
     for (size_t i = 0; i < count; i++) {
-        if (take_field(details, &fields[i]))
+        if (dns_take_field(details, &fields[i]))
             continue;
         snprintf(error, error_size,
                  "dns:0 knows type: A, AAAA, SRV, ... TYPE65 and name: realm, dc, ldap, kerberos, "
@@ -312,7 +313,7 @@ static void *compile(const struct packet_field *fields, size_t count, char *erro
 }
 
 /* Fills in what details leave open, with one of the usual queries that fits them. */
-static struct details draw(struct conversation *conversation, const struct details *details)
+static struct details dns_draw(struct conversation *conversation, const struct details *details)
 {
     struct details result = details ? *details : (struct details){.name = NAMES};
     const struct details *fit[USUAL];
@@ -346,15 +347,15 @@ static uint16_t new_id(struct conversation *conversation)
     return (uint16_t)conversation_random(conversation, UINT16_MAX + 1);
 }
 
-static struct outcome play(struct conversation *conversation, const void *compiled)
+static struct outcome dns_play(struct conversation *conversation, const void *compiled)
 {
     const struct dc *dc = conversation->dc;
-    struct details what = draw(conversation, compiled);
+    struct details what = dns_draw(conversation, compiled);
     struct query query = {.type = what.type};
     int rcode;
     if (!make_name(dc, what.name, query.name))
         return outcome_failed("no domain is known");
-    int count = ask(&conversation->wire, dc, &query, new_id(conversation), &rcode);
+    int count = dns_ask(&conversation->wire, dc, &query, new_id(conversation), &rcode);
     if (count < 0)
         return outcome_of_error(count);
     if (rcode != ns_r_noerror && rcode != ns_r_nxdomain)
@@ -369,10 +370,10 @@ const struct packet_type packet_tables_dns[] = {
      .opcode = "0",
      .description = "query",
      .kind = PACKET_OPERATION,
-     .compile = compile,
+     .compile = dns_compile,
      .release = free,
      .available = packet_needs_dc,
-     .play = play},
+     .play = dns_play},
     {.protocol = "dns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
     {.protocol = NULL},
 };
@@ -384,11 +385,11 @@ static struct outcome play_extra(struct conversation *conversation, const void *
 {
     const struct dc *dc = conversation->dc;
     if (!dc->dns_names || dc->dns_names->query_count == 0)
-        return play(conversation, details);
+        return dns_play(conversation, details);
     const struct query *query =
         &dc->dns_names->queries[conversation_random(conversation, dc->dns_names->query_count)];
     int rcode;
-    int count = ask(&conversation->wire, dc, query, new_id(conversation), &rcode);
+    int count = dns_ask(&conversation->wire, dc, query, new_id(conversation), &rcode);
     if (count < 0)
         return outcome_of_error(count);
     if (query->expected && count == 0)
@@ -425,7 +426,7 @@ static bool fill_name(const char *name, const char *realm, char out[NAME_SIZE])
     return length > 0 && ns_name_pton(out, wire, sizeof wire) >= 0;
 }
 
-static char *trim(char *text)
+static char *dns_trim(char *text)
 {
     while (isspace((unsigned char)*text))
         text++;
@@ -445,7 +446,7 @@ static const char *parse_query(char *line, const char *realm, struct query *quer
     int count = 0;
     for (char *rest = line, *part; (part = strsep(&rest, ",")); count++)
         if (count < PARTS)
-            parts[count] = trim(part);
+            parts[count] = dns_trim(part);
     if (count != PARTS)
         return "is not opcode,name,type,expected";
     if (!*parts[OPCODE] || parts[OPCODE][strspn(parts[OPCODE], "0123456789")])
@@ -476,14 +477,14 @@ static int add_query(struct dns_names *dns_names, const struct query *query)
     return 0;
 }
 
-static int read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
-                      const char *realm, char *error, size_t error_size)
+static int dns_read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
+                          const char *realm, char *error, size_t error_size)
 {
     char *line = NULL;
     size_t size = 0;
     int result = 0;
     for (unsigned number = 1; !result && getline(&line, &size, stream) >= 0; number++) {
-        char *text = trim(line);
+        char *text = dns_trim(line);
         struct query query;
         if (!*text || *text == '#')
             continue;
@@ -517,8 +518,8 @@ int dns_queries_read(struct dc *dc, const char *file, char *error, size_t error_
         snprintf(error, error_size, "%s: %s", file, strerror(-code));
         return code;
     }
-    int result = read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "",
-                            error, error_size);
+    int result = dns_read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "",
+                                error, error_size);
     fclose(stream);
     return result;
 }

@@ -60,12 +60,13 @@ int nbns_reply_parse(const uint8_t *bytes, size_t size)
     return (int)ns_rr_type(record) == TYPE_NB && ns_rr_rdlen(record) >= 6 ? 0 : -EBADMSG;
 }
 
-static bool is_answer(const struct datagram_question *question, const uint8_t *bytes, size_t size)
+static bool nbns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                           size_t size)
 {
     return size < 2 || ns_get16(bytes) == question->id;
 }
 
-static struct outcome play(struct conversation *conversation, const void *details)
+static struct outcome nbns_play(struct conversation *conversation, const void *details)
 {
     (void)details;
     const struct dc *dc = conversation->dc;
@@ -77,7 +78,7 @@ static struct outcome play(struct conversation *conversation, const void *detail
                                                .bytes = query,
                                                .size = sizeof query,
                                                .waits = waits,
-                                               .is_answer = is_answer,
+                                               .is_answer = nbns_is_answer,
                                                .id = id};
     ssize_t size = datagram_ask(&conversation->wire, dc, &question, reply, sizeof reply);
     if (size == -ETIMEDOUT || size == -ECONNREFUSED)
@@ -94,7 +95,7 @@ const struct packet_type packet_tables_nbns[] = {
      .description = "query",
      .kind = PACKET_OPERATION,
      .available = packet_needs_dc,
-     .play = play},
+     .play = nbns_play},
     {.protocol = "nbns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
     {.protocol = NULL},
 };

@@ -131,7 +131,7 @@ void ndr_align(struct ndr *ndr, size_t alignment)
         get_room(ndr, "padding", pad);
 }
 
-static void print_number(struct ndr *ndr, const char *field, uint64_t value)
+static void ndr_print_number(struct ndr *ndr, const char *field, uint64_t value)
 {
     fprintf(ndr->out, "%*s%s: %" PRIu64 " (0x%" PRIx64 ")\n", ndr->indent, "", field, value, value);
 }
@@ -141,7 +141,7 @@ static void print_number(struct ndr *ndr, const char *field, uint64_t value)
 static inline uint64_t code_number(struct ndr *ndr, const char *field, uint64_t value, size_t size)
 {
     if (ndr->mode == NDR_PRINT) {
-        print_number(ndr, field, value);
+        ndr_print_number(ndr, field, value);
         return value;
     }
     ndr_align(ndr, size);
@@ -441,7 +441,7 @@ void ndr_u64_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg
 }
 
 /* A server's text may hold what a terminal would obey: control characters come out as ?. */
-static void print_text(struct ndr *ndr, const char *field, const char *text)
+static void ndr_print_text(struct ndr *ndr, const char *field, const char *text)
 {
     if (!text) {
         fprintf(ndr->out, "%*s%s: NULL\n", ndr->indent, "", field);
@@ -533,7 +533,7 @@ static size_t text_units(struct ndr *ndr, const char *field, const char *text)
 void ndr_wstring(struct ndr *ndr, const char *field, char **value)
 {
     if (ndr->mode == NDR_PRINT) {
-        print_text(ndr, field, *value);
+        ndr_print_text(ndr, field, *value);
         return;
     }
     if (ndr->failed)
@@ -588,7 +588,7 @@ static void string_coder(struct ndr *ndr, const char *field, void *value, uint32
     (void)argument;
     char **text = value;
     if (ndr->mode == NDR_PRINT) {
-        print_text(ndr, field, *text);
+        ndr_print_text(ndr, field, *text);
         return;
     }
     uint32_t max = ndr->mode == NDR_ENCODE ? (uint32_t)strlen(*text) + 1 : 0, actual = max;
@@ -618,7 +618,7 @@ void ndr_guid_coder(struct ndr *ndr, const char *field, void *value, uint32_t ar
     if (ndr->mode == NDR_PRINT) {
         char text[NDR_GUID_TEXT_SIZE];
         ndr_guid_format(guid, text);
-        print_text(ndr, field, text);
+        ndr_print_text(ndr, field, text);
         return;
     }
     ndr_u32(ndr, field, &guid->time_low);
@@ -654,7 +654,7 @@ void ndr_sid_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg
     if (ndr->mode == NDR_PRINT) {
         char text[192];
         ndr_sid_format(sid, text, sizeof text);
-        print_text(ndr, field, text);
+        ndr_print_text(ndr, field, text);
         return;
     }
     uint32_t conformance = sid->count;
@@ -680,7 +680,7 @@ static void unicode_buffer_coder(struct ndr *ndr, const char *field, void *value
 static void unicode_string(struct ndr *ndr, const char *field, char **text, uint32_t spare)
 {
     if (ndr->mode == NDR_PRINT) {
-        print_text(ndr, field, *text);
+        ndr_print_text(ndr, field, *text);
         return;
     }
     if (ndr->failed)

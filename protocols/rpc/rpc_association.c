@@ -56,7 +56,7 @@ void rpc_association_close(struct rpc_association *association)
 }
 
 /* The association is of no more use: why. */
-static struct outcome broken(struct rpc_association *association, int error)
+static struct outcome association_broken(struct rpc_association *association, int error)
 {
     const struct rpc_transport *transport = association->transport;
     const char *cause = transport->ops->cause ? transport->ops->cause(transport) : NULL;
@@ -183,7 +183,7 @@ static struct outcome receive_ack(struct rpc_association *association, enum rpc_
     *token_size = 0;
     int rc = receive_pdu(association, &header, &pdu);
     if (rc)
-        return broken(association, rc);
+        return association_broken(association, rc);
     struct outcome outcome = outcome_ok();
     size_t size = (size_t)header.frag_length - header.auth_length;
     association->answer = RPC_ANSWER_GIVEN;
@@ -192,7 +192,7 @@ static struct outcome receive_ack(struct rpc_association *association, enum rpc_
         association->broken = true;
     } else if (header.type != expected || rpc_bind_ack_decode(&header, pdu, size, &ack) < 0) {
         association->answer = RPC_ANSWER_NONE;
-        outcome = broken(association, -EBADMSG);
+        outcome = association_broken(association, -EBADMSG);
     } else if (ack.result != 0) {
         outcome = rejected(association, &ack);
     } else {
@@ -207,7 +207,7 @@ static struct outcome receive_ack(struct rpc_association *association, enum rpc_
             memcpy(*token, pdu + size, header.auth_length);
             *token_size = header.auth_length;
         } else if (header.auth_length) {
-            outcome = broken(association, -ENOMEM);
+            outcome = association_broken(association, -ENOMEM);
         }
     }
     free(pdu);
@@ -244,7 +244,7 @@ static struct outcome further_legs(struct rpc_association *association)
         int rc = send_leg(association, last ? RPC_PDU_AUTH3 : RPC_PDU_ALTER_CONTEXT, out, out_size);
         free(out);
         if (rc)
-            return broken(association, rc);
+            return association_broken(association, rc);
         if (last)
             return outcome_ok();
     }
@@ -272,7 +272,7 @@ static struct outcome bind_with_auth(struct conversation *conversation,
         return step_failed(association);
     int rc = send_leg(association, RPC_PDU_BIND, token, size);
     free(token);
-    return rc ? broken(association, rc) : further_legs(association);
+    return rc ? association_broken(association, rc) : further_legs(association);
 }
 
 static struct outcome bind_with_channel(struct rpc_association *association,
@@ -282,14 +282,14 @@ static struct outcome bind_with_channel(struct rpc_association *association,
     size_t size = 0;
     association->netlogon = calloc(1, sizeof *association->netlogon);
     if (!association->netlogon)
-        return broken(association, -ENOMEM);
+        return association_broken(association, -ENOMEM);
     memcpy(association->netlogon->session_key, channel->session_key, NETLOGON_SESSION_KEY_SIZE);
     int rc = netlogon_bind_token(channel, &token, &size);
     if (rc == 0)
         rc = send_leg(association, RPC_PDU_BIND, token, size);
     free(token);
     if (rc)
-        return broken(association, rc);
+        return association_broken(association, rc);
     struct outcome outcome = receive_ack(association, RPC_PDU_BIND_ACK, &token, &size);
     if (outcome.kind == OUTCOME_OK && (!token || netlogon_bind_answer_check(token, size) < 0))
         outcome = broken_because(association, "malformed answer to a netlogon bind");
@@ -303,7 +303,7 @@ static struct outcome bind_plain(struct rpc_association *association)
     size_t size;
     int rc = send_leg(association, RPC_PDU_BIND, NULL, 0);
     if (rc)
-        return broken(association, rc);
+        return association_broken(association, rc);
     struct outcome outcome = receive_ack(association, RPC_PDU_BIND_ACK, &token, &size);
     free(token);
     return outcome;
@@ -413,8 +413,8 @@ static int send_fragment(struct rpc_association *association, uint16_t opnum, ui
     return rc;
 }
 
-static int send_request(struct rpc_association *association, uint16_t opnum, const uint8_t *stub,
-                        size_t size)
+static int association_send_request(struct rpc_association *association, uint16_t opnum,
+                                    const uint8_t *stub, size_t size)
 {
     size_t room = association->max_xmit - RPC_REQUEST_HEADER_SIZE, token = 0, sent = 0;
     if (association->auth || association->netlogon) {
@@ -510,7 +510,7 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
     struct outcome outcome = outcome_ok();
     int rc = receive_pdu(association, &header, &pdu);
     if (rc)
-        return broken(association, rc);
+        return association_broken(association, rc);
     *last = header.flags & RPC_PFC_LAST_FRAG;
     if (header.type == RPC_PDU_FAULT) {
         outcome = fault_outcome(association, &header, pdu, header.frag_length);
@@ -518,7 +518,7 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
         association->broken = association->broken || header.auth_length != 0;
     } else if (header.type != RPC_PDU_RESPONSE ||
                first != ((header.flags & RPC_PFC_FIRST_FRAG) != 0)) {
-        outcome = broken(association, -EBADMSG);
+        outcome = association_broken(association, -EBADMSG);
     } else {
         stub->big_endian = header.big_endian;
         rc = open_response(association, &header, pdu, &from, &size);
@@ -531,7 +531,7 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
         else if (rc == -EKEYREJECTED)
             outcome = broken_because(association, "reply does not verify");
         else if (rc)
-            outcome = broken(association, rc);
+            outcome = association_broken(association, rc);
     }
     free(pdu);
     return outcome;
@@ -573,9 +573,9 @@ struct outcome rpc_call(struct rpc_association *association, const struct rpc_pr
         outcome =
             outcome_failed("%s request: field %s: %s", procedure->name, ndr.error_field, ndr.error);
     } else {
-        int rc = send_request(association, procedure->opnum, ndr.data, ndr.size);
+        int rc = association_send_request(association, procedure->opnum, ndr.data, ndr.size);
         if (rc)
-            outcome = broken(association, rc);
+            outcome = association_broken(association, rc);
     }
     ndr_end(&ndr);
     bool last = false;

@@ -108,7 +108,7 @@ static void name_coder(struct ndr *ndr, const char *field, void *value, uint32_t
 }
 
 /* DS_NAME_RESULTW: cItems, [size_is(cItems)] rItems */
-static void names_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
+static void drsuapi_names_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)field, (void)arg;
     struct drsuapi_names *names = value;
@@ -124,7 +124,8 @@ static void drsuapi_DsCrackNames_reply_coder(struct ndr *ndr, const char *field,
     struct drsuapi_DsCrackNames_reply *reply = value;
     ndr_tag32(ndr, "pdwOutVersion", 1);
     ndr_tag32(ndr, "pmsgOut", 1);
-    ndr_unique(ndr, "pResult", (void **)&reply->result, sizeof *reply->result, names_coder, 0);
+    ndr_unique(ndr, "pResult", (void **)&reply->result, sizeof *reply->result, drsuapi_names_coder,
+               0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }

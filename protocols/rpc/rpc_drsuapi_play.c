@@ -16,8 +16,9 @@ static struct outcome call_on(struct conversation *conversation, enum rpc_slot s
     return outcome.kind == OUTCOME_OK ? rpc_werror_outcome(*status, false) : outcome;
 }
 
-static struct outcome call(struct conversation *conversation, uint16_t opnum, void *request,
-                           void *reply, const uint32_t *status, struct pool *pool)
+static struct outcome drsuapi_play_call(struct conversation *conversation, uint16_t opnum,
+                                        void *request, void *reply, const uint32_t *status,
+                                        struct pool *pool)
 {
     return call_on(conversation, RPC_SLOT_DRSUAPI, opnum, request, reply, status, pool);
 }
@@ -52,7 +53,7 @@ static struct outcome bind_handle(struct conversation *conversation)
 }
 
 /* 0: on a new connection, as clients do it */
-static struct outcome play_bind(struct conversation *conversation, const void *details)
+static struct outcome drsuapi_play_bind(struct conversation *conversation, const void *details)
 {
     (void)details;
     if (conversation->rpc)
@@ -69,7 +70,7 @@ static struct outcome need_handle(struct conversation *conversation)
 }
 
 /* 1 */
-static struct outcome play_unbind(struct conversation *conversation, const void *details)
+static struct outcome drsuapi_play_unbind(struct conversation *conversation, const void *details)
 {
     (void)details;
     struct pool pool = {0};
@@ -79,7 +80,8 @@ static struct outcome play_unbind(struct conversation *conversation, const void 
         return outcome;
     struct drsuapi_DsUnbind_request request = {.handle = conversation->rpc->drs.handle};
     conversation->rpc->drs.open = false;
-    outcome = call(conversation, DRSUAPI_DS_UNBIND, &request, &reply, &reply.status, &pool);
+    outcome =
+        drsuapi_play_call(conversation, DRSUAPI_DS_UNBIND, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -104,7 +106,8 @@ static struct outcome play_crack_names(struct conversation *conversation, const 
         .desired = formats[conversation_random(conversation, sizeof formats / sizeof formats[0])],
         .count = 1,
         .names = names};
-    outcome = call(conversation, DRSUAPI_DS_CRACK_NAMES, &request, &reply, &reply.status, &pool);
+    outcome = drsuapi_play_call(conversation, DRSUAPI_DS_CRACK_NAMES, &request, &reply,
+                                &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -125,8 +128,8 @@ static struct outcome play_write_spn(struct conversation *conversation, const vo
                                                         .account_dn = conversation->user->dn,
                                                         .count = 1,
                                                         .spns = spns};
-    outcome =
-        call(conversation, DRSUAPI_DS_WRITE_ACCOUNT_SPN, &request, &reply, &reply.status, &pool);
+    outcome = drsuapi_play_call(conversation, DRSUAPI_DS_WRITE_ACCOUNT_SPN, &request, &reply,
+                                &reply.status, &pool);
     if (outcome.kind == OUTCOME_OK)
         outcome = rpc_werror_outcome(reply.result, false);
     pool_free(&pool);
@@ -178,8 +181,8 @@ static bool replication_allowed(const struct dc_options *options)
     }
 
 const struct packet_type packet_tables_drsuapi[] = {
-    ROW("0", "DsBind", play_bind),
-    ROW("1", "DsUnbind", play_unbind),
+    ROW("0", "DsBind", drsuapi_play_bind),
+    ROW("1", "DsUnbind", drsuapi_play_unbind),
     {.protocol = "drsuapi",
      .opcode = "3",
      .description = "DsGetNCChanges",

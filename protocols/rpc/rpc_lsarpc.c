@@ -197,7 +197,7 @@ static void lsarpc_QueryInformationPolicy_reply_coder(struct ndr *ndr, const cha
 #define lsarpc_QueryInformationPolicy2_reply_coder lsarpc_QueryInformationPolicy_reply_coder
 
 /* LSAPR_TRUST_INFORMATION: Name, Sid */
-static void domain_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
+static void lsarpc_domain_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)field;
     struct lsarpc_domain *domain = value;
@@ -212,7 +212,7 @@ static void domains_coder(struct ndr *ndr, const char *field, void *value, uint3
     struct lsarpc_domains *domains = value;
     ndr_u32_range(ndr, "Entries", &domains->count, 0, LSARPC_NAMES_MAX);
     ndr_unique_array(ndr, "Domains", (void **)&domains->domains, domains->count,
-                     sizeof *domains->domains, domain_coder);
+                     sizeof *domains->domains, lsarpc_domain_coder);
     ndr_u32(ndr, "MaxEntries", &domains->max_count);
 }
 
@@ -295,7 +295,7 @@ static void lsarpc_LookupNames_reply_coder(struct ndr *ndr, const char *field, v
 }
 
 /* LSAPR_SID_ENUM_BUFFER: [range(0,20480)] Entries, [size_is(Entries)] SidInfo */
-static void sid_pointer_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
+static void lsarpc_sid_pointer_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     ndr_ref(ndr, field, value, sizeof(struct ndr_sid), ndr_sid_coder, arg);
 }
@@ -303,7 +303,8 @@ static void sid_pointer_coder(struct ndr *ndr, const char *field, void *value, u
 static void sid_array(struct ndr *ndr, uint32_t *count, struct ndr_sid ***sids)
 {
     ndr_u32_range(ndr, "Entries", count, 0, LSARPC_SIDS_MAX);
-    ndr_unique_array(ndr, "SidInfo", (void **)sids, *count, sizeof **sids, sid_pointer_coder);
+    ndr_unique_array(ndr, "SidInfo", (void **)sids, *count, sizeof **sids,
+                     lsarpc_sid_pointer_coder);
     ndr_flush(ndr);
 }
 

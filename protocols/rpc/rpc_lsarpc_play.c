@@ -23,8 +23,9 @@ enum {
     CLIENT_REVISION = 2
 };
 
-static struct outcome call(struct conversation *conversation, uint16_t opnum, void *request,
-                           void *reply, const uint32_t *status, struct pool *pool)
+static struct outcome lsarpc_play_call(struct conversation *conversation, uint16_t opnum,
+                                       void *request, void *reply, const uint32_t *status,
+                                       struct pool *pool)
 {
     struct outcome outcome =
         rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, opnum, request, reply, pool);
@@ -55,7 +56,7 @@ static struct outcome play_open_policy2(struct conversation *conversation, const
     struct lsarpc_OpenPolicy2_request request = {
         .system_name = rpc_server_name(conversation, &pool), .access = LSARPC_MAXIMUM_ALLOWED};
     struct outcome outcome =
-        call(conversation, LSARPC_OPEN_POLICY2, &request, &reply, &reply.status, &pool);
+        lsarpc_play_call(conversation, LSARPC_OPEN_POLICY2, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return keep_policy(conversation, outcome, &reply);
 }
@@ -69,7 +70,7 @@ static struct outcome play_open_policy(struct conversation *conversation, const 
     struct lsarpc_OpenPolicy_request request = {.system_name = &name,
                                                 .access = LSARPC_MAXIMUM_ALLOWED};
     struct outcome outcome =
-        call(conversation, LSARPC_OPEN_POLICY, &request, &reply, &reply.status, &pool);
+        lsarpc_play_call(conversation, LSARPC_OPEN_POLICY, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return keep_policy(conversation, outcome, &reply);
 }
@@ -83,7 +84,7 @@ static struct outcome need_policy(struct conversation *conversation)
     return outcome;
 }
 
-static struct outcome play_close(struct conversation *conversation, const void *details)
+static struct outcome lsarpc_play_close(struct conversation *conversation, const void *details)
 {
     (void)details;
     struct pool pool = {0};
@@ -93,7 +94,7 @@ static struct outcome play_close(struct conversation *conversation, const void *
         return outcome;
     struct lsarpc_handle_request request = {.handle = conversation->rpc->policy.handle};
     conversation->rpc->policy.open = false;
-    outcome = call(conversation, LSARPC_CLOSE, &request, &reply, &reply.status, &pool);
+    outcome = lsarpc_play_call(conversation, LSARPC_CLOSE, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -109,7 +110,7 @@ static struct outcome query_policy(struct conversation *conversation, uint16_t o
     struct lsarpc_QueryInformationPolicy_request request = {
         .handle = conversation->rpc->policy.handle,
         .level = level && level->level ? level->level : usual};
-    outcome = call(conversation, opnum, &request, &reply, &reply.status, &pool);
+    outcome = lsarpc_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -132,7 +133,8 @@ static char *well_known_names[] = {(char *)(uintptr_t) "This Organization",
 static struct ndr_sid anonymous = {1, 1, {0, 0, 0, 0, 0, 5}, {7}};
 static struct ndr_sid *anonymous_sids[] = {&anonymous};
 
-static struct outcome play_lookup_names(struct conversation *conversation, const void *details)
+static struct outcome lsarpc_play_lookup_names(struct conversation *conversation,
+                                               const void *details)
 {
     (void)details;
     struct pool pool = {0};
@@ -253,10 +255,10 @@ static void *compile_level(const struct packet_field *fields, size_t count, char
     return rpc_level_compile(fields, count, levels, error, error_size);
 }
 
-RPC_PLAY_OVER_PIPE(play_close)
+RPC_PLAY_OVER_PIPE(lsarpc_play_close)
 RPC_PLAY_OVER_PIPE(play_open_policy)
 RPC_PLAY_OVER_PIPE(play_query_policy)
-RPC_PLAY_OVER_PIPE(play_lookup_names)
+RPC_PLAY_OVER_PIPE(lsarpc_play_lookup_names)
 RPC_PLAY_OVER_PIPE(play_lookup_sids)
 RPC_PLAY_OVER_PIPE(play_query_trust)
 RPC_PLAY_OVER_PIPE(play_open_policy2)
@@ -275,10 +277,10 @@ RPC_PLAY_OVER_PIPE(play_query_policy2)
     }
 
 const struct packet_type packet_tables_lsarpc[] = {
-    ROW("0", "lsa_Close", play_close_over_pipe),
+    ROW("0", "lsa_Close", lsarpc_play_close_over_pipe),
     ROW("6", "lsa_OpenPolicy", play_open_policy_over_pipe),
     ROW_LEVEL("7", "lsa_QueryInfoPolicy", play_query_policy_over_pipe),
-    ROW("14", "lsa_LookupNames", play_lookup_names_over_pipe),
+    ROW("14", "lsa_LookupNames", lsarpc_play_lookup_names_over_pipe),
     ROW("15", "lsa_LookupSids", play_lookup_sids_over_pipe),
     ROW("39", "lsa_QueryTrustedDomainInfoBySid", play_query_trust_over_pipe),
     ROW("44", "lsa_OpenPolicy2", play_open_policy2_over_pipe),

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-static void text(struct ndr *ndr, const char *field, char **value)
+static void netlogon_text(struct ndr *ndr, const char *field, char **value)
 {
     ndr_unicode_string_coder(ndr, field, value, 0);
 }
@@ -124,10 +124,10 @@ static void workstation_coder(struct ndr *ndr, const char *field, void *value, u
     ndr_unique_wstring(ndr, "SiteName", &workstation->site_name);
     for (int i = 0; i < 4; i++)
         ndr_tag32(ndr, "Dummy", 0);
-    text(ndr, "OsVersion", &none);
-    text(ndr, "OsName", &workstation->os_name);
-    text(ndr, "DummyString3", &none);
-    text(ndr, "DummyString4", &none);
+    netlogon_text(ndr, "OsVersion", &none);
+    netlogon_text(ndr, "OsName", &workstation->os_name);
+    netlogon_text(ndr, "DummyString3", &none);
+    netlogon_text(ndr, "DummyString4", &none);
     ndr_u32(ndr, "WorkstationFlags", &workstation->flags);
     ndr_u32(ndr, "KerberosSupportedEncryptionTypes", &workstation->encryption_types);
     ndr_tag32(ndr, "DummyLong3", 0);
@@ -154,7 +154,7 @@ static void netlogon_LogonGetDomainInfo_request_coder(struct ndr *ndr, const cha
 
 /* NETLOGON_ONE_DOMAIN_INFO: DomainName, DnsDomainName, DnsForestName, DomainGuid, DomainSid,
  * TrustExtension, DummyString2 to 4, DummyLong1 to 4 */
-static void domain_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
+static void netlogon_domain_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)field;
     struct netlogon_domain *domain = value;
@@ -163,9 +163,9 @@ static void domain_coder(struct ndr *ndr, const char *field, void *value, uint32
     text_large(ndr, "DnsForestName", &domain->dns_forest);
     ndr_guid_coder(ndr, "DomainGuid", &domain->guid, arg);
     ndr_unique(ndr, "DomainSid", (void **)&domain->sid, sizeof *domain->sid, ndr_sid_coder, 0);
-    text(ndr, "TrustExtension", &domain->trust_extension);
+    netlogon_text(ndr, "TrustExtension", &domain->trust_extension);
     for (int i = 0; i < 3; i++)
-        text(ndr, "DummyString", &domain->dummy_strings[i]);
+        netlogon_text(ndr, "DummyString", &domain->dummy_strings[i]);
     for (int i = 0; i < 4; i++)
         ndr_u32(ndr, "DummyLong", &domain->dummy_longs[i]);
 }
@@ -173,18 +173,19 @@ static void domain_coder(struct ndr *ndr, const char *field, void *value, uint32
 /* NETLOGON_DOMAIN_INFO: PrimaryDomain, TrustedDomainCount, [size_is] TrustedDomains, LsaPolicy
  * (size, pointer), DnsHostNameInDs, DummyString2 to 4, WorkstationFlags, SupportedEncTypes,
  * DummyLong3, DummyLong4 */
-static void domain_info_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
+static void netlogon_domain_info_coder(struct ndr *ndr, const char *field, void *value,
+                                       uint32_t arg)
 {
     struct netlogon_domain_info *info = value;
-    domain_coder(ndr, field, &info->primary, arg);
+    netlogon_domain_coder(ndr, field, &info->primary, arg);
     ndr_u32(ndr, "TrustedDomainCount", &info->trusted_count);
     ndr_unique_array(ndr, "TrustedDomains", (void **)&info->trusted, info->trusted_count,
-                     sizeof *info->trusted, domain_coder);
+                     sizeof *info->trusted, netlogon_domain_coder);
     ndr_u32(ndr, "LsaPolicySize", &info->policy_size);
     ndr_unique_array(ndr, "LsaPolicy", (void **)&info->policy, info->policy_size, 1, ndr_u8_coder);
     text_large(ndr, "DnsHostNameInDs", &info->dns_host_name);
     for (int i = 0; i < 3; i++)
-        text(ndr, "DummyString", &info->dummy_strings[i]);
+        netlogon_text(ndr, "DummyString", &info->dummy_strings[i]);
     ndr_u32(ndr, "WorkstationFlags", &info->flags);
     ndr_u32(ndr, "SupportedEncTypes", &info->encryption_types);
     for (int i = 0; i < 2; i++)
@@ -197,7 +198,8 @@ static void netlogon_LogonGetDomainInfo_reply_coder(struct ndr *ndr, const char 
     struct netlogon_LogonGetDomainInfo_reply *reply = value;
     authenticator_coder(ndr, field, &reply->return_authenticator, arg);
     ndr_u32_range(ndr, "DomBuffer", &reply->level, 1, 1);
-    ndr_unique(ndr, "DomainInfo", (void **)&reply->info, sizeof *reply->info, domain_info_coder, 0);
+    ndr_unique(ndr, "DomainInfo", (void **)&reply->info, sizeof *reply->info,
+               netlogon_domain_info_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -253,12 +255,12 @@ static void network_coder(struct ndr *ndr, const char *field, void *value, uint3
 {
     (void)field, (void)arg;
     struct netlogon_network *network = value;
-    text(ndr, "LogonDomainName", &network->domain);
+    netlogon_text(ndr, "LogonDomainName", &network->domain);
     ndr_u32(ndr, "ParameterControl", &network->parameter_control);
     ndr_u32(ndr, "Reserved", &network->logon_id_low);
     ndr_u32(ndr, "Reserved", &network->logon_id_high);
-    text(ndr, "UserName", &network->account);
-    text(ndr, "Workstation", &network->workstation);
+    netlogon_text(ndr, "UserName", &network->account);
+    netlogon_text(ndr, "Workstation", &network->workstation);
     credential(ndr, "LmChallenge", network->challenge);
     response_string(ndr, "NtChallengeResponse", &network->nt);
     response_string(ndr, "LmChallengeResponse", &network->lm);
@@ -308,12 +310,12 @@ static void sam_info_times(struct ndr *ndr, struct netlogon_sam_info *info)
 
 static void sam_info_account(struct ndr *ndr, struct netlogon_sam_info *info)
 {
-    text(ndr, "EffectiveName", &info->account);
-    text(ndr, "FullName", &info->full_name);
-    text(ndr, "LogonScript", &info->script);
-    text(ndr, "ProfilePath", &info->profile);
-    text(ndr, "HomeDirectory", &info->home);
-    text(ndr, "HomeDirectoryDrive", &info->home_drive);
+    netlogon_text(ndr, "EffectiveName", &info->account);
+    netlogon_text(ndr, "FullName", &info->full_name);
+    netlogon_text(ndr, "LogonScript", &info->script);
+    netlogon_text(ndr, "ProfilePath", &info->profile);
+    netlogon_text(ndr, "HomeDirectory", &info->home);
+    netlogon_text(ndr, "HomeDirectoryDrive", &info->home_drive);
     ndr_u16(ndr, "LogonCount", &info->logon_count);
     ndr_u16(ndr, "BadPasswordCount", &info->bad_password_count);
     ndr_u32(ndr, "UserId", &info->rid);
@@ -354,10 +356,10 @@ static void sam_info_coder(struct ndr *ndr, const char *field, void *value, uint
                      sizeof *info->extra_sids, extra_sid_coder);
     if (level != NETLOGON_VALIDATION_SAM_INFO4)
         return;
-    text(ndr, "DnsLogonDomainName", &info->dns_domain);
-    text(ndr, "Upn", &info->upn);
+    netlogon_text(ndr, "DnsLogonDomainName", &info->dns_domain);
+    netlogon_text(ndr, "Upn", &info->upn);
     for (int i = 0; i < 10; i++)
-        text(ndr, "ExpansionString", &info->expansion[i]);
+        netlogon_text(ndr, "ExpansionString", &info->expansion[i]);
 }
 
 /* [out,switch_is(ValidationLevel)] PNETLOGON_VALIDATION */

@@ -89,7 +89,7 @@ static struct outcome try_authenticate(struct conversation *conversation, const 
 
 /* Challenge, when there is none, and ServerAuthenticate3; a machine whose account is a
  * workstation's is found out once (MS-NRPC 3.5.4.4.2). */
-static struct outcome authenticate(struct conversation *conversation)
+static struct outcome netlogon_play_authenticate(struct conversation *conversation)
 {
     struct rpc_state *state = rpc_state_of(conversation);
     uint32_t status = 0;
@@ -139,7 +139,7 @@ struct outcome rpc_need_channel(struct conversation *conversation)
     if (state->channel.authenticated)
         return outcome_ok();
     struct outcome outcome = attempt_wrong_key(conversation);
-    return outcome.kind == OUTCOME_OK ? authenticate(conversation) : outcome;
+    return outcome.kind == OUTCOME_OK ? netlogon_play_authenticate(conversation) : outcome;
 }
 
 /* Packets 4 and 26 */
@@ -153,7 +153,7 @@ static struct outcome play_challenge(struct conversation *conversation, const vo
 static struct outcome play_authenticate(struct conversation *conversation, const void *details)
 {
     (void)details;
-    return authenticate(conversation);
+    return netlogon_play_authenticate(conversation);
 }
 
 /* Calls over the channel */
@@ -368,7 +368,7 @@ static struct outcome play_password_set(struct conversation *conversation, const
 static const uint8_t logon_challenge[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
 
 /* Windows' epoch and unit: 100 ns since 1601. */
-static uint64_t filetime_now(void)
+static uint64_t netlogon_play_filetime_now(void)
 {
     return ((uint64_t)time(NULL) + UINT64_C(11644473600)) * 10000000;
 }
@@ -390,8 +390,9 @@ static struct outcome make_network(struct conversation *conversation,
     if (rc == 0 && gnutls_rnd(GNUTLS_RND_NONCE, client_challenge, sizeof client_challenge) < 0)
         rc = -EIO;
     if (rc == 0)
-        rc = ntlmssp_v2_response(key, logon_challenge, client_challenge, filetime_now(),
-                                 no_target_info, sizeof no_target_info, &response, &size, NULL);
+        rc = ntlmssp_v2_response(key, logon_challenge, client_challenge,
+                                 netlogon_play_filetime_now(), no_target_info,
+                                 sizeof no_target_info, &response, &size, NULL);
     explicit_bzero(key, sizeof key);
     if (rc == 0 && size > UINT16_MAX)
         rc = -EMSGSIZE;

@@ -15,7 +15,7 @@ struct pipe_transport {
     char cause[OUTCOME_CAUSE_SIZE];
 };
 
-static int failed(struct pipe_transport *pipe, const struct outcome *outcome)
+static int pipe_failed(struct pipe_transport *pipe, const struct outcome *outcome)
 {
     if (outcome->kind == OUTCOME_UNFINISHED)
         return -ECANCELED;
@@ -38,7 +38,7 @@ static int pipe_send(struct rpc_transport *transport, const uint8_t *data, size_
     struct outcome outcome =
         answered ? smb2_pipe_transceive(pipe->pipe, data, size, &pipe->message, &pipe->size)
                  : smb2_pipe_write(pipe->pipe, data, size);
-    return outcome.kind == OUTCOME_OK ? 0 : failed(pipe, &outcome);
+    return outcome.kind == OUTCOME_OK ? 0 : pipe_failed(pipe, &outcome);
 }
 
 static int pipe_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
@@ -49,7 +49,7 @@ static int pipe_receive(struct rpc_transport *transport, uint8_t *data, size_t s
             drop_message(pipe);
             struct outcome outcome = smb2_pipe_read(pipe->pipe, &pipe->message, &pipe->size);
             if (outcome.kind != OUTCOME_OK)
-                return failed(pipe, &outcome);
+                return pipe_failed(pipe, &outcome);
             if (pipe->size == 0)
                 return -ENODATA;
         }

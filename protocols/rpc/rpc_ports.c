@@ -24,7 +24,7 @@ void rpc_ports_free(struct rpc_ports *ports)
     free(ports);
 }
 
-static size_t place_of(const struct rpc_interface *interface)
+static size_t ports_place_of(const struct rpc_interface *interface)
 {
     size_t i = 0;
     while (i < MAPPED_COUNT && mapped[i] != interface)
@@ -34,7 +34,7 @@ static size_t place_of(const struct rpc_interface *interface)
 
 uint16_t rpc_ports_known(const struct rpc_ports *ports, const struct rpc_interface *interface)
 {
-    size_t i = place_of(interface);
+    size_t i = ports_place_of(interface);
     if (!ports || i == MAPPED_COUNT)
         return 0;
     return atomic_load_explicit(&((struct rpc_ports *)(uintptr_t)ports)->ports[i],
@@ -44,7 +44,7 @@ uint16_t rpc_ports_known(const struct rpc_ports *ports, const struct rpc_interfa
 void rpc_ports_remember(struct rpc_ports *ports, const struct rpc_interface *interface,
                         uint16_t port)
 {
-    size_t i = place_of(interface);
+    size_t i = ports_place_of(interface);
     if (ports && i < MAPPED_COUNT)
         atomic_store_explicit(&ports->ports[i], port, memory_order_relaxed);
 }

@@ -321,7 +321,7 @@ static domain_arm *const domain_arms[] = {
     [9] = domain_state,    [11] = domain_general2, [12] = domain_lockout, [13] = domain_modified2,
 };
 
-static void domain_info_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
+static void samr_domain_info_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)arg;
     struct samr_domain_info *info = value;
@@ -337,7 +337,8 @@ static void samr_QueryDomainInfo_reply_coder(struct ndr *ndr, const char *field,
 {
     (void)field, (void)arg;
     struct samr_QueryDomainInfo_reply *reply = value;
-    ndr_unique(ndr, "Buffer", (void **)&reply->info, sizeof *reply->info, domain_info_coder, 0);
+    ndr_unique(ndr, "Buffer", (void **)&reply->info, sizeof *reply->info, samr_domain_info_coder,
+               0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -354,7 +355,7 @@ static void ids_coder(struct ndr *ndr, const char *field, void *value, uint32_t 
 }
 
 /* SAMPR_SID_INFORMATION: PRPC_SID */
-static void sid_pointer_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
+static void samr_sid_pointer_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)arg;
     ndr_ref(ndr, field, value, sizeof(struct ndr_sid), ndr_sid_coder, 0);
@@ -369,7 +370,7 @@ static void samr_GetAliasMembership_request_coder(struct ndr *ndr, const char *f
     ndr_policy_handle_coder(ndr, "DomainHandle", &request->handle, arg);
     ndr_u32_range(ndr, "Count", &request->count, 0, 1024);
     ndr_unique_array(ndr, "Sids", (void **)&request->sids, request->count, sizeof *request->sids,
-                     sid_pointer_coder);
+                     samr_sid_pointer_coder);
     ndr_flush(ndr);
 }
 
@@ -423,7 +424,7 @@ static void samr_LookupRids_request_coder(struct ndr *ndr, const char *field, vo
                       sizeof *request->rids, ndr_u32_coder);
 }
 
-static void names_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
+static void samr_names_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)arg;
     struct samr_names *names = value;
@@ -438,7 +439,7 @@ static void samr_LookupRids_reply_coder(struct ndr *ndr, const char *field, void
 {
     (void)field;
     struct samr_LookupRids_reply *reply = value;
-    names_coder(ndr, "Names", &reply->names, arg);
+    samr_names_coder(ndr, "Names", &reply->names, arg);
     ids_coder(ndr, "Use", &reply->types, arg);
     ndr_u32(ndr, "Status", &reply->status);
 }

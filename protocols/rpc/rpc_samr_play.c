@@ -23,8 +23,9 @@ enum {
 };
 
 /* A call whose reply's status is wanted: status points into reply. */
-static struct outcome call(struct conversation *conversation, uint16_t opnum, void *request,
-                           void *reply, const uint32_t *status, struct pool *pool)
+static struct outcome samr_play_call(struct conversation *conversation, uint16_t opnum,
+                                     void *request, void *reply, const uint32_t *status,
+                                     struct pool *pool)
 {
     struct outcome outcome =
         rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, reply, pool);
@@ -32,8 +33,8 @@ static struct outcome call(struct conversation *conversation, uint16_t opnum, vo
 }
 
 /* After a handle was opened. rpc_play_call() may have dropped everything before, never after. */
-static struct outcome keep(struct conversation *conversation, enum samr_handle which,
-                           struct outcome outcome, const struct samr_handle_reply *reply)
+static struct outcome samr_play_keep(struct conversation *conversation, enum samr_handle which,
+                                     struct outcome outcome, const struct samr_handle_reply *reply)
 {
     if (outcome.kind == OUTCOME_OK)
         conversation->rpc->samr[which] = (struct rpc_handle){true, reply->handle};
@@ -63,9 +64,9 @@ static struct outcome play_connect(struct conversation *conversation, const void
     struct samr_Connect_request request = {.server_name = &name, .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply reply = {.status = 0};
     struct outcome outcome =
-        call(conversation, SAMR_CONNECT, &request, &reply, &reply.status, &pool);
+        samr_play_call(conversation, SAMR_CONNECT, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
-    return keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
+    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }
 
 static struct outcome play_connect2(struct conversation *conversation, const void *details)
@@ -76,9 +77,9 @@ static struct outcome play_connect2(struct conversation *conversation, const voi
                                             .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply reply = {.status = 0};
     struct outcome outcome =
-        call(conversation, SAMR_CONNECT2, &request, &reply, &reply.status, &pool);
+        samr_play_call(conversation, SAMR_CONNECT2, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
-    return keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
+    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }
 
 static struct outcome play_connect4(struct conversation *conversation, const void *details)
@@ -90,9 +91,9 @@ static struct outcome play_connect4(struct conversation *conversation, const voi
                                             .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply reply = {.status = 0};
     struct outcome outcome =
-        call(conversation, SAMR_CONNECT4, &request, &reply, &reply.status, &pool);
+        samr_play_call(conversation, SAMR_CONNECT4, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
-    return keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
+    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }
 
 static struct outcome play_connect5(struct conversation *conversation, const void *details)
@@ -105,10 +106,10 @@ static struct outcome play_connect5(struct conversation *conversation, const voi
                                             .revision = 3};
     struct samr_Connect5_reply reply = {.status = 0};
     struct outcome outcome =
-        call(conversation, SAMR_CONNECT5, &request, &reply, &reply.status, &pool);
+        samr_play_call(conversation, SAMR_CONNECT5, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     struct samr_handle_reply opened = {.handle = reply.handle};
-    return keep(conversation, SAMR_HANDLE_SERVER, outcome, &opened);
+    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &opened);
 }
 
 static struct outcome need_server(struct conversation *conversation)
@@ -127,7 +128,8 @@ static struct outcome lookup_domain(struct conversation *conversation, struct nd
         return outcome;
     struct samr_LookupDomain_request request = {.handle = handle(conversation, SAMR_HANDLE_SERVER),
                                                 .name = conversation->dc->netbios_domain};
-    outcome = call(conversation, SAMR_LOOKUP_DOMAIN, &request, &reply, &reply.status, &pool);
+    outcome =
+        samr_play_call(conversation, SAMR_LOOKUP_DOMAIN, &request, &reply, &reply.status, &pool);
     if (outcome.kind == OUTCOME_OK && !reply.sid)
         outcome = outcome_failed("samr: the domain has no SID");
     if (outcome.kind == OUTCOME_OK)
@@ -163,9 +165,10 @@ static struct outcome play_open_domain(struct conversation *conversation, const 
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     request.handle = handle(conversation, SAMR_HANDLE_SERVER);
-    outcome = call(conversation, SAMR_OPEN_DOMAIN, &request, &reply, &reply.status, &pool);
+    outcome =
+        samr_play_call(conversation, SAMR_OPEN_DOMAIN, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
-    return keep(conversation, SAMR_HANDLE_DOMAIN, outcome, &reply);
+    return samr_play_keep(conversation, SAMR_HANDLE_DOMAIN, outcome, &reply);
 }
 
 static struct outcome need_domain(struct conversation *conversation)
@@ -251,7 +254,7 @@ static struct outcome query_domain(struct conversation *conversation, uint16_t o
         .handle = handle(conversation, SAMR_HANDLE_DOMAIN),
         .level = details && details->level ? details->level
                                            : usual[conversation_random(conversation, 2)]};
-    outcome = call(conversation, opnum, &request, &reply, &reply.status, &pool);
+    outcome = samr_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -279,12 +282,13 @@ static struct outcome play_alias_membership(struct conversation *conversation, c
         return outcome;
     struct samr_GetAliasMembership_request request = {
         .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .sids = sids};
-    outcome = call(conversation, SAMR_GET_ALIAS_MEMBERSHIP, &request, &reply, &reply.status, &pool);
+    outcome = samr_play_call(conversation, SAMR_GET_ALIAS_MEMBERSHIP, &request, &reply,
+                             &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
 
-static struct outcome play_lookup_names(struct conversation *conversation, const void *details)
+static struct outcome samr_play_lookup_names(struct conversation *conversation, const void *details)
 {
     (void)details;
     struct pool pool = {0};
@@ -295,7 +299,8 @@ static struct outcome play_lookup_names(struct conversation *conversation, const
         return outcome;
     struct samr_LookupNames_request request = {
         .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .names = names};
-    outcome = call(conversation, SAMR_LOOKUP_NAMES, &request, &reply, &reply.status, &pool);
+    outcome =
+        samr_play_call(conversation, SAMR_LOOKUP_NAMES, &request, &reply, &reply.status, &pool);
     if (outcome.kind == OUTCOME_OK && reply.rids.count != 1)
         outcome = outcome_failed("samr: one name was asked for, %u came", reply.rids.count);
     if (outcome.kind == OUTCOME_OK)
@@ -307,7 +312,7 @@ static struct outcome play_lookup_names(struct conversation *conversation, const
 static struct outcome need_rid(struct conversation *conversation)
 {
     return conversation->rpc && conversation->rpc->rid ? outcome_ok()
-                                                       : play_lookup_names(conversation, NULL);
+                                                       : samr_play_lookup_names(conversation, NULL);
 }
 
 static struct outcome play_lookup_rids(struct conversation *conversation, const void *details)
@@ -323,7 +328,8 @@ static struct outcome play_lookup_rids(struct conversation *conversation, const 
     struct samr_LookupRids_request request = {.handle = handle(conversation, SAMR_HANDLE_DOMAIN),
                                               .count = 1,
                                               .rids = &conversation->rpc->rid};
-    outcome = call(conversation, SAMR_LOOKUP_RIDS, &request, &reply, &reply.status, &pool);
+    outcome =
+        samr_play_call(conversation, SAMR_LOOKUP_RIDS, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -359,9 +365,10 @@ static struct outcome open_object(struct conversation *conversation, uint16_t op
     struct samr_open_request request = {.handle = handle(conversation, SAMR_HANDLE_DOMAIN),
                                         .access = SAMR_MAXIMUM_ALLOWED,
                                         .rid = rid};
-    struct outcome outcome = call(conversation, opnum, &request, &reply, &reply.status, &pool);
+    struct outcome outcome =
+        samr_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
-    return keep(conversation, which, outcome, &reply);
+    return samr_play_keep(conversation, which, outcome, &reply);
 }
 
 static struct outcome play_open_group(struct conversation *conversation, const void *details)
@@ -395,7 +402,7 @@ static struct outcome ask_object(struct conversation *conversation, uint16_t opn
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct samr_handle_request request = {.handle = handle(conversation, on)};
-    outcome = call(conversation, opnum, &request, reply, status, &pool);
+    outcome = samr_play_call(conversation, opnum, &request, reply, status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -438,7 +445,8 @@ static struct outcome play_query_security(struct conversation *conversation, con
         return outcome;
     struct samr_QuerySecurity_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
                                                  .security_information = DACL_SECURITY_INFORMATION};
-    outcome = call(conversation, SAMR_QUERY_SECURITY, &request, &reply, &reply.status, &pool);
+    outcome =
+        samr_play_call(conversation, SAMR_QUERY_SECURITY, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -453,13 +461,14 @@ static struct outcome play_query_user(struct conversation *conversation, const v
         return outcome;
     struct samr_QueryUserInfo_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
                                                  .level = level && level->level ? level->level : 1};
-    outcome = call(conversation, SAMR_QUERY_USER_INFO, &request, &reply, &reply.status, &pool);
+    outcome =
+        samr_play_call(conversation, SAMR_QUERY_USER_INFO, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
 
 /* 1: the newest handle; a server handle is opened when there is none at all. */
-static struct outcome play_close(struct conversation *conversation, const void *details)
+static struct outcome samr_play_close(struct conversation *conversation, const void *details)
 {
     (void)details;
     struct pool pool = {0};
@@ -472,7 +481,7 @@ static struct outcome play_close(struct conversation *conversation, const void *
         return outcome;
     struct samr_handle_request request = {.handle = handle(conversation, (enum samr_handle)which)};
     conversation->rpc->samr[which].open = false;
-    outcome = call(conversation, SAMR_CLOSE, &request, &reply, &reply.status, &pool);
+    outcome = samr_play_call(conversation, SAMR_CLOSE, &request, &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -507,7 +516,7 @@ static void *compile_user_level(const struct packet_field *fields, size_t count,
 
 const struct packet_type packet_tables_samr[] = {
     ROW("0", "Connect", play_connect),
-    ROW("1", "Close", play_close),
+    ROW("1", "Close", samr_play_close),
     ROW("3", "QuerySecurity", play_query_security),
     ROW("5", "LookupDomain", play_lookup_domain),
     ROW("6", "EnumDomains", play_enum_domains),
@@ -517,7 +526,7 @@ const struct packet_type packet_tables_samr[] = {
     ROW("13", "EnumDomainUsers", play_enum_users),
     ROW("15", "EnumDomainAliases", play_enum_aliases),
     ROW("16", "GetAliasMembership", play_alias_membership),
-    ROW("17", "LookupNames", play_lookup_names),
+    ROW("17", "LookupNames", samr_play_lookup_names),
     ROW("18", "LookupRids", play_lookup_rids),
     ROW("19", "OpenGroup", play_open_group),
     ROW("25", "QueryGroupMember", play_group_members),

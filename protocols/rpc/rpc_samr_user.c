@@ -27,7 +27,7 @@ static void logon_hours(struct ndr *ndr, struct samr_logon_hours *hours)
 
 typedef void user_arm(struct ndr *ndr, struct samr_user_info *info);
 
-static void text(struct ndr *ndr, const char *field, char **value)
+static void samr_user_text(struct ndr *ndr, const char *field, char **value)
 {
     ndr_unicode_string_coder(ndr, field, value, 0);
 }
@@ -35,18 +35,18 @@ static void text(struct ndr *ndr, const char *field, char **value)
 /* SAMPR_USER_GENERAL_INFORMATION */
 static void user_general(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "UserName", &info->account_name);
-    text(ndr, "FullName", &info->full_name);
+    samr_user_text(ndr, "UserName", &info->account_name);
+    samr_user_text(ndr, "FullName", &info->full_name);
     ndr_u32(ndr, "PrimaryGroupId", &info->primary_gid);
-    text(ndr, "AdminComment", &info->admin_comment);
-    text(ndr, "UserComment", &info->user_comment);
+    samr_user_text(ndr, "AdminComment", &info->admin_comment);
+    samr_user_text(ndr, "UserComment", &info->user_comment);
 }
 
 /* SAMPR_USER_PREFERENCES_INFORMATION */
 static void user_preferences(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "UserComment", &info->user_comment);
-    text(ndr, "Reserved1", &info->unknown);
+    samr_user_text(ndr, "UserComment", &info->user_comment);
+    samr_user_text(ndr, "Reserved1", &info->unknown);
     ndr_u16(ndr, "CountryCode", &info->country_code);
     ndr_u16(ndr, "CodePage", &info->code_page);
 }
@@ -54,21 +54,21 @@ static void user_preferences(struct ndr *ndr, struct samr_user_info *info)
 /* What SAMPR_USER_LOGON_INFORMATION and SAMPR_USER_ACCOUNT_INFORMATION begin with */
 static void user_beginning(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "UserName", &info->account_name);
-    text(ndr, "FullName", &info->full_name);
+    samr_user_text(ndr, "UserName", &info->account_name);
+    samr_user_text(ndr, "FullName", &info->full_name);
     ndr_u32(ndr, "UserId", &info->rid);
     ndr_u32(ndr, "PrimaryGroupId", &info->primary_gid);
-    text(ndr, "HomeDirectory", &info->home_directory);
-    text(ndr, "HomeDirectoryDrive", &info->home_drive);
-    text(ndr, "ScriptPath", &info->logon_script);
-    text(ndr, "ProfilePath", &info->profile_path);
+    samr_user_text(ndr, "HomeDirectory", &info->home_directory);
+    samr_user_text(ndr, "HomeDirectoryDrive", &info->home_drive);
+    samr_user_text(ndr, "ScriptPath", &info->logon_script);
+    samr_user_text(ndr, "ProfilePath", &info->profile_path);
 }
 
 /* SAMPR_USER_LOGON_INFORMATION */
 static void user_logon(struct ndr *ndr, struct samr_user_info *info)
 {
     user_beginning(ndr, info);
-    text(ndr, "WorkStations", &info->workstations);
+    samr_user_text(ndr, "WorkStations", &info->workstations);
     ndr_old_large_integer(ndr, "LastLogon", &info->last_logon);
     ndr_old_large_integer(ndr, "LastLogoff", &info->last_logoff);
     ndr_old_large_integer(ndr, "PasswordLastSet", &info->last_password_change);
@@ -89,8 +89,8 @@ static void user_logon_hours(struct ndr *ndr, struct samr_user_info *info)
 static void user_account(struct ndr *ndr, struct samr_user_info *info)
 {
     user_beginning(ndr, info);
-    text(ndr, "AdminComment", &info->admin_comment);
-    text(ndr, "WorkStations", &info->workstations);
+    samr_user_text(ndr, "AdminComment", &info->admin_comment);
+    samr_user_text(ndr, "WorkStations", &info->workstations);
     ndr_old_large_integer(ndr, "LastLogon", &info->last_logon);
     ndr_old_large_integer(ndr, "LastLogoff", &info->last_logoff);
     logon_hours(ndr, &info->logon_hours);
@@ -103,18 +103,18 @@ static void user_account(struct ndr *ndr, struct samr_user_info *info)
 
 static void user_name(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "UserName", &info->account_name);
-    text(ndr, "FullName", &info->full_name);
+    samr_user_text(ndr, "UserName", &info->account_name);
+    samr_user_text(ndr, "FullName", &info->full_name);
 }
 
 static void user_account_name(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "UserName", &info->account_name);
+    samr_user_text(ndr, "UserName", &info->account_name);
 }
 
 static void user_full_name(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "FullName", &info->full_name);
+    samr_user_text(ndr, "FullName", &info->full_name);
 }
 
 static void user_primary_group(struct ndr *ndr, struct samr_user_info *info)
@@ -124,28 +124,28 @@ static void user_primary_group(struct ndr *ndr, struct samr_user_info *info)
 
 static void user_home(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "HomeDirectory", &info->home_directory);
-    text(ndr, "HomeDirectoryDrive", &info->home_drive);
+    samr_user_text(ndr, "HomeDirectory", &info->home_directory);
+    samr_user_text(ndr, "HomeDirectoryDrive", &info->home_drive);
 }
 
 static void user_script(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "ScriptPath", &info->logon_script);
+    samr_user_text(ndr, "ScriptPath", &info->logon_script);
 }
 
 static void user_profile(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "ProfilePath", &info->profile_path);
+    samr_user_text(ndr, "ProfilePath", &info->profile_path);
 }
 
 static void user_admin_comment(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "AdminComment", &info->admin_comment);
+    samr_user_text(ndr, "AdminComment", &info->admin_comment);
 }
 
 static void user_workstations(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "WorkStations", &info->workstations);
+    samr_user_text(ndr, "WorkStations", &info->workstations);
 }
 
 static void user_control(struct ndr *ndr, struct samr_user_info *info)
@@ -160,7 +160,7 @@ static void user_expires(struct ndr *ndr, struct samr_user_info *info)
 
 static void user_parameters(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "Parameters", &info->parameters);
+    samr_user_text(ndr, "Parameters", &info->parameters);
 }
 
 /* A text that is not for eyes: printed as its length alone. */
@@ -169,21 +169,21 @@ static void hidden_text(struct ndr *ndr, const char *field, char **value)
     if (ndr->mode == NDR_PRINT)
         ndr_bytes(ndr, field, NULL, *value ? strlen(*value) : 0);
     else
-        text(ndr, field, value);
+        samr_user_text(ndr, field, value);
 }
 
 static void user_all_texts(struct ndr *ndr, struct samr_user_info *info)
 {
-    text(ndr, "UserName", &info->account_name);
-    text(ndr, "FullName", &info->full_name);
-    text(ndr, "HomeDirectory", &info->home_directory);
-    text(ndr, "HomeDirectoryDrive", &info->home_drive);
-    text(ndr, "ScriptPath", &info->logon_script);
-    text(ndr, "ProfilePath", &info->profile_path);
-    text(ndr, "AdminComment", &info->admin_comment);
-    text(ndr, "WorkStations", &info->workstations);
-    text(ndr, "UserComment", &info->user_comment);
-    text(ndr, "Parameters", &info->parameters);
+    samr_user_text(ndr, "UserName", &info->account_name);
+    samr_user_text(ndr, "FullName", &info->full_name);
+    samr_user_text(ndr, "HomeDirectory", &info->home_directory);
+    samr_user_text(ndr, "HomeDirectoryDrive", &info->home_drive);
+    samr_user_text(ndr, "ScriptPath", &info->logon_script);
+    samr_user_text(ndr, "ProfilePath", &info->profile_path);
+    samr_user_text(ndr, "AdminComment", &info->admin_comment);
+    samr_user_text(ndr, "WorkStations", &info->workstations);
+    samr_user_text(ndr, "UserComment", &info->user_comment);
+    samr_user_text(ndr, "Parameters", &info->parameters);
     hidden_text(ndr, "LmOwfPassword", &info->lm_password);
     hidden_text(ndr, "NtOwfPassword", &info->nt_password);
     hidden_text(ndr, "PrivateData", &info->private_data);

@@ -9,8 +9,9 @@
 
 enum { SHARES_MAX_SIZE = 0xffffffff, USUAL_SHARE_LEVEL = 1, USUAL_SERVER_LEVEL = 101 };
 
-static struct outcome call(struct conversation *conversation, uint16_t opnum, void *request,
-                           void *reply, const uint32_t *status, struct pool *pool)
+static struct outcome srvsvc_play_call(struct conversation *conversation, uint16_t opnum,
+                                       void *request, void *reply, const uint32_t *status,
+                                       struct pool *pool)
 {
     struct outcome outcome =
         rpc_play_call(conversation, RPC_SLOT_SRVSVC, &rpc_srvsvc, opnum, request, reply, pool);
@@ -31,8 +32,8 @@ static struct outcome play_share_info(struct conversation *conversation, const v
                                                          rpc_server_name(conversation, &pool),
                                                      .share_name = (char *)(uintptr_t) "IPC$",
                                                      .level = level_of(details, USUAL_SHARE_LEVEL)};
-    struct outcome outcome =
-        call(conversation, SRVSVC_NET_SHARE_GET_INFO, &request, &reply, &reply.status, &pool);
+    struct outcome outcome = srvsvc_play_call(conversation, SRVSVC_NET_SHARE_GET_INFO, &request,
+                                              &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -44,8 +45,8 @@ static struct outcome play_server_info(struct conversation *conversation, const 
     struct srvsvc_NetSrvGetInfo_request request = {.server_name =
                                                        rpc_server_name(conversation, &pool),
                                                    .level = level_of(details, USUAL_SERVER_LEVEL)};
-    struct outcome outcome =
-        call(conversation, SRVSVC_NET_SRV_GET_INFO, &request, &reply, &reply.status, &pool);
+    struct outcome outcome = srvsvc_play_call(conversation, SRVSVC_NET_SRV_GET_INFO, &request,
+                                              &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }
@@ -61,8 +62,8 @@ static struct outcome play_share_enum(struct conversation *conversation, const v
                                                      .level = USUAL_SHARE_LEVEL,
                                                      .max_size = (uint32_t)SHARES_MAX_SIZE,
                                                      .resume = &resume};
-    struct outcome outcome =
-        call(conversation, SRVSVC_NET_SHARE_ENUM_ALL, &request, &reply, &reply.status, &pool);
+    struct outcome outcome = srvsvc_play_call(conversation, SRVSVC_NET_SHARE_ENUM_ALL, &request,
+                                              &reply, &reply.status, &pool);
     pool_free(&pool);
     return outcome;
 }

@@ -17,7 +17,7 @@
 
 enum { NAME_SIZE = 512 };
 
-static struct smb2_state *state_of(struct conversation *conversation)
+static struct smb2_state *smb2_state_of(struct conversation *conversation)
 {
     if (!conversation->smb2)
         conversation->smb2 = calloc(1, sizeof *conversation->smb2);
@@ -64,7 +64,7 @@ void smb2_reset(struct conversation *conversation)
 
 struct outcome smb2_connect(struct conversation *conversation, bool from_smb1)
 {
-    struct smb2_state *state = state_of(conversation);
+    struct smb2_state *state = smb2_state_of(conversation);
     if (!state)
         return outcome_of_error(-ENOMEM);
     drop_connection(state);
@@ -354,8 +354,8 @@ static void restrict_shared(struct smb2_create *create)
     create->access &= ~(uint32_t)CHANGING_ACCESS;
 }
 
-static void choose(struct conversation *conversation, const struct smb2_open_request *request,
-                   struct choice *choice)
+static void smb2_choose(struct conversation *conversation, const struct smb2_open_request *request,
+                        struct choice *choice)
 {
     *choice = (struct choice){.file_class = request->file_class,
                               .create = {.share_access = SHARE_ALL, .disposition = SMB2_OPEN}};
@@ -409,7 +409,7 @@ struct outcome smb2_open_file(struct conversation *conversation,
     struct choice choice;
     struct smb2_target target;
     struct smb2_created created;
-    choose(conversation, request, &choice);
+    smb2_choose(conversation, request, &choice);
     struct outcome outcome = smb2_need_tree(conversation, SMB2_USER, choice.share, &target);
     struct smb2_state *state = conversation->smb2;
     if (outcome.kind == OUTCOME_OK && state->open_count == SMB2_OPENS_MAX)

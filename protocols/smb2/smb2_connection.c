@@ -53,7 +53,7 @@ void smb2_connection_free(struct smb2_connection *connection)
     free(connection);
 }
 
-static int broken(struct smb2_connection *connection, int error)
+static int connection_broken(struct smb2_connection *connection, int error)
 {
     if (!connection->error)
         connection->error = error;
@@ -64,7 +64,7 @@ int smb2_connection_complain(struct smb2_connection *connection, const char *com
 {
     if (!connection->complaint)
         connection->complaint = complaint;
-    return broken(connection, -EBADMSG);
+    return connection_broken(connection, -EBADMSG);
 }
 
 struct outcome smb2_connection_outcome(const struct smb2_connection *connection, int error)
@@ -155,7 +155,7 @@ static int fill_header(struct smb2_call *call)
 }
 
 /* Signs or encrypts the message and sends it in its frame. */
-static int send_request(struct smb2_call *call)
+static int connection_send_request(struct smb2_call *call)
 {
     struct smb2_connection *connection = call->connection;
     struct smb2_session *session = call->session;
@@ -176,7 +176,7 @@ static int send_request(struct smb2_call *call)
     frame[2] = (uint8_t)(size >> 8);
     frame[3] = (uint8_t)size;
     int rc = stream_write(connection->stream, frame, SMB2_FRAME_SIZE + size);
-    return rc ? broken(connection, rc) : 0;
+    return rc ? connection_broken(connection, rc) : 0;
 }
 
 /* Bytes being read: what was left over from before, then what comes. */
@@ -190,7 +190,7 @@ static int incoming_begin(struct smb2_connection *connection, struct incoming *i
     in->capacity = connection->carry_size > RECEIVE_CHUNK ? connection->carry_size : RECEIVE_CHUNK;
     in->data = malloc(in->capacity);
     if (!in->data)
-        return broken(connection, -ENOMEM);
+        return connection_broken(connection, -ENOMEM);
     if (connection->carry_size)
         memcpy(in->data, connection->carry, connection->carry_size);
     in->size = connection->carry_size;
@@ -205,14 +205,14 @@ static int incoming_fill(struct smb2_connection *connection, struct incoming *in
     if (wanted > in->capacity) {
         uint8_t *grown = realloc(in->data, wanted);
         if (!grown)
-            return broken(connection, -ENOMEM);
+            return connection_broken(connection, -ENOMEM);
         in->data = grown;
         in->capacity = wanted;
     }
     while (in->size < wanted) {
         ssize_t n = stream_read(connection->stream, in->data + in->size, in->capacity - in->size);
         if (n <= 0)
-            return broken(connection, n == 0 ? -ENODATA : (int)n);
+            return connection_broken(connection, n == 0 ? -ENODATA : (int)n);
         in->size += (size_t)n;
     }
     return 0;
@@ -227,7 +227,7 @@ static int incoming_keep_rest(struct smb2_connection *connection, const struct i
         return 0;
     connection->carry = malloc(rest);
     if (!connection->carry)
-        return broken(connection, -ENOMEM);
+        return connection_broken(connection, -ENOMEM);
     memcpy(connection->carry, in->data + used, rest);
     connection->carry_size = rest;
     return 0;
@@ -313,7 +313,7 @@ static int acknowledge(struct smb2_connection *connection, const struct smb2_hea
     if (rc == 0)
         rc = fill_header(&call);
     if (rc == 0)
-        rc = send_request(&call);
+        rc = connection_send_request(&call);
     smb2_call_end(&call);
     return rc;
 }
@@ -448,7 +448,7 @@ int smb2_call_run(struct smb2_call *call)
     if (rc == 0)
         rc = fill_header(call);
     if (rc == 0)
-        rc = send_request(call);
+        rc = connection_send_request(call);
     if (rc == 0)
         rc = receive_reply(call);
     if (rc)
@@ -476,7 +476,7 @@ int smb2_connection_exchange_raw(struct smb2_connection *connection, const uint8
     *call = (struct smb2_call){.connection = connection, .command = SMB2_NEGOTIATE};
     int rc = stream_write(connection->stream, frame, size);
     if (rc)
-        return broken(connection, rc);
+        return connection_broken(connection, rc);
     call->header.message_id = 0;
     connection->credits = 0;
     rc = receive_reply(call);

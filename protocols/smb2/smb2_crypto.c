@@ -39,8 +39,8 @@ void smb2_preauth_update(uint8_t hash[SMB2_PREAUTH_SIZE], const uint8_t *message
 }
 
 /* SP800-108 counter mode with HMAC-SHA256, one block (3.1.4.2). Sizes count terminating zeros. */
-static void derive(const uint8_t *key, size_t key_size, const char *label, size_t label_size,
-                   const void *context, size_t context_size, uint8_t *out, size_t out_size)
+static void crypto_derive(const uint8_t *key, size_t key_size, const char *label, size_t label_size,
+                          const void *context, size_t context_size, uint8_t *out, size_t out_size)
 {
     static const uint8_t counter[4] = {0, 0, 0, 1}, zero[1] = {0};
     uint8_t bits[4] = {0, 0, (uint8_t)(8 * out_size >> 8), (uint8_t)(8 * out_size)};
@@ -72,16 +72,18 @@ void smb2_keys_derive(struct smb2_keys *keys, uint16_t dialect, enum smb2_cipher
     if (dialect < 0x0300) {
         memcpy(keys->signing, session_key, SMB2_KEY_SIZE);
     } else if (dialect < 0x0311) {
-        derive(session_key, 16, LABEL("SMB2AESCMAC"), LABEL("SmbSign"), keys->signing, 16);
-        derive(session_key, full, LABEL("SMB2AESCCM"), LABEL("ServerIn "), keys->to_server, out);
-        derive(session_key, full, LABEL("SMB2AESCCM"), LABEL("ServerOut"), keys->to_client, out);
+        crypto_derive(session_key, 16, LABEL("SMB2AESCMAC"), LABEL("SmbSign"), keys->signing, 16);
+        crypto_derive(session_key, full, LABEL("SMB2AESCCM"), LABEL("ServerIn "), keys->to_server,
+                      out);
+        crypto_derive(session_key, full, LABEL("SMB2AESCCM"), LABEL("ServerOut"), keys->to_client,
+                      out);
     } else {
-        derive(session_key, 16, LABEL("SMBSigningKey"), preauth, SMB2_PREAUTH_SIZE, keys->signing,
-               16);
-        derive(session_key, full, LABEL("SMBC2SCipherKey"), preauth, SMB2_PREAUTH_SIZE,
-               keys->to_server, out);
-        derive(session_key, full, LABEL("SMBS2CCipherKey"), preauth, SMB2_PREAUTH_SIZE,
-               keys->to_client, out);
+        crypto_derive(session_key, 16, LABEL("SMBSigningKey"), preauth, SMB2_PREAUTH_SIZE,
+                      keys->signing, 16);
+        crypto_derive(session_key, full, LABEL("SMBC2SCipherKey"), preauth, SMB2_PREAUTH_SIZE,
+                      keys->to_server, out);
+        crypto_derive(session_key, full, LABEL("SMBS2CCipherKey"), preauth, SMB2_PREAUTH_SIZE,
+                      keys->to_client, out);
     }
 }
 

@@ -25,8 +25,8 @@ static struct outcome conclude(const struct smb2_call *call, int rc)
     return ntstatus_outcome(call->header.status);
 }
 
-static void begin(struct smb2_call *call, const struct smb2_target *target,
-                  enum smb2_command command, size_t body_size)
+static void smb2_file_begin(struct smb2_call *call, const struct smb2_target *target,
+                            enum smb2_command command, size_t body_size)
 {
     smb2_call_begin(call, target->connection, target->session, target->tree, command, body_size);
 }
@@ -107,7 +107,7 @@ struct outcome smb2_create(const struct smb2_target *target, const struct smb2_c
                            struct smb2_created *created)
 {
     struct smb2_call call;
-    begin(&call, target, SMB2_CREATE, 160 + 2 * strlen(create->name));
+    smb2_file_begin(&call, target, SMB2_CREATE, 160 + 2 * strlen(create->name));
     put_create(&call.request, create, target->connection->dialect);
     int rc = smb2_call_run(&call);
     if (rc == 0 && call.header.status == NTSTATUS_SUCCESS)
@@ -125,7 +125,7 @@ struct outcome smb2_close(const struct smb2_target *target, const uint8_t *file_
 {
     struct smb2_call call;
     const uint8_t *body;
-    begin(&call, target, SMB2_CLOSE, CLOSE_STRUCTURE);
+    smb2_file_begin(&call, target, SMB2_CLOSE, CLOSE_STRUCTURE);
     call.file_id = file_id;
     smb2_put16(&call.request, CLOSE_STRUCTURE);
     smb2_put_zeros(&call.request, 6);
@@ -212,7 +212,7 @@ struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_i
                          uint32_t size, struct smb2_data *out)
 {
     struct smb2_call call;
-    begin(&call, target, SMB2_READ, READ_STRUCTURE);
+    smb2_file_begin(&call, target, SMB2_READ, READ_STRUCTURE);
     call.file_id = file_id;
     call.payload = size;
     smb2_put16(&call.request, READ_STRUCTURE);
@@ -244,7 +244,7 @@ struct outcome smb2_write(const struct smb2_target *target, const uint8_t *file_
                           const void *data, uint32_t size, uint32_t *written)
 {
     struct smb2_call call;
-    begin(&call, target, SMB2_WRITE, WRITE_STRUCTURE + (size_t)size);
+    smb2_file_begin(&call, target, SMB2_WRITE, WRITE_STRUCTURE + (size_t)size);
     call.file_id = file_id;
     call.payload = size;
     smb2_put16(&call.request, WRITE_STRUCTURE);
@@ -309,7 +309,7 @@ struct outcome smb2_ioctl(const struct smb2_target *target, const uint8_t *file_
 {
     struct smb2_call call;
     output_max = most_asked(target, output_max);
-    begin(&call, target, SMB2_IOCTL, IOCTL_STRUCTURE + (size_t)input_size);
+    smb2_file_begin(&call, target, SMB2_IOCTL, IOCTL_STRUCTURE + (size_t)input_size);
     call.file_id = file_id;
     call.payload = input_size > output_max ? input_size : output_max;
     put_ioctl(&call.request, file_id, control, input_size, output_max);
@@ -346,7 +346,7 @@ struct outcome smb2_query_directory(const struct smb2_target *target, const uint
 {
     struct smb2_call call;
     output_max = most_asked(target, output_max);
-    begin(&call, target, SMB2_QUERY_DIRECTORY, DIRECTORY_STRUCTURE + 2 * strlen(pattern));
+    smb2_file_begin(&call, target, SMB2_QUERY_DIRECTORY, DIRECTORY_STRUCTURE + 2 * strlen(pattern));
     call.file_id = file_id;
     call.payload = output_max;
     smb2_put16(&call.request, DIRECTORY_STRUCTURE);
@@ -370,7 +370,7 @@ struct outcome smb2_query_info(const struct smb2_target *target, const uint8_t *
 {
     struct smb2_call call;
     output_max = most_asked(target, output_max);
-    begin(&call, target, SMB2_QUERY_INFO, INFO_STRUCTURE);
+    smb2_file_begin(&call, target, SMB2_QUERY_INFO, INFO_STRUCTURE);
     call.file_id = file_id;
     call.payload = output_max;
     smb2_put16(&call.request, INFO_STRUCTURE);

@@ -37,7 +37,7 @@ static const uint16_t signing_ids[] = {SMB2_SIGNING_AES_GMAC, SMB2_SIGNING_AES_C
                                        SMB2_SIGNING_HMAC_SHA256};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static bool offered(const uint16_t *list, size_t count, uint16_t id)
+static bool negotiate_offered(const uint16_t *list, size_t count, uint16_t id)
 {
     for (size_t i = 0; i < count; i++)
         if (list[i] == id)
@@ -95,8 +95,9 @@ static uint16_t put_contexts(struct smb2_writer *writer, struct conversation *co
     return 4;
 }
 
-static void put_request(struct smb2_writer *writer, const struct smb2_connection *connection,
-                        struct conversation *conversation)
+static void negotiate_put_request(struct smb2_writer *writer,
+                                  const struct smb2_connection *connection,
+                                  struct conversation *conversation)
 {
     smb2_put16(writer, BODY_SIZE);
     smb2_put16(writer, COUNT(dialects));
@@ -119,7 +120,7 @@ static int read_choice(struct smb2_slice data, const uint16_t *ids, size_t count
     if (data.size < 4 || le_get16(data.data) != 1)
         return -EBADMSG;
     *id = le_get16(data.data + 2);
-    return offered(ids, count, *id) ? 0 : -EBADMSG;
+    return negotiate_offered(ids, count, *id) ? 0 : -EBADMSG;
 }
 
 static int read_context(uint16_t type, struct smb2_slice data, struct smb2_negotiated *negotiated)
@@ -180,7 +181,7 @@ int smb2_negotiate_decode(const struct smb2_reply *reply, struct smb2_negotiated
         return -EBADMSG;
     if (negotiated->dialect == DIALECT_WILDCARD)
         return 0;
-    if (!offered(dialects, COUNT(dialects), negotiated->dialect) ||
+    if (!negotiate_offered(dialects, COUNT(dialects), negotiated->dialect) ||
         negotiated->max_transact < 4096 || negotiated->max_read < 4096 ||
         negotiated->max_write < 4096)
         return -EBADMSG;
@@ -207,7 +208,8 @@ static void adopt(struct smb2_connection *connection, const struct smb2_negotiat
 }
 
 /* What the server's answer in call means, whichever request it is to. */
-static struct outcome take_response(struct smb2_call *call, struct smb2_negotiated *negotiated)
+static struct outcome negotiate_take_response(struct smb2_call *call,
+                                              struct smb2_negotiated *negotiated)
 {
     struct smb2_connection *connection = call->connection;
     if (call->header.status != NTSTATUS_SUCCESS)
@@ -245,7 +247,7 @@ static struct outcome negotiate_smb1(struct smb2_connection *connection, bool *d
     make_smb1_negotiate(frame);
     int rc = smb2_connection_exchange_raw(connection, frame, sizeof frame, &call);
     struct outcome outcome =
-        rc ? smb2_connection_outcome(connection, rc) : take_response(&call, &negotiated);
+        rc ? smb2_connection_outcome(connection, rc) : negotiate_take_response(&call, &negotiated);
     if (outcome.kind == OUTCOME_OK) {
         *done = negotiated.dialect == 0x0202;
         if (*done) {
@@ -265,10 +267,10 @@ static struct outcome negotiate_smb2(struct smb2_connection *connection,
     struct smb2_call call;
     struct smb2_negotiated negotiated;
     smb2_call_begin(&call, connection, NULL, NULL, SMB2_NEGOTIATE, 256);
-    put_request(&call.request, connection, conversation);
+    negotiate_put_request(&call.request, connection, conversation);
     int rc = smb2_call_run(&call);
     struct outcome outcome =
-        rc ? smb2_connection_outcome(connection, rc) : take_response(&call, &negotiated);
+        rc ? smb2_connection_outcome(connection, rc) : negotiate_take_response(&call, &negotiated);
     if (outcome.kind == OUTCOME_OK && negotiated.dialect == DIALECT_WILDCARD) {
         rc = smb2_connection_complain(connection, "SMB2: malformed NEGOTIATE response");
         outcome = smb2_connection_outcome(connection, rc);

@@ -83,7 +83,7 @@ static bool find_word(const struct word *words, const char *text, uint32_t *valu
 }
 
 /* Decimal, or hexadecimal with 0x; no sign, nothing after it, at most `most`. */
-static bool read_number(const char *text, uint32_t most, uint32_t *value)
+static bool smb2_packets_read_number(const char *text, uint32_t most, uint32_t *value)
 {
     char *end;
     int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
@@ -117,7 +117,7 @@ static bool take_file(struct details *details, const char *text)
 
 static bool take_access(struct details *details, const char *text)
 {
-    return read_number(text, UINT32_MAX, &details->open.access);
+    return smb2_packets_read_number(text, UINT32_MAX, &details->open.access);
 }
 
 static bool take_oplock(struct details *details, const char *text)
@@ -141,18 +141,18 @@ static bool take_lease(struct details *details, const char *text)
 
 static bool take_read_size(struct details *details, const char *text)
 {
-    return read_number(text, UINT32_MAX, &details->size) && details->size > 0;
+    return smb2_packets_read_number(text, UINT32_MAX, &details->size) && details->size > 0;
 }
 
 static bool take_write_size(struct details *details, const char *text)
 {
-    return read_number(text, SCRATCH_MOST, &details->size) && details->size > 0;
+    return smb2_packets_read_number(text, SCRATCH_MOST, &details->size) && details->size > 0;
 }
 
 static bool take_directory_class(struct details *details, const char *text)
 {
     uint32_t value;
-    if (!read_number(text, UINT8_MAX, &value) || value == 0)
+    if (!smb2_packets_read_number(text, UINT8_MAX, &value) || value == 0)
         return false;
     details->class = (uint8_t)value;
     return true;
@@ -161,7 +161,7 @@ static bool take_directory_class(struct details *details, const char *text)
 static bool take_info_class(struct details *details, const char *text)
 {
     uint32_t value;
-    if (!read_number(text, INFO_QUOTA << 8 | UINT8_MAX, &value) || value == 0)
+    if (!smb2_packets_read_number(text, INFO_QUOTA << 8 | UINT8_MAX, &value) || value == 0)
         return false;
     details->type = value >> 8 ? (uint8_t)(value >> 8) : INFO_FILE;
     details->class = (uint8_t)value;
@@ -191,8 +191,9 @@ static const struct field_rule directory_rules[] = {
 static const struct field_rule info_rules[] = {
     {"class", take_info_class, "an information class from 1 to 0x4ff"}, {NULL, NULL, NULL}};
 
-static bool take_field(struct details *details, const struct field_rule *rules,
-                       const struct packet_field *field, char *error, size_t error_size)
+static bool smb2_packets_take_field(struct details *details, const struct field_rule *rules,
+                                    const struct packet_field *field, char *error,
+                                    size_t error_size)
 {
     while (rules->key && strcmp(rules->key, field->key) != 0)
         rules++;
@@ -208,8 +209,8 @@ static bool take_field(struct details *details, const struct field_rule *rules,
     return false;
 }
 
-static void *compile(const struct field_rule *rules, const struct packet_field *fields,
-                     size_t count, char *error, size_t error_size)
+static void *smb2_packets_compile(const struct field_rule *rules, const struct packet_field *fields,
+                                  size_t count, char *error, size_t error_size)
 {
     struct details *details = calloc(1, sizeof *details);
     if (!details) {
@@ -217,7 +218,7 @@ static void *compile(const struct field_rule *rules, const struct packet_field *
         return NULL;
     }
     for (size_t i = 0; i < count; i++)
-        if (!take_field(details, rules, &fields[i], error, error_size)) {
+        if (!smb2_packets_take_field(details, rules, &fields[i], error, error_size)) {
             free(details);
             return NULL;
         }
@@ -228,7 +229,7 @@ static void *compile(const struct field_rule *rules, const struct packet_field *
     static void *name##_compile(const struct packet_field *fields, size_t count, char *error,      \
                                 size_t error_size)                                                 \
     {                                                                                              \
-        return compile(name##_rules, fields, count, error, error_size);                            \
+        return smb2_packets_compile(name##_rules, fields, count, error, error_size);               \
     }
 COMPILE(share)
 COMPILE(create)

@@ -102,7 +102,7 @@ struct message {
     size_t size;
 };
 
-static int append(struct message *message, const struct smb2_data *part)
+static int pipe_append(struct message *message, const struct smb2_data *part)
 {
     if (part->size > SMB2_MESSAGE_MAX - message->size)
         return -EMSGSIZE;
@@ -125,13 +125,13 @@ static struct outcome read_part(const struct smb2_target *target, const struct s
 }
 
 /* Takes a part over; while the server says that there is more of the message, reads on. */
-static struct outcome complete(const struct smb2_target *target, const struct smb2_pipe *pipe,
-                               struct smb2_data *part, struct message *message)
+static struct outcome pipe_complete(const struct smb2_target *target, const struct smb2_pipe *pipe,
+                                    struct smb2_data *part, struct message *message)
 {
     for (;;) {
         bool more = part->status == NTSTATUS_BUFFER_OVERFLOW;
         bool empty = part->size == 0;
-        int rc = append(message, part);
+        int rc = pipe_append(message, part);
         smb2_data_free(part);
         if (rc == -EMSGSIZE)
             return outcome_failed("SMB2: pipe message is too long");
@@ -147,11 +147,11 @@ static struct outcome complete(const struct smb2_target *target, const struct sm
     }
 }
 
-static struct outcome finish(const struct smb2_target *target, const struct smb2_pipe *pipe,
-                             struct smb2_data *part, uint8_t **reply, size_t *reply_size)
+static struct outcome pipe_finish(const struct smb2_target *target, const struct smb2_pipe *pipe,
+                                  struct smb2_data *part, uint8_t **reply, size_t *reply_size)
 {
     struct message message = {0};
-    struct outcome outcome = complete(target, pipe, part, &message);
+    struct outcome outcome = pipe_complete(target, pipe, part, &message);
     if (outcome.kind != OUTCOME_OK) {
         free(message.data);
         return outcome;
@@ -173,7 +173,7 @@ struct outcome smb2_pipe_transceive(struct smb2_pipe *pipe, const uint8_t *messa
     struct outcome outcome = smb2_ioctl(&target, pipe->file_id, SMB2_FSCTL_PIPE_TRANSCEIVE, message,
                                         (uint32_t)size, PIPE_OUTPUT_MAX, &part);
     if (outcome.kind == OUTCOME_OK)
-        outcome = finish(&target, pipe, &part, reply, reply_size);
+        outcome = pipe_finish(&target, pipe, &part, reply, reply_size);
     return outcome;
 }
 
@@ -200,7 +200,7 @@ struct outcome smb2_pipe_read(struct smb2_pipe *pipe, uint8_t **reply, size_t *r
         return pipe_lost();
     struct outcome outcome = read_part(&target, pipe, &part);
     if (outcome.kind == OUTCOME_OK)
-        outcome = finish(&target, pipe, &part, reply, reply_size);
+        outcome = pipe_finish(&target, pipe, &part, reply, reply_size);
     return outcome;
 }
 

@@ -67,7 +67,7 @@ static struct outcome auth_outcome(const struct setup *setup, int rc)
 }
 
 /* The security context takes a token and makes the next one. */
-static struct outcome step(struct setup *setup, struct smb2_slice token)
+static struct outcome smb2_session_step(struct setup *setup, struct smb2_slice token)
 {
     free(setup->token);
     setup->token = NULL;
@@ -119,13 +119,13 @@ static struct outcome verify_last(struct setup *setup, const struct smb2_call *c
 
 /* The server is satisfied: its last token may still have to be fed (Kerberos' AP-REP, the
  * mechListMIC). */
-static struct outcome finish(struct setup *setup, const struct smb2_call *call,
-                             const struct smb2_setup *response)
+static struct outcome smb2_session_finish(struct setup *setup, const struct smb2_call *call,
+                                          const struct smb2_setup *response)
 {
     struct outcome outcome = outcome_ok();
     setup->done = true;
     if (setup->progress == AUTH_MORE)
-        outcome = step(setup, response->token);
+        outcome = smb2_session_step(setup, response->token);
     if (outcome.kind == OUTCOME_OK && setup->progress != AUTH_DONE)
         outcome = outcome_failed("SMB2: the server ended the logon half way");
     if (outcome.kind == OUTCOME_OK)
@@ -136,7 +136,7 @@ static struct outcome finish(struct setup *setup, const struct smb2_call *call,
     return outcome;
 }
 
-static struct outcome take_response(struct setup *setup, const struct smb2_call *call)
+static struct outcome smb2_session_take_response(struct setup *setup, const struct smb2_call *call)
 {
     uint32_t status = call->header.status;
     struct smb2_setup response;
@@ -148,11 +148,11 @@ static struct outcome take_response(struct setup *setup, const struct smb2_call 
     }
     setup->session->id = call->header.session_id;
     if (status == NTSTATUS_SUCCESS)
-        return finish(setup, call, &response);
+        return smb2_session_finish(setup, call, &response);
     smb2_preauth_update(setup->preauth, call->reply.message, call->reply.size);
     if (setup->progress == AUTH_DONE)
         return outcome_failed("SMB2: the server asks for more than the logon has");
-    return step(setup, response.token);
+    return smb2_session_step(setup, response.token);
 }
 
 /* One request and its response. */
@@ -170,7 +170,7 @@ static struct outcome leg(struct setup *setup)
         outcome = smb2_connection_outcome(setup->connection, rc);
     } else {
         smb2_preauth_update(setup->preauth, smb2_writer_message(&call.request), call.request.size);
-        outcome = take_response(setup, &call);
+        outcome = smb2_session_take_response(setup, &call);
     }
     smb2_call_end(&call);
     return outcome;
@@ -195,7 +195,7 @@ struct outcome smb2_session_setup(struct smb2_connection *connection,
     struct outcome outcome = auth_open(conversation, &request, &setup.auth);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    outcome = step(&setup, (struct smb2_slice){NULL, 0});
+    outcome = smb2_session_step(&setup, (struct smb2_slice){NULL, 0});
     for (int i = 0; outcome.kind == OUTCOME_OK && !setup.done; i++)
         outcome = i < LEGS_MOST ? leg(&setup) : outcome_failed("SMB2: a logon without end");
     auth_free(setup.auth);

@@ -62,8 +62,8 @@ static size_t total(const struct smb2_shared_files *files)
     return sum;
 }
 
-static int add(struct smb2_shared_files *files, enum smb2_shared_class class, enum smb2_share share,
-               const char *path)
+static int shared_files_add(struct smb2_shared_files *files, enum smb2_shared_class class,
+                            enum smb2_share share, const char *path)
 {
     struct list *list = &files->lists[class];
     if (list->count == list->capacity) {
@@ -121,9 +121,9 @@ static struct outcome try_file(const struct walk *walk, const char *path)
         outcome = smb2_close(&walk->target, created.file_id);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    int rc =
-        add(walk->files, is_script(walk->share, path) ? SMB2_SHARED_SCRIPT : SMB2_SHARED_POLICY,
-            walk->share, path);
+    int rc = shared_files_add(
+        walk->files, is_script(walk->share, path) ? SMB2_SHARED_SCRIPT : SMB2_SHARED_POLICY,
+        walk->share, path);
     return rc ? outcome_of_error(rc) : outcome;
 }
 
@@ -167,7 +167,7 @@ static struct outcome walk_folder(const struct walk *walk, const char *path, int
     struct outcome outcome = open_for(walk, path, true, &created);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    int rc = *path ? add(walk->files, SMB2_SHARED_DIRECTORY, walk->share, path) : 0;
+    int rc = *path ? shared_files_add(walk->files, SMB2_SHARED_DIRECTORY, walk->share, path) : 0;
     if (rc)
         return outcome_of_error(rc);
     bool more = true;

@@ -81,8 +81,8 @@ static int add_line(struct account_file *file, const char *name, const char *pas
     return line->name && line->password ? 0 : -ENOMEM;
 }
 
-static int read_line(struct account_file *file, const char *path, char *line, size_t number,
-                     char *error, size_t error_size)
+static int account_file_read_line(struct account_file *file, const char *path, char *line,
+                                  size_t number, char *error, size_t error_size)
 {
     char *name, *password;
     line[strcspn(line, "\r\n")] = '\0';
@@ -115,7 +115,7 @@ int account_file_read(const char *path, struct account_file *file, char *error, 
     size_t size = 0, number = 0;
     int result = 0;
     while (!result && getline(&line, &size, input) >= 0)
-        result = read_line(file, path, line, ++number, error, error_size);
+        result = account_file_read_line(file, path, line, ++number, error, error_size);
     if (line)
         explicit_bzero(line, size);
     free(line);
@@ -200,7 +200,7 @@ static char *filter_of(const struct dc *dc, const char *name)
     return size < 0 ? NULL : filter;
 }
 
-static int search(struct lookup *lookup, const char *name, struct found *found)
+static int account_file_search(struct lookup *lookup, const char *name, struct found *found)
 {
     static const char *const attributes[] = {"sAMAccountName", NULL};
     bool by_dn = is_dn(name);
@@ -218,42 +218,47 @@ static int search(struct lookup *lookup, const char *name, struct found *found)
     return result == LDAP_NO_SUCH_OBJECT ? 0 : result;
 }
 
-static int complain(struct lookup *lookup, const struct account_file_line *line, int result,
-                    const char *what)
+static int account_file_complain(struct lookup *lookup, const struct account_file_line *line,
+                                 int result, const char *what)
 {
     snprintf(lookup->error, lookup->error_size, "%s:%zu: %s: %s", lookup->path, line->number,
              line->name, what);
     return result;
 }
 
-static int fill(struct lookup *lookup, const struct account_file_line *line,
-                struct account *account)
+static int account_file_fill(struct lookup *lookup, const struct account_file_line *line,
+                             struct account *account)
 {
     const struct dc *dc = lookup->dc;
     struct found found = {0};
     account->password = strdup(line->password);
     if (!account->password)
-        return complain(lookup, line, -ENOMEM, "out of memory");
+        return account_file_complain(lookup, line, -ENOMEM, "out of memory");
     /* An LDAP server needs no more than the DN to bind with. */
     if (dc->options.generic_ldap && is_dn(line->name)) {
         account->name = strdup(line->name);
         account->dn = strdup(line->name);
-        return account->name && account->dn ? 0 : complain(lookup, line, -ENOMEM, "out of memory");
+        return account->name && account->dn
+                   ? 0
+                   : account_file_complain(lookup, line, -ENOMEM, "out of memory");
     }
-    int result = search(lookup, line->name, &found);
+    int result = account_file_search(lookup, line->name, &found);
     if (result)
-        result = complain(lookup, line, result < 0 ? result : -EACCES,
-                          lookup->directory.error[0] ? lookup->directory.error : strerror(-result));
+        result = account_file_complain(lookup, line, result < 0 ? result : -EACCES,
+                                       lookup->directory.error[0] ? lookup->directory.error
+                                                                  : strerror(-result));
     else if (found.count != 1)
-        result = complain(lookup, line, -EINVAL,
-                          found.count ? "there are several accounts of this name; give the DN"
-                                      : "there is no such account");
+        result = account_file_complain(lookup, line, -EINVAL,
+                                       found.count
+                                           ? "there are several accounts of this name; give the DN"
+                                           : "there is no such account");
     else if (!found.name && !dc->options.generic_ldap)
-        result = complain(lookup, line, -EINVAL, "this is no account: it has no sAMAccountName");
+        result = account_file_complain(lookup, line, -EINVAL,
+                                       "this is no account: it has no sAMAccountName");
     account->dn = found.dn;
     account->name = found.name ? found.name : found.dn ? strdup(found.dn) : NULL;
     if (!result && !account->name)
-        result = complain(lookup, line, -ENOMEM, "out of memory");
+        result = account_file_complain(lookup, line, -ENOMEM, "out of memory");
     return result;
 }
 
@@ -275,7 +280,7 @@ static int fill_all(struct lookup *lookup, const struct account_file *file, bool
         if (is_machine_line(&file->lines[i]) != machines)
             continue;
         accounts[count].machine = machines;
-        result = fill(lookup, &file->lines[i], &accounts[count++]);
+        result = account_file_fill(lookup, &file->lines[i], &accounts[count++]);
     }
     if (!result && count < clients) {
         snprintf(lookup->error, lookup->error_size,

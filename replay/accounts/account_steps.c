@@ -86,8 +86,8 @@ struct attributes {
     size_t count;
 };
 
-static void put(struct attributes *attributes, int operation, const char *type, const void *value,
-                size_t size)
+static void steps_put(struct attributes *attributes, int operation, const char *type,
+                      const void *value, size_t size)
 {
     size_t i = attributes->count++;
     attributes->values[i] = (struct berval){.bv_len = size, .bv_val = (char *)(uintptr_t)value};
@@ -103,11 +103,11 @@ static void put(struct attributes *attributes, int operation, const char *type, 
 static void put_text(struct attributes *attributes, int operation, const char *type,
                      const char *text)
 {
-    put(attributes, operation, type, text, strlen(text));
+    steps_put(attributes, operation, type, text, strlen(text));
 }
 
-static int add_account(struct account_steps *steps, struct directory *directory,
-                       const struct account_step *step, const char *dn)
+static int steps_add_account(struct account_steps *steps, struct directory *directory,
+                             const struct account_step *step, const char *dn)
 {
     const struct account_form *form = &account_forms[step->kind];
     char name[ACCOUNT_NAME_SIZE];
@@ -121,12 +121,12 @@ static int add_account(struct account_steps *steps, struct directory *directory,
         put_text(&attributes, LDAP_MOD_ADD, "groupType", "-2147483646"); /* global, security */
     } else {
         put_text(&attributes, LDAP_MOD_ADD, "userAccountControl", form->control);
-        put(&attributes, LDAP_MOD_ADD, "unicodePwd", steps->password.bv_val,
-            steps->password.bv_len);
+        steps_put(&attributes, LDAP_MOD_ADD, "unicodePwd", steps->password.bv_val,
+                  steps->password.bv_len);
     }
     if (step->kind == ACCOUNT_USER && steps->user_dacl) {
-        put(&attributes, LDAP_MOD_ADD, "nTSecurityDescriptor", steps->user_dacl,
-            steps->user_dacl_size);
+        steps_put(&attributes, LDAP_MOD_ADD, "nTSecurityDescriptor", steps->user_dacl,
+                  steps->user_dacl_size);
         controls[0] = &account_set_dacl_control;
     }
     return directory_add(directory, dn, attributes.list, controls);
@@ -166,7 +166,7 @@ static int extend_dacl(struct account_steps *steps, struct directory *directory,
                                 &whole, &whole_size, &changed);
     if (!result && changed) {
         struct attributes modified = {.count = 0};
-        put(&modified, LDAP_MOD_REPLACE, "nTSecurityDescriptor", whole, whole_size);
+        steps_put(&modified, LDAP_MOD_REPLACE, "nTSecurityDescriptor", whole, whole_size);
         result = directory_modify(directory, dn, modified.list,
                                   (LDAPControl *[]){&account_set_dacl_control, NULL});
     }
@@ -188,8 +188,8 @@ static int extend_dacl(struct account_steps *steps, struct directory *directory,
 static int set_password(struct account_steps *steps, struct directory *directory, const char *dn)
 {
     struct attributes attributes = {.count = 0};
-    put(&attributes, LDAP_MOD_REPLACE, "unicodePwd", steps->password.bv_val,
-        steps->password.bv_len);
+    steps_put(&attributes, LDAP_MOD_REPLACE, "unicodePwd", steps->password.bv_val,
+              steps->password.bv_len);
     return directory_modify(directory, dn, attributes.list, NULL);
 }
 
@@ -197,7 +197,7 @@ static int take_create(struct account_steps *steps, struct directory *directory,
                        const struct account_step *step, const char *dn)
 {
     bool with_dacl = steps->user_dacl != NULL;
-    int result = add_account(steps, directory, step, dn);
+    int result = steps_add_account(steps, directory, step, dn);
     /* Somebody else made it meanwhile, with another password perhaps. */
     if (result == LDAP_ALREADY_EXISTS)
         result = step->kind == ACCOUNT_GROUP ? 0 : set_password(steps, directory, dn);
@@ -351,7 +351,8 @@ const char *account_steps_hint(int code)
     return "";
 }
 
-static void fail(struct run *run, const struct account_step *step, int result, const char *words)
+static void steps_fail(struct run *run, const struct account_step *step, int result,
+                       const char *words)
 {
     if (run->result)
         return;
@@ -368,7 +369,7 @@ static void take_step(struct run *run, struct directory *directory)
     char *dn = account_set_dn(run->steps->set, (enum account_kind)step->kind, step->number);
     int result = dn ? step_kinds[step->step].take(run->steps, directory, step, dn) : -ENOMEM;
     if (result)
-        fail(run, step, result, dn ? directory->error : "");
+        steps_fail(run, step, result, dn ? directory->error : "");
     else
         progress_step(&run->progress);
     free(dn);

@@ -54,10 +54,10 @@ struct work {
     size_t error_size;
 };
 
-static int wrong(struct work *work, int result, const char *format, ...)
+static int accounts_wrong(struct work *work, int result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int wrong(struct work *work, int result, const char *format, ...)
+static int accounts_wrong(struct work *work, int result, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -71,9 +71,9 @@ static int refused(struct work *work, int result, const char *what, const char *
 {
     if (result == 0)
         return 0;
-    return wrong(work, result < 0 ? result : -EACCES, "cannot %s %s: %s%s", what, name,
-                 work->admin.error[0] ? work->admin.error : strerror(-result),
-                 account_steps_hint(result));
+    return accounts_wrong(work, result < 0 ? result : -EACCES, "cannot %s %s: %s%s", what, name,
+                          work->admin.error[0] ? work->admin.error : strerror(-result),
+                          account_steps_hint(result));
 }
 
 /* --- How many ------------------------------------------------------------------------------ */
@@ -175,18 +175,18 @@ static int choose_password(struct work *work)
     int result = password_store_open(work->dc->dns_domain, work->settings->instance_id,
                                      &work->store, reason, sizeof reason);
     if (result && !fixed)
-        return wrong(work, result == -ENOMEM ? result : -EINVAL, "%s", reason);
+        return accounts_wrong(work, result == -ENOMEM ? result : -EINVAL, "%s", reason);
     if (result) {
         message_tell("%s; all passwords are reset in each run", reason);
         password_store_clear(&work->store);
         result = password_store_make(&work->store);
         if (result)
-            return wrong(work, result, "no random numbers: %s", strerror(-result));
+            return accounts_wrong(work, result, "no random numbers: %s", strerror(-result));
     }
     work->password = fixed ? fixed : work->store.password;
     password_store_marker(&work->store, work->password, work->marker);
     result = account_steps_set_password(&work->steps, work->password);
-    return result == -EILSEQ ? wrong(work, -EINVAL, "-F: the password is not UTF-8")
+    return result == -EILSEQ ? accounts_wrong(work, -EINVAL, "-F: the password is not UTF-8")
                              : refused(work, result, "use", "the password");
 }
 
@@ -241,22 +241,23 @@ static uint64_t count_wanted(const struct work *work, int kind)
     return wanted_of(work->wanted, (enum account_kind)kind);
 }
 
-static int ask(struct work *work)
+static int accounts_ask(struct work *work)
 {
     char kinds[160], *question = NULL, *answer = NULL;
     list_kinds(kinds, sizeof kinds, count_wanted, work);
     if (asprintf(&question, "traffic-replay will make %s in %s, under %s. Go on? [y/N] ", kinds,
                  work->dc->dns_domain, work->set.parent_dn) < 0)
-        return wrong(work, -ENOMEM, "out of memory");
+        return accounts_wrong(work, -ENOMEM, "out of memory");
     int result = credentials_prompt(question, false, &answer);
     bool yes = !result && (answer[0] == 'y' || answer[0] == 'Y');
     free(question);
     free(answer);
     if (result == -ENOTTY)
-        return wrong(work, -EINVAL,
-                     "%s would be made in %s, which has none of ours yet; allow it with --yes",
-                     kinds, work->dc->dns_domain);
-    return yes ? 0 : wrong(work, -ECANCELED, "no accounts were made");
+        return accounts_wrong(
+            work, -EINVAL,
+            "%s would be made in %s, which has none of ours yet; allow it with --yes", kinds,
+            work->dc->dns_domain);
+    return yes ? 0 : accounts_wrong(work, -ECANCELED, "no accounts were made");
 }
 
 static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry)
@@ -280,7 +281,7 @@ static int ask_when_first(struct work *work)
         return 0;
     int result = directory_search(&work->admin, &parent);
     if (result == LDAP_NO_SUCH_OBJECT)
-        return ask(work);
+        return accounts_ask(work);
     return refused(work, result, "look for", work->set.parent_dn);
 }
 
@@ -339,14 +340,14 @@ static int give_rights(struct work *work)
     bool changed = false;
     struct account_set *set = &work->set;
     if (!set->descriptor)
-        return wrong(work, -EACCES, "cannot read the rights on %s%s", set->instance_dn,
-                     account_steps_hint(LDAP_INSUFFICIENT_ACCESS));
+        return accounts_wrong(work, -EACCES, "cannot read the rights on %s%s", set->instance_dn,
+                              account_steps_hint(LDAP_INSUFFICIENT_ACCESS));
     int result =
         security_descriptor_add(set->descriptor, set->descriptor_size, instance_sddl,
                                 SECURITY_DESCRIPTOR_KEEP_INHERITED, &bytes, &size, &changed);
     if (result)
-        return wrong(work, result, "the rights on %s are malformed: %s", set->instance_dn,
-                     strerror(-result));
+        return accounts_wrong(work, result, "the rights on %s are malformed: %s", set->instance_dn,
+                              strerror(-result));
     if (changed) {
         struct berval value = {.bv_len = size, .bv_val = (char *)bytes};
         LDAPMod replace = {.mod_op = LDAP_MOD_REPLACE | LDAP_MOD_BVALUES,
@@ -366,7 +367,7 @@ static int add_step(struct work *work, int step, int kind, uint32_t number)
     const struct account_step one = {
         .step = (uint8_t)step, .kind = (uint8_t)kind, .number = number};
     int result = account_steps_add(&work->steps, &one);
-    return result ? wrong(work, result, "out of memory") : 0;
+    return result ? accounts_wrong(work, result, "out of memory") : 0;
 }
 
 /* Everybody's password when the marker is another one, else of those that lack one. */
@@ -436,7 +437,7 @@ static int add_member_steps(struct work *work, struct memberships *made)
                                               .from = from,
                                               .to = to < end ? to : end};
             if (account_steps_add(&work->steps, &step) != 0)
-                result = wrong(work, -ENOMEM, "out of memory");
+                result = accounts_wrong(work, -ENOMEM, "out of memory");
         }
     }
     return result;
@@ -471,8 +472,8 @@ static int make_memberships(struct work *work)
     struct memberships made;
     int result = memberships_make(&wish, &made);
     if (result)
-        return wrong(work, result, "cannot distribute %" PRIu64 " memberships: %s",
-                     wish.memberships, strerror(-result));
+        return accounts_wrong(work, result, "cannot distribute %" PRIu64 " memberships: %s",
+                              wish.memberships, strerror(-result));
     work->steps.members = made.members;
     result = add_member_steps(work, &made);
     if (!result)
@@ -490,8 +491,8 @@ static int make_memberships(struct work *work)
 
 /* --- What the run gets --------------------------------------------------------------------- */
 
-static int fill_account(const struct work *work, enum account_kind kind, uint32_t number,
-                        struct account *account)
+static int accounts_fill_account(const struct work *work, enum account_kind kind, uint32_t number,
+                                 struct account *account)
 {
     char name[ACCOUNT_NAME_SIZE];
     account_set_name(&work->set, kind, number, name);
@@ -511,17 +512,17 @@ static int fill_dc(struct work *work, uint32_t clients)
     int result = dc->users && dc->machines ? 0 : -ENOMEM;
     dc->account_count = result ? 0 : clients;
     for (uint32_t i = 0; !result && i < clients; i++) {
-        result = fill_account(work, ACCOUNT_USER, i + 1, &dc->users[i]);
+        result = accounts_fill_account(work, ACCOUNT_USER, i + 1, &dc->users[i]);
         if (!result)
-            result = fill_account(work, ACCOUNT_MACHINE, i + 1, &dc->machines[i]);
+            result = accounts_fill_account(work, ACCOUNT_MACHINE, i + 1, &dc->machines[i]);
     }
-    return result ? wrong(work, result, "out of memory") : 0;
+    return result ? accounts_wrong(work, result, "out of memory") : 0;
 }
 
 /* --- The flow ------------------------------------------------------------------------------ */
 
-static int start(struct work *work, const struct settings *settings, struct dc *dc, char *error,
-                 size_t error_size)
+static int accounts_start(struct work *work, const struct settings *settings, struct dc *dc,
+                          char *error, size_t error_size)
 {
     *work = (struct work){.settings = settings, .dc = dc, .error = error, .error_size = error_size};
     account_steps_init(&work->steps, dc, &work->set);
@@ -529,16 +530,16 @@ static int start(struct work *work, const struct settings *settings, struct dc *
     free(dc->instance_dn);
     dc->instance_dn = result ? NULL : strdup(work->set.instance_dn);
     if (!dc->instance_dn)
-        return wrong(work, -ENOMEM, "out of memory");
+        return accounts_wrong(work, -ENOMEM, "out of memory");
     result = directory_open(&work->admin, dc, wire_blocking_waiter());
     if (result)
-        return wrong(work, result, "cannot log on to %s as %s: %s", dc->given,
-                     dc->admin.name ? dc->admin.name : "the owner of the tickets",
-                     work->admin.error);
+        return accounts_wrong(work, result, "cannot log on to %s as %s: %s", dc->given,
+                              dc->admin.name ? dc->admin.name : "the owner of the tickets",
+                              work->admin.error);
     return 0;
 }
 
-static void finish(struct work *work)
+static void accounts_finish(struct work *work)
 {
     directory_close(&work->admin);
     account_steps_clear(&work->steps);
@@ -560,13 +561,13 @@ int accounts_ensure(const struct settings *settings, const struct accounts_wante
                                                    make_units,    give_rights,     reset_passwords,
                                                    make_missing,  make_memberships};
     struct work work;
-    int result = start(&work, settings, dc, error, error_size);
+    int result = accounts_start(&work, settings, dc, error, error_size);
     work.wanted = wanted;
     for (size_t i = 0; !result && i < sizeof phases / sizeof phases[0]; i++)
         result = phases[i](&work);
     if (!result)
         result = fill_dc(&work, clients);
-    finish(&work);
+    accounts_finish(&work);
     return result;
 }
 
@@ -588,7 +589,7 @@ int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *remo
                       size_t error_size)
 {
     struct work work;
-    int result = start(&work, settings, dc, error, error_size);
+    int result = accounts_start(&work, settings, dc, error, error_size);
     if (result)
         goto cleanup;
     result = delete_tree(&work);
@@ -602,8 +603,8 @@ int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *remo
     (void)directory_delete(&work.admin, work.set.parent_dn, NULL);
     result = password_store_remove(dc->dns_domain, settings->instance_id);
     if (result)
-        wrong(&work, result, "cannot remove the kept password: %s", strerror(-result));
+        accounts_wrong(&work, result, "cannot remove the kept password: %s", strerror(-result));
 cleanup:
-    finish(&work);
+    accounts_finish(&work);
     return result;
 }

@@ -65,7 +65,7 @@ failed:
     return -ENOMEM;
 }
 
-static char *trim(char *text)
+static char *credentials_trim(char *text)
 {
     while (isspace((unsigned char)*text))
         text++;
@@ -85,19 +85,19 @@ static char **member(struct credentials *credentials, const char *key)
 }
 
 /* One line; 0, -EINVAL or -ENOMEM. */
-static int read_line(char *line, struct credentials *out)
+static int credentials_read_line(char *line, struct credentials *out)
 {
-    char *key = trim(line);
+    char *key = credentials_trim(line);
     if (!*key || *key == '#')
         return 0;
     char *equals = strchr(key, '=');
     if (!equals)
         return -EINVAL;
     *equals = '\0';
-    char **target = member(out, trim(key));
+    char **target = member(out, credentials_trim(key));
     if (!target || *target)
         return -EINVAL;
-    *target = strdup(trim(equals + 1));
+    *target = strdup(credentials_trim(equals + 1));
     return *target ? 0 : -ENOMEM;
 }
 
@@ -126,7 +126,7 @@ int credentials_read_file(const char *path, struct credentials *out, bool *world
     setvbuf(file, NULL, _IONBF, 0);
     while (!result && getline(&line, &size, file) >= 0) {
         number++;
-        result = read_line(line, out);
+        result = credentials_read_line(line, out);
     }
     if (result == -EINVAL)
         snprintf(error, error_size,

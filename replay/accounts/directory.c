@@ -15,7 +15,7 @@ enum { PAGE_SIZE = 1000 };
 static const int64_t usual_timeout = 120LL * 1000000000;
 
 /* splitmix64; what it decides is of no weight here. */
-static uint64_t next_random(void *state)
+static uint64_t directory_next_random(void *state)
 {
     uint64_t *seed = state;
     uint64_t z = *seed += 0x9e3779b97f4a7c15ULL;
@@ -30,7 +30,7 @@ static void start_request(struct directory *directory)
     directory->conversation.wire.deadline = clock_now() + directory->timeout;
 }
 
-static int failed(struct directory *directory, const struct outcome *outcome, int error)
+static int directory_failed(struct directory *directory, const struct outcome *outcome, int error)
 {
     snprintf(directory->error, sizeof directory->error, "%s",
              outcome->cause[0] ? outcome->cause : stream_error_text(error));
@@ -44,7 +44,7 @@ void directory_prepare(struct directory *directory, const struct dc *dc, struct 
     conversation->dc = dc;
     conversation->user = conversation->machine = &dc->admin;
     conversation->wire.waiter = waiter;
-    conversation->random = next_random;
+    conversation->random = directory_next_random;
     conversation->random_state = &directory->random_state;
     /* Nothing of weight is drawn: the clock is random enough. */
     directory->random_state = (uint64_t)clock_now();
@@ -57,7 +57,7 @@ int directory_open(struct directory *directory, const struct dc *dc, struct wait
     start_request(directory);
     struct outcome outcome =
         ldap_connection_open_admin(&directory->connection, &directory->conversation);
-    return outcome.kind == OUTCOME_OK ? 0 : failed(directory, &outcome, -EACCES);
+    return outcome.kind == OUTCOME_OK ? 0 : directory_failed(directory, &outcome, -EACCES);
 }
 
 void directory_close(struct directory *directory)
@@ -92,10 +92,10 @@ static int wait_reply(struct directory *directory, int sent, int message, LDAPMe
     struct outcome none = {0};
     if (sent != LDAP_SUCCESS) {
         struct outcome outcome = ldap_connection_send_outcome(directory->connection, sent);
-        return failed(directory, &outcome, -EIO);
+        return directory_failed(directory, &outcome, -EIO);
     }
     int error = ldap_connection_wait(directory->connection, message, LDAP_MSG_ALL, result);
-    return error ? failed(directory, &none, error) : 0;
+    return error ? directory_failed(directory, &none, error) : 0;
 }
 
 static int parse_reply(struct directory *directory, LDAPMessage *result, LDAPControl ***controls)
@@ -106,14 +106,14 @@ static int parse_reply(struct directory *directory, LDAPMessage *result, LDAPCon
     int code = 0;
     if (ldap_parse_result(handle, result, &code, NULL, &diagnostic, NULL, controls, 0) !=
         LDAP_SUCCESS)
-        return failed(directory, &none, -EBADMSG);
+        return directory_failed(directory, &none, -EBADMSG);
     if (code != LDAP_SUCCESS)
         keep_refusal(directory, code, diagnostic);
     ldap_memfree(diagnostic);
     return code;
 }
 
-static int finish(struct directory *directory, int sent, int message)
+static int directory_finish(struct directory *directory, int sent, int message)
 {
     LDAPMessage *result;
     int error = wait_reply(directory, sent, message, &result);
@@ -130,7 +130,7 @@ int directory_add(struct directory *directory, const char *dn, LDAPMod **mods,
     start_request(directory);
     int sent = ldap_add_ext(ldap_connection_handle(directory->connection), dn, mods, controls, NULL,
                             &message);
-    return finish(directory, sent, message);
+    return directory_finish(directory, sent, message);
 }
 
 int directory_modify(struct directory *directory, const char *dn, LDAPMod **mods,
@@ -140,7 +140,7 @@ int directory_modify(struct directory *directory, const char *dn, LDAPMod **mods
     start_request(directory);
     int sent = ldap_modify_ext(ldap_connection_handle(directory->connection), dn, mods, controls,
                                NULL, &message);
-    return finish(directory, sent, message);
+    return directory_finish(directory, sent, message);
 }
 
 int directory_delete(struct directory *directory, const char *dn, LDAPControl **controls)
@@ -149,7 +149,7 @@ int directory_delete(struct directory *directory, const char *dn, LDAPControl **
     start_request(directory);
     int sent = ldap_delete_ext(ldap_connection_handle(directory->connection), dn, controls, NULL,
                                &message);
-    return finish(directory, sent, message);
+    return directory_finish(directory, sent, message);
 }
 
 static int visit_entries(LDAP *handle, LDAPMessage *result, const struct directory_search *search)
@@ -164,7 +164,7 @@ static int visit_entries(LDAP *handle, LDAPMessage *result, const struct directo
 }
 
 /* Where the next page begins, or *cookie empty: that was the last. */
-static int next_cookie(LDAP *handle, LDAPControl **controls, struct berval *cookie)
+static int directory_next_cookie(LDAP *handle, LDAPControl **controls, struct berval *cookie)
 {
     ber_memfree(cookie->bv_val);
     *cookie = (struct berval){0};
@@ -200,7 +200,7 @@ static int search_page(struct directory *directory, const struct directory_searc
     if (!error)
         error = visit_entries(handle, result, search);
     if (!error)
-        error = next_cookie(handle, answered, cookie);
+        error = directory_next_cookie(handle, answered, cookie);
     ldap_controls_free(answered);
     ldap_control_free(page);
     ldap_msgfree(result);

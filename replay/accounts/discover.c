@@ -32,11 +32,11 @@ static const int64_t patience = 6 * second;         /* for an answer from all ad
 static const int64_t patience_refused = 2 * second; /* with a server that may just be starting */
 static const int64_t pause_refused = second / 4;
 
-static int say(char *error, size_t error_size, int code, const char *format, ...)
+static int discover_say(char *error, size_t error_size, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Puts the line into error and returns code. */
-static int say(char *error, size_t error_size, int code, const char *format, ...)
+static int discover_say(char *error, size_t error_size, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -46,7 +46,7 @@ static int say(char *error, size_t error_size, int code, const char *format, ...
 }
 
 /* Replaces *text by a copy. */
-static int set_text(char **text, const char *value)
+static int discover_set_text(char **text, const char *value)
 {
     char *copy = strdup(value);
     if (!copy)
@@ -64,8 +64,8 @@ static int find_addresses(const char *given, struct addrinfo **out, char *error,
     const char *equals = strchr(given, '=');
     const char *host = equals ? equals + 1 : given;
     if (equals == given || !*host)
-        return say(error, error_size, -EINVAL,
-                   "DC \"%s\" is neither a name, an address, nor NAME=ADDRESS", given);
+        return discover_say(error, error_size, -EINVAL,
+                            "DC \"%s\" is neither a name, an address, nor NAME=ADDRESS", given);
     /* A resolver that is not there shall not hold us up for long. */
     if (res_init() == 0) {
         _res.retrans = 2;
@@ -74,13 +74,15 @@ static int find_addresses(const char *given, struct addrinfo **out, char *error,
     struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = equals ? AI_NUMERICHOST : 0};
     int code = getaddrinfo(host, NULL, &hints, out);
     if (code == EAI_MEMORY)
-        return say(error, error_size, -ENOMEM, "out of memory");
+        return discover_say(error, error_size, -ENOMEM, "out of memory");
     if (code && equals)
-        return say(error, error_size, -EINVAL, "DC \"%s\": \"%s\" is not an address", given, host);
+        return discover_say(error, error_size, -EINVAL, "DC \"%s\": \"%s\" is not an address",
+                            given, host);
     if (code)
-        return say(error, error_size, -EINVAL,
-                   "DC \"%s\" cannot be resolved (%s); NAME=ADDRESS names it and says where it is",
-                   given, code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
+        return discover_say(
+            error, error_size, -EINVAL,
+            "DC \"%s\" cannot be resolved (%s); NAME=ADDRESS names it and says where it is", given,
+            code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
     return 0;
 }
 
@@ -94,7 +96,7 @@ static int set_address(struct dc *dc, const struct addrinfo *address)
     memset(&dc->address, 0, sizeof dc->address);
     memcpy(&dc->address, address->ai_addr, address->ai_addrlen);
     dc->address_len = address->ai_addrlen;
-    return set_text(&dc->address_text, text);
+    return discover_set_text(&dc->address_text, text);
 }
 
 /* What the user calls it, without an address. */
@@ -141,33 +143,37 @@ static bool listens(const struct dc *dc)
     return error == 0;
 }
 
-static int explain(const struct dc *dc, int code, char *error, size_t error_size)
+static int discover_explain(const struct dc *dc, int code, char *error, size_t error_size)
 {
     const char *where = dc->address_text;
     unsigned port = dc->ports.cldap;
     int failure = code < 0 ? code : -EPROTO;
     if ((code == -ETIMEDOUT || code == -ECONNREFUSED) && listens(dc))
-        return say(error, error_size, failure,
-                   "%s takes LDAP connections but does not answer LDAP pings on UDP port %u (%s): "
-                   "no domain controller (then --server ldap), or a firewall",
-                   where, port, stream_error_text(code));
+        return discover_say(
+            error, error_size, failure,
+            "%s takes LDAP connections but does not answer LDAP pings on UDP port %u (%s): "
+            "no domain controller (then --server ldap), or a firewall",
+            where, port, stream_error_text(code));
     if (code == -ECONNREFUSED)
-        return say(error, error_size, failure,
-                   "nothing listens on port %u of %s: is the domain controller running?", port,
-                   where);
+        return discover_say(error, error_size, failure,
+                            "nothing listens on port %u of %s: is the domain controller running?",
+                            port, where);
     if (code == -ETIMEDOUT)
-        return say(error, error_size, failure,
-                   "no answer from %s on UDP port %u within %d s: is this the right address?",
-                   where, port, (int)(patience / second));
+        return discover_say(
+            error, error_size, failure,
+            "no answer from %s on UDP port %u within %d s: is this the right address?", where, port,
+            (int)(patience / second));
     if (code == -ENOENT)
-        return say(error, error_size, failure,
-                   "%s answers on UDP port %u but is no domain controller (then --server ldap)",
-                   where, port);
+        return discover_say(
+            error, error_size, failure,
+            "%s answers on UDP port %u but is no domain controller (then --server ldap)", where,
+            port);
     if (code == -EBADMSG)
-        return say(error, error_size, failure,
-                   "%s answers on UDP port %u, but not as a domain controller does", where, port);
-    return say(error, error_size, failure, "LDAP ping to %s on UDP port %u: %s", where, port,
-               code < 0 ? stream_error_text(code) : "refused by the server");
+        return discover_say(error, error_size, failure,
+                            "%s answers on UDP port %u, but not as a domain controller does", where,
+                            port);
+    return discover_say(error, error_size, failure, "LDAP ping to %s on UDP port %u: %s", where,
+                        port, code < 0 ? stream_error_text(code) : "refused by the server");
 }
 
 /* --- What it says of itself ---------------------------------------------------------------------
@@ -176,7 +182,7 @@ static int explain(const struct dc *dc, int code, char *error, size_t error_size
 /* The domain's DNS name in upper case, unless the user knows better. */
 static int set_realm(struct dc *dc, const char *realm)
 {
-    int error = set_text(&dc->realm, realm ? realm : dc->dns_domain);
+    int error = discover_set_text(&dc->realm, realm ? realm : dc->dns_domain);
     for (char *letter = dc->realm; !error && letter && *letter; letter++)
         *letter = (char)toupper((unsigned char)*letter);
     return error;
@@ -194,7 +200,7 @@ static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon)
                  {&dc->forest, netlogon->forest},
                  {&dc->site, netlogon->dc_site}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        int error = set_text(names[i].text, names[i].value);
+        int error = discover_set_text(names[i].text, names[i].value);
         if (error)
             return error;
     }
@@ -219,10 +225,10 @@ static void take_root_dse(void *context, const char *attribute, const struct ber
                   {"schemaNamingContext", &dc->schema_dn}};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0] && count > 0; i++)
         if (strcasecmp(attribute, wanted[i].attribute) == 0 && !root_dse->error)
-            root_dse->error = set_text(wanted[i].text, values[0].bv_val);
+            root_dse->error = discover_set_text(wanted[i].text, values[0].bv_val);
 }
 
-static int read_root_dse(struct dc *dc)
+static int discover_read_root_dse(struct dc *dc)
 {
     static char *const attributes[] = {"defaultNamingContext", "configurationNamingContext",
                                        "schemaNamingContext", NULL};
@@ -234,14 +240,15 @@ static int read_root_dse(struct dc *dc)
     return dc->base_dn && dc->config_dn && dc->schema_dn ? 0 : -ENOENT;
 }
 
-static int check(const struct dc *dc, const struct cldap_netlogon *netlogon, char *error,
-                 size_t error_size)
+static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon, char *error,
+                          size_t error_size)
 {
     if (netlogon->opcode == CLDAP_SAM_PAUSE_RESPONSE_EX)
-        return say(error, error_size, -EAGAIN, "%s: its netlogon service is paused", dc->given);
+        return discover_say(error, error_size, -EAGAIN, "%s: its netlogon service is paused",
+                            dc->given);
     if (netlogon->opcode != CLDAP_SAM_LOGON_RESPONSE_EX || !*netlogon->dns_domain ||
         !*netlogon->dns_host || !*netlogon->netbios_domain)
-        return explain(dc, -EBADMSG, error, error_size);
+        return discover_explain(dc, -EBADMSG, error, error_size);
     return 0;
 }
 
@@ -260,37 +267,38 @@ static int ping_any(struct dc *dc, const struct addrinfo *addresses,
         if (!code)
             return 0;
     }
-    return code == -ENOMEM ? say(error, error_size, code, "out of memory")
-                           : explain(dc, code, error, error_size);
+    return code == -ENOMEM ? discover_say(error, error_size, code, "out of memory")
+                           : discover_explain(dc, code, error, error_size);
 }
 
-static int ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,
-               const char *workgroup, char *error, size_t error_size)
+static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+                        const char *workgroup, char *error, size_t error_size)
 {
     struct cldap_netlogon netlogon;
     int code = ping_any(dc, addresses, &netlogon, error, error_size);
     if (!code)
-        code = check(dc, &netlogon, error, error_size);
+        code = discover_check(dc, &netlogon, error, error_size);
     if (code)
         return code;
     code = take_netlogon(dc, &netlogon);
     if (!code)
         code = set_realm(dc, realm);
     if (!code && workgroup)
-        code = set_text(&dc->netbios_domain, workgroup);
+        code = discover_set_text(&dc->netbios_domain, workgroup);
     if (code)
-        return say(error, error_size, code, "out of memory");
-    code = read_root_dse(dc);
-    return code ? say(error, error_size, code < 0 ? code : -EPROTO,
-                      "%s answers LDAP pings but not for its root DSE (%s)", dc->address_text,
-                      code < 0 ? stream_error_text(code) : "refused by the server")
+        return discover_say(error, error_size, code, "out of memory");
+    code = discover_read_root_dse(dc);
+    return code ? discover_say(error, error_size, code < 0 ? code : -EPROTO,
+                               "%s answers LDAP pings but not for its root DSE (%s)",
+                               dc->address_text,
+                               code < 0 ? stream_error_text(code) : "refused by the server")
                 : 0;
 }
 
 /* --- A server that is no DC ---------------------------------------------------------------------
  */
 
-static uint64_t no_random(void *state)
+static uint64_t discover_no_random(void *state)
 {
     (void)state;
     return 0;
@@ -305,7 +313,7 @@ static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result)
     for (size_t i = 0; entry && error && i < sizeof attributes / sizeof attributes[0]; i++) {
         struct berval **values = ldap_get_values_len(handle, entry, attributes[i]);
         if (values && values[0] && values[0]->bv_len > 0)
-            error = set_text(&dc->base_dn, values[0]->bv_val);
+            error = discover_set_text(&dc->base_dn, values[0]->bv_val);
         ldap_value_free_len(values);
     }
     return error;
@@ -332,7 +340,7 @@ static int search_root_dse(struct dc *dc, struct ldap_connection *connection)
 static int ask_generic(struct dc *dc, char *error, size_t error_size)
 {
     static const enum ldap_transport transports[] = {LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_LDAPS};
-    struct conversation conversation = {.dc = dc, .random = no_random};
+    struct conversation conversation = {.dc = dc, .random = discover_no_random};
     conversation.wire.waiter = wire_blocking_waiter();
     conversation_init(&conversation);
     struct outcome outcome = {0};
@@ -346,12 +354,13 @@ static int ask_generic(struct dc *dc, char *error, size_t error_size)
         ldap_connection_close(connection);
         if (!code)
             return 0;
-        return say(error, error_size, code, "%s does not tell what it holds (namingContexts): %s",
-                   dc->address_text, code == -ENOENT ? "none" : stream_error_text(code));
+        return discover_say(error, error_size, code,
+                            "%s does not tell what it holds (namingContexts): %s", dc->address_text,
+                            code == -ENOENT ? "none" : stream_error_text(code));
     }
-    return say(error, error_size, -ECONNREFUSED,
-               "no LDAP server answers at %s, ports %u and %u: %s", dc->address_text,
-               dc->ports.ldap, dc->ports.ldaps, outcome.cause);
+    return discover_say(error, error_size, -ECONNREFUSED,
+                        "no LDAP server answers at %s, ports %u and %u: %s", dc->address_text,
+                        dc->ports.ldap, dc->ports.ldaps, outcome.cause);
 }
 
 static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
@@ -365,9 +374,9 @@ static int find_generic(struct dc *dc, const struct addrinfo *addresses, const c
     }
     /* The name in service principals and for TLS. */
     if (!code)
-        code = set_text(&dc->dns_name, dc->given);
+        code = discover_set_text(&dc->dns_name, dc->given);
     if (!code && realm)
-        code = set_text(&dc->realm, realm);
+        code = discover_set_text(&dc->realm, realm);
     return code;
 }
 
@@ -430,13 +439,13 @@ int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
     struct directory directory;
     int code = directory_open(&directory, dc, wire_blocking_waiter());
     if (code)
-        say(error, error_size, code, "cannot bind to %s as the administrator: %s%s", dc->given,
-            directory.error, way_out(dc, directory.error));
+        discover_say(error, error_size, code, "cannot bind to %s as the administrator: %s%s",
+                     dc->given, directory.error, way_out(dc, directory.error));
     else if ((code = directory_search(&directory, &search)) != LDAP_SUCCESS)
-        code = say(error, error_size, code < 0 ? code : -EACCES, "cannot read %s: %s", dc->base_dn,
-                   directory.error);
+        code = discover_say(error, error_size, code < 0 ? code : -EACCES, "cannot read %s: %s",
+                            dc->base_dn, directory.error);
     else if (!dc->domain_sid)
-        code = say(error, error_size, -ENOENT, "%s has no objectSid", dc->base_dn);
+        code = discover_say(error, error_size, -ENOENT, "%s has no objectSid", dc->base_dn);
     directory_close(&directory);
     return code;
 }
@@ -475,11 +484,11 @@ int discover_dc(struct dc *dc, const char *given, const char *realm, const char 
         return code;
     code = set_given(dc, given);
     if (code)
-        say(error, error_size, code, "out of memory");
+        discover_say(error, error_size, code, "out of memory");
     else if (dc->options.generic_ldap)
         code = find_generic(dc, addresses, realm, error, error_size);
     else
-        code = ask(dc, addresses, realm, workgroup, error, error_size);
+        code = discover_ask(dc, addresses, realm, workgroup, error, error_size);
     freeaddrinfo(addresses);
     return code;
 }

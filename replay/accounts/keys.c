@@ -20,8 +20,8 @@ static const int64_t learn_timeout = 30LL * 1000000000;
 
 /* --- What is needed ------------------------------------------------------------------------ */
 
-static bool plays(const struct settings *settings, const struct model *model, const char *protocol,
-                  const char *opcode)
+static bool keys_plays(const struct settings *settings, const struct model *model,
+                       const char *protocol, const char *opcode)
 {
     size_t count;
     const struct model_type *types = model_types(model, &count);
@@ -51,20 +51,23 @@ static bool carries(const struct model *model, const char *protocol, const char 
 
 static bool kerberos_can_occur(const struct settings *settings, const struct model *model)
 {
-    return settings->play.prefer_kerberos || plays(settings, model, "kerberos", NULL) ||
-           (plays(settings, model, "ldap", "0") && carries(model, "ldap", "0", "mech", "GSSAPI"));
+    return settings->play.prefer_kerberos || keys_plays(settings, model, "kerberos", NULL) ||
+           (keys_plays(settings, model, "ldap", "0") &&
+            carries(model, "ldap", "0", "mech", "GSSAPI"));
 }
 
 struct keys_wanted keys_wanted(const struct settings *settings, const struct model *model)
 {
     if (settings->play.generic_ldap || !kerberos_can_occur(settings, model))
         return (struct keys_wanted){0};
-    bool as_machine = plays(settings, model, "kerberos", "10") &&
+    bool as_machine = keys_plays(settings, model, "kerberos", "10") &&
                       carries(model, "kerberos", "10", "as", "machine");
-    bool as_admin = (plays(settings, model, "samr", NULL) && !settings->play.samr_as_user) ||
-                    (plays(settings, model, "drsuapi", "3") && settings->play.allow_replication);
+    bool as_admin =
+        (keys_plays(settings, model, "samr", NULL) && !settings->play.samr_as_user) ||
+        (keys_plays(settings, model, "drsuapi", "3") && settings->play.allow_replication);
     return (struct keys_wanted){.users = true,
-                                .machines = as_machine || plays(settings, model, "lsarpc", NULL),
+                                .machines =
+                                    as_machine || keys_plays(settings, model, "lsarpc", NULL),
                                 .admin = as_admin && settings->admin_kerberos == false};
 }
 
@@ -72,8 +75,9 @@ bool keys_machines_used(const struct settings *settings, const struct model *mod
 {
     if (settings->play.generic_ldap)
         return false;
-    return plays(settings, model, "rpc_netlogon", NULL) || plays(settings, model, "lsarpc", NULL) ||
-           (plays(settings, model, "kerberos", "10") &&
+    return keys_plays(settings, model, "rpc_netlogon", NULL) ||
+           keys_plays(settings, model, "lsarpc", NULL) ||
+           (keys_plays(settings, model, "kerberos", "10") &&
             carries(model, "kerberos", "10", "as", "machine"));
 }
 
@@ -90,7 +94,7 @@ struct work {
     int result;
 };
 
-static void *derive(void *argument)
+static void *keys_derive_some(void *argument)
 {
     struct work *work = argument;
     for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->count;) {
@@ -117,25 +121,25 @@ static int derive_in_threads(struct work *work)
     unsigned wanted = cores(), started = 0;
     pthread_mutex_init(&work->lock, NULL);
     while (started + 1 < wanted && started + 1 < work->count &&
-           pthread_create(&threads[started], NULL, derive, work) == 0)
+           pthread_create(&threads[started], NULL, keys_derive_some, work) == 0)
         started++;
-    derive(work);
+    keys_derive_some(work);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&work->lock);
     return work->result;
 }
 
-static uint64_t no_random(void *state)
+static uint64_t keys_no_random(void *state)
 {
     (void)state;
     return 0;
 }
 
 /* One AS-REQ each tells the salt. */
-static int learn(struct work *work, char *error, size_t error_size)
+static int keys_learn(struct work *work, char *error, size_t error_size)
 {
-    struct conversation conversation = {.dc = work->dc, .random = no_random};
+    struct conversation conversation = {.dc = work->dc, .random = keys_no_random};
     conversation.wire.waiter = wire_blocking_waiter();
     conversation_init(&conversation);
     struct outcome outcome = outcome_ok();
@@ -167,7 +171,7 @@ int keys_of_admin(struct dc *dc)
     return dc->admin.password ? hash_all(&dc->admin, 1) : 0;
 }
 
-static void collect(struct work *work, struct account *accounts, size_t count)
+static void keys_collect(struct work *work, struct account *accounts, size_t count)
 {
     for (size_t i = 0; accounts && i < count; i++)
         work->accounts[work->count++] = &accounts[i];
@@ -179,7 +183,7 @@ int keys_learn_admin(struct dc *dc, char *error, size_t error_size)
     struct work alone = {.dc = dc, .accounts = &admin, .count = 1};
     if (!admin->password || admin->has_aes256_key)
         return 0;
-    return learn(&alone, error, error_size);
+    return keys_learn(&alone, error, error_size);
 }
 
 int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, char *error,
@@ -199,11 +203,11 @@ int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, c
         return -ENOMEM;
     }
     if (wanted->users)
-        collect(&work, dc->users, dc->account_count);
+        keys_collect(&work, dc->users, dc->account_count);
     if (wanted->machines)
-        collect(&work, dc->machines, dc->account_count);
+        keys_collect(&work, dc->machines, dc->account_count);
     progress_start(&work.progress, "Kerberos keys derived", work.count);
-    result = foreign ? learn(&work, error, error_size) : derive_in_threads(&work);
+    result = foreign ? keys_learn(&work, error, error_size) : derive_in_threads(&work);
     if (result && !foreign)
         snprintf(error, error_size, "cannot derive a Kerberos key: %s", strerror(-result));
     if (work.count > 0)

@@ -145,7 +145,7 @@ struct key {
     uint32_t group;
 };
 
-static int compare_keys(const void *one, const void *other)
+static int memberships_compare_keys(const void *one, const void *other)
 {
     double a = ((const struct key *)one)->key, b = ((const struct key *)other)->key;
     return (a > b) - (a < b);
@@ -164,7 +164,7 @@ static int give_by_keys(struct work *work, uint32_t user, uint32_t wanted)
         if (may_have(work, user, g))
             keys[count++] = (struct key){.key = key, .group = g};
     }
-    qsort(keys, count, sizeof *keys, compare_keys);
+    qsort(keys, count, sizeof *keys, memberships_compare_keys);
     for (uint32_t i = 0; i < wanted && i < count; i++)
         give(work, user, keys[i].group);
     free(keys);

@@ -44,7 +44,7 @@ static char *store_path(const char *folder, const char *domain, int instance)
 }
 
 /* Makes a folder and those above it, for nobody else to read. */
-static int make_folder(const char *folder)
+static int password_store_make_folder(const char *folder)
 {
     char *path = strdup(folder);
     int result = path ? 0 : -ENOMEM;
@@ -94,7 +94,7 @@ int password_store_make(struct password_store *store)
     return make_password(store->password);
 }
 
-static int write_all(int file, const char *text, size_t size)
+static int password_store_write_all(int file, const char *text, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(file, text, size);
@@ -118,7 +118,7 @@ static int write_file(const struct password_store *store)
     if (asprintf(&draft, "%s.%ld", store->path, (long)getpid()) < 0)
         return -ENOMEM;
     int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int result = file < 0 ? -errno : write_all(file, text, (size_t)size);
+    int result = file < 0 ? -errno : password_store_write_all(file, text, (size_t)size);
     if (file >= 0 && fsync(file) != 0 && !result)
         result = -errno;
     if (file >= 0 && close(file) != 0 && !result)
@@ -145,7 +145,7 @@ static int parse_key(const char *hex, size_t length, uint8_t key[PASSWORD_STORE_
     return size == PASSWORD_STORE_KEY_SIZE ? 0 : -EINVAL;
 }
 
-static int parse(char *text, struct password_store *store)
+static int password_store_parse(char *text, struct password_store *store)
 {
     bool has_password = false, has_key = false;
     for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
@@ -179,13 +179,14 @@ static int read_file(struct password_store *store)
     close(file);
     if (!result) {
         text[size] = '\0';
-        result = parse(text, store);
+        result = password_store_parse(text, store);
     }
     explicit_bzero(text, sizeof text);
     return result;
 }
 
-static int explain(const struct password_store *store, int result, char *error, size_t error_size)
+static int password_store_explain(const struct password_store *store, int result, char *error,
+                                  size_t error_size)
 {
     const char *path = store->path ? store->path : "the test accounts' password";
     if (result == -EPERM)
@@ -209,9 +210,9 @@ int password_store_open(const char *domain, int instance, struct password_store 
     *store = (struct password_store){0};
     char *folder = state_folder();
     if (!folder)
-        return explain(store, -errno, error, error_size);
+        return password_store_explain(store, -errno, error, error_size);
     char *path = store_path(folder, domain, instance);
-    int result = path ? make_folder(folder) : -ENOMEM;
+    int result = path ? password_store_make_folder(folder) : -ENOMEM;
     free(folder);
     store->path = path;
     if (!result)
@@ -224,7 +225,7 @@ int password_store_open(const char *domain, int instance, struct password_store 
         if (result == -EEXIST)
             result = read_file(store);
     }
-    return explain(store, result, error, error_size);
+    return password_store_explain(store, result, error, error_size);
 }
 
 void password_store_marker(const struct password_store *store, const char *password,

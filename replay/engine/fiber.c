@@ -158,7 +158,7 @@ struct fiber *fiber_take(struct fiber_pool *pool, void (*function)(void *), void
 }
 
 /* Puts an ended fiber on top of the pool, where the next one is taken. */
-static void give_back(struct fiber_pool *pool, struct fiber *fiber)
+static void fiber_give_back(struct fiber_pool *pool, struct fiber *fiber)
 {
     fiber->place = FIBER_POOLED;
     fiber->next = pool->top;
@@ -222,8 +222,8 @@ static void trampoline(unsigned low, unsigned high)
 }
 
 /* Never returns, so nothing would take its red zones off the stack that it leaves. */
-static __attribute__((no_sanitize_address)) void start(struct fiber_pool *pool,
-                                                       struct machine *machine)
+static __attribute__((no_sanitize_address)) void fiber_start(struct fiber_pool *pool,
+                                                             struct machine *machine)
 {
     ucontext_t context;
     if (getcontext(&context) < 0)
@@ -244,7 +244,7 @@ static __attribute__((noinline)) void jump_in(struct fiber_pool *pool, struct ma
     if (_setjmp(pool->home.jump))
         return;
     if (!machine->started)
-        start(pool, machine);
+        fiber_start(pool, machine);
     before_switch(&pool->home, &machine->place);
     _longjmp(machine->place.jump, 1);
 }
@@ -258,7 +258,7 @@ bool fiber_enter(struct fiber_pool *pool, struct fiber *fiber)
     after_switch(&pool->home, &ignored);
     pool->running = NULL;
     if (machine->done)
-        give_back(pool, fiber);
+        fiber_give_back(pool, fiber);
     return machine->done;
 }
 

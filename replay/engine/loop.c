@@ -80,7 +80,7 @@ static void list_remove(struct list *list, struct fiber *fiber)
         list->last = fiber->previous;
 }
 
-static void make_ready(struct loop *loop, struct fiber *fiber)
+static void loop_make_ready(struct loop *loop, struct fiber *fiber)
 {
     fiber->place = FIBER_QUEUED;
     list_add(&loop->ready, fiber);
@@ -98,7 +98,7 @@ static void unpark(struct fiber *fiber, int result)
         fiber->slot->wanted = 0;
     }
     fiber->result = result;
-    make_ready(loop, fiber);
+    loop_make_ready(loop, fiber);
 }
 
 static void wait_is_over(void *argument)
@@ -239,7 +239,7 @@ int loop_spawn(struct loop *loop, void (*function)(void *argument), void *argume
     fiber->loop = loop;
     fiber->slot = NULL;
     loop->fibers++;
-    make_ready(loop, fiber);
+    loop_make_ready(loop, fiber);
     return 0;
 }
 
@@ -257,7 +257,7 @@ void loop_yield(struct loop *loop)
 {
     if (!loop->running)
         return;
-    make_ready(loop, loop->running);
+    loop_make_ready(loop, loop->running);
     fiber_leave(loop->pool);
 }
 
@@ -363,7 +363,7 @@ static int64_t time_left(const struct loop *loop, int64_t now)
 }
 
 /* Asks the kernel once and readies the fibers whose wait is over. */
-static int collect(struct loop *loop)
+static int loop_collect(struct loop *loop)
 {
     struct epoll_event events[EVENTS_A_ROUND];
     int64_t before = clock_now();
@@ -388,7 +388,7 @@ static void fire_timers(struct loop *loop, int64_t now)
         timer->function(timer->argument);
 }
 
-static void trim(struct loop *loop, int64_t now)
+static void loop_trim(struct loop *loop, int64_t now)
 {
     if (now < loop->next_trim)
         return;
@@ -425,7 +425,7 @@ static void run_ready(struct loop *loop)
 {
     int64_t now = clock_now();
     fire_timers(loop, now);
-    trim(loop, now);
+    loop_trim(loop, now);
     run_queued(loop);
     run_queued(loop);
 }
@@ -437,7 +437,7 @@ int loop_run(struct loop *loop)
     /* The default slack of 50 us would make every timer late by that. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (!loop->stopped && (loop->fibers || loop->timers.count)) {
-        int error = collect(loop);
+        int error = loop_collect(loop);
         if (error)
             return error;
         run_ready(loop);

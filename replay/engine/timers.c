@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void put(struct timers *timers, uint32_t i, struct timers_entry entry)
+static void timers_put(struct timers *timers, uint32_t i, struct timers_entry entry)
 {
     timers->entries[i] = entry;
     entry.timer->position = i + 1;
@@ -17,10 +17,10 @@ static void sift_up(struct timers *timers, uint32_t i, struct timers_entry entry
         uint32_t parent = (i - 1) / 4;
         if (timers->entries[parent].due <= entry.due)
             break;
-        put(timers, i, timers->entries[parent]);
+        timers_put(timers, i, timers->entries[parent]);
         i = parent;
     }
-    put(timers, i, entry);
+    timers_put(timers, i, entry);
 }
 
 static uint32_t smallest_child(const struct timers *timers, uint32_t i)
@@ -32,16 +32,16 @@ static uint32_t smallest_child(const struct timers *timers, uint32_t i)
     return smallest;
 }
 
-static void sift_down(struct timers *timers, uint32_t i, struct timers_entry entry)
+static void timers_sift_down(struct timers *timers, uint32_t i, struct timers_entry entry)
 {
     while (i * 4 + 1 < timers->count) {
         uint32_t child = smallest_child(timers, i);
         if (entry.due <= timers->entries[child].due)
             break;
-        put(timers, i, timers->entries[child]);
+        timers_put(timers, i, timers->entries[child]);
         i = child;
     }
-    put(timers, i, entry);
+    timers_put(timers, i, entry);
 }
 
 static void settle(struct timers *timers, uint32_t i, struct timers_entry entry)
@@ -49,10 +49,10 @@ static void settle(struct timers *timers, uint32_t i, struct timers_entry entry)
     if (i > 0 && entry.due < timers->entries[(i - 1) / 4].due)
         sift_up(timers, i, entry);
     else
-        sift_down(timers, i, entry);
+        timers_sift_down(timers, i, entry);
 }
 
-static int make_room(struct timers *timers)
+static int timers_make_room(struct timers *timers)
 {
     if (timers->count < timers->room)
         return 0;
@@ -75,7 +75,7 @@ int timers_set(struct timers *timers, struct loop_timer *timer, int64_t due)
         settle(timers, timer->position - 1, entry);
         return 0;
     }
-    int error = make_room(timers);
+    int error = timers_make_room(timers);
     if (!error)
         sift_up(timers, timers->count++, entry);
     return error;

@@ -50,10 +50,10 @@ struct sweep {
     char error[SWEEP_ERROR_SIZE];
 };
 
-static int tell(struct sweep *sweep, int status, const char *format, ...)
+static int sweep_tell(struct sweep *sweep, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int tell(struct sweep *sweep, int status, const char *format, ...)
+static int sweep_tell(struct sweep *sweep, int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -69,9 +69,9 @@ static void on_interrupt(void *context, unsigned interrupts)
 {
     struct sweep *sweep = context;
     if (interrupts == 1)
-        tell(sweep, 0,
-             "interrupted: the running cell is played to its end; once more to end at "
-             "once");
+        sweep_tell(sweep, 0,
+                   "interrupted: the running cell is played to its end; once more to end at "
+                   "once");
 }
 
 static void on_tick(void *context)
@@ -90,9 +90,9 @@ static void hide_progress(void *context)
 
 /* --- Before the first cell ----------------------------------------------------------------- */
 
-static void warn_of_model(void *context, const char *line)
+static void sweep_warn_of_model(void *context, const char *line)
 {
-    tell(context, 0, "%s", line);
+    sweep_tell(context, 0, "%s", line);
 }
 
 /* A recording is as long as it is unless -D says otherwise; it is longest at the smallest rate. The
@@ -114,9 +114,9 @@ static int read_model(struct sweep *sweep)
 {
     struct model *model = NULL;
     int error = model_load(sweep->options->replay.model, &model, sweep->error, sizeof sweep->error,
-                           warn_of_model, sweep);
+                           sweep_warn_of_model, sweep);
     if (error)
-        return tell(sweep, error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", sweep->error);
+        return sweep_tell(sweep, error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", sweep->error);
     for (size_t i = 0; i < MODEL_SHA256_SIZE; i++)
         snprintf(sweep->sha256 + 2 * i, 3, "%02x", model_sha256(model)[i]);
     expect_recording(sweep, model);
@@ -127,17 +127,17 @@ static int read_model(struct sweep *sweep)
 static int open_store(struct sweep *sweep)
 {
     if (sweep_cell_check_names(sweep->options, sweep->error, sizeof sweep->error) < 0)
-        return tell(sweep, EXIT_USAGE, "%s", sweep->error);
+        return sweep_tell(sweep, EXIT_USAGE, "%s", sweep->error);
     int error =
         sweep_store_open(&sweep->store, sweep->options->results, sweep->error, sizeof sweep->error);
-    return error ? tell(sweep, EXIT_FAILED, "%s", sweep->error) : -1;
+    return error ? sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error) : -1;
 }
 
 static int open_player(struct sweep *sweep)
 {
     sweep->options_text = sweep_options_text(sweep->options);
     if (!sweep->options_text)
-        return tell(sweep, EXIT_FAILED, "out of memory");
+        return sweep_tell(sweep, EXIT_FAILED, "out of memory");
     sweep->player = (struct sweep_player){.options = sweep->options,
                                           .watch = &sweep->watch,
                                           .identity = &sweep->identity,
@@ -147,7 +147,7 @@ static int open_player(struct sweep *sweep)
     if (error == -EINTR)
         return EXIT_INTERRUPTED;
     if (error)
-        return tell(sweep, EXIT_FAILED, "%s", sweep->error);
+        return sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error);
     const struct settings *replay = &sweep->options->replay;
     sweep->seed_known = settings_given(replay, "random-seed");
     sweep->identity = (struct sweep_identity){.model_sha256 = sweep->sha256,
@@ -171,19 +171,20 @@ static int look_up(struct sweep *sweep, const struct sweep_cell *cell,
     int error = result_read(&result, files->json, sweep->error, sizeof sweep->error);
     *there = error == 0;
     if (error && error != -ENOENT && sweep->options->resume && !sweep->listed)
-        tell(sweep, 0, "%s; this cell is played again", sweep->error);
+        sweep_tell(sweep, 0, "%s; this cell is played again", sweep->error);
     else if (error != -ENOENT && !sweep->options->resume)
-        status = tell(sweep, EXIT_USAGE,
-                      "%s is there already: go on with --resume, or give another --results",
-                      files->json);
+        status = sweep_tell(sweep, EXIT_USAGE,
+                            "%s is there already: go on with --resume, or give another --results",
+                            files->json);
     if (*there && status < 0) {
         if (!sweep->seed_known && result.seed >= cell->repeat - 1)
             sweep->identity.seed = result.seed - (cell->repeat - 1);
         sweep->seed_known = true;
         if (sweep_identity_check(&sweep->identity, &result, cell->repeat, files->json, sweep->error,
                                  sizeof sweep->error) < 0)
-            status = tell(sweep, EXIT_USAGE,
-                          "%s: give what it was played with, or another --results", sweep->error);
+            status =
+                sweep_tell(sweep, EXIT_USAGE,
+                           "%s: give what it was played with, or another --results", sweep->error);
     }
     result_clear(&result);
     return status;
@@ -204,25 +205,25 @@ static int read_metrics(struct sweep *sweep, const struct sweep_files *files)
         reading_clear(&reading);
     }
     free(bytes);
-    return error ? tell(sweep, EXIT_FAILED, "%s", sweep->error) : -1;
+    return error ? sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error) : -1;
 }
 
 /* --- One cell ------------------------------------------------------------------------------ */
 
-static int judge(struct sweep *sweep, const char *name, int result)
+static int sweep_judge(struct sweep *sweep, const char *name, int result)
 {
     if (result == 0)
         return -1;
     sweep_progress_fail(&sweep->progress);
     if (result == -EINTR)
         return EXIT_INTERRUPTED;
-    tell(sweep, 0, "%s: %s", name, sweep->error);
+    sweep_tell(sweep, 0, "%s: %s", name, sweep->error);
     sweep_player_show_tail(&sweep->player);
     if (sweep->last[0])
-        tell(sweep, 0,
-             "if the server has failed before, the last cell (%s) may be spoiled: look "
-             "at it before you go on",
-             sweep->last);
+        sweep_tell(sweep, 0,
+                   "if the server has failed before, the last cell (%s) may be spoiled: look "
+                   "at it before you go on",
+                   sweep->last);
     return EXIT_FAILED;
 }
 
@@ -234,7 +235,7 @@ static int do_cell(struct sweep *sweep, const struct sweep_cell *cell)
     char *name = sweep_cell_name(sweep->options, cell);
     int status = -1;
     if (!name || sweep_files_name(&sweep->store, name, &files) < 0) {
-        status = tell(sweep, EXIT_FAILED, "out of memory");
+        status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
         goto cleanup;
     }
     status = look_up(sweep, cell, &files, &there);
@@ -242,7 +243,7 @@ static int do_cell(struct sweep *sweep, const struct sweep_cell *cell)
         goto cleanup;
     if (!there) {
         sweep_progress_begin(&sweep->progress, name);
-        status = judge(
+        status = sweep_judge(
             sweep, name,
             sweep_player_play(&sweep->player, cell, &files, sweep->error, sizeof sweep->error));
         if (status < 0)
@@ -273,7 +274,7 @@ static int look_up_all(struct sweep *sweep, const struct sweep_cells *cells)
         bool there;
         char *name = sweep_cell_name(sweep->options, &cells->items[i]);
         if (!name || sweep_files_name(&sweep->store, name, &files) < 0)
-            status = tell(sweep, EXIT_FAILED, "out of memory");
+            status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
         else
             status = look_up(sweep, &cells->items[i], &files, &there);
         sweep_files_clear(&files);
@@ -291,7 +292,7 @@ static int list_cells(struct sweep *sweep, struct sweep_cells *cells)
     sweep->listed = true;
     sweep_cells_clear(cells);
     if (status < 0 && sweep_cells_make(sweep->options, sweep->identity.seed, cells) < 0)
-        status = tell(sweep, EXIT_FAILED, "out of memory");
+        status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
     return status;
 }
 
@@ -396,7 +397,7 @@ static int search_combination(struct sweep *sweep, size_t number)
     int status = -1;
     if (!load || !tallies ||
         sweep_search_init(&search, rows, columns, load, (unsigned)options->repeat) < 0) {
-        status = tell(sweep, EXIT_FAILED, "out of memory");
+        status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
         goto cleanup;
     }
     for (size_t i = 0; i < rows * columns; i++)
@@ -419,7 +420,7 @@ cleanup:
     return status;
 }
 
-static int by_value(const void *left, const void *right)
+static int sweep_by_value(const void *left, const void *right)
 {
     const struct sweep_number *a = left, *b = right;
     return a->value < b->value ? -1 : a->value > b->value;
@@ -433,8 +434,8 @@ static int find_max(struct sweep *sweep)
     unsigned repeats = options->repeat ? (unsigned)options->repeat : USUAL_REPEATS;
     struct sweep_cells cells;
     /* Neighbours in the grid are neighbours in value. */
-    qsort(options->r.items, options->r.count, sizeof *options->r.items, by_value);
-    qsort(options->S.items, options->S.count, sizeof *options->S.items, by_value);
+    qsort(options->r.items, options->r.count, sizeof *options->r.items, sweep_by_value);
+    qsort(options->S.items, options->S.count, sizeof *options->S.items, sweep_by_value);
     options->repeat = repeats;
     int status = list_cells(sweep, &cells);
     sweep_cells_clear(&cells);
@@ -448,20 +449,22 @@ static int find_max(struct sweep *sweep)
 
 /* --- All of it ----------------------------------------------------------------------------- */
 
-static int finish(struct sweep *sweep, int status)
+static int sweep_finish(struct sweep *sweep, int status)
 {
     sweep_progress_hide(&sweep->progress);
     if (status == EXIT_INTERRUPTED)
-        return tell(sweep, status, "interrupted with %zu cells done; --resume goes on",
-                    sweep->progress.done);
+        return sweep_tell(sweep, status, "interrupted with %zu cells done; --resume goes on",
+                          sweep->progress.done);
     if (status == EXIT_FAILED && sweep->progress.done > 0)
-        return tell(sweep, status, "%zu cells are done; --resume goes on", sweep->progress.done);
+        return sweep_tell(sweep, status, "%zu cells are done; --resume goes on",
+                          sweep->progress.done);
     if (status >= 0)
         return status;
     if (sweep->empty > 0)
-        tell(sweep, 0, "nothing succeeded in %zu cells", sweep->empty);
+        sweep_tell(sweep, 0, "nothing succeeded in %zu cells", sweep->empty);
     if (fflush(stdout) != 0)
-        return tell(sweep, EXIT_FAILED, "cannot write to standard output: %s", strerror(errno));
+        return sweep_tell(sweep, EXIT_FAILED, "cannot write to standard output: %s",
+                          strerror(errno));
     return sweep->empty == sweep->progress.done ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -476,14 +479,14 @@ int sweep_run(struct sweep_options *options)
     int status = -1;
     int error = sweep_watch_open(&sweep.watch);
     if (error)
-        status = tell(&sweep, EXIT_FAILED, "signals cannot be taken: %s", strerror(-error));
+        status = sweep_tell(&sweep, EXIT_FAILED, "signals cannot be taken: %s", strerror(-error));
     for (size_t i = 0; status < 0 && i < sizeof steps / sizeof steps[0]; i++)
         status = steps[i](&sweep);
     sweep.progress.expected =
         options->settle + replay->warmup + replay->duration + replay->latency_timeout;
     if (status < 0)
         status = options->find_max ? find_max(&sweep) : play_grid(&sweep);
-    status = finish(&sweep, status);
+    status = sweep_finish(&sweep, status);
     sweep_player_close(&sweep.player);
     sweep_store_close(&sweep.store);
     sweep_watch_close(&sweep.watch);

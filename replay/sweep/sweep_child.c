@@ -85,7 +85,7 @@ int sweep_watch_wait(struct sweep_watch *watch, double seconds)
 
 /* --- In the child -------------------------------------------------------------------------- */
 
-static int place(int fd, int target, int flags)
+static int child_place(int fd, int target, int flags)
 {
     if (fd < 0)
         fd = open("/dev/null", flags | O_CLOEXEC);
@@ -105,9 +105,9 @@ static void become(const struct sweep_watch *watch, const struct sweep_child *ch
     if (getppid() != parent)
         _exit(EXIT_NOT_STARTED); /* it died before prctl() */
     sigaction(SIGPIPE, &usual, NULL);
-    if (place(child->input, STDIN_FILENO, O_RDONLY) < 0 ||
-        place(child->output, STDOUT_FILENO, O_WRONLY) < 0 ||
-        place(child->errors, STDERR_FILENO, O_WRONLY) < 0)
+    if (child_place(child->input, STDIN_FILENO, O_RDONLY) < 0 ||
+        child_place(child->output, STDOUT_FILENO, O_WRONLY) < 0 ||
+        child_place(child->errors, STDERR_FILENO, O_WRONLY) < 0)
         goto failed;
     if (child->kept >= 0 && fcntl(child->kept, F_SETFD, 0) != 0)
         goto failed;

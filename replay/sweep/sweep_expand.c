@@ -21,8 +21,9 @@ bool sweep_is_name(const char *text)
 }
 
 /* What stands for the name at text; NULL and a line in error: nothing does. */
-static const char *value_of(const char *text, size_t length, const struct sweep_variable *variables,
-                            size_t count, char *error, size_t size)
+static const char *expand_value_of(const char *text, size_t length,
+                                   const struct sweep_variable *variables, size_t count,
+                                   char *error, size_t size)
 {
     for (size_t i = 0; i < count; i++)
         if (strlen(variables[i].name) == length && strncmp(variables[i].name, text, length) == 0)
@@ -52,7 +53,7 @@ int sweep_expand(const char *text, const struct sweep_variable *variables, size_
         if (*at == '{' && at[1] == '{' && !shells) {
             fputc(*at++, stream);
         } else if (length > 0 && at[1 + length] == '}' && !shells) {
-            const char *value = value_of(at + 1, length, variables, count, error, size);
+            const char *value = expand_value_of(at + 1, length, variables, count, error, size);
             if (value)
                 fputs(value, stream);
             result = value ? 0 : -EINVAL;

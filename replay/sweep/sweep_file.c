@@ -27,8 +27,8 @@ static int at(const struct reader *reader, const struct document_node *node, con
                             key, *key ? ": " : "", what);
 }
 
-static int expected(const struct reader *reader, const struct document_node *node, const char *key,
-                    const char *what)
+static int sweep_file_expected(const struct reader *reader, const struct document_node *node,
+                               const char *key, const char *what)
 {
     char found[80], text[200];
     snprintf(text, sizeof text, "expected %s, found %s", what,
@@ -44,13 +44,13 @@ static char *joined(const struct reader *reader, const struct document_node *nod
     if (node->kind == DOCUMENT_SCALAR)
         kept = sweep_options_keep(reader->options, node->text);
     else if (node->kind == DOCUMENT_MAPPING || node->count == 0)
-        return expected(reader, node, key, "a value or a list of values"), NULL;
+        return sweep_file_expected(reader, node, key, "a value or a list of values"), NULL;
     FILE *stream = kept ? NULL : open_memstream(&text, &size);
     for (size_t i = 0; stream && i < node->count; i++) {
         if (node->items[i]->kind != DOCUMENT_SCALAR) {
             fclose(stream);
             free(text);
-            return expected(reader, node->items[i], key, "a plain value"), NULL;
+            return sweep_file_expected(reader, node->items[i], key, "a plain value"), NULL;
         }
         fprintf(stream, "%s%s", i ? "," : "", node->items[i]->text);
     }
@@ -68,12 +68,12 @@ static int read_row(const struct reader *reader, const struct options_row *row,
     bool yes = false, list = row->properties & SWEEP_LIST;
     if (row->kind == OPTIONS_FLAG) {
         if (!document_boolean(value, &yes))
-            return expected(reader, value, row->name, "true or false");
+            return sweep_file_expected(reader, value, row->name, "true or false");
         *(bool *)((char *)reader->options + row->offset) = yes;
         return -1;
     }
     if (!list && value->kind != DOCUMENT_SCALAR)
-        return expected(reader, value, row->name, "a value");
+        return sweep_file_expected(reader, value, row->name, "a value");
     char *text = joined(reader, value, row->name);
     const char *error = text ? options_apply(row, reader->options, text) : NULL;
     if (!text)
@@ -84,7 +84,7 @@ static int read_row(const struct reader *reader, const struct options_row *row,
 static int read_vary(const struct reader *reader, const struct document_node *node)
 {
     if (node->kind != DOCUMENT_MAPPING || node->count == 0)
-        return expected(reader, node, "vary", "a mapping of names to lists of values");
+        return sweep_file_expected(reader, node, "vary", "a mapping of names to lists of values");
     reader->options->memory->vary_from_file = true;
     for (size_t i = 0; i < node->count; i++) {
         const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
@@ -94,10 +94,10 @@ static int read_vary(const struct reader *reader, const struct document_node *no
         if (!vary)
             return at(reader, key, "vary", error);
         if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
-            return expected(reader, value, key->text, "a list of values");
+            return sweep_file_expected(reader, value, key->text, "a list of values");
         for (size_t v = 0; v < value->count; v++) {
             if (value->items[v]->kind != DOCUMENT_SCALAR)
-                return expected(reader, value->items[v], key->text, "a plain value");
+                return sweep_file_expected(reader, value->items[v], key->text, "a plain value");
             if ((error = sweep_vary_add(vary, value->items[v]->text)))
                 return at(reader, value->items[v], "vary", error);
         }
@@ -105,8 +105,8 @@ static int read_vary(const struct reader *reader, const struct document_node *no
     return -1;
 }
 
-static int add_word(const struct reader *reader, const struct document_node *node, const char *name,
-                    const char *value)
+static int sweep_file_add_word(const struct reader *reader, const struct document_node *node,
+                               const char *name, const char *value)
 {
     struct sweep_options_memory *memory = reader->options->memory;
     char *word = NULL, **grown;
@@ -139,18 +139,20 @@ static int add_word(const struct reader *reader, const struct document_node *nod
 static int read_replay_options(const struct reader *reader, const struct document_node *node)
 {
     if (node->kind != DOCUMENT_MAPPING)
-        return expected(reader, node, "options", "a mapping of traffic-replay's options");
+        return sweep_file_expected(reader, node, "options",
+                                   "a mapping of traffic-replay's options");
     int status = -1;
     for (size_t i = 0; status < 0 && i < node->count; i++) {
         const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
         if (value->kind == DOCUMENT_MAPPING)
-            return expected(reader, value, key->text, "a value or a list of values");
+            return sweep_file_expected(reader, value, key->text, "a value or a list of values");
         if (value->kind == DOCUMENT_SCALAR)
-            status = add_word(reader, value, key->text, value->text);
+            status = sweep_file_add_word(reader, value, key->text, value->text);
         for (size_t v = 0; status < 0 && value->kind == DOCUMENT_SEQUENCE && v < value->count; v++)
-            status = value->items[v]->kind == DOCUMENT_SCALAR
-                         ? add_word(reader, value->items[v], key->text, value->items[v]->text)
-                         : expected(reader, value->items[v], key->text, "a plain value");
+            status =
+                value->items[v]->kind == DOCUMENT_SCALAR
+                    ? sweep_file_add_word(reader, value->items[v], key->text, value->items[v]->text)
+                    : sweep_file_expected(reader, value->items[v], key->text, "a plain value");
     }
     return status;
 }
@@ -161,7 +163,8 @@ static int read_word(const struct reader *reader, const char *key, const struct 
     bool model = strcmp(key, "model") == 0;
     char *path = NULL;
     if (node->kind != DOCUMENT_SCALAR || !node->text[0])
-        return expected(reader, node, key, model ? "a model file" : "a name or an address");
+        return sweep_file_expected(reader, node, key,
+                                   model ? "a model file" : "a name or an address");
     bool relative = model && node->text[0] != '/' && strcmp(node->text, "-") != 0;
     if (asprintf(&path, "%s%s%s", relative ? reader->folder : "", relative ? "/" : "", node->text) <
         0)
@@ -182,7 +185,7 @@ static int unknown_key(const struct reader *reader, const struct document_node *
         if (!(sweep_options_table.rows[i].properties & OPTIONS_COMMAND_LINE))
             snprintf(what + used, sizeof what - used, ", %s", sweep_options_table.rows[i].name);
     }
-    return expected(reader, key, "", what);
+    return sweep_file_expected(reader, key, "", what);
 }
 
 static int read_key(const struct reader *reader, const struct document_node *key,
@@ -202,7 +205,7 @@ static int read_key(const struct reader *reader, const struct document_node *key
                : read_row(reader, row, value);
 }
 
-static int read_document(struct reader *reader, const char *text, size_t size)
+static int sweep_file_read_document(struct reader *reader, const char *text, size_t size)
 {
     struct document *document = NULL;
     char error[ERROR_SIZE];
@@ -211,7 +214,7 @@ static int read_document(struct reader *reader, const char *text, size_t size)
         return options_complain("%s", error);
     const struct document_node *root = document_root(document);
     if (root->kind != DOCUMENT_MAPPING)
-        status = expected(reader, root, "", "a mapping");
+        status = sweep_file_expected(reader, root, "", "a mapping");
     for (size_t i = 0; status < 0 && i < root->count; i++)
         status = read_key(reader, root->items[2 * i], root->items[2 * i + 1]);
     document_free(document);
@@ -228,7 +231,8 @@ int sweep_file_read(struct sweep_options *options, const char *path)
     struct reader reader = {.options = options, .name = document_file_name(path)};
     copy = strdup(path);
     reader.folder = copy ? strdup(strcmp(path, "-") == 0 ? "." : dirname(copy)) : NULL;
-    int status = reader.folder ? read_document(&reader, text, size) : options_out_of_memory();
+    int status =
+        reader.folder ? sweep_file_read_document(&reader, text, size) : options_out_of_memory();
     free(reader.folder);
     free(copy);
     free(text);

@@ -14,10 +14,10 @@
 enum { PARTS = 3 };
 static const double largest = 1e6; /* what traffic-replay takes for -r and -S */
 
-static int refuse(char *error, size_t size, const char *format, ...)
+static int sweep_list_refuse(char *error, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int refuse(char *error, size_t size, const char *format, ...)
+static int sweep_list_refuse(char *error, size_t size, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -26,21 +26,22 @@ static int refuse(char *error, size_t size, const char *format, ...)
     return -EINVAL;
 }
 
-static int parse_number(const char *text, double *value, char *error, size_t size)
+static int sweep_list_parse_number(const char *text, double *value, char *error, size_t size)
 {
     char *end;
     bool plain =
         (isdigit((unsigned char)*text) || *text == '.' || *text == '-') && !strpbrk(text, "xXpP");
     *value = strtod(text, &end);
     if (!plain || *end || !isfinite(*value))
-        return refuse(error, size, "\"%s\" is not a number", text);
+        return sweep_list_refuse(error, size, "\"%s\" is not a number", text);
     if (*value <= 0 || *value > largest)
-        return refuse(error, size, "\"%s\" is out of range: give numbers above 0 and at most %g",
-                      text, largest);
+        return sweep_list_refuse(error, size,
+                                 "\"%s\" is out of range: give numbers above 0 and at most %g",
+                                 text, largest);
     return 0;
 }
 
-static int add(struct sweep_list *list, double value, char *error, size_t size)
+static int sweep_list_add(struct sweep_list *list, double value, char *error, size_t size)
 {
     struct sweep_number number;
     snprintf(number.text, sizeof number.text, "%.12g", value);
@@ -48,9 +49,9 @@ static int add(struct sweep_list *list, double value, char *error, size_t size)
     number.value = strtod(number.text, NULL);
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].text, number.text) == 0)
-            return refuse(error, size, "%s is given twice", number.text);
+            return sweep_list_refuse(error, size, "%s is given twice", number.text);
     if (list->count == SWEEP_LIST_MAX)
-        return refuse(error, size, "these are more than %d values", SWEEP_LIST_MAX);
+        return sweep_list_refuse(error, size, "these are more than %d values", SWEEP_LIST_MAX);
     struct sweep_number *grown = reallocarray(list->items, list->count + 1, sizeof *grown);
     if (!grown) {
         snprintf(error, size, "out of memory");
@@ -66,13 +67,14 @@ static int add_range(struct sweep_list *list, const char *whole, const double pa
 {
     double from = part[0], to = part[1], step = part[2];
     if (to < from)
-        return refuse(error, size, "\"%s\" runs backwards: write the smaller number first", whole);
+        return sweep_list_refuse(error, size,
+                                 "\"%s\" runs backwards: write the smaller number first", whole);
     double steps = floor((to - from) / step * (1 + 1e-12) + 1e-9);
     if (steps >= SWEEP_LIST_MAX)
-        return refuse(error, size, "these are more than %d values", SWEEP_LIST_MAX);
+        return sweep_list_refuse(error, size, "these are more than %d values", SWEEP_LIST_MAX);
     int result = 0;
     for (size_t i = 0; result == 0 && i <= (size_t)steps; i++)
-        result = add(list, from + (double)i * step, error, size);
+        result = sweep_list_add(list, from + (double)i * step, error, size);
     return result;
 }
 
@@ -84,15 +86,17 @@ static int parse_item(struct sweep_list *list, const char *whole, char *item, ch
     size_t count = 0;
     for (char *rest = item, *word; (word = strsep(&rest, ":")); count++) {
         if (!*word || count == PARTS)
-            return refuse(error, size,
-                          "\"%s\" is no list: expected numbers and ranges FROM:TO or FROM:TO:STEP, "
-                          "with commas between",
-                          whole);
-        int result = parse_number(word, &part[count], error, size);
+            return sweep_list_refuse(
+                error, size,
+                "\"%s\" is no list: expected numbers and ranges FROM:TO or FROM:TO:STEP, "
+                "with commas between",
+                whole);
+        int result = sweep_list_parse_number(word, &part[count], error, size);
         if (result < 0)
             return result;
     }
-    return count == 1 ? add(list, part[0], error, size) : add_range(list, whole, part, error, size);
+    return count == 1 ? sweep_list_add(list, part[0], error, size)
+                      : add_range(list, whole, part, error, size);
 }
 
 int sweep_list_parse(const char *text, struct sweep_list *list, char *error, size_t size)

@@ -172,7 +172,7 @@ static const char *parse_vary(void *owner, char *value)
 
 /* --- The command line ---------------------------------------------------------------------- */
 
-static int complain_unknown(const struct options_given *given)
+static int sweep_options_complain_unknown(const struct options_given *given)
 {
     char name[40];
     if (given->letter)
@@ -184,7 +184,7 @@ static int complain_unknown(const struct options_given *given)
                             replays ? "; traffic-replay's stand behind --" : "; see --help");
 }
 
-static int finish_output(void)
+static int sweep_options_finish_output(void)
 {
     if (fflush(stdout) == 0)
         return EXIT_OK;
@@ -192,17 +192,18 @@ static int finish_output(void)
     return EXIT_FAILED;
 }
 
-static int take_option(struct sweep_options *options, const struct options_given *given)
+static int sweep_options_take_option(struct sweep_options *options,
+                                     const struct options_given *given)
 {
     const struct options_row *row = given->row;
     struct sweep_options_memory *memory = options->memory;
     if (strcmp(row->name, "help") == 0) {
         sweep_options_help(stdout);
-        return finish_output();
+        return sweep_options_finish_output();
     }
     if (strcmp(row->name, "version") == 0) {
         printf("traffic-sweep %s\n", TRAFFIC_VERSION);
-        return finish_output();
+        return sweep_options_finish_output();
     }
     struct sweep_assignment assignment = {.row = row, .by_letter = given->by_letter};
     struct sweep_assignment *grown =
@@ -217,7 +218,8 @@ static int take_option(struct sweep_options *options, const struct options_given
 }
 
 /* Up to --, or the end; words without a dash are moved behind the options. *first is theirs. */
-static int take_options(struct sweep_options *options, int argc, char **argv, int *first)
+static int sweep_options_take_options(struct sweep_options *options, int argc, char **argv,
+                                      int *first)
 {
     struct options_scan scan;
     struct options_given given;
@@ -225,11 +227,11 @@ static int take_options(struct sweep_options *options, int argc, char **argv, in
     while (options_next(&scan, &given, first)) {
         int status;
         if (given.fault == OPTIONS_UNKNOWN)
-            status = complain_unknown(&given);
+            status = sweep_options_complain_unknown(&given);
         else if (given.fault != OPTIONS_GOOD)
             status = options_complain_of(&given);
         else
-            status = take_option(options, &given);
+            status = sweep_options_take_option(options, &given);
         if (status >= 0)
             return status;
     }
@@ -344,7 +346,7 @@ static int read_replay(struct sweep_options *options, int argc, char **argv, int
 
 /* --- All of it ----------------------------------------------------------------------------- */
 
-static int check(const struct sweep_options *options)
+static int sweep_options_check(const struct sweep_options *options)
 {
     struct sweep_variable variables[SWEEP_VARY_MAX + 2] = {{"r", "1"}, {"S", "1"}};
     const char *const commands[] = {options->before, options->after, options->sample};
@@ -368,7 +370,7 @@ static int check(const struct sweep_options *options)
     return -1;
 }
 
-static int set_defaults(struct sweep_options *options)
+static int sweep_options_set_defaults(struct sweep_options *options)
 {
     *options = (struct sweep_options){.results = "results", .hook_timeout = 300};
     options->memory = calloc(1, sizeof *options->memory);
@@ -386,9 +388,9 @@ static int complete_lists(struct sweep_options *options)
 int sweep_options_read(struct sweep_options *options, int argc, char **argv)
 {
     int first = argc;
-    int status = set_defaults(options);
+    int status = sweep_options_set_defaults(options);
     if (status < 0)
-        status = take_options(options, argc, argv, &first);
+        status = sweep_options_take_options(options, argc, argv, &first);
     if (status < 0)
         status = find_file(options);
     if (status < 0)
@@ -396,7 +398,7 @@ int sweep_options_read(struct sweep_options *options, int argc, char **argv)
     if (status < 0)
         status = complete_lists(options);
     if (status < 0)
-        status = check(options);
+        status = sweep_options_check(options);
     return status < 0 ? read_replay(options, argc, argv, first) : status;
 }
 

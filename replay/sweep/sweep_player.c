@@ -25,10 +25,10 @@ enum { VARIABLES_MAX = SWEEP_VARY_MAX + 2 };
 /* What a run may take beside warm-up, window and its own limits: start-up, accounts, keys. */
 static const double start_up_limit = 1800;
 
-static int fail(char *error, size_t size, int result, const char *format, ...)
+static int player_fail(char *error, size_t size, int result, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static int fail(char *error, size_t size, int result, const char *format, ...)
+static int player_fail(char *error, size_t size, int result, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -37,10 +37,10 @@ static int fail(char *error, size_t size, int result, const char *format, ...)
     return result;
 }
 
-static void tell(const struct sweep_player *player, const char *format, ...)
+static void player_tell(const struct sweep_player *player, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void tell(const struct sweep_player *player, const char *format, ...)
+static void player_tell(const struct sweep_player *player, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -58,9 +58,10 @@ struct words {
     bool failed;
 };
 
-static void add(struct words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void player_add(struct words *words, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void add(struct words *words, const char *format, ...)
+static void player_add(struct words *words, const char *format, ...)
 {
     va_list args;
     char **grown = reallocarray(words->items, words->count + 2, sizeof *grown);
@@ -86,19 +87,19 @@ static void free_words(struct words *words)
 static void begin_words(const struct sweep_player *player, struct words *words)
 {
     *words = (struct words){0};
-    add(words, "%s", player->program);
+    player_add(words, "%s", player->program);
     for (size_t i = 0; player->options->words[i]; i++)
-        add(words, "%s", player->options->words[i]);
-    add(words, "--config=/proc/self/fd/%d", player->secrets);
+        player_add(words, "%s", player->options->words[i]);
+    player_add(words, "--config=/proc/self/fd/%d", player->secrets);
     if (player->options->replay.yes)
-        add(words, "--yes");
+        player_add(words, "--yes");
 }
 
 static void end_words(const struct sweep_player *player, struct words *words)
 {
-    add(words, "--");
-    add(words, "%s", player->options->replay.model);
-    add(words, "%s", player->options->replay.dc);
+    player_add(words, "--");
+    player_add(words, "%s", player->options->replay.model);
+    player_add(words, "%s", player->options->replay.dc);
 }
 
 /* --- Output of children -------------------------------------------------------------------- */
@@ -165,12 +166,14 @@ static int judge_hook(struct sweep_player *player, int result, int status, int o
         return result;
     read_tail(player, output);
     if (result == -ETIMEDOUT)
-        return fail(error, size, result, "--%s: \"%.200s\" took more than %.12g s and was ended",
-                    name, command, player->options->hook_timeout);
+        return player_fail(error, size, result,
+                           "--%s: \"%.200s\" took more than %.12g s and was ended", name, command,
+                           player->options->hook_timeout);
     if (result < 0)
-        return fail(error, size, result, "--%s: it cannot be started: %s", name, strerror(-result));
-    return fail(error, size, -EIO, "--%s: \"%.200s\" failed (%s)", name, command,
-                describe_end(status, how));
+        return player_fail(error, size, result, "--%s: it cannot be started: %s", name,
+                           strerror(-result));
+    return player_fail(error, size, -EIO, "--%s: \"%.200s\" failed (%s)", name, command,
+                       describe_end(status, how));
 }
 
 /* --before or --after. A daemon that it leaves behind may keep its output: only the command itself
@@ -185,7 +188,7 @@ static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, 
         return result;
     output = open_output();
     if (output < 0) {
-        result = fail(error, size, -errno, "--%s: %s", name, strerror(errno));
+        result = player_fail(error, size, -errno, "--%s: %s", name, strerror(errno));
         goto cleanup;
     }
     char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, text, NULL};
@@ -197,7 +200,7 @@ static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, 
                                       .kept = -1,
                                       .limit = player->options->hook_timeout};
     if (shown)
-        tell(player, "--%s: %s", name, text);
+        player_tell(player, "--%s: %s", name, text);
     result = sweep_child_run(player->watch, &child, &status);
     result = judge_hook(player, result, status, output, name, text, error, size);
 cleanup:
@@ -239,8 +242,9 @@ static int ask_version(struct sweep_player *player, char *error, size_t size)
         return 0;
     if (result == -EINTR)
         return result;
-    return fail(error, size, result ? result : -EPROTO, "%s cannot be run: %s", player->program,
-                result ? strerror(-result) : "it does not tell its version");
+    return player_fail(error, size, result ? result : -EPROTO, "%s cannot be run: %s",
+                       player->program,
+                       result ? strerror(-result) : "it does not tell its version");
 }
 
 static int write_secrets(struct sweep_player *player, char *error, size_t size)
@@ -249,17 +253,18 @@ static int write_secrets(struct sweep_player *player, char *error, size_t size)
     int copy = player->secrets < 0 ? -1 : fcntl(player->secrets, F_DUPFD_CLOEXEC, 0);
     FILE *stream = copy < 0 ? NULL : fdopen(copy, "w");
     if (!stream || fchmod(player->secrets, 0600) != 0)
-        return fail(error, size, -errno, "credentials cannot be kept for the runs: %s",
-                    strerror(errno));
+        return player_fail(error, size, -errno, "credentials cannot be kept for the runs: %s",
+                           strerror(errno));
     setvbuf(stream, NULL, _IONBF, 0); /* no copy of them stays in stdio's buffer */
     int result = settings_write_secrets(&player->options->replay, stream);
     fclose(stream);
     if (result == -EINVAL)
-        return fail(error, size, result,
-                    "-A: the administrator's name has a character (%%, \\, / or @) that it cannot "
-                    "be passed on with");
-    return result ? fail(error, size, result, "credentials cannot be kept for the runs: %s",
-                         strerror(-result))
+        return player_fail(
+            error, size, result,
+            "-A: the administrator's name has a character (%%, \\, / or @) that it cannot "
+            "be passed on with");
+    return result ? player_fail(error, size, result, "credentials cannot be kept for the runs: %s",
+                                strerror(-result))
                   : 0;
 }
 
@@ -268,7 +273,7 @@ int sweep_player_open(struct sweep_player *player, char *error, size_t size)
     player->secrets = -1;
     player->program = find_program();
     if (!player->program)
-        return fail(error, size, -ENOMEM, "out of memory");
+        return player_fail(error, size, -ENOMEM, "out of memory");
     /* The environment would go over the file. */
     unsetenv("TRAFFIC_REPLAY_USER");
     unsetenv("TRAFFIC_REPLAY_PASSWORD");
@@ -288,7 +293,7 @@ void sweep_player_close(struct sweep_player *player)
 }
 
 /* The largest cell's are enough for all. It may ask the user, so it has the terminal. */
-static int make_accounts(struct sweep_player *player, char *error, size_t size)
+static int player_make_accounts(struct sweep_player *player, char *error, size_t size)
 {
     const struct sweep_options *options = player->options;
     const struct sweep_number *largest = &options->S.items[0];
@@ -300,8 +305,8 @@ static int make_accounts(struct sweep_player *player, char *error, size_t size)
         if (options->S.items[i].value > largest->value)
             largest = &options->S.items[i];
     begin_words(player, &words);
-    add(&words, "--make-accounts");
-    add(&words, "--scale-traffic=%s", largest->text);
+    player_add(&words, "--make-accounts");
+    player_add(&words, "--scale-traffic=%s", largest->text);
     end_words(player, &words);
     const struct sweep_child child = {.argv = words.items,
                                       .input = STDIN_FILENO,
@@ -319,10 +324,11 @@ static int make_accounts(struct sweep_player *player, char *error, size_t size)
     if (player->watch->interrupts > 0)
         return -EINTR;
     if (result < 0)
-        return fail(error, size, result, "traffic-replay cannot be started: %s", strerror(-result));
+        return player_fail(error, size, result, "traffic-replay cannot be started: %s",
+                           strerror(-result));
     if (status != 0)
-        return fail(error, size, -EIO, "the test accounts could not be made (%s)",
-                    describe_end(status, how));
+        return player_fail(error, size, -EIO, "the test accounts could not be made (%s)",
+                           describe_end(status, how));
     player->accounts_made = true;
     return 0;
 }
@@ -332,14 +338,15 @@ static void cell_words(const struct sweep_player *player, const struct sweep_cel
 {
     const struct sweep_options *options = player->options;
     begin_words(player, words);
-    add(words, "--replay-rate=%s", options->r.items[cell->r].text);
-    add(words, "--scale-traffic=%s", options->S.items[cell->S].text);
-    add(words, "--random-seed=%" PRIu64, player->identity->seed + cell->repeat - 1);
+    player_add(words, "--replay-rate=%s", options->r.items[cell->r].text);
+    player_add(words, "--scale-traffic=%s", options->S.items[cell->S].text);
+    player_add(words, "--random-seed=%" PRIu64, player->identity->seed + cell->repeat - 1);
     for (size_t i = 0; i < options->vary_count; i++)
-        add(words, "--label=%s=%s", options->vary[i].name, options->vary[i].values[cell->value[i]]);
-    add(words, "--label=repeat=%u", cell->repeat);
-    add(words, "--label=options=%s", player->identity->options);
-    add(words, "--json=%s", files->unfinished_json);
+        player_add(words, "--label=%s=%s", options->vary[i].name,
+                   options->vary[i].values[cell->value[i]]);
+    player_add(words, "--label=repeat=%u", cell->repeat);
+    player_add(words, "--label=options=%s", player->identity->options);
+    player_add(words, "--json=%s", files->unfinished_json);
     end_words(player, words);
 }
 
@@ -353,11 +360,12 @@ static int judge_run(struct sweep_player *player, int result, int status, int er
         (result == 0 && written && WIFEXITED(status) && WEXITSTATUS(status) < 2))
         return result;
     if (result == -ETIMEDOUT)
-        return fail(error, size, result, "traffic-replay did not end and was killed");
+        return player_fail(error, size, result, "traffic-replay did not end and was killed");
     if (result < 0)
-        return fail(error, size, result, "traffic-replay cannot be started: %s", strerror(-result));
+        return player_fail(error, size, result, "traffic-replay cannot be started: %s",
+                           strerror(-result));
     read_tail(player, errors);
-    return fail(error, size, -EIO, "traffic-replay failed (%s)", describe_end(status, how));
+    return player_fail(error, size, -EIO, "traffic-replay failed (%s)", describe_end(status, how));
 }
 
 static double run_limit(const struct settings *replay)
@@ -374,8 +382,8 @@ static int run_replay(struct sweep_player *player, const struct sweep_cell *cell
     int errors = open_output();
     int text = open(files->unfinished_text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (text < 0 || errors < 0) {
-        result = fail(error, size, -errno, "cannot write %s: %s",
-                      text < 0 ? files->unfinished_text : "anything", strerror(errno));
+        result = player_fail(error, size, -errno, "cannot write %s: %s",
+                             text < 0 ? files->unfinished_text : "anything", strerror(errno));
         goto cleanup;
     }
     cell_words(player, cell, files, &words);
@@ -392,7 +400,8 @@ static int run_replay(struct sweep_player *player, const struct sweep_cell *cell
     free_words(&words);
     result = judge_run(player, result, status, errors, files, error, size);
     if (result == 0 && fsync(text) != 0 && errno != EINVAL)
-        result = fail(error, size, -errno, "cannot write %s: %s", files->text, strerror(errno));
+        result =
+            player_fail(error, size, -errno, "cannot write %s: %s", files->text, strerror(errno));
 cleanup:
     if (text >= 0)
         close(text);
@@ -420,12 +429,13 @@ static int begin_samples(struct sweep_player *player, const struct sweep_cell *c
         result = sweep_sampler_open(options->replay.dc, command, &player->sampler);
     free(command);
     if (result < 0)
-        return fail(error, size, result, "samples: %s", strerror(-result));
+        return player_fail(error, size, result, "samples: %s", strerror(-result));
     if (!player->sampler && !player->told_samples)
-        tell(player,
-             "no samples of the server: nobody listens on this machine at port 389 of %s whose "
-             "processes may be seen (--sample COMMAND takes them elsewhere)",
-             options->replay.dc);
+        player_tell(
+            player,
+            "no samples of the server: nobody listens on this machine at port 389 of %s whose "
+            "processes may be seen (--sample COMMAND takes them elsewhere)",
+            options->replay.dc);
     player->told_samples = player->told_samples || !player->sampler;
     return 0;
 }
@@ -434,7 +444,7 @@ static void end_samples(struct sweep_player *player)
 {
     const char *problem = sweep_sampler_problem(player->sampler);
     if (problem && !player->told_samples)
-        tell(player, "samples of the server: %s", problem);
+        player_tell(player, "samples of the server: %s", problem);
     player->told_samples = player->told_samples || problem;
     sweep_sampler_free(player->sampler);
     player->sampler = NULL;
@@ -447,9 +457,9 @@ static int save(struct sweep_player *player, const struct sweep_files *files, ch
     result_init(&result);
     int saved = result_read(&result, files->unfinished_json, error, size);
     if (saved == 0 && result.interrupted)
-        saved = fail(error, size, -ECANCELED, "traffic-replay was interrupted by a signal");
+        saved = player_fail(error, size, -ECANCELED, "traffic-replay was interrupted by a signal");
     if (saved == 0 && sweep_sampler_merge(player->sampler, &result) != 0)
-        saved = fail(error, size, -ENOMEM, "out of memory");
+        saved = player_fail(error, size, -ENOMEM, "out of memory");
     if (saved == 0 && result.sample_count > 0)
         saved = result_write(&result, files->unfinished_json, error, size);
     if (saved == 0)
@@ -465,7 +475,7 @@ static int play_and_save(struct sweep_player *player, const struct sweep_cell *c
 {
     int result = sweep_watch_wait(player->watch, 0);
     if (result == 0)
-        result = make_accounts(player, error, size);
+        result = player_make_accounts(player, error, size);
     if (result == 0)
         result = sweep_watch_wait(player->watch, player->options->settle);
     if (result == 0)
@@ -494,7 +504,7 @@ int sweep_player_play(struct sweep_player *player, const struct sweep_cell *cell
     if (!options->after || player->watch->interrupts >= 2)
         return result;
     if (result < 0 && result != -EINTR) {
-        tell(player, "%s", error);
+        player_tell(player, "%s", error);
         sweep_player_show_tail(player);
     }
     int ended = run_hook(player, cell, "after", options->after, later, sizeof later);

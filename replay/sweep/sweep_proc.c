@@ -26,7 +26,7 @@ struct table {
 /* --- Small files --------------------------------------------------------------------------- */
 
 /* What a file of a process holds, as text; false: the process is gone, or not to be seen. */
-static bool read_text(pid_t pid, const char *name, char *text, size_t size)
+static bool proc_read_text(pid_t pid, const char *name, char *text, size_t size)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -42,7 +42,7 @@ static bool read_text(pid_t pid, const char *name, char *text, size_t size)
 static bool read_stat(pid_t pid, struct sweep_process *process, char service[SWEEP_SERVICE_SIZE])
 {
     char text[TEXT_SIZE];
-    if (!read_text(pid, "stat", text, sizeof text))
+    if (!proc_read_text(pid, "stat", text, sizeof text))
         return false;
     char *open = strchr(text, '('), *close = strrchr(text, ')');
     uint64_t user, system, child_user, child_system;
@@ -67,7 +67,8 @@ static double read_memory(pid_t pid)
 {
     char text[LINE_SIZE];
     uint64_t resident;
-    if (!read_text(pid, "statm", text, sizeof text) || sscanf(text, "%*u %" SCNu64, &resident) != 1)
+    if (!proc_read_text(pid, "statm", text, sizeof text) ||
+        sscanf(text, "%*u %" SCNu64, &resident) != 1)
         return 0;
     return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
@@ -75,7 +76,7 @@ static double read_memory(pid_t pid)
 static bool read_io(pid_t pid, double *in, double *out)
 {
     char text[LINE_SIZE];
-    if (!read_text(pid, "io", text, sizeof text))
+    if (!proc_read_text(pid, "io", text, sizeof text))
         return false;
     const char *read_line = strstr(text, "\nread_bytes: ");
     const char *write_line = strstr(text, "\nwrite_bytes: ");
@@ -260,7 +261,7 @@ static void mark_down(const struct table *table)
     }
 }
 
-static int keep(struct sweep_proc *proc, const struct table *table)
+static int proc_keep(struct sweep_proc *proc, const struct table *table)
 {
     size_t count = 0;
     for (size_t i = 0; i < table->count; i++)
@@ -308,7 +309,7 @@ int sweep_proc_open(struct sweep_proc *proc, const struct sockaddr_storage *addr
             mark_up(&table, &table.items[i]);
     if (result == 0) {
         mark_down(&table);
-        result = keep(proc, &table);
+        result = proc_keep(proc, &table);
     }
     free(table.items);
     return result == 0 && proc->known_count == 0 ? -ENOENT : result;
@@ -380,7 +381,7 @@ int sweep_proc_read(struct sweep_proc *proc, struct sweep_usage *usage)
     if (result == 0) {
         mark_known(proc, &table);
         mark_down(&table);
-        result = keep(proc, &table);
+        result = proc_keep(proc, &table);
     }
     for (size_t i = 0; result == 0 && i < proc->known_count; i++)
         add_usage(usage, &proc->known[i]);

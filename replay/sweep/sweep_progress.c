@@ -38,7 +38,7 @@ const char *sweep_progress_time(double seconds, char text[32])
     return text;
 }
 
-static void print(const struct sweep_progress *progress)
+static void sweep_progress_print(const struct sweep_progress *progress)
 {
     char left[32];
     fprintf(stderr, "%zu of %s%zu cells", progress->done, progress->at_most ? "at most " : "",
@@ -56,7 +56,7 @@ void sweep_progress_show(struct sweep_progress *progress)
         return;
     /* A line longer than the terminal is wide is cut there: wrapped, it could not be taken back. */
     fputs("\r\033[?7l", stderr);
-    print(progress);
+    sweep_progress_print(progress);
     if (progress->started)
         fprintf(stderr, "; now %s", progress->now);
     fputs("\033[K\033[?7h", stderr);
@@ -92,7 +92,7 @@ void sweep_progress_end(struct sweep_progress *progress, const char *name, doubl
     }
     if (played && !progress->terminal) {
         fprintf(stderr, "traffic-sweep: %s %.3f/s; ", name, rate);
-        print(progress);
+        sweep_progress_print(progress);
         fputc('\n', stderr);
     }
 }

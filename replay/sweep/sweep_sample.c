@@ -139,7 +139,7 @@ void sweep_sampler_free(struct sweep_sampler *sampler)
 
 /* --- Rows ---------------------------------------------------------------------------------- */
 
-static struct row *add_row(struct sweep_sampler *sampler, double time)
+static struct row *sample_add_row(struct sweep_sampler *sampler, double time)
 {
     struct row *grown = reallocarray(sampler->rows, sampler->count + 1, sizeof *grown);
     if (!grown) {
@@ -151,8 +151,8 @@ static struct row *add_row(struct sweep_sampler *sampler, double time)
     return &grown[sampler->count++];
 }
 
-static void add_value(struct sweep_sampler *sampler, struct row *row, const char *name,
-                      double value)
+static void sample_add_value(struct sweep_sampler *sampler, struct row *row, const char *name,
+                             double value)
 {
     if (isnan(value))
         return;
@@ -183,18 +183,18 @@ static void take_from_proc(struct sweep_sampler *sampler)
                 result == -ESRCH ? "the server's processes are gone" : strerror(-result));
         return;
     }
-    struct row *row = add_row(sampler, time);
+    struct row *row = sample_add_row(sampler, time);
     if (!row)
         return;
-    add_value(sampler, row, "cpu", usage.cpu);
-    add_value(sampler, row, "memory", usage.memory);
-    add_value(sampler, row, "read", usage.read);
-    add_value(sampler, row, "written", usage.written);
-    add_value(sampler, row, "processes", usage.processes);
+    sample_add_value(sampler, row, "cpu", usage.cpu);
+    sample_add_value(sampler, row, "memory", usage.memory);
+    sample_add_value(sampler, row, "read", usage.read);
+    sample_add_value(sampler, row, "written", usage.written);
+    sample_add_value(sampler, row, "processes", usage.processes);
     for (size_t i = 0; i < usage.service_count; i++) {
         char name[SWEEP_SERVICE_SIZE + 16];
         snprintf(name, sizeof name, "processes.%s", usage.services[i].name);
-        add_value(sampler, row, name, usage.services[i].count);
+        sample_add_value(sampler, row, name, usage.services[i].count);
     }
 }
 
@@ -218,14 +218,14 @@ bool sweep_sample_parse(char *line, const char **name, double *value)
 
 static void take_lines(struct sweep_sampler *sampler, char *text)
 {
-    struct row *row = add_row(sampler, sampler->time);
+    struct row *row = sample_add_row(sampler, sampler->time);
     for (char *rest = text, *line; row && (line = strsep(&rest, "\n"));) {
         const char *name;
         double value;
         if (!line[strspn(line, " \t\r")])
             continue;
         if (sweep_sample_parse(line, &name, &value))
-            add_value(sampler, row, name, value);
+            sample_add_value(sampler, row, name, value);
         else
             trouble(sampler, "expected lines of a name and a number, found \"%.80s\"", line);
     }

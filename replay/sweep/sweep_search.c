@@ -39,7 +39,7 @@ size_t sweep_search_played(const struct sweep_search *search)
 /* Whether cell a is better than b; both are played. A cell that misses the level is worse than any
  * that keeps it, and the worse the more load it has: so the search goes back to where it is kept.
  */
-static bool is_better(const struct sweep_search *search, size_t a, size_t b)
+static bool search_is_better(const struct sweep_search *search, size_t a, size_t b)
 {
     const struct sweep_search_cell *left = &search->cells[a], *right = &search->cells[b];
     if (left->missed != right->missed)
@@ -53,18 +53,19 @@ size_t sweep_search_best(const struct sweep_search *search)
 {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < search->rows * search->columns; i++)
-        if (search->cells[i].runs > 0 && (best == SIZE_MAX || is_better(search, i, best)))
+        if (search->cells[i].runs > 0 && (best == SIZE_MAX || search_is_better(search, i, best)))
             best = i;
     return best;
 }
 
 /* How many played cells are better than this one. */
-static size_t place_of(const struct sweep_search *search, size_t index)
+static size_t search_place_of(const struct sweep_search *search, size_t index)
 {
     size_t place = 0;
     for (size_t i = 0; i < search->rows * search->columns; i++)
         if (i != index && search->cells[i].runs > 0 &&
-            (is_better(search, i, index) || (!is_better(search, index, i) && i < index)))
+            (search_is_better(search, i, index) ||
+             (!search_is_better(search, index, i) && i < index)))
             place++;
     return place;
 }
@@ -72,7 +73,8 @@ static size_t place_of(const struct sweep_search *search, size_t index)
 size_t sweep_search_ranked(const struct sweep_search *search, size_t place)
 {
     for (size_t i = 0; i < search->rows * search->columns; i++)
-        if (search->cells[i].runs > 0 && !search->cells[i].missed && place_of(search, i) == place)
+        if (search->cells[i].runs > 0 && !search->cells[i].missed &&
+            search_place_of(search, i) == place)
             return i;
     return SIZE_MAX;
 }

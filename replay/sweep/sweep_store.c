@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fail(char *error, size_t size, const char *what, const char *path, int number)
+static int store_fail(char *error, size_t size, const char *what, const char *path, int number)
 {
     snprintf(error, size, "%s %s: %s", what, path, strerror(number));
     return -number;
 }
 
 /* With all folders above it. */
-static int make_folder(const char *folder, char *error, size_t size)
+static int store_make_folder(const char *folder, char *error, size_t size)
 {
     char *path = strdup(folder);
     int result = 0;
@@ -29,11 +29,11 @@ static int make_folder(const char *folder, char *error, size_t size)
     for (char *at = strchr(path + 1, '/'); result == 0 && at; at = strchr(at + 1, '/')) {
         *at = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            result = fail(error, size, "--results: cannot make", path, errno);
+            result = store_fail(error, size, "--results: cannot make", path, errno);
         *at = '/';
     }
     if (result == 0 && mkdir(folder, 0777) != 0 && errno != EEXIST)
-        result = fail(error, size, "--results: cannot make", folder, errno);
+        result = store_fail(error, size, "--results: cannot make", folder, errno);
     free(path);
     return result;
 }
@@ -45,23 +45,24 @@ static int try_to_write(const struct sweep_store *store, char *error, size_t siz
     static const char bytes[4096];
     int fd = openat(store->lock, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
-        return fail(error, size, "--results: cannot write into", store->folder, errno);
+        return store_fail(error, size, "--results: cannot write into", store->folder, errno);
     ssize_t written = write(fd, bytes, sizeof bytes);
     int number = written < 0 ? errno : written < (ssize_t)sizeof bytes ? ENOSPC : 0;
     close(fd);
     unlinkat(store->lock, name, 0);
-    return number ? fail(error, size, "--results: cannot write into", store->folder, number) : 0;
+    return number ? store_fail(error, size, "--results: cannot write into", store->folder, number)
+                  : 0;
 }
 
 int sweep_store_open(struct sweep_store *store, const char *folder, char *error, size_t size)
 {
     *store = (struct sweep_store){.folder = folder, .lock = -1};
-    int result = make_folder(folder, error, size);
+    int result = store_make_folder(folder, error, size);
     if (result < 0)
         return result;
     store->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (store->lock < 0)
-        return fail(error, size, "--results: cannot use", folder, errno);
+        return store_fail(error, size, "--results: cannot use", folder, errno);
     if (flock(store->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         snprintf(error, size, "--results: another sweep is busy in %s", folder);
         return -EBUSY;
@@ -105,9 +106,9 @@ void sweep_files_clear(struct sweep_files *files)
 int sweep_files_finish(const struct sweep_files *files, char *error, size_t size)
 {
     if (rename(files->unfinished_text, files->text) != 0)
-        return fail(error, size, "cannot write", files->text, errno);
+        return store_fail(error, size, "cannot write", files->text, errno);
     if (rename(files->unfinished_json, files->json) != 0)
-        return fail(error, size, "cannot write", files->json, errno);
+        return store_fail(error, size, "cannot write", files->json, errno);
     return 0;
 }
 

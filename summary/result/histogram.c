@@ -283,7 +283,7 @@ cleanup:
 }
 
 /* Reads a decimal number without sign or leading zeros, at most limit; NULL when there is none. */
-static const char *read_number(const char *text, uint64_t limit, uint64_t *out)
+static const char *histogram_read_number(const char *text, uint64_t limit, uint64_t *out)
 {
     uint64_t value = 0;
     if (*text < '1' || *text > '9') {
@@ -306,14 +306,14 @@ struct counts_read {
 };
 
 /* Reads "bucket:count bucket:count ...", buckets rising, and adds it to to unless that is NULL. */
-static int read_counts(struct histogram *to, const char *text, struct counts_read *counts)
+static int histogram_read_counts(struct histogram *to, const char *text, struct counts_read *counts)
 {
     for (bool begin = true; begin ? *text != '\0' : *text == ' '; begin = false) {
         uint64_t bucket, count;
-        text = read_number(begin ? text : text + 1, HISTOGRAM_BUCKETS - 1, &bucket);
+        text = histogram_read_number(begin ? text : text + 1, HISTOGRAM_BUCKETS - 1, &bucket);
         if (!text || *text != ':' || (!begin && bucket <= counts->last))
             return -EINVAL;
-        text = read_number(text + 1, UINT64_MAX, &count);
+        text = histogram_read_number(text + 1, UINT64_MAX, &count);
         if (!text || count == 0 || __builtin_add_overflow(counts->count, count, &counts->count))
             return -EINVAL;
         uint64_t *counter = to ? bucket_counter(to, (unsigned)bucket) : NULL;
@@ -355,7 +355,7 @@ int histogram_add_json(struct histogram *to, const json_t *json)
     if (!rule || strcmp(rule, HISTOGRAM_RULE) != 0 || !text || !json_is_number(sum) ||
         strlen(text) != json_string_length(counts))
         return -EINVAL;
-    int result = read_counts(to, text, &got);
+    int result = histogram_read_counts(to, text, &got);
     if (result == 0)
         result = check_limits(&got, min, max, json_number_value(sum));
     if (result < 0 || !to || got.count == 0)

@@ -372,7 +372,7 @@ struct reader {
     size_t index;      /* in an array; NO_INDEX: an object */
 };
 
-static int refuse(const struct reader *reader, const char *field, const char *expected)
+static int result_refuse(const struct reader *reader, const char *field, const char *expected)
 {
     if (reader->place[0] && reader->index == NO_INDEX)
         snprintf(reader->error, reader->size, "%s: %s.%s: expected %s", reader->name, reader->place,
@@ -385,20 +385,20 @@ static int refuse(const struct reader *reader, const char *field, const char *ex
     return -EINVAL;
 }
 
-static int no_memory(const struct reader *reader)
+static int result_no_memory(const struct reader *reader)
 {
     snprintf(reader->error, reader->size, "%s: out of memory", reader->name);
     return -ENOMEM;
 }
 
-static int read_text(const struct reader *reader, const char *field, const json_t *value,
-                     const char **out)
+static int result_read_text(const struct reader *reader, const char *field, const json_t *value,
+                            const char **out)
 {
     const char *text = json_string_value(value);
     if (!text)
-        return refuse(reader, field, "a string");
+        return result_refuse(reader, field, "a string");
     *out = result_text(reader->result, text);
-    return *out ? 0 : no_memory(reader);
+    return *out ? 0 : result_no_memory(reader);
 }
 
 static int read_seed(const struct reader *reader, const char *field, const json_t *value,
@@ -407,10 +407,10 @@ static int read_seed(const struct reader *reader, const char *field, const json_
     const char *text = json_string_value(value);
     char *end;
     if (!text || *text < '0' || *text > '9')
-        return refuse(reader, field, "decimal digits in a string");
+        return result_refuse(reader, field, "decimal digits in a string");
     errno = 0;
     *out = strtoull(text, &end, 10);
-    return errno || *end ? refuse(reader, field, "decimal digits in a string") : 0;
+    return errno || *end ? result_refuse(reader, field, "decimal digits in a string") : 0;
 }
 
 static int read_real(const struct reader *reader, const struct field *field, const json_t *value,
@@ -422,7 +422,7 @@ static int read_real(const struct reader *reader, const struct field *field, con
     }
     *out = json_number_value(value);
     if (!json_is_number(value) || !isfinite(*out) || *out < 0)
-        return refuse(reader, field->name, "a number that is not negative");
+        return result_refuse(reader, field->name, "a number that is not negative");
     return 0;
 }
 
@@ -431,12 +431,12 @@ static int read_integer(const struct reader *reader, const struct field *field, 
 {
     *out = json_integer_value(value);
     if (!json_is_integer(value) || (field->kind == FIELD_COUNT && *out < 0))
-        return refuse(reader, field->name, "a whole number");
+        return result_refuse(reader, field->name, "a whole number");
     return 0;
 }
 
-static int read_field(const struct reader *reader, const struct field *field, const json_t *value,
-                      void *at)
+static int result_read_field(const struct reader *reader, const struct field *field,
+                             const json_t *value, void *at)
 {
     switch (field->kind) {
     case FIELD_COUNT:
@@ -448,10 +448,10 @@ static int read_field(const struct reader *reader, const struct field *field, co
     case FIELD_MAYBE:
         return read_real(reader, field, value, at);
     case FIELD_TEXT:
-        return read_text(reader, field->name, value, at);
+        return result_read_text(reader, field->name, value, at);
     case FIELD_BOOL:
         *(bool *)at = json_is_true(value);
-        return json_is_boolean(value) ? 0 : refuse(reader, field->name, "true or false");
+        return json_is_boolean(value) ? 0 : result_refuse(reader, field->name, "true or false");
     }
     return -EINVAL;
 }
@@ -460,8 +460,8 @@ static int read_fields(const struct reader *reader, const struct field *fields,
                        const json_t *object, void *to)
 {
     for (; fields->name; fields++) {
-        int result = read_field(reader, fields, json_object_get(object, fields->name),
-                                (char *)to + fields->offset);
+        int result = result_read_field(reader, fields, json_object_get(object, fields->name),
+                                       (char *)to + fields->offset);
         if (result < 0)
             return result;
     }
@@ -469,15 +469,15 @@ static int read_fields(const struct reader *reader, const struct field *fields,
 }
 
 /* An object of names and whole numbers. */
-static int read_counts(const struct reader *reader, const char *field, json_t *object,
-                       struct result_count **out, size_t *count)
+static int result_read_counts(const struct reader *reader, const char *field, json_t *object,
+                              struct result_count **out, size_t *count)
 {
     if (!json_is_object(object))
-        return refuse(reader, field, "an object of counts");
+        return result_refuse(reader, field, "an object of counts");
     struct result_count *counts =
         result_alloc(reader->result, json_object_size(object), sizeof *counts);
     if (!counts)
-        return no_memory(reader);
+        return result_no_memory(reader);
     *out = counts;
     *count = 0;
     const char *name;
@@ -485,10 +485,10 @@ static int read_counts(const struct reader *reader, const char *field, json_t *o
     json_object_foreach(object, name, value)
     {
         if (!json_is_integer(value) || json_integer_value(value) < 0)
-            return refuse(reader, field, "whole numbers");
+            return result_refuse(reader, field, "whole numbers");
         counts->name = result_text(reader->result, name);
         if (!counts->name)
-            return no_memory(reader);
+            return result_no_memory(reader);
         counts->count = (uint64_t)json_integer_value(value);
         counts++;
         ++*count;
@@ -500,21 +500,21 @@ static int read_labels(const struct reader *reader, json_t *object)
 {
     struct result *result = reader->result;
     if (!json_is_object(object))
-        return refuse(reader, "labels", "an object of strings");
+        return result_refuse(reader, "labels", "an object of strings");
     result->labels = result_alloc(result, json_object_size(object), sizeof *result->labels);
     if (!result->labels)
-        return no_memory(reader);
+        return result_no_memory(reader);
     const char *name;
     json_t *value;
     json_object_foreach(object, name, value)
     {
         struct result_label *label = &result->labels[result->label_count];
-        int text = read_text(reader, "labels", value, &label->value);
+        int text = result_read_text(reader, "labels", value, &label->value);
         if (text < 0)
             return text;
         label->name = result_text(result, name);
         if (!label->name)
-            return no_memory(reader);
+            return result_no_memory(reader);
         result->label_count++;
     }
     return 0;
@@ -530,17 +530,17 @@ static int read_times(const struct reader *reader, const json_t *object,
     int result =
         reader->response ? histogram_add_json(total, json) : histogram_from_json(own, json);
     if (result == -EINVAL)
-        return refuse(reader, packet_times[time].name,
-                      "a histogram by the rule \"" HISTOGRAM_RULE "\" whose counts add up");
-    return result < 0 ? no_memory(reader) : 0;
+        return result_refuse(reader, packet_times[time].name,
+                             "a histogram by the rule \"" HISTOGRAM_RULE "\" whose counts add up");
+    return result < 0 ? result_no_memory(reader) : 0;
 }
 
 static int read_packet(const struct reader *reader, json_t *object, struct result_packet *packet)
 {
     int result = read_fields(reader, packet_fields, object, packet);
     if (result == 0)
-        result = read_counts(reader, "causes", json_object_get(object, "causes"), &packet->causes,
-                             &packet->cause_count);
+        result = result_read_counts(reader, "causes", json_object_get(object, "causes"),
+                                    &packet->causes, &packet->cause_count);
     for (size_t i = 0; result == 0 && i < PACKET_TIMES; i++)
         result = read_times(reader, object, packet, i);
     return result;
@@ -552,16 +552,16 @@ static int begin_array(struct reader *reader, const char *name, const json_t *ar
 {
     reader->place = "";
     if (!json_is_array(array))
-        return refuse(reader, name, "an array");
+        return result_refuse(reader, name, "an array");
     void *elements = result_alloc(reader->result, json_array_size(array), size);
     if (!elements)
-        return no_memory(reader);
+        return result_no_memory(reader);
     memcpy(out, &elements, sizeof elements);
     reader->place = name;
     return 0;
 }
 
-static int read_packets(struct reader *reader, const json_t *array)
+static int result_read_packets(struct reader *reader, const json_t *array)
 {
     struct result *to = reader->result;
     int result = begin_array(reader, "packets", array, sizeof *to->packets, &to->packets);
@@ -579,7 +579,7 @@ static int read_packets(struct reader *reader, const json_t *array)
     return result;
 }
 
-static int read_seconds(struct reader *reader, const json_t *array)
+static int result_read_seconds(struct reader *reader, const json_t *array)
 {
     struct result *to = reader->result;
     int result = begin_array(reader, "seconds", array, sizeof *to->seconds, &to->seconds);
@@ -587,7 +587,7 @@ static int read_seconds(struct reader *reader, const json_t *array)
         reader->index = i;
         result = read_fields(reader, second_fields, json_array_get(array, i), &to->seconds[i]);
         if (result == 0 && i > 0 && to->seconds[i].t <= to->seconds[i - 1].t)
-            result = refuse(reader, "t", "rising seconds");
+            result = result_refuse(reader, "t", "rising seconds");
         to->second_count++;
     }
     reader->place = "";
@@ -602,7 +602,7 @@ static int read_sample(const struct reader *reader, json_t *object, struct resul
         return result;
     sample->values = result_alloc(reader->result, json_object_size(object), sizeof *sample->values);
     if (!sample->values)
-        return no_memory(reader);
+        return result_no_memory(reader);
     const char *name;
     json_t *value;
     json_object_foreach(object, name, value)
@@ -611,10 +611,10 @@ static int read_sample(const struct reader *reader, json_t *object, struct resul
         if (strcmp(name, "t") == 0)
             continue;
         if (!json_is_number(value) && !json_is_null(value))
-            return refuse(reader, name, "a number");
+            return result_refuse(reader, name, "a number");
         to->name = result_text(reader->result, name);
         if (!to->name)
-            return no_memory(reader);
+            return result_no_memory(reader);
         to->value = json_is_null(value) ? NAN : json_number_value(value);
         sample->value_count++;
     }
@@ -650,8 +650,8 @@ static int read_format(const struct reader *reader, const json_t *root)
     return 0;
 }
 
-static int read_object(struct reader *reader, const char *name, const struct field *fields,
-                       const json_t *root)
+static int result_read_object(struct reader *reader, const char *name, const struct field *fields,
+                              const json_t *root)
 {
     reader->place = name;
     reader->index = NO_INDEX;
@@ -665,19 +665,19 @@ static int read_objects(struct reader *reader, const json_t *root)
     struct result *to = reader->result;
     int result = read_labels(reader, json_object_get(root, "labels"));
     if (result == 0)
-        result = read_object(reader, "backlog", backlog_fields, root);
+        result = result_read_object(reader, "backlog", backlog_fields, root);
     if (result == 0)
-        result = read_object(reader, "cpu", cpu_fields, root);
+        result = result_read_object(reader, "cpu", cpu_fields, root);
     if (result == 0)
-        result = read_counts(reader, "skipped", json_object_get(root, "skipped"), &to->skipped,
-                             &to->skipped_count);
+        result = result_read_counts(reader, "skipped", json_object_get(root, "skipped"),
+                                    &to->skipped, &to->skipped_count);
     if (result == 0)
-        result = read_counts(reader, "left_out", json_object_get(root, "left_out"), &to->left_out,
-                             &to->left_out_count);
+        result = result_read_counts(reader, "left_out", json_object_get(root, "left_out"),
+                                    &to->left_out, &to->left_out_count);
     return result;
 }
 
-static int read_root(struct reader *reader, const json_t *root)
+static int result_read_root(struct reader *reader, const json_t *root)
 {
     int result = read_format(reader, root);
     if (result == 0)
@@ -685,15 +685,15 @@ static int read_root(struct reader *reader, const json_t *root)
     if (result == 0)
         result = read_objects(reader, root);
     if (result == 0)
-        result = read_packets(reader, json_object_get(root, "packets"));
+        result = result_read_packets(reader, json_object_get(root, "packets"));
     if (result == 0)
-        result = read_seconds(reader, json_object_get(root, "seconds"));
+        result = result_read_seconds(reader, json_object_get(root, "seconds"));
     if (result == 0)
         result = read_samples(reader, json_object_get(root, "samples"));
     return result;
 }
 
-static int parse(struct reader *reader, const char *bytes, size_t length)
+static int result_parse_json(struct reader *reader, const char *bytes, size_t length)
 {
     json_error_t fault;
     char detail[RESULT_ERROR_SIZE];
@@ -703,7 +703,7 @@ static int parse(struct reader *reader, const char *bytes, size_t length)
                  fault.column, fault.text);
         return json_error_code(&fault) == json_error_out_of_memory ? -ENOMEM : -EINVAL;
     }
-    int read = read_root(reader, root);
+    int read = result_read_root(reader, root);
     json_decref(root);
     if (read == 0 && result_check(reader->result, detail, sizeof detail) < 0) {
         snprintf(reader->error, reader->size, "%s: damaged: %s", reader->name, detail);
@@ -717,7 +717,7 @@ int result_parse(struct result *result, const char *bytes, size_t length, const 
 {
     struct reader reader = {
         .result = result, .name = name, .error = error, .size = size, .place = ""};
-    return parse(&reader, bytes, length);
+    return result_parse_json(&reader, bytes, length);
 }
 
 int result_parse_totals(struct result *result, struct histogram *response, const char *bytes,
@@ -729,7 +729,7 @@ int result_parse_totals(struct result *result, struct histogram *response, const
                             .error = error,
                             .size = size,
                             .place = ""};
-    return parse(&reader, bytes, length);
+    return result_parse_json(&reader, bytes, length);
 }
 
 /* Reads all of an open file. Returns 0 or a negative errno. */
@@ -801,7 +801,7 @@ static int differ(char *error, size_t size, const char *what, uint64_t left, uin
     return -EPROTO;
 }
 
-static int check_packets(const struct result *result, char *error, size_t size)
+static int result_check_packets(const struct result *result, char *error, size_t size)
 {
     uint64_t count = 0, failed = 0, planned = 0;
     for (size_t i = 0; i < result->packet_count; i++) {
@@ -854,6 +854,6 @@ int result_check(const struct result *result, char *error, size_t size)
     if (result->sent != known)
         return differ(error, size, "sent and ok + failed + no_answer + unfinished", result->sent,
                       known);
-    int checked = check_packets(result, error, size);
+    int checked = result_check_packets(result, error, size);
     return checked < 0 ? checked : check_rows(result, error, size);
 }
