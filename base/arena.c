@@ -15,6 +15,23 @@ struct arena_block {
     alignas(max_align_t) unsigned char bytes[];
 };
 
+static struct arena_block *add_block(struct arena *arena, size_t size);
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    struct arena_block *block = arena->blocks;
+    if (!block || block->size - block->used < size)
+        block = add_block(arena, size > BLOCK_SIZE ? size : BLOCK_SIZE);
+    if (!block)
+        return NULL;
+    void *memory = block->bytes + block->used;
+    block->used += size;
+    return memory;
+}
+
 static struct arena_block *add_block(struct arena *arena, size_t size)
 {
     struct arena_block *block = calloc(1, sizeof *block + size);
@@ -30,21 +47,6 @@ static struct arena_block *add_block(struct arena *arena, size_t size)
         arena->blocks = block;
     }
     return block;
-}
-
-void *arena_alloc(struct arena *arena, size_t size)
-{
-    if (size > SIZE_MAX / 2)
-        return NULL;
-    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    struct arena_block *block = arena->blocks;
-    if (!block || block->size - block->used < size)
-        block = add_block(arena, size > BLOCK_SIZE ? size : BLOCK_SIZE);
-    if (!block)
-        return NULL;
-    void *memory = block->bytes + block->used;
-    block->used += size;
-    return memory;
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t size)

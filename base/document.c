@@ -37,11 +37,74 @@ struct builder {
     size_t error_size;
 };
 
-/* ---- Files ---- */
+static int document_read_all(int fd, const char *begin, size_t begun, size_t limit, char **text,
+                             size_t *size);
+static const char *not_text(const char *text, size_t size);
+static struct document_place place_at(const char *text, size_t offset);
+static int document_no_memory(struct builder *builder);
+static int run_parser(struct builder *builder, yaml_parser_t *parser);
+static int parser_error(struct builder *builder, const yaml_parser_t *parser);
+static struct document_place document_place_of(yaml_mark_t mark);
+static int document_wrong(struct builder *builder, struct document_place place, const char *what);
+static int add_event(struct builder *builder, const yaml_event_t *event);
+static int add_scalar(struct builder *builder, const yaml_event_t *event);
+static struct document_node *new_node(struct builder *builder, enum document_kind kind,
+                                      const yaml_event_t *event);
+static int document_push(struct builder *builder, const struct document_node *node);
+static int open_collection(struct builder *builder, enum document_kind kind,
+                           const yaml_event_t *event);
+static bool at_key(const struct builder *builder);
+static int close_collection(struct builder *builder);
+static int check_keys(struct builder *builder, const struct document_node *mapping);
+static int document_compare_keys(const void *a, const void *b);
+static int refuse_twice(struct builder *builder, const struct document_node *key);
 
-const char *document_file_name(const char *path)
+int document_read_file(const char *path, size_t limit, char **text, size_t *size, char *error,
+                       size_t error_size)
 {
-    return strcmp(path, "-") == 0 ? "stdin" : path;
+    int fd = document_open(path, error, error_size);
+    if (fd < 0)
+        return fd;
+    int result = document_read_rest(fd, path, NULL, 0, limit, text, size, error, error_size);
+    close(fd);
+    return result;
+}
+
+int document_open(const char *path, char *error, size_t error_size)
+{
+    const char *name = document_file_name(path);
+    struct stat status;
+    int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        int result = -errno;
+        snprintf(error, error_size, "%s: %s", name, strerror(-result));
+        return result;
+    }
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+        close(fd);
+        snprintf(error, error_size, "%s: expected a file, found a directory", name);
+        return -EINVAL;
+    }
+    return fd;
+}
+
+int document_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
+                       char **text, size_t *size, char *error, size_t error_size)
+{
+    const char *name = document_file_name(path);
+    int result = document_read_all(fd, begin, begun, limit, text, size);
+    if (result == -EFBIG)
+        snprintf(error, error_size, "%s:1:1: expected at most %zu MiB", name, limit >> 20);
+    else if (result < 0)
+        snprintf(error, error_size, "%s: %s", name, strerror(-result));
+    if (result < 0)
+        return result;
+    result = document_check_text(name, *text, *size, error, error_size);
+    if (result < 0) {
+        free(*text);
+        *text = NULL;
+    }
+    return result;
 }
 
 /* begin[0..begun-1] was read before. */
@@ -80,22 +143,21 @@ static int document_read_all(int fd, const char *begin, size_t begun, size_t lim
     return 0;
 }
 
-int document_open(const char *path, char *error, size_t error_size)
+int document_check_text(const char *name, const char *text, size_t size, char *error,
+                        size_t error_size)
 {
-    const char *name = document_file_name(path);
-    struct stat status;
-    int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        int result = -errno;
-        snprintf(error, error_size, "%s: %s", name, strerror(-result));
-        return result;
-    }
-    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
-        close(fd);
-        snprintf(error, error_size, "%s: expected a file, found a directory", name);
+    const char *problem = not_text(text, size);
+    if (problem) {
+        snprintf(error, error_size, "%s:1:1: %s", name, problem);
         return -EINVAL;
     }
-    return fd;
+    const char *nul = memchr(text, '\0', size);
+    if (!nul)
+        return 0;
+    struct document_place place = place_at(text, (size_t)(nul - text));
+    snprintf(error, error_size, "%s:%u:%u: expected text, found a NUL byte", name, place.line,
+             place.column);
+    return -EINVAL;
 }
 
 /* Text that no YAML or JSON parser need look at: NULL, or what is wrong with it. */
@@ -129,256 +191,9 @@ static struct document_place place_at(const char *text, size_t offset)
     return place;
 }
 
-int document_check_text(const char *name, const char *text, size_t size, char *error,
-                        size_t error_size)
+const char *document_file_name(const char *path)
 {
-    const char *problem = not_text(text, size);
-    if (problem) {
-        snprintf(error, error_size, "%s:1:1: %s", name, problem);
-        return -EINVAL;
-    }
-    const char *nul = memchr(text, '\0', size);
-    if (!nul)
-        return 0;
-    struct document_place place = place_at(text, (size_t)(nul - text));
-    snprintf(error, error_size, "%s:%u:%u: expected text, found a NUL byte", name, place.line,
-             place.column);
-    return -EINVAL;
-}
-
-int document_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
-                       char **text, size_t *size, char *error, size_t error_size)
-{
-    const char *name = document_file_name(path);
-    int result = document_read_all(fd, begin, begun, limit, text, size);
-    if (result == -EFBIG)
-        snprintf(error, error_size, "%s:1:1: expected at most %zu MiB", name, limit >> 20);
-    else if (result < 0)
-        snprintf(error, error_size, "%s: %s", name, strerror(-result));
-    if (result < 0)
-        return result;
-    result = document_check_text(name, *text, *size, error, error_size);
-    if (result < 0) {
-        free(*text);
-        *text = NULL;
-    }
-    return result;
-}
-
-int document_read_file(const char *path, size_t limit, char **text, size_t *size, char *error,
-                       size_t error_size)
-{
-    int fd = document_open(path, error, error_size);
-    if (fd < 0)
-        return fd;
-    int result = document_read_rest(fd, path, NULL, 0, limit, text, size, error, error_size);
-    close(fd);
-    return result;
-}
-
-/* ---- From events to nodes ---- */
-
-static struct document_place document_place_of(yaml_mark_t mark)
-{
-    return (struct document_place){(unsigned)mark.line + 1, (unsigned)mark.column + 1};
-}
-
-static int document_wrong(struct builder *builder, struct document_place place, const char *what)
-{
-    snprintf(builder->error, builder->error_size, "%s:%u:%u: %s", builder->name, place.line,
-             place.column, what);
-    return -EINVAL;
-}
-
-static int document_no_memory(struct builder *builder)
-{
-    snprintf(builder->error, builder->error_size, "%s: out of memory", builder->name);
-    return -ENOMEM;
-}
-
-static int document_push(struct builder *builder, const struct document_node *node)
-{
-    if (builder->depth == builder->room) {
-        size_t room = builder->room ? 2 * builder->room : 256;
-        const struct document_node **larger =
-            realloc(builder->stack, room * sizeof(struct document_node *));
-        if (!larger)
-            return document_no_memory(builder);
-        builder->stack = larger;
-        builder->room = room;
-    }
-    builder->stack[builder->depth++] = node;
-    return 0;
-}
-
-static struct document_node *new_node(struct builder *builder, enum document_kind kind,
-                                      const yaml_event_t *event)
-{
-    struct document_node *node = arena_alloc(&builder->document->arena, sizeof *node);
-    if (!node)
-        return NULL;
-    node->kind = kind;
-    node->place = document_place_of(event->start_mark);
-    node->text = "";
-    return node;
-}
-
-/* True when the next node would be a mapping's key. */
-static bool at_key(const struct builder *builder)
-{
-    if (builder->frame_count == 0)
-        return false;
-    const struct frame *frame = &builder->frames[builder->frame_count - 1];
-    return frame->node->kind == DOCUMENT_MAPPING && (builder->depth - frame->first) % 2 == 0;
-}
-
-static int add_scalar(struct builder *builder, const yaml_event_t *event)
-{
-    const char *value = (const char *)event->data.scalar.value;
-    size_t length = event->data.scalar.length;
-    if (event->data.scalar.anchor || event->data.scalar.tag)
-        return document_wrong(builder, document_place_of(event->start_mark),
-                              "expected no anchors and no tags");
-    if (memchr(value, '\0', length))
-        return document_wrong(builder, document_place_of(event->start_mark),
-                              "expected text without NUL characters");
-    struct document_node *node = new_node(builder, DOCUMENT_SCALAR, event);
-    char *text = arena_string(&builder->document->arena, value, length);
-    if (!node || !text)
-        return document_no_memory(builder);
-    node->text = text;
-    node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-    return document_push(builder, node);
-}
-
-static int open_collection(struct builder *builder, enum document_kind kind,
-                           const yaml_event_t *event)
-{
-    bool mapping = kind == DOCUMENT_MAPPING;
-    struct document_place place = document_place_of(event->start_mark);
-    if (mapping ? event->data.mapping_start.anchor || event->data.mapping_start.tag
-                : event->data.sequence_start.anchor || event->data.sequence_start.tag)
-        return document_wrong(builder, place, "expected no anchors and no tags");
-    if (at_key(builder))
-        return document_wrong(builder, place, "expected a plain key");
-    if (builder->frame_count == DOCUMENT_NESTING_MAX)
-        return document_wrong(builder, place, "expected at most 64 levels of nesting");
-    struct document_node *node = new_node(builder, kind, event);
-    if (!node)
-        return document_no_memory(builder);
-    int result = document_push(builder, node);
-    builder->frames[builder->frame_count++] = (struct frame){node, builder->depth};
-    return result;
-}
-
-static int document_compare_keys(const void *a, const void *b)
-{
-    const struct document_node *left = *(const struct document_node *const *)a;
-    const struct document_node *right = *(const struct document_node *const *)b;
-    int order = strcmp(left->text, right->text);
-    if (order != 0)
-        return order;
-    if (left->place.line != right->place.line)
-        return left->place.line < right->place.line ? -1 : 1;
-    return left->place.column < right->place.column ? -1 : left->place.column > right->place.column;
-}
-
-static int refuse_twice(struct builder *builder, const struct document_node *key)
-{
-    char what[160], found[80];
-    snprintf(what, sizeof what, "expected each key once, found %s again",
-             document_describe(key, found, sizeof found));
-    return document_wrong(builder, key->place, what);
-}
-
-static int check_keys(struct builder *builder, const struct document_node *mapping)
-{
-    const struct document_node **keys = malloc((mapping->count + 1) * sizeof *keys);
-    if (!keys)
-        return document_no_memory(builder);
-    for (size_t i = 0; i < mapping->count; i++)
-        keys[i] = mapping->items[2 * i];
-    qsort(keys, mapping->count, sizeof *keys, document_compare_keys);
-    int result = 0;
-    for (size_t i = 1; i < mapping->count && result == 0; i++)
-        if (strcmp(keys[i - 1]->text, keys[i]->text) == 0)
-            result = refuse_twice(builder, keys[i]);
-    free(keys);
-    return result;
-}
-
-static int close_collection(struct builder *builder)
-{
-    struct frame frame = builder->frames[--builder->frame_count];
-    size_t count = builder->depth - frame.first;
-    const struct document_node **items =
-        arena_array(&builder->document->arena, count, sizeof *items);
-    if (!items)
-        return document_no_memory(builder);
-    if (count > 0)
-        memcpy(items, builder->stack + frame.first, count * sizeof *items);
-    builder->depth = frame.first;
-    frame.node->items = items;
-    frame.node->count = frame.node->kind == DOCUMENT_MAPPING ? count / 2 : count;
-    return frame.node->kind == DOCUMENT_MAPPING ? check_keys(builder, frame.node) : 0;
-}
-
-static int add_event(struct builder *builder, const yaml_event_t *event)
-{
-    switch (event->type) {
-    case YAML_SCALAR_EVENT:
-        return add_scalar(builder, event);
-    case YAML_SEQUENCE_START_EVENT:
-        return open_collection(builder, DOCUMENT_SEQUENCE, event);
-    case YAML_MAPPING_START_EVENT:
-        return open_collection(builder, DOCUMENT_MAPPING, event);
-    case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT:
-        return close_collection(builder);
-    case YAML_ALIAS_EVENT:
-        return document_wrong(builder, document_place_of(event->start_mark), "expected no aliases");
-    case YAML_DOCUMENT_START_EVENT:
-        if (builder->depth > 0)
-            return document_wrong(builder, document_place_of(event->start_mark),
-                                  "expected one document");
-        return 0;
-    default:
-        return 0;
-    }
-}
-
-static int parser_error(struct builder *builder, const yaml_parser_t *parser)
-{
-    struct document_place place = document_place_of(parser->problem_mark);
-    char what[256];
-    if (parser->error == YAML_MEMORY_ERROR)
-        return document_no_memory(builder);
-    if (parser->error == YAML_READER_ERROR) {
-        size_t offset = parser->problem_offset < builder->size ? parser->problem_offset : 0;
-        snprintf(what, sizeof what, "expected UTF-8 text: %s", parser->problem);
-        return document_wrong(builder, place_at(builder->text, offset), what);
-    }
-    snprintf(what, sizeof what, "expected YAML: %s%s%s", parser->problem,
-             parser->context ? ", " : "", parser->context ? parser->context : "");
-    return document_wrong(builder, place, what);
-}
-
-static int run_parser(struct builder *builder, yaml_parser_t *parser)
-{
-    int result = 0;
-    bool end = false;
-    while (result == 0 && !end) {
-        yaml_event_t event;
-        if (!yaml_parser_parse(parser, &event))
-            return parser_error(builder, parser);
-        end = event.type == YAML_STREAM_END_EVENT;
-        result = add_event(builder, &event);
-        yaml_event_delete(&event);
-    }
-    if (result == 0 && builder->depth == 0)
-        return document_wrong(builder, (struct document_place){1, 1},
-                              "expected a document, found nothing");
-    return result;
+    return strcmp(path, "-") == 0 ? "stdin" : path;
 }
 
 int document_parse(const char *name, const char *text, size_t size, struct document **out,
@@ -410,6 +225,209 @@ int document_parse(const char *name, const char *text, size_t size, struct docum
     }
     *out = builder.document;
     return 0;
+}
+
+static int document_no_memory(struct builder *builder)
+{
+    snprintf(builder->error, builder->error_size, "%s: out of memory", builder->name);
+    return -ENOMEM;
+}
+
+static int run_parser(struct builder *builder, yaml_parser_t *parser)
+{
+    int result = 0;
+    bool end = false;
+    while (result == 0 && !end) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(parser, &event))
+            return parser_error(builder, parser);
+        end = event.type == YAML_STREAM_END_EVENT;
+        result = add_event(builder, &event);
+        yaml_event_delete(&event);
+    }
+    if (result == 0 && builder->depth == 0)
+        return document_wrong(builder, (struct document_place){1, 1},
+                              "expected a document, found nothing");
+    return result;
+}
+
+static int parser_error(struct builder *builder, const yaml_parser_t *parser)
+{
+    struct document_place place = document_place_of(parser->problem_mark);
+    char what[256];
+    if (parser->error == YAML_MEMORY_ERROR)
+        return document_no_memory(builder);
+    if (parser->error == YAML_READER_ERROR) {
+        size_t offset = parser->problem_offset < builder->size ? parser->problem_offset : 0;
+        snprintf(what, sizeof what, "expected UTF-8 text: %s", parser->problem);
+        return document_wrong(builder, place_at(builder->text, offset), what);
+    }
+    snprintf(what, sizeof what, "expected YAML: %s%s%s", parser->problem,
+             parser->context ? ", " : "", parser->context ? parser->context : "");
+    return document_wrong(builder, place, what);
+}
+
+static struct document_place document_place_of(yaml_mark_t mark)
+{
+    return (struct document_place){(unsigned)mark.line + 1, (unsigned)mark.column + 1};
+}
+
+static int document_wrong(struct builder *builder, struct document_place place, const char *what)
+{
+    snprintf(builder->error, builder->error_size, "%s:%u:%u: %s", builder->name, place.line,
+             place.column, what);
+    return -EINVAL;
+}
+
+static int add_event(struct builder *builder, const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        return add_scalar(builder, event);
+    case YAML_SEQUENCE_START_EVENT:
+        return open_collection(builder, DOCUMENT_SEQUENCE, event);
+    case YAML_MAPPING_START_EVENT:
+        return open_collection(builder, DOCUMENT_MAPPING, event);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        return close_collection(builder);
+    case YAML_ALIAS_EVENT:
+        return document_wrong(builder, document_place_of(event->start_mark), "expected no aliases");
+    case YAML_DOCUMENT_START_EVENT:
+        if (builder->depth > 0)
+            return document_wrong(builder, document_place_of(event->start_mark),
+                                  "expected one document");
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int add_scalar(struct builder *builder, const yaml_event_t *event)
+{
+    const char *value = (const char *)event->data.scalar.value;
+    size_t length = event->data.scalar.length;
+    if (event->data.scalar.anchor || event->data.scalar.tag)
+        return document_wrong(builder, document_place_of(event->start_mark),
+                              "expected no anchors and no tags");
+    if (memchr(value, '\0', length))
+        return document_wrong(builder, document_place_of(event->start_mark),
+                              "expected text without NUL characters");
+    struct document_node *node = new_node(builder, DOCUMENT_SCALAR, event);
+    char *text = arena_string(&builder->document->arena, value, length);
+    if (!node || !text)
+        return document_no_memory(builder);
+    node->text = text;
+    node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    return document_push(builder, node);
+}
+
+static struct document_node *new_node(struct builder *builder, enum document_kind kind,
+                                      const yaml_event_t *event)
+{
+    struct document_node *node = arena_alloc(&builder->document->arena, sizeof *node);
+    if (!node)
+        return NULL;
+    node->kind = kind;
+    node->place = document_place_of(event->start_mark);
+    node->text = "";
+    return node;
+}
+
+static int document_push(struct builder *builder, const struct document_node *node)
+{
+    if (builder->depth == builder->room) {
+        size_t room = builder->room ? 2 * builder->room : 256;
+        const struct document_node **larger =
+            realloc(builder->stack, room * sizeof(struct document_node *));
+        if (!larger)
+            return document_no_memory(builder);
+        builder->stack = larger;
+        builder->room = room;
+    }
+    builder->stack[builder->depth++] = node;
+    return 0;
+}
+
+static int open_collection(struct builder *builder, enum document_kind kind,
+                           const yaml_event_t *event)
+{
+    bool mapping = kind == DOCUMENT_MAPPING;
+    struct document_place place = document_place_of(event->start_mark);
+    if (mapping ? event->data.mapping_start.anchor || event->data.mapping_start.tag
+                : event->data.sequence_start.anchor || event->data.sequence_start.tag)
+        return document_wrong(builder, place, "expected no anchors and no tags");
+    if (at_key(builder))
+        return document_wrong(builder, place, "expected a plain key");
+    if (builder->frame_count == DOCUMENT_NESTING_MAX)
+        return document_wrong(builder, place, "expected at most 64 levels of nesting");
+    struct document_node *node = new_node(builder, kind, event);
+    if (!node)
+        return document_no_memory(builder);
+    int result = document_push(builder, node);
+    builder->frames[builder->frame_count++] = (struct frame){node, builder->depth};
+    return result;
+}
+
+/* True when the next node would be a mapping's key. */
+static bool at_key(const struct builder *builder)
+{
+    if (builder->frame_count == 0)
+        return false;
+    const struct frame *frame = &builder->frames[builder->frame_count - 1];
+    return frame->node->kind == DOCUMENT_MAPPING && (builder->depth - frame->first) % 2 == 0;
+}
+
+static int close_collection(struct builder *builder)
+{
+    struct frame frame = builder->frames[--builder->frame_count];
+    size_t count = builder->depth - frame.first;
+    const struct document_node **items =
+        arena_array(&builder->document->arena, count, sizeof *items);
+    if (!items)
+        return document_no_memory(builder);
+    if (count > 0)
+        memcpy(items, builder->stack + frame.first, count * sizeof *items);
+    builder->depth = frame.first;
+    frame.node->items = items;
+    frame.node->count = frame.node->kind == DOCUMENT_MAPPING ? count / 2 : count;
+    return frame.node->kind == DOCUMENT_MAPPING ? check_keys(builder, frame.node) : 0;
+}
+
+static int check_keys(struct builder *builder, const struct document_node *mapping)
+{
+    const struct document_node **keys = malloc((mapping->count + 1) * sizeof *keys);
+    if (!keys)
+        return document_no_memory(builder);
+    for (size_t i = 0; i < mapping->count; i++)
+        keys[i] = mapping->items[2 * i];
+    qsort(keys, mapping->count, sizeof *keys, document_compare_keys);
+    int result = 0;
+    for (size_t i = 1; i < mapping->count && result == 0; i++)
+        if (strcmp(keys[i - 1]->text, keys[i]->text) == 0)
+            result = refuse_twice(builder, keys[i]);
+    free(keys);
+    return result;
+}
+
+static int document_compare_keys(const void *a, const void *b)
+{
+    const struct document_node *left = *(const struct document_node *const *)a;
+    const struct document_node *right = *(const struct document_node *const *)b;
+    int order = strcmp(left->text, right->text);
+    if (order != 0)
+        return order;
+    if (left->place.line != right->place.line)
+        return left->place.line < right->place.line ? -1 : 1;
+    return left->place.column < right->place.column ? -1 : left->place.column > right->place.column;
+}
+
+static int refuse_twice(struct builder *builder, const struct document_node *key)
+{
+    char what[160], found[80];
+    snprintf(what, sizeof what, "expected each key once, found %s again",
+             document_describe(key, found, sizeof found));
+    return document_wrong(builder, key->place, what);
 }
 
 void document_free(struct document *document)

@@ -8,54 +8,9 @@
 
 enum { FIRST_ROOM = 256 };
 
-uint64_t intern_hash(uint64_t hash, const void *bytes, size_t size)
-{
-    const unsigned char *byte = bytes;
-    hash ^= 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ byte[i]) * 0x100000001b3u;
-    return hash ^ hash >> 29;
-}
-
-static size_t find_slot(const struct intern *intern, const struct intern_entry *wanted)
-{
-    size_t mask = intern->slot_room - 1;
-    for (size_t i = (size_t)(wanted->hash * 0x9e3779b97f4a7c15u >> 20) & mask;;
-         i = (i + 1) & mask) {
-        if (intern->slots[i] == 0)
-            return i;
-        const struct intern_entry *entry = &intern->entries[intern->slots[i] - 1];
-        if (entry->hash == wanted->hash && entry->size == wanted->size &&
-            memcmp(entry->bytes, wanted->bytes, wanted->size) == 0)
-            return i;
-    }
-}
-
-/* Twice as many slots, at most half of which are taken. */
-static int intern_grow_slots(struct intern *intern)
-{
-    size_t room = intern->slot_room ? 2 * intern->slot_room : 2 * FIRST_ROOM;
-    uint32_t *slots = calloc(room, sizeof *slots);
-    if (!slots)
-        return -ENOMEM;
-    free(intern->slots);
-    intern->slots = slots;
-    intern->slot_room = room;
-    for (size_t i = 0; i < intern->count; i++)
-        slots[find_slot(intern, &intern->entries[i])] = (uint32_t)i + 1;
-    return 0;
-}
-
-static int grow_entries(struct intern *intern)
-{
-    size_t room = intern->entry_room ? 2 * intern->entry_room : FIRST_ROOM;
-    struct intern_entry *entries = reallocarray(intern->entries, room, sizeof *entries);
-    if (!entries)
-        return -ENOMEM;
-    intern->entries = entries;
-    intern->entry_room = room;
-    return 0;
-}
+static int intern_grow_slots(struct intern *intern);
+static size_t find_slot(const struct intern *intern, const struct intern_entry *wanted);
+static int grow_entries(struct intern *intern);
 
 int intern_add(struct intern *intern, const char *bytes, size_t size, uint32_t *number, bool *added)
 {
@@ -78,10 +33,59 @@ int intern_add(struct intern *intern, const char *bytes, size_t size, uint32_t *
     return 0;
 }
 
+/* Twice as many slots, at most half of which are taken. */
+static int intern_grow_slots(struct intern *intern)
+{
+    size_t room = intern->slot_room ? 2 * intern->slot_room : 2 * FIRST_ROOM;
+    uint32_t *slots = calloc(room, sizeof *slots);
+    if (!slots)
+        return -ENOMEM;
+    free(intern->slots);
+    intern->slots = slots;
+    intern->slot_room = room;
+    for (size_t i = 0; i < intern->count; i++)
+        slots[find_slot(intern, &intern->entries[i])] = (uint32_t)i + 1;
+    return 0;
+}
+
+static size_t find_slot(const struct intern *intern, const struct intern_entry *wanted)
+{
+    size_t mask = intern->slot_room - 1;
+    for (size_t i = (size_t)(wanted->hash * 0x9e3779b97f4a7c15u >> 20) & mask;;
+         i = (i + 1) & mask) {
+        if (intern->slots[i] == 0)
+            return i;
+        const struct intern_entry *entry = &intern->entries[intern->slots[i] - 1];
+        if (entry->hash == wanted->hash && entry->size == wanted->size &&
+            memcmp(entry->bytes, wanted->bytes, wanted->size) == 0)
+            return i;
+    }
+}
+
+static int grow_entries(struct intern *intern)
+{
+    size_t room = intern->entry_room ? 2 * intern->entry_room : FIRST_ROOM;
+    struct intern_entry *entries = reallocarray(intern->entries, room, sizeof *entries);
+    if (!entries)
+        return -ENOMEM;
+    intern->entries = entries;
+    intern->entry_room = room;
+    return 0;
+}
+
 void intern_clear(struct intern *intern)
 {
     arena_free(&intern->arena);
     free(intern->entries);
     free(intern->slots);
     *intern = (struct intern){0};
+}
+
+uint64_t intern_hash(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *byte = bytes;
+    hash ^= 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ byte[i]) * 0x100000001b3u;
+    return hash ^ hash >> 29;
 }

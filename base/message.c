@@ -18,6 +18,14 @@ void message_clean(char *text)
     }
 }
 
+void message_tell(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    message_tell_args(format, args);
+    va_end(args);
+}
+
 void message_tell_args(const char *format, va_list args)
 {
     char *line = NULL;
@@ -28,12 +36,4 @@ void message_tell_args(const char *format, va_list args)
     /* One call, so that lines of several threads stay whole. */
     fprintf(stderr, "%s: %s\n", message_program, line ? line : "out of memory");
     free(line);
-}
-
-void message_tell(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    message_tell_args(format, args);
-    va_end(args);
 }

@@ -17,7 +17,16 @@
 
 enum { LONG_BASE = 256 }; /* getopt_long() returns it plus a row's index for a long name */
 
-/* --- Mistakes ------------------------------------------------------------------------------ */
+static unsigned distance(const char *a, const char *b);
+static const char *set_flag(const char *value, bool *out);
+static const char *set_number(const struct options_row *row, const char *value, double *out);
+static const char *out_of_range(const struct options_row *row, const char *value);
+static const char *set_whole(const struct options_row *row, const char *value, void *target);
+static const char *whole(const struct options_row *row, const char *value, uint64_t *out);
+static const char *options_set_text(const struct options_row *row, char *value, void *target);
+static const char *set_secret(char *value, char **out);
+static const struct options_row *row_of(const struct options_table *table, int found);
+static void options_print_row(const struct options_row *row, int column, FILE *out);
 
 int options_complain(const char *format, ...)
 {
@@ -44,14 +53,29 @@ const char *options_wrong(const char *format, ...)
     return problem;
 }
 
-/* --- Names --------------------------------------------------------------------------------- */
-
 const struct options_row *options_find(const struct options_table *table, const char *name)
 {
     for (size_t i = 0; i < table->count; i++)
         if (strcmp(table->rows[i].name, name) == 0)
             return &table->rows[i];
     return NULL;
+}
+
+const char *options_nearest(const struct options_table *table, const char *name)
+{
+    const char *best = NULL;
+    unsigned best_distance = 1 + (unsigned)strlen(name) / 3;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *known = table->rows[i].name;
+        unsigned d = distance(name, known);
+        if (strncmp(name, known, strlen(known)) == 0)
+            d = 1; /* --username for --user */
+        if (d <= best_distance) {
+            best_distance = d;
+            best = known;
+        }
+    }
+    return best;
 }
 
 /* Levenshtein's distance, for names up to 31 letters. */
@@ -75,23 +99,6 @@ static unsigned distance(const char *a, const char *b)
     return row[length];
 }
 
-const char *options_nearest(const struct options_table *table, const char *name)
-{
-    const char *best = NULL;
-    unsigned best_distance = 1 + (unsigned)strlen(name) / 3;
-    for (size_t i = 0; i < table->count; i++) {
-        const char *known = table->rows[i].name;
-        unsigned d = distance(name, known);
-        if (strncmp(name, known, strlen(known)) == 0)
-            d = 1; /* --username for --user */
-        if (d <= best_distance) {
-            best_distance = d;
-            best = known;
-        }
-    }
-    return best;
-}
-
 bool options_is_ambiguous(const struct options_table *table, const char *name)
 {
     size_t length = strlen(name), fits = 0;
@@ -100,15 +107,42 @@ bool options_is_ambiguous(const struct options_table *table, const char *name)
     return fits > 1;
 }
 
-/* --- Values -------------------------------------------------------------------------------- */
-
-static const char *out_of_range(const struct options_row *row, const char *value)
+const char *options_apply(const struct options_row *row, void *owner, char *value)
 {
-    if (row->properties & OPTIONS_ABOVE)
-        return options_wrong("\"%s\" is out of range: give a number above %.12g and at most %.12g",
-                             value, row->min, row->max);
-    return options_wrong("\"%s\" is out of range: give a number from %.12g to %.12g", value,
-                         row->min, row->max);
+    void *target = (char *)owner + row->offset;
+    switch (row->kind) {
+    case OPTIONS_FLAG:
+        return set_flag(value, target);
+    case OPTIONS_COUNTER:
+        ++*(int *)target;
+        return NULL;
+    case OPTIONS_NUMBER:
+        return set_number(row, value, target);
+    case OPTIONS_WHOLE:
+    case OPTIONS_INT:
+    case OPTIONS_UNSIGNED:
+        return set_whole(row, value, target);
+    case OPTIONS_TEXT:
+    case OPTIONS_INPUT:
+    case OPTIONS_OUTPUT:
+    case OPTIONS_SECRET:
+        return options_set_text(row, value, target);
+    case OPTIONS_CUSTOM:
+        return row->parse ? row->parse(owner, value) : NULL;
+    }
+    return NULL;
+}
+
+static const char *set_flag(const char *value, bool *out)
+{
+    static const char *const words[] = {"true", "yes", "on", "false", "no", "off"};
+    for (size_t i = 0; value && i < sizeof words / sizeof words[0]; i++)
+        if (strcasecmp(value, words[i]) == 0) {
+            *out = i < 3;
+            return NULL;
+        }
+    *out = true;
+    return value ? options_wrong("\"%s\" is neither true nor false", value) : NULL;
 }
 
 static const char *set_number(const struct options_row *row, const char *value, double *out)
@@ -122,6 +156,30 @@ static const char *set_number(const struct options_row *row, const char *value, 
         ((row->properties & OPTIONS_ABOVE) && number <= row->min))
         return out_of_range(row, value);
     *out = number;
+    return NULL;
+}
+
+static const char *out_of_range(const struct options_row *row, const char *value)
+{
+    if (row->properties & OPTIONS_ABOVE)
+        return options_wrong("\"%s\" is out of range: give a number above %.12g and at most %.12g",
+                             value, row->min, row->max);
+    return options_wrong("\"%s\" is out of range: give a number from %.12g to %.12g", value,
+                         row->min, row->max);
+}
+
+static const char *set_whole(const struct options_row *row, const char *value, void *target)
+{
+    uint64_t number = 0;
+    const char *error = whole(row, value, &number);
+    if (error)
+        return error;
+    if (row->kind == OPTIONS_WHOLE)
+        *(uint64_t *)target = number;
+    else if (row->kind == OPTIONS_INT)
+        *(int *)target = (int)number;
+    else
+        *(unsigned *)target = (unsigned)number;
     return NULL;
 }
 
@@ -140,31 +198,24 @@ static const char *whole(const struct options_row *row, const char *value, uint6
     return NULL;
 }
 
-static const char *set_whole(const struct options_row *row, const char *value, void *target)
+static const char *options_set_text(const struct options_row *row, char *value, void *target)
 {
-    uint64_t number = 0;
-    const char *error = whole(row, value, &number);
-    if (error)
-        return error;
-    if (row->kind == OPTIONS_WHOLE)
-        *(uint64_t *)target = number;
-    else if (row->kind == OPTIONS_INT)
-        *(int *)target = (int)number;
-    else
-        *(unsigned *)target = (unsigned)number;
-    return NULL;
+    if (!*value)
+        return options_wrong("it is empty");
+    if (row->kind == OPTIONS_SECRET)
+        return set_secret(value, target);
+    *(const char **)target = value;
+    if (row->kind == OPTIONS_INPUT)
+        return options_check_input(value);
+    return row->kind == OPTIONS_OUTPUT ? options_check_output(value) : NULL;
 }
 
-static const char *set_flag(const char *value, bool *out)
+static const char *set_secret(char *value, char **out)
 {
-    static const char *const words[] = {"true", "yes", "on", "false", "no", "off"};
-    for (size_t i = 0; value && i < sizeof words / sizeof words[0]; i++)
-        if (strcasecmp(value, words[i]) == 0) {
-            *out = i < 3;
-            return NULL;
-        }
-    *out = true;
-    return value ? options_wrong("\"%s\" is neither true nor false", value) : NULL;
+    secret_free(*out);
+    *out = strdup(value);
+    explicit_bzero(value, strlen(value));
+    return *out ? NULL : options_wrong("out of memory");
 }
 
 const char *options_check_input(const char *path)
@@ -198,54 +249,6 @@ const char *options_check_output(const char *path)
     return possible ? NULL : options_wrong("cannot write \"%s\": %s", path, strerror(reason));
 }
 
-static const char *set_secret(char *value, char **out)
-{
-    secret_free(*out);
-    *out = strdup(value);
-    explicit_bzero(value, strlen(value));
-    return *out ? NULL : options_wrong("out of memory");
-}
-
-static const char *options_set_text(const struct options_row *row, char *value, void *target)
-{
-    if (!*value)
-        return options_wrong("it is empty");
-    if (row->kind == OPTIONS_SECRET)
-        return set_secret(value, target);
-    *(const char **)target = value;
-    if (row->kind == OPTIONS_INPUT)
-        return options_check_input(value);
-    return row->kind == OPTIONS_OUTPUT ? options_check_output(value) : NULL;
-}
-
-const char *options_apply(const struct options_row *row, void *owner, char *value)
-{
-    void *target = (char *)owner + row->offset;
-    switch (row->kind) {
-    case OPTIONS_FLAG:
-        return set_flag(value, target);
-    case OPTIONS_COUNTER:
-        ++*(int *)target;
-        return NULL;
-    case OPTIONS_NUMBER:
-        return set_number(row, value, target);
-    case OPTIONS_WHOLE:
-    case OPTIONS_INT:
-    case OPTIONS_UNSIGNED:
-        return set_whole(row, value, target);
-    case OPTIONS_TEXT:
-    case OPTIONS_INPUT:
-    case OPTIONS_OUTPUT:
-    case OPTIONS_SECRET:
-        return options_set_text(row, value, target);
-    case OPTIONS_CUSTOM:
-        return row->parse ? row->parse(owner, value) : NULL;
-    }
-    return NULL;
-}
-
-/* --- The command line ---------------------------------------------------------------------- */
-
 void options_scan(struct options_scan *scan, const struct options_table *table, int argc,
                   char **argv)
 {
@@ -265,17 +268,6 @@ void options_scan(struct options_scan *scan, const struct options_table *table, 
     }
     optind = 0; /* glibc: start afresh */
     opterr = 0;
-}
-
-/* What getopt_long() calls an option: a letter, or a row's long name; else NULL. */
-static const struct options_row *row_of(const struct options_table *table, int found)
-{
-    if (found >= LONG_BASE)
-        return &table->rows[found - LONG_BASE];
-    for (size_t i = 0; i < table->count; i++)
-        if (table->rows[i].letter && table->rows[i].letter == found)
-            return &table->rows[i];
-    return NULL;
 }
 
 bool options_next(struct options_scan *scan, struct options_given *given, int *first)
@@ -300,6 +292,17 @@ bool options_next(struct options_scan *scan, struct options_given *given, int *f
     return true;
 }
 
+/* What getopt_long() calls an option: a letter, or a row's long name; else NULL. */
+static const struct options_row *row_of(const struct options_table *table, int found)
+{
+    if (found >= LONG_BASE)
+        return &table->rows[found - LONG_BASE];
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].letter && table->rows[i].letter == found)
+            return &table->rows[i];
+    return NULL;
+}
+
 int options_complain_of(const struct options_given *given)
 {
     const struct options_row *row = given->row;
@@ -310,7 +313,15 @@ int options_complain_of(const struct options_given *given)
     return options_complain("--%s: its %s is missing", row->name, row->argument);
 }
 
-/* --- Help ---------------------------------------------------------------------------------- */
+void options_help(const struct options_table *table, FILE *out)
+{
+    for (int group = 0; group < table->group_count; group++) {
+        fprintf(out, "\n%s:\n", table->groups[group]);
+        for (size_t i = 0; i < table->count; i++)
+            if (table->rows[i].group == group)
+                options_print_row(&table->rows[i], table->help_column, out);
+    }
+}
 
 static void options_print_row(const struct options_row *row, int column, FILE *out)
 {
@@ -323,15 +334,5 @@ static void options_print_row(const struct options_row *row, int column, FILE *o
         fprintf(out, "%s%*s%.*s\n", width < column ? "" : "\n",
                 width < column ? column - width : column, "", (int)length, line);
         line += length + (line[length] == '\n');
-    }
-}
-
-void options_help(const struct options_table *table, FILE *out)
-{
-    for (int group = 0; group < table->group_count; group++) {
-        fprintf(out, "\n%s:\n", table->groups[group]);
-        for (size_t i = 0; i < table->count; i++)
-            if (table->rows[i].group == group)
-                options_print_row(&table->rows[i], table->help_column, out);
     }
 }

@@ -12,23 +12,7 @@ struct pool_chunk {
     alignas(max_align_t) unsigned char bytes[];
 };
 
-enum { FIRST_CHUNK = 2048, LARGEST_STEP = 1 << 20 };
-
-static struct pool_chunk *add_chunk(struct pool *pool, size_t wanted)
-{
-    size_t size = pool->chunks ? pool->chunks->size * 2 : FIRST_CHUNK;
-    if (size > LARGEST_STEP)
-        size = LARGEST_STEP;
-    if (size < wanted)
-        size = wanted;
-    struct pool_chunk *chunk = calloc(1, sizeof *chunk + size);
-    if (!chunk)
-        return NULL;
-    chunk->size = size;
-    chunk->next = pool->chunks;
-    pool->chunks = chunk;
-    return chunk;
-}
+static struct pool_chunk *add_chunk(struct pool *pool, size_t wanted);
 
 void *pool_alloc(struct pool *pool, size_t size)
 {
@@ -45,6 +29,24 @@ void *pool_alloc(struct pool *pool, size_t size)
     chunk->used += aligned;
     pool->total += aligned;
     return memory;
+}
+
+enum { FIRST_CHUNK = 2048, LARGEST_STEP = 1 << 20 };
+
+static struct pool_chunk *add_chunk(struct pool *pool, size_t wanted)
+{
+    size_t size = pool->chunks ? pool->chunks->size * 2 : FIRST_CHUNK;
+    if (size > LARGEST_STEP)
+        size = LARGEST_STEP;
+    if (size < wanted)
+        size = wanted;
+    struct pool_chunk *chunk = calloc(1, sizeof *chunk + size);
+    if (!chunk)
+        return NULL;
+    chunk->size = size;
+    chunk->next = pool->chunks;
+    pool->chunks = chunk;
+    return chunk;
 }
 
 void pool_free(struct pool *pool)

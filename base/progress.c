@@ -10,17 +10,13 @@
 
 static const int64_t second = 1000000000, on_terminal = 200000000, elsewhere = 5000000000;
 
+static double rate(const struct progress *progress, int64_t now);
+
 void progress_start(struct progress *progress, const char *what, uint64_t total)
 {
     *progress = (struct progress){
         .what = what, .total = total, .started = clock_now(), .terminal = isatty(STDERR_FILENO)};
     progress->told = progress->started;
-}
-
-static double rate(const struct progress *progress, int64_t now)
-{
-    double seconds = (double)(now - progress->started) / (double)second;
-    return seconds > 0 ? (double)progress->done / seconds : 0;
 }
 
 void progress_step(struct progress *progress)
@@ -34,6 +30,12 @@ void progress_step(struct progress *progress)
     fprintf(stderr, "%s%s: %" PRIu64 " of %" PRIu64 " (%.0f/s)%s", progress->terminal ? "\r" : "",
             progress->what, progress->done, progress->total, rate(progress, now),
             progress->terminal ? "\033[K" : "\n");
+}
+
+static double rate(const struct progress *progress, int64_t now)
+{
+    double seconds = (double)(now - progress->started) / (double)second;
+    return seconds > 0 ? (double)progress->done / seconds : 0;
 }
 
 void progress_end(struct progress *progress)

@@ -2,13 +2,8 @@
 /* Streams of random numbers: xoshiro256** (Blackman and Vigna), each seeded by splitmix64. */
 #include "base/random.h"
 
-static uint64_t splitmix(uint64_t *state)
-{
-    uint64_t x = (*state += 0x9e3779b97f4a7c15u);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
+static uint64_t splitmix(uint64_t *state);
+static uint64_t rotate_left(uint64_t x, int bits);
 
 /* Each of seed, purpose and number goes through the mixer before the next is added, so that
  * neighbours (seed 1 client 2, seed 2 client 1) have nothing in common. */
@@ -22,9 +17,12 @@ void random_seed(struct random_stream *stream, uint64_t seed, enum random_purpos
         stream->state[i] = splitmix(&state);
 }
 
-static uint64_t rotate_left(uint64_t x, int bits)
+static uint64_t splitmix(uint64_t *state)
 {
-    return (x << bits) | (x >> (64 - bits));
+    uint64_t x = (*state += 0x9e3779b97f4a7c15u);
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
 }
 
 uint64_t random_next(struct random_stream *stream)
@@ -39,6 +37,11 @@ uint64_t random_next(struct random_stream *stream)
     s[2] ^= t;
     s[3] = rotate_left(s[3], 45);
     return result;
+}
+
+static uint64_t rotate_left(uint64_t x, int bits)
+{
+    return (x << bits) | (x >> (64 - bits));
 }
 
 double random_unit(struct random_stream *stream)

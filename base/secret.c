@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Overwritten arguments keep this many characters, so that `ps` shows that something was given. */
-enum { STARS = 3 };
-
 void secret_free(char *secret)
 {
     if (secret)
         explicit_bzero(secret, strlen(secret));
     free(secret);
 }
+
+/* Overwritten arguments keep this many characters, so that `ps` shows that something was given. */
+enum { STARS = 3 };
 
 void secret_wipe(char *text)
 {

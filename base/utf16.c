@@ -13,50 +13,18 @@
 static locale_t upper_locale;
 static pthread_once_t upper_once = PTHREAD_ONCE_INIT;
 
-/* The program's own locale may be "C", in which towupper() knows ASCII only. Kept for good. */
-static void upper_locale_make(void)
-{
-    upper_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-}
+static int utf16_convert(const char *text, bool upper_case, uint8_t **out, size_t *size);
+static int utf8_next(const char **at, uint32_t *code);
+static uint32_t upper(uint32_t code);
+static void upper_locale_make(void);
+static uint8_t *put_unit(uint8_t *to, uint32_t unit);
+static char *put_utf8(char *to, uint32_t code);
+static uint32_t utf16_next(const uint8_t *text, size_t size, size_t *at);
+static uint32_t unit_at(const uint8_t *text, size_t at);
 
-static uint32_t upper(uint32_t code)
+int utf16le_from_utf8(const char *text, uint8_t **out, size_t *size)
 {
-    if (code < 0x80)
-        return code >= 'a' && code <= 'z' ? code - 0x20 : code;
-    pthread_once(&upper_once, upper_locale_make);
-    if (!upper_locale)
-        return code;
-    uint32_t mapped = (uint32_t)towupper_l((wint_t)code, upper_locale);
-    return mapped <= 0xffff && code <= 0xffff ? mapped : code;
-}
-
-/* One code point at *at (NUL-terminated text), which moves on. -EILSEQ: overlong, a surrogate, cut.
- */
-static int utf8_next(const char **at, uint32_t *code)
-{
-    static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
-    const uint8_t *p = (const uint8_t *)*at;
-    unsigned more = p[0] < 0x80 ? 0 : p[0] >= 0xf0 ? 3 : p[0] >= 0xe0 ? 2 : 1;
-    if ((p[0] >= 0x80 && p[0] < 0xc2) || p[0] > 0xf4)
-        return -EILSEQ;
-    uint32_t value = more ? p[0] & (0x3fu >> more) : p[0];
-    for (unsigned i = 1; i <= more; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return -EILSEQ;
-        value = value << 6 | (p[i] & 0x3f);
-    }
-    if (value < smallest[more] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
-        return -EILSEQ;
-    *at += more + 1;
-    *code = value;
-    return 0;
-}
-
-static uint8_t *put_unit(uint8_t *to, uint32_t unit)
-{
-    *to++ = (uint8_t)unit;
-    *to++ = (uint8_t)(unit >> 8);
-    return to;
+    return utf16_convert(text, false, out, size);
 }
 
 static int utf16_convert(const char *text, bool upper_case, uint8_t **out, size_t *size)
@@ -86,9 +54,50 @@ static int utf16_convert(const char *text, bool upper_case, uint8_t **out, size_
     return 0;
 }
 
-int utf16le_from_utf8(const char *text, uint8_t **out, size_t *size)
+/* One code point at *at (NUL-terminated text), which moves on. -EILSEQ: overlong, a surrogate, cut.
+ */
+static int utf8_next(const char **at, uint32_t *code)
 {
-    return utf16_convert(text, false, out, size);
+    static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
+    const uint8_t *p = (const uint8_t *)*at;
+    unsigned more = p[0] < 0x80 ? 0 : p[0] >= 0xf0 ? 3 : p[0] >= 0xe0 ? 2 : 1;
+    if ((p[0] >= 0x80 && p[0] < 0xc2) || p[0] > 0xf4)
+        return -EILSEQ;
+    uint32_t value = more ? p[0] & (0x3fu >> more) : p[0];
+    for (unsigned i = 1; i <= more; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return -EILSEQ;
+        value = value << 6 | (p[i] & 0x3f);
+    }
+    if (value < smallest[more] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+        return -EILSEQ;
+    *at += more + 1;
+    *code = value;
+    return 0;
+}
+
+static uint32_t upper(uint32_t code)
+{
+    if (code < 0x80)
+        return code >= 'a' && code <= 'z' ? code - 0x20 : code;
+    pthread_once(&upper_once, upper_locale_make);
+    if (!upper_locale)
+        return code;
+    uint32_t mapped = (uint32_t)towupper_l((wint_t)code, upper_locale);
+    return mapped <= 0xffff && code <= 0xffff ? mapped : code;
+}
+
+/* The program's own locale may be "C", in which towupper() knows ASCII only. Kept for good. */
+static void upper_locale_make(void)
+{
+    upper_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+static uint8_t *put_unit(uint8_t *to, uint32_t unit)
+{
+    *to++ = (uint8_t)unit;
+    *to++ = (uint8_t)(unit >> 8);
+    return to;
 }
 
 int utf16le_upper_from_utf8(const char *text, uint8_t **out, size_t *size)
@@ -110,25 +119,19 @@ int utf16le_size(const char *text, size_t *size)
     return 0;
 }
 
-static uint32_t unit_at(const uint8_t *text, size_t at)
+int utf16le_to_utf8(const uint8_t *text, size_t size, char **out)
 {
-    return (uint32_t)text[at] | (uint32_t)text[at + 1] << 8;
-}
-
-/* The code point at *at, which moves on. */
-static uint32_t utf16_next(const uint8_t *text, size_t size, size_t *at)
-{
-    uint32_t unit = unit_at(text, *at);
-    *at += 2;
-    if (unit == 0 || (unit >= 0xdc00 && unit < 0xe000))
-        return 0xfffd;
-    if (unit < 0xd800 || unit >= 0xe000)
-        return unit;
-    if (size - *at < 2 || (unit_at(text, *at) & 0xfc00) != 0xdc00)
-        return 0xfffd;
-    uint32_t code = 0x10000 + ((unit & 0x3ff) << 10 | (unit_at(text, *at) & 0x3ff));
-    *at += 2;
-    return code;
+    if (size % 2)
+        return -EILSEQ;
+    char *buffer = malloc(size / 2 * 3 + 1); /* a unit is at most 3 bytes, a pair 4 */
+    if (!buffer)
+        return -ENOMEM;
+    char *to = buffer;
+    for (size_t at = 0; at < size;)
+        to = put_utf8(to, utf16_next(text, size, &at));
+    *to = '\0';
+    *out = buffer;
+    return 0;
 }
 
 static char *put_utf8(char *to, uint32_t code)
@@ -151,17 +154,23 @@ static char *put_utf8(char *to, uint32_t code)
     return to;
 }
 
-int utf16le_to_utf8(const uint8_t *text, size_t size, char **out)
+/* The code point at *at, which moves on. */
+static uint32_t utf16_next(const uint8_t *text, size_t size, size_t *at)
 {
-    if (size % 2)
-        return -EILSEQ;
-    char *buffer = malloc(size / 2 * 3 + 1); /* a unit is at most 3 bytes, a pair 4 */
-    if (!buffer)
-        return -ENOMEM;
-    char *to = buffer;
-    for (size_t at = 0; at < size;)
-        to = put_utf8(to, utf16_next(text, size, &at));
-    *to = '\0';
-    *out = buffer;
-    return 0;
+    uint32_t unit = unit_at(text, *at);
+    *at += 2;
+    if (unit == 0 || (unit >= 0xdc00 && unit < 0xe000))
+        return 0xfffd;
+    if (unit < 0xd800 || unit >= 0xe000)
+        return unit;
+    if (size - *at < 2 || (unit_at(text, *at) & 0xfc00) != 0xdc00)
+        return 0xfffd;
+    uint32_t code = 0x10000 + ((unit & 0x3ff) << 10 | (unit_at(text, *at) & 0x3ff));
+    *at += 2;
+    return code;
+}
+
+static uint32_t unit_at(const uint8_t *text, size_t at)
+{
+    return (uint32_t)text[at] | (uint32_t)text[at + 1] << 8;
 }

@@ -9,6 +9,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static int draw_and_flush(FILE *stream, int (*draw)(FILE *stream, void *context), void *context);
+static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *context), void *context);
+static int replace_file(const char *path, int (*draw)(FILE *stream, void *context), void *context);
+static int open_temporary(char *path);
+static int write_through(const char *path, int (*draw)(FILE *stream, void *context), void *context);
+
+int whole_file_write(const char *path, int (*draw)(FILE *stream, void *context), void *context,
+                     char *error, size_t size)
+{
+    int written = strcmp(path, "-") == 0 ? draw_and_flush(stdout, draw, context)
+                                         : draw_to_file(path, draw, context);
+    if (written < 0)
+        snprintf(error, size, "%s: cannot be written: %s", path, strerror(-written));
+    return written;
+}
+
 /* What draw() wrote must have gone out, too. */
 static int draw_and_flush(FILE *stream, int (*draw)(FILE *stream, void *context), void *context)
 {
@@ -19,19 +35,17 @@ static int draw_and_flush(FILE *stream, int (*draw)(FILE *stream, void *context)
     return result;
 }
 
-/* Makes the temporary file with the rights that open() would have given it. */
-static int open_temporary(char *path)
+static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *context), void *context)
 {
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(fd, 0666 & ~mask) == 0)
-        return fd;
-    int result = -errno;
-    close(fd);
-    unlink(path);
+    struct stat stat_of;
+    if (stat(path, &stat_of) < 0)
+        return replace_file(path, draw, context);
+    if (!S_ISREG(stat_of.st_mode))
+        return write_through(path, draw, context);
+    /* A link goes on pointing where it points to. */
+    char *target = realpath(path, NULL);
+    int result = target ? replace_file(target, draw, context) : -errno;
+    free(target);
     return result;
 }
 
@@ -61,6 +75,22 @@ cleanup:
     return result;
 }
 
+/* Makes the temporary file with the rights that open() would have given it. */
+static int open_temporary(char *path)
+{
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(fd, 0666 & ~mask) == 0)
+        return fd;
+    int result = -errno;
+    close(fd);
+    unlink(path);
+    return result;
+}
+
 /* A device or a pipe is written to; it must never be replaced by a file. */
 static int write_through(const char *path, int (*draw)(FILE *stream, void *context), void *context)
 {
@@ -71,28 +101,4 @@ static int write_through(const char *path, int (*draw)(FILE *stream, void *conte
     if (fclose(stream) == EOF && result == 0)
         result = -errno;
     return result;
-}
-
-static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *context), void *context)
-{
-    struct stat stat_of;
-    if (stat(path, &stat_of) < 0)
-        return replace_file(path, draw, context);
-    if (!S_ISREG(stat_of.st_mode))
-        return write_through(path, draw, context);
-    /* A link goes on pointing where it points to. */
-    char *target = realpath(path, NULL);
-    int result = target ? replace_file(target, draw, context) : -errno;
-    free(target);
-    return result;
-}
-
-int whole_file_write(const char *path, int (*draw)(FILE *stream, void *context), void *context,
-                     char *error, size_t size)
-{
-    int written = strcmp(path, "-") == 0 ? draw_and_flush(stdout, draw, context)
-                                         : draw_to_file(path, draw, context);
-    if (written < 0)
-        snprintf(error, size, "%s: cannot be written: %s", path, strerror(-written));
-    return written;
 }

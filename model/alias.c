@@ -7,6 +7,31 @@
 
 typedef unsigned __int128 wide;
 
+static void alias_fill(struct alias_slot *slots, wide *mass, uint32_t *less, uint32_t *more,
+                       size_t count, uint64_t total);
+
+int alias_build(struct alias_slot *slots, const uint64_t *weights, size_t count)
+{
+    uint64_t total = 0;
+    int result = -ENOMEM;
+    wide *mass = calloc(count, sizeof *mass);
+    uint32_t *less = calloc(count, sizeof *less);
+    uint32_t *more = calloc(count, sizeof *more);
+    if (!mass || !less || !more)
+        goto cleanup;
+    for (size_t i = 0; i < count; i++) {
+        total += weights[i];
+        mass[i] = (wide)weights[i] * count;
+    }
+    alias_fill(slots, mass, less, more, count, total);
+    result = 0;
+cleanup:
+    free(more);
+    free(less);
+    free(mass);
+    return result;
+}
+
 /*
  * Vose's method. Every slot has room for `total`; slot i brings weight[i] * count. One that does
  * not fill its room is topped up from one that has too much. Nothing is rounded but the threshold.
@@ -32,26 +57,4 @@ static void alias_fill(struct alias_slot *slots, wide *mass, uint32_t *less, uin
             less[less_count++] = large;
         }
     }
-}
-
-int alias_build(struct alias_slot *slots, const uint64_t *weights, size_t count)
-{
-    uint64_t total = 0;
-    int result = -ENOMEM;
-    wide *mass = calloc(count, sizeof *mass);
-    uint32_t *less = calloc(count, sizeof *less);
-    uint32_t *more = calloc(count, sizeof *more);
-    if (!mass || !less || !more)
-        goto cleanup;
-    for (size_t i = 0; i < count; i++) {
-        total += weights[i];
-        mass[i] = (wide)weights[i] * count;
-    }
-    alias_fill(slots, mass, less, more, count, total);
-    result = 0;
-cleanup:
-    free(more);
-    free(less);
-    free(mass);
-    return result;
 }

@@ -16,6 +16,71 @@ enum { NAMED_MAX = 8, WARNINGS_MAX = 5 };
 
 static const struct document_place top = {1, 1};
 
+struct balance {
+    uint64_t entered, left;
+    size_t file_end; /* its end in the file, or SIZE_MAX */
+};
+
+/* What the steps below share. order[n] is the n-th history of the model. */
+struct finish {
+    struct build *build;
+    uint32_t start;
+    size_t *first;     /* of each history among the sorted transitions */
+    uint32_t *order;   /* histories in the model's order: reached ones first */
+    uint32_t *numbers; /* of each history, its place in order */
+    uint32_t reached;
+    uint32_t *type_numbers;
+};
+
+static int prepare(struct finish *finish);
+static int find_start(struct build *build, uint32_t *start);
+static const char *history_name(const struct build *build, const uint32_t *entries, char *buffer,
+                                size_t size);
+static int link_all(struct build *build, uint32_t start);
+static int link_one(struct build *build, struct build_transition *transition, uint32_t start);
+static int recover_ends(struct build *build, uint32_t start);
+static int apply_balances(struct build *build, uint32_t start, const struct balance *balances);
+static void warn_balance(struct build *build, uint32_t history, const struct balance *balance);
+static int add_end(struct build *build, uint32_t history, uint32_t start, uint64_t ends,
+                   size_t file_end);
+static int sort_transitions(struct finish *finish);
+static int compare_transitions(const void *a, const void *b, void *context);
+static int check_not_empty(struct finish *finish);
+static int order_histories(struct finish *finish);
+static void reach(struct finish *finish, uint32_t history);
+static int compare_histories(const void *a, const void *b, void *context);
+static int finish_check(struct finish *finish);
+static int check_ways_out(struct finish *finish);
+static int find_ways_out(const struct finish *finish, bool *out);
+static int refuse_trap(const struct finish *finish, const bool *out);
+static bool is_listed(const uint32_t *entries, size_t count, uint32_t entry);
+static int check_gaps(struct build *build);
+static uint32_t last_entry(const struct gaps *gaps);
+static int check_sends(struct finish *finish);
+static void warn_unreached(struct finish *finish);
+static int finish_complete(struct finish *finish);
+static int number_types(struct finish *finish);
+static int fill_chain(struct finish *finish);
+static void fill_history(struct finish *finish, uint32_t number, uint32_t *filled);
+static uint32_t renumbered(const struct finish *finish, uint32_t entry);
+static bool is_session_setup(const struct model *model, uint32_t entry);
+static int fill_gaps(struct finish *finish);
+static int copy_gaps(struct finish *finish, const struct gaps *from, struct gaps *to);
+static int compare_gaps(const void *a, const void *b);
+static uint32_t pause_before(const struct model *model, const struct chain_history *history,
+                             uint32_t entry);
+static uint32_t find_gaps(const struct model *model, const uint32_t *history, uint32_t length,
+                          uint32_t entry);
+static bool is_suffix(const struct gaps *gaps, const uint32_t *history, uint32_t length,
+                      uint32_t entry);
+static int make_aliases(struct build *build, const struct chain_history *history);
+static int solve_visits(struct build *build);
+static int finish_fill_details(struct finish *finish);
+static int compare_details(const void *a, const void *b);
+static int fill_type_details(struct build *build, uint32_t type,
+                             const struct build_details *const *forms, size_t count);
+static int index_types(struct build *build);
+
 const char *chain_entry_name(const struct model *model, uint32_t entry, char *buffer, size_t size)
 {
     if (entry == CHAIN_NONE)
@@ -25,6 +90,58 @@ const char *chain_entry_name(const struct model *model, uint32_t entry, char *bu
     else
         snprintf(buffer, size, "%s:%s", model->types[entry].protocol, model->types[entry].opcode);
     return buffer;
+}
+
+int build_finish(struct build *build, struct model **out)
+{
+    struct finish finish = {.build = build};
+    int result = prepare(&finish);
+    if (result == 0)
+        result = finish_check(&finish);
+    if (result == 0)
+        result = finish_complete(&finish);
+    if (result == 0) {
+        *out = build->model;
+        build->model = NULL;
+    }
+    free(finish.first);
+    free(finish.order);
+    free(finish.numbers);
+    free(finish.type_numbers);
+    return result;
+}
+
+static int prepare(struct finish *finish)
+{
+    struct build *build = finish->build;
+    int result = find_start(build, &finish->start);
+    if (result == 0)
+        result = link_all(build, finish->start);
+    if (result == 0 && build->model->samba_v2)
+        result = recover_ends(build, finish->start);
+    if (result == 0)
+        result = sort_transitions(finish);
+    if (result == 0)
+        result = check_not_empty(finish);
+    if (result == 0)
+        result = order_histories(finish);
+    return result;
+}
+
+static int find_start(struct build *build, uint32_t *start)
+{
+    uint32_t entries[CHAIN_HISTORY_MAX];
+    char name[256];
+    if (build->length == 0)
+        return build_wrong(build, top, "expected a chain with histories, found an empty one");
+    for (uint32_t i = 0; i < build->length; i++)
+        entries[i] = CHAIN_NONE;
+    if (build_intern(build, entries, false, top, start) < 0)
+        return -ENOMEM;
+    if (*start == UINT32_MAX)
+        return build_wrong(build, top, "expected a history '%s', the start of conversations",
+                           history_name(build, entries, name, sizeof name));
+    return 0;
 }
 
 /* A history's name in a message, shortened when it is long. */
@@ -41,22 +158,12 @@ static const char *history_name(const struct build *build, const uint32_t *entri
     return buffer;
 }
 
-/* ---- Where transitions lead ---- */
-
-static int find_start(struct build *build, uint32_t *start)
+static int link_all(struct build *build, uint32_t start)
 {
-    uint32_t entries[CHAIN_HISTORY_MAX];
-    char name[256];
-    if (build->length == 0)
-        return build_wrong(build, top, "expected a chain with histories, found an empty one");
-    for (uint32_t i = 0; i < build->length; i++)
-        entries[i] = CHAIN_NONE;
-    if (build_intern(build, entries, false, top, start) < 0)
-        return -ENOMEM;
-    if (*start == UINT32_MAX)
-        return build_wrong(build, top, "expected a history '%s', the start of conversations",
-                           history_name(build, entries, name, sizeof name));
-    return 0;
+    int result = 0;
+    for (size_t i = 0; i < build->transition_count && result == 0; i++)
+        result = link_one(build, &build->transitions[i], start);
+    return result;
 }
 
 static int link_one(struct build *build, struct build_transition *transition, uint32_t start)
@@ -83,49 +190,24 @@ static int link_one(struct build *build, struct build_transition *transition, ui
     return 0;
 }
 
-static int link_all(struct build *build, uint32_t start)
+static int recover_ends(struct build *build, uint32_t start)
 {
-    int result = 0;
-    for (size_t i = 0; i < build->transition_count && result == 0; i++)
-        result = link_one(build, &build->transitions[i], start);
-    return result;
-}
-
-/* ---- Ends that a Samba v2 model lost ---- */
-
-/*
- * The tool that writes these models writes '-' once per file, though every conversation has an end:
- * what enters a history and does not leave it ended there. A negative balance (the tool drops
- * packets now and then) is told and taken as no end.
- */
-static int add_end(struct build *build, uint32_t history, uint32_t start, uint64_t ends,
-                   size_t file_end)
-{
-    if (file_end != SIZE_MAX) {
-        build->transitions[file_end].count += ends;
-        return 0;
+    struct balance *balances = calloc(build->history_count, sizeof *balances);
+    int result = balances ? 0 : build_no_memory(build);
+    for (size_t i = 0; i < build->history_count && result == 0; i++)
+        balances[i].file_end = SIZE_MAX;
+    for (size_t i = 0; i < build->transition_count && result == 0; i++) {
+        const struct build_transition *transition = &build->transitions[i];
+        balances[transition->history].left += transition->count;
+        if (transition->entry == CHAIN_NONE)
+            balances[transition->history].file_end = i;
+        else
+            balances[transition->next].entered += transition->count;
     }
-    struct build_transition end = {.history = history,
-                                   .entry = CHAIN_NONE,
-                                   .next = start,
-                                   .count = ends,
-                                   .place = build->histories[history].place};
-    return build_add(build, &end);
-}
-
-struct balance {
-    uint64_t entered, left;
-    size_t file_end; /* its end in the file, or SIZE_MAX */
-};
-
-static void warn_balance(struct build *build, uint32_t history, const struct balance *balance)
-{
-    char name[256];
-    build_warn(build, build->histories[history].place,
-               "history '%s' is entered %llu times but left %llu times: taken as if no "
-               "conversation ends there",
-               history_name(build, build->histories[history].entries, name, sizeof name),
-               (unsigned long long)balance->entered, (unsigned long long)balance->left);
+    if (result == 0)
+        result = apply_balances(build, start, balances);
+    free(balances);
+    return result;
 }
 
 static int apply_balances(struct build *build, uint32_t start, const struct balance *balances)
@@ -149,50 +231,34 @@ static int apply_balances(struct build *build, uint32_t start, const struct bala
     return 0;
 }
 
-static int recover_ends(struct build *build, uint32_t start)
+static void warn_balance(struct build *build, uint32_t history, const struct balance *balance)
 {
-    struct balance *balances = calloc(build->history_count, sizeof *balances);
-    int result = balances ? 0 : build_no_memory(build);
-    for (size_t i = 0; i < build->history_count && result == 0; i++)
-        balances[i].file_end = SIZE_MAX;
-    for (size_t i = 0; i < build->transition_count && result == 0; i++) {
-        const struct build_transition *transition = &build->transitions[i];
-        balances[transition->history].left += transition->count;
-        if (transition->entry == CHAIN_NONE)
-            balances[transition->history].file_end = i;
-        else
-            balances[transition->next].entered += transition->count;
-    }
-    if (result == 0)
-        result = apply_balances(build, start, balances);
-    free(balances);
-    return result;
+    char name[256];
+    build_warn(build, build->histories[history].place,
+               "history '%s' is entered %llu times but left %llu times: taken as if no "
+               "conversation ends there",
+               history_name(build, build->histories[history].entries, name, sizeof name),
+               (unsigned long long)balance->entered, (unsigned long long)balance->left);
 }
 
-/* ---- Its order ---- */
-
-/* What the steps below share. order[n] is the n-th history of the model. */
-struct finish {
-    struct build *build;
-    uint32_t start;
-    size_t *first;     /* of each history among the sorted transitions */
-    uint32_t *order;   /* histories in the model's order: reached ones first */
-    uint32_t *numbers; /* of each history, its place in order */
-    uint32_t reached;
-    uint32_t *type_numbers;
-};
-
-static int compare_transitions(const void *a, const void *b, void *context)
+/*
+ * The tool that writes these models writes '-' once per file, though every conversation has an end:
+ * what enters a history and does not leave it ended there. A negative balance (the tool drops
+ * packets now and then) is told and taken as no end.
+ */
+static int add_end(struct build *build, uint32_t history, uint32_t start, uint64_t ends,
+                   size_t file_end)
 {
-    const struct build_transition *left = a, *right = b;
-    char left_name[CHAIN_NAME_SIZE], right_name[CHAIN_NAME_SIZE];
-    const struct model *model = context;
-    if (left->history != right->history)
-        return left->history < right->history ? -1 : 1;
-    if (left->count != right->count)
-        return left->count > right->count ? -1 : 1;
-    return strcmp(chain_entry_name(model, left->entry, left_name, sizeof left_name),
-                  chain_entry_name(model, right->entry, right_name, sizeof right_name));
+    if (file_end != SIZE_MAX) {
+        build->transitions[file_end].count += ends;
+        return 0;
+    }
+    struct build_transition end = {.history = history,
+                                   .entry = CHAIN_NONE,
+                                   .next = start,
+                                   .count = ends,
+                                   .place = build->histories[history].place};
+    return build_add(build, &end);
 }
 
 static int sort_transitions(struct finish *finish)
@@ -213,21 +279,29 @@ static int sort_transitions(struct finish *finish)
     return 0;
 }
 
-static void reach(struct finish *finish, uint32_t history)
+static int compare_transitions(const void *a, const void *b, void *context)
 {
-    if (finish->numbers[history] != UINT32_MAX)
-        return;
-    finish->numbers[history] = finish->reached;
-    finish->order[finish->reached++] = history;
+    const struct build_transition *left = a, *right = b;
+    char left_name[CHAIN_NAME_SIZE], right_name[CHAIN_NAME_SIZE];
+    const struct model *model = context;
+    if (left->history != right->history)
+        return left->history < right->history ? -1 : 1;
+    if (left->count != right->count)
+        return left->count > right->count ? -1 : 1;
+    return strcmp(chain_entry_name(model, left->entry, left_name, sizeof left_name),
+                  chain_entry_name(model, right->entry, right_name, sizeof right_name));
 }
 
-static int compare_histories(const void *a, const void *b, void *context)
+static int check_not_empty(struct finish *finish)
 {
-    const struct build *build = context;
-    char left[1024], right[1024];
-    return strcmp(
-        history_name(build, build->histories[*(const uint32_t *)a].entries, left, sizeof left),
-        history_name(build, build->histories[*(const uint32_t *)b].entries, right, sizeof right));
+    struct build *build = finish->build;
+    char name[256];
+    for (uint32_t h = 0; h < build->history_count; h++)
+        if (finish->first[h] == finish->first[h + 1])
+            return build_wrong(build, build->histories[h].place,
+                               "expected what comes after '%s', found nothing",
+                               history_name(build, build->histories[h].entries, name, sizeof name));
+    return 0;
 }
 
 /* Breadth first from the start; then those that nothing leads to, by name. */
@@ -256,18 +330,48 @@ static int order_histories(struct finish *finish)
     return 0;
 }
 
-/* ---- Checks ---- */
+static void reach(struct finish *finish, uint32_t history)
+{
+    if (finish->numbers[history] != UINT32_MAX)
+        return;
+    finish->numbers[history] = finish->reached;
+    finish->order[finish->reached++] = history;
+}
 
-static int check_not_empty(struct finish *finish)
+static int compare_histories(const void *a, const void *b, void *context)
+{
+    const struct build *build = context;
+    char left[1024], right[1024];
+    return strcmp(
+        history_name(build, build->histories[*(const uint32_t *)a].entries, left, sizeof left),
+        history_name(build, build->histories[*(const uint32_t *)b].entries, right, sizeof right));
+}
+
+static int finish_check(struct finish *finish)
+{
+    int result = check_ways_out(finish);
+    if (result == 0)
+        result = check_gaps(finish->build);
+    if (result == 0)
+        result = check_sends(finish);
+    if (result == 0)
+        warn_unreached(finish);
+    return result;
+}
+
+static int check_ways_out(struct finish *finish)
 {
     struct build *build = finish->build;
-    char name[256];
-    for (uint32_t h = 0; h < build->history_count; h++)
-        if (finish->first[h] == finish->first[h + 1])
-            return build_wrong(build, build->histories[h].place,
-                               "expected what comes after '%s', found nothing",
-                               history_name(build, build->histories[h].entries, name, sizeof name));
-    return 0;
+    bool *out = calloc(build->history_count, sizeof *out), all = true;
+    int result = out ? find_ways_out(finish, out) : -ENOMEM;
+    for (size_t h = 0; h < build->history_count && result == 0; h++)
+        all = all && out[h];
+    if (result == -ENOMEM)
+        build_no_memory(build);
+    else if (!all)
+        result = refuse_trap(finish, out);
+    free(out);
+    return result;
 }
 
 /* Histories from which an end can be reached, found from the ends backwards. */
@@ -305,14 +409,6 @@ static int find_ways_out(const struct finish *finish, bool *out)
     return result;
 }
 
-static bool is_listed(const uint32_t *entries, size_t count, uint32_t entry)
-{
-    for (size_t i = 0; i < count; i++)
-        if (entries[i] == entry)
-            return true;
-    return false;
-}
-
 /* Names what goes round in histories without a way out, at the first of them. */
 static int refuse_trap(const struct finish *finish, const bool *out)
 {
@@ -346,19 +442,33 @@ static int refuse_trap(const struct finish *finish, const bool *out)
                        more ? ", ..." : "");
 }
 
-static int check_ways_out(struct finish *finish)
+static bool is_listed(const uint32_t *entries, size_t count, uint32_t entry)
 {
-    struct build *build = finish->build;
-    bool *out = calloc(build->history_count, sizeof *out), all = true;
-    int result = out ? find_ways_out(finish, out) : -ENOMEM;
-    for (size_t h = 0; h < build->history_count && result == 0; h++)
-        all = all && out[h];
-    if (result == -ENOMEM)
-        build_no_memory(build);
-    else if (!all)
-        result = refuse_trap(finish, out);
-    free(out);
-    return result;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i] == entry)
+            return true;
+    return false;
+}
+
+/* What is finer goes with what is coarser, so that it is certain which waits have points. */
+static int check_gaps(struct build *build)
+{
+    for (size_t i = 0; i < build->gaps_count; i++) {
+        uint32_t last = last_entry(&build->gaps[i].gaps);
+        bool found = build->gaps[i].gaps.length == 1;
+        char name[CHAIN_NAME_SIZE];
+        for (size_t k = 0; k < build->gaps_count && !found; k++)
+            found = build->gaps[k].gaps.length == 1 && build->gaps[k].gaps.entries[0] == last;
+        if (!found)
+            return build_wrong(build, build->gaps[i].place, "expected gaps of '%s' alone too",
+                               chain_entry_name(build->model, last, name, sizeof name));
+    }
+    return 0;
+}
+
+static uint32_t last_entry(const struct gaps *gaps)
+{
+    return gaps->entries[gaps->length - 1];
 }
 
 static int check_sends(struct finish *finish)
@@ -392,7 +502,24 @@ static void warn_unreached(struct finish *finish)
                    "%u more histories are never reached from the start", count - told);
 }
 
-/* ---- The model's arrays ---- */
+static int finish_complete(struct finish *finish)
+{
+    struct build *build = finish->build;
+    int result = number_types(finish);
+    if (result == 0)
+        result = fill_chain(finish);
+    if (result == 0)
+        result = fill_gaps(finish);
+    for (uint32_t h = 0; result == 0 && h < build->model->history_count; h++)
+        result = make_aliases(build, &build->model->histories[h]);
+    if (result == 0)
+        result = solve_visits(build);
+    if (result == 0)
+        result = finish_fill_details(finish);
+    if (result == 0)
+        result = index_types(build);
+    return result;
+}
 
 /* Types are numbered as the ordered chain meets them, so that their order is no accident of the
  * file either; those that only details name come last. */
@@ -428,15 +555,22 @@ static int number_types(struct finish *finish)
     return 0;
 }
 
-static uint32_t renumbered(const struct finish *finish, uint32_t entry)
+static int fill_chain(struct finish *finish)
 {
-    return chain_is_packet(entry) ? finish->type_numbers[entry] : entry;
-}
-
-static bool is_session_setup(const struct model *model, uint32_t entry)
-{
-    return chain_is_packet(entry) && strcmp(model->types[entry].protocol, "smb2") == 0 &&
-           strcmp(model->types[entry].opcode, "1") == 0;
+    struct build *build = finish->build;
+    struct model *model = build->model;
+    uint32_t filled = 0;
+    model->history_length = build->length;
+    model->history_count = (uint32_t)build->history_count;
+    model->transition_count = (uint32_t)build->transition_count;
+    model->histories = arena_array(&model->arena, model->history_count, sizeof *model->histories);
+    model->transitions =
+        arena_array(&model->arena, model->transition_count, sizeof *model->transitions);
+    if (!model->histories || !model->transitions)
+        return build_no_memory(build);
+    for (uint32_t i = 0; i < model->history_count; i++)
+        fill_history(finish, i, &filled);
+    return 0;
 }
 
 static void fill_history(struct finish *finish, uint32_t number, uint32_t *filled)
@@ -462,22 +596,102 @@ static void fill_history(struct finish *finish, uint32_t number, uint32_t *fille
     }
 }
 
-static int fill_chain(struct finish *finish)
+static uint32_t renumbered(const struct finish *finish, uint32_t entry)
+{
+    return chain_is_packet(entry) ? finish->type_numbers[entry] : entry;
+}
+
+static bool is_session_setup(const struct model *model, uint32_t entry)
+{
+    return chain_is_packet(entry) && strcmp(model->types[entry].protocol, "smb2") == 0 &&
+           strcmp(model->types[entry].opcode, "1") == 0;
+}
+
+static int fill_gaps(struct finish *finish)
 {
     struct build *build = finish->build;
     struct model *model = build->model;
-    uint32_t filled = 0;
-    model->history_length = build->length;
-    model->history_count = (uint32_t)build->history_count;
-    model->transition_count = (uint32_t)build->transition_count;
-    model->histories = arena_array(&model->arena, model->history_count, sizeof *model->histories);
-    model->transitions =
-        arena_array(&model->arena, model->transition_count, sizeof *model->transitions);
-    if (!model->histories || !model->transitions)
+    int result = 0;
+    model->gaps = arena_array(&model->arena, build->gaps_count, sizeof *model->gaps);
+    if (!model->gaps)
         return build_no_memory(build);
-    for (uint32_t i = 0; i < model->history_count; i++)
-        fill_history(finish, i, &filled);
+    for (size_t i = 0; i < build->gaps_count && result == 0; i++)
+        result = copy_gaps(finish, &build->gaps[i].gaps, &model->gaps[i]);
+    model->gaps_count = (uint32_t)build->gaps_count;
+    if (result == 0 && model->gaps_count > 1)
+        qsort(model->gaps, model->gaps_count, sizeof *model->gaps, compare_gaps);
+    for (uint32_t h = 0; h < model->history_count && result == 0; h++) {
+        const struct chain_history *history = &model->histories[h];
+        for (uint32_t t = history->first; t < history->first + history->count; t++)
+            model->transitions[t].gaps = pause_before(model, history, model->transitions[t].entry);
+    }
+    return result;
+}
+
+static int copy_gaps(struct finish *finish, const struct gaps *from, struct gaps *to)
+{
+    struct arena *arena = &finish->build->model->arena;
+    uint32_t *entries = arena_array(arena, from->length, sizeof *entries);
+    if (!entries)
+        return build_no_memory(finish->build);
+    for (uint32_t i = 0; i < from->length; i++)
+        entries[i] = renumbered(finish, from->entries[i]);
+    *to = *from;
+    to->entries = entries;
+    return gaps_complete(to, arena) < 0 ? build_no_memory(finish->build) : 0;
+}
+
+/* By what comes last, waits before packets; then from the shortest. */
+static int compare_gaps(const void *a, const void *b)
+{
+    const struct gaps *left = a, *right = b;
+    uint32_t left_last = last_entry(left), right_last = last_entry(right);
+    if (chain_is_wait(left_last) != chain_is_wait(right_last))
+        return chain_is_wait(left_last) ? -1 : 1;
+    if (left_last != right_last)
+        return left_last < right_last ? -1 : 1;
+    if (left->length != right->length)
+        return left->length < right->length ? -1 : 1;
+    for (uint32_t i = 0; i < left->length; i++)
+        if (left->entries[i] != right->entries[i])
+            return left->entries[i] < right->entries[i] ? -1 : 1;
     return 0;
+}
+
+/* The first packet of a conversation comes after a short gap in any case: the points tell of what
+ * is between two packets. */
+static uint32_t pause_before(const struct model *model, const struct chain_history *history,
+                             uint32_t entry)
+{
+    uint32_t length = model->history_length, before = history->entries[length - 1];
+    if (entry == CHAIN_NONE || (before == CHAIN_NONE && chain_is_packet(entry)))
+        return CHAIN_GAPS_FORMULA;
+    if (chain_is_packet(entry) && chain_is_wait(before) &&
+        find_gaps(model, NULL, 0, before) != CHAIN_GAPS_FORMULA)
+        return CHAIN_GAPS_NONE;
+    return find_gaps(model, history->entries, length, entry);
+}
+
+/* The points with the longest key that fits. */
+static uint32_t find_gaps(const struct model *model, const uint32_t *history, uint32_t length,
+                          uint32_t entry)
+{
+    uint32_t found = CHAIN_GAPS_FORMULA;
+    for (uint32_t i = 0; i < model->gaps_count; i++)
+        if (is_suffix(&model->gaps[i], history, length, entry) &&
+            (found == CHAIN_GAPS_FORMULA || model->gaps[i].length > model->gaps[found].length))
+            found = i;
+    return found;
+}
+
+/* True when the history and the entry end in these points' key. */
+static bool is_suffix(const struct gaps *gaps, const uint32_t *history, uint32_t length,
+                      uint32_t entry)
+{
+    uint32_t before = gaps->length - 1;
+    return gaps->entries[before] == entry && before <= length &&
+           (before == 0 ||
+            memcmp(gaps->entries, history + (length - before), before * sizeof *history) == 0);
 }
 
 static int make_aliases(struct build *build, const struct chain_history *history)
@@ -536,117 +750,27 @@ static int solve_visits(struct build *build)
     return 0;
 }
 
-/* ---- Pauses ---- */
-
-static uint32_t last_entry(const struct gaps *gaps)
-{
-    return gaps->entries[gaps->length - 1];
-}
-
-/* By what comes last, waits before packets; then from the shortest. */
-static int compare_gaps(const void *a, const void *b)
-{
-    const struct gaps *left = a, *right = b;
-    uint32_t left_last = last_entry(left), right_last = last_entry(right);
-    if (chain_is_wait(left_last) != chain_is_wait(right_last))
-        return chain_is_wait(left_last) ? -1 : 1;
-    if (left_last != right_last)
-        return left_last < right_last ? -1 : 1;
-    if (left->length != right->length)
-        return left->length < right->length ? -1 : 1;
-    for (uint32_t i = 0; i < left->length; i++)
-        if (left->entries[i] != right->entries[i])
-            return left->entries[i] < right->entries[i] ? -1 : 1;
-    return 0;
-}
-
-/* True when the history and the entry end in these points' key. */
-static bool is_suffix(const struct gaps *gaps, const uint32_t *history, uint32_t length,
-                      uint32_t entry)
-{
-    uint32_t before = gaps->length - 1;
-    return gaps->entries[before] == entry && before <= length &&
-           (before == 0 ||
-            memcmp(gaps->entries, history + (length - before), before * sizeof *history) == 0);
-}
-
-/* The points with the longest key that fits. */
-static uint32_t find_gaps(const struct model *model, const uint32_t *history, uint32_t length,
-                          uint32_t entry)
-{
-    uint32_t found = CHAIN_GAPS_FORMULA;
-    for (uint32_t i = 0; i < model->gaps_count; i++)
-        if (is_suffix(&model->gaps[i], history, length, entry) &&
-            (found == CHAIN_GAPS_FORMULA || model->gaps[i].length > model->gaps[found].length))
-            found = i;
-    return found;
-}
-
-/* The first packet of a conversation comes after a short gap in any case: the points tell of what
- * is between two packets. */
-static uint32_t pause_before(const struct model *model, const struct chain_history *history,
-                             uint32_t entry)
-{
-    uint32_t length = model->history_length, before = history->entries[length - 1];
-    if (entry == CHAIN_NONE || (before == CHAIN_NONE && chain_is_packet(entry)))
-        return CHAIN_GAPS_FORMULA;
-    if (chain_is_packet(entry) && chain_is_wait(before) &&
-        find_gaps(model, NULL, 0, before) != CHAIN_GAPS_FORMULA)
-        return CHAIN_GAPS_NONE;
-    return find_gaps(model, history->entries, length, entry);
-}
-
-/* What is finer goes with what is coarser, so that it is certain which waits have points. */
-static int check_gaps(struct build *build)
-{
-    for (size_t i = 0; i < build->gaps_count; i++) {
-        uint32_t last = last_entry(&build->gaps[i].gaps);
-        bool found = build->gaps[i].gaps.length == 1;
-        char name[CHAIN_NAME_SIZE];
-        for (size_t k = 0; k < build->gaps_count && !found; k++)
-            found = build->gaps[k].gaps.length == 1 && build->gaps[k].gaps.entries[0] == last;
-        if (!found)
-            return build_wrong(build, build->gaps[i].place, "expected gaps of '%s' alone too",
-                               chain_entry_name(build->model, last, name, sizeof name));
-    }
-    return 0;
-}
-
-static int copy_gaps(struct finish *finish, const struct gaps *from, struct gaps *to)
-{
-    struct arena *arena = &finish->build->model->arena;
-    uint32_t *entries = arena_array(arena, from->length, sizeof *entries);
-    if (!entries)
-        return build_no_memory(finish->build);
-    for (uint32_t i = 0; i < from->length; i++)
-        entries[i] = renumbered(finish, from->entries[i]);
-    *to = *from;
-    to->entries = entries;
-    return gaps_complete(to, arena) < 0 ? build_no_memory(finish->build) : 0;
-}
-
-static int fill_gaps(struct finish *finish)
+static int finish_fill_details(struct finish *finish)
 {
     struct build *build = finish->build;
     struct model *model = build->model;
-    int result = 0;
-    model->gaps = arena_array(&model->arena, build->gaps_count, sizeof *model->gaps);
-    if (!model->gaps)
-        return build_no_memory(build);
-    for (size_t i = 0; i < build->gaps_count && result == 0; i++)
-        result = copy_gaps(finish, &build->gaps[i].gaps, &model->gaps[i]);
-    model->gaps_count = (uint32_t)build->gaps_count;
-    if (result == 0 && model->gaps_count > 1)
-        qsort(model->gaps, model->gaps_count, sizeof *model->gaps, compare_gaps);
-    for (uint32_t h = 0; h < model->history_count && result == 0; h++) {
-        const struct chain_history *history = &model->histories[h];
-        for (uint32_t t = history->first; t < history->first + history->count; t++)
-            model->transitions[t].gaps = pause_before(model, history, model->transitions[t].entry);
+    const struct build_details **sorted = calloc(build->details_count + 1, sizeof *sorted);
+    model->details = arena_array(&model->arena, model->type_count, sizeof *model->details);
+    int result = sorted && model->details ? 0 : build_no_memory(build);
+    for (size_t i = 0; i < build->details_count && result == 0; i++) {
+        build->details[i].type = finish->type_numbers[build->details[i].type];
+        sorted[i] = &build->details[i];
     }
+    if (result == 0 && build->details_count > 0)
+        qsort(sorted, build->details_count, sizeof *sorted, compare_details);
+    for (size_t i = 0, end; i < build->details_count && result == 0; i = end) {
+        for (end = i; end < build->details_count && sorted[end]->type == sorted[i]->type;)
+            end++;
+        result = fill_type_details(build, sorted[i]->type, sorted + i, end - i);
+    }
+    free(sorted);
     return result;
 }
-
-/* ---- Details ---- */
 
 static int compare_details(const void *a, const void *b)
 {
@@ -686,28 +810,6 @@ cleanup:
     return result < 0 ? build_no_memory(build) : 0;
 }
 
-static int finish_fill_details(struct finish *finish)
-{
-    struct build *build = finish->build;
-    struct model *model = build->model;
-    const struct build_details **sorted = calloc(build->details_count + 1, sizeof *sorted);
-    model->details = arena_array(&model->arena, model->type_count, sizeof *model->details);
-    int result = sorted && model->details ? 0 : build_no_memory(build);
-    for (size_t i = 0; i < build->details_count && result == 0; i++) {
-        build->details[i].type = finish->type_numbers[build->details[i].type];
-        sorted[i] = &build->details[i];
-    }
-    if (result == 0 && build->details_count > 0)
-        qsort(sorted, build->details_count, sizeof *sorted, compare_details);
-    for (size_t i = 0, end; i < build->details_count && result == 0; i = end) {
-        for (end = i; end < build->details_count && sorted[end]->type == sorted[i]->type;)
-            end++;
-        result = fill_type_details(build, sorted[i]->type, sorted + i, end - i);
-    }
-    free(sorted);
-    return result;
-}
-
 static int index_types(struct build *build)
 {
     struct model *model = build->model;
@@ -719,73 +821,4 @@ static int index_types(struct build *build)
         model->types_by_name[i] = i;
     model_sort_types(model);
     return 0;
-}
-
-/* ---- In order ---- */
-
-static int prepare(struct finish *finish)
-{
-    struct build *build = finish->build;
-    int result = find_start(build, &finish->start);
-    if (result == 0)
-        result = link_all(build, finish->start);
-    if (result == 0 && build->model->samba_v2)
-        result = recover_ends(build, finish->start);
-    if (result == 0)
-        result = sort_transitions(finish);
-    if (result == 0)
-        result = check_not_empty(finish);
-    if (result == 0)
-        result = order_histories(finish);
-    return result;
-}
-
-static int finish_check(struct finish *finish)
-{
-    int result = check_ways_out(finish);
-    if (result == 0)
-        result = check_gaps(finish->build);
-    if (result == 0)
-        result = check_sends(finish);
-    if (result == 0)
-        warn_unreached(finish);
-    return result;
-}
-
-static int finish_complete(struct finish *finish)
-{
-    struct build *build = finish->build;
-    int result = number_types(finish);
-    if (result == 0)
-        result = fill_chain(finish);
-    if (result == 0)
-        result = fill_gaps(finish);
-    for (uint32_t h = 0; result == 0 && h < build->model->history_count; h++)
-        result = make_aliases(build, &build->model->histories[h]);
-    if (result == 0)
-        result = solve_visits(build);
-    if (result == 0)
-        result = finish_fill_details(finish);
-    if (result == 0)
-        result = index_types(build);
-    return result;
-}
-
-int build_finish(struct build *build, struct model **out)
-{
-    struct finish finish = {.build = build};
-    int result = prepare(&finish);
-    if (result == 0)
-        result = finish_check(&finish);
-    if (result == 0)
-        result = finish_complete(&finish);
-    if (result == 0) {
-        *out = build->model;
-        build->model = NULL;
-    }
-    free(finish.first);
-    free(finish.order);
-    free(finish.numbers);
-    free(finish.type_numbers);
-    return result;
 }

@@ -6,20 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A cell is found running with a probability proportional to the mean of its pauses, all cells
- * being equally likely. */
-static int weigh_cells(struct gaps *gaps, struct alias_slot *slots, uint32_t cells)
-{
-    uint64_t *weights = calloc(cells, sizeof *weights);
-    if (!weights)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < cells; i++)
-        weights[i] = (uint64_t)llround((gaps->points[i] + gaps->points[i + 1]) / 2 /
-                                       (gaps->mean * cells) * 0x1p61);
-    int result = alias_build(slots, weights, cells);
-    free(weights);
-    return result;
-}
+static int weigh_cells(struct gaps *gaps, struct alias_slot *slots, uint32_t cells);
 
 int gaps_complete(struct gaps *gaps, struct arena *arena)
 {
@@ -36,6 +23,21 @@ int gaps_complete(struct gaps *gaps, struct arena *arena)
         return -ENOMEM;
     gaps->running = slots;
     return weigh_cells(gaps, slots, cells);
+}
+
+/* A cell is found running with a probability proportional to the mean of its pauses, all cells
+ * being equally likely. */
+static int weigh_cells(struct gaps *gaps, struct alias_slot *slots, uint32_t cells)
+{
+    uint64_t *weights = calloc(cells, sizeof *weights);
+    if (!weights)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < cells; i++)
+        weights[i] = (uint64_t)llround((gaps->points[i] + gaps->points[i + 1]) / 2 /
+                                       (gaps->mean * cells) * 0x1p61);
+    int result = alias_build(slots, weights, cells);
+    free(weights);
+    return result;
 }
 
 double gaps_draw(const struct gaps *gaps, struct random_stream *random)

@@ -17,13 +17,79 @@ struct section {
     int (*read)(struct build *build, const struct document_node *value);
 };
 
-/* "expected <what>, found <node>" at the node. */
+static int load_yaml_read_version(struct build *build, const struct document_node *value);
+static int not_number(struct build *build, const struct document_node *node, const char *what);
 static int load_yaml_unexpected(struct build *build, const struct document_node *node,
-                                const char *what)
+                                const char *what);
+static int read_source(struct build *build, const struct document_node *value);
+static int read_capture(struct build *build, const struct document_node *value);
+static int load_yaml_read_packets(struct build *build, const struct document_node *value);
+static int read_not_negative(struct build *build, const struct document_node *node, double *value);
+static int load_yaml_read_seconds(struct build *build, const struct document_node *value);
+static int read_conversations(struct build *build, const struct document_node *value);
+static int load_yaml_read_mapping(struct build *build, const struct section *sections,
+                                  const char *what, const struct document_node *node);
+static const struct section *find_section(const struct section *sections, const char *key);
+static int refuse_key(struct build *build, const struct section *sections,
+                      const struct document_node *key);
+static int load_yaml_read_packet_rate(struct build *build, const struct document_node *value);
+static int load_yaml_read_history(struct build *build, const struct document_node *value);
+static int read_legs(struct build *build, const struct document_node *value);
+static int read_chain(struct build *build, const struct document_node *value);
+static int read_transitions(struct build *build, const struct document_node *key,
+                            const struct document_node *value);
+static int load_yaml_read_count(struct build *build, const struct document_node *node,
+                                uint64_t *count);
+static int read_gaps(struct build *build, const struct document_node *value);
+static int read_entry_gaps(struct build *build, const struct document_node *key,
+                           const struct document_node *value);
+static int read_points(struct build *build, const struct document_node *value, double *points);
+static int load_yaml_read_details(struct build *build, const struct document_node *value);
+static int load_yaml_read_packet_details(struct build *build, const struct document_node *key,
+                                         const struct document_node *value);
+static int read_form(struct build *build, uint32_t type, const struct document_node *form);
+static int load_yaml_read_field(struct build *build, uint32_t type, const struct document_node *key,
+                                const struct document_node *value, struct model_field *fields,
+                                size_t *count);
+static int refuse_field(struct build *build, uint32_t type, const struct document_node *key);
+static int load_yaml_add_field(struct build *build, const struct details_rule *rule,
+                               const struct document_node *node, struct model_field *field);
+static int load_yaml_add_value(struct build *build, const struct details_rule *rule,
+                               const struct document_node *node, const char **value);
+static int load_yaml_check_bind(struct build *build, const struct document_node *form);
+static int load_yaml_read_dns(struct build *build, const struct document_node *value);
+static int read_queries(struct build *build, const struct document_node *value);
+
+int load_yaml(struct build *build, const char *text, size_t size)
 {
-    char found[FOUND_SIZE];
-    return build_wrong(build, node->place, "expected %s, found %s", what,
-                       document_describe(node, found, sizeof found));
+    static const struct section sections[] = {{"version", true, load_yaml_read_version},
+                                              {"source", false, read_source},
+                                              {"packet_rate", true, load_yaml_read_packet_rate},
+                                              {"history", false, load_yaml_read_history},
+                                              {"legs", false, read_legs},
+                                              {"chain", true, read_chain},
+                                              {"gaps", false, read_gaps},
+                                              {"details", false, load_yaml_read_details},
+                                              {"dns", false, load_yaml_read_dns},
+                                              {NULL, false, NULL}};
+    struct document *document = NULL;
+    int result =
+        document_parse(build->file, text, size, &document, build->error, build->error_size);
+    if (result < 0)
+        return result;
+    build->length = 2;
+    result = load_yaml_read_mapping(
+        build, sections, "a model: a mapping that begins with version: 3", document_root(document));
+    document_free(document);
+    return result;
+}
+
+static int load_yaml_read_version(struct build *build, const struct document_node *value)
+{
+    uint64_t version;
+    if (!document_unsigned(value, &version) || version != 3)
+        return not_number(build, value, "version 3");
+    return 0;
 }
 
 /* The same where a number is wanted: one in quotes is text. */
@@ -35,25 +101,55 @@ static int not_number(struct build *build, const struct document_node *node, con
     return load_yaml_unexpected(build, node, what);
 }
 
-/* ---- Mappings read by a table ---- */
-
-static const struct section *find_section(const struct section *sections, const char *key)
+/* "expected <what>, found <node>" at the node. */
+static int load_yaml_unexpected(struct build *build, const struct document_node *node,
+                                const char *what)
 {
-    for (; sections->key; sections++)
-        if (strcmp(sections->key, key) == 0)
-            return sections;
-    return NULL;
+    char found[FOUND_SIZE];
+    return build_wrong(build, node->place, "expected %s, found %s", what,
+                       document_describe(node, found, sizeof found));
 }
 
-static int refuse_key(struct build *build, const struct section *sections,
-                      const struct document_node *key)
+static int read_source(struct build *build, const struct document_node *value)
 {
-    char what[200] = "one of the keys";
-    for (const struct section *s = sections; s->key; s++) {
-        size_t used = strlen(what);
-        snprintf(what + used, sizeof what - used, "%s %s", s == sections ? "" : ",", s->key);
-    }
-    return load_yaml_unexpected(build, key, what);
+    static const struct section sections[] = {{"capture", false, read_capture},
+                                              {"packets", false, load_yaml_read_packets},
+                                              {"seconds", false, load_yaml_read_seconds},
+                                              {"conversations", false, read_conversations},
+                                              {NULL, false, NULL}};
+    return load_yaml_read_mapping(build, sections,
+                                  "a mapping of capture, packets, seconds, conversations", value);
+}
+
+static int read_capture(struct build *build, const struct document_node *value)
+{
+    struct model *model = build->model;
+    if (value->kind != DOCUMENT_SCALAR)
+        return load_yaml_unexpected(build, value, "the name of a capture");
+    model->source.capture = arena_string(&model->arena, value->text, strlen(value->text));
+    return model->source.capture ? 0 : build_no_memory(build);
+}
+
+static int load_yaml_read_packets(struct build *build, const struct document_node *value)
+{
+    return read_not_negative(build, value, &build->model->source.packets);
+}
+
+static int read_not_negative(struct build *build, const struct document_node *node, double *value)
+{
+    if (!document_number(node, value) || *value < 0)
+        return not_number(build, node, "a number not below 0");
+    return 0;
+}
+
+static int load_yaml_read_seconds(struct build *build, const struct document_node *value)
+{
+    return read_not_negative(build, value, &build->model->source.seconds);
+}
+
+static int read_conversations(struct build *build, const struct document_node *value)
+{
+    return read_not_negative(build, value, &build->model->source.conversations);
 }
 
 /* Reads the sections in the table's order: later ones may rely on earlier ones. */
@@ -76,56 +172,23 @@ static int load_yaml_read_mapping(struct build *build, const struct section *sec
     return 0;
 }
 
-/* ---- Small sections ---- */
-
-static int load_yaml_read_version(struct build *build, const struct document_node *value)
+static const struct section *find_section(const struct section *sections, const char *key)
 {
-    uint64_t version;
-    if (!document_unsigned(value, &version) || version != 3)
-        return not_number(build, value, "version 3");
-    return 0;
+    for (; sections->key; sections++)
+        if (strcmp(sections->key, key) == 0)
+            return sections;
+    return NULL;
 }
 
-static int read_not_negative(struct build *build, const struct document_node *node, double *value)
+static int refuse_key(struct build *build, const struct section *sections,
+                      const struct document_node *key)
 {
-    if (!document_number(node, value) || *value < 0)
-        return not_number(build, node, "a number not below 0");
-    return 0;
-}
-
-static int read_capture(struct build *build, const struct document_node *value)
-{
-    struct model *model = build->model;
-    if (value->kind != DOCUMENT_SCALAR)
-        return load_yaml_unexpected(build, value, "the name of a capture");
-    model->source.capture = arena_string(&model->arena, value->text, strlen(value->text));
-    return model->source.capture ? 0 : build_no_memory(build);
-}
-
-static int load_yaml_read_packets(struct build *build, const struct document_node *value)
-{
-    return read_not_negative(build, value, &build->model->source.packets);
-}
-
-static int load_yaml_read_seconds(struct build *build, const struct document_node *value)
-{
-    return read_not_negative(build, value, &build->model->source.seconds);
-}
-
-static int read_conversations(struct build *build, const struct document_node *value)
-{
-    return read_not_negative(build, value, &build->model->source.conversations);
-}
-
-static int read_source(struct build *build, const struct document_node *value)
-{
-    static const struct section sections[] = {{"capture", false, read_capture},
-                                              {"packets", false, load_yaml_read_packets},
-                                              {"seconds", false, load_yaml_read_seconds},
-                                              {"conversations", false, read_conversations},
-                                              {NULL, false, NULL}};
-    return load_yaml_read_mapping(build, sections,
-                                  "a mapping of capture, packets, seconds, conversations", value);
+    char what[200] = "one of the keys";
+    for (const struct section *s = sections; s->key; s++) {
+        size_t used = strlen(what);
+        snprintf(what + used, sizeof what - used, "%s %s", s == sections ? "" : ",", s->key);
+    }
+    return load_yaml_unexpected(build, key, what);
 }
 
 static int load_yaml_read_packet_rate(struct build *build, const struct document_node *value)
@@ -153,26 +216,17 @@ static int read_legs(struct build *build, const struct document_node *value)
     return 0;
 }
 
-static int load_yaml_read_count(struct build *build, const struct document_node *node,
-                                uint64_t *count)
+static int read_chain(struct build *build, const struct document_node *value)
 {
-    if (!document_unsigned(node, count) || *count < 1 || *count > BUILD_COUNT_MAX)
-        return not_number(build, node, "a whole number from 1 to 1000000000000");
+    if (value->kind != DOCUMENT_MAPPING || value->count == 0)
+        return load_yaml_unexpected(build, value, "a mapping of histories");
+    for (size_t i = 0; i < value->count; i++) {
+        int result = read_transitions(build, value->items[2 * i], value->items[2 * i + 1]);
+        if (result < 0)
+            return result;
+    }
     return 0;
 }
-
-static int read_queries(struct build *build, const struct document_node *value)
-{
-    return load_yaml_read_count(build, value, &build->model->dns_queries);
-}
-
-static int load_yaml_read_dns(struct build *build, const struct document_node *value)
-{
-    static const struct section sections[] = {{"queries", true, read_queries}, {NULL, false, NULL}};
-    return load_yaml_read_mapping(build, sections, "a mapping of queries", value);
-}
-
-/* ---- The chain ---- */
 
 static int read_transitions(struct build *build, const struct document_node *key,
                             const struct document_node *value)
@@ -193,44 +247,12 @@ static int read_transitions(struct build *build, const struct document_node *key
     return result;
 }
 
-static int read_chain(struct build *build, const struct document_node *value)
+static int load_yaml_read_count(struct build *build, const struct document_node *node,
+                                uint64_t *count)
 {
-    if (value->kind != DOCUMENT_MAPPING || value->count == 0)
-        return load_yaml_unexpected(build, value, "a mapping of histories");
-    for (size_t i = 0; i < value->count; i++) {
-        int result = read_transitions(build, value->items[2 * i], value->items[2 * i + 1]);
-        if (result < 0)
-            return result;
-    }
+    if (!document_unsigned(node, count) || *count < 1 || *count > BUILD_COUNT_MAX)
+        return not_number(build, node, "a whole number from 1 to 1000000000000");
     return 0;
-}
-
-/* ---- Pauses ---- */
-
-static int read_points(struct build *build, const struct document_node *value, double *points)
-{
-    for (size_t i = 0; i < value->count; i++) {
-        const struct document_node *item = value->items[i];
-        if (!document_number(item, &points[i]) || points[i] < 0 || points[i] > GAPS_SECONDS_MAX)
-            return not_number(build, item, "seconds from 0 to 1000000");
-        if (i > 0 && points[i] < points[i - 1])
-            return load_yaml_unexpected(build, item, "seconds not below those before");
-    }
-    return 0;
-}
-
-static int read_entry_gaps(struct build *build, const struct document_node *key,
-                           const struct document_node *value)
-{
-    if (value->kind != DOCUMENT_SEQUENCE || value->count < 2 || value->count > GAPS_POINTS_MAX)
-        return load_yaml_unexpected(build, value, "a list of 2 to 1000 numbers of seconds");
-    double *points = arena_array(&build->model->arena, value->count, sizeof *points);
-    if (!points)
-        return build_no_memory(build);
-    int result = read_points(build, value, points);
-    if (result == 0)
-        result = build_gaps(build, key->text, points, (uint32_t)value->count, key->place);
-    return result;
 }
 
 /* The chain comes before: what it does not name, nothing comes after. */
@@ -250,76 +272,58 @@ static int read_gaps(struct build *build, const struct document_node *value)
     return 0;
 }
 
-/* ---- Details ---- */
-
-static int load_yaml_add_value(struct build *build, const struct details_rule *rule,
-                               const struct document_node *node, const char **value)
+static int read_entry_gaps(struct build *build, const struct document_node *key,
+                           const struct document_node *value)
 {
-    char what[160];
-    const char *kept = NULL;
-    if (node->kind == DOCUMENT_SCALAR && (node->text[0] || node->quoted))
-        kept = details_value(rule, node->text);
-    if (!kept)
-        return load_yaml_unexpected(build, node, details_expected(rule, what, sizeof what));
-    *value = arena_string(&build->model->arena, kept, strlen(kept));
-    return *value ? 0 : build_no_memory(build);
+    if (value->kind != DOCUMENT_SEQUENCE || value->count < 2 || value->count > GAPS_POINTS_MAX)
+        return load_yaml_unexpected(build, value, "a list of 2 to 1000 numbers of seconds");
+    double *points = arena_array(&build->model->arena, value->count, sizeof *points);
+    if (!points)
+        return build_no_memory(build);
+    int result = read_points(build, value, points);
+    if (result == 0)
+        result = build_gaps(build, key->text, points, (uint32_t)value->count, key->place);
+    return result;
 }
 
-static int load_yaml_add_field(struct build *build, const struct details_rule *rule,
-                               const struct document_node *node, struct model_field *field)
+static int read_points(struct build *build, const struct document_node *value, double *points)
 {
-    bool list = details_is_list(rule);
-    char what[160];
-    if (list && (node->kind != DOCUMENT_SEQUENCE || node->count == 0 ||
-                 (rule->kind == DETAILS_OIDS && node->count > rule->max)))
-        return load_yaml_unexpected(build, node, details_expected(rule, what, sizeof what));
-    size_t count = list ? node->count : 1;
-    const char **values = arena_array(&build->model->arena, count, sizeof *values);
-    if (!values)
-        return build_no_memory(build);
-    for (size_t i = 0; i < count; i++) {
-        int result = load_yaml_add_value(build, rule, list ? node->items[i] : node, &values[i]);
+    for (size_t i = 0; i < value->count; i++) {
+        const struct document_node *item = value->items[i];
+        if (!document_number(item, &points[i]) || points[i] < 0 || points[i] > GAPS_SECONDS_MAX)
+            return not_number(build, item, "seconds from 0 to 1000000");
+        if (i > 0 && points[i] < points[i - 1])
+            return load_yaml_unexpected(build, item, "seconds not below those before");
+    }
+    return 0;
+}
+
+static int load_yaml_read_details(struct build *build, const struct document_node *value)
+{
+    if (value->kind != DOCUMENT_MAPPING)
+        return load_yaml_unexpected(build, value, "a mapping of packets to lists of forms");
+    for (size_t i = 0; i < value->count; i++) {
+        int result =
+            load_yaml_read_packet_details(build, value->items[2 * i], value->items[2 * i + 1]);
         if (result < 0)
             return result;
     }
-    *field = (struct model_field){rule->key, count, values};
     return 0;
 }
 
-static int refuse_field(struct build *build, uint32_t type, const struct document_node *key)
+static int load_yaml_read_packet_details(struct build *build, const struct document_node *key,
+                                         const struct document_node *value)
 {
-    char keys[120], what[200];
-    const struct model_type *packet = &build->model->types[type];
-    details_keys(packet->protocol, packet->opcode, keys, sizeof keys);
-    snprintf(what, sizeof what, "%s%s%s for %s:%s", keys[0] ? "one of count, " : "only count", keys,
-             "", packet->protocol, packet->opcode);
-    return load_yaml_unexpected(build, key, what);
-}
-
-/* A wrapper belongs to SASL alone. */
-static int load_yaml_check_bind(struct build *build, const struct document_node *form)
-{
-    const struct document_node *auth = document_get(form, "auth");
-    const struct document_node *mech = document_get(form, "mech");
-    if (mech && auth && strcmp(auth->text, "sasl") != 0)
-        return load_yaml_unexpected(build, mech, "no mech with auth: simple");
-    return 0;
-}
-
-static int load_yaml_read_field(struct build *build, uint32_t type, const struct document_node *key,
-                                const struct document_node *value, struct model_field *fields,
-                                size_t *count)
-{
-    const struct model_type *packet = &build->model->types[type];
-    const struct details_rule *rule = details_rule(packet->protocol, packet->opcode, key->text);
-    if (!rule)
-        return refuse_field(build, type, key);
-    /* Empty text says no more than no field. */
-    if (rule->kind == DETAILS_TEXT && value->kind == DOCUMENT_SCALAR && value->quoted &&
-        value->text[0] == '\0')
-        return 0;
-    int result = load_yaml_add_field(build, rule, value, &fields[*count]);
-    *count += result == 0;
+    uint32_t type;
+    int result = build_type(build, key->text, false, key->place, &type);
+    if (result < 0)
+        return result;
+    if (type == UINT32_MAX)
+        return load_yaml_unexpected(build, key, "a packet of the chain");
+    if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
+        return load_yaml_unexpected(build, value, "a list of the packet's forms");
+    for (size_t i = 0; i < value->count && result == 0; i++)
+        result = read_form(build, type, value->items[i]);
     return result;
 }
 
@@ -351,57 +355,84 @@ static int read_form(struct build *build, uint32_t type, const struct document_n
     return build_details(build, type, times, kept, count);
 }
 
-static int load_yaml_read_packet_details(struct build *build, const struct document_node *key,
-                                         const struct document_node *value)
+static int load_yaml_read_field(struct build *build, uint32_t type, const struct document_node *key,
+                                const struct document_node *value, struct model_field *fields,
+                                size_t *count)
 {
-    uint32_t type;
-    int result = build_type(build, key->text, false, key->place, &type);
-    if (result < 0)
-        return result;
-    if (type == UINT32_MAX)
-        return load_yaml_unexpected(build, key, "a packet of the chain");
-    if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
-        return load_yaml_unexpected(build, value, "a list of the packet's forms");
-    for (size_t i = 0; i < value->count && result == 0; i++)
-        result = read_form(build, type, value->items[i]);
+    const struct model_type *packet = &build->model->types[type];
+    const struct details_rule *rule = details_rule(packet->protocol, packet->opcode, key->text);
+    if (!rule)
+        return refuse_field(build, type, key);
+    /* Empty text says no more than no field. */
+    if (rule->kind == DETAILS_TEXT && value->kind == DOCUMENT_SCALAR && value->quoted &&
+        value->text[0] == '\0')
+        return 0;
+    int result = load_yaml_add_field(build, rule, value, &fields[*count]);
+    *count += result == 0;
     return result;
 }
 
-static int load_yaml_read_details(struct build *build, const struct document_node *value)
+static int refuse_field(struct build *build, uint32_t type, const struct document_node *key)
 {
-    if (value->kind != DOCUMENT_MAPPING)
-        return load_yaml_unexpected(build, value, "a mapping of packets to lists of forms");
-    for (size_t i = 0; i < value->count; i++) {
-        int result =
-            load_yaml_read_packet_details(build, value->items[2 * i], value->items[2 * i + 1]);
+    char keys[120], what[200];
+    const struct model_type *packet = &build->model->types[type];
+    details_keys(packet->protocol, packet->opcode, keys, sizeof keys);
+    snprintf(what, sizeof what, "%s%s%s for %s:%s", keys[0] ? "one of count, " : "only count", keys,
+             "", packet->protocol, packet->opcode);
+    return load_yaml_unexpected(build, key, what);
+}
+
+static int load_yaml_add_field(struct build *build, const struct details_rule *rule,
+                               const struct document_node *node, struct model_field *field)
+{
+    bool list = details_is_list(rule);
+    char what[160];
+    if (list && (node->kind != DOCUMENT_SEQUENCE || node->count == 0 ||
+                 (rule->kind == DETAILS_OIDS && node->count > rule->max)))
+        return load_yaml_unexpected(build, node, details_expected(rule, what, sizeof what));
+    size_t count = list ? node->count : 1;
+    const char **values = arena_array(&build->model->arena, count, sizeof *values);
+    if (!values)
+        return build_no_memory(build);
+    for (size_t i = 0; i < count; i++) {
+        int result = load_yaml_add_value(build, rule, list ? node->items[i] : node, &values[i]);
         if (result < 0)
             return result;
     }
+    *field = (struct model_field){rule->key, count, values};
     return 0;
 }
 
-/* ---- The file ---- */
-
-int load_yaml(struct build *build, const char *text, size_t size)
+static int load_yaml_add_value(struct build *build, const struct details_rule *rule,
+                               const struct document_node *node, const char **value)
 {
-    static const struct section sections[] = {{"version", true, load_yaml_read_version},
-                                              {"source", false, read_source},
-                                              {"packet_rate", true, load_yaml_read_packet_rate},
-                                              {"history", false, load_yaml_read_history},
-                                              {"legs", false, read_legs},
-                                              {"chain", true, read_chain},
-                                              {"gaps", false, read_gaps},
-                                              {"details", false, load_yaml_read_details},
-                                              {"dns", false, load_yaml_read_dns},
-                                              {NULL, false, NULL}};
-    struct document *document = NULL;
-    int result =
-        document_parse(build->file, text, size, &document, build->error, build->error_size);
-    if (result < 0)
-        return result;
-    build->length = 2;
-    result = load_yaml_read_mapping(
-        build, sections, "a model: a mapping that begins with version: 3", document_root(document));
-    document_free(document);
-    return result;
+    char what[160];
+    const char *kept = NULL;
+    if (node->kind == DOCUMENT_SCALAR && (node->text[0] || node->quoted))
+        kept = details_value(rule, node->text);
+    if (!kept)
+        return load_yaml_unexpected(build, node, details_expected(rule, what, sizeof what));
+    *value = arena_string(&build->model->arena, kept, strlen(kept));
+    return *value ? 0 : build_no_memory(build);
+}
+
+/* A wrapper belongs to SASL alone. */
+static int load_yaml_check_bind(struct build *build, const struct document_node *form)
+{
+    const struct document_node *auth = document_get(form, "auth");
+    const struct document_node *mech = document_get(form, "mech");
+    if (mech && auth && strcmp(auth->text, "sasl") != 0)
+        return load_yaml_unexpected(build, mech, "no mech with auth: simple");
+    return 0;
+}
+
+static int load_yaml_read_dns(struct build *build, const struct document_node *value)
+{
+    static const struct section sections[] = {{"queries", true, read_queries}, {NULL, false, NULL}};
+    return load_yaml_read_mapping(build, sections, "a mapping of queries", value);
+}
+
+static int read_queries(struct build *build, const struct document_node *value)
+{
+    return load_yaml_read_count(build, value, &build->model->dns_queries);
 }

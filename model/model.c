@@ -15,63 +15,6 @@
 #include "model/recording.h"
 #include "model/summary_text.h"
 
-/* JSON begins with a brace and a quoted key (or nothing); `{version: 3` is YAML. */
-static bool looks_like_json(const char *text, size_t size)
-{
-    static const char blanks[] = " \t\r\n";
-    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        text += 3;
-    text += strspn(text, blanks);
-    if (*text == '[')
-        return true;
-    if (*text != '{')
-        return false;
-    text += 1 + strspn(text + 1, blanks);
-    return *text == '"' || *text == '}' || *text == '\0';
-}
-
-static int set_name(struct model *model, const char *file, char *error, size_t error_size)
-{
-    const char *slash = strrchr(file, '/');
-    const char *name = slash ? slash + 1 : file;
-    model->name = arena_string(&model->arena, name, strlen(name));
-    if (model->name)
-        return 0;
-    snprintf(error, error_size, "%s: out of memory", file);
-    return -ENOMEM;
-}
-
-static void set_sha256(struct model *model, const char *text, size_t size)
-{
-    struct sha256_ctx sha256;
-    sha256_init(&sha256);
-    sha256_update(&sha256, size, (const uint8_t *)text);
-    sha256_digest(&sha256, MODEL_SHA256_SIZE, model->sha256);
-}
-
-/* text is terminated and was checked. */
-static int model_load_any(const char *name, const char *text, size_t size, struct model **out,
-                          char *error, size_t error_size, build_warning *warning, void *context)
-{
-    struct build build;
-    bool yaml = !looks_like_json(text, size);
-    int result = build_begin(&build, name, error, error_size, warning, context);
-    if (result == 0) {
-        set_sha256(build.model, text, size);
-        result = set_name(build.model, name, error, error_size);
-    }
-    if (result == 0 && !yaml)
-        result = load_samba(&build, text, size, &yaml);
-    if (result == 0 && yaml)
-        result = load_yaml(&build, text, size);
-    if (result == 0)
-        result = build_finish(&build, out);
-    build_end(&build);
-    return result;
-}
-
-/* ---- Recordings, which may be larger than memory likes: read as a stream ---- */
-
 /* Bytes that are there already, then what a descriptor gives; all of it hashed as it is read. */
 struct input {
     const char *begin;
@@ -80,22 +23,68 @@ struct input {
     struct sha256_ctx sha256;
 };
 
-static ssize_t model_read_input(void *cookie, char *buffer, size_t size)
+static int load_file(int fd, const char *path, struct model **out, char *error, size_t error_size,
+                     build_warning *warning, void *context);
+static ssize_t read_beginning(int fd, char *begin, size_t size);
+static int load_recording(const char *name, struct input *input, struct model **out, char *error,
+                          size_t error_size, build_warning *warning, void *context);
+static ssize_t model_read_input(void *cookie, char *buffer, size_t size);
+static int set_name(struct model *model, const char *file, char *error, size_t error_size);
+static int model_load_any(const char *name, const char *text, size_t size, struct model **out,
+                          char *error, size_t error_size, build_warning *warning, void *context);
+static bool looks_like_json(const char *text, size_t size);
+static void set_sha256(struct model *model, const char *text, size_t size);
+static int model_compare_types(const void *a, const void *b, void *context);
+
+int model_load(const char *path, struct model **out, char *error, size_t error_size,
+               void (*warning)(void *context, const char *line), void *context)
 {
-    struct input *input = cookie;
-    ssize_t got = (ssize_t)(size < input->begun ? size : input->begun);
-    if (got > 0) {
-        memcpy(buffer, input->begin, (size_t)got);
-        input->begin += got;
-        input->begun -= (size_t)got;
-    } else if (input->fd >= 0) {
-        do
-            got = read(input->fd, buffer, size);
-        while (got < 0 && errno == EINTR);
+    int fd = document_open(path, error, error_size);
+    if (fd < 0)
+        return fd;
+    int result = load_file(fd, path, out, error, error_size, warning, context);
+    close(fd);
+    return result;
+}
+
+static int load_file(int fd, const char *path, struct model **out, char *error, size_t error_size,
+                     build_warning *warning, void *context)
+{
+    const char *name = document_file_name(path);
+    char begin[64], *text = NULL;
+    size_t size = 0;
+    ssize_t begun = read_beginning(fd, begin, sizeof begin);
+    if (begun < 0) {
+        snprintf(error, error_size, "%s: %s", name, strerror((int)-begun));
+        return (int)begun;
     }
-    if (got > 0)
-        sha256_update(&input->sha256, (size_t)got, (const uint8_t *)buffer);
-    return got;
+    if (summary_is_line(begin)) {
+        struct input input = {.begin = begin, .begun = (size_t)begun, .fd = fd};
+        return load_recording(name, &input, out, error, error_size, warning, context);
+    }
+    int result = document_read_rest(fd, path, begin, (size_t)begun, MODEL_FILE_MAX, &text, &size,
+                                    error, error_size);
+    if (result < 0)
+        return result;
+    result = model_load_any(name, text, size, out, error, error_size, warning, context);
+    free(text);
+    return result;
+}
+
+/* As many bytes of a file as tell what it is; terminated. Their number or a negative errno. */
+static ssize_t read_beginning(int fd, char *begin, size_t size)
+{
+    size_t used = 0;
+    ssize_t got = 1;
+    while (got > 0 && used + 1 < size) {
+        got = read(fd, begin + used, size - 1 - used);
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        used += got > 0 ? (size_t)got : 0;
+        got = got < 0 ? 1 : got;
+    }
+    begin[used] = '\0';
+    return (ssize_t)used;
 }
 
 static int load_recording(const char *name, struct input *input, struct model **out, char *error,
@@ -125,57 +114,77 @@ static int load_recording(const char *name, struct input *input, struct model **
     return 0;
 }
 
-/* As many bytes of a file as tell what it is; terminated. Their number or a negative errno. */
-static ssize_t read_beginning(int fd, char *begin, size_t size)
+static ssize_t model_read_input(void *cookie, char *buffer, size_t size)
 {
-    size_t used = 0;
-    ssize_t got = 1;
-    while (got > 0 && used + 1 < size) {
-        got = read(fd, begin + used, size - 1 - used);
-        if (got < 0 && errno != EINTR)
-            return -errno;
-        used += got > 0 ? (size_t)got : 0;
-        got = got < 0 ? 1 : got;
+    struct input *input = cookie;
+    ssize_t got = (ssize_t)(size < input->begun ? size : input->begun);
+    if (got > 0) {
+        memcpy(buffer, input->begin, (size_t)got);
+        input->begin += got;
+        input->begun -= (size_t)got;
+    } else if (input->fd >= 0) {
+        do
+            got = read(input->fd, buffer, size);
+        while (got < 0 && errno == EINTR);
     }
-    begin[used] = '\0';
-    return (ssize_t)used;
+    if (got > 0)
+        sha256_update(&input->sha256, (size_t)got, (const uint8_t *)buffer);
+    return got;
 }
 
-/* ---- By content ---- */
-
-static int load_file(int fd, const char *path, struct model **out, char *error, size_t error_size,
-                     build_warning *warning, void *context)
+static int set_name(struct model *model, const char *file, char *error, size_t error_size)
 {
-    const char *name = document_file_name(path);
-    char begin[64], *text = NULL;
-    size_t size = 0;
-    ssize_t begun = read_beginning(fd, begin, sizeof begin);
-    if (begun < 0) {
-        snprintf(error, error_size, "%s: %s", name, strerror((int)-begun));
-        return (int)begun;
+    const char *slash = strrchr(file, '/');
+    const char *name = slash ? slash + 1 : file;
+    model->name = arena_string(&model->arena, name, strlen(name));
+    if (model->name)
+        return 0;
+    snprintf(error, error_size, "%s: out of memory", file);
+    return -ENOMEM;
+}
+
+/* text is terminated and was checked. */
+static int model_load_any(const char *name, const char *text, size_t size, struct model **out,
+                          char *error, size_t error_size, build_warning *warning, void *context)
+{
+    struct build build;
+    bool yaml = !looks_like_json(text, size);
+    int result = build_begin(&build, name, error, error_size, warning, context);
+    if (result == 0) {
+        set_sha256(build.model, text, size);
+        result = set_name(build.model, name, error, error_size);
     }
-    if (summary_is_line(begin)) {
-        struct input input = {.begin = begin, .begun = (size_t)begun, .fd = fd};
-        return load_recording(name, &input, out, error, error_size, warning, context);
-    }
-    int result = document_read_rest(fd, path, begin, (size_t)begun, MODEL_FILE_MAX, &text, &size,
-                                    error, error_size);
-    if (result < 0)
-        return result;
-    result = model_load_any(name, text, size, out, error, error_size, warning, context);
-    free(text);
+    if (result == 0 && !yaml)
+        result = load_samba(&build, text, size, &yaml);
+    if (result == 0 && yaml)
+        result = load_yaml(&build, text, size);
+    if (result == 0)
+        result = build_finish(&build, out);
+    build_end(&build);
     return result;
 }
 
-int model_load(const char *path, struct model **out, char *error, size_t error_size,
-               void (*warning)(void *context, const char *line), void *context)
+/* JSON begins with a brace and a quoted key (or nothing); `{version: 3` is YAML. */
+static bool looks_like_json(const char *text, size_t size)
 {
-    int fd = document_open(path, error, error_size);
-    if (fd < 0)
-        return fd;
-    int result = load_file(fd, path, out, error, error_size, warning, context);
-    close(fd);
-    return result;
+    static const char blanks[] = " \t\r\n";
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3;
+    text += strspn(text, blanks);
+    if (*text == '[')
+        return true;
+    if (*text != '{')
+        return false;
+    text += 1 + strspn(text + 1, blanks);
+    return *text == '"' || *text == '}' || *text == '\0';
+}
+
+static void set_sha256(struct model *model, const char *text, size_t size)
+{
+    struct sha256_ctx sha256;
+    sha256_init(&sha256);
+    sha256_update(&sha256, size, (const uint8_t *)text);
+    sha256_digest(&sha256, MODEL_SHA256_SIZE, model->sha256);
 }
 
 int model_load_text(const char *name, const char *text, size_t size, struct model **out,
@@ -216,21 +225,6 @@ const struct model_type *model_types(const struct model *model, size_t *count)
 {
     *count = model->type_count;
     return model->types;
-}
-
-static int model_compare_types(const void *a, const void *b, void *context)
-{
-    const struct model_type *types = context;
-    const struct model_type *left = &types[*(const uint32_t *)a];
-    const struct model_type *right = &types[*(const uint32_t *)b];
-    int order = strcmp(left->protocol, right->protocol);
-    return order ? order : strcmp(left->opcode, right->opcode);
-}
-
-void model_sort_types(struct model *model)
-{
-    qsort_r(model->types_by_name, model->type_count, sizeof *model->types_by_name,
-            model_compare_types, model->types);
 }
 
 size_t model_find_type(const struct model *model, const char *protocol, const char *opcode)
@@ -290,4 +284,19 @@ double model_packet_rate(const struct model *model)
 uint64_t model_dns_queries(const struct model *model)
 {
     return model->dns_queries;
+}
+
+void model_sort_types(struct model *model)
+{
+    qsort_r(model->types_by_name, model->type_count, sizeof *model->types_by_name,
+            model_compare_types, model->types);
+}
+
+static int model_compare_types(const void *a, const void *b, void *context)
+{
+    const struct model_type *types = context;
+    const struct model_type *left = &types[*(const uint32_t *)a];
+    const struct model_type *right = &types[*(const uint32_t *)b];
+    int order = strcmp(left->protocol, right->protocol);
+    return order ? order : strcmp(left->opcode, right->opcode);
 }

@@ -33,68 +33,78 @@ struct plan {
     struct recording_plan recording; /* when the model is one: all of the walk is its */
 };
 
-/* ---- Means (README, "Scale") ---- */
-
-static double mean_wait(int n)
-{
-    return exp(n) * (M_E - 1) / WAITS_PER_SECOND;
-}
-
-static double mean_gap(void)
-{
-    return (exp(GAP_HIGH) - exp(GAP_LOW)) / (GAP_HIGH - GAP_LOW);
-}
-
-static double mean_rest(double persistence)
-{
-    double sum = 0;
-    for (int n = REST_LOW; n <= REST_HIGH; n++)
-        sum += mean_wait(n);
-    return persistence * sum / (REST_HIGH - REST_LOW + 1);
-}
-
+static int check_settings(const struct plan_settings *settings, char *error, size_t error_size);
+static int scale(struct plan *plan, char *error, size_t error_size);
+static int plan_complete(struct plan *plan, char *error, size_t error_size);
+static int find_operations(struct plan *plan);
+static bool is_operation(const struct plan *plan, const struct chain_transition *transition);
+static int complete_recording(struct plan *plan, char *error, size_t error_size);
+static int plan_check_share(const struct plan *plan, char *error, size_t error_size);
+static double mean_rest(double persistence);
+static double mean_wait(int n);
+static void sum_conversation(struct plan *plan);
+static double mean_pause(const struct plan *plan, const struct chain_transition *transition);
 static const struct gaps *gaps_of(const struct plan *plan,
-                                  const struct chain_transition *transition)
-{
-    return &plan->model->gaps[transition->gaps];
-}
+                                  const struct chain_transition *transition);
+static double mean_gap(void);
+static int weigh_transitions(struct plan *plan);
+static int alias_of_weights(struct alias_slot *slots, const double *weights, size_t count);
+static int weigh_rests(struct plan *plan);
+static double draw_rest_of_pause(const struct plan *plan, struct random_stream *random,
+                                 const struct chain_transition *transition);
+static uint32_t draw_transition(const struct plan *plan, struct plan_client *cursor);
+static double draw_pause(const struct plan *plan, struct random_stream *random,
+                         const struct chain_transition *transition);
+static double draw_gap(struct random_stream *random);
+static double draw_wait(struct random_stream *random, int n);
+static double draw_rest(const struct plan *plan, struct random_stream *random);
+static void plan_fill_packet(const struct plan *plan, struct plan_client *cursor,
+                             const struct chain_transition *transition, struct plan_step *step);
+static uint32_t draw_details(const struct model *model, struct plan_client *cursor, uint32_t type);
+static int64_t plan_nanoseconds(double seconds);
+static void plan_fill_end(const struct plan *plan, struct plan_client *cursor,
+                          struct plan_step *step);
 
-/* Mean of the pause that comes before an entry. */
-static double mean_pause(const struct plan *plan, const struct chain_transition *transition)
+int plan_make(const struct model *model, const struct plan_settings *settings, struct plan **out,
+              char *error, size_t error_size)
 {
-    uint32_t entry = transition->entry;
-    if (transition->gaps != CHAIN_GAPS_FORMULA)
-        return transition->gaps == CHAIN_GAPS_NONE ? 0 : gaps_of(plan, transition)->mean;
-    if (chain_is_packet(entry))
-        return mean_gap();
-    return chain_is_wait(entry) ? mean_wait((int)(entry - CHAIN_WAIT)) : plan->rest_weight;
-}
-
-static bool is_operation(const struct plan *plan, const struct chain_transition *transition)
-{
-    return chain_is_packet(transition->entry) && plan->operations[transition->entry] &&
-           !transition->further_leg;
-}
-
-/* K, O and D: sums over all transitions, each weighted by how often it is taken. */
-static void sum_conversation(struct plan *plan)
-{
-    const struct model *model = plan->model;
-    struct plan_figures *figures = &plan->figures;
-    for (uint32_t h = 0; h < model->history_count; h++) {
-        const struct chain_history *history = &model->histories[h];
-        for (uint32_t t = history->first; t < history->first + history->count; t++) {
-            const struct chain_transition *transition = &model->transitions[t];
-            double times = history->visits * (double)transition->count / (double)history->total;
-            figures->conversation_seconds += times * mean_pause(plan, transition);
-            if (chain_is_packet(transition->entry))
-                figures->conversation_packets += times;
-            if (is_operation(plan, transition))
-                figures->conversation_operations += times;
-        }
+    int result = check_settings(settings, error, error_size);
+    if (result < 0)
+        return result;
+    struct plan *plan = calloc(1, sizeof *plan);
+    if (plan) {
+        plan->model = model;
+        plan->settings = *settings;
+        result = plan_complete(plan, error, error_size);
     }
-    figures->client_rate = figures->conversation_packets / figures->conversation_seconds;
-    figures->share = figures->conversation_operations / figures->conversation_packets;
+    if (!plan || result == -ENOMEM) {
+        snprintf(error, error_size, "out of memory");
+        result = -ENOMEM;
+    }
+    if (result < 0)
+        plan_free(plan);
+    else
+        *out = plan;
+    return result;
+}
+
+static int check_settings(const struct plan_settings *settings, char *error, size_t error_size)
+{
+    bool by_rate = settings->packets_per_second > 0;
+    const char *wrong = NULL;
+    if (!(settings->replay_rate > 0) || !isfinite(settings->replay_rate))
+        wrong = "-r: expected a number above 0";
+    else if (by_rate ? !isfinite(settings->packets_per_second)
+                     : !(settings->scale > 0) || !isfinite(settings->scale))
+        wrong = by_rate ? "-T: expected a number" : "-S: expected a number above 0";
+    else if (!(settings->persistence >= 0 && settings->persistence <= 1))
+        wrong = "--conversation-persistence: expected a number from 0 to 1";
+    else if (!(settings->warmup >= 0 && settings->duration > 0 &&
+               settings->warmup + settings->duration <= 1e9))
+        wrong = "-D, --warmup: expected seconds, at most a billion";
+    if (wrong)
+        snprintf(error, error_size, "%s", wrong);
+    return wrong ? -EINVAL : 0;
 }
 
 static int scale(struct plan *plan, char *error, size_t error_size)
@@ -120,23 +130,115 @@ static int scale(struct plan *plan, char *error, size_t error_size)
     return 0;
 }
 
-/* ---- Equilibrium ---- */
+static int plan_complete(struct plan *plan, char *error, size_t error_size)
+{
+    int result = find_operations(plan);
+    if (result < 0)
+        return result;
+    if (plan->model->recording)
+        return complete_recording(plan, error, error_size);
+    plan->rest_weight = mean_rest(plan->settings.persistence);
+    plan->end = plan->settings.warmup + plan->settings.duration;
+    sum_conversation(plan);
+    result = plan_check_share(plan, error, error_size);
+    if (result == 0)
+        result = scale(plan, error, error_size);
+    if (result == 0)
+        result = weigh_transitions(plan);
+    if (result == 0)
+        result = weigh_rests(plan);
+    return result;
+}
 
-/* Alias slots for real weights: as whole numbers of 62 bits in all, so that what is less likely
- * than 2^-61 never happens. */
-static int alias_of_weights(struct alias_slot *slots, const double *weights, size_t count)
+static int find_operations(struct plan *plan)
+{
+    const struct model *model = plan->model;
+    plan->operations = calloc(model->type_count, sizeof *plan->operations);
+    if (!plan->operations)
+        return -ENOMEM;
+    for (uint32_t t = 0; t < model->type_count; t++)
+        plan->operations[t] = plan->settings.is_operation(&model->types[t], plan->settings.context);
+    return 0;
+}
+
+static bool is_operation(const struct plan *plan, const struct chain_transition *transition)
+{
+    return chain_is_packet(transition->entry) && plan->operations[transition->entry] &&
+           !transition->further_leg;
+}
+
+static int complete_recording(struct plan *plan, char *error, size_t error_size)
+{
+    int result = recording_plan_make(plan->model, &plan->settings, plan->operations,
+                                     &plan->recording, &plan->figures, error, error_size);
+    return result < 0 ? result : plan_check_share(plan, error, error_size);
+}
+
+static int plan_check_share(const struct plan *plan, char *error, size_t error_size)
+{
+    if (plan->figures.conversation_operations > 0)
+        return 0;
+    snprintf(error, error_size,
+             "nothing to send: none of the packets of %s has a player that --only and --skip leave "
+             "in",
+             plan->model->name);
+    return -EINVAL;
+}
+
+static double mean_rest(double persistence)
 {
     double sum = 0;
-    uint64_t *whole = calloc(count, sizeof *whole);
-    if (!whole)
-        return -ENOMEM;
-    for (size_t i = 0; i < count; i++)
-        sum += weights[i];
-    for (size_t i = 0; i < count; i++)
-        whole[i] = (uint64_t)llround(weights[i] / sum * 0x1p62);
-    int result = alias_build(slots, whole, count);
-    free(whole);
-    return result;
+    for (int n = REST_LOW; n <= REST_HIGH; n++)
+        sum += mean_wait(n);
+    return persistence * sum / (REST_HIGH - REST_LOW + 1);
+}
+
+static double mean_wait(int n)
+{
+    return exp(n) * (M_E - 1) / WAITS_PER_SECOND;
+}
+
+/* K, O and D: sums over all transitions, each weighted by how often it is taken. */
+static void sum_conversation(struct plan *plan)
+{
+    const struct model *model = plan->model;
+    struct plan_figures *figures = &plan->figures;
+    for (uint32_t h = 0; h < model->history_count; h++) {
+        const struct chain_history *history = &model->histories[h];
+        for (uint32_t t = history->first; t < history->first + history->count; t++) {
+            const struct chain_transition *transition = &model->transitions[t];
+            double times = history->visits * (double)transition->count / (double)history->total;
+            figures->conversation_seconds += times * mean_pause(plan, transition);
+            if (chain_is_packet(transition->entry))
+                figures->conversation_packets += times;
+            if (is_operation(plan, transition))
+                figures->conversation_operations += times;
+        }
+    }
+    figures->client_rate = figures->conversation_packets / figures->conversation_seconds;
+    figures->share = figures->conversation_operations / figures->conversation_packets;
+}
+
+/* Mean of the pause that comes before an entry. */
+static double mean_pause(const struct plan *plan, const struct chain_transition *transition)
+{
+    uint32_t entry = transition->entry;
+    if (transition->gaps != CHAIN_GAPS_FORMULA)
+        return transition->gaps == CHAIN_GAPS_NONE ? 0 : gaps_of(plan, transition)->mean;
+    if (chain_is_packet(entry))
+        return mean_gap();
+    return chain_is_wait(entry) ? mean_wait((int)(entry - CHAIN_WAIT)) : plan->rest_weight;
+}
+
+static const struct gaps *gaps_of(const struct plan *plan,
+                                  const struct chain_transition *transition)
+{
+    return &plan->model->gaps[transition->gaps];
+}
+
+static double mean_gap(void)
+{
+    return (exp(GAP_HIGH) - exp(GAP_LOW)) / (GAP_HIGH - GAP_LOW);
 }
 
 /* A transition is pending at time 0 with a probability proportional to the time that is spent
@@ -163,105 +265,29 @@ static int weigh_transitions(struct plan *plan)
     return result;
 }
 
+/* Alias slots for real weights: as whole numbers of 62 bits in all, so that what is less likely
+ * than 2^-61 never happens. */
+static int alias_of_weights(struct alias_slot *slots, const double *weights, size_t count)
+{
+    double sum = 0;
+    uint64_t *whole = calloc(count, sizeof *whole);
+    if (!whole)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        sum += weights[i];
+    for (size_t i = 0; i < count; i++)
+        whole[i] = (uint64_t)llround(weights[i] / sum * 0x1p62);
+    int result = alias_build(slots, whole, count);
+    free(whole);
+    return result;
+}
+
 static int weigh_rests(struct plan *plan)
 {
     double weights[REST_HIGH - REST_LOW + 1];
     for (int n = REST_LOW; n <= REST_HIGH; n++)
         weights[n - REST_LOW] = mean_wait(n);
     return alias_of_weights(plan->rest, weights, REST_HIGH - REST_LOW + 1);
-}
-
-/* ---- Making ---- */
-
-static int find_operations(struct plan *plan)
-{
-    const struct model *model = plan->model;
-    plan->operations = calloc(model->type_count, sizeof *plan->operations);
-    if (!plan->operations)
-        return -ENOMEM;
-    for (uint32_t t = 0; t < model->type_count; t++)
-        plan->operations[t] = plan->settings.is_operation(&model->types[t], plan->settings.context);
-    return 0;
-}
-
-static int check_settings(const struct plan_settings *settings, char *error, size_t error_size)
-{
-    bool by_rate = settings->packets_per_second > 0;
-    const char *wrong = NULL;
-    if (!(settings->replay_rate > 0) || !isfinite(settings->replay_rate))
-        wrong = "-r: expected a number above 0";
-    else if (by_rate ? !isfinite(settings->packets_per_second)
-                     : !(settings->scale > 0) || !isfinite(settings->scale))
-        wrong = by_rate ? "-T: expected a number" : "-S: expected a number above 0";
-    else if (!(settings->persistence >= 0 && settings->persistence <= 1))
-        wrong = "--conversation-persistence: expected a number from 0 to 1";
-    else if (!(settings->warmup >= 0 && settings->duration > 0 &&
-               settings->warmup + settings->duration <= 1e9))
-        wrong = "-D, --warmup: expected seconds, at most a billion";
-    if (wrong)
-        snprintf(error, error_size, "%s", wrong);
-    return wrong ? -EINVAL : 0;
-}
-
-static int plan_check_share(const struct plan *plan, char *error, size_t error_size)
-{
-    if (plan->figures.conversation_operations > 0)
-        return 0;
-    snprintf(error, error_size,
-             "nothing to send: none of the packets of %s has a player that --only and --skip leave "
-             "in",
-             plan->model->name);
-    return -EINVAL;
-}
-
-static int complete_recording(struct plan *plan, char *error, size_t error_size)
-{
-    int result = recording_plan_make(plan->model, &plan->settings, plan->operations,
-                                     &plan->recording, &plan->figures, error, error_size);
-    return result < 0 ? result : plan_check_share(plan, error, error_size);
-}
-
-static int plan_complete(struct plan *plan, char *error, size_t error_size)
-{
-    int result = find_operations(plan);
-    if (result < 0)
-        return result;
-    if (plan->model->recording)
-        return complete_recording(plan, error, error_size);
-    plan->rest_weight = mean_rest(plan->settings.persistence);
-    plan->end = plan->settings.warmup + plan->settings.duration;
-    sum_conversation(plan);
-    result = plan_check_share(plan, error, error_size);
-    if (result == 0)
-        result = scale(plan, error, error_size);
-    if (result == 0)
-        result = weigh_transitions(plan);
-    if (result == 0)
-        result = weigh_rests(plan);
-    return result;
-}
-
-int plan_make(const struct model *model, const struct plan_settings *settings, struct plan **out,
-              char *error, size_t error_size)
-{
-    int result = check_settings(settings, error, error_size);
-    if (result < 0)
-        return result;
-    struct plan *plan = calloc(1, sizeof *plan);
-    if (plan) {
-        plan->model = model;
-        plan->settings = *settings;
-        result = plan_complete(plan, error, error_size);
-    }
-    if (!plan || result == -ENOMEM) {
-        snprintf(error, error_size, "out of memory");
-        result = -ENOMEM;
-    }
-    if (result < 0)
-        plan_free(plan);
-    else
-        *out = plan;
-    return result;
 }
 
 void plan_free(struct plan *plan)
@@ -289,39 +315,26 @@ const struct model *plan_model(const struct plan *plan)
     return plan->model;
 }
 
-/* ---- A client's walk ---- */
-
-static double draw_wait(struct random_stream *random, int n)
+void plan_client_start(const struct plan *plan, uint32_t client, struct plan_client *cursor)
 {
-    return exp(n + random_unit(random)) / WAITS_PER_SECOND;
-}
-
-static double draw_gap(struct random_stream *random)
-{
-    return exp(GAP_LOW + (GAP_HIGH - GAP_LOW) * random_unit(random));
-}
-
-/* Between two conversations. */
-static double draw_rest(const struct plan *plan, struct random_stream *random)
-{
-    if (plan->settings.persistence > 0 && random_unit(random) < plan->settings.persistence)
-        return draw_wait(random, REST_LOW + (int)random_below(random, REST_HIGH - REST_LOW + 1));
-    return 0;
-}
-
-/* The pause before an entry, in the model's seconds. */
-static double draw_pause(const struct plan *plan, struct random_stream *random,
-                         const struct chain_transition *transition)
-{
-    uint32_t entry = transition->entry;
-    if (transition->gaps != CHAIN_GAPS_FORMULA)
-        return transition->gaps == CHAIN_GAPS_NONE ? 0
-                                                   : gaps_draw(gaps_of(plan, transition), random);
-    if (chain_is_packet(entry))
-        return draw_gap(random);
-    if (chain_is_wait(entry))
-        return draw_wait(random, (int)(entry - CHAIN_WAIT));
-    return draw_rest(plan, random);
+    const struct model *model = plan->model;
+    if (model->recording) {
+        recording_plan_client_start(&plan->recording, client, cursor);
+        return;
+    }
+    *cursor = (struct plan_client){.history = CHAIN_START};
+    random_seed(&cursor->random, plan->settings.seed, RANDOM_PLAN, client);
+    uint32_t pending =
+        alias_pick(plan->equilibrium, model->transition_count, random_next(&cursor->random));
+    uint32_t entry = model->transitions[pending].entry;
+    cursor->now =
+        plan->stretch * draw_rest_of_pause(plan, &cursor->random, &model->transitions[pending]);
+    /* Between two conversations nothing is open that could end: the next one starts. */
+    if (entry == CHAIN_NONE)
+        return;
+    cursor->pending = pending;
+    cursor->fresh = true;
+    cursor->history = plan->histories[pending];
 }
 
 /* What is left at time 0 of the pause that is running then: a log-uniform pause that one falls
@@ -348,77 +361,6 @@ static double draw_rest_of_pause(const struct plan *plan, struct random_stream *
     }
     double pause = low + (high - low) * random_unit(random);
     return pause * random_unit(random);
-}
-
-void plan_client_start(const struct plan *plan, uint32_t client, struct plan_client *cursor)
-{
-    const struct model *model = plan->model;
-    if (model->recording) {
-        recording_plan_client_start(&plan->recording, client, cursor);
-        return;
-    }
-    *cursor = (struct plan_client){.history = CHAIN_START};
-    random_seed(&cursor->random, plan->settings.seed, RANDOM_PLAN, client);
-    uint32_t pending =
-        alias_pick(plan->equilibrium, model->transition_count, random_next(&cursor->random));
-    uint32_t entry = model->transitions[pending].entry;
-    cursor->now =
-        plan->stretch * draw_rest_of_pause(plan, &cursor->random, &model->transitions[pending]);
-    /* Between two conversations nothing is open that could end: the next one starts. */
-    if (entry == CHAIN_NONE)
-        return;
-    cursor->pending = pending;
-    cursor->fresh = true;
-    cursor->history = plan->histories[pending];
-}
-
-static uint32_t draw_transition(const struct plan *plan, struct plan_client *cursor)
-{
-    const struct chain_history *history = &plan->model->histories[cursor->history];
-    uint64_t fraction;
-    uint32_t slot =
-        history->first + alias_slot(random_next(&cursor->random), history->count, &fraction);
-    const struct chain_transition *transition = &plan->model->transitions[slot];
-    return fraction < transition->threshold ? slot : history->first + transition->alias;
-}
-
-static uint32_t draw_details(const struct model *model, struct plan_client *cursor, uint32_t type)
-{
-    const struct alias_slot *slots = model->details[type];
-    if (!slots)
-        return 0;
-    return alias_pick(slots, (uint32_t)model->types[type].details_count,
-                      random_next(&cursor->random));
-}
-
-static int64_t plan_nanoseconds(double seconds)
-{
-    return (int64_t)(seconds * 1e9);
-}
-
-static void plan_fill_packet(const struct plan *plan, struct plan_client *cursor,
-                             const struct chain_transition *transition, struct plan_step *step)
-{
-    *step = (struct plan_step){.kind = PLAN_PACKET,
-                               .first = !cursor->begun,
-                               .operation = is_operation(plan, transition),
-                               .type = transition->entry,
-                               .details = draw_details(plan->model, cursor, transition->entry),
-                               .conversation = cursor->conversation,
-                               .due = plan_nanoseconds(cursor->now)};
-    cursor->begun = true;
-}
-
-/* An end takes no time itself; the rest before the next start comes after it. */
-static void plan_fill_end(const struct plan *plan, struct plan_client *cursor,
-                          struct plan_step *step)
-{
-    *step = (struct plan_step){.kind = PLAN_END,
-                               .conversation = cursor->conversation,
-                               .due = plan_nanoseconds(cursor->now)};
-    cursor->conversation++;
-    cursor->begun = false;
-    cursor->now += plan->stretch * draw_rest(plan, &cursor->random);
 }
 
 bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struct plan_step *step)
@@ -450,4 +392,86 @@ bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struc
         }
     }
     return false;
+}
+
+static uint32_t draw_transition(const struct plan *plan, struct plan_client *cursor)
+{
+    const struct chain_history *history = &plan->model->histories[cursor->history];
+    uint64_t fraction;
+    uint32_t slot =
+        history->first + alias_slot(random_next(&cursor->random), history->count, &fraction);
+    const struct chain_transition *transition = &plan->model->transitions[slot];
+    return fraction < transition->threshold ? slot : history->first + transition->alias;
+}
+
+/* The pause before an entry, in the model's seconds. */
+static double draw_pause(const struct plan *plan, struct random_stream *random,
+                         const struct chain_transition *transition)
+{
+    uint32_t entry = transition->entry;
+    if (transition->gaps != CHAIN_GAPS_FORMULA)
+        return transition->gaps == CHAIN_GAPS_NONE ? 0
+                                                   : gaps_draw(gaps_of(plan, transition), random);
+    if (chain_is_packet(entry))
+        return draw_gap(random);
+    if (chain_is_wait(entry))
+        return draw_wait(random, (int)(entry - CHAIN_WAIT));
+    return draw_rest(plan, random);
+}
+
+static double draw_gap(struct random_stream *random)
+{
+    return exp(GAP_LOW + (GAP_HIGH - GAP_LOW) * random_unit(random));
+}
+
+static double draw_wait(struct random_stream *random, int n)
+{
+    return exp(n + random_unit(random)) / WAITS_PER_SECOND;
+}
+
+/* Between two conversations. */
+static double draw_rest(const struct plan *plan, struct random_stream *random)
+{
+    if (plan->settings.persistence > 0 && random_unit(random) < plan->settings.persistence)
+        return draw_wait(random, REST_LOW + (int)random_below(random, REST_HIGH - REST_LOW + 1));
+    return 0;
+}
+
+static void plan_fill_packet(const struct plan *plan, struct plan_client *cursor,
+                             const struct chain_transition *transition, struct plan_step *step)
+{
+    *step = (struct plan_step){.kind = PLAN_PACKET,
+                               .first = !cursor->begun,
+                               .operation = is_operation(plan, transition),
+                               .type = transition->entry,
+                               .details = draw_details(plan->model, cursor, transition->entry),
+                               .conversation = cursor->conversation,
+                               .due = plan_nanoseconds(cursor->now)};
+    cursor->begun = true;
+}
+
+static uint32_t draw_details(const struct model *model, struct plan_client *cursor, uint32_t type)
+{
+    const struct alias_slot *slots = model->details[type];
+    if (!slots)
+        return 0;
+    return alias_pick(slots, (uint32_t)model->types[type].details_count,
+                      random_next(&cursor->random));
+}
+
+static int64_t plan_nanoseconds(double seconds)
+{
+    return (int64_t)(seconds * 1e9);
+}
+
+/* An end takes no time itself; the rest before the next start comes after it. */
+static void plan_fill_end(const struct plan *plan, struct plan_client *cursor,
+                          struct plan_step *step)
+{
+    *step = (struct plan_step){.kind = PLAN_END,
+                               .conversation = cursor->conversation,
+                               .due = plan_nanoseconds(cursor->now)};
+    cursor->conversation++;
+    cursor->begun = false;
+    cursor->now += plan->stretch * draw_rest(plan, &cursor->random);
 }

@@ -15,62 +15,11 @@ struct worker {
     struct plan_count count;
 };
 
+static void run_workers(struct worker *workers, unsigned threads);
+static void *count_clients(void *argument);
 static void plan_count_packet(struct plan_count *count, const struct plan_step *step,
-                              int64_t window)
-{
-    struct plan_type_count *type = &count->types[step->type];
-    type->packets++;
-    count->conversations += step->first;
-    if (step->due < window)
-        return;
-    type->window_packets++;
-    type->window_operations += step->operation;
-    count->window_conversations += step->first;
-}
-
-static void *count_clients(void *argument)
-{
-    struct worker *worker = argument;
-    uint64_t clients = plan_figures(worker->plan)->clients;
-    int64_t window = (int64_t)(plan_settings(worker->plan)->warmup * 1e9);
-    for (uint64_t client = worker->first; client < clients; client += worker->stride) {
-        struct plan_client cursor;
-        struct plan_step step;
-        plan_client_start(worker->plan, (uint32_t)client, &cursor);
-        while (plan_client_next(worker->plan, &cursor, &step) && step.due < worker->end)
-            if (step.kind == PLAN_PACKET)
-                plan_count_packet(&worker->count, &step, window);
-    }
-    return NULL;
-}
-
-static void plan_count_add(struct plan_count *sum, const struct plan_count *part)
-{
-    sum->conversations += part->conversations;
-    sum->window_conversations += part->window_conversations;
-    for (size_t i = 0; i < sum->type_count; i++) {
-        sum->types[i].packets += part->types[i].packets;
-        sum->types[i].window_packets += part->types[i].window_packets;
-        sum->types[i].window_operations += part->types[i].window_operations;
-        sum->packets += part->types[i].packets;
-        sum->window_packets += part->types[i].window_packets;
-        sum->window_operations += part->types[i].window_operations;
-    }
-}
-
-/* Threads that cannot be started are done without: their clients are counted here. */
-static void run_workers(struct worker *workers, unsigned threads)
-{
-    unsigned started = 1;
-    while (started < threads &&
-           pthread_create(&workers[started].thread, NULL, count_clients, &workers[started]) == 0)
-        started++;
-    count_clients(&workers[0]);
-    for (unsigned i = started; i < threads; i++)
-        count_clients(&workers[i]);
-    for (unsigned i = 1; i < started; i++)
-        pthread_join(workers[i].thread, NULL);
-}
+                              int64_t window);
+static void plan_count_add(struct plan_count *sum, const struct plan_count *part);
 
 int plan_count(const struct plan *plan, unsigned threads, struct plan_count *count)
 {
@@ -108,10 +57,61 @@ cleanup:
     return result;
 }
 
-void plan_count_clear(struct plan_count *count)
+/* Threads that cannot be started are done without: their clients are counted here. */
+static void run_workers(struct worker *workers, unsigned threads)
 {
-    free(count->types);
-    *count = (struct plan_count){0};
+    unsigned started = 1;
+    while (started < threads &&
+           pthread_create(&workers[started].thread, NULL, count_clients, &workers[started]) == 0)
+        started++;
+    count_clients(&workers[0]);
+    for (unsigned i = started; i < threads; i++)
+        count_clients(&workers[i]);
+    for (unsigned i = 1; i < started; i++)
+        pthread_join(workers[i].thread, NULL);
+}
+
+static void *count_clients(void *argument)
+{
+    struct worker *worker = argument;
+    uint64_t clients = plan_figures(worker->plan)->clients;
+    int64_t window = (int64_t)(plan_settings(worker->plan)->warmup * 1e9);
+    for (uint64_t client = worker->first; client < clients; client += worker->stride) {
+        struct plan_client cursor;
+        struct plan_step step;
+        plan_client_start(worker->plan, (uint32_t)client, &cursor);
+        while (plan_client_next(worker->plan, &cursor, &step) && step.due < worker->end)
+            if (step.kind == PLAN_PACKET)
+                plan_count_packet(&worker->count, &step, window);
+    }
+    return NULL;
+}
+
+static void plan_count_packet(struct plan_count *count, const struct plan_step *step,
+                              int64_t window)
+{
+    struct plan_type_count *type = &count->types[step->type];
+    type->packets++;
+    count->conversations += step->first;
+    if (step->due < window)
+        return;
+    type->window_packets++;
+    type->window_operations += step->operation;
+    count->window_conversations += step->first;
+}
+
+static void plan_count_add(struct plan_count *sum, const struct plan_count *part)
+{
+    sum->conversations += part->conversations;
+    sum->window_conversations += part->window_conversations;
+    for (size_t i = 0; i < sum->type_count; i++) {
+        sum->types[i].packets += part->types[i].packets;
+        sum->types[i].window_packets += part->types[i].window_packets;
+        sum->types[i].window_operations += part->types[i].window_operations;
+        sum->packets += part->types[i].packets;
+        sum->window_packets += part->types[i].window_packets;
+        sum->window_operations += part->types[i].window_operations;
+    }
 }
 
 uint64_t *plan_count_by_second(const struct plan *plan, size_t *seconds)
@@ -132,4 +132,10 @@ uint64_t *plan_count_by_second(const struct plan *plan, size_t *seconds)
     for (size_t i = 1; due && i <= *seconds; i++)
         due[i] += due[i - 1];
     return due;
+}
+
+void plan_count_clear(struct plan_count *count)
+{
+    free(count->types);
+    *count = (struct plan_count){0};
 }

@@ -18,85 +18,20 @@ struct sums {
     double packets, operations, conversations, seconds;
 };
 
-/* ---- Which clients ---- */
-
-/* The recorded client that a client plays: whole copies first, then clients spread over all sizes,
- * so that a part of them has about that part of the packets. */
-static uint32_t played_by(const struct recording_plan *plan, uint32_t client)
-{
-    uint64_t count = plan->recording->client_count, rest = client;
-    if (rest < plan->whole * count)
-        return (uint32_t)(rest % count);
-    rest -= plan->whole * count;
-    return plan->recording->by_size[(2 * rest + 1) * count / (2 * (uint64_t)plan->part)];
-}
-
-/* Copies, and how many clients of one more; at least one client. */
 static int recording_plan_choose(const struct model *model, const struct plan_settings *settings,
                                  struct recording_plan *plan, uint32_t *clients, char *error,
-                                 size_t error_size)
-{
-    double count = model->recording->client_count;
-    bool by_rate = settings->packets_per_second > 0;
-    double scale = by_rate
-                       ? settings->packets_per_second / (settings->replay_rate * model->packet_rate)
-                       : settings->scale;
-    double all = fmax(1, floor(scale) * count + round((scale - floor(scale)) * count));
-    if (!(all <= PLAN_CLIENTS_MAX)) {
-        snprintf(error, error_size,
-                 "this takes %.0f clients, more than %d: lower %s (%s has %.0f clients)", all,
-                 PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", model->name, count);
-        return -ERANGE;
-    }
-    *clients = (uint32_t)all;
-    plan->whole = *clients / model->recording->client_count;
-    plan->part = *clients % model->recording->client_count;
-    return 0;
-}
-
-/* ---- Figures ---- */
-
+                                 size_t error_size);
+static void sum_clients(const struct recording_plan *plan, struct sums *sums);
 static void add_client(const struct recording_plan *plan, uint32_t number, double times,
-                       struct sums *sums)
-{
-    const struct recording_client *client = &plan->recording->clients[number];
-    const struct recording_packet *packets = &plan->recording->packets[client->first];
-    int64_t start = packets[0].time;
-    sums->packets += times * client->count;
-    for (uint32_t i = 0; i < client->count; i++) {
-        bool ends = i + 1 == client->count || packets[i + 1].time - packets[i].time > SILENCE;
-        sums->operations +=
-            plan->operations[packets[i].type] && !packets[i].further_leg ? times : 0;
-        if (!ends)
-            continue;
-        sums->conversations += times;
-        sums->seconds += times * (double)(packets[i].time - start) / 1e9;
-        start = i + 1 < client->count ? packets[i + 1].time : start;
-    }
-}
-
-static void sum_clients(const struct recording_plan *plan, struct sums *sums)
-{
-    uint32_t count = plan->recording->client_count;
-    for (uint32_t c = 0; plan->whole > 0 && c < count; c++)
-        add_client(plan, c, plan->whole, sums);
-    for (uint32_t c = 0; c < plan->part; c++)
-        add_client(plan, played_by(plan, plan->whole * count + c), 1, sums);
-}
-
+                       struct sums *sums);
+static uint32_t played_by(const struct recording_plan *plan, uint32_t client);
 static void fill_figures(const struct model *model, const struct plan_settings *settings,
-                         const struct sums *sums, struct plan_figures *figures)
-{
-    double seconds = model_recording_seconds(model, 1);
-    figures->conversation_packets = sums->packets / sums->conversations;
-    figures->conversation_operations = sums->operations / sums->conversations;
-    figures->conversation_seconds = sums->seconds / sums->conversations;
-    figures->client_rate = sums->packets / figures->clients / seconds;
-    figures->share = sums->operations / sums->packets;
-    figures->stretch = 1;
-    figures->nominal_packets = settings->replay_rate * sums->packets / seconds;
-    figures->nominal_operations = figures->nominal_packets * figures->share;
-}
+                         const struct sums *sums, struct plan_figures *figures);
+static void recording_plan_fill_end(const struct recording_plan *plan, struct plan_client *cursor,
+                                    struct plan_step *step);
+static double due(const struct recording_plan *plan, const struct recording_packet *packet);
+static void recording_plan_fill_packet(const struct recording_plan *plan,
+                                       struct plan_client *cursor, struct plan_step *step);
 
 int recording_plan_make(const struct model *model, const struct plan_settings *settings,
                         const bool *operations, struct recording_plan *plan,
@@ -125,7 +60,81 @@ int recording_plan_make(const struct model *model, const struct plan_settings *s
     return 0;
 }
 
-/* ---- A client's way ---- */
+/* Copies, and how many clients of one more; at least one client. */
+static int recording_plan_choose(const struct model *model, const struct plan_settings *settings,
+                                 struct recording_plan *plan, uint32_t *clients, char *error,
+                                 size_t error_size)
+{
+    double count = model->recording->client_count;
+    bool by_rate = settings->packets_per_second > 0;
+    double scale = by_rate
+                       ? settings->packets_per_second / (settings->replay_rate * model->packet_rate)
+                       : settings->scale;
+    double all = fmax(1, floor(scale) * count + round((scale - floor(scale)) * count));
+    if (!(all <= PLAN_CLIENTS_MAX)) {
+        snprintf(error, error_size,
+                 "this takes %.0f clients, more than %d: lower %s (%s has %.0f clients)", all,
+                 PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", model->name, count);
+        return -ERANGE;
+    }
+    *clients = (uint32_t)all;
+    plan->whole = *clients / model->recording->client_count;
+    plan->part = *clients % model->recording->client_count;
+    return 0;
+}
+
+static void sum_clients(const struct recording_plan *plan, struct sums *sums)
+{
+    uint32_t count = plan->recording->client_count;
+    for (uint32_t c = 0; plan->whole > 0 && c < count; c++)
+        add_client(plan, c, plan->whole, sums);
+    for (uint32_t c = 0; c < plan->part; c++)
+        add_client(plan, played_by(plan, plan->whole * count + c), 1, sums);
+}
+
+static void add_client(const struct recording_plan *plan, uint32_t number, double times,
+                       struct sums *sums)
+{
+    const struct recording_client *client = &plan->recording->clients[number];
+    const struct recording_packet *packets = &plan->recording->packets[client->first];
+    int64_t start = packets[0].time;
+    sums->packets += times * client->count;
+    for (uint32_t i = 0; i < client->count; i++) {
+        bool ends = i + 1 == client->count || packets[i + 1].time - packets[i].time > SILENCE;
+        sums->operations +=
+            plan->operations[packets[i].type] && !packets[i].further_leg ? times : 0;
+        if (!ends)
+            continue;
+        sums->conversations += times;
+        sums->seconds += times * (double)(packets[i].time - start) / 1e9;
+        start = i + 1 < client->count ? packets[i + 1].time : start;
+    }
+}
+
+/* The recorded client that a client plays: whole copies first, then clients spread over all sizes,
+ * so that a part of them has about that part of the packets. */
+static uint32_t played_by(const struct recording_plan *plan, uint32_t client)
+{
+    uint64_t count = plan->recording->client_count, rest = client;
+    if (rest < plan->whole * count)
+        return (uint32_t)(rest % count);
+    rest -= plan->whole * count;
+    return plan->recording->by_size[(2 * rest + 1) * count / (2 * (uint64_t)plan->part)];
+}
+
+static void fill_figures(const struct model *model, const struct plan_settings *settings,
+                         const struct sums *sums, struct plan_figures *figures)
+{
+    double seconds = model_recording_seconds(model, 1);
+    figures->conversation_packets = sums->packets / sums->conversations;
+    figures->conversation_operations = sums->operations / sums->conversations;
+    figures->conversation_seconds = sums->seconds / sums->conversations;
+    figures->client_rate = sums->packets / figures->clients / seconds;
+    figures->share = sums->operations / sums->packets;
+    figures->stretch = 1;
+    figures->nominal_packets = settings->replay_rate * sums->packets / seconds;
+    figures->nominal_operations = figures->nominal_packets * figures->share;
+}
 
 /* cursor->history is the packet that comes next, cursor->pending the one after the client's last.
  */
@@ -135,38 +144,6 @@ void recording_plan_client_start(const struct recording_plan *plan, uint32_t cli
     const struct recording_client *recorded = &plan->recording->clients[played_by(plan, client)];
     *cursor = (struct plan_client){.history = recorded->first,
                                    .pending = recorded->first + recorded->count};
-}
-
-/* In ns, as a number that may lie far behind the plan's end. */
-static double due(const struct recording_plan *plan, const struct recording_packet *packet)
-{
-    return floor((double)packet->time / plan->replay_rate);
-}
-
-/* Its last packet ended the conversation: the connections are closed then. */
-static void recording_plan_fill_end(const struct recording_plan *plan, struct plan_client *cursor,
-                                    struct plan_step *step)
-{
-    const struct recording_packet *last = &plan->recording->packets[cursor->history - 1];
-    *step = (struct plan_step){
-        .kind = PLAN_END, .conversation = cursor->conversation, .due = (int64_t)due(plan, last)};
-    cursor->conversation++;
-    cursor->begun = false;
-}
-
-static void recording_plan_fill_packet(const struct recording_plan *plan,
-                                       struct plan_client *cursor, struct plan_step *step)
-{
-    const struct recording_packet *packet = &plan->recording->packets[cursor->history];
-    *step = (struct plan_step){.kind = PLAN_PACKET,
-                               .first = !cursor->begun,
-                               .operation = plan->operations[packet->type] && !packet->further_leg,
-                               .type = packet->type,
-                               .details = packet->details,
-                               .conversation = cursor->conversation,
-                               .due = (int64_t)due(plan, packet)};
-    cursor->begun = true;
-    cursor->history++;
 }
 
 bool recording_plan_client_next(const struct recording_plan *plan, struct plan_client *cursor,
@@ -185,4 +162,36 @@ bool recording_plan_client_next(const struct recording_plan *plan, struct plan_c
         return false;
     recording_plan_fill_packet(plan, cursor, step);
     return true;
+}
+
+/* Its last packet ended the conversation: the connections are closed then. */
+static void recording_plan_fill_end(const struct recording_plan *plan, struct plan_client *cursor,
+                                    struct plan_step *step)
+{
+    const struct recording_packet *last = &plan->recording->packets[cursor->history - 1];
+    *step = (struct plan_step){
+        .kind = PLAN_END, .conversation = cursor->conversation, .due = (int64_t)due(plan, last)};
+    cursor->conversation++;
+    cursor->begun = false;
+}
+
+/* In ns, as a number that may lie far behind the plan's end. */
+static double due(const struct recording_plan *plan, const struct recording_packet *packet)
+{
+    return floor((double)packet->time / plan->replay_rate);
+}
+
+static void recording_plan_fill_packet(const struct recording_plan *plan,
+                                       struct plan_client *cursor, struct plan_step *step)
+{
+    const struct recording_packet *packet = &plan->recording->packets[cursor->history];
+    *step = (struct plan_step){.kind = PLAN_PACKET,
+                               .first = !cursor->begun,
+                               .operation = plan->operations[packet->type] && !packet->further_leg,
+                               .type = packet->type,
+                               .details = packet->details,
+                               .conversation = cursor->conversation,
+                               .due = (int64_t)due(plan, packet)};
+    cursor->begun = true;
+    cursor->history++;
 }

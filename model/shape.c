@@ -9,6 +9,173 @@
 
 enum { ATTRIBUTE_MAX = 128, CLASS_MAX = 64, NESTING_MAX = 64 };
 
+struct scan {
+    const char *at;
+    char *shape;
+    size_t used, size;
+    unsigned nesting;
+};
+
+static bool is_rdn_type(const char *text, size_t length);
+static const char *skip_value(const char *at);
+static bool scan_filter(struct scan *scan);
+static bool shape_put(struct scan *scan, const char *text);
+static bool scan_comparison(struct scan *scan);
+static bool class_name(const char *value, char *name, size_t size);
+static bool is_class(const char *text);
+
+bool shape_of_dn(const char *dn, char *shape, size_t size)
+{
+    size_t used = 0;
+    bool further = false; /* of an RDN of several parts only the first counts */
+    shape[0] = '\0';
+    for (const char *at = dn; *at;) {
+        at += strspn(at, " ");
+        size_t length = strcspn(at, "=,+ ");
+        if (!is_rdn_type(at, length) || used + length + 2 > size)
+            return false;
+        if (!further && used > 0)
+            shape[used++] = ',';
+        for (size_t i = 0; i < length && !further; i++)
+            shape[used++] = (char)toupper((unsigned char)at[i]);
+        shape[used] = '\0';
+        at += length + strspn(at + length, " ");
+        if (*at == '=')
+            at = skip_value(at + 1);
+        further = *at == '+';
+        at += *at != '\0';
+        if (at[-1] != '\0' && *at == '\0' && (at[-1] == ',' || at[-1] == '+'))
+            return false;
+    }
+    return true;
+}
+
+/* A type of an RDN may only be what DNs are made of, or the value of a cut off DN might pass for
+ * one. */
+static bool is_rdn_type(const char *text, size_t length)
+{
+    static const char *const types[] = {"CN", "OU",  "DC",     "O",  "C",  "L",
+                                        "ST", "UID", "STREET", "SN", "GN", "E"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strlen(types[i]) == length && strncasecmp(text, types[i], length) == 0)
+            return true;
+    return false;
+}
+
+/* Where the value of an RDN ends: at a comma (or +) that is neither escaped nor quoted. */
+static const char *skip_value(const char *at)
+{
+    bool quoted = false;
+    for (; *at && (quoted || (*at != ',' && *at != ';' && *at != '+')); at++) {
+        if (*at == '\\' && at[1])
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+    }
+    return at;
+}
+
+bool shape_of_filter(const char *filter, char *shape, size_t size)
+{
+    struct scan scan = {.at = filter, .shape = shape, .size = size};
+    shape[0] = '\0';
+    return scan_filter(&scan) && *scan.at == '\0';
+}
+
+static bool scan_filter(struct scan *scan)
+{
+    char operator[3] = "(";
+    bool good;
+    if (*scan->at != '(' || ++scan->nesting > NESTING_MAX)
+        return false;
+    scan->at++;
+    if (*scan->at == '&' || *scan->at == '|' || *scan->at == '!') {
+        operator[1] = * scan->at++;
+        good = shape_put(scan, operator);
+        while (good && *scan->at == '(')
+            good = scan_filter(scan);
+        good = good && shape_put(scan, ")");
+    } else {
+        good = scan_comparison(scan);
+    }
+    scan->nesting--;
+    return good && *scan->at++ == ')';
+}
+
+static bool shape_put(struct scan *scan, const char *text)
+{
+    size_t length = strlen(text);
+    if (scan->used + length + 1 > scan->size)
+        return false;
+    memcpy(scan->shape + scan->used, text, length + 1);
+    scan->used += length;
+    return true;
+}
+
+/* "cn=x", "cn>=x", "cn:dn:1.2.3:=x", "cn": up to the closing parenthesis. */
+static bool scan_comparison(struct scan *scan)
+{
+    char attribute[ATTRIBUTE_MAX + 1], value[SHAPE_SIZE / 8],
+        comparison[ATTRIBUTE_MAX + CLASS_MAX + 8];
+    size_t length = strcspn(scan->at, "=><~:()");
+    if (length == 0 || length > ATTRIBUTE_MAX)
+        return false;
+    memcpy(attribute, scan->at, length);
+    attribute[length] = '\0';
+    scan->at += length;
+    bool equal = *scan->at == '=';
+    const char *start = scan->at + equal;
+    if (*scan->at == '(')
+        return false;
+    /* Inside a value parentheses are escaped (RFC 4515 3). */
+    scan->at = start + strcspn(start, "()");
+    if (*scan->at != ')')
+        return false;
+    length = (size_t)(scan->at - start);
+    snprintf(value, sizeof value, "%.*s", equal ? (int)(length < sizeof value ? length : 0) : 0,
+             start);
+    return shape_of_comparison(attribute, value, comparison, sizeof comparison) &&
+           shape_put(scan, comparison);
+}
+
+bool shape_of_comparison(const char *attribute, const char *value, char *shape, size_t size)
+{
+    char name[CLASS_MAX + 1];
+    int length;
+    if (!shape_is_attribute(attribute))
+        return false;
+    bool kept = strcmp(value, "*") == 0;
+    if (kept)
+        snprintf(name, sizeof name, "*");
+    else if (strcasecmp(attribute, "objectClass") == 0 ||
+             strcasecmp(attribute, "objectCategory") == 0)
+        kept = class_name(value, name, sizeof name);
+    length = kept ? snprintf(shape, size, "(%s=%s)", attribute, name)
+                  : snprintf(shape, size, "(%s)", attribute);
+    return length > 0 && (size_t)length < size;
+}
+
+/* objectCategory may be given as the DN of its class in the schema: the first value tells. */
+static bool class_name(const char *value, char *name, size_t size)
+{
+    size_t length;
+    if (strncasecmp(value, "CN=", 3) == 0)
+        value += 3;
+    length = strcspn(value, ",");
+    if (length == 0 || length >= size)
+        return false;
+    memcpy(name, value, length);
+    name[length] = '\0';
+    /* CN=Person and CN=Group-Policy-Container are what the schema calls them. */
+    for (char *from = name, *to = name;; from++) {
+        if (*from != '-' || strncasecmp(name, "ms", 2) == 0)
+            *to++ = *from;
+        if (*from == '\0')
+            break;
+    }
+    return is_class(name);
+}
+
 /* Classes of the schema that Active Directory comes with, and a few of RFC 4519 and RFC 2307:
  * whatever else stands after objectClass= may be a name that somebody gave. */
 static const char *const classes[] = {
@@ -147,167 +314,4 @@ bool shape_is_attribute(const char *text)
     size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                  "0123456789-;.");
     return length > 0 && length <= ATTRIBUTE_MAX && text[length] == '\0';
-}
-
-/* ---- DNs ---- */
-
-/* Where the value of an RDN ends: at a comma (or +) that is neither escaped nor quoted. */
-static const char *skip_value(const char *at)
-{
-    bool quoted = false;
-    for (; *at && (quoted || (*at != ',' && *at != ';' && *at != '+')); at++) {
-        if (*at == '\\' && at[1])
-            at++;
-        else if (*at == '"')
-            quoted = !quoted;
-    }
-    return at;
-}
-
-/* A type of an RDN may only be what DNs are made of, or the value of a cut off DN might pass for
- * one. */
-static bool is_rdn_type(const char *text, size_t length)
-{
-    static const char *const types[] = {"CN", "OU",  "DC",     "O",  "C",  "L",
-                                        "ST", "UID", "STREET", "SN", "GN", "E"};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strlen(types[i]) == length && strncasecmp(text, types[i], length) == 0)
-            return true;
-    return false;
-}
-
-bool shape_of_dn(const char *dn, char *shape, size_t size)
-{
-    size_t used = 0;
-    bool further = false; /* of an RDN of several parts only the first counts */
-    shape[0] = '\0';
-    for (const char *at = dn; *at;) {
-        at += strspn(at, " ");
-        size_t length = strcspn(at, "=,+ ");
-        if (!is_rdn_type(at, length) || used + length + 2 > size)
-            return false;
-        if (!further && used > 0)
-            shape[used++] = ',';
-        for (size_t i = 0; i < length && !further; i++)
-            shape[used++] = (char)toupper((unsigned char)at[i]);
-        shape[used] = '\0';
-        at += length + strspn(at + length, " ");
-        if (*at == '=')
-            at = skip_value(at + 1);
-        further = *at == '+';
-        at += *at != '\0';
-        if (at[-1] != '\0' && *at == '\0' && (at[-1] == ',' || at[-1] == '+'))
-            return false;
-    }
-    return true;
-}
-
-/* ---- Filters ---- */
-
-struct scan {
-    const char *at;
-    char *shape;
-    size_t used, size;
-    unsigned nesting;
-};
-
-static bool shape_put(struct scan *scan, const char *text)
-{
-    size_t length = strlen(text);
-    if (scan->used + length + 1 > scan->size)
-        return false;
-    memcpy(scan->shape + scan->used, text, length + 1);
-    scan->used += length;
-    return true;
-}
-
-/* objectCategory may be given as the DN of its class in the schema: the first value tells. */
-static bool class_name(const char *value, char *name, size_t size)
-{
-    size_t length;
-    if (strncasecmp(value, "CN=", 3) == 0)
-        value += 3;
-    length = strcspn(value, ",");
-    if (length == 0 || length >= size)
-        return false;
-    memcpy(name, value, length);
-    name[length] = '\0';
-    /* CN=Person and CN=Group-Policy-Container are what the schema calls them. */
-    for (char *from = name, *to = name;; from++) {
-        if (*from != '-' || strncasecmp(name, "ms", 2) == 0)
-            *to++ = *from;
-        if (*from == '\0')
-            break;
-    }
-    return is_class(name);
-}
-
-bool shape_of_comparison(const char *attribute, const char *value, char *shape, size_t size)
-{
-    char name[CLASS_MAX + 1];
-    int length;
-    if (!shape_is_attribute(attribute))
-        return false;
-    bool kept = strcmp(value, "*") == 0;
-    if (kept)
-        snprintf(name, sizeof name, "*");
-    else if (strcasecmp(attribute, "objectClass") == 0 ||
-             strcasecmp(attribute, "objectCategory") == 0)
-        kept = class_name(value, name, sizeof name);
-    length = kept ? snprintf(shape, size, "(%s=%s)", attribute, name)
-                  : snprintf(shape, size, "(%s)", attribute);
-    return length > 0 && (size_t)length < size;
-}
-
-/* "cn=x", "cn>=x", "cn:dn:1.2.3:=x", "cn": up to the closing parenthesis. */
-static bool scan_comparison(struct scan *scan)
-{
-    char attribute[ATTRIBUTE_MAX + 1], value[SHAPE_SIZE / 8],
-        comparison[ATTRIBUTE_MAX + CLASS_MAX + 8];
-    size_t length = strcspn(scan->at, "=><~:()");
-    if (length == 0 || length > ATTRIBUTE_MAX)
-        return false;
-    memcpy(attribute, scan->at, length);
-    attribute[length] = '\0';
-    scan->at += length;
-    bool equal = *scan->at == '=';
-    const char *start = scan->at + equal;
-    if (*scan->at == '(')
-        return false;
-    /* Inside a value parentheses are escaped (RFC 4515 3). */
-    scan->at = start + strcspn(start, "()");
-    if (*scan->at != ')')
-        return false;
-    length = (size_t)(scan->at - start);
-    snprintf(value, sizeof value, "%.*s", equal ? (int)(length < sizeof value ? length : 0) : 0,
-             start);
-    return shape_of_comparison(attribute, value, comparison, sizeof comparison) &&
-           shape_put(scan, comparison);
-}
-
-static bool scan_filter(struct scan *scan)
-{
-    char operator[3] = "(";
-    bool good;
-    if (*scan->at != '(' || ++scan->nesting > NESTING_MAX)
-        return false;
-    scan->at++;
-    if (*scan->at == '&' || *scan->at == '|' || *scan->at == '!') {
-        operator[1] = * scan->at++;
-        good = shape_put(scan, operator);
-        while (good && *scan->at == '(')
-            good = scan_filter(scan);
-        good = good && shape_put(scan, ")");
-    } else {
-        good = scan_comparison(scan);
-    }
-    scan->nesting--;
-    return good && *scan->at++ == ')';
-}
-
-bool shape_of_filter(const char *filter, char *shape, size_t size)
-{
-    struct scan scan = {.at = filter, .shape = shape, .size = size};
-    shape[0] = '\0';
-    return scan_filter(&scan) && *scan.at == '\0';
 }

@@ -40,11 +40,66 @@ struct reader {
     bool legs_joined;
 };
 
-static int summary_text_wrong(const struct reader *reader, const char *expected)
+static int summary_text_no_memory(const struct reader *reader);
+static int summary_text_read_lines(struct reader *reader);
+static int summary_text_wrong(const struct reader *reader, const char *expected);
+static int summary_text_read_line(struct reader *reader, char *line);
+static bool summary_text_is_name(const char *text, bool empty);
+static bool summary_text_is_reply(const char *protocol, const char *opcode);
+static bool is_two_sided(const char *protocol);
+static bool goes_back(struct reader *reader, char *const columns[COLUMNS], bool certain,
+                      bool reply);
+static uint64_t hash_text(const char *text);
+static bool answers_itself(struct reader *reader, char *const columns[COLUMNS]);
+static int summary_text_read_details(struct reader *reader, char *const columns[COLUMNS]);
+static int read_ldap(struct reader *reader, char *const columns[COLUMNS]);
+static int read_own(struct reader *reader, const char *protocol, const char *opcode,
+                    const char *column);
+static int summary_text_add_field(struct reader *reader, const struct details_rule *rule,
+                                  char *text);
+static void write_bind(FILE *out, const struct summary_packet *packet);
+static const char *field_value(const struct summary_packet *packet, const char *key);
+static const struct model_field *find_field(const struct summary_packet *packet, const char *key);
+static void write_search(FILE *out, const struct summary_packet *packet);
+static void write_list(FILE *out, const struct model_field *field);
+static bool has_column(const struct summary_packet *packet, const char *key);
+static bool looks_like_leg(const struct summary_packet *packet);
+
+int summary_read(const char *path,
+                 int (*packet)(void *context, const struct summary_packet *packet), void *context,
+                 char *error, size_t error_size)
 {
-    snprintf(reader->error, reader->error_size, "%s:%" PRIu64 ": expected %s", reader->name,
-             reader->line, expected);
-    return -EINVAL;
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
+    if (!file) {
+        int result = -errno;
+        snprintf(error, error_size, "%s: %s", path, strerror(-result));
+        return result;
+    }
+    int result =
+        summary_read_file(file, document_file_name(path), packet, context, error, error_size);
+    if (!standard)
+        fclose(file);
+    return result;
+}
+
+int summary_read_file(FILE *file, const char *name,
+                      int (*packet)(void *context, const struct summary_packet *packet),
+                      void *context, char *error, size_t error_size)
+{
+    struct reader reader = {.file = file,
+                            .name = name,
+                            .packet = packet,
+                            .context = context,
+                            .error = error,
+                            .error_size = error_size};
+    reader.pairs = calloc(PAIRS_MAX, sizeof *reader.pairs);
+    if (!reader.pairs)
+        return summary_text_no_memory(&reader);
+    errno = 0;
+    int result = summary_text_read_lines(&reader);
+    free(reader.pairs);
+    return result;
 }
 
 static int summary_text_no_memory(const struct reader *reader)
@@ -53,181 +108,35 @@ static int summary_text_no_memory(const struct reader *reader)
     return -ENOMEM;
 }
 
-/* ---- Which side asks ---- */
-
-/* Opcodes that only servers send. */
-static bool summary_text_is_reply(const char *protocol, const char *opcode)
+static int summary_text_read_lines(struct reader *reader)
 {
-    static const struct {
-        const char *protocol, *opcodes;
-    } replies[] = {
-        {"ldap", " 1 4 5 7 9 11 13 15 19 24 25 "},
-        {"cldap", " 1 4 5 7 9 11 13 15 19 24 25 "},
-        {"kerberos", " 11 13 15 30 "},
-        {"dns", " 1 "},
-        {"nbns", " 1 "},
-        {"dcerpc", " 2 3 12 13 15 18 "},
-    };
-    char word[24];
-    snprintf(word, sizeof word, " %.20s ", opcode);
-    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++)
-        if (strcmp(replies[i].protocol, protocol) == 0)
-            return opcode[0] && strstr(replies[i].opcodes, word);
-    return false;
-}
-
-/* Protocols whose requests and replies have the same opcode in these texts. */
-static bool is_two_sided(const char *protocol)
-{
-    static const char *const one_sided[] = {"ldap", "cldap", "kerberos", "dns", "nbns", "dcerpc"};
-    for (size_t i = 0; i < sizeof one_sided / sizeof one_sided[0]; i++)
-        if (strcmp(one_sided[i], protocol) == 0)
-            return false;
-    return true;
-}
-
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash ? hash : 1;
-}
-
-/* Of a machine that talks to itself, each second line of one kind on a stream is the answer to the
- * one before it. */
-static bool answers_itself(struct reader *reader, char *const columns[COLUMNS])
-{
-    static const int named[] = {COLUMN_IP, COLUMN_STREAM, COLUMN_FROM, COLUMN_PROTOCOL,
-                                COLUMN_OPCODE};
-    uint64_t key = 0;
-    if (!columns[COLUMN_STREAM][0])
-        return false;
-    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
-        key = (key ^ hash_text(columns[named[i]])) * 0x9e3779b97f4a7c15u;
-    struct pair *pair = &reader->pairs[key >> 48];
-    bool asked = pair->from == key && pair->to == key;
-    pair->from = pair->to = asked ? 0 : key;
-    return asked;
-}
-
-/* True when this line goes from the server to the client. The first line between two tells who is
- * the client, since nobody answers before it was asked. */
-static bool goes_back(struct reader *reader, char *const columns[COLUMNS], bool certain, bool reply)
-{
-    uint64_t source = hash_text(columns[COLUMN_FROM]), target = hash_text(columns[COLUMN_TO]);
-    if (source == target)
-        return certain ? reply : answers_itself(reader, columns);
-    uint64_t mixed = (source ^ target) * 0x9e3779b97f4a7c15u;
-    struct pair *pair = &reader->pairs[mixed >> 48];
-    bool known = (pair->from == source && pair->to == target) ||
-                 (pair->from == target && pair->to == source);
-    if (certain || !known)
-        *pair = reply ? (struct pair){target, source} : (struct pair){source, target};
-    return pair->from == target;
-}
-
-/* ---- Details ---- */
-
-static int summary_text_add_field(struct reader *reader, const struct details_rule *rule,
-                                  char *text)
-{
-    const char *values[64];
-    size_t count = 0;
-    if (reader->field_count == FIELDS_MAX)
-        return 0;
-    for (char *rest = text, *item;
-         count < 64 &&
-         (item = details_is_list(rule) ? strsep(&rest, ",") : (rest ? text : NULL));) {
-        rest = details_is_list(rule) ? rest : NULL;
-        const char *value = details_value(rule, item);
-        if (!value)
-            return 0;
-        values[count++] = value;
-    }
-    const char **kept = arena_array(&reader->arena, count, sizeof *kept);
-    if (!kept)
-        return summary_text_no_memory(reader);
-    memcpy(kept, values, count * sizeof *kept);
-    reader->fields[reader->field_count++] = (struct model_field){rule->key, count, kept};
-    return 0;
-}
-
-/* Our own column: key=value key=value. What is not known is left out, as from any later version. */
-static int read_own(struct reader *reader, const char *protocol, const char *opcode,
-                    const char *column)
-{
-    char *text = arena_string(&reader->arena, column, strlen(column)), *item;
-    if (!text)
-        return summary_text_no_memory(reader);
-    while ((item = strsep(&text, " "))) {
-        char *value = strchr(item, '=');
-        if (!value)
-            continue;
-        *value++ = '\0';
-        if (strcmp(item, "legs") == 0)
-            reader->legs_joined = strcmp(value, "joined") == 0;
-        const struct details_rule *rule = details_rule(protocol, opcode, item);
-        int result = rule ? summary_text_add_field(reader, rule, value) : 0;
-        if (result < 0)
-            return result;
-    }
-    return 0;
-}
-
-/* The seven fields of LDAP in the form of a Samba v2 model's details. Whoever wrote the file may
- * have left values in it: base and filter are taken out of them. */
-static int read_ldap(struct reader *reader, char *const columns[COLUMNS])
-{
-    char base[SHAPE_SIZE], filter[SHAPE_SIZE];
-    const char *parts[SEARCH_COLUMNS];
-    size_t size = SEARCH_COLUMNS + 1, used = 0;
-    for (size_t i = 0; i < SEARCH_COLUMNS; i++)
-        parts[i] = columns[EXTRA + i];
-    if (!shape_of_dn(columns[COLUMN_BASE], base, sizeof base))
-        base[0] = '\0';
-    if (!shape_of_filter(columns[COLUMN_FILTER], filter, sizeof filter))
-        filter[0] = '\0';
-    parts[COLUMN_BASE - EXTRA] = base;
-    parts[COLUMN_FILTER - EXTRA] = filter;
-    for (size_t i = 0; i < SEARCH_COLUMNS; i++)
-        size += strlen(parts[i]);
-    char *text = arena_alloc(&reader->arena, size);
-    if (!text)
-        return summary_text_no_memory(reader);
-    for (size_t i = 0; i < SEARCH_COLUMNS; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "\t" : "", parts[i]);
-    struct model_field *fields;
-    size_t count;
-    bool foreign;
-    if (details_from_samba(&reader->arena, columns[COLUMN_PROTOCOL], columns[COLUMN_OPCODE], text,
-                           &fields, &count, &foreign) < 0)
-        return summary_text_no_memory(reader);
-    for (size_t i = 0; i < count && reader->field_count < FIELDS_MAX; i++)
-        reader->fields[reader->field_count++] = fields[i];
-    return 0;
-}
-
-static int summary_text_read_details(struct reader *reader, char *const columns[COLUMNS])
-{
-    const char *protocol = columns[COLUMN_PROTOCOL], *opcode = columns[COLUMN_OPCODE];
+    char *line = NULL;
+    size_t room = 0;
     int result = 0;
-    reader->field_count = 0;
-    reader->legs_joined = false;
-    if (strcmp(protocol, "ldap") == 0 && (strcmp(opcode, "3") == 0 || strcmp(opcode, "0") == 0))
-        result = read_ldap(reader, columns);
-    if (result == 0)
-        result = read_own(reader, protocol, opcode, columns[OWN]);
+    ssize_t length;
+    while (result == 0 && (length = getline(&line, &room, reader->file)) >= 0) {
+        reader->line++;
+        while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+            line[--length] = '\0';
+        if (length > LINE_SIZE_MAX || memchr(line, '\0', (size_t)length))
+            result = summary_text_wrong(reader, "a line of text");
+        else if (length > 0)
+            result = summary_text_read_line(reader, line);
+        arena_free(&reader->arena);
+    }
+    free(line);
+    if (result == 0 && ferror(reader->file)) {
+        result = errno ? -errno : -EIO;
+        snprintf(reader->error, reader->error_size, "%s: %s", reader->name, strerror(-result));
+    }
     return result;
 }
 
-/* ---- Lines ---- */
-
-static bool summary_text_is_name(const char *text, bool empty)
+static int summary_text_wrong(const struct reader *reader, const char *expected)
 {
-    size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                 "0123456789_.*-");
-    return text[length] == '\0' && length < 48 && (empty || length > 0);
+    snprintf(reader->error, reader->error_size, "%s:%" PRIu64 ": expected %s", reader->name,
+             reader->line, expected);
+    return -EINVAL;
 }
 
 static int summary_text_read_line(struct reader *reader, char *line)
@@ -271,65 +180,175 @@ static int summary_text_read_line(struct reader *reader, char *line)
     return result;
 }
 
-static int summary_text_read_lines(struct reader *reader)
+static bool summary_text_is_name(const char *text, bool empty)
 {
-    char *line = NULL;
-    size_t room = 0;
+    size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                 "0123456789_.*-");
+    return text[length] == '\0' && length < 48 && (empty || length > 0);
+}
+
+/* Opcodes that only servers send. */
+static bool summary_text_is_reply(const char *protocol, const char *opcode)
+{
+    static const struct {
+        const char *protocol, *opcodes;
+    } replies[] = {
+        {"ldap", " 1 4 5 7 9 11 13 15 19 24 25 "},
+        {"cldap", " 1 4 5 7 9 11 13 15 19 24 25 "},
+        {"kerberos", " 11 13 15 30 "},
+        {"dns", " 1 "},
+        {"nbns", " 1 "},
+        {"dcerpc", " 2 3 12 13 15 18 "},
+    };
+    char word[24];
+    snprintf(word, sizeof word, " %.20s ", opcode);
+    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++)
+        if (strcmp(replies[i].protocol, protocol) == 0)
+            return opcode[0] && strstr(replies[i].opcodes, word);
+    return false;
+}
+
+/* Protocols whose requests and replies have the same opcode in these texts. */
+static bool is_two_sided(const char *protocol)
+{
+    static const char *const one_sided[] = {"ldap", "cldap", "kerberos", "dns", "nbns", "dcerpc"};
+    for (size_t i = 0; i < sizeof one_sided / sizeof one_sided[0]; i++)
+        if (strcmp(one_sided[i], protocol) == 0)
+            return false;
+    return true;
+}
+
+/* True when this line goes from the server to the client. The first line between two tells who is
+ * the client, since nobody answers before it was asked. */
+static bool goes_back(struct reader *reader, char *const columns[COLUMNS], bool certain, bool reply)
+{
+    uint64_t source = hash_text(columns[COLUMN_FROM]), target = hash_text(columns[COLUMN_TO]);
+    if (source == target)
+        return certain ? reply : answers_itself(reader, columns);
+    uint64_t mixed = (source ^ target) * 0x9e3779b97f4a7c15u;
+    struct pair *pair = &reader->pairs[mixed >> 48];
+    bool known = (pair->from == source && pair->to == target) ||
+                 (pair->from == target && pair->to == source);
+    if (certain || !known)
+        *pair = reply ? (struct pair){target, source} : (struct pair){source, target};
+    return pair->from == target;
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash ? hash : 1;
+}
+
+/* Of a machine that talks to itself, each second line of one kind on a stream is the answer to the
+ * one before it. */
+static bool answers_itself(struct reader *reader, char *const columns[COLUMNS])
+{
+    static const int named[] = {COLUMN_IP, COLUMN_STREAM, COLUMN_FROM, COLUMN_PROTOCOL,
+                                COLUMN_OPCODE};
+    uint64_t key = 0;
+    if (!columns[COLUMN_STREAM][0])
+        return false;
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+        key = (key ^ hash_text(columns[named[i]])) * 0x9e3779b97f4a7c15u;
+    struct pair *pair = &reader->pairs[key >> 48];
+    bool asked = pair->from == key && pair->to == key;
+    pair->from = pair->to = asked ? 0 : key;
+    return asked;
+}
+
+static int summary_text_read_details(struct reader *reader, char *const columns[COLUMNS])
+{
+    const char *protocol = columns[COLUMN_PROTOCOL], *opcode = columns[COLUMN_OPCODE];
     int result = 0;
-    ssize_t length;
-    while (result == 0 && (length = getline(&line, &room, reader->file)) >= 0) {
-        reader->line++;
-        while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
-            line[--length] = '\0';
-        if (length > LINE_SIZE_MAX || memchr(line, '\0', (size_t)length))
-            result = summary_text_wrong(reader, "a line of text");
-        else if (length > 0)
-            result = summary_text_read_line(reader, line);
-        arena_free(&reader->arena);
-    }
-    free(line);
-    if (result == 0 && ferror(reader->file)) {
-        result = errno ? -errno : -EIO;
-        snprintf(reader->error, reader->error_size, "%s: %s", reader->name, strerror(-result));
-    }
+    reader->field_count = 0;
+    reader->legs_joined = false;
+    if (strcmp(protocol, "ldap") == 0 && (strcmp(opcode, "3") == 0 || strcmp(opcode, "0") == 0))
+        result = read_ldap(reader, columns);
+    if (result == 0)
+        result = read_own(reader, protocol, opcode, columns[OWN]);
     return result;
 }
 
-int summary_read_file(FILE *file, const char *name,
-                      int (*packet)(void *context, const struct summary_packet *packet),
-                      void *context, char *error, size_t error_size)
+/* The seven fields of LDAP in the form of a Samba v2 model's details. Whoever wrote the file may
+ * have left values in it: base and filter are taken out of them. */
+static int read_ldap(struct reader *reader, char *const columns[COLUMNS])
 {
-    struct reader reader = {.file = file,
-                            .name = name,
-                            .packet = packet,
-                            .context = context,
-                            .error = error,
-                            .error_size = error_size};
-    reader.pairs = calloc(PAIRS_MAX, sizeof *reader.pairs);
-    if (!reader.pairs)
-        return summary_text_no_memory(&reader);
-    errno = 0;
-    int result = summary_text_read_lines(&reader);
-    free(reader.pairs);
-    return result;
+    char base[SHAPE_SIZE], filter[SHAPE_SIZE];
+    const char *parts[SEARCH_COLUMNS];
+    size_t size = SEARCH_COLUMNS + 1, used = 0;
+    for (size_t i = 0; i < SEARCH_COLUMNS; i++)
+        parts[i] = columns[EXTRA + i];
+    if (!shape_of_dn(columns[COLUMN_BASE], base, sizeof base))
+        base[0] = '\0';
+    if (!shape_of_filter(columns[COLUMN_FILTER], filter, sizeof filter))
+        filter[0] = '\0';
+    parts[COLUMN_BASE - EXTRA] = base;
+    parts[COLUMN_FILTER - EXTRA] = filter;
+    for (size_t i = 0; i < SEARCH_COLUMNS; i++)
+        size += strlen(parts[i]);
+    char *text = arena_alloc(&reader->arena, size);
+    if (!text)
+        return summary_text_no_memory(reader);
+    for (size_t i = 0; i < SEARCH_COLUMNS; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "\t" : "", parts[i]);
+    struct model_field *fields;
+    size_t count;
+    bool foreign;
+    if (details_from_samba(&reader->arena, columns[COLUMN_PROTOCOL], columns[COLUMN_OPCODE], text,
+                           &fields, &count, &foreign) < 0)
+        return summary_text_no_memory(reader);
+    for (size_t i = 0; i < count && reader->field_count < FIELDS_MAX; i++)
+        reader->fields[reader->field_count++] = fields[i];
+    return 0;
 }
 
-int summary_read(const char *path,
-                 int (*packet)(void *context, const struct summary_packet *packet), void *context,
-                 char *error, size_t error_size)
+/* Our own column: key=value key=value. What is not known is left out, as from any later version. */
+static int read_own(struct reader *reader, const char *protocol, const char *opcode,
+                    const char *column)
 {
-    bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdin : fopen(path, "re");
-    if (!file) {
-        int result = -errno;
-        snprintf(error, error_size, "%s: %s", path, strerror(-result));
-        return result;
+    char *text = arena_string(&reader->arena, column, strlen(column)), *item;
+    if (!text)
+        return summary_text_no_memory(reader);
+    while ((item = strsep(&text, " "))) {
+        char *value = strchr(item, '=');
+        if (!value)
+            continue;
+        *value++ = '\0';
+        if (strcmp(item, "legs") == 0)
+            reader->legs_joined = strcmp(value, "joined") == 0;
+        const struct details_rule *rule = details_rule(protocol, opcode, item);
+        int result = rule ? summary_text_add_field(reader, rule, value) : 0;
+        if (result < 0)
+            return result;
     }
-    int result =
-        summary_read_file(file, document_file_name(path), packet, context, error, error_size);
-    if (!standard)
-        fclose(file);
-    return result;
+    return 0;
+}
+
+static int summary_text_add_field(struct reader *reader, const struct details_rule *rule,
+                                  char *text)
+{
+    const char *values[64];
+    size_t count = 0;
+    if (reader->field_count == FIELDS_MAX)
+        return 0;
+    for (char *rest = text, *item;
+         count < 64 &&
+         (item = details_is_list(rule) ? strsep(&rest, ",") : (rest ? text : NULL));) {
+        rest = details_is_list(rule) ? rest : NULL;
+        const char *value = details_value(rule, item);
+        if (!value)
+            return 0;
+        values[count++] = value;
+    }
+    const char **kept = arena_array(&reader->arena, count, sizeof *kept);
+    if (!kept)
+        return summary_text_no_memory(reader);
+    memcpy(kept, values, count * sizeof *kept);
+    reader->fields[reader->field_count++] = (struct model_field){rule->key, count, kept};
+    return 0;
 }
 
 bool summary_is_line(const char *text)
@@ -342,70 +361,6 @@ bool summary_is_line(const char *text)
     memcpy(number, text, length);
     number[length] = '\0';
     return line_time(number, &time);
-}
-
-/* ---- Writing ---- */
-
-static const struct model_field *find_field(const struct summary_packet *packet, const char *key)
-{
-    for (size_t i = 0; i < packet->field_count; i++)
-        if (strcmp(packet->fields[i].key, key) == 0)
-            return &packet->fields[i];
-    return NULL;
-}
-
-static const char *field_value(const struct summary_packet *packet, const char *key)
-{
-    const struct model_field *field = find_field(packet, key);
-    return field && field->count > 0 ? field->values[0] : "";
-}
-
-static void write_list(FILE *out, const struct model_field *field)
-{
-    for (size_t i = 0; field && i < field->count; i++)
-        fprintf(out, "%s%s", i ? "," : "", field->values[i]);
-}
-
-static void write_search(FILE *out, const struct summary_packet *packet)
-{
-    static const char *const scopes[] = {"base", "one", "sub"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(field_value(packet, "scope"), scopes[i]) == 0)
-            fprintf(out, "%d", i);
-    fprintf(out, "\t%s\t%s\t", field_value(packet, "base"), field_value(packet, "filter"));
-    write_list(out, find_field(packet, "attrs"));
-    fputs("\t\t\t", out);
-}
-
-/* LDAP's number of the way to authenticate (RFC 4511 4.2), its name, the wrapper's OID. */
-static void write_bind(FILE *out, const struct summary_packet *packet)
-{
-    const char *auth = field_value(packet, "auth"), *mech = field_value(packet, "mech");
-    bool sasl = strcmp(auth, "sasl") == 0;
-    const char *oid = strcmp(mech, "GSSAPI") == 0       ? "1.2.840.113554.1.2.2"
-                      : strcmp(mech, "GSS-SPNEGO") == 0 ? "1.2.840.48018.1.2.2"
-                                                        : "";
-    fprintf(out, "\t\t\t\t%s\t%s\t%s", sasl ? "3" : auth[0] ? "0" : "", auth, oid);
-}
-
-/* True for details that have a field of their own in the format. */
-static bool has_column(const struct summary_packet *packet, const char *key)
-{
-    static const char *const search[] = {"scope", "base", "filter", "attrs"};
-    if (strcmp(packet->protocol, "ldap") != 0)
-        return false;
-    for (size_t i = 0; i < sizeof search / sizeof search[0]; i++)
-        if (strcmp(search[i], key) == 0)
-            return true;
-    return strcmp(key, "auth") == 0 || strcmp(key, "mech") == 0;
-}
-
-/* A line that could be taken for a further leg of one like it. */
-static bool looks_like_leg(const struct summary_packet *packet)
-{
-    if (strcmp(packet->protocol, "ldap") == 0 && strcmp(packet->opcode, "0") == 0)
-        return strcmp(field_value(packet, "auth"), "sasl") == 0 && !find_field(packet, "mech");
-    return strcmp(packet->protocol, "smb2") == 0 && strcmp(packet->opcode, "1") == 0;
 }
 
 void summary_write(FILE *out, const struct summary_packet *packet, const char *description)
@@ -433,4 +388,66 @@ void summary_write(FILE *out, const struct summary_packet *packet, const char *d
     if (packet->legs_joined && looks_like_leg(packet))
         fprintf(out, "%slegs=joined", separator);
     fputc('\n', out);
+}
+
+/* LDAP's number of the way to authenticate (RFC 4511 4.2), its name, the wrapper's OID. */
+static void write_bind(FILE *out, const struct summary_packet *packet)
+{
+    const char *auth = field_value(packet, "auth"), *mech = field_value(packet, "mech");
+    bool sasl = strcmp(auth, "sasl") == 0;
+    const char *oid = strcmp(mech, "GSSAPI") == 0       ? "1.2.840.113554.1.2.2"
+                      : strcmp(mech, "GSS-SPNEGO") == 0 ? "1.2.840.48018.1.2.2"
+                                                        : "";
+    fprintf(out, "\t\t\t\t%s\t%s\t%s", sasl ? "3" : auth[0] ? "0" : "", auth, oid);
+}
+
+static const char *field_value(const struct summary_packet *packet, const char *key)
+{
+    const struct model_field *field = find_field(packet, key);
+    return field && field->count > 0 ? field->values[0] : "";
+}
+
+static const struct model_field *find_field(const struct summary_packet *packet, const char *key)
+{
+    for (size_t i = 0; i < packet->field_count; i++)
+        if (strcmp(packet->fields[i].key, key) == 0)
+            return &packet->fields[i];
+    return NULL;
+}
+
+static void write_search(FILE *out, const struct summary_packet *packet)
+{
+    static const char *const scopes[] = {"base", "one", "sub"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(field_value(packet, "scope"), scopes[i]) == 0)
+            fprintf(out, "%d", i);
+    fprintf(out, "\t%s\t%s\t", field_value(packet, "base"), field_value(packet, "filter"));
+    write_list(out, find_field(packet, "attrs"));
+    fputs("\t\t\t", out);
+}
+
+static void write_list(FILE *out, const struct model_field *field)
+{
+    for (size_t i = 0; field && i < field->count; i++)
+        fprintf(out, "%s%s", i ? "," : "", field->values[i]);
+}
+
+/* True for details that have a field of their own in the format. */
+static bool has_column(const struct summary_packet *packet, const char *key)
+{
+    static const char *const search[] = {"scope", "base", "filter", "attrs"};
+    if (strcmp(packet->protocol, "ldap") != 0)
+        return false;
+    for (size_t i = 0; i < sizeof search / sizeof search[0]; i++)
+        if (strcmp(search[i], key) == 0)
+            return true;
+    return strcmp(key, "auth") == 0 || strcmp(key, "mech") == 0;
+}
+
+/* A line that could be taken for a further leg of one like it. */
+static bool looks_like_leg(const struct summary_packet *packet)
+{
+    if (strcmp(packet->protocol, "ldap") == 0 && strcmp(packet->opcode, "0") == 0)
+        return strcmp(field_value(packet, "auth"), "sasl") == 0 && !find_field(packet, "mech");
+    return strcmp(packet->protocol, "smb2") == 0 && strcmp(packet->opcode, "1") == 0;
 }

@@ -21,7 +21,6 @@
 /* States of a full matrix that takes a second; that takes half a minute, when all else failed.
  * Cells to which elimination may fill up a larger core, and that sweeps may touch. */
 enum { DENSE_MAX = 1500, DENSE_LAST_RESORT = 5000, CELLS_MAX = 2000000, STAGNATION = 100 };
-#define SWEEP_BUDGET 3e9
 
 struct cell {
     uint32_t column;
@@ -81,144 +80,92 @@ struct system {
     double *visits;
 };
 
-/* Makes room for one more element; false when there is no memory. */
-static bool visits_grow(void *array, size_t count, size_t *room, size_t size)
+/* Cells by column, for sweeps. */
+struct sweep {
+    size_t n;
+    size_t *first;
+    struct inflow *inflows;
+    double start_out;
+};
+
+static int build(struct system *system, const uint32_t *first, const uint32_t *to,
+                 const double *probability);
+static int find_reached(uint32_t count, const uint32_t *first, const uint32_t *to, bool *reached);
+static int build_row(struct system *system, uint32_t state, const uint32_t *first,
+                     const uint32_t *to, const double *probability);
+static int add_cell(struct system *system, uint32_t state, uint32_t column, double value);
+static bool row_reserve(struct row *row);
+static bool row_rehash(struct row *row);
+static uint32_t row_extent(const struct row *row);
+static struct cell *row_find(const struct row *row, uint32_t column);
+static uint32_t hash_column(const struct row *row, uint32_t column);
+static bool add_to_column(struct column *column, uint32_t row);
+static bool visits_grow(void *array, size_t count, size_t *room, size_t size);
+static int eliminate(struct system *system);
+static int heap_push(struct system *system, uint32_t state);
+static double cost(const struct system *system, uint32_t state);
+static bool is_dense(const struct system *system);
+static bool is_entangled(const struct system *system);
+static uint32_t cheapest(struct system *system);
+static struct candidate heap_pop(struct system *system);
+static int take_out(struct system *system, uint32_t state);
+static double row_sum(const struct row *row);
+static int reroute(struct system *system, uint32_t from, uint32_t state, double sum);
+static void row_remove(struct row *row, uint32_t column);
+static int visits_remember(struct system *system, uint32_t from, double share);
+static int solve_core(struct system *system);
+static uint32_t *number_core(const struct system *system, uint32_t *states);
+static int solve_dense(struct system *system, const uint32_t *numbers, const uint32_t *states,
+                       double *visits);
+static void dense_eliminate(double *a, size_t n, double *visits);
+static int solve_sweeping(struct system *system, const uint32_t *numbers, const uint32_t *states,
+                          double *visits);
+static int sweep_build(struct sweep *sweep, const struct system *system, const uint32_t *numbers,
+                       const uint32_t *states);
+static void sweep_add_row(struct sweep *sweep, const struct row *row, uint32_t state,
+                          const uint32_t *numbers, size_t *next, const double *out);
+static int sweep_until_settled(const struct sweep *sweep, double cells, double *visits);
+static double sweep_once(const struct sweep *sweep, double *visits);
+static void bring_back(struct system *system);
+static void system_clear(struct system *system);
+
+int visits_solve(uint32_t count, const uint32_t *first, const uint32_t *to,
+                 const double *probability, double *visits)
 {
-    void **pointer = array;
-    if (count < *room)
-        return true;
-    size_t larger = *room ? 2 * *room : 8;
-    void *moved = reallocarray(*pointer, larger, size);
-    if (!moved)
-        return false;
-    *pointer = moved;
-    *room = larger;
-    return true;
+    struct system system = {.count = count, .visits = visits};
+    int result = -ENOMEM;
+    system.rows = calloc(count, sizeof *system.rows);
+    system.columns = calloc(count, sizeof *system.columns);
+    system.gone = calloc(count, sizeof *system.gone);
+    system.taken = calloc(count, sizeof *system.taken);
+    memset(visits, 0, count * sizeof *visits);
+    if (!system.rows || !system.columns || !system.gone || !system.taken)
+        goto cleanup;
+    result = build(&system, first, to, probability);
+    if (result == 0)
+        result = eliminate(&system);
+    if (result == 0)
+        result = solve_core(&system);
+    if (result == 0)
+        bring_back(&system);
+cleanup:
+    system_clear(&system);
+    return result;
 }
 
-static bool add_to_column(struct column *column, uint32_t row)
+static int build(struct system *system, const uint32_t *first, const uint32_t *to,
+                 const double *probability)
 {
-    size_t room = column->room;
-    if (!visits_grow(&column->rows, column->count, &room, sizeof *column->rows))
-        return false;
-    column->room = (uint32_t)room;
-    column->rows[column->count++] = row;
-    column->live++;
-    return true;
-}
-
-/* ---- Rows ---- */
-
-/* Cells of a row that may be in use; those with NO_COLUMN are not. */
-static uint32_t row_extent(const struct row *row)
-{
-    return row->hashed ? row->room : row->count;
-}
-
-static uint32_t hash_column(const struct row *row, uint32_t column)
-{
-    return (column * 2654435761u >> 7) & (row->room - 1);
-}
-
-/* The cell of a column, or the free one where it belongs; NULL: not there, in a plain array. */
-static struct cell *row_find(const struct row *row, uint32_t column)
-{
-    if (row->hashed) {
-        uint32_t at = hash_column(row, column);
-        while (row->cells[at].column != NO_COLUMN && row->cells[at].column != column)
-            at = (at + 1) & (row->room - 1);
-        return &row->cells[at];
-    }
-    for (uint32_t i = 0; i < row->count; i++)
-        if (row->cells[i].column == column)
-            return &row->cells[i];
-    return NULL;
-}
-
-/* Moves a row into a hash table at least half free. */
-static bool row_rehash(struct row *row)
-{
-    struct row larger = {.count = row->count, .room = ROW_SCANNED * 2, .hashed = true};
-    while (larger.room < 4 * row->count)
-        larger.room *= 2;
-    larger.cells = malloc(larger.room * sizeof *larger.cells);
-    if (!larger.cells)
-        return false;
-    for (uint32_t i = 0; i < larger.room; i++)
-        larger.cells[i].column = NO_COLUMN;
-    for (uint32_t i = 0; i < row_extent(row); i++)
-        if (row->cells[i].column != NO_COLUMN)
-            *row_find(&larger, row->cells[i].column) = row->cells[i];
-    free(row->cells);
-    *row = larger;
-    return true;
-}
-
-/* Makes room for one more cell. */
-static bool row_reserve(struct row *row)
-{
-    if (row->hashed ? 2 * row->count < row->room : row->count < row->room)
-        return true;
-    if (row->hashed || row->count >= ROW_SCANNED)
-        return row_rehash(row);
-    uint32_t room = row->room ? 2 * row->room : 2;
-    struct cell *cells = reallocarray(row->cells, room, sizeof *cells);
-    if (!cells)
-        return false;
-    row->cells = cells;
-    row->room = room;
-    return true;
-}
-
-/* Takes a cell out; those behind it in the table move up to where they are found. */
-static void row_remove(struct row *row, uint32_t column)
-{
-    struct cell *cell = row_find(row, column);
-    row->count--;
-    if (!row->hashed) {
-        *cell = row->cells[row->count];
-        return;
-    }
-    uint32_t mask = row->room - 1, hole = (uint32_t)(cell - row->cells);
-    for (uint32_t at = (hole + 1) & mask; row->cells[at].column != NO_COLUMN;
-         at = (at + 1) & mask) {
-        uint32_t home = hash_column(row, row->cells[at].column);
-        if (((at - home) & mask) >= ((at - hole) & mask)) {
-            row->cells[hole] = row->cells[at];
-            hole = at;
+    int result = find_reached(system->count, first, to, system->gone);
+    for (uint32_t state = 0; state < system->count && result == 0; state++) {
+        system->gone[state] = !system->gone[state]; /* what is not reached is not there */
+        if (!system->gone[state]) {
+            system->left++;
+            result = build_row(system, state, first, to, probability);
         }
     }
-    row->cells[hole].column = NO_COLUMN;
+    return result;
 }
-
-static double row_sum(const struct row *row)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < row_extent(row); i++)
-        if (row->cells[i].column != NO_COLUMN)
-            sum += row->cells[i].value;
-    return sum;
-}
-
-/* row[column] += value, and the column knows of the row. */
-static int add_cell(struct system *system, uint32_t state, uint32_t column, double value)
-{
-    struct row *row = &system->rows[state];
-    if (!row_reserve(row))
-        return -ENOMEM;
-    struct cell *cell = row_find(row, column);
-    if (cell && cell->column == column) {
-        cell->value += value;
-        return 0;
-    }
-    cell = cell ? cell : &row->cells[row->count];
-    *cell = (struct cell){column, value};
-    row->count++;
-    system->cells_left++;
-    return add_to_column(&system->columns[column], state) ? 0 : -ENOMEM;
-}
-
-/* ---- Building ---- */
 
 /* Marks what the start leads to. */
 static int find_reached(uint32_t count, const uint32_t *first, const uint32_t *to, bool *reached)
@@ -251,25 +198,125 @@ static int build_row(struct system *system, uint32_t state, const uint32_t *firs
     return 0;
 }
 
-static int build(struct system *system, const uint32_t *first, const uint32_t *to,
-                 const double *probability)
+/* row[column] += value, and the column knows of the row. */
+static int add_cell(struct system *system, uint32_t state, uint32_t column, double value)
 {
-    int result = find_reached(system->count, first, to, system->gone);
-    for (uint32_t state = 0; state < system->count && result == 0; state++) {
-        system->gone[state] = !system->gone[state]; /* what is not reached is not there */
-        if (!system->gone[state]) {
-            system->left++;
-            result = build_row(system, state, first, to, probability);
-        }
+    struct row *row = &system->rows[state];
+    if (!row_reserve(row))
+        return -ENOMEM;
+    struct cell *cell = row_find(row, column);
+    if (cell && cell->column == column) {
+        cell->value += value;
+        return 0;
     }
-    return result;
+    cell = cell ? cell : &row->cells[row->count];
+    *cell = (struct cell){column, value};
+    row->count++;
+    system->cells_left++;
+    return add_to_column(&system->columns[column], state) ? 0 : -ENOMEM;
 }
 
-/* ---- Which state is taken out next: a heap with stale entries ---- */
-
-static double cost(const struct system *system, uint32_t state)
+/* Makes room for one more cell. */
+static bool row_reserve(struct row *row)
 {
-    return (double)system->rows[state].count * system->columns[state].live;
+    if (row->hashed ? 2 * row->count < row->room : row->count < row->room)
+        return true;
+    if (row->hashed || row->count >= ROW_SCANNED)
+        return row_rehash(row);
+    uint32_t room = row->room ? 2 * row->room : 2;
+    struct cell *cells = reallocarray(row->cells, room, sizeof *cells);
+    if (!cells)
+        return false;
+    row->cells = cells;
+    row->room = room;
+    return true;
+}
+
+/* Moves a row into a hash table at least half free. */
+static bool row_rehash(struct row *row)
+{
+    struct row larger = {.count = row->count, .room = ROW_SCANNED * 2, .hashed = true};
+    while (larger.room < 4 * row->count)
+        larger.room *= 2;
+    larger.cells = malloc(larger.room * sizeof *larger.cells);
+    if (!larger.cells)
+        return false;
+    for (uint32_t i = 0; i < larger.room; i++)
+        larger.cells[i].column = NO_COLUMN;
+    for (uint32_t i = 0; i < row_extent(row); i++)
+        if (row->cells[i].column != NO_COLUMN)
+            *row_find(&larger, row->cells[i].column) = row->cells[i];
+    free(row->cells);
+    *row = larger;
+    return true;
+}
+
+/* Cells of a row that may be in use; those with NO_COLUMN are not. */
+static uint32_t row_extent(const struct row *row)
+{
+    return row->hashed ? row->room : row->count;
+}
+
+/* The cell of a column, or the free one where it belongs; NULL: not there, in a plain array. */
+static struct cell *row_find(const struct row *row, uint32_t column)
+{
+    if (row->hashed) {
+        uint32_t at = hash_column(row, column);
+        while (row->cells[at].column != NO_COLUMN && row->cells[at].column != column)
+            at = (at + 1) & (row->room - 1);
+        return &row->cells[at];
+    }
+    for (uint32_t i = 0; i < row->count; i++)
+        if (row->cells[i].column == column)
+            return &row->cells[i];
+    return NULL;
+}
+
+static uint32_t hash_column(const struct row *row, uint32_t column)
+{
+    return (column * 2654435761u >> 7) & (row->room - 1);
+}
+
+static bool add_to_column(struct column *column, uint32_t row)
+{
+    size_t room = column->room;
+    if (!visits_grow(&column->rows, column->count, &room, sizeof *column->rows))
+        return false;
+    column->room = (uint32_t)room;
+    column->rows[column->count++] = row;
+    column->live++;
+    return true;
+}
+
+/* Makes room for one more element; false when there is no memory. */
+static bool visits_grow(void *array, size_t count, size_t *room, size_t size)
+{
+    void **pointer = array;
+    if (count < *room)
+        return true;
+    size_t larger = *room ? 2 * *room : 8;
+    void *moved = reallocarray(*pointer, larger, size);
+    if (!moved)
+        return false;
+    *pointer = moved;
+    *room = larger;
+    return true;
+}
+
+static int eliminate(struct system *system)
+{
+    int result = 0;
+    for (uint32_t state = 1; state < system->count && result == 0; state++)
+        if (!system->gone[state])
+            result = heap_push(system, state);
+    system->cells_allowed = system->cells_left > CELLS_MAX / 2 ? 2 * system->cells_left : CELLS_MAX;
+    while (result == 0 && !is_dense(system) && !is_entangled(system)) {
+        uint32_t state = cheapest(system);
+        if (state == 0)
+            break;
+        result = take_out(system, state);
+    }
+    return result;
 }
 
 static int heap_push(struct system *system, uint32_t state)
@@ -286,19 +333,20 @@ static int heap_push(struct system *system, uint32_t state)
     return 0;
 }
 
-static struct candidate heap_pop(struct system *system)
+static double cost(const struct system *system, uint32_t state)
 {
-    struct candidate *heap = system->heap, top = heap[0], item = heap[--system->heap_count];
-    size_t at = 0, child;
-    for (; (child = 2 * at + 1) < system->heap_count; at = child) {
-        if (child + 1 < system->heap_count && heap[child + 1].cost < heap[child].cost)
-            child++;
-        if (heap[child].cost >= item.cost)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = item;
-    return top;
+    return (double)system->rows[state].count * system->columns[state].live;
+}
+
+static bool is_dense(const struct system *system)
+{
+    return system->left <= DENSE_MAX && system->left > 32 &&
+           (double)system->cells_left * 5 > (double)system->left * system->left;
+}
+
+static bool is_entangled(const struct system *system)
+{
+    return system->left > DENSE_MAX && system->cells_left > system->cells_allowed;
 }
 
 /* The cheapest state that is still there, or 0 when only the start is. */
@@ -312,30 +360,19 @@ static uint32_t cheapest(struct system *system)
     return 0;
 }
 
-/* ---- Elimination ---- */
-
-static int visits_remember(struct system *system, uint32_t from, double share)
+static struct candidate heap_pop(struct system *system)
 {
-    if (!visits_grow(&system->inflows, system->inflow_count, &system->inflow_room,
-                     sizeof *system->inflows))
-        return -ENOMEM;
-    system->inflows[system->inflow_count++] = (struct inflow){from, share};
-    system->taken[system->taken_count - 1].count++;
-    return 0;
-}
-
-/* What went from `from` through the state goes on directly. */
-static int reroute(struct system *system, uint32_t from, uint32_t state, double sum)
-{
-    const struct row *row = &system->rows[state];
-    double share = row_find(&system->rows[from], state)->value / sum;
-    row_remove(&system->rows[from], state);
-    system->cells_left--;
-    int result = visits_remember(system, from, share);
-    for (uint32_t i = 0; i < row_extent(row) && result == 0; i++)
-        if (row->cells[i].column != NO_COLUMN && row->cells[i].column != from)
-            result = add_cell(system, from, row->cells[i].column, share * row->cells[i].value);
-    return result;
+    struct candidate *heap = system->heap, top = heap[0], item = heap[--system->heap_count];
+    size_t at = 0, child;
+    for (; (child = 2 * at + 1) < system->heap_count; at = child) {
+        if (child + 1 < system->heap_count && heap[child + 1].cost < heap[child].cost)
+            child++;
+        if (heap[child].cost >= item.cost)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = item;
+    return top;
 }
 
 static int take_out(struct system *system, uint32_t state)
@@ -367,34 +404,78 @@ static int take_out(struct system *system, uint32_t state)
     return result;
 }
 
-static bool is_dense(const struct system *system)
+static double row_sum(const struct row *row)
 {
-    return system->left <= DENSE_MAX && system->left > 32 &&
-           (double)system->cells_left * 5 > (double)system->left * system->left;
+    double sum = 0;
+    for (uint32_t i = 0; i < row_extent(row); i++)
+        if (row->cells[i].column != NO_COLUMN)
+            sum += row->cells[i].value;
+    return sum;
 }
 
-static bool is_entangled(const struct system *system)
+/* What went from `from` through the state goes on directly. */
+static int reroute(struct system *system, uint32_t from, uint32_t state, double sum)
 {
-    return system->left > DENSE_MAX && system->cells_left > system->cells_allowed;
-}
-
-static int eliminate(struct system *system)
-{
-    int result = 0;
-    for (uint32_t state = 1; state < system->count && result == 0; state++)
-        if (!system->gone[state])
-            result = heap_push(system, state);
-    system->cells_allowed = system->cells_left > CELLS_MAX / 2 ? 2 * system->cells_left : CELLS_MAX;
-    while (result == 0 && !is_dense(system) && !is_entangled(system)) {
-        uint32_t state = cheapest(system);
-        if (state == 0)
-            break;
-        result = take_out(system, state);
-    }
+    const struct row *row = &system->rows[state];
+    double share = row_find(&system->rows[from], state)->value / sum;
+    row_remove(&system->rows[from], state);
+    system->cells_left--;
+    int result = visits_remember(system, from, share);
+    for (uint32_t i = 0; i < row_extent(row) && result == 0; i++)
+        if (row->cells[i].column != NO_COLUMN && row->cells[i].column != from)
+            result = add_cell(system, from, row->cells[i].column, share * row->cells[i].value);
     return result;
 }
 
-/* ---- The core: what is left, its states renumbered with the start first ---- */
+/* Takes a cell out; those behind it in the table move up to where they are found. */
+static void row_remove(struct row *row, uint32_t column)
+{
+    struct cell *cell = row_find(row, column);
+    row->count--;
+    if (!row->hashed) {
+        *cell = row->cells[row->count];
+        return;
+    }
+    uint32_t mask = row->room - 1, hole = (uint32_t)(cell - row->cells);
+    for (uint32_t at = (hole + 1) & mask; row->cells[at].column != NO_COLUMN;
+         at = (at + 1) & mask) {
+        uint32_t home = hash_column(row, row->cells[at].column);
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            row->cells[hole] = row->cells[at];
+            hole = at;
+        }
+    }
+    row->cells[hole].column = NO_COLUMN;
+}
+
+static int visits_remember(struct system *system, uint32_t from, double share)
+{
+    if (!visits_grow(&system->inflows, system->inflow_count, &system->inflow_room,
+                     sizeof *system->inflows))
+        return -ENOMEM;
+    system->inflows[system->inflow_count++] = (struct inflow){from, share};
+    system->taken[system->taken_count - 1].count++;
+    return 0;
+}
+
+static int solve_core(struct system *system)
+{
+    uint32_t *states = calloc(system->left, sizeof *states);
+    double *core = calloc(system->left, sizeof *core);
+    uint32_t *numbers = states ? number_core(system, states) : NULL;
+    int result = -ENOMEM;
+    if (states && core && numbers)
+        result = system->left <= DENSE_MAX ? solve_dense(system, numbers, states, core)
+                                           : solve_sweeping(system, numbers, states, core);
+    if (result == -ERANGE && system->left <= DENSE_LAST_RESORT)
+        result = solve_dense(system, numbers, states, core);
+    for (uint32_t i = 0; i < system->left && result == 0; i++)
+        system->visits[states[i]] = core[i];
+    free(numbers);
+    free(core);
+    free(states);
+    return result;
+}
 
 static uint32_t *number_core(const struct system *system, uint32_t *states)
 {
@@ -406,6 +487,24 @@ static uint32_t *number_core(const struct system *system, uint32_t *states)
         }
     }
     return numbers;
+}
+
+static int solve_dense(struct system *system, const uint32_t *numbers, const uint32_t *states,
+                       double *visits)
+{
+    size_t n = system->left;
+    double *a = calloc(n * n, sizeof *a);
+    if (!a)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const struct row *row = &system->rows[states[i]];
+        for (uint32_t c = 0; c < row_extent(row); c++)
+            if (row->cells[c].column != NO_COLUMN)
+                a[i * n + numbers[row->cells[c].column]] = row->cells[c].value;
+    }
+    dense_eliminate(a, n, visits);
+    free(a);
+    return 0;
 }
 
 /* The same elimination on a full matrix, from the last state to the first. */
@@ -429,43 +528,18 @@ static void dense_eliminate(double *a, size_t n, double *visits)
     }
 }
 
-static int solve_dense(struct system *system, const uint32_t *numbers, const uint32_t *states,
-                       double *visits)
+static int solve_sweeping(struct system *system, const uint32_t *numbers, const uint32_t *states,
+                          double *visits)
 {
-    size_t n = system->left;
-    double *a = calloc(n * n, sizeof *a);
-    if (!a)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        const struct row *row = &system->rows[states[i]];
-        for (uint32_t c = 0; c < row_extent(row); c++)
-            if (row->cells[c].column != NO_COLUMN)
-                a[i * n + numbers[row->cells[c].column]] = row->cells[c].value;
-    }
-    dense_eliminate(a, n, visits);
-    free(a);
-    return 0;
-}
-
-/* Cells by column, for sweeps. */
-struct sweep {
-    size_t n;
-    size_t *first;
-    struct inflow *inflows;
-    double start_out;
-};
-
-/* Puts a core state's cells into their columns; next says where each column goes on. */
-static void sweep_add_row(struct sweep *sweep, const struct row *row, uint32_t state,
-                          const uint32_t *numbers, size_t *next, const double *out)
-{
-    for (uint32_t c = 0; c < row_extent(row); c++) {
-        if (row->cells[c].column == NO_COLUMN)
-            continue;
-        uint32_t column = numbers[row->cells[c].column];
-        double share = row->cells[c].value / (column ? out[column] : 1);
-        sweep->inflows[next[column]++] = (struct inflow){state, share};
-    }
+    struct sweep sweep = {0};
+    int result = sweep_build(&sweep, system, numbers, states);
+    for (size_t k = 0; k < system->left; k++)
+        visits[k] = 1;
+    if (result == 0)
+        result = sweep_until_settled(&sweep, (double)system->cells_left, visits);
+    free(sweep.first);
+    free(sweep.inflows);
+    return result;
 }
 
 static int sweep_build(struct sweep *sweep, const struct system *system, const uint32_t *numbers,
@@ -490,6 +564,36 @@ static int sweep_build(struct sweep *sweep, const struct system *system, const u
     return result;
 }
 
+/* Puts a core state's cells into their columns; next says where each column goes on. */
+static void sweep_add_row(struct sweep *sweep, const struct row *row, uint32_t state,
+                          const uint32_t *numbers, size_t *next, const double *out)
+{
+    for (uint32_t c = 0; c < row_extent(row); c++) {
+        if (row->cells[c].column == NO_COLUMN)
+            continue;
+        uint32_t column = numbers[row->cells[c].column];
+        double share = row->cells[c].value / (column ? out[column] : 1);
+        sweep->inflows[next[column]++] = (struct inflow){state, share};
+    }
+}
+
+#define SWEEP_BUDGET 3e9
+
+/* Sweeps until only roundings move, or nothing gets better any more below 1e-12. */
+static int sweep_until_settled(const struct sweep *sweep, double cells, double *visits)
+{
+    double best = INFINITY;
+    int idle = 0;
+    for (double work = 0; work < SWEEP_BUDGET; work += cells) {
+        double change = sweep_once(sweep, visits);
+        idle = change < 0.9 * best ? 0 : idle + 1;
+        best = fmin(best, change);
+        if (best <= 2e-15 || (best <= 1e-12 && idle == STAGNATION))
+            return 0;
+    }
+    return -ERANGE;
+}
+
 /* One sweep; returns the largest relative change. */
 static double sweep_once(const struct sweep *sweep, double *visits)
 {
@@ -507,54 +611,6 @@ static double sweep_once(const struct sweep *sweep, double *visits)
     for (size_t k = 1; k < sweep->n && back > 0; k++)
         visits[k] *= sweep->start_out / back;
     return fmax(change, fabs(back - sweep->start_out) / sweep->start_out);
-}
-
-/* Sweeps until only roundings move, or nothing gets better any more below 1e-12. */
-static int sweep_until_settled(const struct sweep *sweep, double cells, double *visits)
-{
-    double best = INFINITY;
-    int idle = 0;
-    for (double work = 0; work < SWEEP_BUDGET; work += cells) {
-        double change = sweep_once(sweep, visits);
-        idle = change < 0.9 * best ? 0 : idle + 1;
-        best = fmin(best, change);
-        if (best <= 2e-15 || (best <= 1e-12 && idle == STAGNATION))
-            return 0;
-    }
-    return -ERANGE;
-}
-
-static int solve_sweeping(struct system *system, const uint32_t *numbers, const uint32_t *states,
-                          double *visits)
-{
-    struct sweep sweep = {0};
-    int result = sweep_build(&sweep, system, numbers, states);
-    for (size_t k = 0; k < system->left; k++)
-        visits[k] = 1;
-    if (result == 0)
-        result = sweep_until_settled(&sweep, (double)system->cells_left, visits);
-    free(sweep.first);
-    free(sweep.inflows);
-    return result;
-}
-
-static int solve_core(struct system *system)
-{
-    uint32_t *states = calloc(system->left, sizeof *states);
-    double *core = calloc(system->left, sizeof *core);
-    uint32_t *numbers = states ? number_core(system, states) : NULL;
-    int result = -ENOMEM;
-    if (states && core && numbers)
-        result = system->left <= DENSE_MAX ? solve_dense(system, numbers, states, core)
-                                           : solve_sweeping(system, numbers, states, core);
-    if (result == -ERANGE && system->left <= DENSE_LAST_RESORT)
-        result = solve_dense(system, numbers, states, core);
-    for (uint32_t i = 0; i < system->left && result == 0; i++)
-        system->visits[states[i]] = core[i];
-    free(numbers);
-    free(core);
-    free(states);
-    return result;
 }
 
 static void bring_back(struct system *system)
@@ -584,28 +640,4 @@ static void system_clear(struct system *system)
     free(system->taken);
     free(system->inflows);
     free(system->heap);
-}
-
-int visits_solve(uint32_t count, const uint32_t *first, const uint32_t *to,
-                 const double *probability, double *visits)
-{
-    struct system system = {.count = count, .visits = visits};
-    int result = -ENOMEM;
-    system.rows = calloc(count, sizeof *system.rows);
-    system.columns = calloc(count, sizeof *system.columns);
-    system.gone = calloc(count, sizeof *system.gone);
-    system.taken = calloc(count, sizeof *system.taken);
-    memset(visits, 0, count * sizeof *visits);
-    if (!system.rows || !system.columns || !system.gone || !system.taken)
-        goto cleanup;
-    result = build(&system, first, to, probability);
-    if (result == 0)
-        result = eliminate(&system);
-    if (result == 0)
-        result = solve_core(&system);
-    if (result == 0)
-        bring_back(&system);
-cleanup:
-    system_clear(&system);
-    return result;
 }

@@ -18,6 +18,70 @@ struct writer {
     size_t column;
 };
 
+static int write_head(struct writer *writer);
+static void write_yaml_put(struct writer *writer, const char *text);
+static int write_mix(struct writer *writer);
+static int compare_visits(const void *a, const void *b, void *context);
+static int write_source(struct writer *writer);
+static char *scalar(const char *text);
+static bool write_yaml_is_plain(const char *text);
+static char *quote(const char *text);
+static const char *write_yaml_number(double value, char *buffer, size_t size);
+static bool has_further_legs(const struct model *model);
+static int write_chain(struct writer *writer);
+static char *entries_key(const struct model *model, const uint32_t *entries, uint32_t count);
+static void write_yaml_put_key(struct writer *writer, const char *key);
+static void write_transitions(struct writer *writer, const struct chain_history *history);
+static void put_separator(struct writer *writer, bool first, size_t length, int indent);
+static int write_gaps(struct writer *writer);
+static int write_details(struct writer *writer);
+static int write_form(struct writer *writer, const struct model_details *form);
+static int write_values(struct writer *writer, const struct model_field *field);
+
+int model_write_yaml(const struct model *model, FILE *out)
+{
+    if (model->recording)
+        return -ENOTSUP;
+    struct writer writer = {.model = model, .out = out};
+    errno = 0;
+    int result = write_head(&writer);
+    if (result == 0)
+        result = write_chain(&writer);
+    if (result == 0)
+        result = write_gaps(&writer);
+    if (result == 0)
+        result = write_details(&writer);
+    if (result == 0 && (fflush(out) != 0 || ferror(out)))
+        result = errno ? -errno : -EIO;
+    return result;
+}
+
+static int write_head(struct writer *writer)
+{
+    const struct model *model = writer->model;
+    char text[40];
+    write_yaml_put(writer,
+                   "# A model of network traffic for traffic-replay, see traffic-model(5).\n");
+    if (model->samba_v2)
+        fprintf(writer->out, "# Converted from the Samba v2 model %s.\n", model->name);
+    int result = write_mix(writer);
+    write_yaml_put(writer, "version: 3\n");
+    if (result == 0)
+        result = write_source(writer);
+    fprintf(writer->out, "packet_rate: %-16s # packets per second at -r 1 -S 1\n",
+            write_yaml_number(model->packet_rate, text, sizeof text));
+    fprintf(writer->out, "history: %-20" PRIu32 " # so many packets back the next one depends on\n",
+            model->history_length);
+    if (has_further_legs(model))
+        write_yaml_put(
+            writer, "legs: separate                # an smb2:1 right after another is its further "
+                    "leg\n");
+    if (model->dns_queries > 0)
+        fprintf(writer->out, "dns: {queries: %" PRIu64 "} # seen, but not part of the chain\n",
+                model->dns_queries);
+    return result;
+}
+
 static void write_yaml_put(struct writer *writer, const char *text)
 {
     const char *newline = strrchr(text, '\n');
@@ -25,19 +89,71 @@ static void write_yaml_put(struct writer *writer, const char *text)
     writer->column = newline ? strlen(newline + 1) : writer->column + strlen(text);
 }
 
-/* Before an item of a flow collection: ", " and a new line when it would be too long. */
-static void put_separator(struct writer *writer, bool first, size_t length, int indent)
+static int write_mix(struct writer *writer)
 {
-    if (!first && writer->column + length + 2 > LINE_WIDTH) {
-        write_yaml_put(writer, ",\n");
-        fprintf(writer->out, "%*s", indent, "");
-        writer->column = (size_t)indent;
-    } else if (!first) {
-        write_yaml_put(writer, ", ");
+    const struct model *model = writer->model;
+    uint32_t *order = calloc(model->type_count, sizeof *order);
+    char text[CHAIN_NAME_SIZE + 40];
+    if (!order)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < model->type_count; i++)
+        order[i] = i;
+    qsort_r(order, model->type_count, sizeof *order, compare_visits, model->types);
+    write_yaml_put(writer, "# A conversation has on average: ");
+    for (uint32_t i = 0; i < model->type_count && i < HEADER_TYPES; i++) {
+        const struct model_type *type = &model->types[order[i]];
+        snprintf(text, sizeof text, "%.3g %s:%s", type->visits, type->protocol, type->opcode);
+        if (i > 0 && writer->column + strlen(text) + 2 > LINE_WIDTH)
+            write_yaml_put(writer, ",\n#     ");
+        else if (i > 0)
+            write_yaml_put(writer, ", ");
+        write_yaml_put(writer, text);
     }
+    write_yaml_put(writer, model->type_count > HEADER_TYPES ? ", ...\n" : "\n");
+    free(order);
+    return 0;
 }
 
-/* ---- Scalars ---- */
+static int compare_visits(const void *a, const void *b, void *context)
+{
+    const struct model_type *types = context;
+    const struct model_type *left = &types[*(const uint32_t *)a];
+    const struct model_type *right = &types[*(const uint32_t *)b];
+    if (left->visits != right->visits)
+        return left->visits > right->visits ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+static int write_source(struct writer *writer)
+{
+    const struct model_source *source = &writer->model->source;
+    double conversations = source->conversations;
+    char text[40];
+    if (conversations < 0)
+        conversations = (double)writer->model->histories[CHAIN_START].total;
+    write_yaml_put(writer, "source: {");
+    if (source->capture) {
+        char *name = scalar(source->capture);
+        if (!name)
+            return -ENOMEM;
+        fprintf(writer->out, "capture: %s, ", name);
+        free(name);
+    }
+    if (source->packets >= 0)
+        fprintf(writer->out, "packets: %s, ",
+                write_yaml_number(source->packets, text, sizeof text));
+    if (source->seconds >= 0)
+        fprintf(writer->out, "seconds: %s, ",
+                write_yaml_number(source->seconds, text, sizeof text));
+    fprintf(writer->out, "conversations: %s}\n",
+            write_yaml_number(conversations, text, sizeof text));
+    return 0;
+}
+
+static char *scalar(const char *text)
+{
+    return write_yaml_is_plain(text) ? strdup(text) : quote(text);
+}
 
 static bool write_yaml_is_plain(const char *text)
 {
@@ -72,11 +188,6 @@ static char *quote(const char *text)
     return quoted;
 }
 
-static char *scalar(const char *text)
-{
-    return write_yaml_is_plain(text) ? strdup(text) : quote(text);
-}
-
 /* The shortest decimal that is read as the same number. */
 static const char *write_yaml_number(double value, char *buffer, size_t size)
 {
@@ -92,69 +203,6 @@ static const char *write_yaml_number(double value, char *buffer, size_t size)
     return buffer;
 }
 
-/* ---- Head ---- */
-
-static int compare_visits(const void *a, const void *b, void *context)
-{
-    const struct model_type *types = context;
-    const struct model_type *left = &types[*(const uint32_t *)a];
-    const struct model_type *right = &types[*(const uint32_t *)b];
-    if (left->visits != right->visits)
-        return left->visits > right->visits ? -1 : 1;
-    return left < right ? -1 : left > right;
-}
-
-static int write_mix(struct writer *writer)
-{
-    const struct model *model = writer->model;
-    uint32_t *order = calloc(model->type_count, sizeof *order);
-    char text[CHAIN_NAME_SIZE + 40];
-    if (!order)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < model->type_count; i++)
-        order[i] = i;
-    qsort_r(order, model->type_count, sizeof *order, compare_visits, model->types);
-    write_yaml_put(writer, "# A conversation has on average: ");
-    for (uint32_t i = 0; i < model->type_count && i < HEADER_TYPES; i++) {
-        const struct model_type *type = &model->types[order[i]];
-        snprintf(text, sizeof text, "%.3g %s:%s", type->visits, type->protocol, type->opcode);
-        if (i > 0 && writer->column + strlen(text) + 2 > LINE_WIDTH)
-            write_yaml_put(writer, ",\n#     ");
-        else if (i > 0)
-            write_yaml_put(writer, ", ");
-        write_yaml_put(writer, text);
-    }
-    write_yaml_put(writer, model->type_count > HEADER_TYPES ? ", ...\n" : "\n");
-    free(order);
-    return 0;
-}
-
-static int write_source(struct writer *writer)
-{
-    const struct model_source *source = &writer->model->source;
-    double conversations = source->conversations;
-    char text[40];
-    if (conversations < 0)
-        conversations = (double)writer->model->histories[CHAIN_START].total;
-    write_yaml_put(writer, "source: {");
-    if (source->capture) {
-        char *name = scalar(source->capture);
-        if (!name)
-            return -ENOMEM;
-        fprintf(writer->out, "capture: %s, ", name);
-        free(name);
-    }
-    if (source->packets >= 0)
-        fprintf(writer->out, "packets: %s, ",
-                write_yaml_number(source->packets, text, sizeof text));
-    if (source->seconds >= 0)
-        fprintf(writer->out, "seconds: %s, ",
-                write_yaml_number(source->seconds, text, sizeof text));
-    fprintf(writer->out, "conversations: %s}\n",
-            write_yaml_number(conversations, text, sizeof text));
-    return 0;
-}
-
 static bool has_further_legs(const struct model *model)
 {
     for (uint32_t t = 0; t < model->transition_count; t++)
@@ -163,33 +211,23 @@ static bool has_further_legs(const struct model *model)
     return false;
 }
 
-static int write_head(struct writer *writer)
+static int write_chain(struct writer *writer)
 {
     const struct model *model = writer->model;
-    char text[40];
-    write_yaml_put(writer,
-                   "# A model of network traffic for traffic-replay, see traffic-model(5).\n");
-    if (model->samba_v2)
-        fprintf(writer->out, "# Converted from the Samba v2 model %s.\n", model->name);
-    int result = write_mix(writer);
-    write_yaml_put(writer, "version: 3\n");
-    if (result == 0)
-        result = write_source(writer);
-    fprintf(writer->out, "packet_rate: %-16s # packets per second at -r 1 -S 1\n",
-            write_yaml_number(model->packet_rate, text, sizeof text));
-    fprintf(writer->out, "history: %-20" PRIu32 " # so many packets back the next one depends on\n",
-            model->history_length);
-    if (has_further_legs(model))
-        write_yaml_put(
-            writer, "legs: separate                # an smb2:1 right after another is its further "
-                    "leg\n");
-    if (model->dns_queries > 0)
-        fprintf(writer->out, "dns: {queries: %" PRIu64 "} # seen, but not part of the chain\n",
-                model->dns_queries);
-    return result;
+    write_yaml_put(
+        writer,
+        "chain: # after these packets, these came next so many times; \"-\" is the start or "
+        "the end\n");
+    for (uint32_t h = 0; h < model->history_count; h++) {
+        char *key = entries_key(model, model->histories[h].entries, model->history_length);
+        if (!key)
+            return -ENOMEM;
+        write_yaml_put_key(writer, key);
+        write_transitions(writer, &model->histories[h]);
+        free(key);
+    }
+    return 0;
 }
-
-/* ---- Chain ---- */
 
 static char *entries_key(const struct model *model, const uint32_t *entries, uint32_t count)
 {
@@ -225,25 +263,17 @@ static void write_transitions(struct writer *writer, const struct chain_history 
     write_yaml_put(writer, "}\n");
 }
 
-static int write_chain(struct writer *writer)
+/* Before an item of a flow collection: ", " and a new line when it would be too long. */
+static void put_separator(struct writer *writer, bool first, size_t length, int indent)
 {
-    const struct model *model = writer->model;
-    write_yaml_put(
-        writer,
-        "chain: # after these packets, these came next so many times; \"-\" is the start or "
-        "the end\n");
-    for (uint32_t h = 0; h < model->history_count; h++) {
-        char *key = entries_key(model, model->histories[h].entries, model->history_length);
-        if (!key)
-            return -ENOMEM;
-        write_yaml_put_key(writer, key);
-        write_transitions(writer, &model->histories[h]);
-        free(key);
+    if (!first && writer->column + length + 2 > LINE_WIDTH) {
+        write_yaml_put(writer, ",\n");
+        fprintf(writer->out, "%*s", indent, "");
+        writer->column = (size_t)indent;
+    } else if (!first) {
+        write_yaml_put(writer, ", ");
     }
-    return 0;
 }
-
-/* ---- Pauses ---- */
 
 static int write_gaps(struct writer *writer)
 {
@@ -270,42 +300,6 @@ static int write_gaps(struct writer *writer)
     return 0;
 }
 
-/* ---- Details ---- */
-
-static int write_values(struct writer *writer, const struct model_field *field)
-{
-    bool list = strcmp(field->key, "attrs") == 0 || strcmp(field->key, "controls") == 0;
-    write_yaml_put(writer, list ? "[" : "");
-    for (size_t i = 0; i < field->count; i++) {
-        char *value = scalar(field->values[i]);
-        if (!value)
-            return -ENOMEM;
-        put_separator(writer, i == 0, strlen(value), 8);
-        write_yaml_put(writer, value);
-        free(value);
-    }
-    write_yaml_put(writer, list ? "]" : "");
-    return 0;
-}
-
-static int write_form(struct writer *writer, const struct model_details *form)
-{
-    char text[60];
-    snprintf(text, sizeof text, "    - {count: %" PRIu64, form->count);
-    write_yaml_put(writer, text);
-    for (size_t i = 0; i < form->field_count; i++) {
-        const struct model_field *field = &form->fields[i];
-        put_separator(writer, false, strlen(field->key) + 2 + strlen(field->values[0]), 7);
-        write_yaml_put(writer, field->key);
-        write_yaml_put(writer, ": ");
-        int result = write_values(writer, field);
-        if (result < 0)
-            return result;
-    }
-    write_yaml_put(writer, "}\n");
-    return 0;
-}
-
 static int write_details(struct writer *writer)
 {
     const struct model *model = writer->model;
@@ -327,20 +321,36 @@ static int write_details(struct writer *writer)
     return 0;
 }
 
-int model_write_yaml(const struct model *model, FILE *out)
+static int write_form(struct writer *writer, const struct model_details *form)
 {
-    if (model->recording)
-        return -ENOTSUP;
-    struct writer writer = {.model = model, .out = out};
-    errno = 0;
-    int result = write_head(&writer);
-    if (result == 0)
-        result = write_chain(&writer);
-    if (result == 0)
-        result = write_gaps(&writer);
-    if (result == 0)
-        result = write_details(&writer);
-    if (result == 0 && (fflush(out) != 0 || ferror(out)))
-        result = errno ? -errno : -EIO;
-    return result;
+    char text[60];
+    snprintf(text, sizeof text, "    - {count: %" PRIu64, form->count);
+    write_yaml_put(writer, text);
+    for (size_t i = 0; i < form->field_count; i++) {
+        const struct model_field *field = &form->fields[i];
+        put_separator(writer, false, strlen(field->key) + 2 + strlen(field->values[0]), 7);
+        write_yaml_put(writer, field->key);
+        write_yaml_put(writer, ": ");
+        int result = write_values(writer, field);
+        if (result < 0)
+            return result;
+    }
+    write_yaml_put(writer, "}\n");
+    return 0;
+}
+
+static int write_values(struct writer *writer, const struct model_field *field)
+{
+    bool list = strcmp(field->key, "attrs") == 0 || strcmp(field->key, "controls") == 0;
+    write_yaml_put(writer, list ? "[" : "");
+    for (size_t i = 0; i < field->count; i++) {
+        char *value = scalar(field->values[i]);
+        if (!value)
+            return -ENOMEM;
+        put_separator(writer, i == 0, strlen(value), 8);
+        write_yaml_put(writer, value);
+        free(value);
+    }
+    write_yaml_put(writer, list ? "]" : "");
+    return 0;
 }

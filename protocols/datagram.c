@@ -8,25 +8,18 @@
 
 datagram_waits datagram_waits_usual = {1000, 2000, 4000, 8000, 0};
 
-/* Waits for the answer until the given time: its size, -ETIMEDOUT (the stream lives on when it was
- * not the wire's own deadline), or the stream's failure. */
 static ssize_t await_answer(struct stream *stream, const struct datagram_question *question,
-                            uint8_t *reply, size_t reply_size, int64_t until)
+                            uint8_t *reply, size_t reply_size, int64_t until);
+
+ssize_t datagram_ask(struct wire *wire, const struct dc *dc,
+                     const struct datagram_question *question, uint8_t *reply, size_t reply_size)
 {
-    for (;;) {
-        int error = stream_wait_until(stream, until);
-        if (error)
-            return error;
-        ssize_t size;
-        while ((size = stream_read_now(stream, reply, reply_size)) >= 0) {
-            if ((size_t)size == reply_size)
-                return -EMSGSIZE;
-            if (question->is_answer(question, reply, (size_t)size))
-                return size;
-        }
-        if (size != -EAGAIN)
-            return size;
-    }
+    struct stream *stream = NULL;
+    ssize_t size = datagram_open(&stream, wire, dc, question->port);
+    if (size == 0)
+        size = datagram_ask_on(stream, question, reply, reply_size);
+    stream_close(stream);
+    return size;
 }
 
 int datagram_open(struct stream **out, struct wire *wire, const struct dc *dc, uint16_t port)
@@ -51,13 +44,23 @@ ssize_t datagram_ask_on(struct stream *stream, const struct datagram_question *q
     return size;
 }
 
-ssize_t datagram_ask(struct wire *wire, const struct dc *dc,
-                     const struct datagram_question *question, uint8_t *reply, size_t reply_size)
+/* Waits for the answer until the given time: its size, -ETIMEDOUT (the stream lives on when it was
+ * not the wire's own deadline), or the stream's failure. */
+static ssize_t await_answer(struct stream *stream, const struct datagram_question *question,
+                            uint8_t *reply, size_t reply_size, int64_t until)
 {
-    struct stream *stream = NULL;
-    ssize_t size = datagram_open(&stream, wire, dc, question->port);
-    if (size == 0)
-        size = datagram_ask_on(stream, question, reply, reply_size);
-    stream_close(stream);
-    return size;
+    for (;;) {
+        int error = stream_wait_until(stream, until);
+        if (error)
+            return error;
+        ssize_t size;
+        while ((size = stream_read_now(stream, reply, reply_size)) >= 0) {
+            if ((size_t)size == reply_size)
+                return -EMSGSIZE;
+            if (question->is_answer(question, reply, (size_t)size))
+                return size;
+        }
+        if (size != -EAGAIN)
+            return size;
+    }
 }

@@ -8,6 +8,9 @@
 #include "protocols/names/dns.h"
 #include "protocols/rpc/rpc_ports.h"
 
+static void free_accounts(struct account *accounts, size_t count);
+static void free_secret(char *secret);
+
 struct dc *dc_new(void)
 {
     struct dc *dc = calloc(1, sizeof *dc);
@@ -28,13 +31,6 @@ struct dc *dc_new(void)
                                   .ldaps = 636};
     dc->options.kdc_preauth_legs = 1;
     return dc;
-}
-
-static void free_accounts(struct account *accounts, size_t count)
-{
-    for (size_t i = 0; accounts && i < count; i++)
-        account_clear(&accounts[i]);
-    free(accounts);
 }
 
 void dc_free(struct dc *dc)
@@ -64,6 +60,13 @@ void dc_free(struct dc *dc)
     free(dc);
 }
 
+static void free_accounts(struct account *accounts, size_t count)
+{
+    for (size_t i = 0; accounts && i < count; i++)
+        account_clear(&accounts[i]);
+    free(accounts);
+}
+
 socklen_t dc_address(const struct dc *dc, uint16_t port, struct sockaddr_storage *out)
 {
     *out = dc->address;
@@ -74,17 +77,17 @@ socklen_t dc_address(const struct dc *dc, uint16_t port, struct sockaddr_storage
     return dc->address_len;
 }
 
-static void free_secret(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-
 void account_clear(struct account *account)
 {
     free(account->name);
     free(account->dn);
     free_secret(account->password);
     explicit_bzero(account, sizeof *account);
+}
+
+static void free_secret(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
 }

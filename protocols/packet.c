@@ -19,6 +19,17 @@ static const struct packet_type *const tables[] = {
     packet_tables_rpc_hints, packet_tables_silent,
 };
 
+static const struct packet_type *added; /* packet_types_add() */
+
+static const struct packet_type *find_exact(const char *protocol, const char *opcode);
+static const struct packet_type *find_in(const struct packet_type *table, const char *protocol,
+                                         const char *opcode);
+
+bool packet_needs_dc(const struct dc_options *options)
+{
+    return !options->generic_ldap;
+}
+
 struct outcome outcome_ok(void)
 {
     return (struct outcome){.kind = OUTCOME_OK};
@@ -51,16 +62,18 @@ struct outcome outcome_of_error(int error)
     return outcome_failed("%s", stream_error_text(error));
 }
 
-bool packet_needs_dc(const struct dc_options *options)
+const struct packet_type *packet_type_find(const char *protocol, const char *opcode)
 {
-    return !options->generic_ldap;
+    const struct packet_type *type = find_exact(protocol, opcode);
+    return type ? type : find_exact(protocol, "*");
 }
 
-static const struct packet_type *added; /* packet_types_add() */
-
-void packet_types_add(const struct packet_type *table)
+static const struct packet_type *find_exact(const char *protocol, const char *opcode)
 {
-    added = table;
+    const struct packet_type *found = find_in(added, protocol, opcode);
+    for (size_t t = 0; !found && t < sizeof tables / sizeof tables[0]; t++)
+        found = find_in(tables[t], protocol, opcode);
+    return found;
 }
 
 static const struct packet_type *find_in(const struct packet_type *table, const char *protocol,
@@ -72,18 +85,9 @@ static const struct packet_type *find_in(const struct packet_type *table, const 
     return NULL;
 }
 
-static const struct packet_type *find_exact(const char *protocol, const char *opcode)
+void packet_types_add(const struct packet_type *table)
 {
-    const struct packet_type *found = find_in(added, protocol, opcode);
-    for (size_t t = 0; !found && t < sizeof tables / sizeof tables[0]; t++)
-        found = find_in(tables[t], protocol, opcode);
-    return found;
-}
-
-const struct packet_type *packet_type_find(const char *protocol, const char *opcode)
-{
-    const struct packet_type *type = find_exact(protocol, opcode);
-    return type ? type : find_exact(protocol, "*");
+    added = table;
 }
 
 void packet_types_each(void (*visit)(const struct packet_type *type, void *context), void *context)

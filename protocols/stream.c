@@ -33,98 +33,46 @@ struct stream {
     uint32_t unwaited; /* bytes read since the last wait, or turn */
 };
 
-static int stream_fail(struct stream *stream, int error)
-{
-    if (!stream->error)
-        stream->error = error;
-    return stream->error;
-}
+/* Causes as the report names them; what is not here goes by the system's own words. */
+static const struct {
+    int error;
+    const char *text;
+} causes[] = {
+    {ETIMEDOUT, "timed out"},
+    {ECANCELED, "run ended"},
+    {ECONNRESET, "connection reset"},
+    {ECONNREFUSED, "connection refused"},
+    {EPIPE, "connection closed by the server"},
+    {ENODATA, "connection closed in mid-message"},
+    {ECONNABORTED, "connection aborted"},
+    {EHOSTUNREACH, "no route to host"},
+    {ENETUNREACH, "network unreachable"},
+    {EADDRNOTAVAIL, "no local port or address left"},
+    {EADDRINUSE, "local address in use"},
+    {EMFILE, "too many open files"},
+    {ENFILE, "too many open files in the system"},
+    {ENOMEM, "out of memory"},
+    {EPROTO, "TLS failed"},
+    {EKEYREJECTED, "certificate not accepted"},
+    {EBADMSG, "malformed reply"},
+    {EMSGSIZE, "message too long"},
+};
 
-static int wait_until(struct stream *stream, enum wire_event event, int64_t until)
-{
-    struct waiter *waiter = stream->wire->waiter;
-    int error = waiter->ops->wait(waiter, &stream->slot, event, until);
-    if (error == -ECANCELED)
-        stream->wire->cancelled = true;
-    return error;
-}
-
-static int stream_wait_for(struct stream *stream, enum wire_event event)
-{
-    int error = wait_until(stream, event, stream->wire->deadline);
-    return error ? stream_fail(stream, error) : 0;
-}
-
-static void stamp_sent(struct stream *stream)
-{
-    if (!stream->wire->first_sent)
-        stream->wire->first_sent = clock_now();
-}
-
-/* From the wire's source address, if it has one. The port is chosen by connect(2), so that ports
- * are not used up by the number of connections from one address to all peers together. */
-static int bind_source(const struct wire *wire, int fd)
-{
-    if (!wire->source_len)
-        return 0;
-    int on = 1;
-    if (setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on) < 0 &&
-        errno != ENOPROTOOPT)
-        return -errno;
-    if (bind(fd, (const struct sockaddr *)&wire->source, wire->source_len) < 0)
-        return -errno;
-    return 0;
-}
-
-static int open_socket(struct stream *stream, int family)
-{
-    int type = stream->udp ? SOCK_DGRAM : SOCK_STREAM;
-    stream->slot.fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (stream->slot.fd < 0)
-        return -errno;
-    return bind_source(stream->wire, stream->slot.fd);
-}
-
-/* Nothing waits in the kernel for an acknowledgement. A connection's first write never does, so
- * that those for one request need not ask for it. */
-static int set_nodelay(struct stream *stream)
-{
-    int on = 1;
-    if (!stream->nodelay &&
-        setsockopt(stream->slot.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
-        return -errno;
-    stream->nodelay = true;
-    return 0;
-}
-
-/* 0 when connected, -EINPROGRESS when the wait was for nothing, else why not. */
-static int connect_result(int fd)
-{
-    struct sockaddr_storage peer;
-    socklen_t size = sizeof peer;
-    if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0)
-        return 0;
-    int error = errno == ENOTCONN ? 0 : errno;
-    size = sizeof error;
-    if (!error && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
-        return -errno;
-    return error ? -error : -EINPROGRESS;
-}
-
-static int connect_to(struct stream *stream, const struct sockaddr *peer, socklen_t peer_len)
-{
-    stamp_sent(stream);
-    if (connect(stream->slot.fd, peer, peer_len) == 0)
-        return 0;
-    /* An interrupted connect goes on by itself. On one machine the handshake is over already. */
-    int error = errno == EINTR || errno == EINPROGRESS ? connect_result(stream->slot.fd) : -errno;
-    while (error == -EINPROGRESS) {
-        error = stream_wait_for(stream, WIRE_WRITE);
-        if (!error)
-            error = connect_result(stream->slot.fd);
-    }
-    return error;
-}
+static int open_socket(struct stream *stream, int family);
+static int bind_source(const struct wire *wire, int fd);
+static int connect_to(struct stream *stream, const struct sockaddr *peer, socklen_t peer_len);
+static void stamp_sent(struct stream *stream);
+static int connect_result(int fd);
+static int stream_wait_for(struct stream *stream, enum wire_event event);
+static int wait_until(struct stream *stream, enum wire_event event, int64_t until);
+static int stream_fail(struct stream *stream, int error);
+static int set_nodelay(struct stream *stream);
+static int take_turns(struct stream *stream);
+static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum wire_event *event);
+static ssize_t receive(struct stream *stream, void *buffer, size_t size);
+static bool is_readable(struct stream *stream);
+static ssize_t try_write(struct stream *stream, const void *buffer, size_t size,
+                         enum wire_event *event);
 
 int stream_open(struct stream **out, struct wire *wire, enum stream_kind kind,
                 const struct sockaddr *peer, socklen_t peer_len)
@@ -144,6 +92,87 @@ int stream_open(struct stream **out, struct wire *wire, enum stream_kind kind,
     stream_fail(stream, error);
     stream_close(stream);
     return error;
+}
+
+static int open_socket(struct stream *stream, int family)
+{
+    int type = stream->udp ? SOCK_DGRAM : SOCK_STREAM;
+    stream->slot.fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (stream->slot.fd < 0)
+        return -errno;
+    return bind_source(stream->wire, stream->slot.fd);
+}
+
+/* From the wire's source address, if it has one. The port is chosen by connect(2), so that ports
+ * are not used up by the number of connections from one address to all peers together. */
+static int bind_source(const struct wire *wire, int fd)
+{
+    if (!wire->source_len)
+        return 0;
+    int on = 1;
+    if (setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on) < 0 &&
+        errno != ENOPROTOOPT)
+        return -errno;
+    if (bind(fd, (const struct sockaddr *)&wire->source, wire->source_len) < 0)
+        return -errno;
+    return 0;
+}
+
+static int connect_to(struct stream *stream, const struct sockaddr *peer, socklen_t peer_len)
+{
+    stamp_sent(stream);
+    if (connect(stream->slot.fd, peer, peer_len) == 0)
+        return 0;
+    /* An interrupted connect goes on by itself. On one machine the handshake is over already. */
+    int error = errno == EINTR || errno == EINPROGRESS ? connect_result(stream->slot.fd) : -errno;
+    while (error == -EINPROGRESS) {
+        error = stream_wait_for(stream, WIRE_WRITE);
+        if (!error)
+            error = connect_result(stream->slot.fd);
+    }
+    return error;
+}
+
+static void stamp_sent(struct stream *stream)
+{
+    if (!stream->wire->first_sent)
+        stream->wire->first_sent = clock_now();
+}
+
+/* 0 when connected, -EINPROGRESS when the wait was for nothing, else why not. */
+static int connect_result(int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0)
+        return 0;
+    int error = errno == ENOTCONN ? 0 : errno;
+    size = sizeof error;
+    if (!error && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        return -errno;
+    return error ? -error : -EINPROGRESS;
+}
+
+static int stream_wait_for(struct stream *stream, enum wire_event event)
+{
+    int error = wait_until(stream, event, stream->wire->deadline);
+    return error ? stream_fail(stream, error) : 0;
+}
+
+static int wait_until(struct stream *stream, enum wire_event event, int64_t until)
+{
+    struct waiter *waiter = stream->wire->waiter;
+    int error = waiter->ops->wait(waiter, &stream->slot, event, until);
+    if (error == -ECANCELED)
+        stream->wire->cancelled = true;
+    return error;
+}
+
+static int stream_fail(struct stream *stream, int error)
+{
+    if (!stream->error)
+        stream->error = error;
+    return stream->error;
 }
 
 int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_name)
@@ -172,64 +201,16 @@ int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_
     return error ? stream_fail(stream, error) : 0;
 }
 
-static ssize_t receive(struct stream *stream, void *buffer, size_t size)
+/* Nothing waits in the kernel for an acknowledgement. A connection's first write never does, so
+ * that those for one request need not ask for it. */
+static int set_nodelay(struct stream *stream)
 {
-    for (;;) {
-        ssize_t n = recv(stream->slot.fd, buffer, size, 0);
-        if (n > 0 || (n == 0 && !stream->udp))
-            return n;
-        if (n < 0 && errno != EINTR)
-            return -errno;
-    }
-}
-
-/* One try: a count, 0 at the peer's end, -EAGAIN (wait for *event) or the failure. */
-static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum wire_event *event)
-{
-    stream->read = true;
-    *event = WIRE_READ;
-    ssize_t n = stream->tls ? tls_session_read(stream->tls, buffer, size, event)
-                            : receive(stream, buffer, size);
-    /* epoll(7), question 9: a short read of a byte stream has taken all there was, and what comes
-     * later is a new event, unless the peer's end was part of an earlier one. */
-    bool took_all = n > 0 && (size_t)n < size && !stream->tls && !stream->udp;
-    stream->drained = n == -EAGAIN || (took_all && !stream->slot.hung_up);
-    if (n > 0)
-        stream->wire->last_received = clock_now();
-    return n;
-}
-
-static ssize_t try_write(struct stream *stream, const void *buffer, size_t size,
-                         enum wire_event *event)
-{
-    *event = WIRE_WRITE;
-    int error = stream->written && !stream->udp ? set_nodelay(stream) : 0;
-    if (error)
-        return error;
-    stream->written = true;
-    if (stream->tls)
-        return tls_session_write(stream->tls, buffer, size, event);
-    ssize_t n;
-    do
-        n = send(stream->slot.fd, buffer, size, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : n;
-}
-
-/* A server that sends faster than we read would never let a read wait: neither the deadline nor the
- * run's end would be seen, and the thread's other clients would have to look on. Before anything is
- * read, as others may use the same buffer in their turn. */
-static int take_turns(struct stream *stream)
-{
-    if (stream->unwaited < TURN)
-        return 0;
-    stream->unwaited = 0;
-    int64_t now = clock_now();
-    if (now >= stream->wire->deadline)
-        return stream_fail(stream, -ETIMEDOUT);
-    int error = wait_until(stream, WIRE_READ, now);
-    stream->drained = false; /* the wait may have used up an event */
-    return error && error != -ETIMEDOUT ? stream_fail(stream, error) : 0;
+    int on = 1;
+    if (!stream->nodelay &&
+        setsockopt(stream->slot.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
+        return -errno;
+    stream->nodelay = true;
+    return 0;
 }
 
 ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
@@ -255,6 +236,49 @@ ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
     }
 }
 
+/* A server that sends faster than we read would never let a read wait: neither the deadline nor the
+ * run's end would be seen, and the thread's other clients would have to look on. Before anything is
+ * read, as others may use the same buffer in their turn. */
+static int take_turns(struct stream *stream)
+{
+    if (stream->unwaited < TURN)
+        return 0;
+    stream->unwaited = 0;
+    int64_t now = clock_now();
+    if (now >= stream->wire->deadline)
+        return stream_fail(stream, -ETIMEDOUT);
+    int error = wait_until(stream, WIRE_READ, now);
+    stream->drained = false; /* the wait may have used up an event */
+    return error && error != -ETIMEDOUT ? stream_fail(stream, error) : 0;
+}
+
+/* One try: a count, 0 at the peer's end, -EAGAIN (wait for *event) or the failure. */
+static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum wire_event *event)
+{
+    stream->read = true;
+    *event = WIRE_READ;
+    ssize_t n = stream->tls ? tls_session_read(stream->tls, buffer, size, event)
+                            : receive(stream, buffer, size);
+    /* epoll(7), question 9: a short read of a byte stream has taken all there was, and what comes
+     * later is a new event, unless the peer's end was part of an earlier one. */
+    bool took_all = n > 0 && (size_t)n < size && !stream->tls && !stream->udp;
+    stream->drained = n == -EAGAIN || (took_all && !stream->slot.hung_up);
+    if (n > 0)
+        stream->wire->last_received = clock_now();
+    return n;
+}
+
+static ssize_t receive(struct stream *stream, void *buffer, size_t size)
+{
+    for (;;) {
+        ssize_t n = recv(stream->slot.fd, buffer, size, 0);
+        if (n > 0 || (n == 0 && !stream->udp))
+            return n;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
 ssize_t stream_read_now(struct stream *stream, void *buffer, size_t size)
 {
     if (stream->error)
@@ -277,19 +301,6 @@ int stream_read_all(struct stream *stream, void *buffer, size_t size)
     return stream->error;
 }
 
-/* True when a read has something to say, as far as can be told without waiting. */
-static bool is_readable(struct stream *stream)
-{
-    if (stream_pending(stream))
-        return true;
-    if (stream->drained)
-        return false;
-    /* Nobody has seen EAGAIN since the last event: look before parking for the next one. */
-    char byte;
-    ssize_t n = recv(stream->slot.fd, &byte, 1, MSG_PEEK);
-    return n >= 0 || errno != EAGAIN; /* also an error: the read that follows tells it */
-}
-
 int stream_wait(struct stream *stream)
 {
     return stream_wait_until(stream, stream->wire->deadline);
@@ -305,6 +316,19 @@ int stream_wait_until(struct stream *stream, int64_t until)
     int error = wait_until(stream, WIRE_READ, last ? stream->wire->deadline : until);
     stream->drained = false; /* also in time: an event may have come just as nobody waited */
     return error && (last || error != -ETIMEDOUT) ? stream_fail(stream, error) : error;
+}
+
+/* True when a read has something to say, as far as can be told without waiting. */
+static bool is_readable(struct stream *stream)
+{
+    if (stream_pending(stream))
+        return true;
+    if (stream->drained)
+        return false;
+    /* Nobody has seen EAGAIN since the last event: look before parking for the next one. */
+    char byte;
+    ssize_t n = recv(stream->slot.fd, &byte, 1, MSG_PEEK);
+    return n >= 0 || errno != EAGAIN; /* also an error: the read that follows tells it */
 }
 
 bool stream_pending(const struct stream *stream)
@@ -334,6 +358,23 @@ int stream_write(struct stream *stream, const void *buffer, size_t size)
     if (stream->udp || !stream->read)
         stream->drained = true;
     return 0;
+}
+
+static ssize_t try_write(struct stream *stream, const void *buffer, size_t size,
+                         enum wire_event *event)
+{
+    *event = WIRE_WRITE;
+    int error = stream->written && !stream->udp ? set_nodelay(stream) : 0;
+    if (error)
+        return error;
+    stream->written = true;
+    if (stream->tls)
+        return tls_session_write(stream->tls, buffer, size, event);
+    ssize_t n;
+    do
+        n = send(stream->slot.fd, buffer, size, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
 }
 
 int stream_write_now(struct stream *stream, const void *buffer, size_t size)
@@ -371,31 +412,6 @@ void stream_close(struct stream *stream)
     }
     free(stream);
 }
-
-/* Causes as the report names them; what is not here goes by the system's own words. */
-static const struct {
-    int error;
-    const char *text;
-} causes[] = {
-    {ETIMEDOUT, "timed out"},
-    {ECANCELED, "run ended"},
-    {ECONNRESET, "connection reset"},
-    {ECONNREFUSED, "connection refused"},
-    {EPIPE, "connection closed by the server"},
-    {ENODATA, "connection closed in mid-message"},
-    {ECONNABORTED, "connection aborted"},
-    {EHOSTUNREACH, "no route to host"},
-    {ENETUNREACH, "network unreachable"},
-    {EADDRNOTAVAIL, "no local port or address left"},
-    {EADDRINUSE, "local address in use"},
-    {EMFILE, "too many open files"},
-    {ENFILE, "too many open files in the system"},
-    {ENOMEM, "out of memory"},
-    {EPROTO, "TLS failed"},
-    {EKEYREJECTED, "certificate not accepted"},
-    {EBADMSG, "malformed reply"},
-    {EMSGSIZE, "message too long"},
-};
 
 const char *stream_error_text(int error)
 {

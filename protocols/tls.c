@@ -24,13 +24,14 @@ struct tls_session {
     char *server_name;
 };
 
-static int load_authorities(struct tls *tls, const char *ca_file)
-{
-    if (ca_file)
-        return gnutls_certificate_set_x509_trust_file(tls->credentials, ca_file,
-                                                      GNUTLS_X509_FMT_PEM);
-    return gnutls_certificate_set_x509_system_trust(tls->credentials);
-}
+static int load_authorities(struct tls *tls, const char *ca_file);
+static int tls_session_setup(struct tls_session *session, struct tls *tls, const char *server_name);
+static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size);
+static void keep_error(struct tls_session *session);
+static ssize_t tls_push(gnutls_transport_ptr_t context, const giovec_t *pieces, int count);
+static bool is_address(const char *name);
+static bool again_at_once(ssize_t code);
+static int translate(struct tls_session *session, ssize_t code, enum wire_event *event);
 
 struct tls *tls_new(bool verify, const char *ca_file, char *error, size_t error_size)
 {
@@ -60,6 +61,14 @@ cleanup:
     return NULL;
 }
 
+static int load_authorities(struct tls *tls, const char *ca_file)
+{
+    if (ca_file)
+        return gnutls_certificate_set_x509_trust_file(tls->credentials, ca_file,
+                                                      GNUTLS_X509_FMT_PEM);
+    return gnutls_certificate_set_x509_system_trust(tls->credentials);
+}
+
 void tls_free(struct tls *tls)
 {
     if (!tls)
@@ -71,37 +80,18 @@ void tls_free(struct tls *tls)
     free(tls);
 }
 
-static void keep_error(struct tls_session *session)
+int tls_session_new(struct tls_session **out, struct tls *tls, int fd, const char *server_name)
 {
-    if (errno != EAGAIN && errno != EINTR)
-        session->socket_error = errno;
-}
-
-/* GnuTLS reads errno after these. */
-static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
-{
-    struct tls_session *session = context;
-    ssize_t n = recv(session->fd, buffer, size, 0);
-    if (n < 0)
-        keep_error(session);
-    return n;
-}
-
-static ssize_t tls_push(gnutls_transport_ptr_t context, const giovec_t *pieces, int count)
-{
-    struct tls_session *session = context;
-    /* giovec_t is struct iovec by GnuTLS's own definition. */
-    struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count};
-    ssize_t n = sendmsg(session->fd, &message, MSG_NOSIGNAL);
-    if (n < 0)
-        keep_error(session);
-    return n;
-}
-
-static bool is_address(const char *name)
-{
-    unsigned char buffer[sizeof(struct in6_addr)];
-    return inet_pton(AF_INET, name, buffer) == 1 || inet_pton(AF_INET6, name, buffer) == 1;
+    struct tls_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return -ENOMEM;
+    session->fd = fd;
+    int error = tls_session_setup(session, tls, server_name);
+    if (error)
+        tls_session_free(session, false);
+    else
+        *out = session;
+    return error;
 }
 
 /* Everything about a session that may fail; what it holds is freed by the caller. */
@@ -128,18 +118,56 @@ static int tls_session_setup(struct tls_session *session, struct tls *tls, const
     return 0;
 }
 
-int tls_session_new(struct tls_session **out, struct tls *tls, int fd, const char *server_name)
+/* GnuTLS reads errno after these. */
+static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
 {
-    struct tls_session *session = calloc(1, sizeof *session);
-    if (!session)
-        return -ENOMEM;
-    session->fd = fd;
-    int error = tls_session_setup(session, tls, server_name);
-    if (error)
-        tls_session_free(session, false);
-    else
-        *out = session;
-    return error;
+    struct tls_session *session = context;
+    ssize_t n = recv(session->fd, buffer, size, 0);
+    if (n < 0)
+        keep_error(session);
+    return n;
+}
+
+static void keep_error(struct tls_session *session)
+{
+    if (errno != EAGAIN && errno != EINTR)
+        session->socket_error = errno;
+}
+
+static ssize_t tls_push(gnutls_transport_ptr_t context, const giovec_t *pieces, int count)
+{
+    struct tls_session *session = context;
+    /* giovec_t is struct iovec by GnuTLS's own definition. */
+    struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count};
+    ssize_t n = sendmsg(session->fd, &message, MSG_NOSIGNAL);
+    if (n < 0)
+        keep_error(session);
+    return n;
+}
+
+static bool is_address(const char *name)
+{
+    unsigned char buffer[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, name, buffer) == 1 || inet_pton(AF_INET6, name, buffer) == 1;
+}
+
+int tls_session_handshake(struct tls_session *session, enum wire_event *event)
+{
+    int code;
+    do
+        code = gnutls_handshake(session->gnutls);
+    while (again_at_once(code));
+    if (code < 0)
+        return translate(session, code, event);
+    session->connected = true;
+    return 0;
+}
+
+/* Codes after which GnuTLS wants the same call again at once: interrupted, a warning alert, a
+ * renegotiation that the server asks for and that we pass over (RFC 5246 7.4.1.1 lets us). */
+static bool again_at_once(ssize_t code)
+{
+    return code < 0 && code != GNUTLS_E_AGAIN && !gnutls_error_is_fatal((int)code);
 }
 
 /* What a negative GnuTLS code means here; -EAGAIN is "the same call again, once *event holds". */
@@ -161,25 +189,6 @@ static int translate(struct tls_session *session, ssize_t code, enum wire_event 
     default:
         return -EPROTO;
     }
-}
-
-/* Codes after which GnuTLS wants the same call again at once: interrupted, a warning alert, a
- * renegotiation that the server asks for and that we pass over (RFC 5246 7.4.1.1 lets us). */
-static bool again_at_once(ssize_t code)
-{
-    return code < 0 && code != GNUTLS_E_AGAIN && !gnutls_error_is_fatal((int)code);
-}
-
-int tls_session_handshake(struct tls_session *session, enum wire_event *event)
-{
-    int code;
-    do
-        code = gnutls_handshake(session->gnutls);
-    while (again_at_once(code));
-    if (code < 0)
-        return translate(session, code, event);
-    session->connected = true;
-    return 0;
 }
 
 ssize_t tls_session_read(struct tls_session *session, void *buffer, size_t size,

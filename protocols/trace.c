@@ -8,21 +8,12 @@
 
 static FILE *trace_out;
 
+static void trace_print(FILE *text, const struct rpc_procedure *procedure, bool reply,
+                        void *message);
+
 void trace_to(FILE *out)
 {
     trace_out = out;
-}
-
-static void trace_print(FILE *text, const struct rpc_procedure *procedure, bool reply,
-                        void *message)
-{
-    struct ndr ndr;
-    ndr_print_start(&ndr, text);
-    ndr.indent = 2;
-    (reply ? procedure->reply : procedure->request)(&ndr, procedure->name, message, 0);
-    if (ndr.failed)
-        fprintf(text, "  %s: %s\n", ndr.error_field ? ndr.error_field : "?", ndr.error);
-    ndr_end(&ndr);
 }
 
 void trace_rpc(const char *client, const struct rpc_interface *interface,
@@ -39,6 +30,18 @@ void trace_rpc(const char *client, const struct rpc_interface *interface,
     if (fclose(stream) == 0)
         fwrite(text, 1, size, trace_out);
     free(text);
+}
+
+static void trace_print(FILE *text, const struct rpc_procedure *procedure, bool reply,
+                        void *message)
+{
+    struct ndr ndr;
+    ndr_print_start(&ndr, text);
+    ndr.indent = 2;
+    (reply ? procedure->reply : procedure->request)(&ndr, procedure->name, message, 0);
+    if (ndr.failed)
+        fprintf(text, "  %s: %s\n", ndr.error_field ? ndr.error_field : "?", ndr.error);
+    ndr_end(&ndr);
 }
 
 /* MS-SMB2 2.2.1.2 */

@@ -10,6 +10,17 @@
 #include "base/clock.h"
 
 static int blocking_wait(struct waiter *waiter, struct wire_slot *slot, enum wire_event event,
+                         int64_t deadline);
+static void blocking_forget(struct waiter *waiter, struct wire_slot *slot);
+
+struct waiter *wire_blocking_waiter(void)
+{
+    static const struct waiter_ops ops = {.wait = blocking_wait, .forget = blocking_forget};
+    static struct waiter waiter = {.ops = &ops};
+    return &waiter;
+}
+
+static int blocking_wait(struct waiter *waiter, struct wire_slot *slot, enum wire_event event,
                          int64_t deadline)
 {
     (void)waiter;
@@ -28,11 +39,4 @@ static void blocking_forget(struct waiter *waiter, struct wire_slot *slot)
 {
     (void)waiter;
     (void)slot;
-}
-
-struct waiter *wire_blocking_waiter(void)
-{
-    static const struct waiter_ops ops = {.wait = blocking_wait, .forget = blocking_forget};
-    static struct waiter waiter = {.ops = &ops};
-    return &waiter;
 }

@@ -9,12 +9,24 @@
 /* What an idle client costs beyond its connections. */
 _Static_assert(sizeof(struct client) <= 704, "a client is a few hundred bytes");
 
-static uint64_t client_next_random(void *stream)
-{
-    return random_next(stream);
-}
-
 static void timer_fired(void *argument);
+static void end_conversation(struct client *client);
+static bool fetch(struct client *client);
+static bool client_is_played(const struct worker_run *run, const struct plan_step *step);
+static void set_timer(struct client *client);
+static uint64_t client_next_random(void *stream);
+static void client_play(void *argument);
+static void play_step(struct client *client, int64_t now);
+static bool drop_if_stale(struct client *client, int64_t now);
+static void play_packet(struct client *client);
+static const void *details_of(const struct compiled_type *type, uint32_t number);
+static void record(struct client *client, int64_t ready, int64_t ended,
+                   const struct outcome *outcome);
+static struct record_event client_describe(const struct client *client, int64_t ready,
+                                           int64_t ended);
+static bool goes_on(struct client *client);
+static void fail_without_stack(struct client *client);
+static void leave_rest(struct client *client);
 
 void client_init(struct client *client, struct worker *worker, uint32_t number)
 {
@@ -41,11 +53,35 @@ void client_init(struct client *client, struct worker *worker, uint32_t number)
     plan_client_start(run->plan, number, &client->cursor);
 }
 
-/* Whether there is something to do for a step, be it only to end a conversation. */
-static bool client_is_played(const struct worker_run *run, const struct plan_step *step)
+static void timer_fired(void *argument)
 {
-    return step->kind == PLAN_END || step->operation ||
-           run->compiled->types[step->type].part == RUN_STATE;
+    struct client *client = argument;
+    struct worker *worker = client->worker;
+    record_timer_late(worker->records, worker_now(worker) - client->step.due);
+    while (client->step.kind == PLAN_END) {
+        /* Needs no stack: closing never waits. */
+        end_conversation(client);
+        if (!fetch(client)) {
+            client->state = CLIENT_DONE;
+            return;
+        }
+        if (client->step.due > worker_now(worker)) {
+            set_timer(client);
+            return;
+        }
+    }
+    if (client->connected || !client->step.operation || worker_may_connect(worker, client))
+        client_go(client);
+    else
+        client->state = CLIENT_WAITING;
+}
+
+static void end_conversation(struct client *client)
+{
+    conversation_reset(&client->conversation);
+    if (client->begun)
+        record_conversation_ended(client->worker->records);
+    client->begun = false;
 }
 
 /* Finds the next step that is played; those between advance silently. */
@@ -58,6 +94,13 @@ static bool fetch(struct client *client)
     return false;
 }
 
+/* Whether there is something to do for a step, be it only to end a conversation. */
+static bool client_is_played(const struct worker_run *run, const struct plan_step *step)
+{
+    return step->kind == PLAN_END || step->operation ||
+           run->compiled->types[step->type].part == RUN_STATE;
+}
+
 static void set_timer(struct client *client)
 {
     struct worker *worker = client->worker;
@@ -68,147 +111,25 @@ static void set_timer(struct client *client)
         worker_fail(worker, error);
 }
 
+static uint64_t client_next_random(void *stream)
+{
+    return random_next(stream);
+}
+
 void client_start(struct client *client)
 {
     if (fetch(client))
         set_timer(client);
 }
 
-void client_close_window(struct client *client)
+void client_go(struct client *client)
 {
-    if (client->state != CLIENT_IDLE && client->state != CLIENT_WAITING)
+    client->state = CLIENT_PLAYING;
+    worker_began(client->worker);
+    if (loop_spawn(client->worker->loop, client_play, client) == 0)
         return;
-    loop_timer_stop(client->worker->loop, &client->timer);
-    client->state = CLIENT_LEFT;
-}
-
-/* Records the rest of the plan, the step at hand included, as not sent. */
-static void leave_rest(struct client *client)
-{
-    struct worker *worker = client->worker;
-    do {
-        if (client->step.due >= worker->window_end)
-            break;
-        if (client->step.kind != PLAN_PACKET || !client->step.operation)
-            continue;
-        record_planned(worker->records, client->step.type, client->step.due);
-        record_not_sent(worker->records, client->step.type, client->step.due);
-    } while (fetch(client));
-    client->state = CLIENT_DONE;
-}
-
-void client_finish(struct client *client)
-{
-    if (client->state == CLIENT_LEFT)
-        leave_rest(client);
-    conversation_reset(&client->conversation);
-}
-
-static void end_conversation(struct client *client)
-{
-    conversation_reset(&client->conversation);
-    if (client->begun)
-        record_conversation_ended(client->worker->records);
-    client->begun = false;
-}
-
-static const void *details_of(const struct compiled_type *type, uint32_t number)
-{
-    return type->details ? type->details[number] : NULL;
-}
-
-/* What is known of a packet that was just played, in the records' words. */
-static struct record_event client_describe(const struct client *client, int64_t ready,
-                                           int64_t ended)
-{
-    const struct conversation *conversation = &client->conversation;
-    const struct wire *wire = &conversation->wire;
-    int64_t start = client->worker->run->start;
-    return (struct record_event){
-        .type = client->step.type,
-        .client = client->number,
-        .conversation = client->step.conversation,
-        .first = !client->begun,
-        .due = client->step.due,
-        .ready = ready,
-        .first_sent = wire->first_sent ? wire->first_sent - start : INT64_MIN,
-        .last_received = wire->last_received ? wire->last_received - start : INT64_MIN,
-        .ended = ended,
-        .expected_failures = conversation->expected_failures,
-    };
-}
-
-static void record(struct client *client, int64_t ready, int64_t ended,
-                   const struct outcome *outcome)
-{
-    struct worker *worker = client->worker;
-    struct record_event event = client_describe(client, ready, ended);
-    if (event.first && event.first_sent != INT64_MIN) {
-        record_conversation(worker->records);
-        client->begun = true;
-    }
-    record_event(worker->records, &event, outcome);
-    if (outcome->kind == OUTCOME_FAILED && worker->run->settings->stop_on_any_error)
-        worker->run->cut(worker->run, RUN_END_ERROR);
-}
-
-static void play_packet(struct client *client)
-{
-    struct worker *worker = client->worker;
-    const struct compiled_type *type = &worker->run->compiled->types[client->step.type];
-    int64_t ready =
-        client->step.due > client->previous_ended ? client->step.due : client->previous_ended;
-    if (client->step.operation)
-        record_started(worker->records);
-    struct outcome outcome =
-        packet_play(&client->conversation, type->packet, details_of(type, client->step.details),
-                    worker->run->timeout);
-    client->previous_ended = worker_now(worker);
-    if (!client->step.operation)
-        return;
-    record(client, ready, client->previous_ended, &outcome);
-    client->connected = true;
-}
-
-/* True when the step at hand is older than --max-backlog allows; it is counted as dropped then. */
-static bool drop_if_stale(struct client *client, int64_t now)
-{
-    const struct worker *worker = client->worker;
-    if (!client->step.operation || worker->run->max_backlog == 0 ||
-        now - client->step.due <= worker->run->max_backlog)
-        return false;
-    record_dropped(worker->records, client->step.type, client->step.due);
-    return true;
-}
-
-static void play_step(struct client *client, int64_t now)
-{
-    if (client->step.kind == PLAN_END) {
-        end_conversation(client);
-        return;
-    }
-    if (client->step.operation)
-        record_planned(client->worker->records, client->step.type, client->step.due);
-    if (!drop_if_stale(client, now))
-        play_packet(client);
-    worker_connected(client->worker, client);
-}
-
-/* True when the client's fiber may go on with the step at hand; false when it is to end: the client
- * waits for its timer or its turn, or is done. */
-static bool goes_on(struct client *client)
-{
-    struct worker *worker = client->worker;
-    int64_t now = worker_now(worker);
-    if (!worker_may_send(worker, now)) {
-        client->state = CLIENT_LEFT;
-        return false;
-    }
-    if (client->step.due > now) {
-        set_timer(client);
-        return false;
-    }
-    return client->connected || !client->step.operation || worker_may_connect(worker, client);
+    fail_without_stack(client);
+    worker_ended(client->worker);
 }
 
 /* The fiber: plays what is due, one packet as a rule, and gives itself back. A client that is
@@ -239,6 +160,105 @@ static void client_play(void *argument)
     worker_ended(worker);
 }
 
+static void play_step(struct client *client, int64_t now)
+{
+    if (client->step.kind == PLAN_END) {
+        end_conversation(client);
+        return;
+    }
+    if (client->step.operation)
+        record_planned(client->worker->records, client->step.type, client->step.due);
+    if (!drop_if_stale(client, now))
+        play_packet(client);
+    worker_connected(client->worker, client);
+}
+
+/* True when the step at hand is older than --max-backlog allows; it is counted as dropped then. */
+static bool drop_if_stale(struct client *client, int64_t now)
+{
+    const struct worker *worker = client->worker;
+    if (!client->step.operation || worker->run->max_backlog == 0 ||
+        now - client->step.due <= worker->run->max_backlog)
+        return false;
+    record_dropped(worker->records, client->step.type, client->step.due);
+    return true;
+}
+
+static void play_packet(struct client *client)
+{
+    struct worker *worker = client->worker;
+    const struct compiled_type *type = &worker->run->compiled->types[client->step.type];
+    int64_t ready =
+        client->step.due > client->previous_ended ? client->step.due : client->previous_ended;
+    if (client->step.operation)
+        record_started(worker->records);
+    struct outcome outcome =
+        packet_play(&client->conversation, type->packet, details_of(type, client->step.details),
+                    worker->run->timeout);
+    client->previous_ended = worker_now(worker);
+    if (!client->step.operation)
+        return;
+    record(client, ready, client->previous_ended, &outcome);
+    client->connected = true;
+}
+
+static const void *details_of(const struct compiled_type *type, uint32_t number)
+{
+    return type->details ? type->details[number] : NULL;
+}
+
+static void record(struct client *client, int64_t ready, int64_t ended,
+                   const struct outcome *outcome)
+{
+    struct worker *worker = client->worker;
+    struct record_event event = client_describe(client, ready, ended);
+    if (event.first && event.first_sent != INT64_MIN) {
+        record_conversation(worker->records);
+        client->begun = true;
+    }
+    record_event(worker->records, &event, outcome);
+    if (outcome->kind == OUTCOME_FAILED && worker->run->settings->stop_on_any_error)
+        worker->run->cut(worker->run, RUN_END_ERROR);
+}
+
+/* What is known of a packet that was just played, in the records' words. */
+static struct record_event client_describe(const struct client *client, int64_t ready,
+                                           int64_t ended)
+{
+    const struct conversation *conversation = &client->conversation;
+    const struct wire *wire = &conversation->wire;
+    int64_t start = client->worker->run->start;
+    return (struct record_event){
+        .type = client->step.type,
+        .client = client->number,
+        .conversation = client->step.conversation,
+        .first = !client->begun,
+        .due = client->step.due,
+        .ready = ready,
+        .first_sent = wire->first_sent ? wire->first_sent - start : INT64_MIN,
+        .last_received = wire->last_received ? wire->last_received - start : INT64_MIN,
+        .ended = ended,
+        .expected_failures = conversation->expected_failures,
+    };
+}
+
+/* True when the client's fiber may go on with the step at hand; false when it is to end: the client
+ * waits for its timer or its turn, or is done. */
+static bool goes_on(struct client *client)
+{
+    struct worker *worker = client->worker;
+    int64_t now = worker_now(worker);
+    if (!worker_may_send(worker, now)) {
+        client->state = CLIENT_LEFT;
+        return false;
+    }
+    if (client->step.due > now) {
+        set_timer(client);
+        return false;
+    }
+    return client->connected || !client->step.operation || worker_may_connect(worker, client);
+}
+
 /* No stack to be had: that is this operation's failure; the client goes on with the next. */
 static void fail_without_stack(struct client *client)
 {
@@ -257,35 +277,32 @@ static void fail_without_stack(struct client *client)
         set_timer(client);
 }
 
-void client_go(struct client *client)
+void client_close_window(struct client *client)
 {
-    client->state = CLIENT_PLAYING;
-    worker_began(client->worker);
-    if (loop_spawn(client->worker->loop, client_play, client) == 0)
+    if (client->state != CLIENT_IDLE && client->state != CLIENT_WAITING)
         return;
-    fail_without_stack(client);
-    worker_ended(client->worker);
+    loop_timer_stop(client->worker->loop, &client->timer);
+    client->state = CLIENT_LEFT;
 }
 
-static void timer_fired(void *argument)
+void client_finish(struct client *client)
 {
-    struct client *client = argument;
+    if (client->state == CLIENT_LEFT)
+        leave_rest(client);
+    conversation_reset(&client->conversation);
+}
+
+/* Records the rest of the plan, the step at hand included, as not sent. */
+static void leave_rest(struct client *client)
+{
     struct worker *worker = client->worker;
-    record_timer_late(worker->records, worker_now(worker) - client->step.due);
-    while (client->step.kind == PLAN_END) {
-        /* Needs no stack: closing never waits. */
-        end_conversation(client);
-        if (!fetch(client)) {
-            client->state = CLIENT_DONE;
-            return;
-        }
-        if (client->step.due > worker_now(worker)) {
-            set_timer(client);
-            return;
-        }
-    }
-    if (client->connected || !client->step.operation || worker_may_connect(worker, client))
-        client_go(client);
-    else
-        client->state = CLIENT_WAITING;
+    do {
+        if (client->step.due >= worker->window_end)
+            break;
+        if (client->step.kind != PLAN_PACKET || !client->step.operation)
+            continue;
+        record_planned(worker->records, client->step.type, client->step.due);
+        record_not_sent(worker->records, client->step.type, client->step.due);
+    } while (fetch(client));
+    client->state = CLIENT_DONE;
 }

@@ -6,71 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum run_part run_part(const struct settings *settings, const struct model_type *type)
-{
-    const struct packet_type *packet = packet_type_find(type->protocol, type->opcode);
-    if (packet && packet->kind == PACKET_SILENT)
-        return RUN_SILENT;
-    if (!settings_plays(settings, type->protocol, type->opcode))
-        return RUN_LEFT_OUT;
-    if (!packet || (packet->available && !packet->available(&settings->play)))
-        return RUN_NO_PLAYER;
-    return packet->kind == PACKET_STATE ? RUN_STATE : RUN_OPERATION;
-}
-
-bool run_is_operation(const struct model_type *type, void *context)
-{
-    return run_part(context, type) == RUN_OPERATION;
-}
-
-/* The model's fields in the protocols' words; the strings stay the model's. */
-static struct packet_field *packet_fields(const struct model_details *details)
-{
-    struct packet_field *fields = calloc(details->field_count + 1, sizeof *fields);
-    for (size_t i = 0; fields && i < details->field_count; i++)
-        fields[i] = (struct packet_field){.key = details->fields[i].key,
-                                          .count = details->fields[i].count,
-                                          .values = details->fields[i].values};
-    return fields;
-}
-
-static int compile_details(const struct model *model, const struct model_type *type, size_t number,
-                           struct compiled_type *compiled, char *error, size_t error_size)
-{
-    static const struct model_details none = {0};
-    const struct model_details *details = type->details_count ? &type->details[number] : &none;
-    struct packet_field *fields = packet_fields(details);
-    if (!fields)
-        return -ENOMEM;
-    char reason[256] = "out of memory";
-    void *made = compiled->packet->compile(fields, details->field_count, reason, sizeof reason);
-    free(fields);
-    if (!made) {
-        snprintf(error, error_size, "%s: details %zu of %s:%s: %s", model_name(model), number + 1,
-                 type->protocol, type->opcode, reason);
-        return -EINVAL;
-    }
-    if (compiled->packet->weigh && type->details_count)
-        compiled->packet->weigh(made, details->count);
-    compiled->details[compiled->details_count++] = made;
-    return 0;
-}
-
 static int compile_type(const struct model *model, const struct model_type *type,
-                        struct compiled_type *compiled, char *error, size_t error_size)
-{
-    bool played = compiled->part == RUN_OPERATION || compiled->part == RUN_STATE;
-    if (!played || !compiled->packet->compile)
-        return 0;
-    size_t count = type->details_count ? type->details_count : 1;
-    compiled->details = calloc(count, sizeof *compiled->details);
-    if (!compiled->details)
-        return -ENOMEM;
-    int result = 0;
-    for (size_t i = 0; !result && i < count; i++)
-        result = compile_details(model, type, i, compiled, error, error_size);
-    return result;
-}
+                        struct compiled_type *compiled, char *error, size_t error_size);
+static int compile_details(const struct model *model, const struct model_type *type, size_t number,
+                           struct compiled_type *compiled, char *error, size_t error_size);
+static struct packet_field *packet_fields(const struct model_details *details);
 
 int compile_model(const struct model *model, const struct settings *settings, struct compiled **out,
                   char *error, size_t error_size)
@@ -98,6 +38,55 @@ int compile_model(const struct model *model, const struct settings *settings, st
     return result;
 }
 
+static int compile_type(const struct model *model, const struct model_type *type,
+                        struct compiled_type *compiled, char *error, size_t error_size)
+{
+    bool played = compiled->part == RUN_OPERATION || compiled->part == RUN_STATE;
+    if (!played || !compiled->packet->compile)
+        return 0;
+    size_t count = type->details_count ? type->details_count : 1;
+    compiled->details = calloc(count, sizeof *compiled->details);
+    if (!compiled->details)
+        return -ENOMEM;
+    int result = 0;
+    for (size_t i = 0; !result && i < count; i++)
+        result = compile_details(model, type, i, compiled, error, error_size);
+    return result;
+}
+
+static int compile_details(const struct model *model, const struct model_type *type, size_t number,
+                           struct compiled_type *compiled, char *error, size_t error_size)
+{
+    static const struct model_details none = {0};
+    const struct model_details *details = type->details_count ? &type->details[number] : &none;
+    struct packet_field *fields = packet_fields(details);
+    if (!fields)
+        return -ENOMEM;
+    char reason[256] = "out of memory";
+    void *made = compiled->packet->compile(fields, details->field_count, reason, sizeof reason);
+    free(fields);
+    if (!made) {
+        snprintf(error, error_size, "%s: details %zu of %s:%s: %s", model_name(model), number + 1,
+                 type->protocol, type->opcode, reason);
+        return -EINVAL;
+    }
+    if (compiled->packet->weigh && type->details_count)
+        compiled->packet->weigh(made, details->count);
+    compiled->details[compiled->details_count++] = made;
+    return 0;
+}
+
+/* The model's fields in the protocols' words; the strings stay the model's. */
+static struct packet_field *packet_fields(const struct model_details *details)
+{
+    struct packet_field *fields = calloc(details->field_count + 1, sizeof *fields);
+    for (size_t i = 0; fields && i < details->field_count; i++)
+        fields[i] = (struct packet_field){.key = details->fields[i].key,
+                                          .count = details->fields[i].count,
+                                          .values = details->fields[i].values};
+    return fields;
+}
+
 void compile_free(struct compiled *compiled)
 {
     for (size_t i = 0; compiled && i < compiled->type_count; i++) {
@@ -110,4 +99,21 @@ void compile_free(struct compiled *compiled)
     if (compiled)
         free(compiled->types);
     free(compiled);
+}
+
+enum run_part run_part(const struct settings *settings, const struct model_type *type)
+{
+    const struct packet_type *packet = packet_type_find(type->protocol, type->opcode);
+    if (packet && packet->kind == PACKET_SILENT)
+        return RUN_SILENT;
+    if (!settings_plays(settings, type->protocol, type->opcode))
+        return RUN_LEFT_OUT;
+    if (!packet || (packet->available && !packet->available(&settings->play)))
+        return RUN_NO_PLAYER;
+    return packet->kind == PACKET_STATE ? RUN_STATE : RUN_OPERATION;
+}
+
+bool run_is_operation(const struct model_type *type, void *context)
+{
+    return run_part(context, type) == RUN_OPERATION;
 }

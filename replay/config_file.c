@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <yaml.h>
 
-enum { CONFIG_FILE_MAX = 1 << 20 };
-
 struct reader {
     const char *path;
     yaml_parser_t parser;
@@ -20,11 +18,76 @@ struct reader {
     size_t error_size;
 };
 
-static int config_file_wrong(struct reader *reader, yaml_mark_t mark, const char *what)
+static int config_file_read_document(struct reader *reader);
+static int next(struct reader *reader, yaml_event_t *event);
+static int config_file_wrong(struct reader *reader, yaml_mark_t mark, const char *what);
+static int config_file_read_mapping(struct reader *reader);
+static int read_pair(struct reader *reader, bool *done);
+static bool seen_before(const struct reader *reader);
+static int config_file_read_value(struct reader *reader);
+static int config_file_add_entry(struct reader *reader, const yaml_event_t *event, bool in_list);
+static int read_list(struct reader *reader);
+
+enum { CONFIG_FILE_MAX = 1 << 20 };
+
+int config_file_read(const char *path, struct config_file *file, char *error, size_t error_size)
 {
-    snprintf(reader->error, reader->error_size, "%s:%zu:%zu: %s", reader->path, mark.line + 1,
-             mark.column + 1, what);
-    return -EINVAL;
+    *file = (struct config_file){0};
+    FILE *input = fopen(path, "re");
+    if (!input && errno == ENOENT)
+        return 0;
+    struct stat status = {0};
+    int result = 0;
+    if (!input || fstat(fileno(input), &status) != 0)
+        result = -errno;
+    else if (S_ISDIR(status.st_mode))
+        result = -EISDIR;
+    else if (!S_ISREG(status.st_mode))
+        result = -EINVAL;
+    else if (status.st_size > CONFIG_FILE_MAX)
+        result = -EFBIG;
+    if (result) {
+        snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(-result));
+        goto cleanup;
+    }
+    file->world_readable = (status.st_mode & S_IROTH) != 0;
+    struct reader reader = {.path = path, .file = file, .error = error, .error_size = error_size};
+    if (!yaml_parser_initialize(&reader.parser)) {
+        result = -ENOMEM;
+        goto cleanup;
+    }
+    yaml_parser_set_input_file(&reader.parser, input);
+    result = config_file_read_document(&reader);
+    yaml_parser_delete(&reader.parser);
+    if (result == -ENOMEM)
+        snprintf(error, error_size, "%s: out of memory", path);
+cleanup:
+    if (input)
+        fclose(input);
+    return result;
+}
+
+/* Stream and document starts, the mapping, document and stream ends. An empty file is fine. */
+static int config_file_read_document(struct reader *reader)
+{
+    for (;;) {
+        yaml_event_t event;
+        int error = next(reader, &event);
+        if (error)
+            return error;
+        yaml_event_type_t type = event.type;
+        yaml_mark_t mark = event.start_mark;
+        yaml_event_delete(&event);
+        if (type == YAML_MAPPING_START_EVENT)
+            error = config_file_read_mapping(reader);
+        else if (type == YAML_STREAM_END_EVENT)
+            return 0;
+        else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT ||
+                 type == YAML_ALIAS_EVENT)
+            error = config_file_wrong(reader, mark, "expected \"option: value\" lines");
+        if (error)
+            return error;
+    }
 }
 
 /* The next event; the caller deletes it. */
@@ -36,6 +99,74 @@ static int next(struct reader *reader, yaml_event_t *event)
         return -ENOMEM;
     return config_file_wrong(reader, reader->parser.problem_mark,
                              reader->parser.problem ? reader->parser.problem : "this is not YAML");
+}
+
+static int config_file_wrong(struct reader *reader, yaml_mark_t mark, const char *what)
+{
+    snprintf(reader->error, reader->error_size, "%s:%zu:%zu: %s", reader->path, mark.line + 1,
+             mark.column + 1, what);
+    return -EINVAL;
+}
+
+static int config_file_read_mapping(struct reader *reader)
+{
+    bool done = false;
+    int error = 0;
+    while (!done && !error)
+        error = read_pair(reader, &done);
+    return error;
+}
+
+/* One "key: value". *done at the mapping's end. */
+static int read_pair(struct reader *reader, bool *done)
+{
+    yaml_event_t event;
+    int error = next(reader, &event);
+    if (error)
+        return error;
+    *done = event.type == YAML_MAPPING_END_EVENT;
+    if (*done)
+        goto cleanup;
+    if (event.type != YAML_SCALAR_EVENT) {
+        error = config_file_wrong(reader, event.start_mark, "expected the long name of an option");
+        goto cleanup;
+    }
+    reader->key = strdup((const char *)event.data.scalar.value);
+    if (!reader->key)
+        error = -ENOMEM;
+    else if (seen_before(reader))
+        error = config_file_wrong(reader, event.start_mark, "this option is already set above");
+    else
+        error = config_file_read_value(reader);
+    free(reader->key);
+    reader->key = NULL;
+cleanup:
+    yaml_event_delete(&event);
+    return error;
+}
+
+static bool seen_before(const struct reader *reader)
+{
+    for (size_t i = 0; i < reader->file->count; i++)
+        if (strcmp(reader->file->entries[i].key, reader->key) == 0)
+            return true;
+    return false;
+}
+
+static int config_file_read_value(struct reader *reader)
+{
+    yaml_event_t event;
+    int error = next(reader, &event);
+    if (error)
+        return error;
+    if (event.type == YAML_SCALAR_EVENT)
+        error = config_file_add_entry(reader, &event, false);
+    else if (event.type == YAML_SEQUENCE_START_EVENT)
+        error = read_list(reader);
+    else
+        error = config_file_wrong(reader, event.start_mark, "expected a value or a list of values");
+    yaml_event_delete(&event);
+    return error;
 }
 
 static int config_file_add_entry(struct reader *reader, const yaml_event_t *event, bool in_list)
@@ -77,127 +208,6 @@ static int read_list(struct reader *reader)
         if (end || error)
             return error;
     }
-}
-
-static int config_file_read_value(struct reader *reader)
-{
-    yaml_event_t event;
-    int error = next(reader, &event);
-    if (error)
-        return error;
-    if (event.type == YAML_SCALAR_EVENT)
-        error = config_file_add_entry(reader, &event, false);
-    else if (event.type == YAML_SEQUENCE_START_EVENT)
-        error = read_list(reader);
-    else
-        error = config_file_wrong(reader, event.start_mark, "expected a value or a list of values");
-    yaml_event_delete(&event);
-    return error;
-}
-
-static bool seen_before(const struct reader *reader)
-{
-    for (size_t i = 0; i < reader->file->count; i++)
-        if (strcmp(reader->file->entries[i].key, reader->key) == 0)
-            return true;
-    return false;
-}
-
-/* One "key: value". *done at the mapping's end. */
-static int read_pair(struct reader *reader, bool *done)
-{
-    yaml_event_t event;
-    int error = next(reader, &event);
-    if (error)
-        return error;
-    *done = event.type == YAML_MAPPING_END_EVENT;
-    if (*done)
-        goto cleanup;
-    if (event.type != YAML_SCALAR_EVENT) {
-        error = config_file_wrong(reader, event.start_mark, "expected the long name of an option");
-        goto cleanup;
-    }
-    reader->key = strdup((const char *)event.data.scalar.value);
-    if (!reader->key)
-        error = -ENOMEM;
-    else if (seen_before(reader))
-        error = config_file_wrong(reader, event.start_mark, "this option is already set above");
-    else
-        error = config_file_read_value(reader);
-    free(reader->key);
-    reader->key = NULL;
-cleanup:
-    yaml_event_delete(&event);
-    return error;
-}
-
-static int config_file_read_mapping(struct reader *reader)
-{
-    bool done = false;
-    int error = 0;
-    while (!done && !error)
-        error = read_pair(reader, &done);
-    return error;
-}
-
-/* Stream and document starts, the mapping, document and stream ends. An empty file is fine. */
-static int config_file_read_document(struct reader *reader)
-{
-    for (;;) {
-        yaml_event_t event;
-        int error = next(reader, &event);
-        if (error)
-            return error;
-        yaml_event_type_t type = event.type;
-        yaml_mark_t mark = event.start_mark;
-        yaml_event_delete(&event);
-        if (type == YAML_MAPPING_START_EVENT)
-            error = config_file_read_mapping(reader);
-        else if (type == YAML_STREAM_END_EVENT)
-            return 0;
-        else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT ||
-                 type == YAML_ALIAS_EVENT)
-            error = config_file_wrong(reader, mark, "expected \"option: value\" lines");
-        if (error)
-            return error;
-    }
-}
-
-int config_file_read(const char *path, struct config_file *file, char *error, size_t error_size)
-{
-    *file = (struct config_file){0};
-    FILE *input = fopen(path, "re");
-    if (!input && errno == ENOENT)
-        return 0;
-    struct stat status = {0};
-    int result = 0;
-    if (!input || fstat(fileno(input), &status) != 0)
-        result = -errno;
-    else if (S_ISDIR(status.st_mode))
-        result = -EISDIR;
-    else if (!S_ISREG(status.st_mode))
-        result = -EINVAL;
-    else if (status.st_size > CONFIG_FILE_MAX)
-        result = -EFBIG;
-    if (result) {
-        snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(-result));
-        goto cleanup;
-    }
-    file->world_readable = (status.st_mode & S_IROTH) != 0;
-    struct reader reader = {.path = path, .file = file, .error = error, .error_size = error_size};
-    if (!yaml_parser_initialize(&reader.parser)) {
-        result = -ENOMEM;
-        goto cleanup;
-    }
-    yaml_parser_set_input_file(&reader.parser, input);
-    result = config_file_read_document(&reader);
-    yaml_parser_delete(&reader.parser);
-    if (result == -ENOMEM)
-        snprintf(error, error_size, "%s: out of memory", path);
-cleanup:
-    if (input)
-        fclose(input);
-    return result;
 }
 
 void config_file_clear(struct config_file *file)

@@ -25,9 +25,56 @@ struct dns_extra {
     uint64_t slots;
 };
 
-static uint64_t dns_extra_next_random(void *stream)
+static void fire(void *argument);
+static void fire_one(struct dns_extra *extra);
+static struct slot *slot_new(struct dns_extra *extra);
+static uint64_t dns_extra_next_random(void *stream);
+static void dns_extra_ask(void *argument);
+static void dns_extra_give_back(struct slot *slot);
+static void set_next(struct dns_extra *extra);
+
+int dns_extra_new(struct worker *worker, struct dns_extra **out)
 {
-    return random_next(stream);
+    const struct worker_run *run = worker->run;
+    *out = NULL;
+    if (run->settings->dns_rate <= 0)
+        return 0;
+    struct dns_extra *extra = calloc(1, sizeof *extra);
+    if (!extra)
+        return -ENOMEM;
+    extra->worker = worker;
+    extra->mean_gap = 1e9 / run->settings->dns_rate * run->workers;
+    extra->timer = (struct loop_timer){.function = fire, .argument = extra};
+    random_seed(&extra->random, plan_settings(run->plan)->seed, RANDOM_DNS, worker->number);
+    *out = extra;
+    return 0;
+}
+
+static void fire(void *argument)
+{
+    struct dns_extra *extra = argument;
+    if (!worker_may_send(extra->worker, worker_now(extra->worker)))
+        return;
+    fire_one(extra);
+    set_next(extra);
+}
+
+static void fire_one(struct dns_extra *extra)
+{
+    struct worker *worker = extra->worker;
+    struct slot *slot = extra->idle;
+    if (slot)
+        extra->idle = slot->next;
+    else
+        slot = slot_new(extra);
+    if (slot && loop_spawn(worker->loop, dns_extra_ask, slot) == 0) {
+        worker_began(worker);
+        return;
+    }
+    struct outcome outcome = outcome_failed("no memory for a fiber");
+    record_dns_extra(worker->records, &outcome);
+    if (slot)
+        dns_extra_give_back(slot);
 }
 
 static struct slot *slot_new(struct dns_extra *extra)
@@ -52,11 +99,9 @@ static struct slot *slot_new(struct dns_extra *extra)
     return slot;
 }
 
-static void dns_extra_give_back(struct slot *slot)
+static uint64_t dns_extra_next_random(void *stream)
 {
-    conversation_reset(&slot->conversation);
-    slot->next = slot->extra->idle;
-    slot->extra->idle = slot;
+    return random_next(stream);
 }
 
 static void dns_extra_ask(void *argument)
@@ -70,22 +115,11 @@ static void dns_extra_ask(void *argument)
     worker_ended(worker);
 }
 
-static void fire_one(struct dns_extra *extra)
+static void dns_extra_give_back(struct slot *slot)
 {
-    struct worker *worker = extra->worker;
-    struct slot *slot = extra->idle;
-    if (slot)
-        extra->idle = slot->next;
-    else
-        slot = slot_new(extra);
-    if (slot && loop_spawn(worker->loop, dns_extra_ask, slot) == 0) {
-        worker_began(worker);
-        return;
-    }
-    struct outcome outcome = outcome_failed("no memory for a fiber");
-    record_dns_extra(worker->records, &outcome);
-    if (slot)
-        dns_extra_give_back(slot);
+    conversation_reset(&slot->conversation);
+    slot->next = slot->extra->idle;
+    slot->extra->idle = slot;
 }
 
 static void set_next(struct dns_extra *extra)
@@ -94,32 +128,6 @@ static void set_next(struct dns_extra *extra)
     /* The timer was set before or the heap has room for it: it has just fired. */
     (void)loop_timer_set(extra->worker->loop, &extra->timer,
                          extra->worker->run->start + (int64_t)extra->due);
-}
-
-static void fire(void *argument)
-{
-    struct dns_extra *extra = argument;
-    if (!worker_may_send(extra->worker, worker_now(extra->worker)))
-        return;
-    fire_one(extra);
-    set_next(extra);
-}
-
-int dns_extra_new(struct worker *worker, struct dns_extra **out)
-{
-    const struct worker_run *run = worker->run;
-    *out = NULL;
-    if (run->settings->dns_rate <= 0)
-        return 0;
-    struct dns_extra *extra = calloc(1, sizeof *extra);
-    if (!extra)
-        return -ENOMEM;
-    extra->worker = worker;
-    extra->mean_gap = 1e9 / run->settings->dns_rate * run->workers;
-    extra->timer = (struct loop_timer){.function = fire, .argument = extra};
-    random_seed(&extra->random, plan_settings(run->plan)->seed, RANDOM_DNS, worker->number);
-    *out = extra;
-    return 0;
 }
 
 void dns_extra_start(struct dns_extra *extra)

@@ -41,13 +41,201 @@ static const struct {
 
 enum { REASONS = sizeof reasons / sizeof reasons[0] };
 
+static int look_at_types(struct dry_run *dry);
+static int dry_run_compare_types(const void *a, const void *b, void *context);
+static int dry_run_print(const struct dry_run *dry, FILE *out);
+static int print_json(const struct dry_run *dry, FILE *out);
+static json_t *json_of_settings(const struct dry_run *dry);
+static json_t *json_of_text(const char *text);
+static json_t *json_of_load(const struct dry_run *dry);
+static int add_packets(const struct dry_run *dry, json_t *root);
+static json_t *json_of_packet(const struct dry_run *dry, size_t type);
+static const char *description(const struct model_type *type);
+static int add_reason(const struct dry_run *dry, json_t *root, size_t reason);
+static void dry_run_print_text(const struct dry_run *dry, FILE *out);
+static void print_scale(const struct dry_run *dry, FILE *out);
+static void dry_run_print_load(const struct dry_run *dry, FILE *out);
+static void print_packets(const struct dry_run *dry, FILE *out);
+static void print_legs(const struct dry_run *dry, FILE *out);
+static void print_reason(const struct dry_run *dry, size_t reason, FILE *out);
+static bool has_part(const struct dry_run *dry, enum run_part part);
+static int write_json_file(const struct dry_run *dry, const char *path);
+
+int dry_run(const struct settings *settings, const struct plan *plan, FILE *out)
+{
+    struct dry_run dry = {.settings = settings,
+                          .plan = plan,
+                          .figures = plan_figures(plan),
+                          .model = plan_model(plan),
+                          .window = plan_settings(plan)->duration};
+    int result = plan_count(plan, run_threads(settings, dry.figures->clients), &dry.count);
+    if (result == 0)
+        result = look_at_types(&dry);
+    if (result == 0)
+        result = dry_run_print(&dry, out);
+    plan_count_clear(&dry.count);
+    free(dry.parts);
+    free(dry.order);
+    return result;
+}
+
+static int look_at_types(struct dry_run *dry)
+{
+    dry->types = model_types(dry->model, &dry->type_count);
+    dry->order = calloc(dry->type_count, sizeof *dry->order);
+    dry->parts = calloc(dry->type_count, sizeof *dry->parts);
+    if (!dry->order || !dry->parts)
+        return -ENOMEM;
+    for (size_t i = 0; i < dry->type_count; i++) {
+        dry->order[i] = i;
+        dry->parts[i] = run_part(dry->settings, &dry->types[i]);
+    }
+    qsort_r(dry->order, dry->type_count, sizeof *dry->order, dry_run_compare_types, dry);
+    return 0;
+}
+
+static int dry_run_compare_types(const void *a, const void *b, void *context)
+{
+    const struct dry_run *dry = context;
+    size_t left = *(const size_t *)a, right = *(const size_t *)b;
+    uint64_t left_count = dry->count.types[left].window_packets;
+    uint64_t right_count = dry->count.types[right].window_packets;
+    if (left_count != right_count)
+        return left_count > right_count ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+static int dry_run_print(const struct dry_run *dry, FILE *out)
+{
+    const struct settings *settings = dry->settings;
+    bool file = settings->json && strcmp(settings->json, "-") != 0;
+    int result = 0;
+    errno = 0;
+    if (settings->json_wanted && !file)
+        result = print_json(dry, out);
+    else
+        dry_run_print_text(dry, out);
+    if (result == 0 && file)
+        result = write_json_file(dry, settings->json);
+    if (result == 0 && (fflush(out) != 0 || ferror(out)))
+        result = errno ? -errno : -EIO;
+    return result;
+}
+
+static int print_json(const struct dry_run *dry, FILE *out)
+{
+    json_t *root = json_of_settings(dry), *load = json_of_load(dry);
+    int result = root && load && json_object_update(root, load) == 0 ? 0 : -ENOMEM;
+    if (result == 0 && add_packets(dry, root) < 0)
+        result = -ENOMEM;
+    for (size_t i = 0; i < REASONS && result == 0; i++)
+        if (add_reason(dry, root, i) < 0)
+            result = -ENOMEM;
+    if (result == 0)
+        result = json_text_write(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    json_decref(load);
+    json_decref(root);
+    return result;
+}
+
+static json_t *json_of_settings(const struct dry_run *dry)
+{
+    const struct plan_settings *settings = plan_settings(dry->plan);
+    const char *command = dry->settings->command_line;
+    bool by_rate = settings->packets_per_second > 0;
+    const uint8_t *sha256 = model_sha256(dry->model);
+    char hex[2 * MODEL_SHA256_SIZE + 1], seed[24];
+    for (int i = 0; i < MODEL_SHA256_SIZE; i++)
+        snprintf(hex + 2 * i, 3, "%02x", sha256[i]);
+    snprintf(seed, sizeof seed, "%" PRIu64, settings->seed);
+    return json_pack("{s:i, s:s, s:s, s:o, s:b, s:o, s:s, s:s, s:f, s:o, s:o, s:f, s:f}", "format",
+                     1, "program", "traffic-replay", "version", TRAFFIC_VERSION, "command",
+                     json_of_text(command ? command : ""), "dry_run", 1, "model",
+                     json_of_text(model_name(dry->model)), "model_sha256", hex, "seed", seed, "r",
+                     settings->replay_rate, "S", by_rate ? json_null() : json_real(settings->scale),
+                     "T", by_rate ? json_real(settings->packets_per_second) : json_null(), "warmup",
+                     settings->warmup, "window", settings->duration);
+}
+
+/* File names may hold any bytes, JSON holds UTF-8 alone: what is not becomes "?". */
+static json_t *json_of_text(const char *text)
+{
+    json_t *string = json_string(text);
+    char *clean = string ? NULL : strdup(text);
+    for (char *byte = clean; byte && *byte; byte++)
+        if ((unsigned char)*byte >= 0x80)
+            *byte = '?';
+    if (clean)
+        string = json_string(clean);
+    free(clean);
+    return string;
+}
+
+static json_t *json_of_load(const struct dry_run *dry)
+{
+    const struct plan_figures *figures = dry->figures;
+    const struct plan_count *count = &dry->count;
+    return json_pack(
+        "{s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "clients",
+        (json_int_t)figures->clients, "nominal", figures->nominal_operations, "nominal_packets",
+        figures->nominal_packets, "planned", (json_int_t)count->window_operations, "window_packets",
+        (json_int_t)count->window_packets, "window_conversations",
+        (json_int_t)count->window_conversations, "planned_packets", (json_int_t)count->packets,
+        "planned_conversations", (json_int_t)count->conversations, "share", figures->share, "K",
+        figures->conversation_packets, "O", figures->conversation_operations, "D",
+        figures->conversation_seconds, "rho", figures->client_rate, "stretch", figures->stretch);
+}
+
+static int add_packets(const struct dry_run *dry, json_t *root)
+{
+    json_t *packets = json_array();
+    int result = packets ? json_object_set_new(root, "packets", packets) : -1;
+    for (size_t i = 0; result == 0 && i < dry->type_count; i++)
+        if (dry->parts[dry->order[i]] == RUN_OPERATION)
+            result = json_array_append_new(packets, json_of_packet(dry, dry->order[i]));
+    return result;
+}
+
+static json_t *json_of_packet(const struct dry_run *dry, size_t type)
+{
+    const struct plan_type_count *count = &dry->count.types[type];
+    return json_pack("{s:s, s:s, s:s, s:I, s:I}", "protocol", dry->types[type].protocol, "opcode",
+                     dry->types[type].opcode, "description", description(&dry->types[type]),
+                     "planned", (json_int_t)count->window_operations, "in_model",
+                     (json_int_t)dry->types[type].count);
+}
+
 static const char *description(const struct model_type *type)
 {
     const struct packet_type *packet = packet_type_find(type->protocol, type->opcode);
     return packet && packet->description ? packet->description : "";
 }
 
-/* ---- Text ---- */
+/* {"protocol:opcode": packets of the plan} of those that are no operations for this reason. */
+static int add_reason(const struct dry_run *dry, json_t *root, size_t reason)
+{
+    json_t *counts = json_object();
+    int result = counts ? json_object_set_new(root, reasons[reason].key, counts) : -1;
+    for (size_t i = 0; result == 0 && i < dry->type_count; i++) {
+        const struct model_type *type = &dry->types[dry->order[i]];
+        char name[160];
+        snprintf(name, sizeof name, "%s:%s", type->protocol, type->opcode);
+        if (dry->parts[dry->order[i]] == reasons[reason].part)
+            result = json_object_set_new(
+                counts, name, json_integer((json_int_t)dry->count.types[dry->order[i]].packets));
+    }
+    return result;
+}
+
+static void dry_run_print_text(const struct dry_run *dry, FILE *out)
+{
+    print_scale(dry, out);
+    dry_run_print_load(dry, out);
+    print_packets(dry, out);
+    print_legs(dry, out);
+    for (size_t i = 0; i < REASONS; i++)
+        print_reason(dry, i, out);
+}
 
 static void print_scale(const struct dry_run *dry, FILE *out)
 {
@@ -108,12 +296,16 @@ static void print_packets(const struct dry_run *dry, FILE *out)
     }
 }
 
-static bool has_part(const struct dry_run *dry, enum run_part part)
+/* Later legs of a packet that is played with its first. */
+static void print_legs(const struct dry_run *dry, FILE *out)
 {
-    for (size_t i = 0; i < dry->type_count; i++)
-        if (dry->parts[i] == part)
-            return true;
-    return false;
+    for (size_t i = 0; i < dry->type_count; i++) {
+        const struct plan_type_count *count = &dry->count.types[i];
+        if (dry->parts[i] == RUN_OPERATION && count->window_packets > count->window_operations)
+            fprintf(out, "\n%" PRIu64 " packets of %s:%s are further legs of the one before them\n",
+                    count->window_packets - count->window_operations, dry->types[i].protocol,
+                    dry->types[i].opcode);
+    }
 }
 
 static void print_reason(const struct dry_run *dry, size_t reason, FILE *out)
@@ -131,127 +323,12 @@ static void print_reason(const struct dry_run *dry, size_t reason, FILE *out)
     }
 }
 
-/* Later legs of a packet that is played with its first. */
-static void print_legs(const struct dry_run *dry, FILE *out)
+static bool has_part(const struct dry_run *dry, enum run_part part)
 {
-    for (size_t i = 0; i < dry->type_count; i++) {
-        const struct plan_type_count *count = &dry->count.types[i];
-        if (dry->parts[i] == RUN_OPERATION && count->window_packets > count->window_operations)
-            fprintf(out, "\n%" PRIu64 " packets of %s:%s are further legs of the one before them\n",
-                    count->window_packets - count->window_operations, dry->types[i].protocol,
-                    dry->types[i].opcode);
-    }
-}
-
-static void dry_run_print_text(const struct dry_run *dry, FILE *out)
-{
-    print_scale(dry, out);
-    dry_run_print_load(dry, out);
-    print_packets(dry, out);
-    print_legs(dry, out);
-    for (size_t i = 0; i < REASONS; i++)
-        print_reason(dry, i, out);
-}
-
-/* ---- JSON: names as in the JSON result (summary/result/RESULT.md) where both have them ---- */
-
-static json_t *json_of_packet(const struct dry_run *dry, size_t type)
-{
-    const struct plan_type_count *count = &dry->count.types[type];
-    return json_pack("{s:s, s:s, s:s, s:I, s:I}", "protocol", dry->types[type].protocol, "opcode",
-                     dry->types[type].opcode, "description", description(&dry->types[type]),
-                     "planned", (json_int_t)count->window_operations, "in_model",
-                     (json_int_t)dry->types[type].count);
-}
-
-static int add_packets(const struct dry_run *dry, json_t *root)
-{
-    json_t *packets = json_array();
-    int result = packets ? json_object_set_new(root, "packets", packets) : -1;
-    for (size_t i = 0; result == 0 && i < dry->type_count; i++)
-        if (dry->parts[dry->order[i]] == RUN_OPERATION)
-            result = json_array_append_new(packets, json_of_packet(dry, dry->order[i]));
-    return result;
-}
-
-/* {"protocol:opcode": packets of the plan} of those that are no operations for this reason. */
-static int add_reason(const struct dry_run *dry, json_t *root, size_t reason)
-{
-    json_t *counts = json_object();
-    int result = counts ? json_object_set_new(root, reasons[reason].key, counts) : -1;
-    for (size_t i = 0; result == 0 && i < dry->type_count; i++) {
-        const struct model_type *type = &dry->types[dry->order[i]];
-        char name[160];
-        snprintf(name, sizeof name, "%s:%s", type->protocol, type->opcode);
-        if (dry->parts[dry->order[i]] == reasons[reason].part)
-            result = json_object_set_new(
-                counts, name, json_integer((json_int_t)dry->count.types[dry->order[i]].packets));
-    }
-    return result;
-}
-
-/* File names may hold any bytes, JSON holds UTF-8 alone: what is not becomes "?". */
-static json_t *json_of_text(const char *text)
-{
-    json_t *string = json_string(text);
-    char *clean = string ? NULL : strdup(text);
-    for (char *byte = clean; byte && *byte; byte++)
-        if ((unsigned char)*byte >= 0x80)
-            *byte = '?';
-    if (clean)
-        string = json_string(clean);
-    free(clean);
-    return string;
-}
-
-static json_t *json_of_settings(const struct dry_run *dry)
-{
-    const struct plan_settings *settings = plan_settings(dry->plan);
-    const char *command = dry->settings->command_line;
-    bool by_rate = settings->packets_per_second > 0;
-    const uint8_t *sha256 = model_sha256(dry->model);
-    char hex[2 * MODEL_SHA256_SIZE + 1], seed[24];
-    for (int i = 0; i < MODEL_SHA256_SIZE; i++)
-        snprintf(hex + 2 * i, 3, "%02x", sha256[i]);
-    snprintf(seed, sizeof seed, "%" PRIu64, settings->seed);
-    return json_pack("{s:i, s:s, s:s, s:o, s:b, s:o, s:s, s:s, s:f, s:o, s:o, s:f, s:f}", "format",
-                     1, "program", "traffic-replay", "version", TRAFFIC_VERSION, "command",
-                     json_of_text(command ? command : ""), "dry_run", 1, "model",
-                     json_of_text(model_name(dry->model)), "model_sha256", hex, "seed", seed, "r",
-                     settings->replay_rate, "S", by_rate ? json_null() : json_real(settings->scale),
-                     "T", by_rate ? json_real(settings->packets_per_second) : json_null(), "warmup",
-                     settings->warmup, "window", settings->duration);
-}
-
-static json_t *json_of_load(const struct dry_run *dry)
-{
-    const struct plan_figures *figures = dry->figures;
-    const struct plan_count *count = &dry->count;
-    return json_pack(
-        "{s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "clients",
-        (json_int_t)figures->clients, "nominal", figures->nominal_operations, "nominal_packets",
-        figures->nominal_packets, "planned", (json_int_t)count->window_operations, "window_packets",
-        (json_int_t)count->window_packets, "window_conversations",
-        (json_int_t)count->window_conversations, "planned_packets", (json_int_t)count->packets,
-        "planned_conversations", (json_int_t)count->conversations, "share", figures->share, "K",
-        figures->conversation_packets, "O", figures->conversation_operations, "D",
-        figures->conversation_seconds, "rho", figures->client_rate, "stretch", figures->stretch);
-}
-
-static int print_json(const struct dry_run *dry, FILE *out)
-{
-    json_t *root = json_of_settings(dry), *load = json_of_load(dry);
-    int result = root && load && json_object_update(root, load) == 0 ? 0 : -ENOMEM;
-    if (result == 0 && add_packets(dry, root) < 0)
-        result = -ENOMEM;
-    for (size_t i = 0; i < REASONS && result == 0; i++)
-        if (add_reason(dry, root, i) < 0)
-            result = -ENOMEM;
-    if (result == 0)
-        result = json_text_write(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    json_decref(load);
-    json_decref(root);
-    return result;
+    for (size_t i = 0; i < dry->type_count; i++)
+        if (dry->parts[i] == part)
+            return true;
+    return false;
 }
 
 static int write_json_file(const struct dry_run *dry, const char *path)
@@ -262,68 +339,5 @@ static int write_json_file(const struct dry_run *dry, const char *path)
     int result = print_json(dry, file);
     if (fclose(file) != 0 && result == 0)
         result = -errno;
-    return result;
-}
-
-/* ---- Both ---- */
-
-static int dry_run_compare_types(const void *a, const void *b, void *context)
-{
-    const struct dry_run *dry = context;
-    size_t left = *(const size_t *)a, right = *(const size_t *)b;
-    uint64_t left_count = dry->count.types[left].window_packets;
-    uint64_t right_count = dry->count.types[right].window_packets;
-    if (left_count != right_count)
-        return left_count > right_count ? -1 : 1;
-    return left < right ? -1 : left > right;
-}
-
-static int look_at_types(struct dry_run *dry)
-{
-    dry->types = model_types(dry->model, &dry->type_count);
-    dry->order = calloc(dry->type_count, sizeof *dry->order);
-    dry->parts = calloc(dry->type_count, sizeof *dry->parts);
-    if (!dry->order || !dry->parts)
-        return -ENOMEM;
-    for (size_t i = 0; i < dry->type_count; i++) {
-        dry->order[i] = i;
-        dry->parts[i] = run_part(dry->settings, &dry->types[i]);
-    }
-    qsort_r(dry->order, dry->type_count, sizeof *dry->order, dry_run_compare_types, dry);
-    return 0;
-}
-
-static int dry_run_print(const struct dry_run *dry, FILE *out)
-{
-    const struct settings *settings = dry->settings;
-    bool file = settings->json && strcmp(settings->json, "-") != 0;
-    int result = 0;
-    errno = 0;
-    if (settings->json_wanted && !file)
-        result = print_json(dry, out);
-    else
-        dry_run_print_text(dry, out);
-    if (result == 0 && file)
-        result = write_json_file(dry, settings->json);
-    if (result == 0 && (fflush(out) != 0 || ferror(out)))
-        result = errno ? -errno : -EIO;
-    return result;
-}
-
-int dry_run(const struct settings *settings, const struct plan *plan, FILE *out)
-{
-    struct dry_run dry = {.settings = settings,
-                          .plan = plan,
-                          .figures = plan_figures(plan),
-                          .model = plan_model(plan),
-                          .window = plan_settings(plan)->duration};
-    int result = plan_count(plan, run_threads(settings, dry.figures->clients), &dry.count);
-    if (result == 0)
-        result = look_at_types(&dry);
-    if (result == 0)
-        result = dry_run_print(&dry, out);
-    plan_count_clear(&dry.count);
-    free(dry.parts);
-    free(dry.order);
     return result;
 }

@@ -15,8 +15,42 @@
 static const char *const holders[][4] = {
     {"smb2", "smb", "lsarpc", "srvsvc"}, {"rpc_netlogon", "lsarpc"}, {"samr"}, {"drsuapi"}};
 
+static unsigned ldap_connections(const struct model *model, const struct compiled *compiled);
+static bool limits_plays(const struct compiled *compiled, const char *protocol);
+static bool plays_holder(const struct compiled *compiled, size_t i);
+static int prepare_files(uint64_t files, char *error, size_t error_size);
+static int prepare_mappings(uint64_t fibers, char *error, size_t error_size);
+static uint64_t limits_read_number(const char *path);
+static uint64_t mappings_now(void);
+
 /* Protocols whose packets open a connection for one exchange only. */
 static const char *const passers[] = {"kerberos", "dns", "cldap", "nbns", "epm"};
+
+unsigned limits_files_a_client(const struct model *model, const struct compiled *compiled,
+                               const struct settings *settings)
+{
+    unsigned files = ldap_connections(model, compiled);
+    for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++)
+        files += plays_holder(compiled, i);
+    /* Authentication at a DC may fetch a ticket on the way. */
+    bool passing = !settings->play.generic_ldap;
+    for (size_t i = 0; i < sizeof passers / sizeof passers[0]; i++)
+        passing = passing || limits_plays(compiled, passers[i]);
+    return files + passing;
+}
+
+/* LDAP connections at a time: a bind after a bind opens a further one, an unbind closes one. */
+static unsigned ldap_connections(const struct model *model, const struct compiled *compiled)
+{
+    size_t count, bind = model_find_type(model, "ldap", "0"),
+                  unbind = model_find_type(model, "ldap", "2");
+    if (!limits_plays(compiled, "ldap"))
+        return 0;
+    const struct model_type *types = model_types(model, &count);
+    double open = bind < count ? types[bind].visits : 0;
+    open -= unbind < count ? types[unbind].visits : 0;
+    return open < 1 ? 1 : (unsigned)ceil(fmin(open, 100) - 0.05);
+}
 
 static bool limits_plays(const struct compiled *compiled, const char *protocol)
 {
@@ -35,30 +69,10 @@ static bool plays_holder(const struct compiled *compiled, size_t i)
     return false;
 }
 
-/* LDAP connections at a time: a bind after a bind opens a further one, an unbind closes one. */
-static unsigned ldap_connections(const struct model *model, const struct compiled *compiled)
+int limits_prepare(uint64_t files, uint64_t fibers, char *error, size_t error_size)
 {
-    size_t count, bind = model_find_type(model, "ldap", "0"),
-                  unbind = model_find_type(model, "ldap", "2");
-    if (!limits_plays(compiled, "ldap"))
-        return 0;
-    const struct model_type *types = model_types(model, &count);
-    double open = bind < count ? types[bind].visits : 0;
-    open -= unbind < count ? types[unbind].visits : 0;
-    return open < 1 ? 1 : (unsigned)ceil(fmin(open, 100) - 0.05);
-}
-
-unsigned limits_files_a_client(const struct model *model, const struct compiled *compiled,
-                               const struct settings *settings)
-{
-    unsigned files = ldap_connections(model, compiled);
-    for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++)
-        files += plays_holder(compiled, i);
-    /* Authentication at a DC may fetch a ticket on the way. */
-    bool passing = !settings->play.generic_ldap;
-    for (size_t i = 0; i < sizeof passers / sizeof passers[0]; i++)
-        passing = passing || limits_plays(compiled, passers[i]);
-    return files + passing;
+    int result = prepare_files(files, error, error_size);
+    return result ? result : prepare_mappings(fibers, error, error_size);
 }
 
 static int prepare_files(uint64_t files, char *error, size_t error_size)
@@ -80,6 +94,21 @@ static int prepare_files(uint64_t files, char *error, size_t error_size)
              (unsigned long long)files, (unsigned long long)limit.rlim_max,
              (unsigned long long)files);
     return -EMFILE;
+}
+
+static int prepare_mappings(uint64_t fibers, char *error, size_t error_size)
+{
+    enum { OTHERS = 500 }; /* heaps and threads' stacks that are still to come */
+    uint64_t most = limits_read_number("/proc/sys/vm/max_map_count");
+    uint64_t needed = mappings_now() + OTHERS + loop_maps_needed(fibers);
+    if (most == 0 || needed <= most)
+        return 0;
+    snprintf(error, error_size,
+             "%llu clients may wait at a time, which takes %llu memory mappings, but "
+             "vm.max_map_count is %llu; raise it as root with: sysctl -w vm.max_map_count=%llu",
+             (unsigned long long)fibers, (unsigned long long)needed, (unsigned long long)most,
+             (unsigned long long)needed);
+    return -ENOMEM;
 }
 
 /* A number in a file of /proc; 0 when there is none. */
@@ -105,25 +134,4 @@ static uint64_t mappings_now(void)
         lines += c == '\n';
     fclose(file);
     return lines;
-}
-
-static int prepare_mappings(uint64_t fibers, char *error, size_t error_size)
-{
-    enum { OTHERS = 500 }; /* heaps and threads' stacks that are still to come */
-    uint64_t most = limits_read_number("/proc/sys/vm/max_map_count");
-    uint64_t needed = mappings_now() + OTHERS + loop_maps_needed(fibers);
-    if (most == 0 || needed <= most)
-        return 0;
-    snprintf(error, error_size,
-             "%llu clients may wait at a time, which takes %llu memory mappings, but "
-             "vm.max_map_count is %llu; raise it as root with: sysctl -w vm.max_map_count=%llu",
-             (unsigned long long)fibers, (unsigned long long)needed, (unsigned long long)most,
-             (unsigned long long)needed);
-    return -ENOMEM;
-}
-
-int limits_prepare(uint64_t files, uint64_t fibers, char *error, size_t error_size)
-{
-    int result = prepare_files(files, error, error_size);
-    return result ? result : prepare_mappings(fibers, error, error_size);
 }

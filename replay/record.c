@@ -48,11 +48,33 @@ struct failure_log {
     int64_t left; /* atomic: failures that may still be shown */
 };
 
-static size_t window_seconds(const struct record_setup *setup)
-{
-    int64_t length = setup->window_end - setup->window_start;
-    return length > 0 ? (size_t)((length + second_ns - 1) / second_ns) : 0;
-}
+static size_t window_seconds(const struct record_setup *setup);
+static void live_add(uint64_t *counter);
+static bool in_window(const struct records *records, int64_t time);
+static struct record_second *second_of(struct records *records, int64_t time);
+static void count_live(struct records *records, enum outcome_kind kind, int64_t response);
+static void count_due(struct records *records, struct record_packet *packet, int64_t ended,
+                      enum outcome_kind kind);
+static void count_lag(struct records *records, struct record_packet *packet,
+                      const struct record_event *event);
+static void note(struct records *records, int result);
+static void count_done(struct records *records, struct record_packet *packet,
+                       const struct record_event *event, const struct outcome *outcome,
+                       int64_t response);
+static int record_add_cause(struct record_packet *packet, const char *text, uint64_t count);
+static void pack_seconds(struct records *records, const struct record_second *now);
+static void write_timing(struct records *records, const struct record_event *event,
+                         const struct outcome *outcome, int64_t service);
+static void log_failure(struct records *records, const struct record_event *event,
+                        const struct outcome *outcome);
+static int merge_packet(struct record_packet *to, const struct record_packet *from);
+static int merge_totals(struct record_totals *to, const struct record_totals *from);
+static int64_t larger(int64_t left, int64_t right);
+static int check_packet(const struct record_packet *packet, const struct record_type *type,
+                        char *error, size_t size);
+static int violated(char *error, size_t size, const struct record_type *type, const char *what,
+                    uint64_t left, uint64_t right);
+static int check_seconds(const struct records *records, char *error, size_t size);
 
 struct records *records_new(const struct record_setup *setup)
 {
@@ -81,6 +103,12 @@ struct records *records_new(const struct record_setup *setup)
     return records;
 }
 
+static size_t window_seconds(const struct record_setup *setup)
+{
+    int64_t length = setup->window_end - setup->window_start;
+    return length > 0 ? (size_t)((length + second_ns - 1) / second_ns) : 0;
+}
+
 void records_free(struct records *records)
 {
     if (!records)
@@ -99,6 +127,15 @@ void records_free(struct records *records)
     free(records);
 }
 
+void record_planned(struct records *records, uint32_t type, int64_t due)
+{
+    live_add(&records->live.planned);
+    if (!in_window(records, due))
+        return;
+    records->packets[type].planned++;
+    second_of(records, due)->planned++;
+}
+
 /* The only writer is this worker: a load and a store will do, a locked add would not be cheap. */
 static void live_add(uint64_t *counter)
 {
@@ -115,12 +152,75 @@ static struct record_second *second_of(struct records *records, int64_t time)
     return &records->seconds[(time - records->setup.window_start) / second_ns];
 }
 
-/* A long run has many seconds: what is over takes a tenth of the memory. One is left open. */
-static void pack_seconds(struct records *records, const struct record_second *now)
+void record_event(struct records *records, const struct record_event *event,
+                  const struct outcome *outcome)
 {
-    size_t index = (size_t)(now - records->seconds);
-    while (records->packed_seconds + 1 < index)
-        histogram_pack(&records->seconds[records->packed_seconds++].response);
+    struct record_packet *packet = &records->packets[event->type];
+    bool sent = event->first_sent != INT64_MIN, due_inside = in_window(records, event->due);
+    bool replied = outcome->kind == OUTCOME_OK && event->last_received != INT64_MIN;
+    int64_t end = replied ? event->last_received : event->ended;
+    int64_t response = end - event->due, service = sent ? end - event->first_sent : -1;
+    bool timed = outcome->kind == OUTCOME_OK || outcome->kind == OUTCOME_FAILED;
+
+    count_live(records, outcome->kind, response);
+    if (due_inside)
+        count_due(records, packet, event->ended, outcome->kind);
+    if (due_inside && sent)
+        count_lag(records, packet, event);
+    if (due_inside && timed) {
+        note(records, histogram_add(&packet->response, response));
+        if (sent)
+            note(records, histogram_add(&packet->service, service));
+    }
+    if (outcome->kind == OUTCOME_UNFINISHED)
+        return;
+    if (in_window(records, event->ended))
+        count_done(records, packet, event, outcome, response);
+    if (records->setup.timing)
+        write_timing(records, event, outcome, service);
+    if (records->setup.log && outcome->kind == OUTCOME_FAILED)
+        log_failure(records, event, outcome);
+}
+
+static void count_live(struct records *records, enum outcome_kind kind, int64_t response)
+{
+    struct live_counters *live = &records->live;
+    live_add(&live->ended);
+    if (kind == OUTCOME_UNFINISHED)
+        return;
+    if (kind == OUTCOME_NO_ANSWER) {
+        live_add(&live->no_answer);
+        return;
+    }
+    live_add(kind == OUTCOME_OK ? &live->ok : &live->failed);
+    uint32_t *bucket = &live->response[histogram_bucket(response) / 4];
+    __atomic_store_n(bucket, *bucket + 1, __ATOMIC_RELAXED);
+}
+
+/* By due time: where the operation stands in the identity. */
+static void count_due(struct records *records, struct record_packet *packet, int64_t ended,
+                      enum outcome_kind kind)
+{
+    packet->sent++;
+    if (kind == OUTCOME_UNFINISHED || ended >= records->setup.window_end)
+        packet->unfinished++;
+    else if (kind == OUTCOME_OK)
+        packet->ok++;
+    else if (kind == OUTCOME_FAILED)
+        packet->failed++;
+    else
+        packet->no_answer++;
+}
+
+static void count_lag(struct records *records, struct record_packet *packet,
+                      const struct record_event *event)
+{
+    int64_t lag = event->first_sent - event->ready;
+    note(records, histogram_add(&packet->lag, lag));
+    if (lag > records->totals.max_lag)
+        records->totals.max_lag = lag;
+    if (event->first && lag > records->totals.start_lag)
+        records->totals.start_lag = lag;
 }
 
 static void note(struct records *records, int result)
@@ -129,13 +229,94 @@ static void note(struct records *records, int result)
         records->out_of_memory = true;
 }
 
-void record_planned(struct records *records, uint32_t type, int64_t due)
+/* By completion time. */
+static void count_done(struct records *records, struct record_packet *packet,
+                       const struct record_event *event, const struct outcome *outcome,
+                       int64_t response)
 {
-    live_add(&records->live.planned);
-    if (!in_window(records, due))
+    struct record_second *second = second_of(records, event->ended);
+    records->totals.expected += event->expected_failures;
+    if (outcome->kind == OUTCOME_NO_ANSWER) {
+        packet->done_no_answer++;
         return;
-    records->packets[type].planned++;
-    second_of(records, due)->planned++;
+    }
+    if (outcome->kind == OUTCOME_OK) {
+        packet->done_ok++;
+        second->ok++;
+    } else {
+        packet->done_failed++;
+        second->failed++;
+        note(records, record_add_cause(packet, outcome->cause, 1));
+    }
+    note(records, histogram_add(&second->response, response));
+    pack_seconds(records, second);
+}
+
+/* Adds count failures of a cause; the last place of a full table is for all others. */
+static int record_add_cause(struct record_packet *packet, const char *text, uint64_t count)
+{
+    for (size_t i = 0; i < packet->cause_count; i++)
+        if (strcmp(packet->causes[i].text, text) == 0) {
+            packet->causes[i].count += count;
+            return 0;
+        }
+    if (packet->cause_count == RECORD_CAUSES_MAX) {
+        packet->causes[RECORD_CAUSES_MAX - 1].count += count;
+        return 0;
+    }
+    struct record_cause *causes =
+        realloc(packet->causes, (packet->cause_count + 1) * sizeof *causes);
+    if (!causes)
+        return -ENOMEM;
+    packet->causes = causes;
+    struct record_cause *cause = &causes[packet->cause_count++];
+    bool last = packet->cause_count == RECORD_CAUSES_MAX;
+    snprintf(cause->text, sizeof cause->text, "%s", last ? "other causes" : text);
+    cause->count = count;
+    return 0;
+}
+
+/* A long run has many seconds: what is over takes a tenth of the memory. One is left open. */
+static void pack_seconds(struct records *records, const struct record_second *now)
+{
+    size_t index = (size_t)(now - records->seconds);
+    while (records->packed_seconds + 1 < index)
+        histogram_pack(&records->seconds[records->packed_seconds++].response);
+}
+
+static void write_timing(struct records *records, const struct record_event *event,
+                         const struct outcome *outcome, int64_t service)
+{
+    const struct record_type *type = &records->setup.types[event->type];
+    const char *error = NULL;
+    if (outcome->kind == OUTCOME_FAILED)
+        error = outcome->cause;
+    else if (outcome->kind == OUTCOME_NO_ANSWER)
+        error = "no answer";
+    timing_write(records->setup.timing, records->setup.worker,
+                 &(struct timing_line){.ended = event->ended,
+                                       .conversation =
+                                           (uint64_t)event->conversation * records->setup.clients +
+                                           event->client,
+                                       .protocol = type->protocol,
+                                       .opcode = type->opcode,
+                                       .duration = service,
+                                       .error = error});
+}
+
+static void log_failure(struct records *records, const struct record_event *event,
+                        const struct outcome *outcome)
+{
+    struct failure_log *log = records->setup.log;
+    if (__atomic_load_n(&log->left, __ATOMIC_RELAXED) <= 0 ||
+        __atomic_fetch_sub(&log->left, 1, __ATOMIC_RELAXED) <= 0)
+        return;
+    const struct record_type *type = &records->setup.types[event->type];
+    flockfile(stderr);
+    status_clear_line(stderr);
+    fprintf(stderr, "failure: %s:%s of client %" PRIu32 " at %.3f s: %s\n", type->protocol,
+            type->opcode, event->client, (double)event->ended / (double)second_ns, outcome->cause);
+    funlockfile(stderr);
 }
 
 void record_started(struct records *records)
@@ -190,157 +371,24 @@ void record_conversation_ended(struct records *records)
     records->totals.conversations_ended++;
 }
 
-/* Adds count failures of a cause; the last place of a full table is for all others. */
-static int record_add_cause(struct record_packet *packet, const char *text, uint64_t count)
+int records_merge(struct records *to, const struct records *from)
 {
-    for (size_t i = 0; i < packet->cause_count; i++)
-        if (strcmp(packet->causes[i].text, text) == 0) {
-            packet->causes[i].count += count;
-            return 0;
-        }
-    if (packet->cause_count == RECORD_CAUSES_MAX) {
-        packet->causes[RECORD_CAUSES_MAX - 1].count += count;
-        return 0;
+    int result = 0;
+    for (size_t i = 0; i < to->setup.type_count && result == 0; i++)
+        result = merge_packet(&to->packets[i], &from->packets[i]);
+    for (size_t i = 0; i < to->second_count && result == 0; i++) {
+        to->seconds[i].planned += from->seconds[i].planned;
+        to->seconds[i].ok += from->seconds[i].ok;
+        to->seconds[i].failed += from->seconds[i].failed;
+        result = histogram_merge(&to->seconds[i].response, &from->seconds[i].response);
+        histogram_pack(&to->seconds[i].response);
     }
-    struct record_cause *causes =
-        realloc(packet->causes, (packet->cause_count + 1) * sizeof *causes);
-    if (!causes)
-        return -ENOMEM;
-    packet->causes = causes;
-    struct record_cause *cause = &causes[packet->cause_count++];
-    bool last = packet->cause_count == RECORD_CAUSES_MAX;
-    snprintf(cause->text, sizeof cause->text, "%s", last ? "other causes" : text);
-    cause->count = count;
-    return 0;
-}
-
-/* By due time: where the operation stands in the identity. */
-static void count_due(struct records *records, struct record_packet *packet, int64_t ended,
-                      enum outcome_kind kind)
-{
-    packet->sent++;
-    if (kind == OUTCOME_UNFINISHED || ended >= records->setup.window_end)
-        packet->unfinished++;
-    else if (kind == OUTCOME_OK)
-        packet->ok++;
-    else if (kind == OUTCOME_FAILED)
-        packet->failed++;
-    else
-        packet->no_answer++;
-}
-
-/* By completion time. */
-static void count_done(struct records *records, struct record_packet *packet,
-                       const struct record_event *event, const struct outcome *outcome,
-                       int64_t response)
-{
-    struct record_second *second = second_of(records, event->ended);
-    records->totals.expected += event->expected_failures;
-    if (outcome->kind == OUTCOME_NO_ANSWER) {
-        packet->done_no_answer++;
-        return;
-    }
-    if (outcome->kind == OUTCOME_OK) {
-        packet->done_ok++;
-        second->ok++;
-    } else {
-        packet->done_failed++;
-        second->failed++;
-        note(records, record_add_cause(packet, outcome->cause, 1));
-    }
-    note(records, histogram_add(&second->response, response));
-    pack_seconds(records, second);
-}
-
-static void count_lag(struct records *records, struct record_packet *packet,
-                      const struct record_event *event)
-{
-    int64_t lag = event->first_sent - event->ready;
-    note(records, histogram_add(&packet->lag, lag));
-    if (lag > records->totals.max_lag)
-        records->totals.max_lag = lag;
-    if (event->first && lag > records->totals.start_lag)
-        records->totals.start_lag = lag;
-}
-
-static void write_timing(struct records *records, const struct record_event *event,
-                         const struct outcome *outcome, int64_t service)
-{
-    const struct record_type *type = &records->setup.types[event->type];
-    const char *error = NULL;
-    if (outcome->kind == OUTCOME_FAILED)
-        error = outcome->cause;
-    else if (outcome->kind == OUTCOME_NO_ANSWER)
-        error = "no answer";
-    timing_write(records->setup.timing, records->setup.worker,
-                 &(struct timing_line){.ended = event->ended,
-                                       .conversation =
-                                           (uint64_t)event->conversation * records->setup.clients +
-                                           event->client,
-                                       .protocol = type->protocol,
-                                       .opcode = type->opcode,
-                                       .duration = service,
-                                       .error = error});
-}
-
-static void log_failure(struct records *records, const struct record_event *event,
-                        const struct outcome *outcome)
-{
-    struct failure_log *log = records->setup.log;
-    if (__atomic_load_n(&log->left, __ATOMIC_RELAXED) <= 0 ||
-        __atomic_fetch_sub(&log->left, 1, __ATOMIC_RELAXED) <= 0)
-        return;
-    const struct record_type *type = &records->setup.types[event->type];
-    flockfile(stderr);
-    status_clear_line(stderr);
-    fprintf(stderr, "failure: %s:%s of client %" PRIu32 " at %.3f s: %s\n", type->protocol,
-            type->opcode, event->client, (double)event->ended / (double)second_ns, outcome->cause);
-    funlockfile(stderr);
-}
-
-static void count_live(struct records *records, enum outcome_kind kind, int64_t response)
-{
-    struct live_counters *live = &records->live;
-    live_add(&live->ended);
-    if (kind == OUTCOME_UNFINISHED)
-        return;
-    if (kind == OUTCOME_NO_ANSWER) {
-        live_add(&live->no_answer);
-        return;
-    }
-    live_add(kind == OUTCOME_OK ? &live->ok : &live->failed);
-    uint32_t *bucket = &live->response[histogram_bucket(response) / 4];
-    __atomic_store_n(bucket, *bucket + 1, __ATOMIC_RELAXED);
-}
-
-void record_event(struct records *records, const struct record_event *event,
-                  const struct outcome *outcome)
-{
-    struct record_packet *packet = &records->packets[event->type];
-    bool sent = event->first_sent != INT64_MIN, due_inside = in_window(records, event->due);
-    bool replied = outcome->kind == OUTCOME_OK && event->last_received != INT64_MIN;
-    int64_t end = replied ? event->last_received : event->ended;
-    int64_t response = end - event->due, service = sent ? end - event->first_sent : -1;
-    bool timed = outcome->kind == OUTCOME_OK || outcome->kind == OUTCOME_FAILED;
-
-    count_live(records, outcome->kind, response);
-    if (due_inside)
-        count_due(records, packet, event->ended, outcome->kind);
-    if (due_inside && sent)
-        count_lag(records, packet, event);
-    if (due_inside && timed) {
-        note(records, histogram_add(&packet->response, response));
-        if (sent)
-            note(records, histogram_add(&packet->service, service));
-    }
-    if (outcome->kind == OUTCOME_UNFINISHED)
-        return;
-    if (in_window(records, event->ended))
-        count_done(records, packet, event, outcome, response);
-    if (records->setup.timing)
-        write_timing(records, event, outcome, service);
-    if (records->setup.log && outcome->kind == OUTCOME_FAILED)
-        log_failure(records, event, outcome);
+    if (result == 0)
+        result = merge_totals(&to->totals, &from->totals);
+    record_window_end(to, from->setup.window_end);
+    to->out_of_memory |= from->out_of_memory;
+    note(to, result);
+    return result;
 }
 
 static int merge_packet(struct record_packet *to, const struct record_packet *from)
@@ -365,11 +413,6 @@ static int merge_packet(struct record_packet *to, const struct record_packet *fr
     return histogram_merge(&to->lag, &from->lag);
 }
 
-static int64_t larger(int64_t left, int64_t right)
-{
-    return left > right ? left : right;
-}
-
 static int merge_totals(struct record_totals *to, const struct record_totals *from)
 {
     to->expected += from->expected;
@@ -383,32 +426,23 @@ static int merge_totals(struct record_totals *to, const struct record_totals *fr
     return histogram_merge(&to->backlog, &from->backlog);
 }
 
-int records_merge(struct records *to, const struct records *from)
+static int64_t larger(int64_t left, int64_t right)
 {
-    int result = 0;
-    for (size_t i = 0; i < to->setup.type_count && result == 0; i++)
-        result = merge_packet(&to->packets[i], &from->packets[i]);
-    for (size_t i = 0; i < to->second_count && result == 0; i++) {
-        to->seconds[i].planned += from->seconds[i].planned;
-        to->seconds[i].ok += from->seconds[i].ok;
-        to->seconds[i].failed += from->seconds[i].failed;
-        result = histogram_merge(&to->seconds[i].response, &from->seconds[i].response);
-        histogram_pack(&to->seconds[i].response);
-    }
-    if (result == 0)
-        result = merge_totals(&to->totals, &from->totals);
-    record_window_end(to, from->setup.window_end);
-    to->out_of_memory |= from->out_of_memory;
-    note(to, result);
-    return result;
+    return left > right ? left : right;
 }
 
-static int violated(char *error, size_t size, const struct record_type *type, const char *what,
-                    uint64_t left, uint64_t right)
+int records_check(const struct records *records, char *error, size_t size)
 {
-    snprintf(error, size, "accounting of %s:%s does not add up: %s (%" PRIu64 " and %" PRIu64 ")",
-             type->protocol, type->opcode, what, left, right);
-    return -EPROTO;
+    if (records->out_of_memory) {
+        snprintf(error, size, "out of memory: not everything could be counted");
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < records->setup.type_count; i++) {
+        int result = check_packet(&records->packets[i], &records->setup.types[i], error, size);
+        if (result < 0)
+            return result;
+    }
+    return check_seconds(records, error, size);
 }
 
 static int check_packet(const struct record_packet *packet, const struct record_type *type,
@@ -431,6 +465,14 @@ static int check_packet(const struct record_packet *packet, const struct record_
         return violated(error, size, type, "more times than operations", packet->response.count,
                         packet->sent);
     return 0;
+}
+
+static int violated(char *error, size_t size, const struct record_type *type, const char *what,
+                    uint64_t left, uint64_t right)
+{
+    snprintf(error, size, "accounting of %s:%s does not add up: %s (%" PRIu64 " and %" PRIu64 ")",
+             type->protocol, type->opcode, what, left, right);
+    return -EPROTO;
 }
 
 /* The rows a second must hold all that the packets hold. */
@@ -456,20 +498,6 @@ static int check_seconds(const struct records *records, char *error, size_t size
     if (sum.failed != total.done_failed)
         return violated(error, size, &rows, "failed", sum.failed, total.done_failed);
     return 0;
-}
-
-int records_check(const struct records *records, char *error, size_t size)
-{
-    if (records->out_of_memory) {
-        snprintf(error, size, "out of memory: not everything could be counted");
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < records->setup.type_count; i++) {
-        int result = check_packet(&records->packets[i], &records->setup.types[i], error, size);
-        if (result < 0)
-            return result;
-    }
-    return check_seconds(records, error, size);
 }
 
 void records_live(const struct records *records, struct record_live *live)

@@ -16,16 +16,59 @@
 #include "model/model.h"
 
 static const double nanosecond = 1e-9;
-enum { LABEL_SIZE = 4096 };
-/* Above these the generator itself was the bottleneck. */
-static const double lag_limit = 0.010, busy_limit = 0.95;
 
-static const char *report_copy_text(struct result *out, const char *text, int *result)
+static const double fractions[] = {0.5, 0.9, 0.95, 0.99, 0.999, 1};
+
+static void make_sums(struct result *out, const struct records *records);
+static void make_totals(struct result *out, const struct records *records);
+static int make_settings(struct result *out, const struct settings *settings);
+static const char *report_copy_text(struct result *out, const char *text, int *result);
+static int make_labels(struct result *out, const struct settings *settings);
+static int make_facts(struct result *out, const struct report_facts *facts);
+static int make_skipped(struct result *out, const struct report_facts *facts);
+static int make_packets(struct result *out, const struct records *records);
+static int make_packet(struct result *out, struct result_packet *to, const struct record_type *type,
+                       const struct record_packet *from);
+static int make_causes(struct result *out, struct result_packet *to,
+                       const struct record_packet *from);
+static int compare_causes(const void *left, const void *right);
+static int compare_packets(const void *left, const void *right);
+static int make_seconds(struct result *out, const struct records *records);
+static void print_head(FILE *stream, const struct result *result);
+static double per_second(uint64_t count, const struct result *result);
+static void print_table(FILE *stream, const struct result *result);
+static void report_print_row(FILE *stream, const struct result_packet *packet);
+static double report_quantile(const struct histogram *histogram, double fraction);
+static void report_print_time(FILE *stream, double seconds);
+static void print_asked(FILE *stream, const struct result *result);
+static void report_print_text(FILE *stream, const char *label, const char *text);
+static void print_start(FILE *stream, const struct result *result);
+static void report_print_load(FILE *stream, const struct result *result);
+static void report_print_count(FILE *stream, const char *label, uint64_t count, const char *remark);
+static int report_print_percentiles(FILE *stream, const struct result *result);
+static uint64_t unanswered(const struct result *result);
+static int print_times(FILE *stream, const struct result *result, const char *label,
+                       enum result_time time);
+static void report_print_failures(FILE *stream, const struct result *result);
+static void print_counts(FILE *stream, const char *title, const struct result_count *counts,
+                         size_t count);
+static int print_generator(FILE *stream, const struct result *result);
+static int lag_p99(const struct result *result, double *lag);
+
+int report_make(const struct records *merged, const struct report_facts *facts, struct result *out)
 {
-    const char *copy = result_text(out, text ? text : "");
-    if (!copy)
-        *result = -ENOMEM;
-    return copy ? copy : "";
+    const struct record_setup *setup = records_setup(merged);
+    int result;
+    result_init(out);
+    out->window = (double)(setup->window_end - setup->window_start) * nanosecond;
+    make_sums(out, merged);
+    make_totals(out, merged);
+    result = make_settings(out, facts->settings);
+    if (result == 0)
+        result = make_facts(out, facts);
+    if (result == 0)
+        result = make_packets(out, merged);
+    return result < 0 ? result : make_seconds(out, merged);
 }
 
 static void make_sums(struct result *out, const struct records *records)
@@ -64,137 +107,6 @@ static void make_totals(struct result *out, const struct records *records)
     }
 }
 
-static int make_seconds(struct result *out, const struct records *records)
-{
-    size_t count;
-    const struct record_second *rows = records_seconds(records, &count);
-    out->seconds = result_alloc(out, count, sizeof *out->seconds);
-    if (!out->seconds)
-        return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        double p95 = NAN;
-        if (rows[i].response.count)
-            p95 = (double)histogram_quantile(&rows[i].response, 0.95) * nanosecond;
-        out->seconds[i] = (struct result_second){.t = i,
-                                                 .planned = rows[i].planned,
-                                                 .ok = rows[i].ok,
-                                                 .failed = rows[i].failed,
-                                                 .p95 = p95};
-    }
-    out->second_count = count;
-    return 0;
-}
-
-static int compare_causes(const void *left, const void *right)
-{
-    const struct result_count *a = left, *b = right;
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
-
-static int make_causes(struct result *out, struct result_packet *to,
-                       const struct record_packet *from)
-{
-    to->causes = result_alloc(out, from->cause_count, sizeof *to->causes);
-    if (!to->causes)
-        return -ENOMEM;
-    for (size_t i = 0; i < from->cause_count; i++) {
-        to->causes[i].name = result_text(out, from->causes[i].text);
-        if (!to->causes[i].name)
-            return -ENOMEM;
-        to->causes[i].count = from->causes[i].count;
-    }
-    to->cause_count = from->cause_count;
-    qsort(to->causes, to->cause_count, sizeof *to->causes, compare_causes);
-    return 0;
-}
-
-static int make_packet(struct result *out, struct result_packet *to, const struct record_type *type,
-                       const struct record_packet *from)
-{
-    int result = 0;
-    histogram_init(&to->service);
-    histogram_init(&to->response);
-    histogram_init(&to->lag);
-    out->packet_count++;
-    to->protocol = report_copy_text(out, type->protocol, &result);
-    to->opcode = report_copy_text(out, type->opcode, &result);
-    to->description = report_copy_text(out, type->description, &result);
-    to->count = from->done_ok + from->done_failed;
-    to->failed = from->done_failed;
-    to->no_answer = from->done_no_answer;
-    to->planned = from->planned;
-    if (result < 0 || histogram_merge(&to->service, &from->service) < 0 ||
-        histogram_merge(&to->response, &from->response) < 0 ||
-        histogram_merge(&to->lag, &from->lag) < 0)
-        return -ENOMEM;
-    return make_causes(out, to, from);
-}
-
-/* By protocol, then by opcode as a number. */
-static int compare_packets(const void *left, const void *right)
-{
-    const struct result_packet *a = left, *b = right;
-    int order = strcmp(a->protocol, b->protocol);
-    if (order)
-        return order;
-    unsigned long first = strtoul(a->opcode, NULL, 0), second = strtoul(b->opcode, NULL, 0);
-    if (first != second)
-        return first < second ? -1 : 1;
-    return strcmp(a->opcode, b->opcode);
-}
-
-/* The packet types that this run had to do with. */
-static int make_packets(struct result *out, const struct records *records)
-{
-    const struct record_setup *setup = records_setup(records);
-    int result = 0;
-    out->packets = result_alloc(out, setup->type_count, sizeof *out->packets);
-    if (!out->packets)
-        return -ENOMEM;
-    for (size_t i = 0; result == 0 && i < setup->type_count; i++) {
-        const struct record_packet *packet = records_packet(records, i);
-        if (packet->planned || packet->done_ok || packet->done_failed || packet->done_no_answer)
-            result = make_packet(out, &out->packets[out->packet_count], &setup->types[i], packet);
-    }
-    qsort(out->packets, out->packet_count, sizeof *out->packets, compare_packets);
-    return result;
-}
-
-static int make_skipped(struct result *out, const struct report_facts *facts)
-{
-    out->skipped = result_alloc(out, facts->skipped_count, sizeof *out->skipped);
-    out->left_out = result_alloc(out, facts->skipped_count, sizeof *out->left_out);
-    if (!out->skipped || !out->left_out)
-        return -ENOMEM;
-    for (size_t i = 0; i < facts->skipped_count; i++) {
-        const struct report_skipped *from = &facts->skipped[i];
-        char *name = result_alloc(out, strlen(from->protocol) + strlen(from->opcode) + 2, 1);
-        if (!name)
-            return -ENOMEM;
-        stpcpy(stpcpy(stpcpy(name, from->protocol), ":"), from->opcode);
-        struct result_count *to = from->left_out ? &out->left_out[out->left_out_count++]
-                                                 : &out->skipped[out->skipped_count++];
-        *to = (struct result_count){name, from->count};
-    }
-    return 0;
-}
-
-static int make_labels(struct result *out, const struct settings *settings)
-{
-    int result = 0;
-    out->labels = result_alloc(out, settings->label_count, sizeof *out->labels);
-    if (!out->labels)
-        return -ENOMEM;
-    for (size_t i = 0; i < settings->label_count; i++) {
-        out->labels[i].name = report_copy_text(out, settings->labels[i].name, &result);
-        out->labels[i].value = report_copy_text(out, settings->labels[i].value, &result);
-    }
-    out->label_count = settings->label_count;
-    return result;
-}
-
 static int make_settings(struct result *out, const struct settings *settings)
 {
     int result = 0;
@@ -209,6 +121,28 @@ static int make_settings(struct result *out, const struct settings *settings)
     out->warmup = settings->warmup;
     out->tls_checked = settings->play.tls_verify;
     return result < 0 ? result : make_labels(out, settings);
+}
+
+static const char *report_copy_text(struct result *out, const char *text, int *result)
+{
+    const char *copy = result_text(out, text ? text : "");
+    if (!copy)
+        *result = -ENOMEM;
+    return copy ? copy : "";
+}
+
+static int make_labels(struct result *out, const struct settings *settings)
+{
+    int result = 0;
+    out->labels = result_alloc(out, settings->label_count, sizeof *out->labels);
+    if (!out->labels)
+        return -ENOMEM;
+    for (size_t i = 0; i < settings->label_count; i++) {
+        out->labels[i].name = report_copy_text(out, settings->labels[i].name, &result);
+        out->labels[i].value = report_copy_text(out, settings->labels[i].value, &result);
+    }
+    out->label_count = settings->label_count;
+    return result;
 }
 
 static int make_facts(struct result *out, const struct report_facts *facts)
@@ -239,30 +173,144 @@ static int make_facts(struct result *out, const struct report_facts *facts)
     return result < 0 ? result : make_skipped(out, facts);
 }
 
-int report_make(const struct records *merged, const struct report_facts *facts, struct result *out)
+static int make_skipped(struct result *out, const struct report_facts *facts)
 {
-    const struct record_setup *setup = records_setup(merged);
-    int result;
-    result_init(out);
-    out->window = (double)(setup->window_end - setup->window_start) * nanosecond;
-    make_sums(out, merged);
-    make_totals(out, merged);
-    result = make_settings(out, facts->settings);
-    if (result == 0)
-        result = make_facts(out, facts);
-    if (result == 0)
-        result = make_packets(out, merged);
-    return result < 0 ? result : make_seconds(out, merged);
+    out->skipped = result_alloc(out, facts->skipped_count, sizeof *out->skipped);
+    out->left_out = result_alloc(out, facts->skipped_count, sizeof *out->left_out);
+    if (!out->skipped || !out->left_out)
+        return -ENOMEM;
+    for (size_t i = 0; i < facts->skipped_count; i++) {
+        const struct report_skipped *from = &facts->skipped[i];
+        char *name = result_alloc(out, strlen(from->protocol) + strlen(from->opcode) + 2, 1);
+        if (!name)
+            return -ENOMEM;
+        stpcpy(stpcpy(stpcpy(name, from->protocol), ":"), from->opcode);
+        struct result_count *to = from->left_out ? &out->left_out[out->left_out_count++]
+                                                 : &out->skipped[out->skipped_count++];
+        *to = (struct result_count){name, from->count};
+    }
+    return 0;
 }
 
-bool report_succeeded(const struct result *result)
+/* The packet types that this run had to do with. */
+static int make_packets(struct result *out, const struct records *records)
 {
-    return result->done_ok > 0;
+    const struct record_setup *setup = records_setup(records);
+    int result = 0;
+    out->packets = result_alloc(out, setup->type_count, sizeof *out->packets);
+    if (!out->packets)
+        return -ENOMEM;
+    for (size_t i = 0; result == 0 && i < setup->type_count; i++) {
+        const struct record_packet *packet = records_packet(records, i);
+        if (packet->planned || packet->done_ok || packet->done_failed || packet->done_no_answer)
+            result = make_packet(out, &out->packets[out->packet_count], &setup->types[i], packet);
+    }
+    qsort(out->packets, out->packet_count, sizeof *out->packets, compare_packets);
+    return result;
 }
 
-static double per_second(uint64_t count, const struct result *result)
+static int make_packet(struct result *out, struct result_packet *to, const struct record_type *type,
+                       const struct record_packet *from)
 {
-    return result->window > 0 ? (double)count / result->window : 0;
+    int result = 0;
+    histogram_init(&to->service);
+    histogram_init(&to->response);
+    histogram_init(&to->lag);
+    out->packet_count++;
+    to->protocol = report_copy_text(out, type->protocol, &result);
+    to->opcode = report_copy_text(out, type->opcode, &result);
+    to->description = report_copy_text(out, type->description, &result);
+    to->count = from->done_ok + from->done_failed;
+    to->failed = from->done_failed;
+    to->no_answer = from->done_no_answer;
+    to->planned = from->planned;
+    if (result < 0 || histogram_merge(&to->service, &from->service) < 0 ||
+        histogram_merge(&to->response, &from->response) < 0 ||
+        histogram_merge(&to->lag, &from->lag) < 0)
+        return -ENOMEM;
+    return make_causes(out, to, from);
+}
+
+static int make_causes(struct result *out, struct result_packet *to,
+                       const struct record_packet *from)
+{
+    to->causes = result_alloc(out, from->cause_count, sizeof *to->causes);
+    if (!to->causes)
+        return -ENOMEM;
+    for (size_t i = 0; i < from->cause_count; i++) {
+        to->causes[i].name = result_text(out, from->causes[i].text);
+        if (!to->causes[i].name)
+            return -ENOMEM;
+        to->causes[i].count = from->causes[i].count;
+    }
+    to->cause_count = from->cause_count;
+    qsort(to->causes, to->cause_count, sizeof *to->causes, compare_causes);
+    return 0;
+}
+
+static int compare_causes(const void *left, const void *right)
+{
+    const struct result_count *a = left, *b = right;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* By protocol, then by opcode as a number. */
+static int compare_packets(const void *left, const void *right)
+{
+    const struct result_packet *a = left, *b = right;
+    int order = strcmp(a->protocol, b->protocol);
+    if (order)
+        return order;
+    unsigned long first = strtoul(a->opcode, NULL, 0), second = strtoul(b->opcode, NULL, 0);
+    if (first != second)
+        return first < second ? -1 : 1;
+    return strcmp(a->opcode, b->opcode);
+}
+
+static int make_seconds(struct result *out, const struct records *records)
+{
+    size_t count;
+    const struct record_second *rows = records_seconds(records, &count);
+    out->seconds = result_alloc(out, count, sizeof *out->seconds);
+    if (!out->seconds)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        double p95 = NAN;
+        if (rows[i].response.count)
+            p95 = (double)histogram_quantile(&rows[i].response, 0.95) * nanosecond;
+        out->seconds[i] = (struct result_second){.t = i,
+                                                 .planned = rows[i].planned,
+                                                 .ok = rows[i].ok,
+                                                 .failed = rows[i].failed,
+                                                 .p95 = p95};
+    }
+    out->second_count = count;
+    return 0;
+}
+
+int report_print(FILE *stream, const struct result *result)
+{
+    errno = 0;
+    print_head(stream, result);
+    print_table(stream, result);
+    print_asked(stream, result);
+    report_print_load(stream, result);
+    int printed = report_print_percentiles(stream, result);
+    if (printed < 0)
+        return printed;
+    report_print_failures(stream, result);
+    print_counts(stream, "Skipped packets that have no player", result->skipped,
+                 result->skipped_count);
+    print_counts(stream, "Packets left out by --only or --skip", result->left_out,
+                 result->left_out_count);
+    printed = print_generator(stream, result);
+    if (printed < 0)
+        return printed;
+    if (fflush(stream) == EOF || ferror(stream))
+        return errno ? -errno : -EIO;
+    return 0;
 }
 
 /* The lines of the established layout. */
@@ -282,20 +330,18 @@ static void print_head(FILE *stream, const struct result *result)
             "Unfinished conversations:", result->unfinished_conversations);
 }
 
-/* A time in a column of 13: seconds, or "none". */
-static void report_print_time(FILE *stream, double seconds)
+static double per_second(uint64_t count, const struct result *result)
 {
-    if (isnan(seconds))
-        fprintf(stream, "%13s", "none");
-    else
-        fprintf(stream, "%13.6f", seconds);
+    return result->window > 0 ? (double)count / result->window : 0;
 }
 
-/* NaN when empty. */
-static double report_quantile(const struct histogram *histogram, double fraction)
+static void print_table(FILE *stream, const struct result *result)
 {
-    int64_t ns = histogram_quantile(histogram, fraction);
-    return ns < 0 ? NAN : (double)ns * nanosecond;
+    fprintf(stream, "%-12s%7s  %-35s%13s%13s%13s%13s%13s%13s%13s\n", "Protocol", "Op Code",
+            "Description", "Count", "Failed", "Mean", "Median", "95%", "Range", "Max");
+    for (size_t i = 0; i < result->packet_count; i++)
+        if (result->packets[i].count > 0)
+            report_print_row(stream, &result->packets[i]);
 }
 
 static void report_print_row(FILE *stream, const struct result_packet *packet)
@@ -312,35 +358,23 @@ static void report_print_row(FILE *stream, const struct result_packet *packet)
     fputc('\n', stream);
 }
 
-static void print_table(FILE *stream, const struct result *result)
+/* NaN when empty. */
+static double report_quantile(const struct histogram *histogram, double fraction)
 {
-    fprintf(stream, "%-12s%7s  %-35s%13s%13s%13s%13s%13s%13s%13s\n", "Protocol", "Op Code",
-            "Description", "Count", "Failed", "Mean", "Median", "95%", "Range", "Max");
-    for (size_t i = 0; i < result->packet_count; i++)
-        if (result->packets[i].count > 0)
-            report_print_row(stream, &result->packets[i]);
+    int64_t ns = histogram_quantile(histogram, fraction);
+    return ns < 0 ? NAN : (double)ns * nanosecond;
 }
 
-static void print_start(FILE *stream, const struct result *result)
+/* A time in a column of 13: seconds, or "none". */
+static void report_print_time(FILE *stream, double seconds)
 {
-    time_t start = (time_t)result->start;
-    struct tm utc;
-    char text[32] = "unknown";
-    if (gmtime_r(&start, &utc))
-        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    fprintf(stream, "%-29s%s\n", "Window's start:", text);
-    fprintf(stream, "%-29s%.3f s after %.3f s of warm-up%s\n", "Window:", result->window,
-            result->warmup, result->interrupted ? ", cut short by a signal" : "");
+    if (isnan(seconds))
+        fprintf(stream, "%13s", "none");
+    else
+        fprintf(stream, "%13.6f", seconds);
 }
 
-/* A line of text; what would end it, or control a terminal, becomes "?". */
-static void report_print_text(FILE *stream, const char *label, const char *text)
-{
-    fprintf(stream, "%-29s", label);
-    for (; *text; text++)
-        fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stream);
-    fputc('\n', stream);
-}
+enum { LABEL_SIZE = 4096 };
 
 static void print_asked(FILE *stream, const struct result *result)
 {
@@ -366,10 +400,25 @@ static void print_asked(FILE *stream, const struct result *result)
     print_start(stream, result);
 }
 
-static void report_print_count(FILE *stream, const char *label, uint64_t count, const char *remark)
+/* A line of text; what would end it, or control a terminal, becomes "?". */
+static void report_print_text(FILE *stream, const char *label, const char *text)
 {
-    if (count > 0)
-        fprintf(stream, "%-29s%" PRIu64 "%s\n", label, count, remark);
+    fprintf(stream, "%-29s", label);
+    for (; *text; text++)
+        fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stream);
+    fputc('\n', stream);
+}
+
+static void print_start(FILE *stream, const struct result *result)
+{
+    time_t start = (time_t)result->start;
+    struct tm utc;
+    char text[32] = "unknown";
+    if (gmtime_r(&start, &utc))
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    fprintf(stream, "%-29s%s\n", "Window's start:", text);
+    fprintf(stream, "%-29s%.3f s after %.3f s of warm-up%s\n", "Window:", result->window,
+            result->warmup, result->interrupted ? ", cut short by a signal" : "");
 }
 
 /* "achieved 98%" is always of planned. */
@@ -399,33 +448,10 @@ static void report_print_load(FILE *stream, const struct result *result)
                 "Extra DNS queries:", result->dns_extra, result->dns_extra_failed);
 }
 
-static const double fractions[] = {0.5, 0.9, 0.95, 0.99, 0.999, 1};
-enum { FRACTIONS = sizeof fractions / sizeof fractions[0] };
-
-static int print_times(FILE *stream, const struct result *result, const char *label,
-                       enum result_time time)
+static void report_print_count(FILE *stream, const char *label, uint64_t count, const char *remark)
 {
-    struct histogram total;
-    histogram_init(&total);
-    int merged = result_total(result, time, &total);
-    if (merged == 0) {
-        fprintf(stream, "%-25s", label);
-        report_print_time(stream, histogram_mean(&total) * nanosecond);
-        for (size_t i = 0; i < FRACTIONS; i++)
-            report_print_time(stream, report_quantile(&total, fractions[i]));
-        fputc('\n', stream);
-    }
-    histogram_clear(&total);
-    return merged;
-}
-
-/* Operations that were cut without an answer: how long they take is not known. */
-static uint64_t unanswered(const struct result *result)
-{
-    uint64_t known = result->no_answer;
-    for (size_t i = 0; i < result->packet_count; i++)
-        known += result->packets[i].response.count;
-    return result->sent > known ? result->sent - known : 0;
+    if (count > 0)
+        fprintf(stream, "%-29s%" PRIu64 "%s\n", label, count, remark);
 }
 
 static int report_print_percentiles(FILE *stream, const struct result *result)
@@ -452,6 +478,34 @@ static int report_print_percentiles(FILE *stream, const struct result *result)
     if (printed == 0)
         printed = print_times(stream, result, "Service time", RESULT_SERVICE);
     return printed < 0 ? printed : print_times(stream, result, "Lag", RESULT_LAG);
+}
+
+/* Operations that were cut without an answer: how long they take is not known. */
+static uint64_t unanswered(const struct result *result)
+{
+    uint64_t known = result->no_answer;
+    for (size_t i = 0; i < result->packet_count; i++)
+        known += result->packets[i].response.count;
+    return result->sent > known ? result->sent - known : 0;
+}
+
+enum { FRACTIONS = sizeof fractions / sizeof fractions[0] };
+
+static int print_times(FILE *stream, const struct result *result, const char *label,
+                       enum result_time time)
+{
+    struct histogram total;
+    histogram_init(&total);
+    int merged = result_total(result, time, &total);
+    if (merged == 0) {
+        fprintf(stream, "%-25s", label);
+        report_print_time(stream, histogram_mean(&total) * nanosecond);
+        for (size_t i = 0; i < FRACTIONS; i++)
+            report_print_time(stream, report_quantile(&total, fractions[i]));
+        fputc('\n', stream);
+    }
+    histogram_clear(&total);
+    return merged;
 }
 
 static void report_print_failures(FILE *stream, const struct result *result)
@@ -486,16 +540,8 @@ static void print_counts(FILE *stream, const char *title, const struct result_co
         fprintf(stream, "%10" PRIu64 "  %s\n", counts[i].count, counts[i].name);
 }
 
-/* Of all packet types, in seconds; NaN: nothing was sent. 0 or -ENOMEM. */
-static int lag_p99(const struct result *result, double *lag)
-{
-    struct histogram total;
-    histogram_init(&total);
-    int merged = result_total(result, RESULT_LAG, &total);
-    *lag = report_quantile(&total, 0.99);
-    histogram_clear(&total);
-    return merged;
-}
+/* Above these the generator itself was the bottleneck. */
+static const double lag_limit = 0.010, busy_limit = 0.95;
 
 static int print_generator(FILE *stream, const struct result *result)
 {
@@ -528,25 +574,18 @@ static int print_generator(FILE *stream, const struct result *result)
     return 0;
 }
 
-int report_print(FILE *stream, const struct result *result)
+/* Of all packet types, in seconds; NaN: nothing was sent. 0 or -ENOMEM. */
+static int lag_p99(const struct result *result, double *lag)
 {
-    errno = 0;
-    print_head(stream, result);
-    print_table(stream, result);
-    print_asked(stream, result);
-    report_print_load(stream, result);
-    int printed = report_print_percentiles(stream, result);
-    if (printed < 0)
-        return printed;
-    report_print_failures(stream, result);
-    print_counts(stream, "Skipped packets that have no player", result->skipped,
-                 result->skipped_count);
-    print_counts(stream, "Packets left out by --only or --skip", result->left_out,
-                 result->left_out_count);
-    printed = print_generator(stream, result);
-    if (printed < 0)
-        return printed;
-    if (fflush(stream) == EOF || ferror(stream))
-        return errno ? -errno : -EIO;
-    return 0;
+    struct histogram total;
+    histogram_init(&total);
+    int merged = result_total(result, RESULT_LAG, &total);
+    *lag = report_quantile(&total, 0.99);
+    histogram_clear(&total);
+    return merged;
+}
+
+bool report_succeeded(const struct result *result)
+{
+    return result->done_ok > 0;
 }

@@ -58,6 +58,43 @@ struct conductor {
     size_t error_size;
 };
 
+/*
+ * SIGINT and SIGTERM: any thread of the process may be given them (those of the run block them, but
+ * others may have been started before), so a handler passes them on to the calling thread. The
+ * second one leaves at once.
+ */
+static volatile sig_atomic_t signals_seen;
+static volatile int signal_wake_fd = -1;
+
+static int raise_limits(const struct settings *settings, const struct plan *plan,
+                        const struct compiled *compiled, char *error, size_t error_size);
+static int check_source(const struct settings *settings, const struct plan *plan, char *error,
+                        size_t error_size);
+static int share(struct conductor *conductor);
+static int64_t run_nanoseconds(double seconds);
+static void cut(struct worker_run *run, enum run_end end);
+static int run_check_accounts(const struct conductor *conductor);
+static int check_dns(struct conductor *conductor);
+static int check_machine(const struct conductor *conductor);
+static int take_signals(struct conductor *conductor);
+static int system_error(struct conductor *conductor, const char *what, int error);
+static void on_signal(int number);
+static int start_workers(struct conductor *conductor);
+static int start_threads(struct conductor *conductor);
+static int block_signals(sigset_t *old);
+static void *run_worker(void *argument);
+static void open_gate(struct conductor *conductor, bool failed);
+static void conduct(struct conductor *conductor);
+static void run_probe(struct conductor *conductor, int64_t now);
+static void tick(struct conductor *conductor, int64_t now);
+static void watch_window(struct conductor *conductor, int64_t now);
+static void sleep_until(struct conductor *conductor, int64_t moment);
+static int64_t next_moment(const struct conductor *conductor);
+static void join_workers(struct conductor *conductor);
+static int sum_up(struct conductor *conductor);
+static double seconds_between(struct timeval from, struct timeval to);
+static void give_signals_back(struct conductor *conductor);
+
 unsigned run_threads(const struct settings *settings, uint32_t clients)
 {
     unsigned threads = settings->threads;
@@ -70,34 +107,17 @@ unsigned run_threads(const struct settings *settings, uint32_t clients)
     return threads ? threads : 1;
 }
 
-static int64_t run_nanoseconds(double seconds)
+int run_check(const struct settings *settings, const struct plan *plan, bool limits, char *error,
+              size_t error_size)
 {
-    return seconds >= 1e9 ? (int64_t)1e18 : (int64_t)llround(seconds * 1e9);
-}
-
-/* ---- before ---- */
-
-static int run_check_accounts(const struct conductor *conductor)
-{
-    const struct dc *dc = conductor->setup->dc;
-    if ((!dc->users && !dc->machines) || dc->account_count >= conductor->shared.clients)
-        return 0;
-    snprintf(conductor->error, conductor->error_size,
-             "%zu accounts for %u clients: every client needs one of its own", dc->account_count,
-             conductor->shared.clients);
-    return -EINVAL;
-}
-
-static int check_dns(struct conductor *conductor)
-{
-    const struct run_setup *setup = conductor->setup;
-    if (setup->settings->dns_rate <= 0)
-        return 0;
-    if (dns_extra_packet.available(&setup->settings->play))
-        return 0;
-    snprintf(conductor->error, conductor->error_size,
-             "--dns-rate: a server of --server ldap is asked no DNS queries");
-    return -EINVAL;
+    struct compiled *compiled = NULL;
+    int result = compile_model(plan_model(plan), settings, &compiled, error, error_size);
+    if (!result && limits)
+        result = raise_limits(settings, plan, compiled, error, error_size);
+    compile_free(compiled);
+    if (!result && limits)
+        result = check_source(settings, plan, error, error_size);
+    return result;
 }
 
 static int raise_limits(const struct settings *settings, const struct plan *plan,
@@ -122,31 +142,29 @@ static int check_source(const struct settings *settings, const struct plan *plan
                : source_check(&range, plan_figures(plan)->clients, range.family, error, error_size);
 }
 
-int run_check(const struct settings *settings, const struct plan *plan, bool limits, char *error,
-              size_t error_size)
+int run_play(const struct run_setup *setup, struct run_result *result, char *error,
+             size_t error_size)
 {
-    struct compiled *compiled = NULL;
-    int result = compile_model(plan_model(plan), settings, &compiled, error, error_size);
-    if (!result && limits)
-        result = raise_limits(settings, plan, compiled, error, error_size);
-    compile_free(compiled);
-    if (!result && limits)
-        result = check_source(settings, plan, error, error_size);
-    return result;
+    struct conductor conductor = {
+        .setup = setup, .result = result, .wake_fd = -1, .error = error, .error_size = error_size};
+    *result = (struct run_result){.timer_p99 = NAN};
+    histogram_init(&conductor.lateness);
+    int status = share(&conductor);
+    if (!status)
+        status = take_signals(&conductor);
+    if (!status)
+        status = start_workers(&conductor);
+    if (!status)
+        conduct(&conductor);
+    join_workers(&conductor);
+    if (!status)
+        status = sum_up(&conductor);
+    give_signals_back(&conductor);
+    histogram_clear(&conductor.lateness);
+    compile_free(conductor.compiled);
+    free(conductor.workers);
+    return status;
 }
-
-static int check_machine(const struct conductor *conductor)
-{
-    uint64_t clients = conductor->shared.clients;
-    int error = raise_limits(conductor->setup->settings, conductor->setup->plan,
-                             conductor->compiled, conductor->error, conductor->error_size);
-    if (error)
-        return error;
-    return source_check(&conductor->source, clients, conductor->setup->dc->address.ss_family,
-                        conductor->error, conductor->error_size);
-}
-
-static void cut(struct worker_run *run, enum run_end end);
 
 static int share(struct conductor *conductor)
 {
@@ -181,148 +199,10 @@ static int share(struct conductor *conductor)
     return error ? error : check_machine(conductor);
 }
 
-static int system_error(struct conductor *conductor, const char *what, int error)
+static int64_t run_nanoseconds(double seconds)
 {
-    snprintf(conductor->error, conductor->error_size, "%s: %s", what, strerrordesc_np(error));
-    return -error;
+    return seconds >= 1e9 ? (int64_t)1e18 : (int64_t)llround(seconds * 1e9);
 }
-
-/*
- * SIGINT and SIGTERM: any thread of the process may be given them (those of the run block them, but
- * others may have been started before), so a handler passes them on to the calling thread. The
- * second one leaves at once.
- */
-static volatile sig_atomic_t signals_seen;
-static volatile int signal_wake_fd = -1;
-
-static void on_signal(int number)
-{
-    (void)number;
-    if (signals_seen++)
-        _exit(EXIT_INTERRUPTED);
-    int saved = errno;
-    uint64_t one = 1;
-    ssize_t n = write(signal_wake_fd, &one, sizeof one);
-    (void)n;
-    errno = saved;
-}
-
-static int take_signals(struct conductor *conductor)
-{
-    conductor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (conductor->wake_fd < 0)
-        return system_error(conductor, "eventfd", errno);
-    signals_seen = 0;
-    signal_wake_fd = conductor->wake_fd;
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(SIGINT, &action, &conductor->old_interrupt) < 0 ||
-        sigaction(SIGTERM, &action, &conductor->old_terminate) < 0)
-        return system_error(conductor, "sigaction", errno);
-    conductor->signals_taken = true;
-    return 0;
-}
-
-static void give_signals_back(struct conductor *conductor)
-{
-    if (conductor->signals_taken) {
-        sigaction(SIGINT, &conductor->old_interrupt, NULL);
-        sigaction(SIGTERM, &conductor->old_terminate, NULL);
-    }
-    if (conductor->wake_fd >= 0)
-        close(conductor->wake_fd);
-}
-
-/* Blocks them for the calling thread and what it starts, until the old mask is put back. */
-static int block_signals(sigset_t *old)
-{
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    return pthread_sigmask(SIG_BLOCK, &signals, old);
-}
-
-/* ---- the workers ---- */
-
-static void *run_worker(void *argument)
-{
-    struct worker *worker = argument;
-    struct conductor *conductor = (struct conductor *)worker->run;
-    worker_main(worker);
-    uint64_t one = 1;
-    atomic_fetch_sub(&conductor->running, 1);
-    ssize_t n = write(conductor->wake_fd, &one, sizeof one);
-    (void)n; /* a full counter wakes as well */
-    return NULL;
-}
-
-static int start_threads(struct conductor *conductor)
-{
-    struct worker_run *run = &conductor->shared;
-    conductor->workers = calloc(run->workers, sizeof *conductor->workers);
-    if (!conductor->workers)
-        return system_error(conductor, "workers", ENOMEM);
-    for (unsigned i = 0; i < run->workers; i++)
-        conductor->workers[i] =
-            (struct worker){.run = run, .number = i, .records = conductor->setup->records[i]};
-    sigset_t old;
-    int error = block_signals(&old);
-    for (; !error && conductor->started < run->workers; conductor->started += !error) {
-        struct worker *worker = &conductor->workers[conductor->started];
-        error = pthread_create(&worker->thread, NULL, run_worker, worker);
-    }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error ? system_error(conductor, "cannot start a worker thread", error) : 0;
-}
-
-/* Lets the threads that were started go, or leave when something has failed. The clock is set here,
- * when all are ready. */
-static void open_gate(struct conductor *conductor, bool failed)
-{
-    struct worker_run *run = &conductor->shared;
-    struct timespec now;
-    pthread_mutex_lock(&run->gate);
-    while (run->ready < conductor->started)
-        pthread_cond_wait(&run->gate_moved, &run->gate);
-    for (unsigned i = 0; i < conductor->started; i++)
-        failed |= conductor->workers[i].error != 0;
-    run->failed = failed;
-    run->start = clock_now() + START_DELAY;
-    clock_gettime(CLOCK_REALTIME, &now);
-    run->open = true;
-    pthread_cond_broadcast(&run->gate_moved);
-    pthread_mutex_unlock(&run->gate);
-    conductor->result->start = run->start;
-    conductor->result->start_wall =
-        (double)now.tv_sec + (double)now.tv_nsec / 1e9 + START_DELAY / 1e9;
-}
-
-static int start_workers(struct conductor *conductor)
-{
-    struct worker_run *run = &conductor->shared;
-    pthread_mutex_init(&run->gate, NULL);
-    pthread_cond_init(&run->gate_moved, NULL);
-    atomic_init(&conductor->running, run->workers);
-    int error = start_threads(conductor);
-    open_gate(conductor, error != 0);
-    for (unsigned i = 0; i < conductor->started && !error; i++)
-        if (conductor->workers[i].error)
-            error = system_error(conductor, "cannot make the clients ready",
-                                 -conductor->workers[i].error);
-    return error;
-}
-
-static void join_workers(struct conductor *conductor)
-{
-    for (unsigned i = 0; i < conductor->started; i++)
-        pthread_join(conductor->workers[i].thread, NULL);
-    for (unsigned i = 0; i < conductor->started; i++)
-        worker_free(&conductor->workers[i]);
-    conductor->started = 0;
-}
-
-/* ---- while it lasts ---- */
 
 /*
  * Moves the window's end to a moment that is still to come, and wakes everybody. Because it is in
@@ -350,61 +230,150 @@ static void cut(struct worker_run *run, enum run_end end)
     (void)n;
 }
 
-/* Reads what the process has used of CPU as the window opens and closes. */
-static void watch_window(struct conductor *conductor, int64_t now)
+static int run_check_accounts(const struct conductor *conductor)
 {
-    struct worker_run *run = &conductor->shared;
-    if (!conductor->window_opened && now >= run->window_start) {
-        conductor->window_opened = true;
-        getrusage(RUSAGE_SELF, &conductor->before);
-    }
-    if (!conductor->window_closed && now >= atomic_load(&run->window_end)) {
-        conductor->window_closed = true;
-        getrusage(RUSAGE_SELF, &conductor->after);
-    }
+    const struct dc *dc = conductor->setup->dc;
+    if ((!dc->users && !dc->machines) || dc->account_count >= conductor->shared.clients)
+        return 0;
+    snprintf(conductor->error, conductor->error_size,
+             "%zu accounts for %u clients: every client needs one of its own", dc->account_count,
+             conductor->shared.clients);
+    return -EINVAL;
 }
 
-/* The next moment at which the calling thread has something to do. */
-static int64_t next_moment(const struct conductor *conductor)
-{
-    int64_t next = conductor->next_probe;
-    int64_t end = atomic_load(&conductor->shared.window_end);
-    if (!conductor->window_opened && conductor->shared.window_start < next)
-        next = conductor->shared.window_start;
-    if (!conductor->window_closed && end < next)
-        next = end;
-    return next;
-}
-
-static void sleep_until(struct conductor *conductor, int64_t moment)
-{
-    int64_t left = moment - (clock_now() - conductor->shared.start);
-    if (left < 0)
-        left = 0;
-    struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-    struct pollfd fd = {.fd = conductor->wake_fd, .events = POLLIN};
-    if (ppoll(&fd, 1, &timeout, NULL) <= 0)
-        return;
-    uint64_t count;
-    ssize_t n = read(conductor->wake_fd, &count, sizeof count);
-    (void)n;
-}
-
-static void tick(struct conductor *conductor, int64_t now)
+static int check_dns(struct conductor *conductor)
 {
     const struct run_setup *setup = conductor->setup;
-    if (conductor->probes++ % PROBES_A_TICK == 0 && setup->tick)
-        setup->tick(setup->context, now);
+    if (setup->settings->dns_rate <= 0)
+        return 0;
+    if (dns_extra_packet.available(&setup->settings->play))
+        return 0;
+    snprintf(conductor->error, conductor->error_size,
+             "--dns-rate: a server of --server ldap is asked no DNS queries");
+    return -EINVAL;
 }
 
-static void run_probe(struct conductor *conductor, int64_t now)
+static int check_machine(const struct conductor *conductor)
 {
-    if (now < conductor->next_probe)
-        return;
-    if (conductor->window_opened && !conductor->window_closed)
-        (void)histogram_add(&conductor->lateness, now - conductor->next_probe);
-    conductor->next_probe = now + PROBE;
-    tick(conductor, now);
+    uint64_t clients = conductor->shared.clients;
+    int error = raise_limits(conductor->setup->settings, conductor->setup->plan,
+                             conductor->compiled, conductor->error, conductor->error_size);
+    if (error)
+        return error;
+    return source_check(&conductor->source, clients, conductor->setup->dc->address.ss_family,
+                        conductor->error, conductor->error_size);
+}
+
+static int take_signals(struct conductor *conductor)
+{
+    conductor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (conductor->wake_fd < 0)
+        return system_error(conductor, "eventfd", errno);
+    signals_seen = 0;
+    signal_wake_fd = conductor->wake_fd;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGINT, &action, &conductor->old_interrupt) < 0 ||
+        sigaction(SIGTERM, &action, &conductor->old_terminate) < 0)
+        return system_error(conductor, "sigaction", errno);
+    conductor->signals_taken = true;
+    return 0;
+}
+
+static int system_error(struct conductor *conductor, const char *what, int error)
+{
+    snprintf(conductor->error, conductor->error_size, "%s: %s", what, strerrordesc_np(error));
+    return -error;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (signals_seen++)
+        _exit(EXIT_INTERRUPTED);
+    int saved = errno;
+    uint64_t one = 1;
+    ssize_t n = write(signal_wake_fd, &one, sizeof one);
+    (void)n;
+    errno = saved;
+}
+
+static int start_workers(struct conductor *conductor)
+{
+    struct worker_run *run = &conductor->shared;
+    pthread_mutex_init(&run->gate, NULL);
+    pthread_cond_init(&run->gate_moved, NULL);
+    atomic_init(&conductor->running, run->workers);
+    int error = start_threads(conductor);
+    open_gate(conductor, error != 0);
+    for (unsigned i = 0; i < conductor->started && !error; i++)
+        if (conductor->workers[i].error)
+            error = system_error(conductor, "cannot make the clients ready",
+                                 -conductor->workers[i].error);
+    return error;
+}
+
+static int start_threads(struct conductor *conductor)
+{
+    struct worker_run *run = &conductor->shared;
+    conductor->workers = calloc(run->workers, sizeof *conductor->workers);
+    if (!conductor->workers)
+        return system_error(conductor, "workers", ENOMEM);
+    for (unsigned i = 0; i < run->workers; i++)
+        conductor->workers[i] =
+            (struct worker){.run = run, .number = i, .records = conductor->setup->records[i]};
+    sigset_t old;
+    int error = block_signals(&old);
+    for (; !error && conductor->started < run->workers; conductor->started += !error) {
+        struct worker *worker = &conductor->workers[conductor->started];
+        error = pthread_create(&worker->thread, NULL, run_worker, worker);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error ? system_error(conductor, "cannot start a worker thread", error) : 0;
+}
+
+/* Blocks them for the calling thread and what it starts, until the old mask is put back. */
+static int block_signals(sigset_t *old)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    return pthread_sigmask(SIG_BLOCK, &signals, old);
+}
+
+static void *run_worker(void *argument)
+{
+    struct worker *worker = argument;
+    struct conductor *conductor = (struct conductor *)worker->run;
+    worker_main(worker);
+    uint64_t one = 1;
+    atomic_fetch_sub(&conductor->running, 1);
+    ssize_t n = write(conductor->wake_fd, &one, sizeof one);
+    (void)n; /* a full counter wakes as well */
+    return NULL;
+}
+
+/* Lets the threads that were started go, or leave when something has failed. The clock is set here,
+ * when all are ready. */
+static void open_gate(struct conductor *conductor, bool failed)
+{
+    struct worker_run *run = &conductor->shared;
+    struct timespec now;
+    pthread_mutex_lock(&run->gate);
+    while (run->ready < conductor->started)
+        pthread_cond_wait(&run->gate_moved, &run->gate);
+    for (unsigned i = 0; i < conductor->started; i++)
+        failed |= conductor->workers[i].error != 0;
+    run->failed = failed;
+    run->start = clock_now() + START_DELAY;
+    clock_gettime(CLOCK_REALTIME, &now);
+    run->open = true;
+    pthread_cond_broadcast(&run->gate_moved);
+    pthread_mutex_unlock(&run->gate);
+    conductor->result->start = run->start;
+    conductor->result->start_wall =
+        (double)now.tv_sec + (double)now.tv_nsec / 1e9 + START_DELAY / 1e9;
 }
 
 static void conduct(struct conductor *conductor)
@@ -424,11 +393,70 @@ static void conduct(struct conductor *conductor)
         (void)prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0UL, 0UL, 0UL);
 }
 
-/* ---- after ---- */
-
-static double seconds_between(struct timeval from, struct timeval to)
+static void run_probe(struct conductor *conductor, int64_t now)
 {
-    return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_usec - from.tv_usec) / 1e6;
+    if (now < conductor->next_probe)
+        return;
+    if (conductor->window_opened && !conductor->window_closed)
+        (void)histogram_add(&conductor->lateness, now - conductor->next_probe);
+    conductor->next_probe = now + PROBE;
+    tick(conductor, now);
+}
+
+static void tick(struct conductor *conductor, int64_t now)
+{
+    const struct run_setup *setup = conductor->setup;
+    if (conductor->probes++ % PROBES_A_TICK == 0 && setup->tick)
+        setup->tick(setup->context, now);
+}
+
+/* Reads what the process has used of CPU as the window opens and closes. */
+static void watch_window(struct conductor *conductor, int64_t now)
+{
+    struct worker_run *run = &conductor->shared;
+    if (!conductor->window_opened && now >= run->window_start) {
+        conductor->window_opened = true;
+        getrusage(RUSAGE_SELF, &conductor->before);
+    }
+    if (!conductor->window_closed && now >= atomic_load(&run->window_end)) {
+        conductor->window_closed = true;
+        getrusage(RUSAGE_SELF, &conductor->after);
+    }
+}
+
+static void sleep_until(struct conductor *conductor, int64_t moment)
+{
+    int64_t left = moment - (clock_now() - conductor->shared.start);
+    if (left < 0)
+        left = 0;
+    struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+    struct pollfd fd = {.fd = conductor->wake_fd, .events = POLLIN};
+    if (ppoll(&fd, 1, &timeout, NULL) <= 0)
+        return;
+    uint64_t count;
+    ssize_t n = read(conductor->wake_fd, &count, sizeof count);
+    (void)n;
+}
+
+/* The next moment at which the calling thread has something to do. */
+static int64_t next_moment(const struct conductor *conductor)
+{
+    int64_t next = conductor->next_probe;
+    int64_t end = atomic_load(&conductor->shared.window_end);
+    if (!conductor->window_opened && conductor->shared.window_start < next)
+        next = conductor->shared.window_start;
+    if (!conductor->window_closed && end < next)
+        next = end;
+    return next;
+}
+
+static void join_workers(struct conductor *conductor)
+{
+    for (unsigned i = 0; i < conductor->started; i++)
+        pthread_join(conductor->workers[i].thread, NULL);
+    for (unsigned i = 0; i < conductor->started; i++)
+        worker_free(&conductor->workers[i]);
+    conductor->started = 0;
 }
 
 static int sum_up(struct conductor *conductor)
@@ -457,26 +485,17 @@ static int sum_up(struct conductor *conductor)
     return error ? system_error(conductor, "a worker could not go on", -error) : 0;
 }
 
-int run_play(const struct run_setup *setup, struct run_result *result, char *error,
-             size_t error_size)
+static double seconds_between(struct timeval from, struct timeval to)
 {
-    struct conductor conductor = {
-        .setup = setup, .result = result, .wake_fd = -1, .error = error, .error_size = error_size};
-    *result = (struct run_result){.timer_p99 = NAN};
-    histogram_init(&conductor.lateness);
-    int status = share(&conductor);
-    if (!status)
-        status = take_signals(&conductor);
-    if (!status)
-        status = start_workers(&conductor);
-    if (!status)
-        conduct(&conductor);
-    join_workers(&conductor);
-    if (!status)
-        status = sum_up(&conductor);
-    give_signals_back(&conductor);
-    histogram_clear(&conductor.lateness);
-    compile_free(conductor.compiled);
-    free(conductor.workers);
-    return status;
+    return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_usec - from.tv_usec) / 1e6;
+}
+
+static void give_signals_back(struct conductor *conductor)
+{
+    if (conductor->signals_taken) {
+        sigaction(SIGINT, &conductor->old_interrupt, NULL);
+        sigaction(SIGTERM, &conductor->old_terminate, NULL);
+    }
+    if (conductor->wake_fd >= 0)
+        close(conductor->wake_fd);
 }

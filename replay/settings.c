@@ -22,18 +22,142 @@
 #include "replay/settings_table.h"
 #include "replay/settings_words.h"
 
-enum settings_source *settings_source_of_row(const struct settings_memory *memory,
-                                             const struct options_row *row)
+static void settings_set_defaults(struct settings *settings);
+static int read_sources(struct settings *settings, int argc, char **argv);
+static int read_command_line(struct settings *settings, int argc, char **argv);
+static int settings_take_options(struct settings *settings, int argc, char **argv);
+static int settings_complain_unknown(const struct options_given *given);
+static int assign(struct settings *settings, const struct options_row *row, const char *value,
+                  enum settings_source source, char *origin);
+static char *row_origin(const struct options_row *row, bool by_letter);
+static int settings_take_option(struct settings *settings, const struct options_given *given);
+static int settings_finish_output(void);
+static int read_environment(struct settings *settings);
+static int read_config(struct settings *settings);
+static int find_config(const struct settings *settings, char **path);
+static int settings_take_entry(struct settings *settings, const char *path,
+                               const struct config_entry *entry, bool world_readable);
+static int apply_all(struct settings *settings);
+static void note_lists(struct settings_memory *memory);
+static int apply_source(struct settings *settings, enum settings_source source);
+static int take_positional(struct settings *settings, char **words, int count);
+static void take_back_model(struct settings *settings);
+static int check_all(struct settings *settings);
+static int check_conflicts(const struct settings *settings);
+static int check_server(const struct settings *settings);
+static int settings_check_accounts(const struct settings *settings);
+static int check_files(const struct settings *settings);
+static bool same_file(const char *one, const char *other);
+static void settle_scale(struct settings *settings);
+static int choose_seed(struct settings *settings);
+static int find_admin(struct settings *settings);
+static int read_authentication_file(struct settings *settings);
+static int take_environment_password(struct settings *settings, const char *name);
+static int split_admin(struct settings *settings);
+static int complete_admin(struct settings *settings);
+static int ask_for(const char *what, const char *of, bool secret, char **answer);
+static void free_memory(struct settings_memory *memory);
+static bool matches(const struct settings_packet *packets, size_t count, const char *protocol,
+                    const char *opcode);
+
+int settings_read(struct settings *settings, int argc, char **argv)
 {
-    return &memory->source_of_row[row - settings_table.rows];
+    settings_set_defaults(settings);
+    settings->memory = calloc(1, sizeof *settings->memory);
+    if (!settings->memory || !(settings->memory->source_of_row = calloc(
+                                   settings_table.count, sizeof *settings->memory->source_of_row)))
+        return options_out_of_memory();
+    int status = read_sources(settings, argc, argv);
+    int first = settings->memory->first_word;
+    if (status < 0)
+        status = take_positional(settings, argv + first, argc - first);
+    if (status >= 0)
+        return status;
+    settings->duration_given = settings_source_of(settings, "duration") != SOURCE_NONE;
+    settings->warmup_given = settings_source_of(settings, "warmup") != SOURCE_NONE;
+    settings->number_of_groups_given =
+        settings_source_of(settings, "number-of-groups") != SOURCE_NONE;
+    settings->group_memberships_given =
+        settings_source_of(settings, "group-memberships") != SOURCE_NONE;
+    settings->play.tls_verify = settings->play.tls_verify || settings->tls_ca;
+    status = check_all(settings);
+    if (status < 0)
+        settle_scale(settings);
+    if (status < 0)
+        status = choose_seed(settings);
+    return status < 0 ? find_admin(settings) : status;
 }
 
-enum settings_source settings_source_of(const struct settings *settings, const char *name)
+static void settings_set_defaults(struct settings *settings)
 {
-    return *settings_source_of_row(settings->memory, options_find(&settings_table, name));
+    *settings = (struct settings){.replay_rate = 1,
+                                  .scale = 1,
+                                  .duration = 60,
+                                  .warmup = 5,
+                                  .timeout = 30,
+                                  .latency_timeout = 1,
+                                  .play = {.kdc_preauth_legs = 1, .kdc = KDC_TCP}};
 }
 
-/* --- Assignments --------------------------------------------------------------------------- */
+static int read_sources(struct settings *settings, int argc, char **argv)
+{
+    int status = read_command_line(settings, argc, argv);
+    if (status < 0)
+        status = read_environment(settings);
+    if (status < 0)
+        status = read_config(settings);
+    return status < 0 ? apply_all(settings) : status;
+}
+
+static int read_command_line(struct settings *settings, int argc, char **argv)
+{
+    /* Reading moves the words about; the text shows them as they were given. */
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    if (!words)
+        return options_out_of_memory();
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    int status = settings_take_options(settings, argc, argv);
+    if (status < 0 && !(settings->command_line = settings_quote(argc, words)))
+        status = options_out_of_memory();
+    free(words);
+    return status;
+}
+
+static int settings_take_options(struct settings *settings, int argc, char **argv)
+{
+    struct options_scan scan;
+    struct options_given given;
+    options_scan(&scan, &settings_table, argc, argv);
+    while (options_next(&scan, &given, &settings->memory->first_word)) {
+        int status;
+        if (given.fault == OPTIONS_UNKNOWN)
+            status = settings_complain_unknown(&given);
+        else if (given.fault == OPTIONS_NO_VALUE && (given.row->properties & SETTINGS_MAY_BE_LAST))
+            status = assign(settings, given.row, "-", SOURCE_COMMAND_LINE,
+                            row_origin(given.row, given.by_letter));
+        else if (given.fault != OPTIONS_GOOD)
+            status = options_complain_of(&given);
+        else
+            status = settings_take_option(settings, &given);
+        if (status >= 0)
+            return status;
+    }
+    return -1;
+}
+
+static int settings_complain_unknown(const struct options_given *given)
+{
+    char name[32];
+    if (given->letter)
+        return options_complain("-%c: there is no such option; see --help", given->letter);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(given->word + 2, "="), given->word + 2);
+    if (options_is_ambiguous(&settings_table, name))
+        return options_complain("--%s: this could mean several options; write more of it", name);
+    const char *nearest = options_nearest(&settings_table, name);
+    if (nearest)
+        return options_complain("--%s: there is no such option; did you mean --%s?", name, nearest);
+    return options_complain("--%s: there is no such option; see --help", name);
+}
 
 static int assign(struct settings *settings, const struct options_row *row, const char *value,
                   enum settings_source source, char *origin)
@@ -55,74 +179,12 @@ static int assign(struct settings *settings, const struct options_row *row, cons
     return -1;
 }
 
-/* One source's assignments in order; a list replaces the whole list of a weaker source. */
-static int apply_source(struct settings *settings, enum settings_source source)
-{
-    struct settings_memory *memory = settings->memory;
-    for (size_t i = 0; i < memory->count; i++) {
-        const struct settings_assignment *assignment = &memory->assignments[i];
-        enum settings_source *strongest = settings_source_of_row(memory, assignment->row);
-        if (assignment->source != source ||
-            ((assignment->row->properties & SETTINGS_LIST) && *strongest > source))
-            continue;
-        const char *error = options_apply(assignment->row, settings, assignment->value);
-        if (error)
-            return options_complain("%s: %s", assignment->origin, error);
-        *strongest = source;
-    }
-    return -1;
-}
-
-/* A list given by a stronger source is known before the weaker one is applied. */
-static void note_lists(struct settings_memory *memory)
-{
-    for (size_t i = 0; i < memory->count; i++) {
-        const struct settings_assignment *assignment = &memory->assignments[i];
-        enum settings_source *strongest = settings_source_of_row(memory, assignment->row);
-        if ((assignment->row->properties & SETTINGS_LIST) && assignment->source > *strongest)
-            *strongest = assignment->source;
-    }
-}
-
-static int apply_all(struct settings *settings)
-{
-    note_lists(settings->memory);
-    int status = -1;
-    for (int source = SOURCE_CONFIG; status < 0 && source <= SOURCE_COMMAND_LINE; source++)
-        status = apply_source(settings, (enum settings_source)source);
-    return status;
-}
-
-/* --- The command line ---------------------------------------------------------------------- */
-
 static char *row_origin(const struct options_row *row, bool by_letter)
 {
     char *origin;
     int size =
         by_letter ? asprintf(&origin, "-%c", row->letter) : asprintf(&origin, "--%s", row->name);
     return size < 0 ? NULL : origin;
-}
-
-static int settings_complain_unknown(const struct options_given *given)
-{
-    char name[32];
-    if (given->letter)
-        return options_complain("-%c: there is no such option; see --help", given->letter);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(given->word + 2, "="), given->word + 2);
-    if (options_is_ambiguous(&settings_table, name))
-        return options_complain("--%s: this could mean several options; write more of it", name);
-    const char *nearest = options_nearest(&settings_table, name);
-    if (nearest)
-        return options_complain("--%s: there is no such option; did you mean --%s?", name, nearest);
-    return options_complain("--%s: there is no such option; see --help", name);
-}
-
-static int settings_finish_output(void)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return EXIT_OK;
-    options_complain("cannot write standard output: %s", strerror(errno));
-    return EXIT_FAILED;
 }
 
 static int settings_take_option(struct settings *settings, const struct options_given *given)
@@ -151,43 +213,13 @@ static int settings_take_option(struct settings *settings, const struct options_
     return status;
 }
 
-static int settings_take_options(struct settings *settings, int argc, char **argv)
+static int settings_finish_output(void)
 {
-    struct options_scan scan;
-    struct options_given given;
-    options_scan(&scan, &settings_table, argc, argv);
-    while (options_next(&scan, &given, &settings->memory->first_word)) {
-        int status;
-        if (given.fault == OPTIONS_UNKNOWN)
-            status = settings_complain_unknown(&given);
-        else if (given.fault == OPTIONS_NO_VALUE && (given.row->properties & SETTINGS_MAY_BE_LAST))
-            status = assign(settings, given.row, "-", SOURCE_COMMAND_LINE,
-                            row_origin(given.row, given.by_letter));
-        else if (given.fault != OPTIONS_GOOD)
-            status = options_complain_of(&given);
-        else
-            status = settings_take_option(settings, &given);
-        if (status >= 0)
-            return status;
-    }
-    return -1;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_OK;
+    options_complain("cannot write standard output: %s", strerror(errno));
+    return EXIT_FAILED;
 }
-
-static int read_command_line(struct settings *settings, int argc, char **argv)
-{
-    /* Reading moves the words about; the text shows them as they were given. */
-    char **words = calloc((size_t)argc + 1, sizeof *words);
-    if (!words)
-        return options_out_of_memory();
-    memcpy(words, argv, (size_t)argc * sizeof *words);
-    int status = settings_take_options(settings, argc, argv);
-    if (status < 0 && !(settings->command_line = settings_quote(argc, words)))
-        status = options_out_of_memory();
-    free(words);
-    return status;
-}
-
-/* --- Environment and configuration file ---------------------------------------------------- */
 
 /* The words stand in the process's first pages, where /proc shows them: copies are taken and what
  * is secret is overwritten there. */
@@ -209,6 +241,38 @@ static int read_environment(struct settings *settings)
         secret_wipe(password);
     unsetenv("TRAFFIC_REPLAY_PASSWORD");
     return status;
+}
+
+static int read_config(struct settings *settings)
+{
+    char *path = NULL;
+    struct config_file file = {0};
+    char error[512];
+    int status = find_config(settings, &path);
+    if (status >= 0 || !path)
+        return status;
+    if (config_file_read(path, &file, error, sizeof error) != 0)
+        status = options_complain("%s", error);
+    for (size_t i = 0; status < 0 && i < file.count; i++)
+        status = settings_take_entry(settings, path, &file.entries[i], file.world_readable);
+    config_file_clear(&file);
+    free(path);
+    return status;
+}
+
+/* --config's, or the user's own; malloc'd or NULL. A file that is asked for must be there. */
+static int find_config(const struct settings *settings, char **path)
+{
+    const struct settings_memory *memory = settings->memory;
+    const char *given = NULL;
+    for (size_t i = 0; i < memory->count; i++)
+        if (strcmp(memory->assignments[i].row->name, "config") == 0)
+            given = memory->assignments[i].given;
+    const char *error = given ? options_check_input(given) : NULL;
+    if (error)
+        return options_complain("--config: %s", error);
+    *path = given ? strdup(given) : config_file_path();
+    return given && !*path ? options_out_of_memory() : -1;
 }
 
 static int settings_take_entry(struct settings *settings, const char *path,
@@ -238,47 +302,42 @@ static int settings_take_entry(struct settings *settings, const char *path,
     return status;
 }
 
-/* --config's, or the user's own; malloc'd or NULL. A file that is asked for must be there. */
-static int find_config(const struct settings *settings, char **path)
+static int apply_all(struct settings *settings)
 {
-    const struct settings_memory *memory = settings->memory;
-    const char *given = NULL;
-    for (size_t i = 0; i < memory->count; i++)
-        if (strcmp(memory->assignments[i].row->name, "config") == 0)
-            given = memory->assignments[i].given;
-    const char *error = given ? options_check_input(given) : NULL;
-    if (error)
-        return options_complain("--config: %s", error);
-    *path = given ? strdup(given) : config_file_path();
-    return given && !*path ? options_out_of_memory() : -1;
-}
-
-static int read_config(struct settings *settings)
-{
-    char *path = NULL;
-    struct config_file file = {0};
-    char error[512];
-    int status = find_config(settings, &path);
-    if (status >= 0 || !path)
-        return status;
-    if (config_file_read(path, &file, error, sizeof error) != 0)
-        status = options_complain("%s", error);
-    for (size_t i = 0; status < 0 && i < file.count; i++)
-        status = settings_take_entry(settings, path, &file.entries[i], file.world_readable);
-    config_file_clear(&file);
-    free(path);
+    note_lists(settings->memory);
+    int status = -1;
+    for (int source = SOURCE_CONFIG; status < 0 && source <= SOURCE_COMMAND_LINE; source++)
+        status = apply_source(settings, (enum settings_source)source);
     return status;
 }
 
-/* --- What stands without a dash ------------------------------------------------------------ */
-
-/* `--dry-run --json MODEL`: the word was no file name of --json's. */
-static void take_back_model(struct settings *settings)
+/* A list given by a stronger source is known before the weaker one is applied. */
+static void note_lists(struct settings_memory *memory)
 {
-    if (settings->model || !settings->json || strcmp(settings->json, "-") == 0)
-        return;
-    settings->model = settings->json;
-    settings->json = "-";
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct settings_assignment *assignment = &memory->assignments[i];
+        enum settings_source *strongest = settings_source_of_row(memory, assignment->row);
+        if ((assignment->row->properties & SETTINGS_LIST) && assignment->source > *strongest)
+            *strongest = assignment->source;
+    }
+}
+
+/* One source's assignments in order; a list replaces the whole list of a weaker source. */
+static int apply_source(struct settings *settings, enum settings_source source)
+{
+    struct settings_memory *memory = settings->memory;
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct settings_assignment *assignment = &memory->assignments[i];
+        enum settings_source *strongest = settings_source_of_row(memory, assignment->row);
+        if (assignment->source != source ||
+            ((assignment->row->properties & SETTINGS_LIST) && *strongest > source))
+            continue;
+        const char *error = options_apply(assignment->row, settings, assignment->value);
+        if (error)
+            return options_complain("%s: %s", assignment->origin, error);
+        *strongest = source;
+    }
+    return -1;
 }
 
 static int take_positional(struct settings *settings, char **words, int count)
@@ -306,142 +365,24 @@ static int take_positional(struct settings *settings, char **words, int count)
     return -1;
 }
 
-static bool same_file(const char *one, const char *other)
+/* `--dry-run --json MODEL`: the word was no file name of --json's. */
+static void take_back_model(struct settings *settings)
 {
-    struct stat a, b;
-    return one && other && strcmp(one, "-") != 0 && stat(one, &a) == 0 && stat(other, &b) == 0 &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino && S_ISREG(a.st_mode);
+    if (settings->model || !settings->json || strcmp(settings->json, "-") == 0)
+        return;
+    settings->model = settings->json;
+    settings->json = "-";
 }
 
-static int check_files(const struct settings *settings)
+static int check_all(struct settings *settings)
 {
-    const char *model = settings->model;
-    const char *error = NULL;
-    if (model && strcmp(model, "-") != 0 && (error = options_check_input(model)))
-        return options_complain("MODEL: %s", error);
-    if (settings->json && (error = options_check_output(settings->json)))
-        return options_complain("--json: %s", error);
-    const struct {
-        const char *name, *path;
-    } outputs[] = {{"json", settings->json},
-                   {"timing-data", settings->timing_data},
-                   {"traffic-summary", settings->traffic_summary}};
-    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++)
-        if (same_file(outputs[i].path, model))
-            return options_complain("--%s: \"%s\" is the model itself; give another file",
-                                    outputs[i].name, outputs[i].path);
-    if (settings->json && settings->timing_data &&
-        (strcmp(settings->json, settings->timing_data) == 0 ||
-         same_file(settings->json, settings->timing_data)))
-        return options_complain("--json and --timing-data: both would write \"%s\"; give two files",
-                                settings->json);
-    return -1;
-}
-
-/* --- Who ----------------------------------------------------------------------------------- */
-
-/* -A, unless a stronger source named somebody. */
-static int read_authentication_file(struct settings *settings)
-{
-    const char *path = settings->authentication_file;
-    if (!path || settings->admin_kerberos ||
-        settings_source_of(settings, "user") > settings_source_of(settings, "authentication-file"))
-        return -1;
-    struct credentials found = {0};
-    bool world_readable = false;
-    char error[512];
+    static int (*const checks[])(const struct settings *) = {check_conflicts, check_server,
+                                                             settings_check_accounts, check_files};
     int status = -1;
-    if (credentials_read_file(path, &found, &world_readable, error, sizeof error) != 0) {
-        status = options_complain("-A: %s", error);
-    } else if (!found.name || !found.name[0]) {
-        status = options_complain("-A: %s: it names nobody; add a line \"username = ...\"", path);
-    } else {
-        if (world_readable)
-            options_complain("-A: %s: everybody may read it; chmod o= it", path);
-        account_clear(&settings->admin);
-        settings->admin.name = found.name;
-        settings->admin.password = found.password;
-        settings->memory->admin_domain = found.domain;
-        found = (struct credentials){0};
-    }
-    credentials_clear(&found);
+    for (size_t i = 0; status < 0 && i < sizeof checks / sizeof checks[0]; i++)
+        status = checks[i](settings);
     return status;
 }
-
-static int split_admin(struct settings *settings)
-{
-    struct settings_memory *memory = settings->memory;
-    char *domain = NULL;
-    if (!settings->admin.name || settings->play.generic_ldap)
-        return -1;
-    if (credentials_split_name(&settings->admin.name, &domain, &memory->admin_realm) != 0)
-        return options_out_of_memory();
-    if (domain) {
-        free(memory->admin_domain);
-        memory->admin_domain = domain;
-    }
-    settings->admin_domain = memory->admin_domain;
-    settings->admin_realm = memory->admin_realm;
-    return settings->admin.name[0] ? -1 : options_complain("-U: there is no name after the domain");
-}
-
-static int ask_for(const char *what, const char *of, bool secret, char **answer)
-{
-    char question[256];
-    snprintf(question, sizeof question, of ? "%s of %s: " : "%s: ", what, of);
-    int error = credentials_prompt(question, secret, answer);
-    if (error == -ENOTTY)
-        return options_complain("no administrator's %s: give -U USER%%PASSWORD, -A FILE, -k, or "
-                                "TRAFFIC_REPLAY_USER and _PASSWORD",
-                                secret ? "password" : "name");
-    return error ? options_complain("no %s was given", secret ? "password" : "name") : -1;
-}
-
-/* TRAFFIC_REPLAY_PASSWORD belongs to TRAFFIC_REPLAY_USER, or to whoever is named elsewhere when
- * that is not set. */
-static int take_environment_password(struct settings *settings, const char *name)
-{
-    const struct settings_memory *memory = settings->memory;
-    if (!name || settings->admin.password || !memory->environment_password ||
-        (memory->environment_user && strcmp(memory->environment_user, name) != 0))
-        return -1;
-    settings->admin.password = strdup(memory->environment_password);
-    return settings->admin.password ? -1 : options_out_of_memory();
-}
-
-/* Asks the terminal for what is still missing of the administrator. */
-static int complete_admin(struct settings *settings)
-{
-    bool offline = settings->dry_run || settings->traffic_summary;
-    if (offline || settings->admin_kerberos ||
-        (settings->play.generic_ldap && !settings->admin.name))
-        return -1;
-    int status = -1;
-    if (!settings->admin.name)
-        status = ask_for("Administrator's name", NULL, false, &settings->admin.name);
-    if (status < 0 && !settings->admin.password)
-        status = ask_for("Password", settings->admin.name, true, &settings->admin.password);
-    return status;
-}
-
-static int find_admin(struct settings *settings)
-{
-    enum settings_source ccache = settings_source_of(settings, "kerberos");
-    if (settings->admin_kerberos && (ccache > settings_source_of(settings, "user")))
-        account_clear(&settings->admin);
-    else if (settings->admin_kerberos)
-        settings->admin_kerberos = false;
-    int status = read_authentication_file(settings);
-    if (status < 0)
-        status = take_environment_password(settings, settings->admin.name);
-    if (status < 0)
-        status = split_admin(settings);
-    if (status < 0)
-        status = complete_admin(settings);
-    return status;
-}
-
-/* --- What contradicts ---------------------------------------------------------------------- */
 
 static int check_conflicts(const struct settings *settings)
 {
@@ -452,19 +393,6 @@ static int check_conflicts(const struct settings *settings)
                                     pair->mend);
     }
     return -1;
-}
-
-/* Of two that exclude each other, the stronger source's stays. */
-static void settle_scale(struct settings *settings)
-{
-    if (settings_source_of(settings, "scale-traffic") >
-        settings_source_of(settings, "packets-per-second"))
-        settings->packets_per_second = 0;
-    if (settings->packets_per_second > 0)
-        settings->scale = 0;
-    if (settings_source_of(settings, "group-memberships") >
-        settings_source_of(settings, "average-groups-per-user"))
-        settings->average_groups_per_user = 0;
 }
 
 static int check_server(const struct settings *settings)
@@ -498,27 +426,49 @@ static int settings_check_accounts(const struct settings *settings)
     return -1;
 }
 
-static int check_all(struct settings *settings)
+static int check_files(const struct settings *settings)
 {
-    static int (*const checks[])(const struct settings *) = {check_conflicts, check_server,
-                                                             settings_check_accounts, check_files};
-    int status = -1;
-    for (size_t i = 0; status < 0 && i < sizeof checks / sizeof checks[0]; i++)
-        status = checks[i](settings);
-    return status;
+    const char *model = settings->model;
+    const char *error = NULL;
+    if (model && strcmp(model, "-") != 0 && (error = options_check_input(model)))
+        return options_complain("MODEL: %s", error);
+    if (settings->json && (error = options_check_output(settings->json)))
+        return options_complain("--json: %s", error);
+    const struct {
+        const char *name, *path;
+    } outputs[] = {{"json", settings->json},
+                   {"timing-data", settings->timing_data},
+                   {"traffic-summary", settings->traffic_summary}};
+    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++)
+        if (same_file(outputs[i].path, model))
+            return options_complain("--%s: \"%s\" is the model itself; give another file",
+                                    outputs[i].name, outputs[i].path);
+    if (settings->json && settings->timing_data &&
+        (strcmp(settings->json, settings->timing_data) == 0 ||
+         same_file(settings->json, settings->timing_data)))
+        return options_complain("--json and --timing-data: both would write \"%s\"; give two files",
+                                settings->json);
+    return -1;
 }
 
-/* --- All of it ----------------------------------------------------------------------------- */
-
-static void settings_set_defaults(struct settings *settings)
+static bool same_file(const char *one, const char *other)
 {
-    *settings = (struct settings){.replay_rate = 1,
-                                  .scale = 1,
-                                  .duration = 60,
-                                  .warmup = 5,
-                                  .timeout = 30,
-                                  .latency_timeout = 1,
-                                  .play = {.kdc_preauth_legs = 1, .kdc = KDC_TCP}};
+    struct stat a, b;
+    return one && other && strcmp(one, "-") != 0 && stat(one, &a) == 0 && stat(other, &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino && S_ISREG(a.st_mode);
+}
+
+/* Of two that exclude each other, the stronger source's stays. */
+static void settle_scale(struct settings *settings)
+{
+    if (settings_source_of(settings, "scale-traffic") >
+        settings_source_of(settings, "packets-per-second"))
+        settings->packets_per_second = 0;
+    if (settings->packets_per_second > 0)
+        settings->scale = 0;
+    if (settings_source_of(settings, "group-memberships") >
+        settings_source_of(settings, "average-groups-per-user"))
+        settings->average_groups_per_user = 0;
 }
 
 /* 32 bits: short enough to be typed again. */
@@ -535,42 +485,117 @@ static int choose_seed(struct settings *settings)
     return -1;
 }
 
-static int read_sources(struct settings *settings, int argc, char **argv)
+static int find_admin(struct settings *settings)
 {
-    int status = read_command_line(settings, argc, argv);
+    enum settings_source ccache = settings_source_of(settings, "kerberos");
+    if (settings->admin_kerberos && (ccache > settings_source_of(settings, "user")))
+        account_clear(&settings->admin);
+    else if (settings->admin_kerberos)
+        settings->admin_kerberos = false;
+    int status = read_authentication_file(settings);
     if (status < 0)
-        status = read_environment(settings);
+        status = take_environment_password(settings, settings->admin.name);
     if (status < 0)
-        status = read_config(settings);
-    return status < 0 ? apply_all(settings) : status;
+        status = split_admin(settings);
+    if (status < 0)
+        status = complete_admin(settings);
+    return status;
 }
 
-int settings_read(struct settings *settings, int argc, char **argv)
+/* -A, unless a stronger source named somebody. */
+static int read_authentication_file(struct settings *settings)
 {
-    settings_set_defaults(settings);
-    settings->memory = calloc(1, sizeof *settings->memory);
-    if (!settings->memory || !(settings->memory->source_of_row = calloc(
-                                   settings_table.count, sizeof *settings->memory->source_of_row)))
+    const char *path = settings->authentication_file;
+    if (!path || settings->admin_kerberos ||
+        settings_source_of(settings, "user") > settings_source_of(settings, "authentication-file"))
+        return -1;
+    struct credentials found = {0};
+    bool world_readable = false;
+    char error[512];
+    int status = -1;
+    if (credentials_read_file(path, &found, &world_readable, error, sizeof error) != 0) {
+        status = options_complain("-A: %s", error);
+    } else if (!found.name || !found.name[0]) {
+        status = options_complain("-A: %s: it names nobody; add a line \"username = ...\"", path);
+    } else {
+        if (world_readable)
+            options_complain("-A: %s: everybody may read it; chmod o= it", path);
+        account_clear(&settings->admin);
+        settings->admin.name = found.name;
+        settings->admin.password = found.password;
+        settings->memory->admin_domain = found.domain;
+        found = (struct credentials){0};
+    }
+    credentials_clear(&found);
+    return status;
+}
+
+/* TRAFFIC_REPLAY_PASSWORD belongs to TRAFFIC_REPLAY_USER, or to whoever is named elsewhere when
+ * that is not set. */
+static int take_environment_password(struct settings *settings, const char *name)
+{
+    const struct settings_memory *memory = settings->memory;
+    if (!name || settings->admin.password || !memory->environment_password ||
+        (memory->environment_user && strcmp(memory->environment_user, name) != 0))
+        return -1;
+    settings->admin.password = strdup(memory->environment_password);
+    return settings->admin.password ? -1 : options_out_of_memory();
+}
+
+static int split_admin(struct settings *settings)
+{
+    struct settings_memory *memory = settings->memory;
+    char *domain = NULL;
+    if (!settings->admin.name || settings->play.generic_ldap)
+        return -1;
+    if (credentials_split_name(&settings->admin.name, &domain, &memory->admin_realm) != 0)
         return options_out_of_memory();
-    int status = read_sources(settings, argc, argv);
-    int first = settings->memory->first_word;
-    if (status < 0)
-        status = take_positional(settings, argv + first, argc - first);
-    if (status >= 0)
-        return status;
-    settings->duration_given = settings_source_of(settings, "duration") != SOURCE_NONE;
-    settings->warmup_given = settings_source_of(settings, "warmup") != SOURCE_NONE;
-    settings->number_of_groups_given =
-        settings_source_of(settings, "number-of-groups") != SOURCE_NONE;
-    settings->group_memberships_given =
-        settings_source_of(settings, "group-memberships") != SOURCE_NONE;
-    settings->play.tls_verify = settings->play.tls_verify || settings->tls_ca;
-    status = check_all(settings);
-    if (status < 0)
-        settle_scale(settings);
-    if (status < 0)
-        status = choose_seed(settings);
-    return status < 0 ? find_admin(settings) : status;
+    if (domain) {
+        free(memory->admin_domain);
+        memory->admin_domain = domain;
+    }
+    settings->admin_domain = memory->admin_domain;
+    settings->admin_realm = memory->admin_realm;
+    return settings->admin.name[0] ? -1 : options_complain("-U: there is no name after the domain");
+}
+
+/* Asks the terminal for what is still missing of the administrator. */
+static int complete_admin(struct settings *settings)
+{
+    bool offline = settings->dry_run || settings->traffic_summary;
+    if (offline || settings->admin_kerberos ||
+        (settings->play.generic_ldap && !settings->admin.name))
+        return -1;
+    int status = -1;
+    if (!settings->admin.name)
+        status = ask_for("Administrator's name", NULL, false, &settings->admin.name);
+    if (status < 0 && !settings->admin.password)
+        status = ask_for("Password", settings->admin.name, true, &settings->admin.password);
+    return status;
+}
+
+static int ask_for(const char *what, const char *of, bool secret, char **answer)
+{
+    char question[256];
+    snprintf(question, sizeof question, of ? "%s of %s: " : "%s: ", what, of);
+    int error = credentials_prompt(question, secret, answer);
+    if (error == -ENOTTY)
+        return options_complain("no administrator's %s: give -U USER%%PASSWORD, -A FILE, -k, or "
+                                "TRAFFIC_REPLAY_USER and _PASSWORD",
+                                secret ? "password" : "name");
+    return error ? options_complain("no %s was given", secret ? "password" : "name") : -1;
+}
+
+void settings_clear(struct settings *settings)
+{
+    account_clear(&settings->admin);
+    secret_free(settings->fixed_password);
+    free(settings->only);
+    free(settings->skip);
+    free(settings->labels);
+    free(settings->command_line);
+    free_memory(settings->memory);
+    *settings = (struct settings){0};
 }
 
 static void free_memory(struct settings_memory *memory)
@@ -591,16 +616,12 @@ static void free_memory(struct settings_memory *memory)
     free(memory);
 }
 
-void settings_clear(struct settings *settings)
+bool settings_plays(const struct settings *settings, const char *protocol, const char *opcode)
 {
-    account_clear(&settings->admin);
-    secret_free(settings->fixed_password);
-    free(settings->only);
-    free(settings->skip);
-    free(settings->labels);
-    free(settings->command_line);
-    free_memory(settings->memory);
-    *settings = (struct settings){0};
+    if (settings->only_count > 0 &&
+        !matches(settings->only, settings->only_count, protocol, opcode))
+        return false;
+    return !matches(settings->skip, settings->skip_count, protocol, opcode);
 }
 
 static bool matches(const struct settings_packet *packets, size_t count, const char *protocol,
@@ -611,14 +632,6 @@ static bool matches(const struct settings_packet *packets, size_t count, const c
             (!packets[i].opcode || strcmp(packets[i].opcode, opcode) == 0))
             return true;
     return false;
-}
-
-bool settings_plays(const struct settings *settings, const char *protocol, const char *opcode)
-{
-    if (settings->only_count > 0 &&
-        !matches(settings->only, settings->only_count, protocol, opcode))
-        return false;
-    return !matches(settings->skip, settings->skip_count, protocol, opcode);
 }
 
 bool settings_given(const struct settings *settings, const char *name)
@@ -667,8 +680,6 @@ const char *settings_try(const char *name, const char *value)
     return error;
 }
 
-/* --- Help ---------------------------------------------------------------------------------- */
-
 void settings_help(FILE *out)
 {
     fputs("traffic-replay plays the traffic of many Active Directory clients against one domain\n"
@@ -689,4 +700,15 @@ void settings_help(FILE *out)
         "TRAFFIC_REPLAY_USER and TRAFFIC_REPLAY_PASSWORD stand for -U. Options may also be set by\n"
         "their long names in $XDG_CONFIG_HOME/traffic-replay.yaml. See traffic-replay(1).\n",
         out);
+}
+
+enum settings_source *settings_source_of_row(const struct settings_memory *memory,
+                                             const struct options_row *row)
+{
+    return &memory->source_of_row[row - settings_table.rows];
+}
+
+enum settings_source settings_source_of(const struct settings *settings, const char *name)
+{
+    return *settings_source_of_row(settings->memory, options_find(&settings_table, name));
 }

@@ -13,140 +13,6 @@
 #include "replay/accounts/credentials.h"
 #include "replay/settings.h"
 
-/* --- Values with a form of their own ------------------------------------------------------- */
-
-static const char *parse_user(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    free(settings->admin.name);
-    secret_free(settings->admin.password);
-    settings->admin = (struct account){0};
-    if (credentials_take(value, &settings->admin.name, &settings->admin.password) != 0)
-        return options_wrong("out of memory");
-    return settings->admin.name[0] ? NULL : options_wrong("there is no name before the %%");
-}
-
-/* PROTOCOL[:OPCODE], several with commas; cuts value into pieces in place. */
-static const char *parse_packets(struct settings_packet **packets, size_t *count, char *value)
-{
-    for (char *rest = value, *word; (word = strsep(&rest, ","));) {
-        char *colon = strchr(word, ':');
-        if (!*word || colon == word)
-            return options_wrong("expected PROTOCOL or PROTOCOL:OPCODE, as in ldap or ldap:3");
-        struct settings_packet *grown = reallocarray(*packets, *count + 1, sizeof **packets);
-        if (!grown)
-            return options_wrong("out of memory");
-        *packets = grown;
-        if (colon)
-            *colon = '\0';
-        grown[(*count)++] =
-            (struct settings_packet){.protocol = word, .opcode = colon ? colon + 1 : NULL};
-    }
-    return NULL;
-}
-
-static const char *parse_only(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    return parse_packets(&settings->only, &settings->only_count, value);
-}
-
-static const char *parse_skip(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    return parse_packets(&settings->skip, &settings->skip_count, value);
-}
-
-static const char *settings_table_parse_label(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    char *equals = strchr(value, '=');
-    if (!equals || equals == value)
-        return options_wrong("\"%s\" is not NAME=VALUE", value);
-    size_t size;
-    if (utf16le_size(value, &size) != 0)
-        return options_wrong("\"%s\" is not UTF-8", value);
-    *equals = '\0';
-    for (size_t i = 0; i < settings->label_count; i++)
-        if (strcmp(settings->labels[i].name, value) == 0)
-            return options_wrong("the label \"%s\" is given twice", value);
-    struct settings_pair *grown =
-        reallocarray(settings->labels, settings->label_count + 1, sizeof *settings->labels);
-    if (!grown)
-        return options_wrong("out of memory");
-    settings->labels = grown;
-    grown[settings->label_count++] = (struct settings_pair){.name = value, .value = equals + 1};
-    return NULL;
-}
-
-static const char *parse_source(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    struct in6_addr address;
-    char text[INET6_ADDRSTRLEN];
-    char *slash = strchr(value, '/');
-    size_t length = slash ? (size_t)(slash - value) : 0;
-    if (!slash || length >= sizeof text)
-        return options_wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
-    memcpy(text, value, length);
-    text[length] = '\0';
-    bool v4 = inet_pton(AF_INET, text, &address) == 1;
-    if (!v4 && inet_pton(AF_INET6, text, &address) != 1)
-        return options_wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
-    char *end;
-    unsigned long bits = strtoul(slash + 1, &end, 10);
-    if (!isdigit((unsigned char)slash[1]) || *end || bits > (v4 ? 32 : 128))
-        return options_wrong("\"%s\" has no prefix length from 0 to %d", value, v4 ? 32 : 128);
-    settings->source = value;
-    return NULL;
-}
-
-static const char *parse_server(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    settings->play.generic_ldap = strcmp(value, "ldap") == 0;
-    return settings->play.generic_ldap || strcmp(value, "dc") == 0
-               ? NULL
-               : options_wrong("\"%s\" is neither dc nor ldap", value);
-}
-
-static const char *parse_transport(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    bool udp = strcmp(value, "udp") == 0;
-    settings->play.kdc = udp ? KDC_UDP : KDC_TCP;
-    return udp || strcmp(value, "tcp") == 0 ? NULL
-                                            : options_wrong("\"%s\" is neither tcp nor udp", value);
-}
-
-/* Whether the file can be written is checked when it is known to be one: see take_back_model(). */
-static const char *settings_table_parse_json(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    settings->json = value;
-    settings->json_wanted = true;
-    return *value ? NULL : options_wrong("it is empty");
-}
-
-static const char *parse_seed(void *owner, char *value)
-{
-    struct settings *settings = owner;
-    /* What JSON integers hold. */
-    char *end;
-    errno = 0;
-    settings->random_seed = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end)
-        return options_wrong("\"%s\" is not a whole number from 0 to %lld", value,
-                             (long long)INT64_MAX);
-    if (errno == ERANGE || settings->random_seed > INT64_MAX)
-        return options_wrong("\"%s\" is out of range: give one from 0 to %lld", value,
-                             (long long)INT64_MAX);
-    settings->random_seed_given = true;
-    return NULL;
-}
-
-/* --- The table ----------------------------------------------------------------------------- */
-
 enum group {
     GROUP_SCALE,
     GROUP_TIME,
@@ -176,6 +42,41 @@ static const char *const group_titles[GROUP_COUNT] = {
 
 enum { USERS_MAX = 10000000, GROUPS_MAX = 1000000, INSTANCE_MAX = 99999 };
 enum { SECONDS_MAX = 10000000, WAIT_MAX = 3600 };
+
+const struct settings_conflict settings_conflicts[] = {
+    {"scale-traffic", "packets-per-second", "give one of them"},
+    {"average-groups-per-user", "group-memberships", "give one of them"},
+    {"clean-up", "generate-users-only", "run it twice"},
+    {"dry-run", "clean-up", "leave one out"},
+    {"dry-run", "generate-users-only", "leave one out"},
+    {"dry-run", "traffic-summary", "leave one out"},
+    {"traffic-summary", "clean-up", "leave one out"},
+    {"traffic-summary", "generate-users-only", "leave one out"},
+    {"make-accounts", "clean-up", "run it twice"},
+    {"make-accounts", "generate-users-only", "run it twice"},
+    {"make-accounts", "dry-run", "leave one out"},
+    {"make-accounts", "traffic-summary", "leave one out"},
+    {"accounts", "make-accounts", "leave one out"},
+    {"accounts", "clean-up", "accounts from a file are not ours to remove"},
+    {"accounts", "generate-users-only", "leave one out"},
+    {"accounts", "number-of-users", "the file says how many there are"},
+    {"accounts", "fixed-password", "the file has the passwords"},
+    {"user", "authentication-file", "give one of them"},
+    {"user", "kerberos", "the tickets say who you are"},
+    {"authentication-file", "kerberos", "the tickets say who you are"},
+    {NULL, NULL, NULL},
+};
+
+static const char *parse_seed(void *owner, char *value);
+static const char *parse_source(void *owner, char *value);
+static const char *parse_only(void *owner, char *value);
+static const char *parse_packets(struct settings_packet **packets, size_t *count, char *value);
+static const char *parse_skip(void *owner, char *value);
+static const char *parse_transport(void *owner, char *value);
+static const char *parse_server(void *owner, char *value);
+static const char *parse_user(void *owner, char *value);
+static const char *settings_table_parse_json(void *owner, char *value);
+static const char *settings_table_parse_label(void *owner, char *value);
 
 /* clang-format off */
 static const struct options_row rows[] = {
@@ -309,8 +210,8 @@ static const struct options_row rows[] = {
     {"version", 'V', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "print the version", NULL},
 };
-/* clang-format on */
 
+/* clang-format on */
 _Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX,
                "a reading has no room for so many rows");
 
@@ -320,26 +221,132 @@ const struct options_table settings_table = {.rows = rows,
                                              .group_count = GROUP_COUNT,
                                              .help_column = 34};
 
-const struct settings_conflict settings_conflicts[] = {
-    {"scale-traffic", "packets-per-second", "give one of them"},
-    {"average-groups-per-user", "group-memberships", "give one of them"},
-    {"clean-up", "generate-users-only", "run it twice"},
-    {"dry-run", "clean-up", "leave one out"},
-    {"dry-run", "generate-users-only", "leave one out"},
-    {"dry-run", "traffic-summary", "leave one out"},
-    {"traffic-summary", "clean-up", "leave one out"},
-    {"traffic-summary", "generate-users-only", "leave one out"},
-    {"make-accounts", "clean-up", "run it twice"},
-    {"make-accounts", "generate-users-only", "run it twice"},
-    {"make-accounts", "dry-run", "leave one out"},
-    {"make-accounts", "traffic-summary", "leave one out"},
-    {"accounts", "make-accounts", "leave one out"},
-    {"accounts", "clean-up", "accounts from a file are not ours to remove"},
-    {"accounts", "generate-users-only", "leave one out"},
-    {"accounts", "number-of-users", "the file says how many there are"},
-    {"accounts", "fixed-password", "the file has the passwords"},
-    {"user", "authentication-file", "give one of them"},
-    {"user", "kerberos", "the tickets say who you are"},
-    {"authentication-file", "kerberos", "the tickets say who you are"},
-    {NULL, NULL, NULL},
-};
+static const char *parse_seed(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    /* What JSON integers hold. */
+    char *end;
+    errno = 0;
+    settings->random_seed = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)*value) || *end)
+        return options_wrong("\"%s\" is not a whole number from 0 to %lld", value,
+                             (long long)INT64_MAX);
+    if (errno == ERANGE || settings->random_seed > INT64_MAX)
+        return options_wrong("\"%s\" is out of range: give one from 0 to %lld", value,
+                             (long long)INT64_MAX);
+    settings->random_seed_given = true;
+    return NULL;
+}
+
+static const char *parse_source(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    struct in6_addr address;
+    char text[INET6_ADDRSTRLEN];
+    char *slash = strchr(value, '/');
+    size_t length = slash ? (size_t)(slash - value) : 0;
+    if (!slash || length >= sizeof text)
+        return options_wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
+    memcpy(text, value, length);
+    text[length] = '\0';
+    bool v4 = inet_pton(AF_INET, text, &address) == 1;
+    if (!v4 && inet_pton(AF_INET6, text, &address) != 1)
+        return options_wrong("\"%s\" is not ADDRESS/BITS, as in 10.1.0.0/16", value);
+    char *end;
+    unsigned long bits = strtoul(slash + 1, &end, 10);
+    if (!isdigit((unsigned char)slash[1]) || *end || bits > (v4 ? 32 : 128))
+        return options_wrong("\"%s\" has no prefix length from 0 to %d", value, v4 ? 32 : 128);
+    settings->source = value;
+    return NULL;
+}
+
+static const char *parse_only(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    return parse_packets(&settings->only, &settings->only_count, value);
+}
+
+/* PROTOCOL[:OPCODE], several with commas; cuts value into pieces in place. */
+static const char *parse_packets(struct settings_packet **packets, size_t *count, char *value)
+{
+    for (char *rest = value, *word; (word = strsep(&rest, ","));) {
+        char *colon = strchr(word, ':');
+        if (!*word || colon == word)
+            return options_wrong("expected PROTOCOL or PROTOCOL:OPCODE, as in ldap or ldap:3");
+        struct settings_packet *grown = reallocarray(*packets, *count + 1, sizeof **packets);
+        if (!grown)
+            return options_wrong("out of memory");
+        *packets = grown;
+        if (colon)
+            *colon = '\0';
+        grown[(*count)++] =
+            (struct settings_packet){.protocol = word, .opcode = colon ? colon + 1 : NULL};
+    }
+    return NULL;
+}
+
+static const char *parse_skip(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    return parse_packets(&settings->skip, &settings->skip_count, value);
+}
+
+static const char *parse_transport(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    bool udp = strcmp(value, "udp") == 0;
+    settings->play.kdc = udp ? KDC_UDP : KDC_TCP;
+    return udp || strcmp(value, "tcp") == 0 ? NULL
+                                            : options_wrong("\"%s\" is neither tcp nor udp", value);
+}
+
+static const char *parse_server(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    settings->play.generic_ldap = strcmp(value, "ldap") == 0;
+    return settings->play.generic_ldap || strcmp(value, "dc") == 0
+               ? NULL
+               : options_wrong("\"%s\" is neither dc nor ldap", value);
+}
+
+static const char *parse_user(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    free(settings->admin.name);
+    secret_free(settings->admin.password);
+    settings->admin = (struct account){0};
+    if (credentials_take(value, &settings->admin.name, &settings->admin.password) != 0)
+        return options_wrong("out of memory");
+    return settings->admin.name[0] ? NULL : options_wrong("there is no name before the %%");
+}
+
+/* Whether the file can be written is checked when it is known to be one: see take_back_model(). */
+static const char *settings_table_parse_json(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    settings->json = value;
+    settings->json_wanted = true;
+    return *value ? NULL : options_wrong("it is empty");
+}
+
+static const char *settings_table_parse_label(void *owner, char *value)
+{
+    struct settings *settings = owner;
+    char *equals = strchr(value, '=');
+    if (!equals || equals == value)
+        return options_wrong("\"%s\" is not NAME=VALUE", value);
+    size_t size;
+    if (utf16le_size(value, &size) != 0)
+        return options_wrong("\"%s\" is not UTF-8", value);
+    *equals = '\0';
+    for (size_t i = 0; i < settings->label_count; i++)
+        if (strcmp(settings->labels[i].name, value) == 0)
+            return options_wrong("the label \"%s\" is given twice", value);
+    struct settings_pair *grown =
+        reallocarray(settings->labels, settings->label_count + 1, sizeof *settings->labels);
+    if (!grown)
+        return options_wrong("out of memory");
+    settings->labels = grown;
+    grown[settings->label_count++] = (struct settings_pair){.name = value, .value = equals + 1};
+    return NULL;
+}

@@ -11,28 +11,19 @@
 #include "replay/settings_memory.h"
 #include "replay/settings_table.h"
 
-/* --- The command line as text -------------------------------------------------------------- */
+struct words {
+    char **items;
+    size_t count;
+    bool failed;
+};
 
-/* A word between quotes; one that would control a terminal, or is not UTF-8 as JSON must be, in
- * bash's form with backslashes. */
-static void quote_word(const char *word, FILE *out)
-{
-    size_t size;
-    bool text = utf16le_size(word, &size) == 0;
-    for (const char *c = word; *c; c++)
-        text = text && !iscntrl((unsigned char)*c);
-    if (text) {
-        fputc('\'', out);
-        for (const char *c = word; *c; c++)
-            *c == '\'' ? fputs("'\\''", out) : fputc(*c, out);
-    } else {
-        fputs("$'", out);
-        for (const unsigned char *c = (const unsigned char *)word; *c; c++)
-            *c < ' ' || *c >= 0x7f || *c == '\'' || *c == '\\' ? fprintf(out, "\\%03o", *c)
-                                                               : fputc(*c, out);
-    }
-    fputc('\'', out);
-}
+static void quote_word(const char *word, FILE *out);
+static bool is_among(const char *name, const char *const *names);
+static void settings_words_add_word(struct words *words, const char *name, const char *value);
+static bool is_overridden(const struct settings *settings, const struct options_row *row);
+static void settings_words_add_row(struct words *words, const struct settings *settings,
+                                   const struct options_row *row);
+static void write_quoted(FILE *out, const char *text);
 
 char *settings_quote(int argc, char *const *argv)
 {
@@ -57,13 +48,56 @@ char *settings_quote(int argc, char *const *argv)
     return out ? text : NULL;
 }
 
-/* --- For another traffic-replay ------------------------------------------------------------ */
+/* A word between quotes; one that would control a terminal, or is not UTF-8 as JSON must be, in
+ * bash's form with backslashes. */
+static void quote_word(const char *word, FILE *out)
+{
+    size_t size;
+    bool text = utf16le_size(word, &size) == 0;
+    for (const char *c = word; *c; c++)
+        text = text && !iscntrl((unsigned char)*c);
+    if (text) {
+        fputc('\'', out);
+        for (const char *c = word; *c; c++)
+            *c == '\'' ? fputs("'\\''", out) : fputc(*c, out);
+    } else {
+        fputs("$'", out);
+        for (const unsigned char *c = (const unsigned char *)word; *c; c++)
+            *c < ' ' || *c >= 0x7f || *c == '\'' || *c == '\\' ? fprintf(out, "\\%03o", *c)
+                                                               : fputc(*c, out);
+    }
+    fputc('\'', out);
+}
 
-struct words {
-    char **items;
-    size_t count;
-    bool failed;
-};
+char **settings_words(const struct settings *settings, const char *const *except)
+{
+    struct words words = {.items = calloc(1, sizeof *words.items)};
+    words.failed = !words.items;
+    for (size_t i = 0; !words.failed && i < settings_table.count; i++) {
+        const struct options_row *row = &settings_table.rows[i];
+        bool hidden = row->kind == OPTIONS_SECRET ||
+                      (row->properties & (SETTINGS_CREDENTIALS | SETTINGS_HOLDS_SECRET)) ||
+                      strcmp(row->name, "config") == 0;
+        if (is_among(row->name, except))
+            continue;
+        if (strcmp(row->name, "kerberos") == 0 && settings->admin_kerberos)
+            settings_words_add_word(&words, row->name, NULL);
+        else if (!hidden && !is_overridden(settings, row))
+            settings_words_add_row(&words, settings, row);
+    }
+    if (!words.failed)
+        return words.items;
+    settings_free_words(words.items);
+    return NULL;
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(name, *names) == 0)
+            return true;
+    return false;
+}
 
 static void settings_words_add_word(struct words *words, const char *name, const char *value)
 {
@@ -78,10 +112,14 @@ static void settings_words_add_word(struct words *words, const char *name, const
     grown[++words->count] = NULL;
 }
 
-static bool is_among(const char *name, const char *const *names)
+/* One that excludes it came from a stronger source. */
+static bool is_overridden(const struct settings *settings, const struct options_row *row)
 {
-    for (; *names; names++)
-        if (strcmp(name, *names) == 0)
+    enum settings_source own = *settings_source_of_row(settings->memory, row);
+    for (const struct settings_conflict *pair = settings_conflicts; pair->one; pair++)
+        if ((strcmp(row->name, pair->one) == 0 &&
+             settings_source_of(settings, pair->other) > own) ||
+            (strcmp(row->name, pair->other) == 0 && settings_source_of(settings, pair->one) > own))
             return true;
     return false;
 }
@@ -111,58 +149,11 @@ static void settings_words_add_row(struct words *words, const struct settings *s
         settings_words_add_word(words, row->name, last->given);
 }
 
-/* One that excludes it came from a stronger source. */
-static bool is_overridden(const struct settings *settings, const struct options_row *row)
-{
-    enum settings_source own = *settings_source_of_row(settings->memory, row);
-    for (const struct settings_conflict *pair = settings_conflicts; pair->one; pair++)
-        if ((strcmp(row->name, pair->one) == 0 &&
-             settings_source_of(settings, pair->other) > own) ||
-            (strcmp(row->name, pair->other) == 0 && settings_source_of(settings, pair->one) > own))
-            return true;
-    return false;
-}
-
-char **settings_words(const struct settings *settings, const char *const *except)
-{
-    struct words words = {.items = calloc(1, sizeof *words.items)};
-    words.failed = !words.items;
-    for (size_t i = 0; !words.failed && i < settings_table.count; i++) {
-        const struct options_row *row = &settings_table.rows[i];
-        bool hidden = row->kind == OPTIONS_SECRET ||
-                      (row->properties & (SETTINGS_CREDENTIALS | SETTINGS_HOLDS_SECRET)) ||
-                      strcmp(row->name, "config") == 0;
-        if (is_among(row->name, except))
-            continue;
-        if (strcmp(row->name, "kerberos") == 0 && settings->admin_kerberos)
-            settings_words_add_word(&words, row->name, NULL);
-        else if (!hidden && !is_overridden(settings, row))
-            settings_words_add_row(&words, settings, row);
-    }
-    if (!words.failed)
-        return words.items;
-    settings_free_words(words.items);
-    return NULL;
-}
-
 void settings_free_words(char **words)
 {
     for (size_t i = 0; words && words[i]; i++)
         free(words[i]);
     free(words);
-}
-
-/* A double-quoted scalar of YAML 1.2 (7.3.1), without the quotes. */
-static void write_quoted(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < ' ' || *text == 0x7f)
-            fprintf(out, "\\x%02x", (unsigned char)*text);
-        else
-            fputc(*text, out);
-    }
 }
 
 int settings_write_secrets(const struct settings *settings, FILE *out)
@@ -192,4 +183,17 @@ int settings_write_secrets(const struct settings *settings, FILE *out)
         fputs("\"\n", out);
     }
     return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
+}
+
+/* A double-quoted scalar of YAML 1.2 (7.3.1), without the quotes. */
+static void write_quoted(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else if ((unsigned char)*text < ' ' || *text == 0x7f)
+            fprintf(out, "\\x%02x", (unsigned char)*text);
+        else
+            fputc(*text, out);
+    }
 }

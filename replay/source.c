@@ -11,50 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static int address_bits(int family)
-{
-    return family == AF_INET ? 32 : 128;
-}
-
-/* Splits "address/length"; a lone address has full length. */
-static int read_cidr(const char *text, struct source_range *range, int *length)
-{
-    char address[INET6_ADDRSTRLEN];
-    const char *slash = strchr(text, '/');
-    size_t size = slash ? (size_t)(slash - text) : strlen(text);
-    if (size >= sizeof address)
-        return -EINVAL;
-    memcpy(address, text, size);
-    address[size] = 0;
-    range->family = strchr(address, ':') ? AF_INET6 : AF_INET;
-    if (inet_pton(range->family, address, range->first) != 1)
-        return -EINVAL;
-    *length = address_bits(range->family);
-    if (!slash)
-        return 0;
-    char *end;
-    long value = strtol(slash + 1, &end, 10);
-    if (slash[1] < '0' || slash[1] > '9' || *end || value > *length)
-        return -EINVAL;
-    *length = (int)value;
-    return 0;
-}
-
-static void clear_host_bits(struct source_range *range, int length)
-{
-    for (int bit = length; bit < address_bits(range->family); bit++)
-        range->first[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
-}
-
-/* Adds to an address in network byte order. */
-static void address_add(uint8_t *address, int bytes, uint64_t number)
-{
-    for (int i = bytes - 1; i >= 0 && number > 0; i--) {
-        uint64_t sum = address[i] + (number & 0xff);
-        address[i] = (uint8_t)sum;
-        number = (number >> 8) + (sum >> 8);
-    }
-}
+static int read_cidr(const char *text, struct source_range *range, int *length);
+static int address_bits(int family);
+static void clear_host_bits(struct source_range *range, int length);
+static void address_add(uint8_t *address, int bytes, uint64_t number);
+static int source_check_bind(const struct source_range *range, uint64_t client, char *error,
+                             size_t error_size);
+static int try_bind(const struct sockaddr_storage *address, socklen_t size);
 
 int source_parse(const char *text, struct source_range *range, char *error, size_t error_size)
 {
@@ -81,6 +44,51 @@ int source_parse(const char *text, struct source_range *range, char *error, size
     return 0;
 }
 
+/* Splits "address/length"; a lone address has full length. */
+static int read_cidr(const char *text, struct source_range *range, int *length)
+{
+    char address[INET6_ADDRSTRLEN];
+    const char *slash = strchr(text, '/');
+    size_t size = slash ? (size_t)(slash - text) : strlen(text);
+    if (size >= sizeof address)
+        return -EINVAL;
+    memcpy(address, text, size);
+    address[size] = 0;
+    range->family = strchr(address, ':') ? AF_INET6 : AF_INET;
+    if (inet_pton(range->family, address, range->first) != 1)
+        return -EINVAL;
+    *length = address_bits(range->family);
+    if (!slash)
+        return 0;
+    char *end;
+    long value = strtol(slash + 1, &end, 10);
+    if (slash[1] < '0' || slash[1] > '9' || *end || value > *length)
+        return -EINVAL;
+    *length = (int)value;
+    return 0;
+}
+
+static int address_bits(int family)
+{
+    return family == AF_INET ? 32 : 128;
+}
+
+static void clear_host_bits(struct source_range *range, int length)
+{
+    for (int bit = length; bit < address_bits(range->family); bit++)
+        range->first[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+}
+
+/* Adds to an address in network byte order. */
+static void address_add(uint8_t *address, int bytes, uint64_t number)
+{
+    for (int i = bytes - 1; i >= 0 && number > 0; i--) {
+        uint64_t sum = address[i] + (number & 0xff);
+        address[i] = (uint8_t)sum;
+        number = (number >> 8) + (sum >> 8);
+    }
+}
+
 socklen_t source_address(const struct source_range *range, uint64_t client,
                          struct sockaddr_storage *out)
 {
@@ -97,14 +105,28 @@ socklen_t source_address(const struct source_range *range, uint64_t client,
     return sizeof(struct sockaddr_in6);
 }
 
-static int try_bind(const struct sockaddr_storage *address, socklen_t size)
+int source_check(const struct source_range *range, uint64_t clients, int peer_family, char *error,
+                 size_t error_size)
 {
-    int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    int error = bind(fd, (const struct sockaddr *)address, size) < 0 ? -errno : 0;
-    close(fd);
-    return error;
+    if (!range->family)
+        return 0;
+    if (range->family != peer_family) {
+        snprintf(error, error_size,
+                 "--source %s: the server's address is an %s one; give a range "
+                 "of the same family",
+                 range->text, peer_family == AF_INET ? "IPv4" : "IPv6");
+        return -EINVAL;
+    }
+    if (range->count > 1 && range->count < clients) {
+        snprintf(error, error_size,
+                 "--source %s holds %llu addresses for %llu clients; give a larger range",
+                 range->text, (unsigned long long)range->count, (unsigned long long)clients);
+        return -EINVAL;
+    }
+    int result = 0;
+    for (uint64_t i = 0; !result && i < clients && i < range->count; i++)
+        result = source_check_bind(range, i, error, error_size);
+    return result;
 }
 
 static int source_check_bind(const struct source_range *range, uint64_t client, char *error,
@@ -137,26 +159,12 @@ static int source_check_bind(const struct source_range *range, uint64_t client, 
     return result;
 }
 
-int source_check(const struct source_range *range, uint64_t clients, int peer_family, char *error,
-                 size_t error_size)
+static int try_bind(const struct sockaddr_storage *address, socklen_t size)
 {
-    if (!range->family)
-        return 0;
-    if (range->family != peer_family) {
-        snprintf(error, error_size,
-                 "--source %s: the server's address is an %s one; give a range "
-                 "of the same family",
-                 range->text, peer_family == AF_INET ? "IPv4" : "IPv6");
-        return -EINVAL;
-    }
-    if (range->count > 1 && range->count < clients) {
-        snprintf(error, error_size,
-                 "--source %s holds %llu addresses for %llu clients; give a larger range",
-                 range->text, (unsigned long long)range->count, (unsigned long long)clients);
-        return -EINVAL;
-    }
-    int result = 0;
-    for (uint64_t i = 0; !result && i < clients && i < range->count; i++)
-        result = source_check_bind(range, i, error, error_size);
-    return result;
+    int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    int error = bind(fd, (const struct sockaddr *)address, size) < 0 ? -errno : 0;
+    close(fd);
+    return error;
 }

@@ -6,9 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double nanosecond = 1e-9;
-static const int64_t terminal_interval = 1000000000, plain_interval = INT64_C(10) * 1000000000;
-
 struct status {
     struct status_setup setup;
     int64_t shown;             /* when the last line was shown; 0: none yet */
@@ -18,20 +15,17 @@ struct status {
 /* True while a line without an end stands on the terminal. Guarded by the stream's lock. */
 static bool line_shown;
 
+static void print_line(struct status *status, int64_t now, const struct record_live *live);
+static void print_planned(const struct status_setup *setup, double elapsed);
+static void print_p95(FILE *stream, const struct record_live *before,
+                      const struct record_live *now);
+
 struct status *status_new(const struct status_setup *setup)
 {
     struct status *status = calloc(1, sizeof *status);
     if (status)
         status->setup = *setup;
     return status;
-}
-
-void status_clear_line(FILE *stream)
-{
-    if (!line_shown)
-        return;
-    line_shown = false;
-    fputs("\r\033[K", stream);
 }
 
 void status_free(struct status *status)
@@ -45,26 +39,23 @@ void status_free(struct status *status)
     free(status);
 }
 
-static void print_p95(FILE *stream, const struct record_live *before, const struct record_live *now)
+static const int64_t terminal_interval = 1000000000, plain_interval = INT64_C(10) * 1000000000;
+
+void status_tick(void *context, int64_t now)
 {
-    int64_t p95 = record_live_quantile(before, now, 0.95);
-    if (p95 < 0)
-        fputs("none", stream);
-    else
-        fprintf(stream, "%.1f ms", (double)p95 * 1e-6);
+    struct status *status = context;
+    int64_t interval = status->setup.terminal ? terminal_interval : plain_interval;
+    if (now < status->shown + interval)
+        return;
+    struct record_live live = {0};
+    for (size_t i = 0; i < status->setup.count; i++)
+        records_live(status->setup.records[i], &live);
+    print_line(status, now, &live);
+    status->before = live;
+    status->shown = now;
 }
 
-static void print_planned(const struct status_setup *setup, double elapsed)
-{
-    double until = fmin(fmax(elapsed, 0), setup->warmup + setup->duration);
-    if (!setup->planned) {
-        fprintf(setup->stream, "planned about %.0f", until * setup->nominal);
-        return;
-    }
-    size_t second = (size_t)until;
-    fprintf(setup->stream, "planned %" PRIu64,
-            setup->planned[second < setup->seconds ? second : setup->seconds]);
-}
+static const double nanosecond = 1e-9;
 
 static void print_line(struct status *status, int64_t now, const struct record_live *live)
 {
@@ -91,16 +82,31 @@ static void print_line(struct status *status, int64_t now, const struct record_l
     funlockfile(stream);
 }
 
-void status_tick(void *context, int64_t now)
+static void print_planned(const struct status_setup *setup, double elapsed)
 {
-    struct status *status = context;
-    int64_t interval = status->setup.terminal ? terminal_interval : plain_interval;
-    if (now < status->shown + interval)
+    double until = fmin(fmax(elapsed, 0), setup->warmup + setup->duration);
+    if (!setup->planned) {
+        fprintf(setup->stream, "planned about %.0f", until * setup->nominal);
         return;
-    struct record_live live = {0};
-    for (size_t i = 0; i < status->setup.count; i++)
-        records_live(status->setup.records[i], &live);
-    print_line(status, now, &live);
-    status->before = live;
-    status->shown = now;
+    }
+    size_t second = (size_t)until;
+    fprintf(setup->stream, "planned %" PRIu64,
+            setup->planned[second < setup->seconds ? second : setup->seconds]);
+}
+
+static void print_p95(FILE *stream, const struct record_live *before, const struct record_live *now)
+{
+    int64_t p95 = record_live_quantile(before, now, 0.95);
+    if (p95 < 0)
+        fputs("none", stream);
+    else
+        fprintf(stream, "%.1f ms", (double)p95 * 1e-6);
+}
+
+void status_clear_line(FILE *stream)
+{
+    if (!line_shown)
+        return;
+    line_shown = false;
+    fputs("\r\033[K", stream);
 }

@@ -22,8 +22,6 @@ enum {
     PAUSE_NS = 20000000 /* between two looks of the writer */
 };
 
-static const char header[] = "time\tconv\tprotocol\ttype\tduration\tsuccessful\terror\n";
-
 struct ring {
     char *bytes;
     uint64_t head; /* atomic, of the worker: bytes put in since the start */
@@ -42,92 +40,18 @@ struct timing {
     uint64_t lost_lines; /* by failed writes */
 };
 
-static int timing_write_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t written = write(fd, bytes, length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno;
-        bytes += written;
-        length -= (size_t)written;
-    }
-    return 0;
-}
+static int make_rings(struct timing *timing);
+static int timing_write_all(int fd, const char *bytes, size_t length);
+static int start_writer(struct timing *timing);
+static void *writer_main(void *argument);
+static void drain(struct timing *timing, struct ring *ring);
+static void put_out(struct timing *timing, const char *bytes, size_t length);
+static void timing_release(struct timing *timing);
+static size_t timing_format_line(char *out, size_t size, const struct timing_line *line);
+static int format_seconds(char *out, size_t size, int64_t ns);
+static void clean_field(char *text);
 
-/* Writes or, once the file has failed, counts what is lost. */
-static void put_out(struct timing *timing, const char *bytes, size_t length)
-{
-    if (!timing->failed)
-        timing->failed = timing_write_all(timing->fd, bytes, length);
-    for (size_t i = 0; timing->failed && i < length; i++)
-        timing->lost_lines += bytes[i] == '\n';
-}
-
-static void drain(struct timing *timing, struct ring *ring)
-{
-    uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
-    while (ring->tail != head) {
-        size_t from = ring->tail % RING_SIZE, length = head - ring->tail;
-        if (length > RING_SIZE - from)
-            length = RING_SIZE - from;
-        put_out(timing, ring->bytes + from, length);
-        __atomic_store_n(&ring->tail, ring->tail + length, __ATOMIC_RELEASE);
-    }
-}
-
-static void *writer_main(void *argument)
-{
-    struct timing *timing = argument;
-    const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    for (bool stop = false; !stop;) {
-        /* Looked at before the rings: what was put in before the stop is still taken out. */
-        stop = __atomic_load_n(&timing->stop, __ATOMIC_ACQUIRE);
-        for (unsigned i = 0; i < timing->workers; i++)
-            drain(timing, &timing->rings[i]);
-        if (!stop)
-            nanosleep(&pause, NULL);
-    }
-    return NULL;
-}
-
-/* Signals are for others; a reader of a pipe that goes away is told as an error of writing. */
-static int start_writer(struct timing *timing)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = pthread_create(&timing->writer, NULL, writer_main, timing);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result;
-}
-
-static void timing_release(struct timing *timing)
-{
-    for (unsigned i = 0; timing->rings && i < timing->workers; i++)
-        free(timing->rings[i].bytes);
-    free(timing->rings);
-    free(timing->path);
-    if (timing->fd > STDERR_FILENO)
-        close(timing->fd);
-    free(timing);
-}
-
-static int make_rings(struct timing *timing)
-{
-    size_t size = timing->workers * sizeof *timing->rings;
-    timing->rings = aligned_alloc(64, size);
-    if (!timing->rings)
-        return ENOMEM;
-    memset(timing->rings, 0, size);
-    for (unsigned i = 0; i < timing->workers; i++) {
-        timing->rings[i].bytes = malloc(RING_SIZE);
-        if (!timing->rings[i].bytes)
-            return ENOMEM;
-    }
-    return 0;
-}
+static const char header[] = "time\tconv\tprotocol\ttype\tduration\tsuccessful\terror\n";
 
 struct timing *timing_open(const char *path, unsigned workers, char *error, size_t size)
 {
@@ -159,20 +83,107 @@ cleanup:
     return NULL;
 }
 
-/* A field must not hold what separates fields and lines. */
-static void clean_field(char *text)
+static int make_rings(struct timing *timing)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ')
-            *text = ' ';
+    size_t size = timing->workers * sizeof *timing->rings;
+    timing->rings = aligned_alloc(64, size);
+    if (!timing->rings)
+        return ENOMEM;
+    memset(timing->rings, 0, size);
+    for (unsigned i = 0; i < timing->workers; i++) {
+        timing->rings[i].bytes = malloc(RING_SIZE);
+        if (!timing->rings[i].bytes)
+            return ENOMEM;
+    }
+    return 0;
 }
 
-/* Seconds with six decimals; whole numbers, since printing a double costs three times as much. */
-static int format_seconds(char *out, size_t size, int64_t ns)
+static int timing_write_all(int fd, const char *bytes, size_t length)
 {
-    int64_t us = (ns < 0 ? -ns + 500 : ns + 500) / 1000;
-    return snprintf(out, size, "%s%" PRId64 ".%06" PRId64, ns < 0 && us ? "-" : "", us / 1000000,
-                    us % 1000000);
+    while (length > 0) {
+        ssize_t written = write(fd, bytes, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno;
+        bytes += written;
+        length -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Signals are for others; a reader of a pipe that goes away is told as an error of writing. */
+static int start_writer(struct timing *timing)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = pthread_create(&timing->writer, NULL, writer_main, timing);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+static void *writer_main(void *argument)
+{
+    struct timing *timing = argument;
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    for (bool stop = false; !stop;) {
+        /* Looked at before the rings: what was put in before the stop is still taken out. */
+        stop = __atomic_load_n(&timing->stop, __ATOMIC_ACQUIRE);
+        for (unsigned i = 0; i < timing->workers; i++)
+            drain(timing, &timing->rings[i]);
+        if (!stop)
+            nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+static void drain(struct timing *timing, struct ring *ring)
+{
+    uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+    while (ring->tail != head) {
+        size_t from = ring->tail % RING_SIZE, length = head - ring->tail;
+        if (length > RING_SIZE - from)
+            length = RING_SIZE - from;
+        put_out(timing, ring->bytes + from, length);
+        __atomic_store_n(&ring->tail, ring->tail + length, __ATOMIC_RELEASE);
+    }
+}
+
+/* Writes or, once the file has failed, counts what is lost. */
+static void put_out(struct timing *timing, const char *bytes, size_t length)
+{
+    if (!timing->failed)
+        timing->failed = timing_write_all(timing->fd, bytes, length);
+    for (size_t i = 0; timing->failed && i < length; i++)
+        timing->lost_lines += bytes[i] == '\n';
+}
+
+static void timing_release(struct timing *timing)
+{
+    for (unsigned i = 0; timing->rings && i < timing->workers; i++)
+        free(timing->rings[i].bytes);
+    free(timing->rings);
+    free(timing->path);
+    if (timing->fd > STDERR_FILENO)
+        close(timing->fd);
+    free(timing);
+}
+
+void timing_write(struct timing *timing, unsigned worker, const struct timing_line *line)
+{
+    struct ring *ring = &timing->rings[worker];
+    char text[LINE_SIZE];
+    size_t length = timing_format_line(text, sizeof text, line);
+    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    if (RING_SIZE - (ring->head - tail) < length) {
+        ring->lost++;
+        return;
+    }
+    size_t at = ring->head % RING_SIZE, first = RING_SIZE - at < length ? RING_SIZE - at : length;
+    memcpy(ring->bytes + at, text, first);
+    memcpy(ring->bytes, text + first, length - first);
+    __atomic_store_n(&ring->head, ring->head + length, __ATOMIC_RELEASE);
 }
 
 static size_t timing_format_line(char *out, size_t size, const struct timing_line *line)
@@ -191,20 +202,20 @@ static size_t timing_format_line(char *out, size_t size, const struct timing_lin
     return (size_t)length;
 }
 
-void timing_write(struct timing *timing, unsigned worker, const struct timing_line *line)
+/* Seconds with six decimals; whole numbers, since printing a double costs three times as much. */
+static int format_seconds(char *out, size_t size, int64_t ns)
 {
-    struct ring *ring = &timing->rings[worker];
-    char text[LINE_SIZE];
-    size_t length = timing_format_line(text, sizeof text, line);
-    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-    if (RING_SIZE - (ring->head - tail) < length) {
-        ring->lost++;
-        return;
-    }
-    size_t at = ring->head % RING_SIZE, first = RING_SIZE - at < length ? RING_SIZE - at : length;
-    memcpy(ring->bytes + at, text, first);
-    memcpy(ring->bytes, text + first, length - first);
-    __atomic_store_n(&ring->head, ring->head + length, __ATOMIC_RELEASE);
+    int64_t us = (ns < 0 ? -ns + 500 : ns + 500) / 1000;
+    return snprintf(out, size, "%s%" PRId64 ".%06" PRId64, ns < 0 && us ? "-" : "", us / 1000000,
+                    us % 1000000);
+}
+
+/* A field must not hold what separates fields and lines. */
+static void clean_field(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ')
+            *text = ' ';
 }
 
 int timing_close(struct timing *timing, uint64_t *lost, char *error, size_t size)

@@ -7,16 +7,7 @@
 #include "replay/session.h"
 #include "replay/settings.h"
 
-/* Before and after the run, which handles signals itself, nothing needs to be put in order:
- * interrupted work on accounts is taken up by the next call. */
-static void leave(int signal_number)
-{
-    static const char line[] = "\ntraffic-replay: interrupted\n";
-    (void)signal_number;
-    ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
-    (void)written;
-    _exit(EXIT_INTERRUPTED);
-}
+static void leave(int signal_number);
 
 int main(int argc, char **argv)
 {
@@ -32,4 +23,15 @@ int main(int argc, char **argv)
         status = session_run(&settings);
     settings_clear(&settings);
     return status;
+}
+
+/* Before and after the run, which handles signals itself, nothing needs to be put in order:
+ * interrupted work on accounts is taken up by the next call. */
+static void leave(int signal_number)
+{
+    static const char line[] = "\ntraffic-replay: interrupted\n";
+    (void)signal_number;
+    ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)written;
+    _exit(EXIT_INTERRUPTED);
 }

@@ -8,20 +8,29 @@
 #include "base/clock.h"
 #include "replay/dns_extra.h"
 
-int64_t worker_now(const struct worker *worker)
-{
-    return clock_now() - worker->run->start;
-}
+static int worker_make_ready(struct worker *worker);
+static uint32_t clients_of(const struct worker_run *run, unsigned worker);
+static void wait_at_gate(struct worker_run *run);
+static void worker_play(struct worker *worker);
+static int set_timers(struct worker *worker);
+static void open_window(void *argument);
+static void take_turn(struct worker *worker, struct client *client);
+static void close_window(void *argument);
+static void leave_if_over(struct worker *worker);
+static void cancel_rest(void *argument);
+static void notified(void *argument);
+static void adopt_window_end(struct worker *worker);
+static void worker_finish(struct worker *worker);
 
-void worker_fail(struct worker *worker, int error)
+void *worker_main(void *argument)
 {
-    worker->error = error;
-    loop_cancel(worker->loop);
-}
-
-static uint32_t clients_of(const struct worker_run *run, unsigned worker)
-{
-    return run->clients / run->workers + (worker < run->clients % run->workers);
+    struct worker *worker = argument;
+    worker->error = worker_make_ready(worker);
+    wait_at_gate(worker->run);
+    if (!worker->run->failed)
+        worker_play(worker);
+    worker_finish(worker);
+    return NULL;
 }
 
 static int worker_make_ready(struct worker *worker)
@@ -40,12 +49,48 @@ static int worker_make_ready(struct worker *worker)
     return dns_extra_new(worker, &worker->dns);
 }
 
-/* ---- the window ---- */
-
-static void take_turn(struct worker *worker, struct client *client)
+static uint32_t clients_of(const struct worker_run *run, unsigned worker)
 {
-    worker->connecting++;
-    client->has_turn = true;
+    return run->clients / run->workers + (worker < run->clients % run->workers);
+}
+
+static void wait_at_gate(struct worker_run *run)
+{
+    pthread_mutex_lock(&run->gate);
+    run->ready++;
+    pthread_cond_broadcast(&run->gate_moved);
+    while (!run->open)
+        pthread_cond_wait(&run->gate_moved, &run->gate);
+    pthread_mutex_unlock(&run->gate);
+}
+
+static void worker_play(struct worker *worker)
+{
+    int error = set_timers(worker);
+    if (error)
+        worker_fail(worker, error);
+    for (uint32_t i = 0; !worker->error && i < worker->client_count; i++)
+        client_start(&worker->clients[i]);
+    if (worker->error)
+        return;
+    dns_extra_start(worker->dns);
+    loop_on_notify(worker->loop, notified, worker);
+    error = loop_run(worker->loop);
+    if (error)
+        worker->error = error;
+}
+
+static int set_timers(struct worker *worker)
+{
+    struct worker_run *run = worker->run;
+    struct loop *loop = worker->loop;
+    worker->open_timer = (struct loop_timer){.function = open_window, .argument = worker};
+    worker->close_timer = (struct loop_timer){.function = close_window, .argument = worker};
+    worker->cancel_timer = (struct loop_timer){.function = cancel_rest, .argument = worker};
+    int error = loop_timer_set(loop, &worker->open_timer, run->start + run->window_start);
+    if (!error)
+        error = loop_timer_set(loop, &worker->close_timer, run->start + worker->window_end);
+    return error;
 }
 
 static void open_window(void *argument)
@@ -62,16 +107,10 @@ static void open_window(void *argument)
     }
 }
 
-static void cancel_rest(void *argument)
+static void take_turn(struct worker *worker, struct client *client)
 {
-    struct worker *worker = argument;
-    loop_cancel(worker->loop);
-}
-
-static void leave_if_over(struct worker *worker)
-{
-    if (worker->closed && worker->playing == 0)
-        loop_timer_stop(worker->loop, &worker->cancel_timer);
+    worker->connecting++;
+    client->has_turn = true;
 }
 
 static void close_window(void *argument)
@@ -95,6 +134,23 @@ static void close_window(void *argument)
     leave_if_over(worker);
 }
 
+static void leave_if_over(struct worker *worker)
+{
+    if (worker->closed && worker->playing == 0)
+        loop_timer_stop(worker->loop, &worker->cancel_timer);
+}
+
+static void cancel_rest(void *argument)
+{
+    struct worker *worker = argument;
+    loop_cancel(worker->loop);
+}
+
+static void notified(void *argument)
+{
+    adopt_window_end(argument);
+}
+
 /* Takes over an end of the window that another thread has moved. The one who moved it gave a time
  * that had not come yet, so nothing due after it was planned (record_window_end). */
 static void adopt_window_end(struct worker *worker)
@@ -108,14 +164,37 @@ static void adopt_window_end(struct worker *worker)
         (void)loop_timer_set(worker->loop, &worker->close_timer, worker->run->start + end);
 }
 
-static void notified(void *argument)
+static void worker_finish(struct worker *worker)
 {
-    adopt_window_end(argument);
+    for (uint32_t i = 0; worker->clients && i < worker->client_count; i++)
+        if (worker->clients[i].worker)
+            client_finish(&worker->clients[i]);
+    dns_extra_free(worker->dns);
+    free(worker->clients);
+    worker->dns = NULL;
+    worker->clients = NULL;
+}
+
+void worker_free(struct worker *worker)
+{
+    loop_free(worker->loop);
+    worker->loop = NULL;
 }
 
 void worker_notify(struct worker *worker)
 {
     loop_notify(worker->loop);
+}
+
+void worker_fail(struct worker *worker, int error)
+{
+    worker->error = error;
+    loop_cancel(worker->loop);
+}
+
+int64_t worker_now(const struct worker *worker)
+{
+    return clock_now() - worker->run->start;
 }
 
 bool worker_may_send(struct worker *worker, int64_t now)
@@ -166,73 +245,4 @@ void worker_connected(struct worker *worker, struct client *client)
         worker->waiting_last = NULL;
     take_turn(worker, next);
     client_go(next);
-}
-
-/* ---- the thread ---- */
-
-static int set_timers(struct worker *worker)
-{
-    struct worker_run *run = worker->run;
-    struct loop *loop = worker->loop;
-    worker->open_timer = (struct loop_timer){.function = open_window, .argument = worker};
-    worker->close_timer = (struct loop_timer){.function = close_window, .argument = worker};
-    worker->cancel_timer = (struct loop_timer){.function = cancel_rest, .argument = worker};
-    int error = loop_timer_set(loop, &worker->open_timer, run->start + run->window_start);
-    if (!error)
-        error = loop_timer_set(loop, &worker->close_timer, run->start + worker->window_end);
-    return error;
-}
-
-static void worker_play(struct worker *worker)
-{
-    int error = set_timers(worker);
-    if (error)
-        worker_fail(worker, error);
-    for (uint32_t i = 0; !worker->error && i < worker->client_count; i++)
-        client_start(&worker->clients[i]);
-    if (worker->error)
-        return;
-    dns_extra_start(worker->dns);
-    loop_on_notify(worker->loop, notified, worker);
-    error = loop_run(worker->loop);
-    if (error)
-        worker->error = error;
-}
-
-static void worker_finish(struct worker *worker)
-{
-    for (uint32_t i = 0; worker->clients && i < worker->client_count; i++)
-        if (worker->clients[i].worker)
-            client_finish(&worker->clients[i]);
-    dns_extra_free(worker->dns);
-    free(worker->clients);
-    worker->dns = NULL;
-    worker->clients = NULL;
-}
-
-void worker_free(struct worker *worker)
-{
-    loop_free(worker->loop);
-    worker->loop = NULL;
-}
-
-static void wait_at_gate(struct worker_run *run)
-{
-    pthread_mutex_lock(&run->gate);
-    run->ready++;
-    pthread_cond_broadcast(&run->gate_moved);
-    while (!run->open)
-        pthread_cond_wait(&run->gate_moved, &run->gate);
-    pthread_mutex_unlock(&run->gate);
-}
-
-void *worker_main(void *argument)
-{
-    struct worker *worker = argument;
-    worker->error = worker_make_ready(worker);
-    wait_at_gate(worker->run);
-    if (!worker->run->failed)
-        worker_play(worker);
-    worker_finish(worker);
-    return NULL;
 }

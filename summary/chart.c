@@ -9,14 +9,17 @@
 
 enum { WIDTH = 376, HEIGHT = 264, LEFT = 62, RIGHT = 22, TOP = 34, BOTTOM = 46, LINE_HEIGHT = 16 };
 
-static void add_tick(struct chart_axis *axis, double at, const char *format, double value)
-{
-    if (axis->tick_count == CHART_TICKS_MAX)
-        return;
-    struct chart_tick *tick = &axis->ticks[axis->tick_count++];
-    tick->at = at;
-    snprintf(tick->label, sizeof tick->label, format, value);
-}
+static void add_tick(struct chart_axis *axis, double at, const char *format, double value);
+static double legend_height(const struct chart *chart);
+static void draw_axes(FILE *stream, const struct chart *chart);
+static double place_y(const struct chart *chart, double value);
+static double chart_place(const struct chart_axis *axis, double value);
+static double place_x(const struct chart *chart, double value);
+static void draw_points(FILE *stream, const struct chart *chart, size_t number);
+static bool drawable(const struct chart *chart, double x, double y);
+static void draw_curve(FILE *stream, const struct chart *chart, size_t number);
+static void draw_mark(FILE *stream, const struct chart *chart);
+static void chart_draw_legend(FILE *stream, const struct chart *chart);
 
 struct chart_axis chart_linear(const char *title, double least, double largest)
 {
@@ -29,6 +32,15 @@ struct chart_axis chart_linear(const char *title, double least, double largest)
     for (double at = axis.least; at <= axis.largest + step / 2; at += step)
         add_tick(&axis, at, "%.6g", fabs(at) < step / 2 ? 0 : at);
     return axis;
+}
+
+static void add_tick(struct chart_axis *axis, double at, const char *format, double value)
+{
+    if (axis->tick_count == CHART_TICKS_MAX)
+        return;
+    struct chart_tick *tick = &axis->ticks[axis->tick_count++];
+    tick->at = at;
+    snprintf(tick->label, sizeof tick->label, format, value);
 }
 
 struct chart_axis chart_logarithmic(const char *title, double least, double largest)
@@ -44,11 +56,6 @@ struct chart_axis chart_logarithmic(const char *title, double least, double larg
     return axis;
 }
 
-double chart_percentile_x(double fraction)
-{
-    return -log10(1 - fraction);
-}
-
 struct chart_axis chart_percentiles(const char *title)
 {
     static const double percents[] = {0, 50, 90, 95, 99, 99.9};
@@ -58,22 +65,36 @@ struct chart_axis chart_percentiles(const char *title)
     return axis;
 }
 
-/* Where a value lies between the ends of an axis: 0..1. */
-static double chart_place(const struct chart_axis *axis, double value)
+double chart_percentile_x(double fraction)
 {
-    if (axis->logarithmic)
-        return log(value / axis->least) / log(axis->largest / axis->least);
-    return (value - axis->least) / (axis->largest - axis->least);
+    return -log10(1 - fraction);
 }
 
-static double place_x(const struct chart *chart, double value)
+void chart_draw(FILE *stream, const struct chart *chart)
 {
-    return LEFT + chart_place(&chart->x, value) * (WIDTH - LEFT - RIGHT);
+    svg_begin(stream, &(struct svg_frame){.id = chart->id,
+                                          .title = chart->title,
+                                          .description = chart->description,
+                                          .width = WIDTH,
+                                          .height = HEIGHT + legend_height(chart)});
+    draw_axes(stream, chart);
+    for (size_t i = 0; i < chart->series_count; i++)
+        if (chart->series[i].points)
+            draw_points(stream, chart, i);
+        else
+            draw_curve(stream, chart, i);
+    if (isfinite(chart->mark))
+        draw_mark(stream, chart);
+    chart_draw_legend(stream, chart);
+    fputs("</svg>\n", stream);
 }
 
-static double place_y(const struct chart *chart, double value)
+static double legend_height(const struct chart *chart)
 {
-    return HEIGHT - BOTTOM - chart_place(&chart->y, value) * (HEIGHT - TOP - BOTTOM);
+    size_t named = 0;
+    for (size_t i = 0; i < chart->series_count; i++)
+        named += chart->series[i].name != NULL;
+    return named ? LINE_HEIGHT * (double)((named + 1) / 2) : 0;
 }
 
 static void draw_axes(FILE *stream, const struct chart *chart)
@@ -101,10 +122,22 @@ static void draw_axes(FILE *stream, const struct chart *chart)
     fputs("</text>\n", stream);
 }
 
-static bool drawable(const struct chart *chart, double x, double y)
+static double place_y(const struct chart *chart, double value)
 {
-    return isfinite(x) && isfinite(y) && (!chart->y.logarithmic || y > 0) &&
-           (!chart->x.logarithmic || x > 0);
+    return HEIGHT - BOTTOM - chart_place(&chart->y, value) * (HEIGHT - TOP - BOTTOM);
+}
+
+/* Where a value lies between the ends of an axis: 0..1. */
+static double chart_place(const struct chart_axis *axis, double value)
+{
+    if (axis->logarithmic)
+        return log(value / axis->least) / log(axis->largest / axis->least);
+    return (value - axis->least) / (axis->largest - axis->least);
+}
+
+static double place_x(const struct chart *chart, double value)
+{
+    return LEFT + chart_place(&chart->x, value) * (WIDTH - LEFT - RIGHT);
 }
 
 static void draw_points(FILE *stream, const struct chart *chart, size_t number)
@@ -115,6 +148,12 @@ static void draw_points(FILE *stream, const struct chart *chart, size_t number)
             fprintf(stream, "<circle class=\"d%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"/>\n",
                     number % SVG_SERIES, place_x(chart, series->x[i]),
                     place_y(chart, series->y[i]));
+}
+
+static bool drawable(const struct chart *chart, double x, double y)
+{
+    return isfinite(x) && isfinite(y) && (!chart->y.logarithmic || y > 0) &&
+           (!chart->x.logarithmic || x > 0);
 }
 
 static void draw_curve(FILE *stream, const struct chart *chart, size_t number)
@@ -161,31 +200,4 @@ static void chart_draw_legend(FILE *stream, const struct chart *chart)
         fputs("</text>\n", stream);
         named++;
     }
-}
-
-static double legend_height(const struct chart *chart)
-{
-    size_t named = 0;
-    for (size_t i = 0; i < chart->series_count; i++)
-        named += chart->series[i].name != NULL;
-    return named ? LINE_HEIGHT * (double)((named + 1) / 2) : 0;
-}
-
-void chart_draw(FILE *stream, const struct chart *chart)
-{
-    svg_begin(stream, &(struct svg_frame){.id = chart->id,
-                                          .title = chart->title,
-                                          .description = chart->description,
-                                          .width = WIDTH,
-                                          .height = HEIGHT + legend_height(chart)});
-    draw_axes(stream, chart);
-    for (size_t i = 0; i < chart->series_count; i++)
-        if (chart->series[i].points)
-            draw_points(stream, chart, i);
-        else
-            draw_curve(stream, chart, i);
-    if (isfinite(chart->mark))
-        draw_mark(stream, chart);
-    chart_draw_legend(stream, chart);
-    fputs("</svg>\n", stream);
 }

@@ -15,182 +15,75 @@
 
 enum { RESAMPLES = 2000, TEXT_SIZE = 128, LINE_SIZE = 512, CELL_WIDTH = 9, LABEL_WIDTH = 3 };
 
-/* Of these less is better. */
-static bool less_is_better(enum metric metric)
-{
-    return metric == METRIC_FAILED || metric == METRIC_MEAN || metric == METRIC_P50 ||
-           metric == METRIC_P95 || metric == METRIC_P99;
-}
+typedef char cell_text[TEXT_SIZE];
 
-static uint64_t compare_next_random(uint64_t *state)
-{
-    /* xorshift64*: good enough to choose runs, and the same everywhere. */
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * UINT64_C(2685821657736338717);
-}
-
-static double mean_of(const double *values, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    return count ? sum / (double)count : NAN;
-}
-
-/* The mean of as many values drawn with replacement. */
-static double resampled_mean(const double *values, size_t count, uint64_t *state)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += values[compare_next_random(state) % count];
-    return sum / (double)count;
-}
-
-static int compare_two_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* Percentile bootstrap of the ratio of means. */
-static void find_interval(struct compare_ratio *ratio, const double *a, const double *b)
-{
-    static const double outside = 0.025;
-    double ratios[RESAMPLES];
-    uint64_t state = UINT64_C(88172645463325252);
-    size_t made = 0;
-    for (size_t i = 0; i < RESAMPLES; i++) {
-        double below = resampled_mean(a, ratio->runs[COMPARE_A], &state);
-        double above = resampled_mean(b, ratio->runs[COMPARE_B], &state);
-        if (below > 0)
-            ratios[made++] = above / below;
-    }
-    if (made == 0)
-        return;
-    qsort(ratios, made, sizeof ratios[0], compare_two_doubles);
-    ratio->interval = true;
-    ratio->low = ratios[(size_t)(outside * (double)(made - 1))];
-    ratio->high = ratios[(size_t)ceil((1 - outside) * (double)(made - 1))];
-}
-
-static void find_range(struct compare_ratio *ratio, const double *a, const double *b)
-{
-    double low[COMPARE_SIDES] = {INFINITY, INFINITY}, high[COMPARE_SIDES] = {0, 0};
-    const double *values[COMPARE_SIDES] = {a, b};
-    for (size_t side = 0; side < COMPARE_SIDES; side++)
-        for (size_t i = 0; i < ratio->runs[side]; i++) {
-            low[side] = fmin(low[side], values[side][i]);
-            high[side] = fmax(high[side], values[side][i]);
-        }
-    ratio->low = low[COMPARE_B] / high[COMPARE_A];
-    ratio->high = low[COMPARE_A] > 0 ? high[COMPARE_B] / low[COMPARE_A] : INFINITY;
-}
-
-struct compare_ratio compare_samples(const double *a, size_t a_count, const double *b,
-                                     size_t b_count)
-{
-    struct compare_ratio ratio = {.runs = {a_count, b_count},
-                                  .mean = {mean_of(a, a_count), mean_of(b, b_count)},
-                                  .ratio = NAN,
-                                  .low = NAN,
-                                  .high = NAN};
-    if (a_count == 0 || b_count == 0 || !(ratio.mean[COMPARE_A] > 0))
-        return ratio;
-    ratio.ratio = ratio.mean[COMPARE_B] / ratio.mean[COMPARE_A];
-    if (a_count >= COMPARE_RUNS && b_count >= COMPARE_RUNS)
-        find_interval(&ratio, a, b);
-    else
-        find_range(&ratio, a, b);
-    return ratio;
-}
-
-/* A metric of the runs of a cell, those that have it. values has room for all readings. */
-static size_t gather(const struct readings *readings, enum metric metric, double r, double S,
-                     double *values)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < readings->count; i++) {
-        const struct reading *reading = &readings->items[i];
-        if (!isnan(reading->metrics[metric]) && grid_same(reading->r, r) &&
-            grid_same(reading->S, S))
-            values[count++] = reading->metrics[metric];
-    }
-    return count;
-}
-
-/* The ratio between a cell of A and a cell of B. */
+static int make_verdict(struct compare *compare);
+__attribute__((format(printf, 2, 3))) static void compare_say(struct compare *compare,
+                                                              const char *format, ...);
 static int compare_cells(const struct compare *compare, enum metric metric,
                          const double r[COMPARE_SIDES], const double S[COMPARE_SIDES],
-                         struct compare_ratio *ratio)
-{
-    const struct readings *a = compare->readings[COMPARE_A], *b = compare->readings[COMPARE_B];
-    double *values = reallocarray(NULL, a->count + b->count + 1, sizeof *values);
-    if (!values)
-        return -ENOMEM;
-    size_t a_count = gather(a, metric, r[COMPARE_A], S[COMPARE_A], values);
-    size_t b_count = gather(b, metric, r[COMPARE_B], S[COMPARE_B], values + a_count);
-    *ratio = compare_samples(values, a_count, values + a_count, b_count);
-    free(values);
-    return 0;
-}
-
-int compare_cell(const struct compare *compare, enum metric metric, double r, double S,
-                 struct compare_ratio *ratio)
-{
-    return compare_cells(compare, metric, (double[]){r, r}, (double[]){S, S}, ratio);
-}
-
-static size_t runs_in(const struct grid *grid, double r, double S)
-{
-    const struct grid_cell *cell = grid_find(grid, r, S);
-    return cell ? cell->runs : 0;
-}
-
-/* Details of one side, over the cells in which the other has runs, too. */
+                         struct compare_ratio *ratio);
+static size_t gather(const struct readings *readings, enum metric metric, double r, double S,
+                     double *values);
+static double percent(double ratio);
+static void say_certainty(struct compare *compare, const struct compare_ratio *ratio);
 static int compare_add_details(struct compare *compare, enum compare_sides side, char *error,
-                               size_t size)
-{
-    const struct readings *readings = compare->readings[side];
-    const struct grid *other = &compare->grids[!side];
-    int added = 0;
-    for (size_t i = 0; added == 0 && i < readings->count; i++)
-        if (runs_in(other, readings->items[i].r, readings->items[i].S) > 0)
-            added = detail_add(&compare->details[side], &readings->items[i], error, size);
-    return added;
-}
+                               size_t size);
+static size_t runs_in(const struct grid *grid, double r, double S);
+static double mean_of(const double *values, size_t count);
+static void find_interval(struct compare_ratio *ratio, const double *a, const double *b);
+static double resampled_mean(const double *values, size_t count, uint64_t *state);
+static uint64_t compare_next_random(uint64_t *state);
+static int compare_two_doubles(const void *left, const void *right);
+static void find_range(struct compare_ratio *ratio, const double *a, const double *b);
+static int print_ratios(FILE *stream, const struct compare *compare, bool spread);
+static int compare_make_axes(const struct compare *compare, struct grid *both);
+static int make_texts(const struct compare *compare, const struct grid *both, bool spread,
+                      cell_text *texts);
+static int ratio_text(const struct compare *compare, double r, double S, bool spread, char *out);
+static const char *mark_of(const struct compare_ratio *ratio, enum metric metric);
+static bool less_is_better(enum metric metric);
+static void print_texts(FILE *stream, const struct grid *both, const cell_text *texts);
+static int wider(int width, const char *text, int space);
+static void print_maxima(FILE *stream, const struct compare *compare);
+static void print_maximum(FILE *stream, const struct compare *compare, const char *label,
+                          bool kept);
+static void print_types(FILE *stream, const struct compare *compare);
+static void print_pair(FILE *stream, const struct histogram *a, const struct histogram *b,
+                       double fraction);
+static void compare_print_failures(FILE *stream, const struct compare *compare,
+                                   enum compare_sides side);
+static int each_cell(const struct compare *compare,
+                     int (*visit)(void *context, double r, double S,
+                                  const struct compare_ratio *ratio),
+                     void *context);
+static int print_csv_cell(void *context, double r, double S, const struct compare_ratio *ratio);
+static void compare_print_number(FILE *stream, double value);
+static int add_json_cell(void *context, double r, double S, const struct compare_ratio *ratio);
+static json_t *compare_number(double value);
+static json_t *side_to_json(const struct compare *compare, enum compare_sides side);
+static json_t *maximum_to_json(const struct grid *grid, const struct grid_cell *cell);
 
-__attribute__((format(printf, 2, 3))) static void compare_say(struct compare *compare,
-                                                              const char *format, ...)
+int compare_make(struct compare *compare, const struct readings *a, const struct readings *b,
+                 const char *const names[COMPARE_SIDES], enum metric metric, const struct slo *slo,
+                 char *error, size_t size)
 {
-    size_t used = strlen(compare->verdict);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(compare->verdict + used, sizeof compare->verdict - used, format, args);
-    va_end(args);
-}
-
-static double percent(double ratio)
-{
-    return 100 * (ratio - 1);
-}
-
-/* What repeats allow to say of the two maxima. */
-static void say_certainty(struct compare *compare, const struct compare_ratio *ratio)
-{
-    if (ratio->interval && ratio->low <= 1 && ratio->high >= 1)
-        compare_say(
-            compare,
-            ": that may be chance, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
-            percent(ratio->low), percent(ratio->high));
-    else if (ratio->interval)
-        compare_say(compare, ": B is %s, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
-                    ratio->low > 1 ? "faster" : "slower", percent(ratio->low),
-                    percent(ratio->high));
-    else if (ratio->runs[COMPARE_A] > 1 || ratio->runs[COMPARE_B] > 1)
-        compare_say(compare, "; between single runs the difference ranges from %+.1f%% to %+.1f%%",
-                    percent(ratio->low), percent(ratio->high));
+    *compare = (struct compare){.readings = {a, b}, .names = {names[0], names[1]}};
+    int made = 0;
+    snprintf(error, size, "out of memory");
+    for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++) {
+        const struct readings *readings = compare->readings[side];
+        made = grid_make(&compare->grids[side], readings, metric, false, slo);
+        if (made == 0)
+            made = grid_make(&compare->maxima[side], readings, METRIC_OK, false, slo);
+    }
+    if (made == 0)
+        made = make_verdict(compare);
+    for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++)
+        made = compare_add_details(compare, side, error, size);
+    if (made < 0)
+        compare_clear(compare);
+    return made;
 }
 
 static int make_verdict(struct compare *compare)
@@ -226,26 +119,85 @@ static int make_verdict(struct compare *compare)
     return 0;
 }
 
-int compare_make(struct compare *compare, const struct readings *a, const struct readings *b,
-                 const char *const names[COMPARE_SIDES], enum metric metric, const struct slo *slo,
-                 char *error, size_t size)
+__attribute__((format(printf, 2, 3))) static void compare_say(struct compare *compare,
+                                                              const char *format, ...)
 {
-    *compare = (struct compare){.readings = {a, b}, .names = {names[0], names[1]}};
-    int made = 0;
-    snprintf(error, size, "out of memory");
-    for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++) {
-        const struct readings *readings = compare->readings[side];
-        made = grid_make(&compare->grids[side], readings, metric, false, slo);
-        if (made == 0)
-            made = grid_make(&compare->maxima[side], readings, METRIC_OK, false, slo);
+    size_t used = strlen(compare->verdict);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(compare->verdict + used, sizeof compare->verdict - used, format, args);
+    va_end(args);
+}
+
+/* The ratio between a cell of A and a cell of B. */
+static int compare_cells(const struct compare *compare, enum metric metric,
+                         const double r[COMPARE_SIDES], const double S[COMPARE_SIDES],
+                         struct compare_ratio *ratio)
+{
+    const struct readings *a = compare->readings[COMPARE_A], *b = compare->readings[COMPARE_B];
+    double *values = reallocarray(NULL, a->count + b->count + 1, sizeof *values);
+    if (!values)
+        return -ENOMEM;
+    size_t a_count = gather(a, metric, r[COMPARE_A], S[COMPARE_A], values);
+    size_t b_count = gather(b, metric, r[COMPARE_B], S[COMPARE_B], values + a_count);
+    *ratio = compare_samples(values, a_count, values + a_count, b_count);
+    free(values);
+    return 0;
+}
+
+/* A metric of the runs of a cell, those that have it. values has room for all readings. */
+static size_t gather(const struct readings *readings, enum metric metric, double r, double S,
+                     double *values)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        if (!isnan(reading->metrics[metric]) && grid_same(reading->r, r) &&
+            grid_same(reading->S, S))
+            values[count++] = reading->metrics[metric];
     }
-    if (made == 0)
-        made = make_verdict(compare);
-    for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++)
-        made = compare_add_details(compare, side, error, size);
-    if (made < 0)
-        compare_clear(compare);
-    return made;
+    return count;
+}
+
+static double percent(double ratio)
+{
+    return 100 * (ratio - 1);
+}
+
+/* What repeats allow to say of the two maxima. */
+static void say_certainty(struct compare *compare, const struct compare_ratio *ratio)
+{
+    if (ratio->interval && ratio->low <= 1 && ratio->high >= 1)
+        compare_say(
+            compare,
+            ": that may be chance, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
+            percent(ratio->low), percent(ratio->high));
+    else if (ratio->interval)
+        compare_say(compare, ": B is %s, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
+                    ratio->low > 1 ? "faster" : "slower", percent(ratio->low),
+                    percent(ratio->high));
+    else if (ratio->runs[COMPARE_A] > 1 || ratio->runs[COMPARE_B] > 1)
+        compare_say(compare, "; between single runs the difference ranges from %+.1f%% to %+.1f%%",
+                    percent(ratio->low), percent(ratio->high));
+}
+
+/* Details of one side, over the cells in which the other has runs, too. */
+static int compare_add_details(struct compare *compare, enum compare_sides side, char *error,
+                               size_t size)
+{
+    const struct readings *readings = compare->readings[side];
+    const struct grid *other = &compare->grids[!side];
+    int added = 0;
+    for (size_t i = 0; added == 0 && i < readings->count; i++)
+        if (runs_in(other, readings->items[i].r, readings->items[i].S) > 0)
+            added = detail_add(&compare->details[side], &readings->items[i], error, size);
+    return added;
+}
+
+static size_t runs_in(const struct grid *grid, double r, double S)
+{
+    const struct grid_cell *cell = grid_find(grid, r, S);
+    return cell ? cell->runs : 0;
 }
 
 void compare_clear(struct compare *compare)
@@ -255,6 +207,133 @@ void compare_clear(struct compare *compare)
         grid_clear(&compare->maxima[side]);
         detail_clear(&compare->details[side]);
     }
+}
+
+struct compare_ratio compare_samples(const double *a, size_t a_count, const double *b,
+                                     size_t b_count)
+{
+    struct compare_ratio ratio = {.runs = {a_count, b_count},
+                                  .mean = {mean_of(a, a_count), mean_of(b, b_count)},
+                                  .ratio = NAN,
+                                  .low = NAN,
+                                  .high = NAN};
+    if (a_count == 0 || b_count == 0 || !(ratio.mean[COMPARE_A] > 0))
+        return ratio;
+    ratio.ratio = ratio.mean[COMPARE_B] / ratio.mean[COMPARE_A];
+    if (a_count >= COMPARE_RUNS && b_count >= COMPARE_RUNS)
+        find_interval(&ratio, a, b);
+    else
+        find_range(&ratio, a, b);
+    return ratio;
+}
+
+static double mean_of(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return count ? sum / (double)count : NAN;
+}
+
+/* Percentile bootstrap of the ratio of means. */
+static void find_interval(struct compare_ratio *ratio, const double *a, const double *b)
+{
+    static const double outside = 0.025;
+    double ratios[RESAMPLES];
+    uint64_t state = UINT64_C(88172645463325252);
+    size_t made = 0;
+    for (size_t i = 0; i < RESAMPLES; i++) {
+        double below = resampled_mean(a, ratio->runs[COMPARE_A], &state);
+        double above = resampled_mean(b, ratio->runs[COMPARE_B], &state);
+        if (below > 0)
+            ratios[made++] = above / below;
+    }
+    if (made == 0)
+        return;
+    qsort(ratios, made, sizeof ratios[0], compare_two_doubles);
+    ratio->interval = true;
+    ratio->low = ratios[(size_t)(outside * (double)(made - 1))];
+    ratio->high = ratios[(size_t)ceil((1 - outside) * (double)(made - 1))];
+}
+
+/* The mean of as many values drawn with replacement. */
+static double resampled_mean(const double *values, size_t count, uint64_t *state)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[compare_next_random(state) % count];
+    return sum / (double)count;
+}
+
+static uint64_t compare_next_random(uint64_t *state)
+{
+    /* xorshift64*: good enough to choose runs, and the same everywhere. */
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(2685821657736338717);
+}
+
+static int compare_two_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+static void find_range(struct compare_ratio *ratio, const double *a, const double *b)
+{
+    double low[COMPARE_SIDES] = {INFINITY, INFINITY}, high[COMPARE_SIDES] = {0, 0};
+    const double *values[COMPARE_SIDES] = {a, b};
+    for (size_t side = 0; side < COMPARE_SIDES; side++)
+        for (size_t i = 0; i < ratio->runs[side]; i++) {
+            low[side] = fmin(low[side], values[side][i]);
+            high[side] = fmax(high[side], values[side][i]);
+        }
+    ratio->low = low[COMPARE_B] / high[COMPARE_A];
+    ratio->high = low[COMPARE_A] > 0 ? high[COMPARE_B] / low[COMPARE_A] : INFINITY;
+}
+
+int compare_cell(const struct compare *compare, enum metric metric, double r, double S,
+                 struct compare_ratio *ratio)
+{
+    return compare_cells(compare, metric, (double[]){r, r}, (double[]){S, S}, ratio);
+}
+
+int compare_print(FILE *stream, const struct compare *compare, bool spread)
+{
+    fprintf(stream, "%s\n\n", compare->verdict);
+    for (size_t side = 0; side < COMPARE_SIDES; side++)
+        fprintf(stream, "%c: %s, %zu run%s\n", side == COMPARE_A ? 'A' : 'B', compare->names[side],
+                compare->readings[side]->count, compare->readings[side]->count == 1 ? "" : "s");
+    int printed = print_ratios(stream, compare, spread);
+    if (printed < 0)
+        return printed;
+    print_maxima(stream, compare);
+    print_types(stream, compare);
+    compare_print_failures(stream, compare, COMPARE_A);
+    compare_print_failures(stream, compare, COMPARE_B);
+    return 0;
+}
+
+static int print_ratios(FILE *stream, const struct compare *compare, bool spread)
+{
+    struct grid both;
+    enum metric metric = compare->grids[COMPARE_A].metric;
+    int printed = compare_make_axes(compare, &both);
+    if (printed < 0)
+        return printed;
+    cell_text *texts = calloc(both.row_count * both.column_count + 1, sizeof *texts);
+    printed = texts ? make_texts(compare, &both, spread, texts) : -ENOMEM;
+    if (printed == 0) {
+        fprintf(
+            stream,
+            "\nB/A, %s (A, B: only this one has runs; + B faster, - B slower, beyond chance):\n",
+            metric_forms[metric].unit);
+        print_texts(stream, &both, texts);
+    }
+    free(texts);
+    grid_clear(&both);
+    return printed;
 }
 
 /* A grid over the cells of both, for its axes. */
@@ -275,12 +354,14 @@ static int compare_make_axes(const struct compare *compare, struct grid *both)
     return made;
 }
 
-/* + or - where B is faster or slower beyond chance. */
-static const char *mark_of(const struct compare_ratio *ratio, enum metric metric)
+static int make_texts(const struct compare *compare, const struct grid *both, bool spread,
+                      cell_text *texts)
 {
-    if (!ratio->interval || (ratio->low <= 1 && ratio->high >= 1))
-        return "";
-    return (ratio->low > 1) != less_is_better(metric) ? "+" : "-";
+    int made = 0;
+    for (size_t i = 0; made == 0 && i < both->row_count * both->column_count; i++)
+        made = ratio_text(compare, both->r[i / both->column_count], both->S[i % both->column_count],
+                          spread, texts[i]);
+    return made;
 }
 
 static int ratio_text(const struct compare *compare, double r, double S, bool spread, char *out)
@@ -306,22 +387,19 @@ static int ratio_text(const struct compare *compare, double r, double S, bool sp
     return 0;
 }
 
-typedef char cell_text[TEXT_SIZE];
-
-static int make_texts(const struct compare *compare, const struct grid *both, bool spread,
-                      cell_text *texts)
+/* + or - where B is faster or slower beyond chance. */
+static const char *mark_of(const struct compare_ratio *ratio, enum metric metric)
 {
-    int made = 0;
-    for (size_t i = 0; made == 0 && i < both->row_count * both->column_count; i++)
-        made = ratio_text(compare, both->r[i / both->column_count], both->S[i % both->column_count],
-                          spread, texts[i]);
-    return made;
+    if (!ratio->interval || (ratio->low <= 1 && ratio->high >= 1))
+        return "";
+    return (ratio->low > 1) != less_is_better(metric) ? "+" : "-";
 }
 
-static int wider(int width, const char *text, int space)
+/* Of these less is better. */
+static bool less_is_better(enum metric metric)
 {
-    int wanted = (int)strlen(text) + space;
-    return wanted > width ? wanted : width;
+    return metric == METRIC_FAILED || metric == METRIC_MEAN || metric == METRIC_P50 ||
+           metric == METRIC_P95 || metric == METRIC_P99;
 }
 
 static void print_texts(FILE *stream, const struct grid *both, const cell_text *texts)
@@ -346,25 +424,22 @@ static void print_texts(FILE *stream, const struct grid *both, const cell_text *
     }
 }
 
-static int print_ratios(FILE *stream, const struct compare *compare, bool spread)
+static int wider(int width, const char *text, int space)
 {
-    struct grid both;
-    enum metric metric = compare->grids[COMPARE_A].metric;
-    int printed = compare_make_axes(compare, &both);
-    if (printed < 0)
-        return printed;
-    cell_text *texts = calloc(both.row_count * both.column_count + 1, sizeof *texts);
-    printed = texts ? make_texts(compare, &both, spread, texts) : -ENOMEM;
-    if (printed == 0) {
-        fprintf(
-            stream,
-            "\nB/A, %s (A, B: only this one has runs; + B faster, - B slower, beyond chance):\n",
-            metric_forms[metric].unit);
-        print_texts(stream, &both, texts);
-    }
-    free(texts);
-    grid_clear(&both);
-    return printed;
+    int wanted = (int)strlen(text) + space;
+    return wanted > width ? wanted : width;
+}
+
+static void print_maxima(FILE *stream, const struct compare *compare)
+{
+    const struct slo *slo = compare->maxima[COMPARE_A].slo;
+    char label[LINE_SIZE];
+    fputc('\n', stream);
+    print_maximum(stream, compare, "max", false);
+    if (slo->count == 0)
+        return;
+    snprintf(label, sizeof label, "max within %s", slo->text);
+    print_maximum(stream, compare, label, true);
 }
 
 static void print_maximum(FILE *stream, const struct compare *compare, const char *label, bool kept)
@@ -386,36 +461,6 @@ static void print_maximum(FILE *stream, const struct compare *compare, const cha
     if (values[COMPARE_A] > 0 && !isnan(values[COMPARE_B]))
         fprintf(stream, ", B/A %.3f", values[COMPARE_B] / values[COMPARE_A]);
     fputc('\n', stream);
-}
-
-static void print_maxima(FILE *stream, const struct compare *compare)
-{
-    const struct slo *slo = compare->maxima[COMPARE_A].slo;
-    char label[LINE_SIZE];
-    fputc('\n', stream);
-    print_maximum(stream, compare, "max", false);
-    if (slo->count == 0)
-        return;
-    snprintf(label, sizeof label, "max within %s", slo->text);
-    print_maximum(stream, compare, label, true);
-}
-
-static void print_pair(FILE *stream, const struct histogram *a, const struct histogram *b,
-                       double fraction)
-{
-    int64_t left = histogram_quantile(a, fraction), right = histogram_quantile(b, fraction);
-    if (left < 0)
-        fprintf(stream, "%12s", "none");
-    else
-        fprintf(stream, "%12.6f", (double)left * 1e-9);
-    if (right < 0)
-        fprintf(stream, "%12s", "none");
-    else
-        fprintf(stream, "%12.6f", (double)right * 1e-9);
-    if (left > 0 && right >= 0)
-        fprintf(stream, "%8.3f", (double)right / (double)left);
-    else
-        fprintf(stream, "%8s", "-");
 }
 
 static void print_types(FILE *stream, const struct compare *compare)
@@ -443,6 +488,24 @@ static void print_types(FILE *stream, const struct compare *compare)
     }
 }
 
+static void print_pair(FILE *stream, const struct histogram *a, const struct histogram *b,
+                       double fraction)
+{
+    int64_t left = histogram_quantile(a, fraction), right = histogram_quantile(b, fraction);
+    if (left < 0)
+        fprintf(stream, "%12s", "none");
+    else
+        fprintf(stream, "%12.6f", (double)left * 1e-9);
+    if (right < 0)
+        fprintf(stream, "%12s", "none");
+    else
+        fprintf(stream, "%12.6f", (double)right * 1e-9);
+    if (left > 0 && right >= 0)
+        fprintf(stream, "%8.3f", (double)right / (double)left);
+    else
+        fprintf(stream, "%8s", "-");
+}
+
 /* Failures of one side by causes that the other does not have. */
 static void compare_print_failures(FILE *stream, const struct compare *compare,
                                    enum compare_sides side)
@@ -466,20 +529,10 @@ static void compare_print_failures(FILE *stream, const struct compare *compare,
     }
 }
 
-int compare_print(FILE *stream, const struct compare *compare, bool spread)
+int compare_print_csv(FILE *stream, const struct compare *compare)
 {
-    fprintf(stream, "%s\n\n", compare->verdict);
-    for (size_t side = 0; side < COMPARE_SIDES; side++)
-        fprintf(stream, "%c: %s, %zu run%s\n", side == COMPARE_A ? 'A' : 'B', compare->names[side],
-                compare->readings[side]->count, compare->readings[side]->count == 1 ? "" : "s");
-    int printed = print_ratios(stream, compare, spread);
-    if (printed < 0)
-        return printed;
-    print_maxima(stream, compare);
-    print_types(stream, compare);
-    compare_print_failures(stream, compare, COMPARE_A);
-    compare_print_failures(stream, compare, COMPARE_B);
-    return 0;
+    fputs("r,S,runs_a,runs_b,a,b,ratio,low,high,limits\n", stream);
+    return each_cell(compare, print_csv_cell, stream);
 }
 
 /* Calls visit for each cell that both have. */
@@ -502,13 +555,6 @@ static int each_cell(const struct compare *compare,
     return result;
 }
 
-static void compare_print_number(FILE *stream, double value)
-{
-    fputc(',', stream);
-    if (isfinite(value))
-        fprintf(stream, "%.6g", value);
-}
-
 static int print_csv_cell(void *context, double r, double S, const struct compare_ratio *ratio)
 {
     FILE *stream = context;
@@ -522,43 +568,11 @@ static int print_csv_cell(void *context, double r, double S, const struct compar
     return 0;
 }
 
-int compare_print_csv(FILE *stream, const struct compare *compare)
+static void compare_print_number(FILE *stream, double value)
 {
-    fputs("r,S,runs_a,runs_b,a,b,ratio,low,high,limits\n", stream);
-    return each_cell(compare, print_csv_cell, stream);
-}
-
-static json_t *compare_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static int add_json_cell(void *context, double r, double S, const struct compare_ratio *ratio)
-{
-    json_t *cell = json_pack(
-        "{s:f, s:f, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s}", "r", r, "S", S, "runs_a",
-        (json_int_t)ratio->runs[COMPARE_A], "runs_b", (json_int_t)ratio->runs[COMPARE_B], "a",
-        compare_number(ratio->mean[COMPARE_A]), "b", compare_number(ratio->mean[COMPARE_B]),
-        "ratio", compare_number(ratio->ratio), "low", compare_number(ratio->low), "high",
-        compare_number(ratio->high), "limits", ratio->interval ? "interval" : "range");
-    return json_array_append_new(context, cell) < 0 ? -ENOMEM : 0;
-}
-
-static json_t *maximum_to_json(const struct grid *grid, const struct grid_cell *cell)
-{
-    if (!cell)
-        return json_null();
-    return json_pack("{s:f, s:f, s:f}", "r", grid_cell_r(grid, cell), "S", grid_cell_S(grid, cell),
-                     "ok", grid_mean(grid, cell));
-}
-
-static json_t *side_to_json(const struct compare *compare, enum compare_sides side)
-{
-    const struct grid *grid = &compare->maxima[side];
-    return json_pack("{s:s, s:I, s:o, s:o}", "name", compare->names[side], "runs",
-                     (json_int_t)compare->readings[side]->count, "max",
-                     maximum_to_json(grid, grid->largest), "max_kept",
-                     grid->slo->count ? maximum_to_json(grid, grid->largest_kept) : json_null());
+    fputc(',', stream);
+    if (isfinite(value))
+        fprintf(stream, "%.6g", value);
 }
 
 int compare_print_json(FILE *stream, const struct compare *compare)
@@ -577,4 +591,37 @@ int compare_print_json(FILE *stream, const struct compare *compare)
     json_decref(root);
     json_decref(cells);
     return result;
+}
+
+static int add_json_cell(void *context, double r, double S, const struct compare_ratio *ratio)
+{
+    json_t *cell = json_pack(
+        "{s:f, s:f, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s}", "r", r, "S", S, "runs_a",
+        (json_int_t)ratio->runs[COMPARE_A], "runs_b", (json_int_t)ratio->runs[COMPARE_B], "a",
+        compare_number(ratio->mean[COMPARE_A]), "b", compare_number(ratio->mean[COMPARE_B]),
+        "ratio", compare_number(ratio->ratio), "low", compare_number(ratio->low), "high",
+        compare_number(ratio->high), "limits", ratio->interval ? "interval" : "range");
+    return json_array_append_new(context, cell) < 0 ? -ENOMEM : 0;
+}
+
+static json_t *compare_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *side_to_json(const struct compare *compare, enum compare_sides side)
+{
+    const struct grid *grid = &compare->maxima[side];
+    return json_pack("{s:s, s:I, s:o, s:o}", "name", compare->names[side], "runs",
+                     (json_int_t)compare->readings[side]->count, "max",
+                     maximum_to_json(grid, grid->largest), "max_kept",
+                     grid->slo->count ? maximum_to_json(grid, grid->largest_kept) : json_null());
+}
+
+static json_t *maximum_to_json(const struct grid *grid, const struct grid_cell *cell)
+{
+    if (!cell)
+        return json_null();
+    return json_pack("{s:f, s:f, s:f}", "r", grid_cell_r(grid, cell), "S", grid_cell_S(grid, cell),
+                     "ok", grid_mean(grid, cell));
 }

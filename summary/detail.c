@@ -10,57 +10,58 @@
 
 #include "summary/result/result.h"
 
-static int detail_compare_types(const char *protocol, const char *opcode,
-                                const struct detail_type *type)
-{
-    int order = strcmp(protocol, type->protocol);
-    if (order)
-        return order;
-    unsigned long left = strtoul(opcode, NULL, 0), right = strtoul(type->opcode, NULL, 0);
-    if (left != right)
-        return left < right ? -1 : 1;
-    return strcmp(opcode, type->opcode);
-}
-
-/* Where a type is or belongs. */
+static int detail_add_file(struct detail *detail, const char *path, char *error, size_t size);
+static int detail_add_packet(struct detail *detail, const struct result_packet *packet);
+static struct detail_type *take_type(struct detail *detail, const char *protocol,
+                                     const char *opcode, const char *description);
 static size_t place_of_type(const struct detail *detail, const char *protocol, const char *opcode,
-                            bool *found)
+                            bool *found);
+static int detail_compare_types(const char *protocol, const char *opcode,
+                                const struct detail_type *type);
+static void clear_type(struct detail_type *type);
+static int detail_add_cause(struct detail_type *type, const char *name, uint64_t count);
+
+int detail_add(struct detail *detail, const struct reading *reading, char *error, size_t size)
 {
-    size_t low = 0, high = detail->type_count;
-    *found = false;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = detail_compare_types(protocol, opcode, &detail->types[middle]);
-        if (order == 0)
-            *found = true;
-        if (order == 0)
-            return middle;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
+    int added = 0;
+    if (reading->form != READING_JSON) {
+        detail->without++;
+        return 0;
     }
-    return low;
+    for (const struct reading *part = reading; added == 0 && part; part = part->more)
+        added = detail_add_file(detail, part->path, error, size);
+    detail->runs++;
+    return added;
 }
 
-const struct detail_type *detail_find(const struct detail *detail, const char *protocol,
-                                      const char *opcode)
+static int detail_add_file(struct detail *detail, const char *path, char *error, size_t size)
 {
-    bool found;
-    size_t place = place_of_type(detail, protocol, opcode, &found);
-    return found ? &detail->types[place] : NULL;
+    struct result result;
+    result_init(&result);
+    int added = result_read(&result, path, error, size);
+    for (size_t i = 0; added == 0 && i < result.packet_count; i++) {
+        added = detail_add_packet(detail, &result.packets[i]);
+        if (added < 0)
+            snprintf(error, size, "%s: out of memory", path);
+    }
+    result_clear(&result);
+    return added;
 }
 
-static void clear_type(struct detail_type *type)
+static int detail_add_packet(struct detail *detail, const struct result_packet *packet)
 {
-    for (size_t i = 0; i < type->cause_count; i++)
-        free(type->causes[i].text);
-    free(type->causes);
-    free(type->protocol);
-    free(type->opcode);
-    free(type->description);
-    histogram_clear(&type->service);
-    histogram_clear(&type->response);
+    struct detail_type *type =
+        take_type(detail, packet->protocol, packet->opcode, packet->description);
+    if (!type || histogram_merge(&type->service, &packet->service) < 0 ||
+        histogram_merge(&type->response, &packet->response) < 0)
+        return -ENOMEM;
+    type->count += packet->count;
+    type->failed += packet->failed;
+    type->no_answer += packet->no_answer;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < packet->cause_count; i++)
+        result = detail_add_cause(type, packet->causes[i].name, packet->causes[i].count);
+    return result;
 }
 
 /* The row of a type, made when it is not there yet. NULL: no memory. */
@@ -89,6 +90,51 @@ static struct detail_type *take_type(struct detail *detail, const char *protocol
     return &types[place];
 }
 
+/* Where a type is or belongs. */
+static size_t place_of_type(const struct detail *detail, const char *protocol, const char *opcode,
+                            bool *found)
+{
+    size_t low = 0, high = detail->type_count;
+    *found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = detail_compare_types(protocol, opcode, &detail->types[middle]);
+        if (order == 0)
+            *found = true;
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static int detail_compare_types(const char *protocol, const char *opcode,
+                                const struct detail_type *type)
+{
+    int order = strcmp(protocol, type->protocol);
+    if (order)
+        return order;
+    unsigned long left = strtoul(opcode, NULL, 0), right = strtoul(type->opcode, NULL, 0);
+    if (left != right)
+        return left < right ? -1 : 1;
+    return strcmp(opcode, type->opcode);
+}
+
+static void clear_type(struct detail_type *type)
+{
+    for (size_t i = 0; i < type->cause_count; i++)
+        free(type->causes[i].text);
+    free(type->causes);
+    free(type->protocol);
+    free(type->opcode);
+    free(type->description);
+    histogram_clear(&type->service);
+    histogram_clear(&type->response);
+}
+
 static int detail_add_cause(struct detail_type *type, const char *name, uint64_t count)
 {
     size_t place = 0;
@@ -109,57 +155,6 @@ static int detail_add_cause(struct detail_type *type, const char *name, uint64_t
     causes[place] = (struct detail_cause){text, count};
     type->cause_count++;
     return 0;
-}
-
-uint64_t detail_cause(const struct detail_type *type, const char *text)
-{
-    for (size_t i = 0; i < type->cause_count; i++)
-        if (strcmp(type->causes[i].text, text) == 0)
-            return type->causes[i].count;
-    return 0;
-}
-
-static int detail_add_packet(struct detail *detail, const struct result_packet *packet)
-{
-    struct detail_type *type =
-        take_type(detail, packet->protocol, packet->opcode, packet->description);
-    if (!type || histogram_merge(&type->service, &packet->service) < 0 ||
-        histogram_merge(&type->response, &packet->response) < 0)
-        return -ENOMEM;
-    type->count += packet->count;
-    type->failed += packet->failed;
-    type->no_answer += packet->no_answer;
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < packet->cause_count; i++)
-        result = detail_add_cause(type, packet->causes[i].name, packet->causes[i].count);
-    return result;
-}
-
-static int detail_add_file(struct detail *detail, const char *path, char *error, size_t size)
-{
-    struct result result;
-    result_init(&result);
-    int added = result_read(&result, path, error, size);
-    for (size_t i = 0; added == 0 && i < result.packet_count; i++) {
-        added = detail_add_packet(detail, &result.packets[i]);
-        if (added < 0)
-            snprintf(error, size, "%s: out of memory", path);
-    }
-    result_clear(&result);
-    return added;
-}
-
-int detail_add(struct detail *detail, const struct reading *reading, char *error, size_t size)
-{
-    int added = 0;
-    if (reading->form != READING_JSON) {
-        detail->without++;
-        return 0;
-    }
-    for (const struct reading *part = reading; added == 0 && part; part = part->more)
-        added = detail_add_file(detail, part->path, error, size);
-    detail->runs++;
-    return added;
 }
 
 int detail_merge_counts(struct detail *to, const struct detail *part)
@@ -185,4 +180,20 @@ void detail_clear(struct detail *detail)
         clear_type(&detail->types[i]);
     free(detail->types);
     *detail = (struct detail){0};
+}
+
+const struct detail_type *detail_find(const struct detail *detail, const char *protocol,
+                                      const char *opcode)
+{
+    bool found;
+    size_t place = place_of_type(detail, protocol, opcode, &found);
+    return found ? &detail->types[place] : NULL;
+}
+
+uint64_t detail_cause(const struct detail_type *type, const char *text)
+{
+    for (size_t i = 0; i < type->cause_count; i++)
+        if (strcmp(type->causes[i].text, text) == 0)
+            return type->causes[i].count;
+    return 0;
 }

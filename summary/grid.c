@@ -12,26 +12,78 @@
 
 enum { CELL_WIDTH = 9, LABEL_WIDTH = 3, TEXT_SIZE = 128 };
 
+static const char *const verdict_names[] = {
+    [SLO_KEPT] = "yes", [SLO_MISSED] = "no", [SLO_UNKNOWN] = "unknown"};
+
+static int grid_make_axes(struct grid *grid, const struct readings *readings, bool full);
+static int make_axis(struct grid *grid, const double *seen, size_t count, bool full, double **axis,
+                     size_t *length);
+static size_t unique(double *values, size_t count);
+static int grid_compare_doubles(const void *left, const void *right);
+static void grid_add_value(struct grid_value *to, double value);
+static void finish_cell(struct grid *grid, struct grid_cell *cell);
+static void find_largest(struct grid *grid);
+static size_t index_of(const double *axis, size_t length, double value);
+static int cell_width(const struct grid *grid, bool spread);
+static void cell_text(char *out, const struct grid *grid, const struct grid_cell *cell,
+                      bool spread);
+static const char *cell_marks(const struct grid *grid, const struct grid_cell *cell);
+static void label_text(char *out, double value);
+static int row_label_width(const struct grid *grid);
+static void grid_print_cell(FILE *stream, const struct grid *grid, const struct grid_cell *cell,
+                            int width, struct grid_print_form form);
+static void grid_print_number(FILE *stream, double value, int decimals);
+static json_t *cell_to_json(const struct grid *grid, const struct grid_cell *cell);
+static json_t *grid_number(double value);
+
 bool grid_same(double left, double right)
 {
     return fabs(left - right) <= 1e-9 * fmax(fabs(left), fabs(right));
 }
 
-static int grid_compare_doubles(const void *left, const void *right)
+int grid_make(struct grid *grid, const struct readings *readings, enum metric metric, bool full,
+              const struct slo *slo)
 {
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
+    *grid = (struct grid){.metric = metric, .slo = slo};
+    if (readings->count == 0)
+        return 0;
+    int made = grid_make_axes(grid, readings, full);
+    if (made == 0) {
+        grid->cells = calloc(grid->row_count * grid->column_count, sizeof *grid->cells);
+        made = grid->cells ? 0 : -ENOMEM;
+    }
+    if (made < 0) {
+        grid_clear(grid);
+        return made;
+    }
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        struct grid_cell *cell = grid_find(grid, reading->r, reading->S);
+        cell->runs++;
+        for (enum metric other = 0; other < METRICS; other++)
+            grid_add_value(&cell->values[other], reading->metrics[other]);
+    }
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++)
+        finish_cell(grid, &grid->cells[i]);
+    find_largest(grid);
+    return 0;
 }
 
-/* Sorts and leaves out what stands twice. */
-static size_t unique(double *values, size_t count)
+static int grid_make_axes(struct grid *grid, const struct readings *readings, bool full)
 {
-    size_t kept = 0;
-    qsort(values, count, sizeof *values, grid_compare_doubles);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || !grid_same(values[kept - 1], values[i]))
-            values[kept++] = values[i];
-    return kept;
+    double *r = reallocarray(NULL, readings->count, 2 * sizeof *r);
+    if (!r)
+        return -ENOMEM;
+    double *S = r + readings->count;
+    for (size_t i = 0; i < readings->count; i++) {
+        r[i] = readings->items[i].r;
+        S[i] = readings->items[i].S;
+    }
+    int made = make_axis(grid, r, readings->count, full, &grid->r, &grid->row_count);
+    if (made == 0)
+        made = make_axis(grid, S, readings->count, full, &grid->S, &grid->column_count);
+    free(r);
+    return made;
 }
 
 /* The labels of an axis from the count values seen, which are not sorted. */
@@ -55,17 +107,21 @@ static int make_axis(struct grid *grid, const double *seen, size_t count, bool f
     return 0;
 }
 
-static size_t index_of(const double *axis, size_t length, double value)
+/* Sorts and leaves out what stands twice. */
+static size_t unique(double *values, size_t count)
 {
-    size_t low = 0, high = length;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (axis[middle] <= value || grid_same(axis[middle], value))
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t kept = 0;
+    qsort(values, count, sizeof *values, grid_compare_doubles);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || !grid_same(values[kept - 1], values[i]))
+            values[kept++] = values[i];
+    return kept;
+}
+
+static int grid_compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
 }
 
 static void grid_add_value(struct grid_value *to, double value)
@@ -108,21 +164,12 @@ static void find_largest(struct grid *grid)
     }
 }
 
-static int grid_make_axes(struct grid *grid, const struct readings *readings, bool full)
+void grid_clear(struct grid *grid)
 {
-    double *r = reallocarray(NULL, readings->count, 2 * sizeof *r);
-    if (!r)
-        return -ENOMEM;
-    double *S = r + readings->count;
-    for (size_t i = 0; i < readings->count; i++) {
-        r[i] = readings->items[i].r;
-        S[i] = readings->items[i].S;
-    }
-    int made = make_axis(grid, r, readings->count, full, &grid->r, &grid->row_count);
-    if (made == 0)
-        made = make_axis(grid, S, readings->count, full, &grid->S, &grid->column_count);
-    free(r);
-    return made;
+    free(grid->r);
+    free(grid->S);
+    free(grid->cells);
+    *grid = (struct grid){.metric = grid->metric, .slo = grid->slo};
 }
 
 struct grid_cell *grid_find(const struct grid *grid, double r, double S)
@@ -136,40 +183,17 @@ struct grid_cell *grid_find(const struct grid *grid, double r, double S)
     return &grid->cells[row * grid->column_count + column];
 }
 
-int grid_make(struct grid *grid, const struct readings *readings, enum metric metric, bool full,
-              const struct slo *slo)
+static size_t index_of(const double *axis, size_t length, double value)
 {
-    *grid = (struct grid){.metric = metric, .slo = slo};
-    if (readings->count == 0)
-        return 0;
-    int made = grid_make_axes(grid, readings, full);
-    if (made == 0) {
-        grid->cells = calloc(grid->row_count * grid->column_count, sizeof *grid->cells);
-        made = grid->cells ? 0 : -ENOMEM;
+    size_t low = 0, high = length;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (axis[middle] <= value || grid_same(axis[middle], value))
+            low = middle;
+        else
+            high = middle;
     }
-    if (made < 0) {
-        grid_clear(grid);
-        return made;
-    }
-    for (size_t i = 0; i < readings->count; i++) {
-        const struct reading *reading = &readings->items[i];
-        struct grid_cell *cell = grid_find(grid, reading->r, reading->S);
-        cell->runs++;
-        for (enum metric other = 0; other < METRICS; other++)
-            grid_add_value(&cell->values[other], reading->metrics[other]);
-    }
-    for (size_t i = 0; i < grid->row_count * grid->column_count; i++)
-        finish_cell(grid, &grid->cells[i]);
-    find_largest(grid);
-    return 0;
-}
-
-void grid_clear(struct grid *grid)
-{
-    free(grid->r);
-    free(grid->S);
-    free(grid->cells);
-    *grid = (struct grid){.metric = grid->metric, .slo = grid->slo};
+    return low;
 }
 
 double grid_mean(const struct grid *grid, const struct grid_cell *cell)
@@ -185,84 +209,6 @@ double grid_cell_r(const struct grid *grid, const struct grid_cell *cell)
 double grid_cell_S(const struct grid *grid, const struct grid_cell *cell)
 {
     return grid->S[(size_t)(cell - grid->cells) % grid->column_count];
-}
-
-/* An axis label: 4, 0.5. */
-static void label_text(char *out, double value)
-{
-    snprintf(out, TEXT_SIZE, "%.12g", value);
-}
-
-/* What stands before a value: * for the largest, ! and ? by the service level. */
-static const char *cell_marks(const struct grid *grid, const struct grid_cell *cell)
-{
-    static const char *const marks[][2] = {
-        [SLO_KEPT] = {"", "*"}, [SLO_MISSED] = {"!", "*!"}, [SLO_UNKNOWN] = {"?", "*?"}};
-    return marks[cell->verdict][cell == grid->largest];
-}
-
-static void cell_text(char *out, const struct grid *grid, const struct grid_cell *cell, bool spread)
-{
-    int decimals = metric_forms[grid->metric].decimals;
-    const struct grid_value *value = &cell->values[grid->metric];
-    if (cell->runs == 0 || value->count == 0) {
-        strcpy(out, cell->runs == 0 ? "0" : "-");
-        return;
-    }
-    int used = snprintf(out, TEXT_SIZE, "%s%.*f", cell_marks(grid, cell), decimals, value->mean);
-    if (spread && value->count > 1 && used > 0 && used < TEXT_SIZE)
-        snprintf(out + used, (size_t)(TEXT_SIZE - used), " (%.*f..%.*f)", decimals, value->min,
-                 decimals, value->max);
-}
-
-/* Columns are wide enough for their widest cell and a space. */
-static int cell_width(const struct grid *grid, bool spread)
-{
-    int width = CELL_WIDTH;
-    char text[TEXT_SIZE];
-    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
-        cell_text(text, grid, &grid->cells[i], spread);
-        if ((int)strlen(text) + 1 > width)
-            width = (int)strlen(text) + 1;
-    }
-    for (size_t i = 0; i < grid->column_count; i++) {
-        label_text(text, grid->S[i]);
-        if ((int)strlen(text) + 1 > width)
-            width = (int)strlen(text) + 1;
-    }
-    return width;
-}
-
-static int row_label_width(const struct grid *grid)
-{
-    int width = LABEL_WIDTH;
-    char text[TEXT_SIZE];
-    for (size_t i = 0; i < grid->row_count; i++) {
-        label_text(text, grid->r[i]);
-        if ((int)strlen(text) > width)
-            width = (int)strlen(text);
-    }
-    return width;
-}
-
-/* One cell; the escape sequences stand around the text, the padding is outside of them. */
-static void grid_print_cell(FILE *stream, const struct grid *grid, const struct grid_cell *cell,
-                            int width, struct grid_print_form form)
-{
-    /* Of the 256 colours of terminals, cold to hot; readable on light and dark ground. */
-    static const int colours[] = {32, 37, 36, 35, 34, 70, 106, 142, 172, 166, 160};
-    enum { COLOURS = sizeof colours / sizeof colours[0] };
-    char text[TEXT_SIZE];
-    cell_text(text, grid, cell, form.spread);
-    double mean = grid_mean(grid, cell),
-           largest = grid->largest ? grid_mean(grid, grid->largest) : 0;
-    if (!form.colour || isnan(mean) || cell->runs == 0 || !(largest > 0)) {
-        fprintf(stream, "%*s", width, text);
-        return;
-    }
-    int colour = colours[(size_t)(fmax(mean, 0) / largest * (COLOURS - 1))];
-    fprintf(stream, "%*s\033[%s38;5;%dm%s\033[0m", width - (int)strlen(text), "",
-            cell == grid->largest ? "1;" : "", colour, text);
 }
 
 void grid_print(FILE *stream, const struct grid *grid, struct grid_print_form form)
@@ -299,15 +245,83 @@ void grid_print(FILE *stream, const struct grid *grid, struct grid_print_form fo
         fputs("none\n", stream);
 }
 
-/* A number that has to be read back; nothing when there is none. */
-static void grid_print_number(FILE *stream, double value, int decimals)
+/* Columns are wide enough for their widest cell and a space. */
+static int cell_width(const struct grid *grid, bool spread)
 {
-    if (!isnan(value))
-        fprintf(stream, "%.*f", decimals, value);
+    int width = CELL_WIDTH;
+    char text[TEXT_SIZE];
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
+        cell_text(text, grid, &grid->cells[i], spread);
+        if ((int)strlen(text) + 1 > width)
+            width = (int)strlen(text) + 1;
+    }
+    for (size_t i = 0; i < grid->column_count; i++) {
+        label_text(text, grid->S[i]);
+        if ((int)strlen(text) + 1 > width)
+            width = (int)strlen(text) + 1;
+    }
+    return width;
 }
 
-static const char *const verdict_names[] = {
-    [SLO_KEPT] = "yes", [SLO_MISSED] = "no", [SLO_UNKNOWN] = "unknown"};
+static void cell_text(char *out, const struct grid *grid, const struct grid_cell *cell, bool spread)
+{
+    int decimals = metric_forms[grid->metric].decimals;
+    const struct grid_value *value = &cell->values[grid->metric];
+    if (cell->runs == 0 || value->count == 0) {
+        strcpy(out, cell->runs == 0 ? "0" : "-");
+        return;
+    }
+    int used = snprintf(out, TEXT_SIZE, "%s%.*f", cell_marks(grid, cell), decimals, value->mean);
+    if (spread && value->count > 1 && used > 0 && used < TEXT_SIZE)
+        snprintf(out + used, (size_t)(TEXT_SIZE - used), " (%.*f..%.*f)", decimals, value->min,
+                 decimals, value->max);
+}
+
+/* What stands before a value: * for the largest, ! and ? by the service level. */
+static const char *cell_marks(const struct grid *grid, const struct grid_cell *cell)
+{
+    static const char *const marks[][2] = {
+        [SLO_KEPT] = {"", "*"}, [SLO_MISSED] = {"!", "*!"}, [SLO_UNKNOWN] = {"?", "*?"}};
+    return marks[cell->verdict][cell == grid->largest];
+}
+
+/* An axis label: 4, 0.5. */
+static void label_text(char *out, double value)
+{
+    snprintf(out, TEXT_SIZE, "%.12g", value);
+}
+
+static int row_label_width(const struct grid *grid)
+{
+    int width = LABEL_WIDTH;
+    char text[TEXT_SIZE];
+    for (size_t i = 0; i < grid->row_count; i++) {
+        label_text(text, grid->r[i]);
+        if ((int)strlen(text) > width)
+            width = (int)strlen(text);
+    }
+    return width;
+}
+
+/* One cell; the escape sequences stand around the text, the padding is outside of them. */
+static void grid_print_cell(FILE *stream, const struct grid *grid, const struct grid_cell *cell,
+                            int width, struct grid_print_form form)
+{
+    /* Of the 256 colours of terminals, cold to hot; readable on light and dark ground. */
+    static const int colours[] = {32, 37, 36, 35, 34, 70, 106, 142, 172, 166, 160};
+    enum { COLOURS = sizeof colours / sizeof colours[0] };
+    char text[TEXT_SIZE];
+    cell_text(text, grid, cell, form.spread);
+    double mean = grid_mean(grid, cell),
+           largest = grid->largest ? grid_mean(grid, grid->largest) : 0;
+    if (!form.colour || isnan(mean) || cell->runs == 0 || !(largest > 0)) {
+        fprintf(stream, "%*s", width, text);
+        return;
+    }
+    int colour = colours[(size_t)(fmax(mean, 0) / largest * (COLOURS - 1))];
+    fprintf(stream, "%*s\033[%s38;5;%dm%s\033[0m", width - (int)strlen(text), "",
+            cell == grid->largest ? "1;" : "", colour, text);
+}
 
 void grid_print_csv(FILE *stream, const struct grid *grid)
 {
@@ -331,26 +345,11 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
     }
 }
 
-static json_t *grid_number(double value)
+/* A number that has to be read back; nothing when there is none. */
+static void grid_print_number(FILE *stream, double value, int decimals)
 {
-    return isnan(value) ? json_null() : json_real(value);
-}
-
-static json_t *cell_to_json(const struct grid *grid, const struct grid_cell *cell)
-{
-    if (!cell)
-        return json_null();
-    const struct grid_value *value = &cell->values[grid->metric];
-    json_t *json = json_pack("{s:f, s:f, s:I, s:o, s:o, s:o}", "r", grid_cell_r(grid, cell), "S",
-                             grid_cell_S(grid, cell), "runs", (json_int_t)cell->runs, "mean",
-                             grid_number(value->mean), "min", grid_number(value->min), "max",
-                             grid_number(value->max));
-    if (json && grid->slo->count &&
-        json_object_set_new(json, "kept", json_string(verdict_names[cell->verdict])) < 0) {
-        json_decref(json);
-        return NULL;
-    }
-    return json;
+    if (!isnan(value))
+        fprintf(stream, "%.*f", decimals, value);
 }
 
 int grid_print_json(FILE *stream, const struct grid *grid)
@@ -375,4 +374,26 @@ cleanup:
     json_decref(root);
     json_decref(cells);
     return result;
+}
+
+static json_t *cell_to_json(const struct grid *grid, const struct grid_cell *cell)
+{
+    if (!cell)
+        return json_null();
+    const struct grid_value *value = &cell->values[grid->metric];
+    json_t *json = json_pack("{s:f, s:f, s:I, s:o, s:o, s:o}", "r", grid_cell_r(grid, cell), "S",
+                             grid_cell_S(grid, cell), "runs", (json_int_t)cell->runs, "mean",
+                             grid_number(value->mean), "min", grid_number(value->min), "max",
+                             grid_number(value->max));
+    if (json && grid->slo->count &&
+        json_object_set_new(json, "kept", json_string(verdict_names[cell->verdict])) < 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+static json_t *grid_number(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum { LEFT = 64, TOP = 62, BELOW = 56, CELL_HEIGHT = 26, MARGIN = 12, TEXT_SIZE = 512 };
-static const double character = 7.2; /* width of a digit in units */
 
 struct drawing {
     FILE *stream;
@@ -15,17 +14,40 @@ struct drawing {
     double cell_width, width, height, least, largest;
 };
 
+static void find_limits(struct drawing *drawing);
 static void value_text(char *out, size_t size, const struct grid *grid,
-                       const struct grid_cell *cell)
+                       const struct grid_cell *cell);
+static void heatmap_begin(const struct drawing *drawing);
+static void draw_labels(const struct drawing *drawing);
+static double left_of(const struct drawing *drawing, size_t column);
+static double top_of(size_t row);
+static void draw_cell(const struct drawing *drawing, size_t row, size_t column);
+static void draw_cell_title(const struct drawing *drawing, const struct grid_cell *cell,
+                            const char *value);
+static void draw_edge(const struct drawing *drawing);
+static bool heatmap_keeps(const struct grid *grid, size_t row, size_t column);
+static void draw_line(FILE *stream, double x1, double y1, double x2, double y2);
+static void draw_frame(const struct drawing *drawing, const struct grid_cell *cell, double inset);
+static void heatmap_draw_legend(const struct drawing *drawing);
+
+void heatmap_draw(FILE *stream, const struct grid *grid, const struct heatmap *map)
 {
-    double mean = grid_mean(grid, cell);
-    if (cell->runs == 0)
-        snprintf(out, size, "%s", "");
-    else if (isnan(mean))
-        snprintf(out, size, "-");
-    else
-        snprintf(out, size, "%.*f", metric_forms[grid->metric].decimals, mean);
+    struct drawing drawing = {.stream = stream, .grid = grid, .map = map};
+    find_limits(&drawing);
+    heatmap_begin(&drawing);
+    draw_labels(&drawing);
+    for (size_t row = 0; row < grid->row_count; row++)
+        for (size_t column = 0; column < grid->column_count; column++)
+            draw_cell(&drawing, row, column);
+    if (grid->slo->count)
+        draw_edge(&drawing);
+    if (grid->largest)
+        draw_frame(&drawing, grid->largest, 1);
+    heatmap_draw_legend(&drawing);
+    fputs("</svg>\n", stream);
 }
+
+static const double character = 7.2; /* width of a digit in units */
 
 static void find_limits(struct drawing *drawing)
 {
@@ -50,6 +72,18 @@ static void find_limits(struct drawing *drawing)
         2 * MARGIN + character * (double)(grid->slo->count ? strlen(grid->slo->text) : 0);
     drawing->width = fmax(drawing->width, fmax(360, legend + 37 * character));
     drawing->height = TOP + CELL_HEIGHT * (double)grid->row_count + BELOW;
+}
+
+static void value_text(char *out, size_t size, const struct grid *grid,
+                       const struct grid_cell *cell)
+{
+    double mean = grid_mean(grid, cell);
+    if (cell->runs == 0)
+        snprintf(out, size, "%s", "");
+    else if (isnan(mean))
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "%.*f", metric_forms[grid->metric].decimals, mean);
 }
 
 static void heatmap_begin(const struct drawing *drawing)
@@ -81,16 +115,6 @@ static void heatmap_begin(const struct drawing *drawing)
     fputs("</text>\n", drawing->stream);
 }
 
-static double left_of(const struct drawing *drawing, size_t column)
-{
-    return LEFT + drawing->cell_width * (double)column;
-}
-
-static double top_of(size_t row)
-{
-    return TOP + CELL_HEIGHT * (double)row;
-}
-
 static void draw_labels(const struct drawing *drawing)
 {
     const struct grid *grid = drawing->grid;
@@ -106,19 +130,14 @@ static void draw_labels(const struct drawing *drawing)
                 top_of(row) + 17, grid->r[row]);
 }
 
-/* What a pointer over the cell, and a reader for the blind, are told. */
-static void draw_cell_title(const struct drawing *drawing, const struct grid_cell *cell,
-                            const char *value)
+static double left_of(const struct drawing *drawing, size_t column)
 {
-    static const char *const verdicts[] = {[SLO_KEPT] = ", keeps the service level",
-                                           [SLO_MISSED] = ", misses the service level",
-                                           [SLO_UNKNOWN] = ", service level unknown"};
-    const struct grid *grid = drawing->grid;
-    fprintf(drawing->stream, "<title>r=%.12g S=%.12g: %s %s, %zu run%s%s%s</title>",
-            grid_cell_r(grid, cell), grid_cell_S(grid, cell), value,
-            metric_forms[grid->metric].unit, cell->runs, cell->runs == 1 ? "" : "s",
-            cell == grid->largest ? ", the largest" : "",
-            grid->slo->count ? verdicts[cell->verdict] : "");
+    return LEFT + drawing->cell_width * (double)column;
+}
+
+static double top_of(size_t row)
+{
+    return TOP + CELL_HEIGHT * (double)row;
 }
 
 static void draw_cell(const struct drawing *drawing, size_t row, size_t column)
@@ -149,17 +168,19 @@ static void draw_cell(const struct drawing *drawing, size_t row, size_t column)
             drawing->map->links ? "</a>" : "");
 }
 
-static bool heatmap_keeps(const struct grid *grid, size_t row, size_t column)
+/* What a pointer over the cell, and a reader for the blind, are told. */
+static void draw_cell_title(const struct drawing *drawing, const struct grid_cell *cell,
+                            const char *value)
 {
-    if (row >= grid->row_count || column >= grid->column_count)
-        return false;
-    const struct grid_cell *cell = &grid->cells[row * grid->column_count + column];
-    return cell->runs > 0 && cell->verdict == SLO_KEPT;
-}
-
-static void draw_line(FILE *stream, double x1, double y1, double x2, double y2)
-{
-    fprintf(stream, "<path class=\"e\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x1, y1, x2, y2);
+    static const char *const verdicts[] = {[SLO_KEPT] = ", keeps the service level",
+                                           [SLO_MISSED] = ", misses the service level",
+                                           [SLO_UNKNOWN] = ", service level unknown"};
+    const struct grid *grid = drawing->grid;
+    fprintf(drawing->stream, "<title>r=%.12g S=%.12g: %s %s, %zu run%s%s%s</title>",
+            grid_cell_r(grid, cell), grid_cell_S(grid, cell), value,
+            metric_forms[grid->metric].unit, cell->runs, cell->runs == 1 ? "" : "s",
+            cell == grid->largest ? ", the largest" : "",
+            grid->slo->count ? verdicts[cell->verdict] : "");
 }
 
 /* The border between the cells that keep the service level and those with runs that do not. */
@@ -180,6 +201,19 @@ static void draw_edge(const struct drawing *drawing)
                 draw_line(drawing->stream, x, y + CELL_HEIGHT, x + drawing->cell_width,
                           y + CELL_HEIGHT);
         }
+}
+
+static bool heatmap_keeps(const struct grid *grid, size_t row, size_t column)
+{
+    if (row >= grid->row_count || column >= grid->column_count)
+        return false;
+    const struct grid_cell *cell = &grid->cells[row * grid->column_count + column];
+    return cell->runs > 0 && cell->verdict == SLO_KEPT;
+}
+
+static void draw_line(FILE *stream, double x1, double y1, double x2, double y2)
+{
+    fprintf(stream, "<path class=\"e\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x1, y1, x2, y2);
 }
 
 static void draw_frame(const struct drawing *drawing, const struct grid_cell *cell, double inset)
@@ -213,21 +247,4 @@ static void heatmap_draw_legend(const struct drawing *drawing)
         svg_text(drawing->stream, grid->slo->text);
     }
     fputs("</text>\n", drawing->stream);
-}
-
-void heatmap_draw(FILE *stream, const struct grid *grid, const struct heatmap *map)
-{
-    struct drawing drawing = {.stream = stream, .grid = grid, .map = map};
-    find_limits(&drawing);
-    heatmap_begin(&drawing);
-    draw_labels(&drawing);
-    for (size_t row = 0; row < grid->row_count; row++)
-        for (size_t column = 0; column < grid->column_count; column++)
-            draw_cell(&drawing, row, column);
-    if (grid->slo->count)
-        draw_edge(&drawing);
-    if (grid->largest)
-        draw_frame(&drawing, grid->largest, 1);
-    heatmap_draw_legend(&drawing);
-    fputs("</svg>\n", stream);
 }

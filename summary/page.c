@@ -29,10 +29,98 @@ struct page {
     size_t size;
 };
 
-static int page_no_memory(const struct page *page)
+struct load_points {
+    bool nominal; /* load is operations per second; else r x S */
+    size_t count;
+    double *load, *rate, *p95; /* by rising load; p95 in ms */
+};
+
+struct load_point {
+    double load, rate, p95;
+};
+
+/* One curve of a protocol's response times. */
+struct curve {
+    const char *protocol;
+    struct histogram response;
+    double x[CURVE_POINTS], y[CURVE_POINTS];
+};
+
+struct failure {
+    const struct detail_type *type;
+    const struct detail_cause *cause;
+};
+
+static void print_top(FILE *stream, const char *title);
+static void print_style(FILE *stream);
+static int print_body(struct page *page);
+static void print_answer(const struct page *page);
+static void print_where(FILE *stream, const struct grid *grid, const struct grid_cell *cell);
+static void print_map(FILE *stream, const struct grid *grid, const struct heatmap *map);
+static int print_cells(struct page *page);
+static int page_print_cell(struct page *page, size_t place);
+static void print_cell_metrics(FILE *stream, const struct grid_cell *cell);
+static int detail_of_cell(const struct page *page, const struct grid_cell *cell,
+                          struct detail *detail);
+static bool in_cell(const struct page *page, const struct reading *reading,
+                    const struct grid_cell *cell);
+static void print_cell_types(FILE *stream, const struct detail *detail);
+static void page_print_time(FILE *stream, const struct histogram *histogram, double fraction);
+static int page_print_failures(FILE *stream, const struct detail *detail, const char *heading);
+static int by_count(const void *left, const void *right);
+static void print_failure_rows(FILE *stream, const struct failure *failures, size_t count);
+static int page_no_memory(const struct page *page);
+static int print_charts(const struct page *page);
+static int make_points(const struct grid *grid, struct load_points *points);
+static void clear_points(struct load_points *points);
+static double page_offered(const struct grid *grid, const struct grid_cell *cell, bool nominal);
+static int by_load(const void *left, const void *right);
+static void draw_loads(FILE *stream, const struct load_points *points);
+static bool find_span(const double *values, size_t count, double *least, double *largest);
+static void draw_figure(FILE *stream, const struct chart *chart);
+static int page_print_percentiles(const struct page *page);
+static int make_curves(const struct detail *detail, struct curve *curves, size_t *count);
+static int join_rare(struct curve *curves, size_t *count);
+static int by_response_count(const void *left, const void *right);
+static void draw_curves(FILE *stream, struct curve *curves, size_t count, const char *title);
+static int print_samples(const struct page *page);
+static int draw_samples(const struct page *page, const struct result *result);
+static size_t sample_names(const struct result *result, char names[][64]);
+static bool known_name(char names[][64], size_t count, const char *name);
+static void draw_sample(FILE *stream, const struct result *result, const char *name, size_t number,
+                        double *x, double *y);
+static double page_sample_value(const struct result_sample *sample, const char *name);
+static void print_bottom(FILE *stream);
+static void print_sides(FILE *stream, const struct compare *compare);
+static void print_side(FILE *stream, const struct compare *compare, enum compare_sides side,
+                       double least, double largest);
+
+int page_print(FILE *stream, const struct grid *grid, const struct readings *readings, char *error,
+               size_t size)
 {
-    snprintf(page->error, page->size, "out of memory");
-    return -ENOMEM;
+    struct page page = {.stream = stream,
+                        .grid = grid,
+                        .readings = readings,
+                        .best = grid->largest_kept ? grid->largest_kept : grid->largest,
+                        .error = error,
+                        .size = size};
+    print_top(stream, "traffic-summary: what the server takes");
+    int made = print_body(&page);
+    print_bottom(stream);
+    detail_clear(&page.total);
+    return made;
+}
+
+static void print_top(FILE *stream, const char *title)
+{
+    fputs("<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
+          "<meta charset=\"utf-8\"/>\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
+          stream);
+    svg_text(stream, title);
+    fputs("</title>\n<style>\n", stream);
+    print_style(stream);
+    fputs("</style>\n</head>\n<body>\n", stream);
 }
 
 static void print_style(FILE *stream)
@@ -56,30 +144,23 @@ static void print_style(FILE *stream)
     svg_style(stream);
 }
 
-static void print_top(FILE *stream, const char *title)
+static int print_body(struct page *page)
 {
-    fputs("<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
-          "<meta charset=\"utf-8\"/>\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
-          stream);
-    svg_text(stream, title);
-    fputs("</title>\n<style>\n", stream);
-    print_style(stream);
-    fputs("</style>\n</head>\n<body>\n", stream);
-}
-
-static void print_bottom(FILE *stream)
-{
-    fputs("<p class=\"f\">Made by traffic-summary " TRAFFIC_VERSION ".</p>\n</body>\n</html>\n",
-          stream);
-}
-
-/* "119.066 successful operations per second at r=4 S=5" */
-static void print_where(FILE *stream, const struct grid *grid, const struct grid_cell *cell)
-{
-    const struct metric_form *form = &metric_forms[grid->metric];
-    fprintf(stream, "%.*f %s at r=%.12g S=%.12g", form->decimals, grid_mean(grid, cell), form->unit,
-            grid_cell_r(grid, cell), grid_cell_S(grid, cell));
+    print_answer(page);
+    fputs("<h2 id=\"top\">The grid</h2>\n<p class=\"f\">Follow a cell to its details below the "
+          "grid.</p>\n",
+          page->stream);
+    print_map(page->stream, page->grid,
+              &(struct heatmap){.id = "grid", .links = "cell", .least = NAN, .largest = NAN});
+    int made = print_cells(page);
+    if (made == 0)
+        made = print_charts(page);
+    if (made == 0 && page_print_failures(page->stream, &page->total,
+                                         "<h2>Failures by cause, of all runs</h2>\n") < 0)
+        made = page_no_memory(page);
+    if (made == 0 && page->best)
+        made = print_samples(page);
+    return made;
 }
 
 static void print_answer(const struct page *page)
@@ -107,6 +188,14 @@ static void print_answer(const struct page *page)
     fprintf(stream, "<p class=\"f\">%zu runs.</p>\n", page->readings->count);
 }
 
+/* "119.066 successful operations per second at r=4 S=5" */
+static void print_where(FILE *stream, const struct grid *grid, const struct grid_cell *cell)
+{
+    const struct metric_form *form = &metric_forms[grid->metric];
+    fprintf(stream, "%.*f %s at r=%.12g S=%.12g", form->decimals, grid_mean(grid, cell), form->unit,
+            grid_cell_r(grid, cell), grid_cell_S(grid, cell));
+}
+
 static void print_map(FILE *stream, const struct grid *grid, const struct heatmap *map)
 {
     fputs("<div class=\"w\">\n", stream);
@@ -114,34 +203,175 @@ static void print_map(FILE *stream, const struct grid *grid, const struct heatma
     fputs("</div>\n", stream);
 }
 
-/* The offered load of a cell: what was asked for, or r x S when the files do not tell that. */
-static double page_offered(const struct grid *grid, const struct grid_cell *cell, bool nominal)
+static int print_cells(struct page *page)
 {
-    if (nominal)
-        return cell->values[METRIC_NOMINAL].mean;
-    return grid_cell_r(grid, cell) * grid_cell_S(grid, cell);
+    int made = 0;
+    for (size_t i = 0; made == 0 && i < page->grid->row_count * page->grid->column_count; i++)
+        if (page->grid->cells[i].runs)
+            made = page_print_cell(page, i);
+    return made;
 }
 
-struct load_points {
-    bool nominal; /* load is operations per second; else r x S */
-    size_t count;
-    double *load, *rate, *p95; /* by rising load; p95 in ms */
-};
-
-struct load_point {
-    double load, rate, p95;
-};
-
-static int by_load(const void *left, const void *right)
+static int page_print_cell(struct page *page, size_t place)
 {
-    const struct load_point *a = left, *b = right;
-    return a->load < b->load ? -1 : a->load > b->load;
+    const struct grid *grid = page->grid;
+    const struct grid_cell *cell = &grid->cells[place];
+    FILE *stream = page->stream;
+    struct detail detail = {0};
+    fprintf(stream,
+            "<section class=\"cell\" id=\"cell-%zu-%zu\">\n<h2>r=%.12g S=%.12g: %zu run%s</h2>\n"
+            "<p><a href=\"#top\">back to the grid</a></p>\n",
+            place / grid->column_count, place % grid->column_count, grid_cell_r(grid, cell),
+            grid_cell_S(grid, cell), cell->runs, cell->runs == 1 ? "" : "s");
+    print_cell_metrics(stream, cell);
+    int made = detail_of_cell(page, cell, &detail);
+    if (made == 0) {
+        print_cell_types(stream, &detail);
+        if (page_print_failures(stream, &detail, "<h3>Failures by cause</h3>\n") < 0 ||
+            detail_merge_counts(&page->total, &detail) < 0)
+            made = page_no_memory(page);
+    }
+    detail_clear(&detail);
+    fputs("</section>\n", stream);
+    return made;
 }
 
-static void clear_points(struct load_points *points)
+static void print_cell_metrics(FILE *stream, const struct grid_cell *cell)
 {
-    free(points->load);
-    *points = (struct load_points){0};
+    fputs("<div class=\"w\"><table>\n<tr><th class=\"l\">Metric</th><th>Mean</th><th>Least</th>"
+          "<th>Largest</th><th>Runs</th></tr>\n",
+          stream);
+    for (enum metric metric = 0; metric < METRICS; metric++) {
+        const struct grid_value *value = &cell->values[metric];
+        int decimals = metric_forms[metric].decimals;
+        if (value->count == 0)
+            continue;
+        fputs("<tr><td class=\"l\">", stream);
+        svg_text(stream, metric_forms[metric].unit);
+        fprintf(stream, "</td><td>%.*f</td><td>%.*f</td><td>%.*f</td><td>%zu</td></tr>\n", decimals,
+                value->mean, decimals, value->min, decimals, value->max, value->count);
+    }
+    fputs("</table></div>\n", stream);
+}
+
+static int detail_of_cell(const struct page *page, const struct grid_cell *cell,
+                          struct detail *detail)
+{
+    int added = 0;
+    for (size_t i = 0; added == 0 && i < page->readings->count; i++)
+        if (in_cell(page, &page->readings->items[i], cell))
+            added = detail_add(detail, &page->readings->items[i], page->error, page->size);
+    return added;
+}
+
+/* The runs of a cell. */
+static bool in_cell(const struct page *page, const struct reading *reading,
+                    const struct grid_cell *cell)
+{
+    return grid_same(reading->r, grid_cell_r(page->grid, cell)) &&
+           grid_same(reading->S, grid_cell_S(page->grid, cell));
+}
+
+static void print_cell_types(FILE *stream, const struct detail *detail)
+{
+    if (detail->type_count == 0)
+        return;
+    fputs(
+        "<div class=\"w\"><table>\n<tr><th class=\"l\">Packet</th><th class=\"l\">Description</th>"
+        "<th>Count</th><th>Failed</th><th>Median ms</th><th>95% ms</th><th>Max ms</th></tr>\n",
+        stream);
+    for (size_t i = 0; i < detail->type_count; i++) {
+        const struct detail_type *type = &detail->types[i];
+        fputs("<tr><td class=\"l\">", stream);
+        svg_text(stream, type->protocol);
+        fputc(':', stream);
+        svg_text(stream, type->opcode);
+        fputs("</td><td class=\"l\">", stream);
+        svg_text(stream, type->description);
+        fprintf(stream, "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td>", type->count, type->failed);
+        page_print_time(stream, &type->service, 0.5);
+        page_print_time(stream, &type->service, 0.95);
+        page_print_time(stream, &type->service, 1);
+        fputs("</tr>\n", stream);
+    }
+    fputs("</table></div>\n<p class=\"f\">Times are service times.</p>\n", stream);
+}
+
+static void page_print_time(FILE *stream, const struct histogram *histogram, double fraction)
+{
+    int64_t ns = histogram_quantile(histogram, fraction);
+    if (ns < 0)
+        fputs("<td>none</td>", stream);
+    else
+        fprintf(stream, "<td>%.3f</td>", (double)ns * nanosecond / milli);
+}
+
+/* Failures of a detail, the most frequent first. 0 or -ENOMEM. */
+static int page_print_failures(FILE *stream, const struct detail *detail, const char *heading)
+{
+    size_t count = 0, place = 0;
+    for (size_t i = 0; i < detail->type_count; i++)
+        count += detail->types[i].cause_count;
+    if (count == 0)
+        return 0;
+    struct failure *failures = reallocarray(NULL, count, sizeof *failures);
+    if (!failures)
+        return -ENOMEM;
+    for (size_t i = 0; i < detail->type_count; i++)
+        for (size_t cause = 0; cause < detail->types[i].cause_count; cause++)
+            failures[place++] =
+                (struct failure){&detail->types[i], &detail->types[i].causes[cause]};
+    qsort(failures, count, sizeof *failures, by_count);
+    fputs(heading, stream);
+    print_failure_rows(stream, failures, count);
+    free(failures);
+    return 0;
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct failure *a = left, *b = right;
+    return a->cause->count > b->cause->count ? -1 : a->cause->count < b->cause->count;
+}
+
+static void print_failure_rows(FILE *stream, const struct failure *failures, size_t count)
+{
+    fputs("<div class=\"w\"><table>\n<tr><th>Count</th><th class=\"l\">Packet</th><th class=\"l\">"
+          "Cause</th></tr>\n",
+          stream);
+    for (size_t i = 0; i < count && i < FAILURES_MAX; i++) {
+        fprintf(stream, "<tr><td>%" PRIu64 "</td><td class=\"l\">", failures[i].cause->count);
+        svg_text(stream, failures[i].type->protocol);
+        fputc(':', stream);
+        svg_text(stream, failures[i].type->opcode);
+        fputs("</td><td class=\"l\">", stream);
+        svg_text(stream, failures[i].cause->text);
+        fputs("</td></tr>\n", stream);
+    }
+    fputs("</table></div>\n", stream);
+    if (count > FAILURES_MAX)
+        fprintf(stream, "<p class=\"f\">and %zu rarer ones</p>\n", count - FAILURES_MAX);
+}
+
+static int page_no_memory(const struct page *page)
+{
+    snprintf(page->error, page->size, "out of memory");
+    return -ENOMEM;
+}
+
+static int print_charts(const struct page *page)
+{
+    struct load_points points;
+    int made = make_points(page->grid, &points);
+    if (made < 0)
+        return page_no_memory(page);
+    fputs("<h2>Load and response times</h2>\n<div class=\"s\">\n", page->stream);
+    draw_loads(page->stream, &points);
+    clear_points(&points);
+    if (page->best)
+        made = page_print_percentiles(page);
+    fputs("</div>\n", page->stream);
+    return made;
 }
 
 static int make_points(const struct grid *grid, struct load_points *points)
@@ -178,48 +408,24 @@ static int make_points(const struct grid *grid, struct load_points *points)
     return 0;
 }
 
-size_t page_knee(const double *load, const double *rate, size_t count)
+static void clear_points(struct load_points *points)
 {
-    /* Not a knee: a hair above the line, or a rate that goes on growing behind it. */
-    static const double bend = 0.1, reached = 0.75;
-    double largest = 0, highest = 0, best = bend;
-    size_t knee = SIZE_MAX;
-    for (size_t i = 0; i < count; i++)
-        highest = fmax(highest, rate[i]);
-    if (count < 3 || !(load[count - 1] > load[0]) || !(highest > rate[0]))
-        return SIZE_MAX;
-    for (size_t i = 0; i < count; i++) {
-        largest = fmax(largest, rate[i]);
-        double along = (load[i] - load[0]) / (load[count - 1] - load[0]);
-        double above = (largest - rate[0]) / (highest - rate[0]) - along;
-        if (above > best && rate[i] == largest) {
-            best = above;
-            knee = i;
-        }
-    }
-    return knee != SIZE_MAX && rate[knee] >= reached * highest ? knee : SIZE_MAX;
+    free(points->load);
+    *points = (struct load_points){0};
 }
 
-/* Least and largest of values that are numbers (and positive); false: there is none. */
-static bool find_span(const double *values, size_t count, double *least, double *largest)
+/* The offered load of a cell: what was asked for, or r x S when the files do not tell that. */
+static double page_offered(const struct grid *grid, const struct grid_cell *cell, bool nominal)
 {
-    *least = INFINITY;
-    *largest = 0;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(values[i]) && values[i] > 0) {
-            *least = fmin(*least, values[i]);
-            *largest = fmax(*largest, values[i]);
-        }
-    return *largest > 0;
+    if (nominal)
+        return cell->values[METRIC_NOMINAL].mean;
+    return grid_cell_r(grid, cell) * grid_cell_S(grid, cell);
 }
 
-static void draw_figure(FILE *stream, const struct chart *chart)
+static int by_load(const void *left, const void *right)
 {
-    fputs("<figure><figcaption>", stream);
-    svg_text(stream, chart->title);
-    fputs("</figcaption>\n", stream);
-    chart_draw(stream, chart);
-    fputs("</figure>\n", stream);
+    const struct load_point *a = left, *b = right;
+    return a->load < b->load ? -1 : a->load > b->load;
 }
 
 static void draw_loads(FILE *stream, const struct load_points *points)
@@ -258,100 +464,26 @@ static void draw_loads(FILE *stream, const struct load_points *points)
     }
 }
 
-/* The runs of a cell. */
-static bool in_cell(const struct page *page, const struct reading *reading,
-                    const struct grid_cell *cell)
+/* Least and largest of values that are numbers (and positive); false: there is none. */
+static bool find_span(const double *values, size_t count, double *least, double *largest)
 {
-    return grid_same(reading->r, grid_cell_r(page->grid, cell)) &&
-           grid_same(reading->S, grid_cell_S(page->grid, cell));
-}
-
-static int detail_of_cell(const struct page *page, const struct grid_cell *cell,
-                          struct detail *detail)
-{
-    int added = 0;
-    for (size_t i = 0; added == 0 && i < page->readings->count; i++)
-        if (in_cell(page, &page->readings->items[i], cell))
-            added = detail_add(detail, &page->readings->items[i], page->error, page->size);
-    return added;
-}
-
-/* One curve of a protocol's response times. */
-struct curve {
-    const char *protocol;
-    struct histogram response;
-    double x[CURVE_POINTS], y[CURVE_POINTS];
-};
-
-static int by_response_count(const void *left, const void *right)
-{
-    const struct curve *a = left, *b = right;
-    if (a->response.count != b->response.count)
-        return a->response.count > b->response.count ? -1 : 1;
-    return strcmp(a->protocol, b->protocol);
-}
-
-/* A chart has so many colours: the rarest protocols become one curve. */
-static int join_rare(struct curve *curves, size_t *count)
-{
-    int merged = 0;
-    if (*count <= CHART_SERIES_MAX)
-        return 0;
-    qsort(curves, *count, sizeof *curves, by_response_count);
-    struct curve *rest = &curves[CHART_SERIES_MAX - 1];
-    rest->protocol = "others";
-    for (size_t i = CHART_SERIES_MAX; i < *count; i++) {
-        if (merged == 0)
-            merged = histogram_merge(&rest->response, &curves[i].response);
-        histogram_clear(&curves[i].response);
-    }
-    *count = CHART_SERIES_MAX;
-    return merged;
-}
-
-/* Adds up the types of each protocol; curves has room for one a type. */
-static int make_curves(const struct detail *detail, struct curve *curves, size_t *count)
-{
-    int merged = 0;
-    *count = 0;
-    for (size_t i = 0; merged == 0 && i < detail->type_count; i++) {
-        const struct detail_type *type = &detail->types[i];
-        if (type->response.count == 0)
-            continue;
-        /* Types are sorted by protocol. */
-        if (*count == 0 || strcmp(curves[*count - 1].protocol, type->protocol) != 0) {
-            curves[*count].protocol = type->protocol;
-            histogram_init(&curves[*count].response);
-            ++*count;
+    *least = INFINITY;
+    *largest = 0;
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i]) && values[i] > 0) {
+            *least = fmin(*least, values[i]);
+            *largest = fmax(*largest, values[i]);
         }
-        merged = histogram_merge(&curves[*count - 1].response, &type->response);
-    }
-    return merged == 0 ? join_rare(curves, count) : merged;
+    return *largest > 0;
 }
 
-static void draw_curves(FILE *stream, struct curve *curves, size_t count, const char *title)
+static void draw_figure(FILE *stream, const struct chart *chart)
 {
-    double least = INFINITY, largest = 0;
-    struct chart chart = {.id = "percentiles",
-                          .title = title,
-                          .description = "One curve for each protocol.",
-                          .mark = NAN,
-                          .series_count = count};
-    for (size_t i = 0; i < count; i++) {
-        for (size_t point = 0; point < CURVE_POINTS; point++) {
-            double x = 3.0 * (double)point / (CURVE_POINTS - 1);
-            int64_t ns = histogram_quantile(&curves[i].response, 1 - pow(10, -x));
-            curves[i].x[point] = x;
-            curves[i].y[point] = fmax((double)ns, 1000) * nanosecond / milli;
-            least = fmin(least, curves[i].y[point]);
-            largest = fmax(largest, curves[i].y[point]);
-        }
-        chart.series[i] = (struct chart_series){
-            .name = curves[i].protocol, .count = CURVE_POINTS, .x = curves[i].x, .y = curves[i].y};
-    }
-    chart.x = chart_percentiles("percent of operations");
-    chart.y = chart_logarithmic("milliseconds", least, largest);
-    draw_figure(stream, &chart);
+    fputs("<figure><figcaption>", stream);
+    svg_text(stream, chart->title);
+    fputs("</figcaption>\n", stream);
+    chart_draw(stream, chart);
+    fputs("</figure>\n", stream);
 }
 
 static int page_print_percentiles(const struct page *page)
@@ -380,79 +512,111 @@ cleanup:
     return made;
 }
 
-static int print_charts(const struct page *page)
+/* Adds up the types of each protocol; curves has room for one a type. */
+static int make_curves(const struct detail *detail, struct curve *curves, size_t *count)
 {
-    struct load_points points;
-    int made = make_points(page->grid, &points);
-    if (made < 0)
-        return page_no_memory(page);
-    fputs("<h2>Load and response times</h2>\n<div class=\"s\">\n", page->stream);
-    draw_loads(page->stream, &points);
-    clear_points(&points);
-    if (page->best)
-        made = page_print_percentiles(page);
-    fputs("</div>\n", page->stream);
-    return made;
-}
-
-struct failure {
-    const struct detail_type *type;
-    const struct detail_cause *cause;
-};
-
-static int by_count(const void *left, const void *right)
-{
-    const struct failure *a = left, *b = right;
-    return a->cause->count > b->cause->count ? -1 : a->cause->count < b->cause->count;
-}
-
-static void print_failure_rows(FILE *stream, const struct failure *failures, size_t count)
-{
-    fputs("<div class=\"w\"><table>\n<tr><th>Count</th><th class=\"l\">Packet</th><th class=\"l\">"
-          "Cause</th></tr>\n",
-          stream);
-    for (size_t i = 0; i < count && i < FAILURES_MAX; i++) {
-        fprintf(stream, "<tr><td>%" PRIu64 "</td><td class=\"l\">", failures[i].cause->count);
-        svg_text(stream, failures[i].type->protocol);
-        fputc(':', stream);
-        svg_text(stream, failures[i].type->opcode);
-        fputs("</td><td class=\"l\">", stream);
-        svg_text(stream, failures[i].cause->text);
-        fputs("</td></tr>\n", stream);
+    int merged = 0;
+    *count = 0;
+    for (size_t i = 0; merged == 0 && i < detail->type_count; i++) {
+        const struct detail_type *type = &detail->types[i];
+        if (type->response.count == 0)
+            continue;
+        /* Types are sorted by protocol. */
+        if (*count == 0 || strcmp(curves[*count - 1].protocol, type->protocol) != 0) {
+            curves[*count].protocol = type->protocol;
+            histogram_init(&curves[*count].response);
+            ++*count;
+        }
+        merged = histogram_merge(&curves[*count - 1].response, &type->response);
     }
-    fputs("</table></div>\n", stream);
-    if (count > FAILURES_MAX)
-        fprintf(stream, "<p class=\"f\">and %zu rarer ones</p>\n", count - FAILURES_MAX);
+    return merged == 0 ? join_rare(curves, count) : merged;
 }
 
-/* Failures of a detail, the most frequent first. 0 or -ENOMEM. */
-static int page_print_failures(FILE *stream, const struct detail *detail, const char *heading)
+/* A chart has so many colours: the rarest protocols become one curve. */
+static int join_rare(struct curve *curves, size_t *count)
 {
-    size_t count = 0, place = 0;
-    for (size_t i = 0; i < detail->type_count; i++)
-        count += detail->types[i].cause_count;
-    if (count == 0)
+    int merged = 0;
+    if (*count <= CHART_SERIES_MAX)
         return 0;
-    struct failure *failures = reallocarray(NULL, count, sizeof *failures);
-    if (!failures)
-        return -ENOMEM;
-    for (size_t i = 0; i < detail->type_count; i++)
-        for (size_t cause = 0; cause < detail->types[i].cause_count; cause++)
-            failures[place++] =
-                (struct failure){&detail->types[i], &detail->types[i].causes[cause]};
-    qsort(failures, count, sizeof *failures, by_count);
-    fputs(heading, stream);
-    print_failure_rows(stream, failures, count);
-    free(failures);
-    return 0;
+    qsort(curves, *count, sizeof *curves, by_response_count);
+    struct curve *rest = &curves[CHART_SERIES_MAX - 1];
+    rest->protocol = "others";
+    for (size_t i = CHART_SERIES_MAX; i < *count; i++) {
+        if (merged == 0)
+            merged = histogram_merge(&rest->response, &curves[i].response);
+        histogram_clear(&curves[i].response);
+    }
+    *count = CHART_SERIES_MAX;
+    return merged;
 }
 
-static bool known_name(char names[][64], size_t count, const char *name)
+static int by_response_count(const void *left, const void *right)
 {
+    const struct curve *a = left, *b = right;
+    if (a->response.count != b->response.count)
+        return a->response.count > b->response.count ? -1 : 1;
+    return strcmp(a->protocol, b->protocol);
+}
+
+static void draw_curves(FILE *stream, struct curve *curves, size_t count, const char *title)
+{
+    double least = INFINITY, largest = 0;
+    struct chart chart = {.id = "percentiles",
+                          .title = title,
+                          .description = "One curve for each protocol.",
+                          .mark = NAN,
+                          .series_count = count};
+    for (size_t i = 0; i < count; i++) {
+        for (size_t point = 0; point < CURVE_POINTS; point++) {
+            double x = 3.0 * (double)point / (CURVE_POINTS - 1);
+            int64_t ns = histogram_quantile(&curves[i].response, 1 - pow(10, -x));
+            curves[i].x[point] = x;
+            curves[i].y[point] = fmax((double)ns, 1000) * nanosecond / milli;
+            least = fmin(least, curves[i].y[point]);
+            largest = fmax(largest, curves[i].y[point]);
+        }
+        chart.series[i] = (struct chart_series){
+            .name = curves[i].protocol, .count = CURVE_POINTS, .x = curves[i].x, .y = curves[i].y};
+    }
+    chart.x = chart_percentiles("percent of operations");
+    chart.y = chart_logarithmic("milliseconds", least, largest);
+    draw_figure(stream, &chart);
+}
+
+/* Samples of the first run of the best cell that has some. */
+static int print_samples(const struct page *page)
+{
+    bool found = false;
+    int read = 0;
+    for (size_t i = 0; read == 0 && !found && i < page->readings->count; i++) {
+        const struct reading *reading = &page->readings->items[i];
+        struct result result;
+        if (reading->form != READING_JSON || !in_cell(page, reading, page->best))
+            continue;
+        result_init(&result);
+        read = result_read(&result, reading->path, page->error, page->size);
+        found = read == 0 && result.sample_count > 0;
+        if (found)
+            read = draw_samples(page, &result);
+        result_clear(&result);
+    }
+    return read;
+}
+
+static int draw_samples(const struct page *page, const struct result *result)
+{
+    char names[SAMPLES_MAX][64];
+    size_t count = sample_names(result, names), length = result->sample_count;
+    double *x = reallocarray(NULL, length, 2 * sizeof *x);
+    if (!x)
+        return page_no_memory(page);
+    fprintf(page->stream, "<h2>The server at r=%.6g S=%.6g</h2>\n<div class=\"s\">\n", result->r,
+            result->S);
     for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+        draw_sample(page->stream, result, names[i], i, x, x + length);
+    fputs("</div>\n", page->stream);
+    free(x);
+    return 0;
 }
 
 static size_t sample_names(const struct result *result, char names[][64])
@@ -467,12 +631,12 @@ static size_t sample_names(const struct result *result, char names[][64])
     return count;
 }
 
-static double page_sample_value(const struct result_sample *sample, const char *name)
+static bool known_name(char names[][64], size_t count, const char *name)
 {
-    for (size_t i = 0; i < sample->value_count; i++)
-        if (strncmp(sample->values[i].name, name, 63) == 0)
-            return sample->values[i].value;
-    return NAN;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
 }
 
 /* One chart of a sampled value; cpu, which only grows, as its growth: processors in use. */
@@ -503,191 +667,18 @@ static void draw_sample(FILE *stream, const struct result *result, const char *n
     draw_figure(stream, &chart);
 }
 
-static int draw_samples(const struct page *page, const struct result *result)
+static double page_sample_value(const struct result_sample *sample, const char *name)
 {
-    char names[SAMPLES_MAX][64];
-    size_t count = sample_names(result, names), length = result->sample_count;
-    double *x = reallocarray(NULL, length, 2 * sizeof *x);
-    if (!x)
-        return page_no_memory(page);
-    fprintf(page->stream, "<h2>The server at r=%.6g S=%.6g</h2>\n<div class=\"s\">\n", result->r,
-            result->S);
-    for (size_t i = 0; i < count; i++)
-        draw_sample(page->stream, result, names[i], i, x, x + length);
-    fputs("</div>\n", page->stream);
-    free(x);
-    return 0;
+    for (size_t i = 0; i < sample->value_count; i++)
+        if (strncmp(sample->values[i].name, name, 63) == 0)
+            return sample->values[i].value;
+    return NAN;
 }
 
-/* Samples of the first run of the best cell that has some. */
-static int print_samples(const struct page *page)
+static void print_bottom(FILE *stream)
 {
-    bool found = false;
-    int read = 0;
-    for (size_t i = 0; read == 0 && !found && i < page->readings->count; i++) {
-        const struct reading *reading = &page->readings->items[i];
-        struct result result;
-        if (reading->form != READING_JSON || !in_cell(page, reading, page->best))
-            continue;
-        result_init(&result);
-        read = result_read(&result, reading->path, page->error, page->size);
-        found = read == 0 && result.sample_count > 0;
-        if (found)
-            read = draw_samples(page, &result);
-        result_clear(&result);
-    }
-    return read;
-}
-
-static void page_print_time(FILE *stream, const struct histogram *histogram, double fraction)
-{
-    int64_t ns = histogram_quantile(histogram, fraction);
-    if (ns < 0)
-        fputs("<td>none</td>", stream);
-    else
-        fprintf(stream, "<td>%.3f</td>", (double)ns * nanosecond / milli);
-}
-
-static void print_cell_types(FILE *stream, const struct detail *detail)
-{
-    if (detail->type_count == 0)
-        return;
-    fputs(
-        "<div class=\"w\"><table>\n<tr><th class=\"l\">Packet</th><th class=\"l\">Description</th>"
-        "<th>Count</th><th>Failed</th><th>Median ms</th><th>95% ms</th><th>Max ms</th></tr>\n",
-        stream);
-    for (size_t i = 0; i < detail->type_count; i++) {
-        const struct detail_type *type = &detail->types[i];
-        fputs("<tr><td class=\"l\">", stream);
-        svg_text(stream, type->protocol);
-        fputc(':', stream);
-        svg_text(stream, type->opcode);
-        fputs("</td><td class=\"l\">", stream);
-        svg_text(stream, type->description);
-        fprintf(stream, "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td>", type->count, type->failed);
-        page_print_time(stream, &type->service, 0.5);
-        page_print_time(stream, &type->service, 0.95);
-        page_print_time(stream, &type->service, 1);
-        fputs("</tr>\n", stream);
-    }
-    fputs("</table></div>\n<p class=\"f\">Times are service times.</p>\n", stream);
-}
-
-static void print_cell_metrics(FILE *stream, const struct grid_cell *cell)
-{
-    fputs("<div class=\"w\"><table>\n<tr><th class=\"l\">Metric</th><th>Mean</th><th>Least</th>"
-          "<th>Largest</th><th>Runs</th></tr>\n",
+    fputs("<p class=\"f\">Made by traffic-summary " TRAFFIC_VERSION ".</p>\n</body>\n</html>\n",
           stream);
-    for (enum metric metric = 0; metric < METRICS; metric++) {
-        const struct grid_value *value = &cell->values[metric];
-        int decimals = metric_forms[metric].decimals;
-        if (value->count == 0)
-            continue;
-        fputs("<tr><td class=\"l\">", stream);
-        svg_text(stream, metric_forms[metric].unit);
-        fprintf(stream, "</td><td>%.*f</td><td>%.*f</td><td>%.*f</td><td>%zu</td></tr>\n", decimals,
-                value->mean, decimals, value->min, decimals, value->max, value->count);
-    }
-    fputs("</table></div>\n", stream);
-}
-
-static int page_print_cell(struct page *page, size_t place)
-{
-    const struct grid *grid = page->grid;
-    const struct grid_cell *cell = &grid->cells[place];
-    FILE *stream = page->stream;
-    struct detail detail = {0};
-    fprintf(stream,
-            "<section class=\"cell\" id=\"cell-%zu-%zu\">\n<h2>r=%.12g S=%.12g: %zu run%s</h2>\n"
-            "<p><a href=\"#top\">back to the grid</a></p>\n",
-            place / grid->column_count, place % grid->column_count, grid_cell_r(grid, cell),
-            grid_cell_S(grid, cell), cell->runs, cell->runs == 1 ? "" : "s");
-    print_cell_metrics(stream, cell);
-    int made = detail_of_cell(page, cell, &detail);
-    if (made == 0) {
-        print_cell_types(stream, &detail);
-        if (page_print_failures(stream, &detail, "<h3>Failures by cause</h3>\n") < 0 ||
-            detail_merge_counts(&page->total, &detail) < 0)
-            made = page_no_memory(page);
-    }
-    detail_clear(&detail);
-    fputs("</section>\n", stream);
-    return made;
-}
-
-static int print_cells(struct page *page)
-{
-    int made = 0;
-    for (size_t i = 0; made == 0 && i < page->grid->row_count * page->grid->column_count; i++)
-        if (page->grid->cells[i].runs)
-            made = page_print_cell(page, i);
-    return made;
-}
-
-static int print_body(struct page *page)
-{
-    print_answer(page);
-    fputs("<h2 id=\"top\">The grid</h2>\n<p class=\"f\">Follow a cell to its details below the "
-          "grid.</p>\n",
-          page->stream);
-    print_map(page->stream, page->grid,
-              &(struct heatmap){.id = "grid", .links = "cell", .least = NAN, .largest = NAN});
-    int made = print_cells(page);
-    if (made == 0)
-        made = print_charts(page);
-    if (made == 0 && page_print_failures(page->stream, &page->total,
-                                         "<h2>Failures by cause, of all runs</h2>\n") < 0)
-        made = page_no_memory(page);
-    if (made == 0 && page->best)
-        made = print_samples(page);
-    return made;
-}
-
-int page_print(FILE *stream, const struct grid *grid, const struct readings *readings, char *error,
-               size_t size)
-{
-    struct page page = {.stream = stream,
-                        .grid = grid,
-                        .readings = readings,
-                        .best = grid->largest_kept ? grid->largest_kept : grid->largest,
-                        .error = error,
-                        .size = size};
-    print_top(stream, "traffic-summary: what the server takes");
-    int made = print_body(&page);
-    print_bottom(stream);
-    detail_clear(&page.total);
-    return made;
-}
-
-static void print_side(FILE *stream, const struct compare *compare, enum compare_sides side,
-                       double least, double largest)
-{
-    static const char *const ids[] = {"a", "b"};
-    char title[TEXT_SIZE];
-    snprintf(title, sizeof title, "%c: %.200s", side == COMPARE_A ? 'A' : 'B',
-             compare->names[side]);
-    fputs("<figure>", stream);
-    print_map(
-        stream, &compare->grids[side],
-        &(struct heatmap){.id = ids[side], .title = title, .least = least, .largest = largest});
-    fputs("</figure>\n", stream);
-}
-
-/* Both with one scale of colours. */
-static void print_sides(FILE *stream, const struct compare *compare)
-{
-    double least = NAN, largest = NAN;
-    for (size_t side = 0; side < COMPARE_SIDES; side++) {
-        const struct grid *grid = &compare->grids[side];
-        for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
-            least = fmin(least, grid_mean(grid, &grid->cells[i]));
-            largest = fmax(largest, grid_mean(grid, &grid->cells[i]));
-        }
-    }
-    fputs("<h2>Both grids</h2>\n<div class=\"s\">\n", stream);
-    print_side(stream, compare, COMPARE_A, least, largest);
-    print_side(stream, compare, COMPARE_B, least, largest);
-    fputs("</div>\n", stream);
 }
 
 int page_print_compare(FILE *stream, const struct compare *compare, char *error, size_t size)
@@ -714,4 +705,57 @@ int page_print_compare(FILE *stream, const struct compare *compare, char *error,
     print_bottom(stream);
     free(text);
     return 0;
+}
+
+/* Both with one scale of colours. */
+static void print_sides(FILE *stream, const struct compare *compare)
+{
+    double least = NAN, largest = NAN;
+    for (size_t side = 0; side < COMPARE_SIDES; side++) {
+        const struct grid *grid = &compare->grids[side];
+        for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
+            least = fmin(least, grid_mean(grid, &grid->cells[i]));
+            largest = fmax(largest, grid_mean(grid, &grid->cells[i]));
+        }
+    }
+    fputs("<h2>Both grids</h2>\n<div class=\"s\">\n", stream);
+    print_side(stream, compare, COMPARE_A, least, largest);
+    print_side(stream, compare, COMPARE_B, least, largest);
+    fputs("</div>\n", stream);
+}
+
+static void print_side(FILE *stream, const struct compare *compare, enum compare_sides side,
+                       double least, double largest)
+{
+    static const char *const ids[] = {"a", "b"};
+    char title[TEXT_SIZE];
+    snprintf(title, sizeof title, "%c: %.200s", side == COMPARE_A ? 'A' : 'B',
+             compare->names[side]);
+    fputs("<figure>", stream);
+    print_map(
+        stream, &compare->grids[side],
+        &(struct heatmap){.id = ids[side], .title = title, .least = least, .largest = largest});
+    fputs("</figure>\n", stream);
+}
+
+size_t page_knee(const double *load, const double *rate, size_t count)
+{
+    /* Not a knee: a hair above the line, or a rate that goes on growing behind it. */
+    static const double bend = 0.1, reached = 0.75;
+    double largest = 0, highest = 0, best = bend;
+    size_t knee = SIZE_MAX;
+    for (size_t i = 0; i < count; i++)
+        highest = fmax(highest, rate[i]);
+    if (count < 3 || !(load[count - 1] > load[0]) || !(highest > rate[0]))
+        return SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        largest = fmax(largest, rate[i]);
+        double along = (load[i] - load[0]) / (load[count - 1] - load[0]);
+        double above = (largest - rate[0]) / (highest - rate[0]) - along;
+        if (above > best && rate[i] == largest) {
+            best = above;
+            knee = i;
+        }
+    }
+    return knee != SIZE_MAX && rate[knee] >= reached * highest ? knee : SIZE_MAX;
 }

@@ -28,6 +28,37 @@ const struct metric_form metric_forms[METRICS] = {
     [METRIC_SUCCESS_RATE] = {"success-rate", "percent of operations that succeeded", 3},
 };
 
+static int by_name(const FTSENT **left, const FTSENT **right);
+static int reading_add_entry(struct readings *readings, FTS *tree, FTSENT *entry);
+static int reading_add_file(struct readings *readings, const char *path, const struct stat *stat);
+static int reading_append(struct readings *readings, const struct reading *reading);
+__attribute__((format(printf, 2, 3))) static void reading_refuse(struct readings *readings,
+                                                                 const char *format, ...);
+static void leave_out_repeated(struct readings *readings);
+static int by_run(const void *left, const void *right);
+static int compare_runs(const struct reading *a, const struct reading *b);
+static int order(int64_t left, int64_t right);
+static bool two_forms_of_one(const struct reading *a, const struct reading *b);
+static int join_processes(struct readings *readings);
+static int by_kind(const void *left, const void *right);
+static int compare_kinds(const struct reading *a, const struct reading *b);
+static int compare_labels(const struct reading *a, const struct reading *b);
+static bool plays_along(const struct reading *head, const struct reading *reading);
+static int join(struct reading *head, struct reading *reading);
+static double server_cpu(const struct result *result);
+static double reading_sample_value(const struct result_sample *sample, const char *name);
+static double success_rate(uint64_t ok, uint64_t failed);
+static void take_times(struct reading *reading);
+static double reading_quantile(const struct histogram *histogram, double fraction);
+static int by_path(const void *left, const void *right);
+static const char *number_after(const char *text, const char *prefix, double *out);
+static int reading_parse_json(struct reading *reading, const char *bytes, size_t length,
+                              const char *path, char *error, size_t size);
+static int of_result(struct reading *reading, const struct result *result);
+static int add_label(struct reading *reading, const char *name, const char *value);
+static int of_text(struct reading *reading, const struct text_report *report);
+static int find_cell(struct reading *reading, const char *path, char *error, size_t size);
+
 enum metric metric_find(const char *name)
 {
     enum metric metric = 0;
@@ -36,298 +67,27 @@ enum metric metric_find(const char *name)
     return metric;
 }
 
-static double success_rate(uint64_t ok, uint64_t failed)
+int readings_add(struct readings *readings, const char *path)
 {
-    return ok + failed ? 100.0 * (double)ok / (double)(ok + failed) : NAN;
-}
-
-/* NaN when empty. */
-static double reading_quantile(const struct histogram *histogram, double fraction)
-{
-    int64_t ns = histogram_quantile(histogram, fraction);
-    return ns < 0 ? NAN : (double)ns * nanosecond;
-}
-
-/* The metrics that follow from the histogram of response times. */
-static void take_times(struct reading *reading)
-{
-    double *metrics = reading->metrics;
-    metrics[METRIC_MEAN] = histogram_mean(&reading->response) * nanosecond;
-    metrics[METRIC_P50] = reading_quantile(&reading->response, 0.5);
-    metrics[METRIC_P95] = reading_quantile(&reading->response, 0.95);
-    metrics[METRIC_P99] = reading_quantile(&reading->response, 0.99);
-}
-
-static int add_label(struct reading *reading, const char *name, const char *value)
-{
-    struct reading_label label = {strdup(name), strdup(value)};
-    struct reading_label *labels =
-        reallocarray(reading->labels, reading->label_count + 1, sizeof *labels);
-    if (labels)
-        reading->labels = labels;
-    if (!labels || !label.name || !label.value) {
-        free(label.name);
-        free(label.value);
+    char *paths[] = {(char *)path, NULL};
+    size_t before = readings->count + readings->refused;
+    int result = 0;
+    errno = 0;
+    FTS *tree = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, by_name);
+    if (!tree && errno == ENOMEM)
         return -ENOMEM;
-    }
-    labels[reading->label_count++] = label;
-    return 0;
+    for (FTSENT *entry; tree && result == 0 && (entry = fts_read(tree));)
+        result = reading_add_entry(readings, tree, entry);
+    if (tree)
+        fts_close(tree);
+    if (result == 0 && readings->count + readings->refused == before)
+        reading_refuse(readings, "%s: no result files in it", path);
+    return result;
 }
 
-const char *reading_label(const struct reading *reading, const char *name)
+static int by_name(const FTSENT **left, const FTSENT **right)
 {
-    for (size_t i = 0; i < reading->label_count; i++)
-        if (strcmp(reading->labels[i].name, name) == 0)
-            return reading->labels[i].value;
-    return NULL;
-}
-
-static double reading_sample_value(const struct result_sample *sample, const char *name)
-{
-    for (size_t i = 0; i < sample->value_count; i++)
-        if (strcmp(sample->values[i].name, name) == 0)
-            return sample->values[i].value;
-    return NAN;
-}
-
-/* Processor time of the server over the window, from samples of what it had used so far. */
-static double server_cpu(const struct result *result)
-{
-    const struct result_sample *first = NULL, *last = NULL;
-    for (size_t i = 0; i < result->sample_count; i++) {
-        const struct result_sample *sample = &result->samples[i];
-        if (sample->t > result->window + 1 || isnan(reading_sample_value(sample, "cpu")))
-            continue;
-        first = first ? first : sample;
-        last = sample;
-    }
-    if (!first || !(last->t > first->t))
-        return NAN;
-    double used = reading_sample_value(last, "cpu") - reading_sample_value(first, "cpu");
-    return used / (last->t - first->t) * result->window;
-}
-
-static int of_result(struct reading *reading, const struct result *result)
-{
-    bool measured = result->window > 0;
-    double *metrics = reading->metrics;
-    int taken = 0;
-    for (size_t i = 0; taken == 0 && i < result->label_count; i++)
-        taken = add_label(reading, result->labels[i].name, result->labels[i].value);
-    reading->dc = strdup(result->dc);
-    reading->r = result->r;
-    reading->S = result->S;
-    metrics[METRIC_OK] = measured ? (double)result->done_ok / result->window : NAN;
-    metrics[METRIC_FAILED] = measured ? (double)result->done_failed / result->window : NAN;
-    metrics[METRIC_NOMINAL] = result->nominal;
-    metrics[METRIC_PLANNED] = (double)result->planned;
-    metrics[METRIC_SUCCESS_RATE] = success_rate(result->done_ok, result->done_failed);
-    take_times(reading);
-    reading->seed = result->seed;
-    reading->ok = result->done_ok;
-    reading->failed = result->done_failed;
-    reading->planned = result->planned;
-    reading->instance = result->instance;
-    reading->start = result->start;
-    reading->window = result->window;
-    reading->interrupted = result->interrupted;
-    reading->server_cpu = server_cpu(result);
-    snprintf(reading->model, sizeof reading->model, "%s", result->model_sha256);
-    return taken == 0 && reading->dc ? 0 : -ENOMEM;
-}
-
-static int of_text(struct reading *reading, const struct text_report *report)
-{
-    double *metrics = reading->metrics;
-    reading->form = report->ours ? READING_TEXT : READING_PYTHON;
-    reading->r = report->r;
-    reading->S = report->S;
-    metrics[METRIC_OK] = report->ok_rate;
-    metrics[METRIC_FAILED] = report->failed_rate;
-    metrics[METRIC_NOMINAL] = report->nominal;
-    metrics[METRIC_PLANNED] = (double)(report->ours ? report->planned : report->planned_packets);
-    metrics[METRIC_MEAN] = report->ours ? report->response_mean : report->mean;
-    metrics[METRIC_P50] = report->response_p50;
-    metrics[METRIC_P95] = report->response_p95;
-    metrics[METRIC_P99] = report->response_p99;
-    metrics[METRIC_SUCCESS_RATE] = success_rate(report->ok, report->failed);
-    if (!report->ours)
-        return 0;
-    reading->seed = report->seed;
-    reading->ok = report->ok;
-    reading->failed = report->failed;
-    reading->planned = report->planned;
-    reading->instance = report->instance;
-    reading->start = (double)report->start;
-    reading->interrupted = report->interrupted;
-    int taken = 0;
-    for (size_t i = 0; taken == 0 && i < report->label_count; i++)
-        taken = add_label(reading, report->labels[i].name, report->labels[i].value);
-    return taken;
-}
-
-void reading_clear(struct reading *reading)
-{
-    while (reading->more) {
-        struct reading *more = reading->more;
-        reading->more = more->more;
-        more->more = NULL;
-        reading_clear(more);
-        free(more);
-    }
-    for (size_t i = 0; i < reading->label_count; i++) {
-        free(reading->labels[i].name);
-        free(reading->labels[i].value);
-    }
-    free(reading->labels);
-    free(reading->path);
-    free(reading->dc);
-    histogram_clear(&reading->response);
-    *reading = (struct reading){.server_cpu = NAN};
-    histogram_init(&reading->response);
-}
-
-/* A number like 4 or 0.5 behind a prefix; the dot of a name's ending is not part of it. */
-static const char *number_after(const char *text, const char *prefix, double *out)
-{
-    char digits[32];
-    size_t length = 0;
-    if (strncmp(text, prefix, strlen(prefix)) != 0)
-        return NULL;
-    text += strlen(prefix);
-    for (bool dot = false; length + 1 < sizeof digits; length++) {
-        bool digit = text[length] >= '0' && text[length] <= '9';
-        if (!digit && !(text[length] == '.' && !dot && length > 0 && text[length + 1] >= '0' &&
-                        text[length + 1] <= '9'))
-            break;
-        dot = dot || !digit;
-        digits[length] = text[length];
-    }
-    digits[length] = '\0';
-    *out = strtod(digits, NULL);
-    return length > 0 && *out > 0 ? text + length : NULL;
-}
-
-bool reading_cell_of_name(const char *path, double *r, double *S)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (const char *at = name; *at; at++) {
-        if (at > name && at[-1] != '_')
-            continue;
-        const char *next = number_after(at, "r", r);
-        next = next ? number_after(next, "_S", S) : NULL;
-        if (next && (*next == '\0' || *next == '.' || *next == '_' || *next == '-'))
-            return true;
-    }
-    return false;
-}
-
-/* The content's r and S go before the name's. */
-static int find_cell(struct reading *reading, const char *path, char *error, size_t size)
-{
-    double r, S;
-    if (!isnan(reading->r) && !isnan(reading->S))
-        return 0;
-    if (!reading_cell_of_name(path, &r, &S)) {
-        snprintf(error, size, "%s: neither its content nor its name (like dc1_r4_S5.txt) tells %s",
-                 path, isnan(reading->r) ? "r and S" : "S");
-        return -EINVAL;
-    }
-    if (isnan(reading->r))
-        reading->r = r;
-    reading->S = S;
-    return 0;
-}
-
-static int reading_parse_json(struct reading *reading, const char *bytes, size_t length,
-                              const char *path, char *error, size_t size)
-{
-    struct result result;
-    result_init(&result);
-    reading->form = READING_JSON;
-    int parsed = result_parse_totals(&result, &reading->response, bytes, length, path, error, size);
-    if (parsed == 0)
-        parsed = of_result(reading, &result);
-    result_clear(&result);
-    return parsed;
-}
-
-int reading_parse(struct reading *reading, const char *bytes, size_t length, const char *path,
-                  char *error, size_t size)
-{
-    size_t begin = 0;
-    histogram_init(&reading->response);
-    reading->server_cpu = NAN;
-    while (begin < length && strchr(" \t\r\n", bytes[begin]) && bytes[begin])
-        begin++;
-    int parsed;
-    if (begin == length) {
-        snprintf(error, size, "%s: empty", path);
-        return -EINVAL;
-    }
-    if (bytes[begin] == '{') {
-        parsed = reading_parse_json(reading, bytes, length, path, error, size);
-    } else {
-        struct text_report report;
-        parsed = text_report_parse(&report, bytes, length, path, error, size);
-        if (parsed == 0)
-            parsed = of_text(reading, &report);
-    }
-    if (parsed == -ENOMEM)
-        snprintf(error, size, "%s: out of memory", path);
-    return parsed < 0 ? parsed : find_cell(reading, path, error, size);
-}
-
-__attribute__((format(printf, 2, 3))) static void reading_refuse(struct readings *readings,
-                                                                 const char *format, ...)
-{
-    char line[RESULT_ERROR_SIZE + 64];
-    va_list args;
-    readings->refused++;
-    if (!readings->warning)
-        return;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    readings->warning(readings->context, line);
-}
-
-static int reading_append(struct readings *readings, const struct reading *reading)
-{
-    if (readings->count == readings->room) {
-        size_t room = readings->room ? readings->room * 2 : 64;
-        struct reading *items = reallocarray(readings->items, room, sizeof *items);
-        if (!items)
-            return -ENOMEM;
-        readings->items = items;
-        readings->room = room;
-    }
-    readings->items[readings->count++] = *reading;
-    return 0;
-}
-
-static int reading_add_file(struct readings *readings, const char *path, const struct stat *stat)
-{
-    char error[RESULT_ERROR_SIZE];
-    struct reading reading = {.device = stat->st_dev, .inode = stat->st_ino};
-    char *bytes = NULL;
-    size_t length;
-    histogram_init(&reading.response);
-    int result = result_load(path, &bytes, &length, error, sizeof error);
-    if (result == 0)
-        result = reading_parse(&reading, bytes, length, path, error, sizeof error);
-    free(bytes);
-    if (result == 0) {
-        reading.path = strdup(path);
-        result = reading.path ? reading_append(readings, &reading) : -ENOMEM;
-    }
-    if (result == 0)
-        return 0;
-    reading_clear(&reading);
-    if (result == -ENOMEM)
-        return result;
-    reading_refuse(readings, "%s", error);
-    return 0;
+    return strcmp((*left)->fts_name, (*right)->fts_name);
 }
 
 static int reading_add_entry(struct readings *readings, FTS *tree, FTSENT *entry)
@@ -360,32 +120,91 @@ static int reading_add_entry(struct readings *readings, FTS *tree, FTSENT *entry
     }
 }
 
-static int by_name(const FTSENT **left, const FTSENT **right)
+static int reading_add_file(struct readings *readings, const char *path, const struct stat *stat)
 {
-    return strcmp((*left)->fts_name, (*right)->fts_name);
+    char error[RESULT_ERROR_SIZE];
+    struct reading reading = {.device = stat->st_dev, .inode = stat->st_ino};
+    char *bytes = NULL;
+    size_t length;
+    histogram_init(&reading.response);
+    int result = result_load(path, &bytes, &length, error, sizeof error);
+    if (result == 0)
+        result = reading_parse(&reading, bytes, length, path, error, sizeof error);
+    free(bytes);
+    if (result == 0) {
+        reading.path = strdup(path);
+        result = reading.path ? reading_append(readings, &reading) : -ENOMEM;
+    }
+    if (result == 0)
+        return 0;
+    reading_clear(&reading);
+    if (result == -ENOMEM)
+        return result;
+    reading_refuse(readings, "%s", error);
+    return 0;
 }
 
-int readings_add(struct readings *readings, const char *path)
+static int reading_append(struct readings *readings, const struct reading *reading)
 {
-    char *paths[] = {(char *)path, NULL};
-    size_t before = readings->count + readings->refused;
-    int result = 0;
-    errno = 0;
-    FTS *tree = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, by_name);
-    if (!tree && errno == ENOMEM)
-        return -ENOMEM;
-    for (FTSENT *entry; tree && result == 0 && (entry = fts_read(tree));)
-        result = reading_add_entry(readings, tree, entry);
-    if (tree)
-        fts_close(tree);
-    if (result == 0 && readings->count + readings->refused == before)
-        reading_refuse(readings, "%s: no result files in it", path);
+    if (readings->count == readings->room) {
+        size_t room = readings->room ? readings->room * 2 : 64;
+        struct reading *items = reallocarray(readings->items, room, sizeof *items);
+        if (!items)
+            return -ENOMEM;
+        readings->items = items;
+        readings->room = room;
+    }
+    readings->items[readings->count++] = *reading;
+    return 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void reading_refuse(struct readings *readings,
+                                                                 const char *format, ...)
+{
+    char line[RESULT_ERROR_SIZE + 64];
+    va_list args;
+    readings->refused++;
+    if (!readings->warning)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    readings->warning(readings->context, line);
+}
+
+int readings_finish(struct readings *readings)
+{
+    if (readings->count == 0)
+        return 0;
+    leave_out_repeated(readings);
+    int result = join_processes(readings);
+    qsort(readings->items, readings->count, sizeof *readings->items, by_path);
     return result;
 }
 
-static int order(int64_t left, int64_t right)
+static void leave_out_repeated(struct readings *readings)
 {
-    return left < right ? -1 : left > right;
+    size_t kept = 0;
+    qsort(readings->items, readings->count, sizeof *readings->items, by_run);
+    for (size_t i = 0; i < readings->count; i++) {
+        if (kept > 0 && compare_runs(&readings->items[kept - 1], &readings->items[i]) == 0) {
+            readings->twins += two_forms_of_one(&readings->items[kept - 1], &readings->items[i]);
+            readings->repeated++;
+            reading_clear(&readings->items[i]);
+        } else {
+            readings->items[kept++] = readings->items[i];
+        }
+    }
+    readings->count = kept;
+}
+
+static int by_run(const void *left, const void *right)
+{
+    const struct reading *a = left, *b = right;
+    int result = compare_runs(a, b);
+    if (result == 0)
+        result = order(a->form, b->form);
+    return result ? result : strcmp(a->path, b->path);
 }
 
 /* 0: both tell of one run. The start of a text report has no fraction of a second. */
@@ -411,13 +230,9 @@ static int compare_runs(const struct reading *a, const struct reading *b)
     return result;
 }
 
-static int by_run(const void *left, const void *right)
+static int order(int64_t left, int64_t right)
 {
-    const struct reading *a = left, *b = right;
-    int result = compare_runs(a, b);
-    if (result == 0)
-        result = order(a->form, b->form);
-    return result ? result : strcmp(a->path, b->path);
+    return left < right ? -1 : left > right;
 }
 
 /* A run's text beside its JSON, as traffic-sweep keeps both: nothing to wonder at. */
@@ -428,31 +243,38 @@ static bool two_forms_of_one(const struct reading *a, const struct reading *b)
            strncmp(a->path, b->path, (size_t)(dot - a->path)) == 0;
 }
 
-static void leave_out_repeated(struct readings *readings)
+static int join_processes(struct readings *readings)
 {
     size_t kept = 0;
-    qsort(readings->items, readings->count, sizeof *readings->items, by_run);
+    int result = 0;
+    qsort(readings->items, readings->count, sizeof *readings->items, by_kind);
     for (size_t i = 0; i < readings->count; i++) {
-        if (kept > 0 && compare_runs(&readings->items[kept - 1], &readings->items[i]) == 0) {
-            readings->twins += two_forms_of_one(&readings->items[kept - 1], &readings->items[i]);
-            readings->repeated++;
-            reading_clear(&readings->items[i]);
-        } else {
-            readings->items[kept++] = readings->items[i];
+        struct reading *reading = &readings->items[i], *head = NULL;
+        for (size_t back = kept; result == 0 && !head && back > 0; back--) {
+            struct reading *other = &readings->items[back - 1];
+            if (other->form != READING_JSON || compare_kinds(other, reading) != 0)
+                break;
+            if (plays_along(other, reading))
+                head = other;
         }
+        if (head)
+            result = join(head, reading);
+        if (head && result == 0)
+            readings->joined++;
+        else
+            readings->items[kept++] = *reading;
     }
     readings->count = kept;
+    return result;
 }
 
-static int compare_labels(const struct reading *a, const struct reading *b)
+static int by_kind(const void *left, const void *right)
 {
-    int result = order((int64_t)a->label_count, (int64_t)b->label_count);
-    for (size_t i = 0; result == 0 && i < a->label_count; i++) {
-        result = strcmp(a->labels[i].name, b->labels[i].name);
-        if (result == 0)
-            result = strcmp(a->labels[i].value, b->labels[i].value);
-    }
-    return result;
+    const struct reading *a = left, *b = right;
+    int result = compare_kinds(a, b);
+    if (result == 0 && a->start != b->start)
+        result = a->start < b->start ? -1 : 1;
+    return result ? result : strcmp(a->path, b->path);
 }
 
 /* 0: may be of several processes that made one run together. */
@@ -468,13 +290,15 @@ static int compare_kinds(const struct reading *a, const struct reading *b)
     return result ? result : compare_labels(a, b);
 }
 
-static int by_kind(const void *left, const void *right)
+static int compare_labels(const struct reading *a, const struct reading *b)
 {
-    const struct reading *a = left, *b = right;
-    int result = compare_kinds(a, b);
-    if (result == 0 && a->start != b->start)
-        result = a->start < b->start ? -1 : 1;
-    return result ? result : strcmp(a->path, b->path);
+    int result = order((int64_t)a->label_count, (int64_t)b->label_count);
+    for (size_t i = 0; result == 0 && i < a->label_count; i++) {
+        result = strcmp(a->labels[i].name, b->labels[i].name);
+        if (result == 0)
+            result = strcmp(a->labels[i].value, b->labels[i].value);
+    }
+    return result;
 }
 
 /* Two windows at the same time, and no instance twice: two processes of one run. */
@@ -513,44 +337,56 @@ static int join(struct reading *head, struct reading *reading)
     return 0;
 }
 
-static int join_processes(struct readings *readings)
+/* Processor time of the server over the window, from samples of what it had used so far. */
+static double server_cpu(const struct result *result)
 {
-    size_t kept = 0;
-    int result = 0;
-    qsort(readings->items, readings->count, sizeof *readings->items, by_kind);
-    for (size_t i = 0; i < readings->count; i++) {
-        struct reading *reading = &readings->items[i], *head = NULL;
-        for (size_t back = kept; result == 0 && !head && back > 0; back--) {
-            struct reading *other = &readings->items[back - 1];
-            if (other->form != READING_JSON || compare_kinds(other, reading) != 0)
-                break;
-            if (plays_along(other, reading))
-                head = other;
-        }
-        if (head)
-            result = join(head, reading);
-        if (head && result == 0)
-            readings->joined++;
-        else
-            readings->items[kept++] = *reading;
+    const struct result_sample *first = NULL, *last = NULL;
+    for (size_t i = 0; i < result->sample_count; i++) {
+        const struct result_sample *sample = &result->samples[i];
+        if (sample->t > result->window + 1 || isnan(reading_sample_value(sample, "cpu")))
+            continue;
+        first = first ? first : sample;
+        last = sample;
     }
-    readings->count = kept;
-    return result;
+    if (!first || !(last->t > first->t))
+        return NAN;
+    double used = reading_sample_value(last, "cpu") - reading_sample_value(first, "cpu");
+    return used / (last->t - first->t) * result->window;
+}
+
+static double reading_sample_value(const struct result_sample *sample, const char *name)
+{
+    for (size_t i = 0; i < sample->value_count; i++)
+        if (strcmp(sample->values[i].name, name) == 0)
+            return sample->values[i].value;
+    return NAN;
+}
+
+static double success_rate(uint64_t ok, uint64_t failed)
+{
+    return ok + failed ? 100.0 * (double)ok / (double)(ok + failed) : NAN;
+}
+
+/* The metrics that follow from the histogram of response times. */
+static void take_times(struct reading *reading)
+{
+    double *metrics = reading->metrics;
+    metrics[METRIC_MEAN] = histogram_mean(&reading->response) * nanosecond;
+    metrics[METRIC_P50] = reading_quantile(&reading->response, 0.5);
+    metrics[METRIC_P95] = reading_quantile(&reading->response, 0.95);
+    metrics[METRIC_P99] = reading_quantile(&reading->response, 0.99);
+}
+
+/* NaN when empty. */
+static double reading_quantile(const struct histogram *histogram, double fraction)
+{
+    int64_t ns = histogram_quantile(histogram, fraction);
+    return ns < 0 ? NAN : (double)ns * nanosecond;
 }
 
 static int by_path(const void *left, const void *right)
 {
     return strcmp(((const struct reading *)left)->path, ((const struct reading *)right)->path);
-}
-
-int readings_finish(struct readings *readings)
-{
-    if (readings->count == 0)
-        return 0;
-    leave_out_repeated(readings);
-    int result = join_processes(readings);
-    qsort(readings->items, readings->count, sizeof *readings->items, by_path);
-    return result;
 }
 
 void readings_clear(struct readings *readings)
@@ -560,4 +396,199 @@ void readings_clear(struct readings *readings)
     free(readings->items);
     readings->items = NULL;
     readings->count = readings->room = 0;
+}
+
+bool reading_cell_of_name(const char *path, double *r, double *S)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (const char *at = name; *at; at++) {
+        if (at > name && at[-1] != '_')
+            continue;
+        const char *next = number_after(at, "r", r);
+        next = next ? number_after(next, "_S", S) : NULL;
+        if (next && (*next == '\0' || *next == '.' || *next == '_' || *next == '-'))
+            return true;
+    }
+    return false;
+}
+
+/* A number like 4 or 0.5 behind a prefix; the dot of a name's ending is not part of it. */
+static const char *number_after(const char *text, const char *prefix, double *out)
+{
+    char digits[32];
+    size_t length = 0;
+    if (strncmp(text, prefix, strlen(prefix)) != 0)
+        return NULL;
+    text += strlen(prefix);
+    for (bool dot = false; length + 1 < sizeof digits; length++) {
+        bool digit = text[length] >= '0' && text[length] <= '9';
+        if (!digit && !(text[length] == '.' && !dot && length > 0 && text[length + 1] >= '0' &&
+                        text[length + 1] <= '9'))
+            break;
+        dot = dot || !digit;
+        digits[length] = text[length];
+    }
+    digits[length] = '\0';
+    *out = strtod(digits, NULL);
+    return length > 0 && *out > 0 ? text + length : NULL;
+}
+
+void reading_clear(struct reading *reading)
+{
+    while (reading->more) {
+        struct reading *more = reading->more;
+        reading->more = more->more;
+        more->more = NULL;
+        reading_clear(more);
+        free(more);
+    }
+    for (size_t i = 0; i < reading->label_count; i++) {
+        free(reading->labels[i].name);
+        free(reading->labels[i].value);
+    }
+    free(reading->labels);
+    free(reading->path);
+    free(reading->dc);
+    histogram_clear(&reading->response);
+    *reading = (struct reading){.server_cpu = NAN};
+    histogram_init(&reading->response);
+}
+
+const char *reading_label(const struct reading *reading, const char *name)
+{
+    for (size_t i = 0; i < reading->label_count; i++)
+        if (strcmp(reading->labels[i].name, name) == 0)
+            return reading->labels[i].value;
+    return NULL;
+}
+
+int reading_parse(struct reading *reading, const char *bytes, size_t length, const char *path,
+                  char *error, size_t size)
+{
+    size_t begin = 0;
+    histogram_init(&reading->response);
+    reading->server_cpu = NAN;
+    while (begin < length && strchr(" \t\r\n", bytes[begin]) && bytes[begin])
+        begin++;
+    int parsed;
+    if (begin == length) {
+        snprintf(error, size, "%s: empty", path);
+        return -EINVAL;
+    }
+    if (bytes[begin] == '{') {
+        parsed = reading_parse_json(reading, bytes, length, path, error, size);
+    } else {
+        struct text_report report;
+        parsed = text_report_parse(&report, bytes, length, path, error, size);
+        if (parsed == 0)
+            parsed = of_text(reading, &report);
+    }
+    if (parsed == -ENOMEM)
+        snprintf(error, size, "%s: out of memory", path);
+    return parsed < 0 ? parsed : find_cell(reading, path, error, size);
+}
+
+static int reading_parse_json(struct reading *reading, const char *bytes, size_t length,
+                              const char *path, char *error, size_t size)
+{
+    struct result result;
+    result_init(&result);
+    reading->form = READING_JSON;
+    int parsed = result_parse_totals(&result, &reading->response, bytes, length, path, error, size);
+    if (parsed == 0)
+        parsed = of_result(reading, &result);
+    result_clear(&result);
+    return parsed;
+}
+
+static int of_result(struct reading *reading, const struct result *result)
+{
+    bool measured = result->window > 0;
+    double *metrics = reading->metrics;
+    int taken = 0;
+    for (size_t i = 0; taken == 0 && i < result->label_count; i++)
+        taken = add_label(reading, result->labels[i].name, result->labels[i].value);
+    reading->dc = strdup(result->dc);
+    reading->r = result->r;
+    reading->S = result->S;
+    metrics[METRIC_OK] = measured ? (double)result->done_ok / result->window : NAN;
+    metrics[METRIC_FAILED] = measured ? (double)result->done_failed / result->window : NAN;
+    metrics[METRIC_NOMINAL] = result->nominal;
+    metrics[METRIC_PLANNED] = (double)result->planned;
+    metrics[METRIC_SUCCESS_RATE] = success_rate(result->done_ok, result->done_failed);
+    take_times(reading);
+    reading->seed = result->seed;
+    reading->ok = result->done_ok;
+    reading->failed = result->done_failed;
+    reading->planned = result->planned;
+    reading->instance = result->instance;
+    reading->start = result->start;
+    reading->window = result->window;
+    reading->interrupted = result->interrupted;
+    reading->server_cpu = server_cpu(result);
+    snprintf(reading->model, sizeof reading->model, "%s", result->model_sha256);
+    return taken == 0 && reading->dc ? 0 : -ENOMEM;
+}
+
+static int add_label(struct reading *reading, const char *name, const char *value)
+{
+    struct reading_label label = {strdup(name), strdup(value)};
+    struct reading_label *labels =
+        reallocarray(reading->labels, reading->label_count + 1, sizeof *labels);
+    if (labels)
+        reading->labels = labels;
+    if (!labels || !label.name || !label.value) {
+        free(label.name);
+        free(label.value);
+        return -ENOMEM;
+    }
+    labels[reading->label_count++] = label;
+    return 0;
+}
+
+static int of_text(struct reading *reading, const struct text_report *report)
+{
+    double *metrics = reading->metrics;
+    reading->form = report->ours ? READING_TEXT : READING_PYTHON;
+    reading->r = report->r;
+    reading->S = report->S;
+    metrics[METRIC_OK] = report->ok_rate;
+    metrics[METRIC_FAILED] = report->failed_rate;
+    metrics[METRIC_NOMINAL] = report->nominal;
+    metrics[METRIC_PLANNED] = (double)(report->ours ? report->planned : report->planned_packets);
+    metrics[METRIC_MEAN] = report->ours ? report->response_mean : report->mean;
+    metrics[METRIC_P50] = report->response_p50;
+    metrics[METRIC_P95] = report->response_p95;
+    metrics[METRIC_P99] = report->response_p99;
+    metrics[METRIC_SUCCESS_RATE] = success_rate(report->ok, report->failed);
+    if (!report->ours)
+        return 0;
+    reading->seed = report->seed;
+    reading->ok = report->ok;
+    reading->failed = report->failed;
+    reading->planned = report->planned;
+    reading->instance = report->instance;
+    reading->start = (double)report->start;
+    reading->interrupted = report->interrupted;
+    int taken = 0;
+    for (size_t i = 0; taken == 0 && i < report->label_count; i++)
+        taken = add_label(reading, report->labels[i].name, report->labels[i].value);
+    return taken;
+}
+
+/* The content's r and S go before the name's. */
+static int find_cell(struct reading *reading, const char *path, char *error, size_t size)
+{
+    double r, S;
+    if (!isnan(reading->r) && !isnan(reading->S))
+        return 0;
+    if (!reading_cell_of_name(path, &r, &S)) {
+        snprintf(error, size, "%s: neither its content nor its name (like dc1_r4_S5.txt) tells %s",
+                 path, isnan(reading->r) ? "r and S" : "S");
+        return -EINVAL;
+    }
+    if (isnan(reading->r))
+        reading->r = r;
+    reading->S = S;
+    return 0;
 }

@@ -13,7 +13,6 @@ static const struct {
     const char *sign;
     enum slo_relation relation;
 } relations[] = {{">=", SLO_AT_LEAST}, {"<=", SLO_AT_MOST}, {">", SLO_MORE}, {"<", SLO_LESS}};
-enum { RELATIONS = sizeof relations / sizeof relations[0] };
 
 enum measure { MEASURE_PERCENT, MEASURE_TIME, MEASURE_RATE, MEASURE_COUNT };
 
@@ -33,7 +32,6 @@ static const struct {
     {"p95", METRIC_P95, MEASURE_TIME},
     {"p99", METRIC_P99, MEASURE_TIME},
 };
-enum { NAMES = sizeof names / sizeof names[0] };
 
 static const struct {
     const char *name;
@@ -44,14 +42,31 @@ static const struct {
     {"us", MEASURE_TIME, 1e-6}, {"/s", MEASURE_RATE, 1}, {"", MEASURE_RATE, 1},
     {"", MEASURE_COUNT, 1},
 };
-enum { UNITS = sizeof units / sizeof units[0] };
 
-static const char *const unit_wanted[] = {
-    [MEASURE_PERCENT] = "a number with %, like 99%",
-    [MEASURE_TIME] = "a number with s, ms or us, like 200ms",
-    [MEASURE_RATE] = "a number of operations per second, like 100 or 100/s",
-    [MEASURE_COUNT] = "a number",
-};
+__attribute__((format(printf, 3, 4))) static int slo_refuse(char *error, size_t size,
+                                                            const char *format, ...);
+static int parse_condition(struct slo_condition *condition, const char *text, char *error,
+                           size_t size);
+static int parse_limit(struct slo_condition *condition, const char *text, const char *limit,
+                       enum measure measure, char *error, size_t size);
+static bool slo_keeps(const struct slo_condition *condition, double value);
+
+int slo_parse(struct slo *slo, const char *text, char *error, size_t size)
+{
+    char *copy = strdup(text), *rest = copy;
+    int result = copy ? 0 : -ENOMEM;
+    *slo = (struct slo){.text = text};
+    for (char *part; result == 0 && (part = strsep(&rest, ","));) {
+        if (slo->count == SLO_CONDITIONS_MAX)
+            result = slo_refuse(error, size, "more than %d conditions", SLO_CONDITIONS_MAX);
+        else
+            result = parse_condition(&slo->conditions[slo->count++], part, error, size);
+    }
+    if (!copy)
+        snprintf(error, size, "out of memory");
+    free(copy);
+    return result;
+}
 
 __attribute__((format(printf, 3, 4))) static int slo_refuse(char *error, size_t size,
                                                             const char *format, ...)
@@ -63,21 +78,9 @@ __attribute__((format(printf, 3, 4))) static int slo_refuse(char *error, size_t 
     return -EINVAL;
 }
 
-/* The number and unit behind the relation. */
-static int parse_limit(struct slo_condition *condition, const char *text, const char *limit,
-                       enum measure measure, char *error, size_t size)
-{
-    char *end;
-    double value = strtod(limit, &end);
-    for (size_t i = 0; i < UNITS; i++)
-        if (end != limit && isfinite(value) && value >= 0 && units[i].measure == measure &&
-            strcmp(end, units[i].name) == 0) {
-            condition->limit = value * units[i].factor;
-            return 0;
-        }
-    return slo_refuse(error, size, "%s: expected %s after the relation", text,
-                      unit_wanted[measure]);
-}
+enum { RELATIONS = sizeof relations / sizeof relations[0] };
+
+enum { NAMES = sizeof names / sizeof names[0] };
 
 static int parse_condition(struct slo_condition *condition, const char *text, char *error,
                            size_t size)
@@ -104,21 +107,42 @@ static int parse_condition(struct slo_condition *condition, const char *text, ch
                        names[name].measure, error, size);
 }
 
-int slo_parse(struct slo *slo, const char *text, char *error, size_t size)
+enum { UNITS = sizeof units / sizeof units[0] };
+
+static const char *const unit_wanted[] = {
+    [MEASURE_PERCENT] = "a number with %, like 99%",
+    [MEASURE_TIME] = "a number with s, ms or us, like 200ms",
+    [MEASURE_RATE] = "a number of operations per second, like 100 or 100/s",
+    [MEASURE_COUNT] = "a number",
+};
+
+/* The number and unit behind the relation. */
+static int parse_limit(struct slo_condition *condition, const char *text, const char *limit,
+                       enum measure measure, char *error, size_t size)
 {
-    char *copy = strdup(text), *rest = copy;
-    int result = copy ? 0 : -ENOMEM;
-    *slo = (struct slo){.text = text};
-    for (char *part; result == 0 && (part = strsep(&rest, ","));) {
-        if (slo->count == SLO_CONDITIONS_MAX)
-            result = slo_refuse(error, size, "more than %d conditions", SLO_CONDITIONS_MAX);
-        else
-            result = parse_condition(&slo->conditions[slo->count++], part, error, size);
+    char *end;
+    double value = strtod(limit, &end);
+    for (size_t i = 0; i < UNITS; i++)
+        if (end != limit && isfinite(value) && value >= 0 && units[i].measure == measure &&
+            strcmp(end, units[i].name) == 0) {
+            condition->limit = value * units[i].factor;
+            return 0;
+        }
+    return slo_refuse(error, size, "%s: expected %s after the relation", text,
+                      unit_wanted[measure]);
+}
+
+enum slo_verdict slo_judge(const struct slo *slo, const double metrics[METRICS])
+{
+    enum slo_verdict verdict = SLO_KEPT;
+    for (size_t i = 0; i < slo->count; i++) {
+        double value = metrics[slo->conditions[i].metric];
+        if (isnan(value))
+            verdict = SLO_UNKNOWN;
+        else if (!slo_keeps(&slo->conditions[i], value))
+            return SLO_MISSED;
     }
-    if (!copy)
-        snprintf(error, size, "out of memory");
-    free(copy);
-    return result;
+    return verdict;
 }
 
 static bool slo_keeps(const struct slo_condition *condition, double value)
@@ -134,17 +158,4 @@ static bool slo_keeps(const struct slo_condition *condition, double value)
         return value < condition->limit;
     }
     return false;
-}
-
-enum slo_verdict slo_judge(const struct slo *slo, const double metrics[METRICS])
-{
-    enum slo_verdict verdict = SLO_KEPT;
-    for (size_t i = 0; i < slo->count; i++) {
-        double value = metrics[slo->conditions[i].metric];
-        if (isnan(value))
-            verdict = SLO_UNKNOWN;
-        else if (!slo_keeps(&slo->conditions[i], value))
-            return SLO_MISSED;
-    }
-    return verdict;
 }

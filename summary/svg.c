@@ -6,45 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Length of a good UTF-8 sequence that XML allows, 0: none. */
-static size_t sequence_length(const unsigned char *text)
-{
-    if (text[0] < 0x80)
-        return text[0] >= 0x20 || text[0] == '\t' || text[0] == '\n' ? 1 : 0;
-    size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (text[0] < 0xc2 || text[0] > 0xf4)
-        return 0;
-    uint32_t code = text[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3fu);
-    }
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    bool surrogate = code >= 0xd800 && code <= 0xdfff, none = code == 0xfffe || code == 0xffff;
-    return code < least[length] || code > 0x10ffff || surrogate || none ? 0 : length;
-}
-
-void svg_text(FILE *stream, const char *text)
-{
-    static const struct {
-        char character;
-        const char *entity;
-    } entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        size_t length = sequence_length(at), i = 0;
-        while (i < 4 && entities[i].character != (char)*at)
-            i++;
-        if (length == 0)
-            fputc('?', stream);
-        else if (i < 4)
-            fputs(entities[i].entity, stream);
-        else
-            fwrite(at, 1, length, stream);
-        at += length ? length : 1;
-    }
-}
-
 struct theme {
     const char *text, *faint, *paper, *edge, *frame;
     double hue, saturation, first, last; /* of the colour scale, lightness in percent */
@@ -77,6 +38,62 @@ static const struct theme dark = {.text = "#e6e9ed",
                                   .series = {"#7db1f5", "#f3a26b", "#79c98c", "#cf9ade", "#d9b85c",
                                              "#62c9cf", "#ee86a8", "#aab2bb"}};
 
+static size_t sequence_length(const unsigned char *text);
+static void theme_style(FILE *stream, const struct theme *theme);
+
+void svg_text(FILE *stream, const char *text)
+{
+    static const struct {
+        char character;
+        const char *entity;
+    } entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        size_t length = sequence_length(at), i = 0;
+        while (i < 4 && entities[i].character != (char)*at)
+            i++;
+        if (length == 0)
+            fputc('?', stream);
+        else if (i < 4)
+            fputs(entities[i].entity, stream);
+        else
+            fwrite(at, 1, length, stream);
+        at += length ? length : 1;
+    }
+}
+
+/* Length of a good UTF-8 sequence that XML allows, 0: none. */
+static size_t sequence_length(const unsigned char *text)
+{
+    if (text[0] < 0x80)
+        return text[0] >= 0x20 || text[0] == '\t' || text[0] == '\n' ? 1 : 0;
+    size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4)
+        return 0;
+    uint32_t code = text[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (text[i] & 0x3fu);
+    }
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    bool surrogate = code >= 0xd800 && code <= 0xdfff, none = code == 0xfffe || code == 0xffff;
+    return code < least[length] || code > 0x10ffff || surrogate || none ? 0 : length;
+}
+
+void svg_style(FILE *stream)
+{
+    fputs("svg{font:12px sans-serif}.r{text-anchor:end}.c{text-anchor:middle}.b{font-weight:bold}"
+          ".g,.a{stroke-width:1;fill:none}.e{stroke-width:3;stroke-linecap:square}"
+          ".m{fill:none;stroke-width:2.5}.k{stroke-width:1.5;stroke-dasharray:5 4}"
+          ".s0,.s1,.s2,.s3,.s4,.s5,.s6,.s7{fill:none;stroke-width:2}a:focus .o,a:hover .o"
+          "{stroke:currentColor;stroke-width:2}\n",
+          stream);
+    theme_style(stream, &light);
+    fputs("@media(prefers-color-scheme:dark){\n", stream);
+    theme_style(stream, &dark);
+    fputs("}\n", stream);
+}
+
 static void theme_style(FILE *stream, const struct theme *theme)
 {
     fprintf(stream,
@@ -94,20 +111,6 @@ static void theme_style(FILE *stream, const struct theme *theme)
         fprintf(stream, ".s%d{stroke:%s}.d%d{fill:%s}", series, theme->series[series], series,
                 theme->series[series]);
     fputc('\n', stream);
-}
-
-void svg_style(FILE *stream)
-{
-    fputs("svg{font:12px sans-serif}.r{text-anchor:end}.c{text-anchor:middle}.b{font-weight:bold}"
-          ".g,.a{stroke-width:1;fill:none}.e{stroke-width:3;stroke-linecap:square}"
-          ".m{fill:none;stroke-width:2.5}.k{stroke-width:1.5;stroke-dasharray:5 4}"
-          ".s0,.s1,.s2,.s3,.s4,.s5,.s6,.s7{fill:none;stroke-width:2}a:focus .o,a:hover .o"
-          "{stroke:currentColor;stroke-width:2}\n",
-          stream);
-    theme_style(stream, &light);
-    fputs("@media(prefers-color-scheme:dark){\n", stream);
-    theme_style(stream, &dark);
-    fputs("}\n", stream);
 }
 
 void svg_begin(FILE *stream, const struct svg_frame *frame)

@@ -50,9 +50,7 @@ static const struct label labels[] = {
     {"Generator's processor time:", VALUE_TEXT, 0, 0, true, false},
 };
 enum { LABELS = sizeof labels / sizeof labels[0] };
-enum { LABEL_PROGRAM = 4 };
 
-static const char table_title[] = "Protocol ", response_title[] = "Response time";
 enum { RESPONSE_COLUMN = 25, RESPONSE_VALUES = 7, ROW_VALUES = 7, ROW_COUNTS_COLUMN = 19 };
 
 struct parser {
@@ -68,10 +66,123 @@ struct parser {
     uint64_t weight;
 };
 
-static int damaged(const struct parser *parser, const char *what)
+static int parse_lines(struct parser *parser, char *text);
+static int parse_line(struct parser *parser, const char *line);
+static int parse_row(struct parser *parser, const char *line);
+static const char *row_values(const char *line);
+static bool text_report_read_count(const char **text, uint64_t *out);
+static bool read_time(const char **text, double *out);
+static int damaged(const struct parser *parser, const char *what);
+static int parse_response(struct parser *parser, const char *line);
+static int text_report_parse_label(struct parser *parser, const char *line);
+static bool text_report_read_value(const struct label *label, const char *text,
+                                   struct text_report *report);
+static bool read_signed(const char *text, int64_t *out);
+static bool read_rate(const char *text, uint64_t *count, double *rate);
+static bool read_date(const char *text, int64_t *out);
+static bool read_label(const char *text, struct text_report *report);
+static int text_report_check_whole(const struct parser *parser);
+
+int text_report_parse(struct text_report *report, const char *bytes, size_t length,
+                      const char *name, char *error, size_t size)
 {
-    snprintf(parser->error, parser->size, "%s:%u: damaged: %s", parser->name, parser->line, what);
-    return -EINVAL;
+    struct parser parser = {.report = report, .name = name, .error = error, .size = size};
+    *report = (struct text_report){.r = NAN,
+                                   .S = NAN,
+                                   .mean = NAN,
+                                   .nominal = NAN,
+                                   .response_mean = NAN,
+                                   .response_p50 = NAN,
+                                   .response_p95 = NAN,
+                                   .response_p99 = NAN};
+    char *text = memchr(bytes, '\0', length) ? NULL : malloc(length + 1);
+    if (text) {
+        memcpy(text, bytes, length);
+        text[length] = '\0';
+    }
+    int result = text ? parse_lines(&parser, text) : 0;
+    free(text);
+    if (result < 0)
+        return result;
+    if (!parser.begun) {
+        snprintf(error, size, "%s: not a result of a traffic replay", name);
+        return -EINVAL;
+    }
+    if (parser.weight)
+        report->mean = parser.weighted / (double)parser.weight;
+    return text_report_check_whole(&parser);
+}
+
+static int parse_lines(struct parser *parser, char *text)
+{
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        parser->line++;
+        size_t length = strlen(line);
+        if (length > 0 && line[length - 1] == '\r')
+            line[length - 1] = '\0';
+        int result = parse_line(parser, line);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static const char table_title[] = "Protocol ", response_title[] = "Response time";
+
+static int parse_line(struct parser *parser, const char *line)
+{
+    if (!parser->begun && strncmp(line, labels[0].text, strlen(labels[0].text)) != 0)
+        return 0;
+    parser->begun = true;
+    if (*line == '\0')
+        parser->in_table = false;
+    else if (parser->in_table)
+        return parse_row(parser, line);
+    else if (strncmp(line, table_title, strlen(table_title)) == 0)
+        parser->table_seen = parser->in_table = true;
+    else if (strncmp(line, response_title, strlen(response_title)) == 0)
+        return parse_response(parser, line);
+    else
+        return text_report_parse_label(parser, line);
+    return 0;
+}
+
+static int parse_row(struct parser *parser, const char *line)
+{
+    uint64_t count, failed;
+    double mean;
+    const char *values = row_values(line);
+    if (!values || !text_report_read_count(&values, &count) ||
+        !text_report_read_count(&values, &failed) || failed > count || !read_time(&values, &mean))
+        return damaged(parser, "a row of the table cannot be read");
+    for (unsigned i = 3; i < ROW_VALUES; i++) {
+        double other;
+        if (!read_time(&values, &other))
+            return damaged(parser, "a row of the table cannot be read");
+    }
+    parser->table_count += count;
+    parser->table_failed += failed;
+    if (!isnan(mean)) {
+        parser->weighted += (double)count * mean;
+        parser->weight += count;
+    }
+    return 0;
+}
+
+/* The last seven words of a row are its values; a description may hold anything, even nothing. */
+static const char *row_values(const char *line)
+{
+    const char *at = line + strlen(line);
+    for (unsigned i = 0; i < ROW_VALUES; i++) {
+        while (at > line && at[-1] == ' ')
+            at--;
+        while (at > line && at[-1] != ' ')
+            at--;
+    }
+    return at - line >= ROW_COUNTS_COLUMN ? at : NULL;
 }
 
 static bool text_report_read_count(const char **text, uint64_t *out)
@@ -105,46 +216,49 @@ static bool read_time(const char **text, double *out)
     return isfinite(*out);
 }
 
-/* "556 (27.679 per second)" */
-static bool read_rate(const char *text, uint64_t *count, double *rate)
+static int damaged(const struct parser *parser, const char *what)
 {
-    if (!text_report_read_count(&text, count) || strncmp(text, " (", 2) != 0)
-        return false;
-    text += 2;
-    return read_time(&text, rate) && !isnan(*rate) && strcmp(text, " per second)") == 0;
+    snprintf(parser->error, parser->size, "%s:%u: damaged: %s", parser->name, parser->line, what);
+    return -EINVAL;
 }
 
-static bool read_date(const char *text, int64_t *out)
+static int parse_response(struct parser *parser, const char *line)
 {
-    struct tm utc = {0};
-    if (strcmp(text, "unknown") == 0)
-        return true;
-    const char *end = strptime(text, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    *out = end && *end == '\0' ? timegm(&utc) : 0;
-    return end && *end == '\0';
+    double values[RESPONSE_VALUES];
+    const char *at = strlen(line) > RESPONSE_COLUMN ? line + RESPONSE_COLUMN : "";
+    for (unsigned i = 0; i < RESPONSE_VALUES; i++)
+        if (!read_time(&at, &values[i]))
+            return damaged(parser, "response times cannot be read");
+    parser->report->response_mean = values[0];
+    parser->report->response_p50 = values[1];
+    parser->report->response_p95 = values[3];
+    parser->report->response_p99 = values[4];
+    parser->response_seen = true;
+    return 0;
 }
 
-static bool read_signed(const char *text, int64_t *out)
-{
-    char *end;
-    errno = 0;
-    *out = strtoll(text, &end, 10);
-    return errno == 0 && end != text && *end == '\0';
-}
+enum { LABEL_PROGRAM = 4 };
 
-static bool read_label(const char *text, struct text_report *report)
+/* Reads the line if it bears a label. */
+static int text_report_parse_label(struct parser *parser, const char *line)
 {
-    struct text_label *label = &report->labels[report->label_count];
-    const char *equals = strchr(text, '=');
-    size_t length = equals ? (size_t)(equals - text) : 0;
-    if (length == 0 || length >= sizeof label->name || strlen(equals) > sizeof label->value ||
-        report->label_count == TEXT_LABELS_MAX)
-        return false;
-    memcpy(label->name, text, length);
-    label->name[length] = '\0';
-    strcpy(label->value, equals + 1);
-    report->label_count++;
-    return true;
+    for (size_t i = 0; i < LABELS; i++) {
+        size_t length = strlen(labels[i].text);
+        if (strncmp(line, labels[i].text, length) != 0)
+            continue;
+        const char *value = line + length;
+        while (*value == ' ')
+            value++;
+        if (parser->seen[i] && labels[i].kind != VALUE_LABEL)
+            return damaged(parser, "a line stands twice");
+        if (!text_report_read_value(&labels[i], value, parser->report))
+            return damaged(parser, "a value cannot be read");
+        parser->seen[i] = true;
+        if (i == LABEL_PROGRAM)
+            parser->report->ours = true;
+        return 0;
+    }
+    return 0;
 }
 
 static bool text_report_read_value(const struct label *label, const char *text,
@@ -174,94 +288,46 @@ static bool text_report_read_value(const struct label *label, const char *text,
     return false;
 }
 
-/* Reads the line if it bears a label. */
-static int text_report_parse_label(struct parser *parser, const char *line)
+static bool read_signed(const char *text, int64_t *out)
 {
-    for (size_t i = 0; i < LABELS; i++) {
-        size_t length = strlen(labels[i].text);
-        if (strncmp(line, labels[i].text, length) != 0)
-            continue;
-        const char *value = line + length;
-        while (*value == ' ')
-            value++;
-        if (parser->seen[i] && labels[i].kind != VALUE_LABEL)
-            return damaged(parser, "a line stands twice");
-        if (!text_report_read_value(&labels[i], value, parser->report))
-            return damaged(parser, "a value cannot be read");
-        parser->seen[i] = true;
-        if (i == LABEL_PROGRAM)
-            parser->report->ours = true;
-        return 0;
-    }
-    return 0;
+    char *end;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0';
 }
 
-/* The last seven words of a row are its values; a description may hold anything, even nothing. */
-static const char *row_values(const char *line)
+/* "556 (27.679 per second)" */
+static bool read_rate(const char *text, uint64_t *count, double *rate)
 {
-    const char *at = line + strlen(line);
-    for (unsigned i = 0; i < ROW_VALUES; i++) {
-        while (at > line && at[-1] == ' ')
-            at--;
-        while (at > line && at[-1] != ' ')
-            at--;
-    }
-    return at - line >= ROW_COUNTS_COLUMN ? at : NULL;
+    if (!text_report_read_count(&text, count) || strncmp(text, " (", 2) != 0)
+        return false;
+    text += 2;
+    return read_time(&text, rate) && !isnan(*rate) && strcmp(text, " per second)") == 0;
 }
 
-static int parse_row(struct parser *parser, const char *line)
+static bool read_date(const char *text, int64_t *out)
 {
-    uint64_t count, failed;
-    double mean;
-    const char *values = row_values(line);
-    if (!values || !text_report_read_count(&values, &count) ||
-        !text_report_read_count(&values, &failed) || failed > count || !read_time(&values, &mean))
-        return damaged(parser, "a row of the table cannot be read");
-    for (unsigned i = 3; i < ROW_VALUES; i++) {
-        double other;
-        if (!read_time(&values, &other))
-            return damaged(parser, "a row of the table cannot be read");
-    }
-    parser->table_count += count;
-    parser->table_failed += failed;
-    if (!isnan(mean)) {
-        parser->weighted += (double)count * mean;
-        parser->weight += count;
-    }
-    return 0;
+    struct tm utc = {0};
+    if (strcmp(text, "unknown") == 0)
+        return true;
+    const char *end = strptime(text, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    *out = end && *end == '\0' ? timegm(&utc) : 0;
+    return end && *end == '\0';
 }
 
-static int parse_response(struct parser *parser, const char *line)
+static bool read_label(const char *text, struct text_report *report)
 {
-    double values[RESPONSE_VALUES];
-    const char *at = strlen(line) > RESPONSE_COLUMN ? line + RESPONSE_COLUMN : "";
-    for (unsigned i = 0; i < RESPONSE_VALUES; i++)
-        if (!read_time(&at, &values[i]))
-            return damaged(parser, "response times cannot be read");
-    parser->report->response_mean = values[0];
-    parser->report->response_p50 = values[1];
-    parser->report->response_p95 = values[3];
-    parser->report->response_p99 = values[4];
-    parser->response_seen = true;
-    return 0;
-}
-
-static int parse_line(struct parser *parser, const char *line)
-{
-    if (!parser->begun && strncmp(line, labels[0].text, strlen(labels[0].text)) != 0)
-        return 0;
-    parser->begun = true;
-    if (*line == '\0')
-        parser->in_table = false;
-    else if (parser->in_table)
-        return parse_row(parser, line);
-    else if (strncmp(line, table_title, strlen(table_title)) == 0)
-        parser->table_seen = parser->in_table = true;
-    else if (strncmp(line, response_title, strlen(response_title)) == 0)
-        return parse_response(parser, line);
-    else
-        return text_report_parse_label(parser, line);
-    return 0;
+    struct text_label *label = &report->labels[report->label_count];
+    const char *equals = strchr(text, '=');
+    size_t length = equals ? (size_t)(equals - text) : 0;
+    if (length == 0 || length >= sizeof label->name || strlen(equals) > sizeof label->value ||
+        report->label_count == TEXT_LABELS_MAX)
+        return false;
+    memcpy(label->name, text, length);
+    label->name[length] = '\0';
+    strcpy(label->value, equals + 1);
+    report->label_count++;
+    return true;
 }
 
 static int text_report_check_whole(const struct parser *parser)
@@ -282,51 +348,4 @@ static int text_report_check_whole(const struct parser *parser)
     if (parser->report->ours && !parser->response_seen)
         return damaged(parser, "the response times are missing");
     return 0;
-}
-
-static int parse_lines(struct parser *parser, char *text)
-{
-    for (char *line = text, *next; line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        parser->line++;
-        size_t length = strlen(line);
-        if (length > 0 && line[length - 1] == '\r')
-            line[length - 1] = '\0';
-        int result = parse_line(parser, line);
-        if (result < 0)
-            return result;
-    }
-    return 0;
-}
-
-int text_report_parse(struct text_report *report, const char *bytes, size_t length,
-                      const char *name, char *error, size_t size)
-{
-    struct parser parser = {.report = report, .name = name, .error = error, .size = size};
-    *report = (struct text_report){.r = NAN,
-                                   .S = NAN,
-                                   .mean = NAN,
-                                   .nominal = NAN,
-                                   .response_mean = NAN,
-                                   .response_p50 = NAN,
-                                   .response_p95 = NAN,
-                                   .response_p99 = NAN};
-    char *text = memchr(bytes, '\0', length) ? NULL : malloc(length + 1);
-    if (text) {
-        memcpy(text, bytes, length);
-        text[length] = '\0';
-    }
-    int result = text ? parse_lines(&parser, text) : 0;
-    free(text);
-    if (result < 0)
-        return result;
-    if (!parser.begun) {
-        snprintf(error, size, "%s: not a result of a traffic replay", name);
-        return -EINVAL;
-    }
-    if (parser.weight)
-        report->mean = parser.weighted / (double)parser.weight;
-    return text_report_check_whole(&parser);
 }

@@ -38,52 +38,43 @@ struct option_row {
     bool (*set)(struct options *options, const char *value); /* takes its argument */
 };
 
-static bool set_metric(struct options *options, const char *value)
-{
-    options->metric = metric_find(value);
-    if (options->metric < METRICS)
-        return true;
-    fprintf(stderr, "traffic-summary: --metric %s: there is no such metric; choose one of", value);
-    for (enum metric metric = 0; metric < METRICS; metric++)
-        fprintf(stderr, "%s %s", metric ? "," : "", metric_forms[metric].name);
-    fputc('\n', stderr);
-    return false;
-}
-
-static bool set_slo(struct options *options, const char *value)
-{
+struct picture {
+    const struct grid *grid;
+    const struct readings *readings;
+    const struct compare *compare;
     char error[RESULT_ERROR_SIZE];
-    if (slo_parse(&options->slo, value, error, sizeof error) == 0)
-        return true;
-    fprintf(stderr, "traffic-summary: --slo %s\n", error);
-    return false;
-}
+};
 
-static bool set_by(struct options *options, const char *value)
-{
-    options->by = value;
-    return true;
-}
-
-/* Standard output is for the text. */
-static bool set_file(const char *option, const char **to, const char *value)
-{
-    *to = value;
-    if (strcmp(value, "-") != 0)
-        return true;
-    fprintf(stderr, "traffic-summary: --%s -: name a file\n", option);
-    return false;
-}
-
-static bool set_svg(struct options *options, const char *value)
-{
-    return set_file("svg", &options->svg, value);
-}
-
-static bool set_html(struct options *options, const char *value)
-{
-    return set_file("html", &options->html, value);
-}
+static bool traffic_summary_read_options(struct options *options, int argc, char **argv);
+static void traffic_summary_make_getopt(struct option *long_options, char *letters);
+static bool traffic_summary_take_option(struct options *options, const struct option_row *row,
+                                        const char *value);
+static void traffic_summary_print_help(void);
+static int compare_paths(const struct options *options, char **paths);
+static int read_paths(struct readings *readings, char **paths, size_t count, enum metric metric);
+static void traffic_summary_print_warning(void *context, const char *line);
+static void print_notes(const struct readings *readings);
+static void warn_missing(const struct readings *readings, enum metric metric);
+static int print_compare(const struct readings sides[COMPARE_SIDES], char **paths,
+                         const struct options *options);
+static int traffic_summary_draw(const char *option, const char *path,
+                                int (*function)(FILE *stream, void *context),
+                                struct picture *picture);
+static int draw_compare_page(FILE *stream, void *context);
+static int status_of(int result, size_t refused);
+static int traffic_summary_summarise(const struct options *options, char **paths, size_t count);
+static int print_vary(const struct readings *readings, const struct options *options);
+static int print_grid(const struct readings *readings, const struct options *options);
+static int draw_grid(const struct grid *grid, const struct readings *readings,
+                     const struct options *options);
+static int draw_map(FILE *stream, void *context);
+static int draw_page(FILE *stream, void *context);
+static bool set_metric(struct options *options, const char *value);
+static bool set_slo(struct options *options, const char *value);
+static bool set_by(struct options *options, const char *value);
+static bool set_svg(struct options *options, const char *value);
+static bool set_file(const char *option, const char **to, const char *value);
+static bool set_html(struct options *options, const char *value);
 
 static const struct option_row rows[] = {
     {"full", 'f', NULL, "rows and columns from 1 to one past the largest r and S",
@@ -105,49 +96,22 @@ static const struct option_row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
 
-static void traffic_summary_print_help(void)
+int main(int argc, char **argv)
 {
-    char name[40];
-    puts("Usage: traffic-summary [options] FILE|FOLDER...\n\n"
-         "Prints the r x S grid of the runs that the files tell of: results of traffic-replay "
-         "(text\n"
-         "or JSON) and text reports of the established Python tool.\n");
-    for (size_t i = 0; i < ROWS; i++) {
-        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
-                 rows[i].argument ? rows[i].argument : "");
-        if (rows[i].letter)
-            printf("  -%c, %-18s %s\n", rows[i].letter, name, rows[i].help);
-        else
-            printf("      %-18s %s\n", name, rows[i].help);
+    struct options options = {.metric = METRIC_OK};
+    if (!traffic_summary_read_options(&options, argc, argv))
+        return EXIT_USAGE;
+    if (options.help) {
+        traffic_summary_print_help();
+        return EXIT_OK;
     }
-    puts("\nMetrics:");
-    for (enum metric metric = 0; metric < METRICS; metric++)
-        printf("  %-14s %s\n", metric_forms[metric].name, metric_forms[metric].unit);
-}
-
-static bool traffic_summary_take_option(struct options *options, const struct option_row *row,
-                                        const char *value)
-{
-    if (row->set)
-        return row->set(options, value);
-    *(bool *)((char *)options + row->flag) = true;
-    return true;
-}
-
-/* The rows in the form of getopt_long(3). */
-static void traffic_summary_make_getopt(struct option *long_options, char *letters)
-{
-    for (size_t i = 0; i < ROWS; i++) {
-        long_options[i] =
-            (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL,
-                            FIRST_LONG + (int)i};
-        if (rows[i].letter)
-            *letters++ = rows[i].letter;
-        if (rows[i].letter && rows[i].argument)
-            *letters++ = ':';
+    if (options.version) {
+        puts("traffic-summary " TRAFFIC_VERSION);
+        return EXIT_OK;
     }
-    long_options[ROWS] = (struct option){0};
-    *letters = '\0';
+    if (options.compare)
+        return compare_paths(&options, argv + optind);
+    return traffic_summary_summarise(&options, argv + optind, (size_t)(argc - optind));
 }
 
 static bool traffic_summary_read_options(struct options *options, int argc, char **argv)
@@ -188,19 +152,87 @@ static bool traffic_summary_read_options(struct options *options, int argc, char
     return true;
 }
 
+/* The rows in the form of getopt_long(3). */
+static void traffic_summary_make_getopt(struct option *long_options, char *letters)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        long_options[i] =
+            (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL,
+                            FIRST_LONG + (int)i};
+        if (rows[i].letter)
+            *letters++ = rows[i].letter;
+        if (rows[i].letter && rows[i].argument)
+            *letters++ = ':';
+    }
+    long_options[ROWS] = (struct option){0};
+    *letters = '\0';
+}
+
+static bool traffic_summary_take_option(struct options *options, const struct option_row *row,
+                                        const char *value)
+{
+    if (row->set)
+        return row->set(options, value);
+    *(bool *)((char *)options + row->flag) = true;
+    return true;
+}
+
+static void traffic_summary_print_help(void)
+{
+    char name[40];
+    puts("Usage: traffic-summary [options] FILE|FOLDER...\n\n"
+         "Prints the r x S grid of the runs that the files tell of: results of traffic-replay "
+         "(text\n"
+         "or JSON) and text reports of the established Python tool.\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
+                 rows[i].argument ? rows[i].argument : "");
+        if (rows[i].letter)
+            printf("  -%c, %-18s %s\n", rows[i].letter, name, rows[i].help);
+        else
+            printf("      %-18s %s\n", name, rows[i].help);
+    }
+    puts("\nMetrics:");
+    for (enum metric metric = 0; metric < METRICS; metric++)
+        printf("  %-14s %s\n", metric_forms[metric].name, metric_forms[metric].unit);
+}
+
+static int compare_paths(const struct options *options, char **paths)
+{
+    struct readings sides[COMPARE_SIDES] = {{0}, {0}};
+    int result = read_paths(&sides[COMPARE_A], &paths[0], 1, options->metric);
+    if (result == 0)
+        result = read_paths(&sides[COMPARE_B], &paths[1], 1, options->metric);
+    if (result == 0)
+        result = print_compare(sides, paths, options);
+    int status = status_of(result, sides[COMPARE_A].refused + sides[COMPARE_B].refused);
+    if (sides[COMPARE_A].count == 0 || sides[COMPARE_B].count == 0)
+        status = EXIT_FAILED;
+    readings_clear(&sides[COMPARE_A]);
+    readings_clear(&sides[COMPARE_B]);
+    return status;
+}
+
+/* Reads what the paths name; tells what is wrong with it. */
+static int read_paths(struct readings *readings, char **paths, size_t count, enum metric metric)
+{
+    int result = 0;
+    *readings = (struct readings){.warning = traffic_summary_print_warning};
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = readings_add(readings, paths[i]);
+    if (result == 0)
+        result = readings_finish(readings);
+    if (result < 0)
+        return result;
+    print_notes(readings);
+    warn_missing(readings, metric);
+    return 0;
+}
+
 static void traffic_summary_print_warning(void *context, const char *line)
 {
     (void)context;
     fprintf(stderr, "traffic-summary: %s\n", line);
-}
-
-/* One warning for each run that cannot give the metric. */
-static void warn_missing(const struct readings *readings, enum metric metric)
-{
-    for (size_t i = 0; i < readings->count; i++)
-        if (isnan(readings->items[i].metrics[metric]))
-            fprintf(stderr, "traffic-summary: %s: holds no %s\n", readings->items[i].path,
-                    metric_forms[metric].name);
 }
 
 /* What was done with the files, and what to think of some. */
@@ -222,32 +254,40 @@ static void print_notes(const struct readings *readings)
                     readings->items[i].path);
 }
 
-struct picture {
-    const struct grid *grid;
-    const struct readings *readings;
-    const struct compare *compare;
+/* One warning for each run that cannot give the metric. */
+static void warn_missing(const struct readings *readings, enum metric metric)
+{
+    for (size_t i = 0; i < readings->count; i++)
+        if (isnan(readings->items[i].metrics[metric]))
+            fprintf(stderr, "traffic-summary: %s: holds no %s\n", readings->items[i].path,
+                    metric_forms[metric].name);
+}
+
+static int print_compare(const struct readings sides[COMPARE_SIDES], char **paths,
+                         const struct options *options)
+{
+    struct compare compare;
     char error[RESULT_ERROR_SIZE];
-};
-
-static int draw_map(FILE *stream, void *context)
-{
-    const struct picture *picture = context;
-    heatmap_draw(stream, picture->grid,
-                 &(struct heatmap){.standalone = true, .id = "grid", .least = NAN, .largest = NAN});
-    return 0;
-}
-
-static int draw_page(FILE *stream, void *context)
-{
-    struct picture *picture = context;
-    return page_print(stream, picture->grid, picture->readings, picture->error,
-                      sizeof picture->error);
-}
-
-static int draw_compare_page(FILE *stream, void *context)
-{
-    struct picture *picture = context;
-    return page_print_compare(stream, picture->compare, picture->error, sizeof picture->error);
+    const char *const names[] = {paths[0], paths[1]};
+    int result = compare_make(&compare, &sides[COMPARE_A], &sides[COMPARE_B], names,
+                              options->metric, &options->slo, error, sizeof error);
+    if (result < 0) {
+        fprintf(stderr, "traffic-summary: %s\n", error);
+        return 1;
+    }
+    if (options->csv)
+        result = compare_print_csv(stdout, &compare);
+    else if (options->json)
+        result = compare_print_json(stdout, &compare);
+    else
+        result = compare_print(stdout, &compare, options->spread);
+    if (result == 0 && fflush(stdout) == EOF)
+        result = -errno;
+    if (result == 0)
+        result = traffic_summary_draw("html", options->html, draw_compare_page,
+                                      &(struct picture){.compare = &compare});
+    compare_clear(&compare);
+    return result;
 }
 
 /* Draws into a file unless none is named. 0, or 1 after a failure that was told. */
@@ -266,12 +306,57 @@ static int traffic_summary_draw(const char *option, const char *path,
     return 1;
 }
 
-static int draw_grid(const struct grid *grid, const struct readings *readings,
-                     const struct options *options)
+static int draw_compare_page(FILE *stream, void *context)
 {
-    struct picture picture = {.grid = grid, .readings = readings};
-    int drawn = traffic_summary_draw("svg", options->svg, draw_map, &picture);
-    return drawn ? drawn : traffic_summary_draw("html", options->html, draw_page, &picture);
+    struct picture *picture = context;
+    return page_print_compare(stream, picture->compare, picture->error, sizeof picture->error);
+}
+
+/* The exit status: by what went wrong (told here when it is an errno), and whether files were left
+ * out. */
+static int status_of(int result, size_t refused)
+{
+    if (result < 0)
+        fprintf(stderr, "traffic-summary: %s\n", strerror(-result));
+    return result || refused ? EXIT_FAILED : EXIT_OK;
+}
+
+static int traffic_summary_summarise(const struct options *options, char **paths, size_t count)
+{
+    struct readings readings;
+    int result = read_paths(&readings, paths, count, options->metric), status;
+    if (result == 0 && readings.count == 0) {
+        fputs("traffic-summary: no results\n", stderr);
+        status = EXIT_FAILED;
+    } else {
+        if (result == 0)
+            result = options->by ? print_vary(&readings, options) : print_grid(&readings, options);
+        status = status_of(result, readings.refused);
+    }
+    readings_clear(&readings);
+    return status;
+}
+
+static int print_vary(const struct readings *readings, const struct options *options)
+{
+    struct vary vary;
+    int result = vary_make(&vary, readings, options->by, options->metric, &options->slo);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < readings->count; i++)
+        if (!reading_label(&readings->items[i], options->by))
+            fprintf(stderr, "traffic-summary: %s: has no label %s\n", readings->items[i].path,
+                    options->by);
+    if (options->csv)
+        vary_print_csv(stdout, &vary);
+    else if (options->json)
+        result = vary_print_json(stdout, &vary);
+    else
+        vary_print(stdout, &vary);
+    vary_clear(&vary);
+    if (result == 0 && fflush(stdout) == EOF)
+        result = -errno;
+    return result;
 }
 
 static int print_grid(const struct readings *readings, const struct options *options)
@@ -302,126 +387,72 @@ static int print_grid(const struct readings *readings, const struct options *opt
     return result;
 }
 
-static int print_vary(const struct readings *readings, const struct options *options)
+static int draw_grid(const struct grid *grid, const struct readings *readings,
+                     const struct options *options)
 {
-    struct vary vary;
-    int result = vary_make(&vary, readings, options->by, options->metric, &options->slo);
-    if (result < 0)
-        return result;
-    for (size_t i = 0; i < readings->count; i++)
-        if (!reading_label(&readings->items[i], options->by))
-            fprintf(stderr, "traffic-summary: %s: has no label %s\n", readings->items[i].path,
-                    options->by);
-    if (options->csv)
-        vary_print_csv(stdout, &vary);
-    else if (options->json)
-        result = vary_print_json(stdout, &vary);
-    else
-        vary_print(stdout, &vary);
-    vary_clear(&vary);
-    if (result == 0 && fflush(stdout) == EOF)
-        result = -errno;
-    return result;
+    struct picture picture = {.grid = grid, .readings = readings};
+    int drawn = traffic_summary_draw("svg", options->svg, draw_map, &picture);
+    return drawn ? drawn : traffic_summary_draw("html", options->html, draw_page, &picture);
 }
 
-/* Reads what the paths name; tells what is wrong with it. */
-static int read_paths(struct readings *readings, char **paths, size_t count, enum metric metric)
+static int draw_map(FILE *stream, void *context)
 {
-    int result = 0;
-    *readings = (struct readings){.warning = traffic_summary_print_warning};
-    for (size_t i = 0; i < count && result == 0; i++)
-        result = readings_add(readings, paths[i]);
-    if (result == 0)
-        result = readings_finish(readings);
-    if (result < 0)
-        return result;
-    print_notes(readings);
-    warn_missing(readings, metric);
+    const struct picture *picture = context;
+    heatmap_draw(stream, picture->grid,
+                 &(struct heatmap){.standalone = true, .id = "grid", .least = NAN, .largest = NAN});
     return 0;
 }
 
-/* The exit status: by what went wrong (told here when it is an errno), and whether files were left
- * out. */
-static int status_of(int result, size_t refused)
+static int draw_page(FILE *stream, void *context)
 {
-    if (result < 0)
-        fprintf(stderr, "traffic-summary: %s\n", strerror(-result));
-    return result || refused ? EXIT_FAILED : EXIT_OK;
+    struct picture *picture = context;
+    return page_print(stream, picture->grid, picture->readings, picture->error,
+                      sizeof picture->error);
 }
 
-static int traffic_summary_summarise(const struct options *options, char **paths, size_t count)
+static bool set_metric(struct options *options, const char *value)
 {
-    struct readings readings;
-    int result = read_paths(&readings, paths, count, options->metric), status;
-    if (result == 0 && readings.count == 0) {
-        fputs("traffic-summary: no results\n", stderr);
-        status = EXIT_FAILED;
-    } else {
-        if (result == 0)
-            result = options->by ? print_vary(&readings, options) : print_grid(&readings, options);
-        status = status_of(result, readings.refused);
-    }
-    readings_clear(&readings);
-    return status;
+    options->metric = metric_find(value);
+    if (options->metric < METRICS)
+        return true;
+    fprintf(stderr, "traffic-summary: --metric %s: there is no such metric; choose one of", value);
+    for (enum metric metric = 0; metric < METRICS; metric++)
+        fprintf(stderr, "%s %s", metric ? "," : "", metric_forms[metric].name);
+    fputc('\n', stderr);
+    return false;
 }
 
-static int print_compare(const struct readings sides[COMPARE_SIDES], char **paths,
-                         const struct options *options)
+static bool set_slo(struct options *options, const char *value)
 {
-    struct compare compare;
     char error[RESULT_ERROR_SIZE];
-    const char *const names[] = {paths[0], paths[1]};
-    int result = compare_make(&compare, &sides[COMPARE_A], &sides[COMPARE_B], names,
-                              options->metric, &options->slo, error, sizeof error);
-    if (result < 0) {
-        fprintf(stderr, "traffic-summary: %s\n", error);
-        return 1;
-    }
-    if (options->csv)
-        result = compare_print_csv(stdout, &compare);
-    else if (options->json)
-        result = compare_print_json(stdout, &compare);
-    else
-        result = compare_print(stdout, &compare, options->spread);
-    if (result == 0 && fflush(stdout) == EOF)
-        result = -errno;
-    if (result == 0)
-        result = traffic_summary_draw("html", options->html, draw_compare_page,
-                                      &(struct picture){.compare = &compare});
-    compare_clear(&compare);
-    return result;
+    if (slo_parse(&options->slo, value, error, sizeof error) == 0)
+        return true;
+    fprintf(stderr, "traffic-summary: --slo %s\n", error);
+    return false;
 }
 
-static int compare_paths(const struct options *options, char **paths)
+static bool set_by(struct options *options, const char *value)
 {
-    struct readings sides[COMPARE_SIDES] = {{0}, {0}};
-    int result = read_paths(&sides[COMPARE_A], &paths[0], 1, options->metric);
-    if (result == 0)
-        result = read_paths(&sides[COMPARE_B], &paths[1], 1, options->metric);
-    if (result == 0)
-        result = print_compare(sides, paths, options);
-    int status = status_of(result, sides[COMPARE_A].refused + sides[COMPARE_B].refused);
-    if (sides[COMPARE_A].count == 0 || sides[COMPARE_B].count == 0)
-        status = EXIT_FAILED;
-    readings_clear(&sides[COMPARE_A]);
-    readings_clear(&sides[COMPARE_B]);
-    return status;
+    options->by = value;
+    return true;
 }
 
-int main(int argc, char **argv)
+static bool set_svg(struct options *options, const char *value)
 {
-    struct options options = {.metric = METRIC_OK};
-    if (!traffic_summary_read_options(&options, argc, argv))
-        return EXIT_USAGE;
-    if (options.help) {
-        traffic_summary_print_help();
-        return EXIT_OK;
-    }
-    if (options.version) {
-        puts("traffic-summary " TRAFFIC_VERSION);
-        return EXIT_OK;
-    }
-    if (options.compare)
-        return compare_paths(&options, argv + optind);
-    return traffic_summary_summarise(&options, argv + optind, (size_t)(argc - optind));
+    return set_file("svg", &options->svg, value);
+}
+
+/* Standard output is for the text. */
+static bool set_file(const char *option, const char **to, const char *value)
+{
+    *to = value;
+    if (strcmp(value, "-") != 0)
+        return true;
+    fprintf(stderr, "traffic-summary: --%s -: name a file\n", option);
+    return false;
+}
+
+static bool set_html(struct options *options, const char *value)
+{
+    return set_file("html", &options->html, value);
 }

@@ -10,76 +10,22 @@
 
 #include "base/json_text.h"
 
-static const char no_value[] = "none";
-
-static const char *vary_value_of(const struct reading *reading, const char *name)
-{
-    const char *value = reading_label(reading, name);
-    return value ? value : no_value;
-}
-
-/* Numbers by size and before other texts. */
-static int compare_values(const char *left, const char *right)
-{
-    char *left_end, *right_end;
-    double a = strtod(left, &left_end), b = strtod(right, &right_end);
-    bool left_number = *left && !*left_end, right_number = *right && !*right_end;
-    if (left_number != right_number)
-        return left_number ? -1 : 1;
-    if (left_number && a != b)
-        return a < b ? -1 : 1;
-    return strcmp(left, right);
-}
-
-static int vary_by_value(const void *left, const void *right, void *name)
-{
-    const struct reading *a = left, *b = right;
-    int result = compare_values(vary_value_of(a, name), vary_value_of(b, name));
-    return result ? result : strcmp(a->path, b->path);
-}
-
-/* The server's processor time per successful operation over the runs of a cell that have it. */
-static double cpu_of_cell(const struct readings *readings, double r, double S)
-{
-    double cpu = 0;
-    uint64_t ok = 0;
-    for (size_t i = 0; i < readings->count; i++) {
-        const struct reading *reading = &readings->items[i];
-        if (isnan(reading->server_cpu) || !grid_same(reading->r, r) || !grid_same(reading->S, S))
-            continue;
-        cpu += reading->server_cpu;
-        ok += reading->ok;
-    }
-    return ok ? cpu / (double)ok : NAN;
-}
-
+static int vary_by_value(const void *left, const void *right, void *name);
+static int compare_values(const char *left, const char *right);
+static const char *vary_value_of(const struct reading *reading, const char *name);
+static int vary_add_row(struct vary *vary, const struct readings *group);
 static struct vary_best best_of(const struct grid *grid, const struct grid_cell *cell,
-                                const struct readings *readings)
-{
-    if (!cell)
-        return (struct vary_best){NAN, NAN, NAN, NAN, NAN};
-    struct vary_best best = {.r = grid_cell_r(grid, cell),
-                             .S = grid_cell_S(grid, cell),
-                             .value = grid_mean(grid, cell),
-                             .p95 = cell->values[METRIC_P95].mean};
-    best.cpu = cpu_of_cell(readings, best.r, best.S);
-    return best;
-}
-
-static int vary_add_row(struct vary *vary, const struct readings *group)
-{
-    struct grid grid;
-    int made = grid_make(&grid, group, vary->metric, false, vary->slo);
-    if (made < 0)
-        return made;
-    vary->rows[vary->count++] =
-        (struct vary_row){.value = vary_value_of(&group->items[0], vary->name),
-                          .runs = group->count,
-                          .largest = best_of(&grid, grid.largest, group),
-                          .kept = best_of(&grid, grid.largest_kept, group)};
-    grid_clear(&grid);
-    return 0;
-}
+                                const struct readings *readings);
+static double cpu_of_cell(const struct readings *readings, double r, double S);
+static int value_width(const struct vary *vary);
+static void print_best(FILE *stream, const struct vary *vary, const struct vary_best *best);
+static void vary_print_number(FILE *stream, double value, double factor, int decimals);
+static const struct vary_best *chosen(const struct vary *vary, const struct vary_row *row);
+static void print_field(FILE *stream, const char *text);
+static void print_best_csv(FILE *stream, const struct vary_best *best);
+static json_t *row_to_json(const struct vary *vary, const struct vary_row *row);
+static json_t *best_to_json(const struct vary_best *best);
+static json_t *vary_number(double value);
 
 int vary_make(struct vary *vary, const struct readings *readings, const char *name,
               enum metric metric, const struct slo *slo)
@@ -106,44 +52,82 @@ int vary_make(struct vary *vary, const struct readings *readings, const char *na
     return made;
 }
 
+static int vary_by_value(const void *left, const void *right, void *name)
+{
+    const struct reading *a = left, *b = right;
+    int result = compare_values(vary_value_of(a, name), vary_value_of(b, name));
+    return result ? result : strcmp(a->path, b->path);
+}
+
+/* Numbers by size and before other texts. */
+static int compare_values(const char *left, const char *right)
+{
+    char *left_end, *right_end;
+    double a = strtod(left, &left_end), b = strtod(right, &right_end);
+    bool left_number = *left && !*left_end, right_number = *right && !*right_end;
+    if (left_number != right_number)
+        return left_number ? -1 : 1;
+    if (left_number && a != b)
+        return a < b ? -1 : 1;
+    return strcmp(left, right);
+}
+
+static const char no_value[] = "none";
+
+static const char *vary_value_of(const struct reading *reading, const char *name)
+{
+    const char *value = reading_label(reading, name);
+    return value ? value : no_value;
+}
+
+static int vary_add_row(struct vary *vary, const struct readings *group)
+{
+    struct grid grid;
+    int made = grid_make(&grid, group, vary->metric, false, vary->slo);
+    if (made < 0)
+        return made;
+    vary->rows[vary->count++] =
+        (struct vary_row){.value = vary_value_of(&group->items[0], vary->name),
+                          .runs = group->count,
+                          .largest = best_of(&grid, grid.largest, group),
+                          .kept = best_of(&grid, grid.largest_kept, group)};
+    grid_clear(&grid);
+    return 0;
+}
+
+static struct vary_best best_of(const struct grid *grid, const struct grid_cell *cell,
+                                const struct readings *readings)
+{
+    if (!cell)
+        return (struct vary_best){NAN, NAN, NAN, NAN, NAN};
+    struct vary_best best = {.r = grid_cell_r(grid, cell),
+                             .S = grid_cell_S(grid, cell),
+                             .value = grid_mean(grid, cell),
+                             .p95 = cell->values[METRIC_P95].mean};
+    best.cpu = cpu_of_cell(readings, best.r, best.S);
+    return best;
+}
+
+/* The server's processor time per successful operation over the runs of a cell that have it. */
+static double cpu_of_cell(const struct readings *readings, double r, double S)
+{
+    double cpu = 0;
+    uint64_t ok = 0;
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        if (isnan(reading->server_cpu) || !grid_same(reading->r, r) || !grid_same(reading->S, S))
+            continue;
+        cpu += reading->server_cpu;
+        ok += reading->ok;
+    }
+    return ok ? cpu / (double)ok : NAN;
+}
+
 void vary_clear(struct vary *vary)
 {
     free(vary->rows);
     vary->rows = NULL;
     vary->count = 0;
-}
-
-static int value_width(const struct vary *vary)
-{
-    size_t width = strlen(vary->name);
-    for (size_t i = 0; i < vary->count; i++)
-        if (strlen(vary->rows[i].value) > width)
-            width = strlen(vary->rows[i].value);
-    return width > 60 ? 60 : (int)width;
-}
-
-/* A column of 12 for a number, "-" when there is none. */
-static void vary_print_number(FILE *stream, double value, double factor, int decimals)
-{
-    if (isnan(value))
-        fprintf(stream, "%12s", "-");
-    else
-        fprintf(stream, "%12.*f", decimals, value * factor);
-}
-
-static void print_best(FILE *stream, const struct vary *vary, const struct vary_best *best)
-{
-    char where[64] = "-";
-    if (!isnan(best->value))
-        snprintf(where, sizeof where, "r=%.6g S=%.6g", best->r, best->S);
-    vary_print_number(stream, best->value, 1, metric_forms[vary->metric].decimals);
-    fprintf(stream, "  %-16s", where);
-}
-
-/* p95 and CPU are those of the cell that one would choose. */
-static const struct vary_best *chosen(const struct vary *vary, const struct vary_row *row)
-{
-    return vary->slo->count ? &row->kept : &row->largest;
 }
 
 void vary_print(FILE *stream, const struct vary *vary)
@@ -164,6 +148,57 @@ void vary_print(FILE *stream, const struct vary *vary)
             print_best(stream, vary, &row->kept);
         vary_print_number(stream, chosen(vary, row)->p95, 1, 6);
         vary_print_number(stream, chosen(vary, row)->cpu, 1, 6);
+        fputc('\n', stream);
+    }
+}
+
+static int value_width(const struct vary *vary)
+{
+    size_t width = strlen(vary->name);
+    for (size_t i = 0; i < vary->count; i++)
+        if (strlen(vary->rows[i].value) > width)
+            width = strlen(vary->rows[i].value);
+    return width > 60 ? 60 : (int)width;
+}
+
+static void print_best(FILE *stream, const struct vary *vary, const struct vary_best *best)
+{
+    char where[64] = "-";
+    if (!isnan(best->value))
+        snprintf(where, sizeof where, "r=%.6g S=%.6g", best->r, best->S);
+    vary_print_number(stream, best->value, 1, metric_forms[vary->metric].decimals);
+    fprintf(stream, "  %-16s", where);
+}
+
+/* A column of 12 for a number, "-" when there is none. */
+static void vary_print_number(FILE *stream, double value, double factor, int decimals)
+{
+    if (isnan(value))
+        fprintf(stream, "%12s", "-");
+    else
+        fprintf(stream, "%12.*f", decimals, value * factor);
+}
+
+/* p95 and CPU are those of the cell that one would choose. */
+static const struct vary_best *chosen(const struct vary *vary, const struct vary_row *row)
+{
+    return vary->slo->count ? &row->kept : &row->largest;
+}
+
+void vary_print_csv(FILE *stream, const struct vary *vary)
+{
+    print_field(stream, vary->name);
+    fputs(",metric,runs,max,r,S,p95,cpu_per_operation", stream);
+    if (vary->slo->count)
+        fputs(",max_kept,r_kept,S_kept,p95_kept,cpu_per_operation_kept", stream);
+    fputc('\n', stream);
+    for (size_t i = 0; i < vary->count; i++) {
+        const struct vary_row *row = &vary->rows[i];
+        print_field(stream, row->value);
+        fprintf(stream, ",%s,%zu", metric_forms[vary->metric].name, row->runs);
+        print_best_csv(stream, &row->largest);
+        if (vary->slo->count)
+            print_best_csv(stream, &row->kept);
         fputc('\n', stream);
     }
 }
@@ -194,49 +229,6 @@ static void print_best_csv(FILE *stream, const struct vary_best *best)
     }
 }
 
-void vary_print_csv(FILE *stream, const struct vary *vary)
-{
-    print_field(stream, vary->name);
-    fputs(",metric,runs,max,r,S,p95,cpu_per_operation", stream);
-    if (vary->slo->count)
-        fputs(",max_kept,r_kept,S_kept,p95_kept,cpu_per_operation_kept", stream);
-    fputc('\n', stream);
-    for (size_t i = 0; i < vary->count; i++) {
-        const struct vary_row *row = &vary->rows[i];
-        print_field(stream, row->value);
-        fprintf(stream, ",%s,%zu", metric_forms[vary->metric].name, row->runs);
-        print_best_csv(stream, &row->largest);
-        if (vary->slo->count)
-            print_best_csv(stream, &row->kept);
-        fputc('\n', stream);
-    }
-}
-
-static json_t *vary_number(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
-
-static json_t *best_to_json(const struct vary_best *best)
-{
-    if (isnan(best->value))
-        return json_null();
-    return json_pack("{s:f, s:f, s:f, s:o, s:o}", "r", best->r, "S", best->S, "value", best->value,
-                     "p95", vary_number(best->p95), "cpu_per_operation", vary_number(best->cpu));
-}
-
-static json_t *row_to_json(const struct vary *vary, const struct vary_row *row)
-{
-    json_t *json = json_pack("{s:s, s:I, s:o}", "value", row->value, "runs", (json_int_t)row->runs,
-                             "max", best_to_json(&row->largest));
-    if (json && vary->slo->count &&
-        json_object_set_new(json, "max_kept", best_to_json(&row->kept)) < 0) {
-        json_decref(json);
-        return NULL;
-    }
-    return json;
-}
-
 int vary_print_json(FILE *stream, const struct vary *vary)
 {
     json_t *rows = json_array(), *root = NULL;
@@ -254,4 +246,29 @@ cleanup:
     json_decref(root);
     json_decref(rows);
     return result;
+}
+
+static json_t *row_to_json(const struct vary *vary, const struct vary_row *row)
+{
+    json_t *json = json_pack("{s:s, s:I, s:o}", "value", row->value, "runs", (json_int_t)row->runs,
+                             "max", best_to_json(&row->largest));
+    if (json && vary->slo->count &&
+        json_object_set_new(json, "max_kept", best_to_json(&row->kept)) < 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+static json_t *best_to_json(const struct vary_best *best)
+{
+    if (isnan(best->value))
+        return json_null();
+    return json_pack("{s:f, s:f, s:f, s:o, s:o}", "r", best->r, "S", best->S, "value", best->value,
+                     "p95", vary_number(best->p95), "cpu_per_operation", vary_number(best->cpu));
+}
+
+static json_t *vary_number(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
 }

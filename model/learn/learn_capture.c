@@ -10,19 +10,28 @@
 #include <strings.h>
 #include <unistd.h>
 
+static int capture_no_memory(const struct learn_capture *capture);
+static int capture_open_records(struct learn_capture *capture);
+static int file_failed(const struct learn_capture *capture, const char *what);
+static bool capture_is_better(const struct learn_address *a, const struct learn_address *b);
+static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server);
+static const char *kind_of_name(const struct learn_capture *capture, uint32_t number,
+                                uint32_t server);
+static bool is_of_server(const struct learn_name *facts, uint32_t server);
+
+int learn_capture_begin(struct learn_capture *capture, char *error)
+{
+    *capture = (struct learn_capture){.first = INT64_MAX, .last = INT64_MIN, .error = error};
+    capture->name_facts = calloc(LEARN_NAMES_MAX, sizeof *capture->name_facts);
+    if (!capture->name_facts)
+        return capture_no_memory(capture);
+    return capture_open_records(capture);
+}
+
 static int capture_no_memory(const struct learn_capture *capture)
 {
     snprintf(capture->error, LEARN_ERROR_SIZE, "out of memory");
     return -ENOMEM;
-}
-
-static int file_failed(const struct learn_capture *capture, const char *what)
-{
-    int result = errno ? -errno : -EIO;
-    const char *folder = getenv("TMPDIR");
-    snprintf(capture->error, LEARN_ERROR_SIZE, "%s a temporary file in %s: %s", what,
-             folder && *folder ? folder : "/tmp", strerror(-result));
-    return result;
 }
 
 /* A file that nobody else sees and that is gone when we are. */
@@ -43,13 +52,13 @@ static int capture_open_records(struct learn_capture *capture)
     return result;
 }
 
-int learn_capture_begin(struct learn_capture *capture, char *error)
+static int file_failed(const struct learn_capture *capture, const char *what)
 {
-    *capture = (struct learn_capture){.first = INT64_MAX, .last = INT64_MIN, .error = error};
-    capture->name_facts = calloc(LEARN_NAMES_MAX, sizeof *capture->name_facts);
-    if (!capture->name_facts)
-        return capture_no_memory(capture);
-    return capture_open_records(capture);
+    int result = errno ? -errno : -EIO;
+    const char *folder = getenv("TMPDIR");
+    snprintf(capture->error, LEARN_ERROR_SIZE, "%s a temporary file in %s: %s", what,
+             folder && *folder ? folder : "/tmp", strerror(-result));
+    return result;
 }
 
 void learn_capture_clear(struct learn_capture *capture)
@@ -97,11 +106,6 @@ void learn_capture_answer(struct learn_capture *capture, uint32_t address, bool 
         capture->seen[address].datagram_answers++;
     else
         capture->seen[address].answers++;
-}
-
-size_t learn_form_type(const char *form)
-{
-    return strcspn(form, "\x1f");
 }
 
 int learn_capture_add(struct learn_capture *capture, const struct learn_record *record,
@@ -153,7 +157,16 @@ uint32_t learn_capture_name(struct learn_capture *capture, const char *name)
     return learn_words_add(&capture->names, lower, length, &number) < 0 ? UINT32_MAX : number;
 }
 
-/* ---- Which host is the server ---- */
+int learn_capture_server(const struct learn_capture *capture, uint32_t *server)
+{
+    *server = UINT32_MAX;
+    for (uint32_t i = 0; i < capture->addresses.count; i++)
+        if (capture->seen[i].requests > capture->seen[i].name_queries &&
+            (*server == UINT32_MAX ||
+             capture_is_better(&capture->seen[i], &capture->seen[*server])))
+            *server = i;
+    return *server == UINT32_MAX ? -ENOENT : 0;
+}
 
 /* A resolver of names may answer more often than any domain controller does: it is none when that
  * is all it is asked, and answers of other protocols come first. Without any answer, who was asked
@@ -167,25 +180,35 @@ static bool capture_is_better(const struct learn_address *a, const struct learn_
     return a->requests > b->requests;
 }
 
-int learn_capture_server(const struct learn_capture *capture, uint32_t *server)
+int learn_capture_finish(struct learn_capture *capture, uint32_t server)
 {
-    *server = UINT32_MAX;
-    for (uint32_t i = 0; i < capture->addresses.count; i++)
-        if (capture->seen[i].requests > capture->seen[i].name_queries &&
-            (*server == UINT32_MAX ||
-             capture_is_better(&capture->seen[i], &capture->seen[*server])))
-            *server = i;
-    return *server == UINT32_MAX ? -ENOENT : 0;
+    uint32_t count = capture->forms.count;
+    int result = 0;
+    free(capture->resolved);
+    capture->resolved = calloc((size_t)count + 1, sizeof *capture->resolved);
+    if (!capture->resolved)
+        return capture_no_memory(capture);
+    for (uint32_t form = 0; form < count && result == 0; form++)
+        result = resolve(capture, form, server);
+    errno = 0;
+    if (result == 0 && fflush(capture->records) != 0)
+        result = file_failed(capture, "cannot write");
+    return result;
 }
 
-/* ---- Names ---- */
-
-static bool is_of_server(const struct learn_name *facts, uint32_t server)
+static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server)
 {
-    for (unsigned i = 0; i < facts->address_count; i++)
-        if (facts->addresses[i] == server)
-            return true;
-    return facts->is_target;
+    const char *text = capture->forms.items[form].bytes, *at = strstr(text, "\x1fname=@");
+    char line[LEARN_FORM_SIZE];
+    capture->resolved[form] = form;
+    if (!at)
+        return 0;
+    size_t before = (size_t)(at - text);
+    int length = snprintf(line, sizeof line, "%.*s\x1fname=%s", (int)before, text,
+                          kind_of_name(capture, (uint32_t)strtoul(at + 7, NULL, 10), server));
+    return learn_words_add(&capture->forms, line, (size_t)length, &capture->resolved[form]) < 0
+               ? capture_no_memory(capture)
+               : 0;
 }
 
 /* What design's details call a name, by its form (RFC 2782, MS-ADTS 6.3.2) and by what it turned
@@ -205,35 +228,12 @@ static const char *kind_of_name(const struct learn_capture *capture, uint32_t nu
     return is_of_server(&capture->name_facts[number], server) ? "dc" : "other";
 }
 
-static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server)
+static bool is_of_server(const struct learn_name *facts, uint32_t server)
 {
-    const char *text = capture->forms.items[form].bytes, *at = strstr(text, "\x1fname=@");
-    char line[LEARN_FORM_SIZE];
-    capture->resolved[form] = form;
-    if (!at)
-        return 0;
-    size_t before = (size_t)(at - text);
-    int length = snprintf(line, sizeof line, "%.*s\x1fname=%s", (int)before, text,
-                          kind_of_name(capture, (uint32_t)strtoul(at + 7, NULL, 10), server));
-    return learn_words_add(&capture->forms, line, (size_t)length, &capture->resolved[form]) < 0
-               ? capture_no_memory(capture)
-               : 0;
-}
-
-int learn_capture_finish(struct learn_capture *capture, uint32_t server)
-{
-    uint32_t count = capture->forms.count;
-    int result = 0;
-    free(capture->resolved);
-    capture->resolved = calloc((size_t)count + 1, sizeof *capture->resolved);
-    if (!capture->resolved)
-        return capture_no_memory(capture);
-    for (uint32_t form = 0; form < count && result == 0; form++)
-        result = resolve(capture, form, server);
-    errno = 0;
-    if (result == 0 && fflush(capture->records) != 0)
-        result = file_failed(capture, "cannot write");
-    return result;
+    for (unsigned i = 0; i < facts->address_count; i++)
+        if (facts->addresses[i] == server)
+            return true;
+    return facts->is_target;
 }
 
 int learn_capture_rewind(struct learn_capture *capture)
@@ -250,4 +250,9 @@ int learn_capture_next(struct learn_capture *capture, struct learn_record *recor
         return 1;
     }
     return ferror(capture->records) ? file_failed(capture, "cannot read") : 0;
+}
+
+size_t learn_form_type(const char *form)
+{
+    return strcspn(form, "\x1f");
 }

@@ -13,30 +13,59 @@
 
 enum { SHOWN = 12, NANOSECONDS = 1000000000 };
 
-/* ---- Measuring ---- */
-
-static int check_count_packet(struct measure *measure, const char *type, size_t length)
-{
-    uint32_t number;
-    if (learn_words_add(&measure->types, type, length, &number) < 0)
-        return -ENOMEM;
-    measure->types.items[number].count++;
-    measure->packets++;
-    return 0;
-}
-
-static void count_conversation(struct measure *measure, uint64_t packets, double seconds)
-{
-    measure->conversations++;
-    measure->seconds += seconds;
-    learn_histogram_add(&measure->lengths, (double)packets);
-    learn_histogram_add(&measure->durations, seconds);
-}
-
 struct capture_measure {
     struct measure *measure;
     const struct learn_capture *capture;
 };
+
+struct difference {
+    const char *type;
+    double capture, model;
+};
+
+static int capture_packet(void *context, struct walk_conversation *conversation, uint32_t form,
+                          double gap);
+static int check_count_packet(struct measure *measure, const char *type, size_t length);
+static int capture_end(void *context, struct walk_conversation *conversation);
+static void count_conversation(struct measure *measure, uint64_t packets, double seconds);
+static int measure_model(struct measure *measure, const struct model *model, uint64_t seed,
+                         uint64_t packets, char *error);
+static int check_make_plan(const struct model *model, uint64_t seed, uint64_t packets,
+                           struct plan **plan, char *error);
+static bool every_packet(const struct model_type *type, void *context);
+static int walk_plan(struct measure *measure, const struct plan *plan, uint64_t packets);
+static void check_compare(struct check *check);
+static double mix_distance(const struct check *check);
+static double check_share_of(const struct measure *measure, const struct learn_word *type);
+static double total_of(const struct measure *measure);
+static uint64_t count_of(const struct measure *measure, const struct learn_word *type);
+static double rate_of(const struct measure *measure);
+static struct difference *list_types(const struct check *check, size_t *count);
+static int compare_shares(const void *a, const void *b);
+static void print_quantiles(FILE *out, const char *name, const struct learn_histogram *capture,
+                            const struct learn_histogram *model, double distance, double at);
+static void print_differences(FILE *out, struct difference *list, size_t count);
+static int compare_differences(const void *a, const void *b);
+static json_t *json_distribution(const struct learn_histogram *capture,
+                                 const struct learn_histogram *model, double distance, double at);
+static json_t *json_side(const struct learn_histogram *histogram);
+static json_t *json_mix(const struct check *check);
+
+int check_make(struct check *check, struct learn_capture *capture, const struct walk_settings *walk,
+               const struct model *model, uint64_t seed, uint64_t packets, char *error)
+{
+    *check = (struct check){.seed = seed};
+    struct capture_measure measure = {&check->capture, capture};
+    struct walk_observer observer = {capture_packet, capture_end, &measure};
+    int result = learn_walk(capture, walk, &observer);
+    if (result == 0)
+        result = measure_model(&check->model, model, seed, packets, error);
+    if (result == -ENOMEM)
+        snprintf(error, LEARN_ERROR_SIZE, "out of memory");
+    if (result == 0)
+        check_compare(check);
+    return result;
+}
 
 static int capture_packet(void *context, struct walk_conversation *conversation, uint32_t form,
                           double gap)
@@ -48,6 +77,16 @@ static int capture_packet(void *context, struct walk_conversation *conversation,
     return check_count_packet(walk->measure, text, learn_form_type(text));
 }
 
+static int check_count_packet(struct measure *measure, const char *type, size_t length)
+{
+    uint32_t number;
+    if (learn_words_add(&measure->types, type, length, &number) < 0)
+        return -ENOMEM;
+    measure->types.items[number].count++;
+    measure->packets++;
+    return 0;
+}
+
 static int capture_end(void *context, struct walk_conversation *conversation)
 {
     const struct capture_measure *walk = context;
@@ -56,11 +95,23 @@ static int capture_end(void *context, struct walk_conversation *conversation)
     return 0;
 }
 
-static bool every_packet(const struct model_type *type, void *context)
+static void count_conversation(struct measure *measure, uint64_t packets, double seconds)
 {
-    (void)type;
-    (void)context;
-    return true;
+    measure->conversations++;
+    measure->seconds += seconds;
+    learn_histogram_add(&measure->lengths, (double)packets);
+    learn_histogram_add(&measure->durations, seconds);
+}
+
+static int measure_model(struct measure *measure, const struct model *model, uint64_t seed,
+                         uint64_t packets, char *error)
+{
+    struct plan *plan = NULL;
+    int result = check_make_plan(model, seed, packets, &plan, error);
+    if (result == 0)
+        result = walk_plan(measure, plan, packets);
+    plan_free(plan);
+    return result;
 }
 
 /* One client whose pauses are as the model has them, for so long that it sends as many packets. */
@@ -78,6 +129,13 @@ static int check_make_plan(const struct model *model, uint64_t seed, uint64_t pa
     settings.packets_per_second = rate;
     settings.duration = fmin((double)packets / rate * 1.2 + 60, 9e8);
     return plan_make(model, &settings, plan, error, LEARN_ERROR_SIZE);
+}
+
+static bool every_packet(const struct model_type *type, void *context)
+{
+    (void)type;
+    (void)context;
+    return true;
 }
 
 /* Whole conversations only: neither what is left of the first one nor what the end cuts off. */
@@ -124,39 +182,16 @@ static int walk_plan(struct measure *measure, const struct plan *plan, uint64_t 
     return result;
 }
 
-static int measure_model(struct measure *measure, const struct model *model, uint64_t seed,
-                         uint64_t packets, char *error)
+static void check_compare(struct check *check)
 {
-    struct plan *plan = NULL;
-    int result = check_make_plan(model, seed, packets, &plan, error);
-    if (result == 0)
-        result = walk_plan(measure, plan, packets);
-    plan_free(plan);
-    return result;
-}
-
-/* ---- Comparing ---- */
-
-static uint64_t count_of(const struct measure *measure, const struct learn_word *type)
-{
-    uint32_t number = learn_words_find(&measure->types, type->bytes, type->length);
-    return number == UINT32_MAX ? 0 : measure->types.items[number].count;
-}
-
-/* Packets of the conversations that were measured: those of one that was cut off are in no length.
- */
-static double total_of(const struct measure *measure)
-{
-    double total = 0;
-    for (uint32_t i = 0; i < measure->types.count; i++)
-        total += (double)measure->types.items[i].count;
-    return total;
-}
-
-static double check_share_of(const struct measure *measure, const struct learn_word *type)
-{
-    double total = total_of(measure);
-    return total > 0 ? (double)count_of(measure, type) / total : 0;
+    const struct measure *a = &check->capture, *b = &check->model;
+    check->mix = mix_distance(check);
+    check->gaps = learn_histogram_distance(&a->gaps, &b->gaps, &check->gaps_at);
+    check->lengths = learn_histogram_distance(&a->lengths, &b->lengths, &check->lengths_at);
+    check->durations = learn_histogram_distance(&a->durations, &b->durations, &check->durations_at);
+    check->capture_rate = rate_of(a);
+    check->model_rate = rate_of(b);
+    check->rate = check->capture_rate > 0 ? check->model_rate / check->capture_rate - 1 : 0;
 }
 
 static double mix_distance(const struct check *check)
@@ -175,115 +210,37 @@ static double mix_distance(const struct check *check)
     return sum / 2;
 }
 
+static double check_share_of(const struct measure *measure, const struct learn_word *type)
+{
+    double total = total_of(measure);
+    return total > 0 ? (double)count_of(measure, type) / total : 0;
+}
+
+/* Packets of the conversations that were measured: those of one that was cut off are in no length.
+ */
+static double total_of(const struct measure *measure)
+{
+    double total = 0;
+    for (uint32_t i = 0; i < measure->types.count; i++)
+        total += (double)measure->types.items[i].count;
+    return total;
+}
+
+static uint64_t count_of(const struct measure *measure, const struct learn_word *type)
+{
+    uint32_t number = learn_words_find(&measure->types, type->bytes, type->length);
+    return number == UINT32_MAX ? 0 : measure->types.items[number].count;
+}
+
 static double rate_of(const struct measure *measure)
 {
     return measure->seconds > 0 ? (double)measure->packets / measure->seconds : 0;
-}
-
-static void check_compare(struct check *check)
-{
-    const struct measure *a = &check->capture, *b = &check->model;
-    check->mix = mix_distance(check);
-    check->gaps = learn_histogram_distance(&a->gaps, &b->gaps, &check->gaps_at);
-    check->lengths = learn_histogram_distance(&a->lengths, &b->lengths, &check->lengths_at);
-    check->durations = learn_histogram_distance(&a->durations, &b->durations, &check->durations_at);
-    check->capture_rate = rate_of(a);
-    check->model_rate = rate_of(b);
-    check->rate = check->capture_rate > 0 ? check->model_rate / check->capture_rate - 1 : 0;
-}
-
-int check_make(struct check *check, struct learn_capture *capture, const struct walk_settings *walk,
-               const struct model *model, uint64_t seed, uint64_t packets, char *error)
-{
-    *check = (struct check){.seed = seed};
-    struct capture_measure measure = {&check->capture, capture};
-    struct walk_observer observer = {capture_packet, capture_end, &measure};
-    int result = learn_walk(capture, walk, &observer);
-    if (result == 0)
-        result = measure_model(&check->model, model, seed, packets, error);
-    if (result == -ENOMEM)
-        snprintf(error, LEARN_ERROR_SIZE, "out of memory");
-    if (result == 0)
-        check_compare(check);
-    return result;
 }
 
 void check_clear(struct check *check)
 {
     learn_words_clear(&check->capture.types);
     learn_words_clear(&check->model.types);
-}
-
-/* ---- Types by their difference ---- */
-
-struct difference {
-    const char *type;
-    double capture, model;
-};
-
-static int compare_differences(const void *a, const void *b)
-{
-    const struct difference *left = a, *right = b;
-    double left_size = fabs(left->capture - left->model);
-    double right_size = fabs(right->capture - right->model);
-    if (left_size != right_size)
-        return left_size > right_size ? -1 : 1;
-    return strcmp(left->type, right->type);
-}
-
-static int compare_shares(const void *a, const void *b)
-{
-    const struct difference *left = a, *right = b;
-    if (left->capture != right->capture)
-        return left->capture > right->capture ? -1 : 1;
-    return strcmp(left->type, right->type);
-}
-
-/* Every type of both sides, the caller's to free(); NULL without memory. */
-static struct difference *list_types(const struct check *check, size_t *count)
-{
-    const struct measure *sides[] = {&check->capture, &check->model};
-    struct difference *list =
-        calloc(check->capture.types.count + check->model.types.count + 1, sizeof *list);
-    *count = 0;
-    for (int side = 0; list && side < 2; side++)
-        for (uint32_t i = 0; i < sides[side]->types.count; i++) {
-            const struct learn_word *type = &sides[side]->types.items[i];
-            if (side == 1 &&
-                learn_words_find(&check->capture.types, type->bytes, type->length) != UINT32_MAX)
-                continue;
-            list[(*count)++] =
-                (struct difference){type->bytes, check_share_of(&check->capture, type),
-                                    check_share_of(&check->model, type)};
-        }
-    if (list && *count > 1)
-        qsort(list, *count, sizeof *list, compare_shares);
-    return list;
-}
-
-/* ---- Printing ---- */
-
-static void print_quantiles(FILE *out, const char *name, const struct learn_histogram *capture,
-                            const struct learn_histogram *model, double distance, double at)
-{
-    static const int percents[] = {50, 90, 99};
-    for (size_t i = 0; i < 3; i++) {
-        fprintf(out, "%-24s p%d %12.4g %12.4g", i == 0 ? name : "", percents[i],
-                learn_histogram_quantile(capture, percents[i] / 100.0),
-                learn_histogram_quantile(model, percents[i] / 100.0));
-        if (i == 0)
-            fprintf(out, " %10.4f  KS, largest at %.3g", distance, at);
-        fputc('\n', out);
-    }
-}
-
-static void print_differences(FILE *out, struct difference *list, size_t count)
-{
-    fputs("\nLargest differences of the mix\n", out);
-    qsort(list, count, sizeof *list, compare_differences);
-    for (size_t i = 0; i < count && i < 3; i++)
-        fprintf(out, "  %-24s %+.2f percentage points\n", list[i].type,
-                100 * (list[i].model - list[i].capture));
 }
 
 int check_print(const struct check *check, FILE *out)
@@ -316,31 +273,67 @@ int check_print(const struct check *check, FILE *out)
     return fflush(out) == 0 && !ferror(out) ? 0 : errno ? -errno : -EIO;
 }
 
-static json_t *json_side(const struct learn_histogram *histogram)
+/* Every type of both sides, the caller's to free(); NULL without memory. */
+static struct difference *list_types(const struct check *check, size_t *count)
 {
-    return json_pack("{s:f, s:f, s:f}", "p50", learn_histogram_quantile(histogram, 0.5), "p90",
-                     learn_histogram_quantile(histogram, 0.9), "p99",
-                     learn_histogram_quantile(histogram, 0.99));
+    const struct measure *sides[] = {&check->capture, &check->model};
+    struct difference *list =
+        calloc(check->capture.types.count + check->model.types.count + 1, sizeof *list);
+    *count = 0;
+    for (int side = 0; list && side < 2; side++)
+        for (uint32_t i = 0; i < sides[side]->types.count; i++) {
+            const struct learn_word *type = &sides[side]->types.items[i];
+            if (side == 1 &&
+                learn_words_find(&check->capture.types, type->bytes, type->length) != UINT32_MAX)
+                continue;
+            list[(*count)++] =
+                (struct difference){type->bytes, check_share_of(&check->capture, type),
+                                    check_share_of(&check->model, type)};
+        }
+    if (list && *count > 1)
+        qsort(list, *count, sizeof *list, compare_shares);
+    return list;
 }
 
-static json_t *json_distribution(const struct learn_histogram *capture,
-                                 const struct learn_histogram *model, double distance, double at)
+static int compare_shares(const void *a, const void *b)
 {
-    return json_pack("{s:o, s:o, s:f, s:f}", "capture", json_side(capture), "model",
-                     json_side(model), "ks", distance, "at", at);
+    const struct difference *left = a, *right = b;
+    if (left->capture != right->capture)
+        return left->capture > right->capture ? -1 : 1;
+    return strcmp(left->type, right->type);
 }
 
-static json_t *json_mix(const struct check *check)
+static void print_quantiles(FILE *out, const char *name, const struct learn_histogram *capture,
+                            const struct learn_histogram *model, double distance, double at)
 {
-    size_t count;
-    struct difference *list = list_types(check, &count);
-    json_t *types = json_object();
-    for (size_t i = 0; list && i < count; i++)
-        json_object_set_new(
-            types, list[i].type,
-            json_pack("{s:f, s:f}", "capture", list[i].capture, "model", list[i].model));
-    free(list);
-    return json_pack("{s:f, s:o}", "total_variation", check->mix, "types", types);
+    static const int percents[] = {50, 90, 99};
+    for (size_t i = 0; i < 3; i++) {
+        fprintf(out, "%-24s p%d %12.4g %12.4g", i == 0 ? name : "", percents[i],
+                learn_histogram_quantile(capture, percents[i] / 100.0),
+                learn_histogram_quantile(model, percents[i] / 100.0));
+        if (i == 0)
+            fprintf(out, " %10.4f  KS, largest at %.3g", distance, at);
+        fputc('\n', out);
+    }
+}
+
+static void print_differences(FILE *out, struct difference *list, size_t count)
+{
+    fputs("\nLargest differences of the mix\n", out);
+    qsort(list, count, sizeof *list, compare_differences);
+    for (size_t i = 0; i < count && i < 3; i++)
+        fprintf(out, "  %-24s %+.2f percentage points\n", list[i].type,
+                100 * (list[i].model - list[i].capture));
+}
+
+static int compare_differences(const void *a, const void *b)
+{
+    const struct difference *left = a, *right = b;
+    double left_size = fabs(left->capture - left->model);
+    double right_size = fabs(right->capture - right->model);
+    if (left_size != right_size)
+        return left_size > right_size ? -1 : 1;
+    return strcmp(left->type, right->type);
 }
 
 int check_print_json(const struct check *check, FILE *out)
@@ -364,4 +357,31 @@ int check_print_json(const struct check *check, FILE *out)
     if (result < 0 || fflush(out) != 0 || ferror(out))
         return errno ? -errno : -EIO;
     return 0;
+}
+
+static json_t *json_distribution(const struct learn_histogram *capture,
+                                 const struct learn_histogram *model, double distance, double at)
+{
+    return json_pack("{s:o, s:o, s:f, s:f}", "capture", json_side(capture), "model",
+                     json_side(model), "ks", distance, "at", at);
+}
+
+static json_t *json_side(const struct learn_histogram *histogram)
+{
+    return json_pack("{s:f, s:f, s:f}", "p50", learn_histogram_quantile(histogram, 0.5), "p90",
+                     learn_histogram_quantile(histogram, 0.9), "p99",
+                     learn_histogram_quantile(histogram, 0.99));
+}
+
+static json_t *json_mix(const struct check *check)
+{
+    size_t count;
+    struct difference *list = list_types(check, &count);
+    json_t *types = json_object();
+    for (size_t i = 0; list && i < count; i++)
+        json_object_set_new(
+            types, list[i].type,
+            json_pack("{s:f, s:f}", "capture", list[i].capture, "model", list[i].model));
+    free(list);
+    return json_pack("{s:f, s:o}", "total_variation", check->mix, "types", types);
 }

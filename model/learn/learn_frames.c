@@ -13,6 +13,17 @@
 enum { ADDRESS_SIZE = 64, RETRY_SECONDS = 30, UDP_CONNECTION = 0x40000000 };
 enum { TLS_APPLICATION_DATA = 23, TCP_FIN = 1, TCP_RST = 4 }; /* RFC 9293 3.1 */
 
+static bool is_left_out(struct frames *frames);
+static bool is_present(const struct frames *frames, enum line_field field);
+static bool is_whole(const struct frames *frames);
+static int take_addresses(struct frames *frames);
+static int take_address(struct frames *frames, enum line_field v4, enum line_field v6,
+                        uint32_t *number);
+static bool last_value(const struct line *line, enum line_field field, char *buffer, size_t size);
+static void take_ports(struct frames *frames);
+static void count_unseen(struct frames *frames);
+static int dispatch(struct frames *frames);
+
 struct frames *frames_make(struct learn_capture *capture)
 {
     struct frames *frames = calloc(1, sizeof *frames);
@@ -34,7 +45,148 @@ void frames_free(struct frames *frames)
     free(frames);
 }
 
-/* ---- What the protocols use ---- */
+int frames_take(struct frames *frames, const struct line *line)
+{
+    frames->line = line;
+    if (!line_time(line->values[LINE_TIME], &frames->time)) {
+        snprintf(frames->capture->error, LEARN_ERROR_SIZE,
+                 "tshark finds no captured frames in it: no capture, or one that is cut off at its "
+                 "beginning");
+        return -EINVAL;
+    }
+    frames_count(frames, LEARN_FRAMES);
+    learn_capture_time(frames->capture, frames->time);
+    if (is_left_out(frames))
+        return 0;
+    int result = take_addresses(frames);
+    if (result < 0 || frames->from == UINT32_MAX || frames->to == UINT32_MAX)
+        return result;
+    take_ports(frames);
+    count_unseen(frames);
+    result = dispatch(frames);
+    uint64_t flags = 0;
+    line_number(line, LINE_TCP_FLAGS, 0, &flags);
+    return result == 0 && (flags & (TCP_FIN | TCP_RST)) ? frames_ldap_end(frames) : result;
+}
+
+/* Frames that are no packets of a client and its server, or that were there before. */
+static bool is_left_out(struct frames *frames)
+{
+    enum learn_count reason;
+    if (is_present(frames, LINE_ICMP) || is_present(frames, LINE_ICMPV6))
+        reason = LEARN_IN_ICMP;
+    else if (is_present(frames, LINE_MALFORMED) && !is_whole(frames))
+        reason = LEARN_MALFORMED;
+    else if (is_present(frames, LINE_RETRANSMISSION))
+        reason = LEARN_RETRANSMITTED;
+    else
+        return false;
+    frames_count(frames, reason);
+    return true;
+}
+
+static bool is_present(const struct frames *frames, enum line_field field)
+{
+    return frames->line->values[field][0] != '\0';
+}
+
+/* tshark also calls a frame malformed when it cannot read what a Kerberos field carries (PKINIT's
+ * data, the details of an error), though the message around it is whole: then it is one like any
+ * other. */
+static bool is_whole(const struct frames *frames)
+{
+    return is_present(frames, LINE_KERBEROS_NONCE) || is_present(frames, LINE_KERBEROS_ERROR);
+}
+
+static int take_addresses(struct frames *frames)
+{
+    /* IPv4 inside IPv6 or the other way round: whichever layer comes last. */
+    const char *layers = frames->line->values[LINE_PROTOCOLS];
+    const char *v4 = NULL, *v6 = NULL;
+    for (const char *at = layers; (at = strstr(at, ":ip")); at += 3) {
+        v4 = at[3] == ':' || at[3] == '\0' ? at : v4;
+        v6 = strncmp(at + 3, "v6", 2) == 0 ? at : v6;
+    }
+    bool six = v6 && (!v4 || v6 > v4);
+    int result = take_address(frames, six ? LINE_IPV6_SRC : LINE_IP_SRC,
+                              six ? LINE_IP_SRC : LINE_IPV6_SRC, &frames->from);
+    if (result == 0)
+        result = take_address(frames, six ? LINE_IPV6_DST : LINE_IP_DST,
+                              six ? LINE_IP_DST : LINE_IPV6_DST, &frames->to);
+    return result;
+}
+
+static int take_address(struct frames *frames, enum line_field v4, enum line_field v6,
+                        uint32_t *number)
+{
+    char text[ADDRESS_SIZE];
+    *number = UINT32_MAX;
+    if (!last_value(frames->line, v4, text, sizeof text) &&
+        !last_value(frames->line, v6, text, sizeof text))
+        return 0;
+    return learn_capture_address(frames->capture, text, strlen(text), number);
+}
+
+/* In a tunnel the innermost address is the one of who speaks. */
+static bool last_value(const struct line *line, enum line_field field, char *buffer, size_t size)
+{
+    size_t count = line_count(line, field);
+    return count > 0 && line_value(line, field, count - 1, buffer, size) && buffer[0];
+}
+
+static void take_ports(struct frames *frames)
+{
+    uint64_t stream = 0, from = 0, to = 0;
+    frames->udp = !line_number(frames->line, LINE_TCP_STREAM, 0, &stream);
+    if (frames->udp)
+        line_number(frames->line, LINE_UDP_STREAM, 0, &stream);
+    line_number(frames->line, frames->udp ? LINE_UDP_SRCPORT : LINE_TCP_SRCPORT, 0, &from);
+    line_number(frames->line, frames->udp ? LINE_UDP_DSTPORT : LINE_TCP_DSTPORT, 0, &to);
+    frames->connection = (uint32_t)stream + (frames->udp ? UDP_CONNECTION : 0);
+    frames->from_port = (uint16_t)from;
+    frames->to_port = (uint16_t)to;
+    frames->tls = line_has_layer(frames->line, ":tls");
+}
+
+/* What is encrypted and was not decrypted by tshark either. */
+static void count_unseen(struct frames *frames)
+{
+    uint64_t type;
+    bool opened = is_present(frames, LINE_LDAP_OP) || is_present(frames, LINE_SMB2_COMMAND) ||
+                  is_present(frames, LINE_RPC_TYPE) || is_present(frames, LINE_KERBEROS_TYPE);
+    if (opened)
+        return;
+    for (size_t i = 0; line_number(frames->line, LINE_TLS_TYPE, i, &type); i++)
+        if (type == TLS_APPLICATION_DATA)
+            frames_count(frames, LEARN_TLS);
+    /* TLS 1.3 (RFC 8446 5.2) calls all that is encrypted that, and tshark has a name of its own. */
+    for (size_t i = line_count(frames->line, LINE_TLS_OPAQUE); i > 0; i--)
+        frames_count(frames, LEARN_TLS);
+    for (size_t i = line_count(frames->line, LINE_SMB2_ENCRYPTED); i > 0; i--)
+        frames_count(frames, LEARN_SMB_ENCRYPTED);
+}
+
+static int dispatch(struct frames *frames)
+{
+    bool ldap = line_has_layer(frames->line, ":ldap") || line_has_layer(frames->line, ":cldap");
+    bool top = line_has_layer(frames->line, "tcp:kerberos") ||
+               line_has_layer(frames->line, "udp:kerberos");
+    if (is_present(frames, LINE_SMB2_COMMAND))
+        return frames_smb2(frames);
+    if (ldap)
+        return frames_ldap(frames);
+    if (is_present(frames, LINE_RPC_TYPE) && !frames->udp)
+        return frames_rpc(frames, 0);
+    if (top && is_present(frames, LINE_KERBEROS_TYPE))
+        return frames_kerberos(frames);
+    if (line_has_layer(frames->line, ":dns"))
+        return frames_dns(frames);
+    if (line_has_layer(frames->line, ":nbns"))
+        return frames_nbns(frames);
+    if (is_present(frames, LINE_SMB_COMMAND) && !frames->udp)
+        return frames_smb(frames);
+    return 0;
+}
 
 void frames_count(struct frames *frames, enum learn_count count)
 {
@@ -95,8 +247,6 @@ bool frames_brings_ticket(const struct frames *frames)
     return false;
 }
 
-/* ---- Forms ---- */
-
 void form_begin(struct form *form, const char *protocol, const char *opcode)
 {
     form->length = (size_t)snprintf(form->text, sizeof form->text, "%s:%s", protocol, opcode);
@@ -130,151 +280,4 @@ void form_add_number(struct form *form, const char *key, uint64_t value)
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
     form_add(form, key, text);
-}
-
-/* ---- A frame's head ---- */
-
-/* In a tunnel the innermost address is the one of who speaks. */
-static bool last_value(const struct line *line, enum line_field field, char *buffer, size_t size)
-{
-    size_t count = line_count(line, field);
-    return count > 0 && line_value(line, field, count - 1, buffer, size) && buffer[0];
-}
-
-static int take_address(struct frames *frames, enum line_field v4, enum line_field v6,
-                        uint32_t *number)
-{
-    char text[ADDRESS_SIZE];
-    *number = UINT32_MAX;
-    if (!last_value(frames->line, v4, text, sizeof text) &&
-        !last_value(frames->line, v6, text, sizeof text))
-        return 0;
-    return learn_capture_address(frames->capture, text, strlen(text), number);
-}
-
-static int take_addresses(struct frames *frames)
-{
-    /* IPv4 inside IPv6 or the other way round: whichever layer comes last. */
-    const char *layers = frames->line->values[LINE_PROTOCOLS];
-    const char *v4 = NULL, *v6 = NULL;
-    for (const char *at = layers; (at = strstr(at, ":ip")); at += 3) {
-        v4 = at[3] == ':' || at[3] == '\0' ? at : v4;
-        v6 = strncmp(at + 3, "v6", 2) == 0 ? at : v6;
-    }
-    bool six = v6 && (!v4 || v6 > v4);
-    int result = take_address(frames, six ? LINE_IPV6_SRC : LINE_IP_SRC,
-                              six ? LINE_IP_SRC : LINE_IPV6_SRC, &frames->from);
-    if (result == 0)
-        result = take_address(frames, six ? LINE_IPV6_DST : LINE_IP_DST,
-                              six ? LINE_IP_DST : LINE_IPV6_DST, &frames->to);
-    return result;
-}
-
-static void take_ports(struct frames *frames)
-{
-    uint64_t stream = 0, from = 0, to = 0;
-    frames->udp = !line_number(frames->line, LINE_TCP_STREAM, 0, &stream);
-    if (frames->udp)
-        line_number(frames->line, LINE_UDP_STREAM, 0, &stream);
-    line_number(frames->line, frames->udp ? LINE_UDP_SRCPORT : LINE_TCP_SRCPORT, 0, &from);
-    line_number(frames->line, frames->udp ? LINE_UDP_DSTPORT : LINE_TCP_DSTPORT, 0, &to);
-    frames->connection = (uint32_t)stream + (frames->udp ? UDP_CONNECTION : 0);
-    frames->from_port = (uint16_t)from;
-    frames->to_port = (uint16_t)to;
-    frames->tls = line_has_layer(frames->line, ":tls");
-}
-
-/* ---- Which file ---- */
-
-static bool is_present(const struct frames *frames, enum line_field field)
-{
-    return frames->line->values[field][0] != '\0';
-}
-
-/* What is encrypted and was not decrypted by tshark either. */
-static void count_unseen(struct frames *frames)
-{
-    uint64_t type;
-    bool opened = is_present(frames, LINE_LDAP_OP) || is_present(frames, LINE_SMB2_COMMAND) ||
-                  is_present(frames, LINE_RPC_TYPE) || is_present(frames, LINE_KERBEROS_TYPE);
-    if (opened)
-        return;
-    for (size_t i = 0; line_number(frames->line, LINE_TLS_TYPE, i, &type); i++)
-        if (type == TLS_APPLICATION_DATA)
-            frames_count(frames, LEARN_TLS);
-    /* TLS 1.3 (RFC 8446 5.2) calls all that is encrypted that, and tshark has a name of its own. */
-    for (size_t i = line_count(frames->line, LINE_TLS_OPAQUE); i > 0; i--)
-        frames_count(frames, LEARN_TLS);
-    for (size_t i = line_count(frames->line, LINE_SMB2_ENCRYPTED); i > 0; i--)
-        frames_count(frames, LEARN_SMB_ENCRYPTED);
-}
-
-static int dispatch(struct frames *frames)
-{
-    bool ldap = line_has_layer(frames->line, ":ldap") || line_has_layer(frames->line, ":cldap");
-    bool top = line_has_layer(frames->line, "tcp:kerberos") ||
-               line_has_layer(frames->line, "udp:kerberos");
-    if (is_present(frames, LINE_SMB2_COMMAND))
-        return frames_smb2(frames);
-    if (ldap)
-        return frames_ldap(frames);
-    if (is_present(frames, LINE_RPC_TYPE) && !frames->udp)
-        return frames_rpc(frames, 0);
-    if (top && is_present(frames, LINE_KERBEROS_TYPE))
-        return frames_kerberos(frames);
-    if (line_has_layer(frames->line, ":dns"))
-        return frames_dns(frames);
-    if (line_has_layer(frames->line, ":nbns"))
-        return frames_nbns(frames);
-    if (is_present(frames, LINE_SMB_COMMAND) && !frames->udp)
-        return frames_smb(frames);
-    return 0;
-}
-
-/* tshark also calls a frame malformed when it cannot read what a Kerberos field carries (PKINIT's
- * data, the details of an error), though the message around it is whole: then it is one like any
- * other. */
-static bool is_whole(const struct frames *frames)
-{
-    return is_present(frames, LINE_KERBEROS_NONCE) || is_present(frames, LINE_KERBEROS_ERROR);
-}
-
-/* Frames that are no packets of a client and its server, or that were there before. */
-static bool is_left_out(struct frames *frames)
-{
-    enum learn_count reason;
-    if (is_present(frames, LINE_ICMP) || is_present(frames, LINE_ICMPV6))
-        reason = LEARN_IN_ICMP;
-    else if (is_present(frames, LINE_MALFORMED) && !is_whole(frames))
-        reason = LEARN_MALFORMED;
-    else if (is_present(frames, LINE_RETRANSMISSION))
-        reason = LEARN_RETRANSMITTED;
-    else
-        return false;
-    frames_count(frames, reason);
-    return true;
-}
-
-int frames_take(struct frames *frames, const struct line *line)
-{
-    frames->line = line;
-    if (!line_time(line->values[LINE_TIME], &frames->time)) {
-        snprintf(frames->capture->error, LEARN_ERROR_SIZE,
-                 "tshark finds no captured frames in it: no capture, or one that is cut off at its "
-                 "beginning");
-        return -EINVAL;
-    }
-    frames_count(frames, LEARN_FRAMES);
-    learn_capture_time(frames->capture, frames->time);
-    if (is_left_out(frames))
-        return 0;
-    int result = take_addresses(frames);
-    if (result < 0 || frames->from == UINT32_MAX || frames->to == UINT32_MAX)
-        return result;
-    take_ports(frames);
-    count_unseen(frames);
-    result = dispatch(frames);
-    uint64_t flags = 0;
-    line_number(line, LINE_TCP_FLAGS, 0, &flags);
-    return result == 0 && (flags & (TCP_FIN | TCP_RST)) ? frames_ldap_end(frames) : result;
 }

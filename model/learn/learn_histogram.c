@@ -9,17 +9,16 @@
 #define LEAST 1e-7
 #define WIDTH 0.00995033085316808 /* ln(1.01) */
 
+static double lower_bound(uint32_t bucket);
+static void keep_mean(double *points, uint32_t count, double mean);
+static double learn_histogram_rounded(double value);
+
 uint32_t learn_histogram_bucket(double value)
 {
     if (!(value >= LEAST))
         return 0;
     double at = log(value / LEAST) / WIDTH;
     return at >= LEARN_BUCKETS - 2 ? LEARN_BUCKETS - 1 : 1 + (uint32_t)at;
-}
-
-static double lower_bound(uint32_t bucket)
-{
-    return bucket == 0 ? 0 : LEAST * exp((bucket - 1) * WIDTH);
 }
 
 void learn_histogram_add(struct learn_histogram *histogram, double value)
@@ -51,6 +50,11 @@ double learn_histogram_quantile(const struct learn_histogram *histogram, double 
     return histogram->max;
 }
 
+static double lower_bound(uint32_t bucket)
+{
+    return bucket == 0 ? 0 : LEAST * exp((bucket - 1) * WIDTH);
+}
+
 double learn_histogram_distance(const struct learn_histogram *a, const struct learn_histogram *b,
                                 double *where)
 {
@@ -71,11 +75,18 @@ double learn_histogram_distance(const struct learn_histogram *a, const struct le
     return largest;
 }
 
-static double learn_histogram_rounded(double value)
+uint32_t learn_histogram_points(const struct learn_histogram *histogram, double *points,
+                                uint32_t max)
 {
-    char text[40];
-    snprintf(text, sizeof text, "%.5g", value);
-    return strtod(text, NULL);
+    uint32_t cells = histogram->count < max - 1 ? (uint32_t)histogram->count : max - 1;
+    if (cells == 0)
+        return 0;
+    for (uint32_t i = 0; i <= cells; i++)
+        points[i] = learn_histogram_quantile(histogram, (double)i / cells);
+    keep_mean(points, cells + 1, histogram->sum / (double)histogram->count);
+    for (uint32_t i = 0; i <= cells; i++)
+        points[i] = learn_histogram_rounded(points[i]);
+    return cells + 1;
 }
 
 /* Points are straight lines between quantiles, which lie above the middle of a cell where few long
@@ -97,16 +108,9 @@ static void keep_mean(double *points, uint32_t count, double mean)
         points[i] *= mean * cells / sum;
 }
 
-uint32_t learn_histogram_points(const struct learn_histogram *histogram, double *points,
-                                uint32_t max)
+static double learn_histogram_rounded(double value)
 {
-    uint32_t cells = histogram->count < max - 1 ? (uint32_t)histogram->count : max - 1;
-    if (cells == 0)
-        return 0;
-    for (uint32_t i = 0; i <= cells; i++)
-        points[i] = learn_histogram_quantile(histogram, (double)i / cells);
-    keep_mean(points, cells + 1, histogram->sum / (double)histogram->count);
-    for (uint32_t i = 0; i <= cells; i++)
-        points[i] = learn_histogram_rounded(points[i]);
-    return cells + 1;
+    char text[40];
+    snprintf(text, sizeof text, "%.5g", value);
+    return strtod(text, NULL);
 }

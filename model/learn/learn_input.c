@@ -14,45 +14,54 @@
 #include "base/document.h"
 #include "model/summary_text.h"
 
-/* ---- What it is ---- */
+/* Standard input with what was read of it already in front. */
+struct rest {
+    const struct input *input;
+    size_t used;
+};
 
-/* pcap in both byte orders and both clocks, pcapng, and what they may be compressed with. */
-static bool is_capture(const unsigned char *bytes, size_t size)
-{
-    static const unsigned char magics[][4] = {{0xa1, 0xb2, 0xc3, 0xd4}, {0xd4, 0xc3, 0xb2, 0xa1},
-                                              {0xa1, 0xb2, 0x3c, 0x4d}, {0x4d, 0x3c, 0xb2, 0xa1},
-                                              {0x0a, 0x0d, 0x0d, 0x0a}, {0x28, 0xb5, 0x2f, 0xfd},
-                                              {0x04, 0x22, 0x4d, 0x18}};
-    if (size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
-        return true;
-    for (size_t i = 0; size >= 4 && i < sizeof magics / sizeof magics[0]; i++)
-        if (memcmp(bytes, magics[i], 4) == 0)
-            return true;
-    return false;
-}
+static ssize_t read_some(int file, char *buffer, size_t size);
+static int input_judge(const char *name, struct input *input, const char *bytes, size_t size,
+                       char *error);
+static bool is_capture(const unsigned char *bytes, size_t size);
+static bool is_text(const unsigned char *bytes, size_t size);
+static bool is_model(const char *text);
+static ssize_t read_rest(void *cookie, char *buffer, size_t size);
+static int close_rest(void *cookie);
+static int take_line(void *context, const struct summary_packet *packet);
+static uint32_t connection_of(const struct summary_packet *packet);
+static bool make_form(const struct summary_packet *packet, char *form, size_t size);
 
-static bool is_text(const unsigned char *bytes, size_t size)
+int input_look(const char *path, struct input *input, char *error)
 {
-    for (size_t i = 0; i < size; i++)
-        if (bytes[i] < ' ' && !isspace(bytes[i]))
-            return false;
-    return true;
-}
-
-/* A mapping, or a comment and then one: what model files begin with. */
-static bool is_model(const char *text)
-{
-    if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
-        text += 3;
-    while (*text == '#' || isspace((unsigned char)*text)) {
-        if (*text == '#')
-            text += strcspn(text, "\n");
-        else
-            text++;
+    char bytes[INPUT_PEEK + 1];
+    bool standard = strcmp(path, "-") == 0;
+    const char *name = document_file_name(path);
+    struct stat status;
+    *input = (struct input){0};
+    int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0                   ? -errno
+                   : fstat(file, &status) < 0 ? -errno
+                   : S_ISDIR(status.st_mode)  ? -EISDIR
+                                              : read_some(file, bytes, INPUT_PEEK);
+    if (file >= 0 && !standard)
+        close(file);
+    if (size < 0) {
+        snprintf(error, LEARN_ERROR_SIZE, "%s: %s", name, strerror((int)-size));
+        return (int)size;
     }
-    return *text == '{' || strncmp(text, "version:", 8) == 0 || strncmp(text, "source:", 7) == 0 ||
-           strncmp(text, "packet_rate:", 12) == 0 || strncmp(text, "chain:", 6) == 0 ||
-           strncmp(text, "---", 3) == 0 || strncmp(text, "history:", 8) == 0;
+    bytes[size] = '\0';
+    int result = input_judge(name, input, bytes, (size_t)size, error);
+    if (result < 0 || !standard)
+        return result;
+    input->size = (size_t)size;
+    input->begun = malloc((size_t)size + 1);
+    if (!input->begun) {
+        snprintf(error, LEARN_ERROR_SIZE, "out of memory");
+        return -ENOMEM;
+    }
+    memcpy(input->begun, bytes, (size_t)size + 1);
+    return 0;
 }
 
 static ssize_t read_some(int file, char *buffer, size_t size)
@@ -98,60 +107,91 @@ static int input_judge(const char *name, struct input *input, const char *bytes,
     return -EINVAL;
 }
 
-int input_look(const char *path, struct input *input, char *error)
+/* pcap in both byte orders and both clocks, pcapng, and what they may be compressed with. */
+static bool is_capture(const unsigned char *bytes, size_t size)
 {
-    char bytes[INPUT_PEEK + 1];
-    bool standard = strcmp(path, "-") == 0;
-    const char *name = document_file_name(path);
-    struct stat status;
-    *input = (struct input){0};
-    int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0                   ? -errno
-                   : fstat(file, &status) < 0 ? -errno
-                   : S_ISDIR(status.st_mode)  ? -EISDIR
-                                              : read_some(file, bytes, INPUT_PEEK);
-    if (file >= 0 && !standard)
-        close(file);
-    if (size < 0) {
-        snprintf(error, LEARN_ERROR_SIZE, "%s: %s", name, strerror((int)-size));
-        return (int)size;
+    static const unsigned char magics[][4] = {{0xa1, 0xb2, 0xc3, 0xd4}, {0xd4, 0xc3, 0xb2, 0xa1},
+                                              {0xa1, 0xb2, 0x3c, 0x4d}, {0x4d, 0x3c, 0xb2, 0xa1},
+                                              {0x0a, 0x0d, 0x0d, 0x0a}, {0x28, 0xb5, 0x2f, 0xfd},
+                                              {0x04, 0x22, 0x4d, 0x18}};
+    if (size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
+        return true;
+    for (size_t i = 0; size >= 4 && i < sizeof magics / sizeof magics[0]; i++)
+        if (memcmp(bytes, magics[i], 4) == 0)
+            return true;
+    return false;
+}
+
+static bool is_text(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] < ' ' && !isspace(bytes[i]))
+            return false;
+    return true;
+}
+
+/* A mapping, or a comment and then one: what model files begin with. */
+static bool is_model(const char *text)
+{
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3;
+    while (*text == '#' || isspace((unsigned char)*text)) {
+        if (*text == '#')
+            text += strcspn(text, "\n");
+        else
+            text++;
     }
-    bytes[size] = '\0';
-    int result = input_judge(name, input, bytes, (size_t)size, error);
-    if (result < 0 || !standard)
-        return result;
-    input->size = (size_t)size;
-    input->begun = malloc((size_t)size + 1);
-    if (!input->begun) {
-        snprintf(error, LEARN_ERROR_SIZE, "out of memory");
-        return -ENOMEM;
-    }
-    memcpy(input->begun, bytes, (size_t)size + 1);
+    return *text == '{' || strncmp(text, "version:", 8) == 0 || strncmp(text, "source:", 7) == 0 ||
+           strncmp(text, "packet_rate:", 12) == 0 || strncmp(text, "chain:", 6) == 0 ||
+           strncmp(text, "---", 3) == 0 || strncmp(text, "history:", 8) == 0;
+}
+
+FILE *input_open(const char *path, const struct input *input)
+{
+    if (strcmp(path, "-") != 0)
+        return fopen(path, "re");
+    struct rest *rest = calloc(1, sizeof *rest);
+    if (!rest)
+        return NULL;
+    rest->input = input;
+    FILE *file =
+        fopencookie(rest, "r", (cookie_io_functions_t){.read = read_rest, .close = close_rest});
+    if (!file)
+        free(rest);
+    return file;
+}
+
+static ssize_t read_rest(void *cookie, char *buffer, size_t size)
+{
+    struct rest *rest = cookie;
+    size_t left = rest->input->size - rest->used;
+    if (left == 0)
+        return read(STDIN_FILENO, buffer, size);
+    size = size < left ? size : left;
+    memcpy(buffer, rest->input->begun + rest->used, size);
+    rest->used += size;
+    return (ssize_t)size;
+}
+
+static int close_rest(void *cookie)
+{
+    free(cookie);
     return 0;
 }
 
-/* ---- Traffic-summary texts ---- */
-
-/* "protocol:opcode" and its fields as one line. */
-static bool make_form(const struct summary_packet *packet, char *form, size_t size)
+int input_read_summary(const char *path, const struct input *input, struct learn_capture *capture)
 {
-    size_t used = (size_t)snprintf(form, size, "%s:%s", packet->protocol, packet->opcode);
-    for (size_t i = 0; i < packet->field_count && used < size; i++) {
-        const struct model_field *field = &packet->fields[i];
-        used += (size_t)snprintf(form + used, size - used, "%c%s=", LEARN_FIELD, field->key);
-        for (size_t v = 0; v < field->count && used < size; v++)
-            used +=
-                (size_t)snprintf(form + used, size - used, "%s%s", v ? "," : "", field->values[v]);
+    const char *name = document_file_name(path);
+    FILE *file = input_open(path, input);
+    if (!file) {
+        int result = -errno;
+        snprintf(capture->error, LEARN_ERROR_SIZE, "%s: %s", name, strerror(-result));
+        return result;
     }
-    return used < size;
-}
-
-/* A connection is a stream between two; without numbers of streams it is all that two exchange. */
-static uint32_t connection_of(const struct summary_packet *packet)
-{
-    uint64_t hash = learn_hash(packet->udp, packet->client, strlen(packet->client));
-    hash = learn_hash(hash, packet->server, strlen(packet->server));
-    return (uint32_t)learn_hash(hash, packet->stream, strlen(packet->stream));
+    int result =
+        summary_read_file(file, name, take_line, capture, capture->error, LEARN_ERROR_SIZE);
+    fclose(file);
+    return result;
 }
 
 static int take_line(void *context, const struct summary_packet *packet)
@@ -178,56 +218,24 @@ static int take_line(void *context, const struct summary_packet *packet)
     return learn_capture_add(capture, &record, form);
 }
 
-/* Standard input with what was read of it already in front. */
-struct rest {
-    const struct input *input;
-    size_t used;
-};
-
-static ssize_t read_rest(void *cookie, char *buffer, size_t size)
+/* A connection is a stream between two; without numbers of streams it is all that two exchange. */
+static uint32_t connection_of(const struct summary_packet *packet)
 {
-    struct rest *rest = cookie;
-    size_t left = rest->input->size - rest->used;
-    if (left == 0)
-        return read(STDIN_FILENO, buffer, size);
-    size = size < left ? size : left;
-    memcpy(buffer, rest->input->begun + rest->used, size);
-    rest->used += size;
-    return (ssize_t)size;
+    uint64_t hash = learn_hash(packet->udp, packet->client, strlen(packet->client));
+    hash = learn_hash(hash, packet->server, strlen(packet->server));
+    return (uint32_t)learn_hash(hash, packet->stream, strlen(packet->stream));
 }
 
-static int close_rest(void *cookie)
+/* "protocol:opcode" and its fields as one line. */
+static bool make_form(const struct summary_packet *packet, char *form, size_t size)
 {
-    free(cookie);
-    return 0;
-}
-
-FILE *input_open(const char *path, const struct input *input)
-{
-    if (strcmp(path, "-") != 0)
-        return fopen(path, "re");
-    struct rest *rest = calloc(1, sizeof *rest);
-    if (!rest)
-        return NULL;
-    rest->input = input;
-    FILE *file =
-        fopencookie(rest, "r", (cookie_io_functions_t){.read = read_rest, .close = close_rest});
-    if (!file)
-        free(rest);
-    return file;
-}
-
-int input_read_summary(const char *path, const struct input *input, struct learn_capture *capture)
-{
-    const char *name = document_file_name(path);
-    FILE *file = input_open(path, input);
-    if (!file) {
-        int result = -errno;
-        snprintf(capture->error, LEARN_ERROR_SIZE, "%s: %s", name, strerror(-result));
-        return result;
+    size_t used = (size_t)snprintf(form, size, "%s:%s", packet->protocol, packet->opcode);
+    for (size_t i = 0; i < packet->field_count && used < size; i++) {
+        const struct model_field *field = &packet->fields[i];
+        used += (size_t)snprintf(form + used, size - used, "%c%s=", LEARN_FIELD, field->key);
+        for (size_t v = 0; v < field->count && used < size; v++)
+            used +=
+                (size_t)snprintf(form + used, size - used, "%s%s", v ? "," : "", field->values[v]);
     }
-    int result =
-        summary_read_file(file, name, take_line, capture, capture->error, LEARN_ERROR_SIZE);
-    fclose(file);
-    return result;
+    return used < size;
 }

@@ -13,6 +13,51 @@
 enum { AS_REQ = 10, AS_REP = 11, TGS_REQ = 12, TGS_REP = 13, KRB_ERROR = 30 };
 enum { PREAUTH_REQUIRED = 25, RESPONSE_TOO_BIG = 52, AGAIN_SECONDS = 60, NAME_SIZE = 256 };
 
+static int learn_kerberos_take_request(struct frames *frames, uint64_t type);
+static uint64_t subject_of(const struct frames *frames, uint64_t type);
+static void note_realms(struct frames *frames);
+static bool comes_again(struct frames *frames, uint64_t subject);
+static bool learn_kerberos_is_repeated(struct frames *frames, uint64_t type);
+static void learn_kerberos_add_account(struct frames *frames, struct form *form);
+static void add_service(struct frames *frames, struct form *form);
+static void learn_kerberos_take_reply(struct frames *frames, uint64_t type);
+
+int frames_kerberos(struct frames *frames)
+{
+    int result = 0;
+    uint64_t type;
+    for (size_t i = 0; result == 0 && line_number(frames->line, LINE_KERBEROS_TYPE, i, &type);
+         i++) {
+        if (type == AS_REQ || type == TGS_REQ)
+            result = learn_kerberos_take_request(frames, type);
+        else if (type == AS_REP || type == TGS_REP || type == KRB_ERROR)
+            learn_kerberos_take_reply(frames, type);
+    }
+    return result;
+}
+
+static int learn_kerberos_take_request(struct frames *frames, uint64_t type)
+{
+    struct form form;
+    uint64_t subject = subject_of(frames, type);
+    struct link *exchange =
+        links_get(frames->links, LINK_EXCHANGE, frames->connection, 0, frames->time, true);
+    exchange->value = subject;
+    note_realms(frames);
+    /* A request may be both: sent again over TCP after it was asked for again. */
+    bool again = comes_again(frames, subject), repeated = learn_kerberos_is_repeated(frames, type);
+    if (again || repeated) {
+        frames_count(frames, again ? LEARN_PREAUTH : LEARN_RETRIED);
+        return 0;
+    }
+    form_begin(&form, "kerberos", type == AS_REQ ? "10" : "12");
+    if (type == AS_REQ)
+        learn_kerberos_add_account(frames, &form);
+    else
+        add_service(frames, &form);
+    return frames_request(frames, form.text, false);
+}
+
 /* Which principal and service a request is about, as a number. */
 static uint64_t subject_of(const struct frames *frames, uint64_t type)
 {
@@ -35,7 +80,22 @@ static void note_realms(struct frames *frames)
         (void)learn_words_add(&frames->capture->realms, realm, length, &number);
 }
 
-/* ---- Details ---- */
+static bool comes_again(struct frames *frames, uint64_t subject)
+{
+    struct link *link =
+        links_get(frames->links, LINK_PRINCIPAL, frames->from, subject, frames->time, false);
+    if (!link || !link->busy)
+        return false;
+    link->busy = false;
+    return frames->time - (int64_t)link->value < AGAIN_SECONDS * FRAMES_SECOND;
+}
+
+static bool learn_kerberos_is_repeated(struct frames *frames, uint64_t type)
+{
+    uint64_t parts[3] = {LINE_KERBEROS_NONCE, type, 0};
+    return line_number(frames->line, LINE_KERBEROS_NONCE, 0, &parts[2]) &&
+           frames_asked_again(frames, learn_hash(0, parts, sizeof parts));
+}
 
 /* MS-KILE 3.3.5.1: accounts of machines end in $, and are asked for as host/ too. */
 static void learn_kerberos_add_account(struct frames *frames, struct form *form)
@@ -83,47 +143,6 @@ static void add_service(struct frames *frames, struct form *form)
         form_add(form, "service", "krbtgt");
 }
 
-/* ---- Messages ---- */
-
-static bool comes_again(struct frames *frames, uint64_t subject)
-{
-    struct link *link =
-        links_get(frames->links, LINK_PRINCIPAL, frames->from, subject, frames->time, false);
-    if (!link || !link->busy)
-        return false;
-    link->busy = false;
-    return frames->time - (int64_t)link->value < AGAIN_SECONDS * FRAMES_SECOND;
-}
-
-static bool learn_kerberos_is_repeated(struct frames *frames, uint64_t type)
-{
-    uint64_t parts[3] = {LINE_KERBEROS_NONCE, type, 0};
-    return line_number(frames->line, LINE_KERBEROS_NONCE, 0, &parts[2]) &&
-           frames_asked_again(frames, learn_hash(0, parts, sizeof parts));
-}
-
-static int learn_kerberos_take_request(struct frames *frames, uint64_t type)
-{
-    struct form form;
-    uint64_t subject = subject_of(frames, type);
-    struct link *exchange =
-        links_get(frames->links, LINK_EXCHANGE, frames->connection, 0, frames->time, true);
-    exchange->value = subject;
-    note_realms(frames);
-    /* A request may be both: sent again over TCP after it was asked for again. */
-    bool again = comes_again(frames, subject), repeated = learn_kerberos_is_repeated(frames, type);
-    if (again || repeated) {
-        frames_count(frames, again ? LEARN_PREAUTH : LEARN_RETRIED);
-        return 0;
-    }
-    form_begin(&form, "kerberos", type == AS_REQ ? "10" : "12");
-    if (type == AS_REQ)
-        learn_kerberos_add_account(frames, &form);
-    else
-        add_service(frames, &form);
-    return frames_request(frames, form.text, false);
-}
-
 static void learn_kerberos_take_reply(struct frames *frames, uint64_t type)
 {
     uint64_t code = 0;
@@ -139,18 +158,4 @@ static void learn_kerberos_take_reply(struct frames *frames, uint64_t type)
         links_get(frames->links, LINK_PRINCIPAL, frames->to, subject, frames->time, true);
     link->busy = true;
     link->value = (uint64_t)frames->time;
-}
-
-int frames_kerberos(struct frames *frames)
-{
-    int result = 0;
-    uint64_t type;
-    for (size_t i = 0; result == 0 && line_number(frames->line, LINE_KERBEROS_TYPE, i, &type);
-         i++) {
-        if (type == AS_REQ || type == TGS_REQ)
-            result = learn_kerberos_take_request(frames, type);
-        else if (type == AS_REP || type == TGS_REP || type == KRB_ERROR)
-            learn_kerberos_take_reply(frames, type);
-    }
-    return result;
 }

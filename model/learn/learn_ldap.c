@@ -41,13 +41,234 @@ struct search {
     unsigned nesting;
 };
 
+static bool is_server_port(uint16_t port);
+static bool is_clear_port(uint16_t port);
+static int learn_ldap_take_sealed(struct frames *frames);
+static struct link *link_of(struct frames *frames);
+static bool learn_ldap_is_repeated(struct frames *frames, uint64_t op);
+static bool is_response(uint64_t op);
+static void learn_ldap_take_response(struct frames *frames, struct cursor *cursor, uint64_t op);
+static int learn_ldap_take_request(struct frames *frames, struct cursor *cursor, uint64_t op,
+                                   size_t messages);
+static int learn_ldap_take_bind(struct frames *frames, struct cursor *cursor);
+static int take_search(struct frames *frames, struct cursor *cursor, size_t messages);
+static void add_filter(struct search *search, struct form *form);
+static bool put_filter(struct search *search, uint64_t kind);
+static bool put_items(struct search *search, uint64_t kind);
+static bool learn_ldap_put(struct search *search, const char *text);
+static bool put_comparison(struct search *search, uint64_t kind);
+static void learn_ldap_add_attributes(struct search *search, struct form *form);
+static void add_controls(struct search *search, struct form *form, size_t messages);
+static bool learn_ldap_is_oid(const char *text);
+
+/* What a client sends last and does not wait for an answer to, before it closes the connection, is
+ * the unbind (RFC 4511 4.3), sealed or not. */
+int frames_ldap_end(struct frames *frames)
+{
+    struct link *link =
+        links_get(frames->links, LINK_LDAP, frames->connection, 0, frames->time, false);
+    if (!link || link->value == 0 || frames->udp || !is_server_port(frames->to_port))
+        return 0;
+    uint64_t index = link->value - 1;
+    link->value = 0;
+    frames->capture->counts[LEARN_SEALED]--;
+    return learn_capture_amend(frames->capture, index, "ldap:2");
+}
+
+static bool is_server_port(uint16_t port)
+{
+    return is_clear_port(port) || port == 636 || port == 3269;
+}
+
+static bool is_clear_port(uint16_t port)
+{
+    return port == 389 || port == 3268;
+}
+
+int frames_ldap(struct frames *frames)
+{
+    struct cursor cursor = {0};
+    size_t count = line_count(frames->line, LINE_LDAP_OP);
+    int result = 0;
+    if (count == 0)
+        return learn_ldap_take_sealed(frames);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        uint64_t op;
+        if (!line_number(frames->line, LINE_LDAP_OP, i, &op) || op > INTERMEDIATE ||
+            learn_ldap_is_repeated(frames, op))
+            continue;
+        if (is_response(op))
+            learn_ldap_take_response(frames, &cursor, op);
+        else
+            result = learn_ldap_take_request(frames, &cursor, op, count);
+    }
+    return result;
+}
+
+/* Each buffer of a security layer holds one message, of which nothing but that can be seen. */
+static int learn_ldap_take_sealed(struct frames *frames)
+{
+    int result = 0;
+    size_t count = line_count(frames->line, LINE_LDAP_SASL_LENGTH);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        if (is_server_port(frames->from_port) && !is_server_port(frames->to_port)) {
+            frames_answer(frames);
+            link_of(frames)->value = 0;
+            continue;
+        }
+        frames_count(frames, LEARN_SEALED);
+        link_of(frames)->value = frames->capture->record_count + 1;
+        result = frames_request(frames, "ldap:3\x1fsealed=true", false);
+    }
+    return result;
+}
+
+static struct link *link_of(struct frames *frames)
+{
+    return links_get(frames->links, LINK_LDAP, frames->connection, 0, frames->time, true);
+}
+
+/* A CLDAP client asks again with the same message. */
+static bool learn_ldap_is_repeated(struct frames *frames, uint64_t op)
+{
+    uint64_t id = 0, parts[3];
+    if (!frames->udp)
+        return false;
+    line_number(frames->line, LINE_LDAP_ID, 0, &id);
+    parts[0] = LINE_LDAP_ID;
+    parts[1] = id;
+    parts[2] = is_response(op) ? frames->to_port : frames->from_port;
+    uint64_t question = learn_hash(0, parts, sizeof parts);
+    if (is_response(op)) {
+        frames_answered(frames, question);
+        return false;
+    }
+    return frames_retried(frames, question);
+}
+
 static bool is_response(uint64_t op)
 {
     static const uint8_t responses[] = {1, 4, 5, 7, 9, 11, 13, 15, 19, 24, 25};
     return memchr(responses, (int)op, sizeof responses) != NULL;
 }
 
-/* ---- Filters ---- */
+static void learn_ldap_take_response(struct frames *frames, struct cursor *cursor, uint64_t op)
+{
+    uint64_t code = 0;
+    frames_answer(frames);
+    if (op == SEARCH_ENTRY || op == SEARCH_REFERENCE || op == INTERMEDIATE)
+        return;
+    line_number(frames->line, LINE_LDAP_RESULT, cursor->results++, &code);
+    if (op == BIND_RESPONSE)
+        link_of(frames)->busy = code == SASL_IN_PROGRESS;
+}
+
+static int learn_ldap_take_request(struct frames *frames, struct cursor *cursor, uint64_t op,
+                                   size_t messages)
+{
+    struct form form;
+    char opcode[8];
+    if (op == BIND_REQUEST)
+        return learn_ldap_take_bind(frames, cursor);
+    if (op == SEARCH_REQUEST)
+        return take_search(frames, cursor, messages);
+    if (op == UNBIND_REQUEST)
+        link_of(frames)->busy = false;
+    snprintf(opcode, sizeof opcode, "%u", (unsigned)op);
+    form_begin(&form, frames->udp ? "cldap" : "ldap", opcode);
+    return frames_request(frames, form.text, false);
+}
+
+/* A message of a bind that is in progress is a further leg of it. Sicily's (MS-ADTS 5.1.1.1.3) tell
+ * their place themselves. */
+static int learn_ldap_take_bind(struct frames *frames, struct cursor *cursor)
+{
+    struct form form;
+    char mechanism[64];
+    uint64_t auth = 0;
+    line_number(frames->line, LINE_LDAP_AUTH, cursor->binds++, &auth);
+    bool leg = link_of(frames)->busy || auth == SICILY_RESPONSE;
+    if (auth == SASL)
+        line_value(frames->line, LINE_LDAP_MECHANISM, cursor->mechanisms++, mechanism,
+                   sizeof mechanism);
+    link_of(frames)->busy = auth == SICILY_NEGOTIATE || auth == SICILY_NEGOTIATE - 1;
+    if (leg) {
+        frames_count(frames, LEARN_LEGS);
+        return 0;
+    }
+    form_begin(&form, "ldap", "0");
+    form_add(&form, "auth", auth == 0 ? "simple" : "sasl");
+    if (auth == SASL)
+        form_add(&form, "mech", mechanism);
+    else if (auth != 0)
+        form_add(&form, "mech", "GSS-SPNEGO");
+    if (frames->tls)
+        form_add(&form, "tls", is_clear_port(frames->to_port) ? "starttls" : "ldaps");
+    else if (auth == 0)
+        form_add(&form, "tls", "none");
+    return frames_request(frames, form.text, frames_brings_ticket(frames));
+}
+
+static int take_search(struct frames *frames, struct cursor *cursor, size_t messages)
+{
+    static const char *const scopes[] = {"base", "one", "sub"};
+    struct search search = {.frames = frames, .cursor = cursor};
+    struct form form;
+    char base[4096], shape[SHAPE_SIZE];
+    uint64_t scope;
+    bool udp = line_has_layer(frames->line, ":cldap");
+    form_begin(&form, udp ? "cldap" : "ldap", "3");
+    if (udp) /* always asks for Netlogon: its player knows how */
+        return frames_request(frames, form.text, false);
+    if (line_number(frames->line, LINE_LDAP_SCOPE, cursor->searches, &scope) && scope < 3)
+        form_add(&form, "scope", scopes[scope]);
+    line_value(frames->line, LINE_LDAP_BASE, cursor->searches, base, sizeof base);
+    cursor->searches++;
+    if (shape_of_dn(base, shape, sizeof shape))
+        form_add(&form, "base", shape);
+    add_filter(&search, &form);
+    learn_ldap_add_attributes(&search, &form);
+    add_controls(&search, &form, messages);
+    return frames_request(frames, form.text, false);
+}
+
+static void add_filter(struct search *search, struct form *form)
+{
+    uint64_t kind;
+    search->length = 0;
+    if (line_number(search->frames->line, LINE_LDAP_FILTER, search->cursor->filters++, &kind) &&
+        put_filter(search, kind))
+        form_add(form, "filter", search->shape);
+}
+
+static bool put_filter(struct search *search, uint64_t kind)
+{
+    if (kind > FILTER_EXTENSIBLE || search->nesting == NESTING_MAX)
+        return false;
+    search->nesting++;
+    bool good = kind <= FILTER_NOT ? put_items(search, kind) : put_comparison(search, kind);
+    search->nesting--;
+    return good;
+}
+
+/* The items of an and or an or, or the one of a not. */
+static bool put_items(struct search *search, uint64_t kind)
+{
+    static const char *const operators[] = {"(&", "(|", "(!"};
+    static const enum line_field items[] = {LINE_LDAP_AND_ITEM, LINE_LDAP_OR_ITEM, LINE_LDAP_NOT};
+    const struct line *line = search->frames->line;
+    struct cursor *cursor = search->cursor;
+    size_t *const next[] = {&cursor->and_items, &cursor->or_items, &cursor->nots};
+    uint64_t count = 1, item;
+    bool good = learn_ldap_put(search, operators[kind]);
+    if (kind == FILTER_AND)
+        good = good && line_number(line, LINE_LDAP_AND, cursor->ands++, &count);
+    else if (kind == FILTER_OR)
+        good = good && line_number(line, LINE_LDAP_OR, cursor->ors++, &count);
+    for (uint64_t i = 0; i < count && good; i++)
+        good = line_number(line, items[kind], (*next[kind])++, &item) && put_filter(search, item);
+    return good && learn_ldap_put(search, ")");
+}
 
 static bool learn_ldap_put(struct search *search, const char *text)
 {
@@ -82,48 +303,6 @@ static bool put_comparison(struct search *search, uint64_t kind)
            learn_ldap_put(search, comparison);
 }
 
-static bool put_filter(struct search *search, uint64_t kind);
-
-/* The items of an and or an or, or the one of a not. */
-static bool put_items(struct search *search, uint64_t kind)
-{
-    static const char *const operators[] = {"(&", "(|", "(!"};
-    static const enum line_field items[] = {LINE_LDAP_AND_ITEM, LINE_LDAP_OR_ITEM, LINE_LDAP_NOT};
-    const struct line *line = search->frames->line;
-    struct cursor *cursor = search->cursor;
-    size_t *const next[] = {&cursor->and_items, &cursor->or_items, &cursor->nots};
-    uint64_t count = 1, item;
-    bool good = learn_ldap_put(search, operators[kind]);
-    if (kind == FILTER_AND)
-        good = good && line_number(line, LINE_LDAP_AND, cursor->ands++, &count);
-    else if (kind == FILTER_OR)
-        good = good && line_number(line, LINE_LDAP_OR, cursor->ors++, &count);
-    for (uint64_t i = 0; i < count && good; i++)
-        good = line_number(line, items[kind], (*next[kind])++, &item) && put_filter(search, item);
-    return good && learn_ldap_put(search, ")");
-}
-
-static bool put_filter(struct search *search, uint64_t kind)
-{
-    if (kind > FILTER_EXTENSIBLE || search->nesting == NESTING_MAX)
-        return false;
-    search->nesting++;
-    bool good = kind <= FILTER_NOT ? put_items(search, kind) : put_comparison(search, kind);
-    search->nesting--;
-    return good;
-}
-
-/* ---- Searches ---- */
-
-static void add_filter(struct search *search, struct form *form)
-{
-    uint64_t kind;
-    search->length = 0;
-    if (line_number(search->frames->line, LINE_LDAP_FILTER, search->cursor->filters++, &kind) &&
-        put_filter(search, kind))
-        form_add(form, "filter", search->shape);
-}
-
 static void learn_ldap_add_attributes(struct search *search, struct form *form)
 {
     const struct line *line = search->frames->line;
@@ -142,11 +321,6 @@ static void learn_ldap_add_attributes(struct search *search, struct form *form)
     }
     if (length > 0 && length < room)
         form_add(form, "attrs", list);
-}
-
-static bool learn_ldap_is_oid(const char *text)
-{
-    return text[0] && text[strspn(text, "0123456789.")] == '\0' && strlen(text) < 64;
 }
 
 /* Which message a control belongs to is certain only when there is one message, or each has some.
@@ -171,171 +345,7 @@ static void add_controls(struct search *search, struct form *form, size_t messag
         form_add(form, "controls", list);
 }
 
-static int take_search(struct frames *frames, struct cursor *cursor, size_t messages)
+static bool learn_ldap_is_oid(const char *text)
 {
-    static const char *const scopes[] = {"base", "one", "sub"};
-    struct search search = {.frames = frames, .cursor = cursor};
-    struct form form;
-    char base[4096], shape[SHAPE_SIZE];
-    uint64_t scope;
-    bool udp = line_has_layer(frames->line, ":cldap");
-    form_begin(&form, udp ? "cldap" : "ldap", "3");
-    if (udp) /* always asks for Netlogon: its player knows how */
-        return frames_request(frames, form.text, false);
-    if (line_number(frames->line, LINE_LDAP_SCOPE, cursor->searches, &scope) && scope < 3)
-        form_add(&form, "scope", scopes[scope]);
-    line_value(frames->line, LINE_LDAP_BASE, cursor->searches, base, sizeof base);
-    cursor->searches++;
-    if (shape_of_dn(base, shape, sizeof shape))
-        form_add(&form, "base", shape);
-    add_filter(&search, &form);
-    learn_ldap_add_attributes(&search, &form);
-    add_controls(&search, &form, messages);
-    return frames_request(frames, form.text, false);
-}
-
-/* ---- Binds ---- */
-
-static struct link *link_of(struct frames *frames)
-{
-    return links_get(frames->links, LINK_LDAP, frames->connection, 0, frames->time, true);
-}
-
-static bool is_clear_port(uint16_t port)
-{
-    return port == 389 || port == 3268;
-}
-
-/* A message of a bind that is in progress is a further leg of it. Sicily's (MS-ADTS 5.1.1.1.3) tell
- * their place themselves. */
-static int learn_ldap_take_bind(struct frames *frames, struct cursor *cursor)
-{
-    struct form form;
-    char mechanism[64];
-    uint64_t auth = 0;
-    line_number(frames->line, LINE_LDAP_AUTH, cursor->binds++, &auth);
-    bool leg = link_of(frames)->busy || auth == SICILY_RESPONSE;
-    if (auth == SASL)
-        line_value(frames->line, LINE_LDAP_MECHANISM, cursor->mechanisms++, mechanism,
-                   sizeof mechanism);
-    link_of(frames)->busy = auth == SICILY_NEGOTIATE || auth == SICILY_NEGOTIATE - 1;
-    if (leg) {
-        frames_count(frames, LEARN_LEGS);
-        return 0;
-    }
-    form_begin(&form, "ldap", "0");
-    form_add(&form, "auth", auth == 0 ? "simple" : "sasl");
-    if (auth == SASL)
-        form_add(&form, "mech", mechanism);
-    else if (auth != 0)
-        form_add(&form, "mech", "GSS-SPNEGO");
-    if (frames->tls)
-        form_add(&form, "tls", is_clear_port(frames->to_port) ? "starttls" : "ldaps");
-    else if (auth == 0)
-        form_add(&form, "tls", "none");
-    return frames_request(frames, form.text, frames_brings_ticket(frames));
-}
-
-static void learn_ldap_take_response(struct frames *frames, struct cursor *cursor, uint64_t op)
-{
-    uint64_t code = 0;
-    frames_answer(frames);
-    if (op == SEARCH_ENTRY || op == SEARCH_REFERENCE || op == INTERMEDIATE)
-        return;
-    line_number(frames->line, LINE_LDAP_RESULT, cursor->results++, &code);
-    if (op == BIND_RESPONSE)
-        link_of(frames)->busy = code == SASL_IN_PROGRESS;
-}
-
-/* ---- Messages ---- */
-
-static int learn_ldap_take_request(struct frames *frames, struct cursor *cursor, uint64_t op,
-                                   size_t messages)
-{
-    struct form form;
-    char opcode[8];
-    if (op == BIND_REQUEST)
-        return learn_ldap_take_bind(frames, cursor);
-    if (op == SEARCH_REQUEST)
-        return take_search(frames, cursor, messages);
-    if (op == UNBIND_REQUEST)
-        link_of(frames)->busy = false;
-    snprintf(opcode, sizeof opcode, "%u", (unsigned)op);
-    form_begin(&form, frames->udp ? "cldap" : "ldap", opcode);
-    return frames_request(frames, form.text, false);
-}
-
-static bool is_server_port(uint16_t port)
-{
-    return is_clear_port(port) || port == 636 || port == 3269;
-}
-
-/* Each buffer of a security layer holds one message, of which nothing but that can be seen. */
-static int learn_ldap_take_sealed(struct frames *frames)
-{
-    int result = 0;
-    size_t count = line_count(frames->line, LINE_LDAP_SASL_LENGTH);
-    for (size_t i = 0; i < count && result == 0; i++) {
-        if (is_server_port(frames->from_port) && !is_server_port(frames->to_port)) {
-            frames_answer(frames);
-            link_of(frames)->value = 0;
-            continue;
-        }
-        frames_count(frames, LEARN_SEALED);
-        link_of(frames)->value = frames->capture->record_count + 1;
-        result = frames_request(frames, "ldap:3\x1fsealed=true", false);
-    }
-    return result;
-}
-
-/* What a client sends last and does not wait for an answer to, before it closes the connection, is
- * the unbind (RFC 4511 4.3), sealed or not. */
-int frames_ldap_end(struct frames *frames)
-{
-    struct link *link =
-        links_get(frames->links, LINK_LDAP, frames->connection, 0, frames->time, false);
-    if (!link || link->value == 0 || frames->udp || !is_server_port(frames->to_port))
-        return 0;
-    uint64_t index = link->value - 1;
-    link->value = 0;
-    frames->capture->counts[LEARN_SEALED]--;
-    return learn_capture_amend(frames->capture, index, "ldap:2");
-}
-
-/* A CLDAP client asks again with the same message. */
-static bool learn_ldap_is_repeated(struct frames *frames, uint64_t op)
-{
-    uint64_t id = 0, parts[3];
-    if (!frames->udp)
-        return false;
-    line_number(frames->line, LINE_LDAP_ID, 0, &id);
-    parts[0] = LINE_LDAP_ID;
-    parts[1] = id;
-    parts[2] = is_response(op) ? frames->to_port : frames->from_port;
-    uint64_t question = learn_hash(0, parts, sizeof parts);
-    if (is_response(op)) {
-        frames_answered(frames, question);
-        return false;
-    }
-    return frames_retried(frames, question);
-}
-
-int frames_ldap(struct frames *frames)
-{
-    struct cursor cursor = {0};
-    size_t count = line_count(frames->line, LINE_LDAP_OP);
-    int result = 0;
-    if (count == 0)
-        return learn_ldap_take_sealed(frames);
-    for (size_t i = 0; i < count && result == 0; i++) {
-        uint64_t op;
-        if (!line_number(frames->line, LINE_LDAP_OP, i, &op) || op > INTERMEDIATE ||
-            learn_ldap_is_repeated(frames, op))
-            continue;
-        if (is_response(op))
-            learn_ldap_take_response(frames, &cursor, op);
-        else
-            result = learn_ldap_take_request(frames, &cursor, op, count);
-    }
-    return result;
+    return text[0] && text[strspn(text, "0123456789.")] == '\0' && strlen(text) < 64;
 }

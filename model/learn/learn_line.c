@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NANOSECONDS INT64_C(1000000000)
-
 static const char *const names[LINE_FIELDS] = {
     [LINE_TIME] = "frame.time_epoch",
     [LINE_PROTOCOLS] = "frame.protocols",
@@ -192,6 +190,8 @@ bool line_has_layer(const struct line *line, const char *layer)
     }
     return false;
 }
+
+#define NANOSECONDS INT64_C(1000000000)
 
 bool line_time(const char *text, int64_t *time)
 {

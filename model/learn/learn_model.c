@@ -13,9 +13,6 @@
 #include "model/learn/learn_histogram.h"
 #include "model/learn/learn_pauses.h"
 
-/* A pause from WAIT_LEAST seconds on is an entry of the chain of its own. */
-#define WAIT_LEAST 0.1
-
 enum {
     NO_PAUSE = -1,
     POINTS = 33,
@@ -36,44 +33,64 @@ struct lesson {
     uint64_t packets, conversations;
 };
 
-/* ---- Counting ---- */
+struct points {
+    const struct lesson *lesson;
+    struct build *build;
+};
 
+static const struct document_place nowhere = {0, 0};
+
+static int learn_model_take_packet(void *context, struct walk_conversation *conversation,
+                                   uint32_t form, double gap);
+static int type_of(struct lesson *lesson, uint32_t form, uint32_t *type);
 static int count_transition(struct lesson *lesson, struct walk_conversation *conversation,
-                            uint32_t entry, double pause)
+                            uint32_t entry, double pause);
+static uint32_t wait_of(double pause);
+static int learn_model_take_end(void *context, struct walk_conversation *conversation);
+static int make_model(struct lesson *lesson, struct model **out);
+static int build_head(const struct lesson *lesson, struct build *build);
+static double learn_model_rounded(double value);
+static int build_histories(const struct lesson *lesson, struct build *build);
+static const char *entry_name(const struct lesson *lesson, uint32_t entry, char *buffer,
+                              size_t size);
+static int build_transitions(const struct lesson *lesson, struct build *build);
+static int build_pauses(struct lesson *lesson, struct build *build);
+static int build_points(void *context, const uint32_t *entries, uint32_t count,
+                        const struct learn_histogram *histogram);
+static int build_forms(struct lesson *lesson, struct build *build);
+static int compare_forms(const void *a, const void *b, void *context);
+static int build_type_forms(struct lesson *lesson, struct build *build, const uint32_t *forms,
+                            size_t count);
+static int build_form(struct build *build, const struct learn_word *form, uint32_t type,
+                      uint64_t count);
+static int learn_model_split_form(struct arena *arena, char *text, struct model_field *fields,
+                                  size_t *count);
+static int split_values(struct arena *arena, const struct details_rule *rule, char *text,
+                        struct model_field *field);
+static void lesson_clear(struct lesson *lesson);
+
+int learn_model(struct learn_capture *capture, const struct learn_settings *settings,
+                struct model **out)
 {
-    uint32_t length = lesson->settings->history, pair[2] = {0, entry}, number;
-    if (learn_words_add(&lesson->histories, conversation->entries,
-                        length * sizeof *conversation->entries, &pair[0]) < 0 ||
-        learn_words_add(&lesson->transitions, pair, sizeof pair, &number) < 0 ||
-        (pause >= 0 && pauses_add(&lesson->pauses, number, pause) < 0))
-        return -ENOMEM;
-    lesson->transitions.items[number].count++;
-    memmove(conversation->entries, conversation->entries + 1,
-            (length - 1) * sizeof *conversation->entries);
-    conversation->entries[length - 1] = entry;
-    return 0;
+    /* One more than there are: the walk may add the form of a hint. */
+    struct lesson lesson = {
+        .capture = capture, .settings = settings, .form_count = capture->forms.count + 1};
+    struct walk_observer observer = {learn_model_take_packet, learn_model_take_end, &lesson};
+    lesson.type_of_form = calloc(lesson.form_count, sizeof *lesson.type_of_form);
+    lesson.form_counts = calloc(lesson.form_count, sizeof *lesson.form_counts);
+    int result = lesson.type_of_form && lesson.form_counts ? 0 : -ENOMEM;
+    if (result == 0)
+        result = learn_walk(capture, &settings->walk, &observer);
+    if (result == 0)
+        result = make_model(&lesson, out);
+    if (result == -ENOMEM)
+        snprintf(capture->error, LEARN_ERROR_SIZE, "out of memory");
+    lesson_clear(&lesson);
+    return result;
 }
 
-static int type_of(struct lesson *lesson, uint32_t form, uint32_t *type)
-{
-    if (form >= lesson->form_count)
-        return -EINVAL;
-    if (lesson->type_of_form[form] == 0) {
-        const char *text = lesson->capture->forms.items[form].bytes;
-        if (learn_words_add(&lesson->types, text, learn_form_type(text), type) < 0)
-            return -ENOMEM;
-        lesson->type_of_form[form] = *type + 1;
-    }
-    *type = lesson->type_of_form[form] - 1;
-    return 0;
-}
-
-/* The entry of the chain that a pause is of its own. */
-static uint32_t wait_of(double pause)
-{
-    int n = (int)floor(log(10 * pause));
-    return CHAIN_WAIT + (uint32_t)(n < 0 ? 0 : n > CHAIN_WAIT_MAX ? CHAIN_WAIT_MAX : n);
-}
+/* A pause from WAIT_LEAST seconds on is an entry of the chain of its own. */
+#define WAIT_LEAST 0.1
 
 static int learn_model_take_packet(void *context, struct walk_conversation *conversation,
                                    uint32_t form, double gap)
@@ -98,6 +115,43 @@ static int learn_model_take_packet(void *context, struct walk_conversation *conv
     return result;
 }
 
+static int type_of(struct lesson *lesson, uint32_t form, uint32_t *type)
+{
+    if (form >= lesson->form_count)
+        return -EINVAL;
+    if (lesson->type_of_form[form] == 0) {
+        const char *text = lesson->capture->forms.items[form].bytes;
+        if (learn_words_add(&lesson->types, text, learn_form_type(text), type) < 0)
+            return -ENOMEM;
+        lesson->type_of_form[form] = *type + 1;
+    }
+    *type = lesson->type_of_form[form] - 1;
+    return 0;
+}
+
+static int count_transition(struct lesson *lesson, struct walk_conversation *conversation,
+                            uint32_t entry, double pause)
+{
+    uint32_t length = lesson->settings->history, pair[2] = {0, entry}, number;
+    if (learn_words_add(&lesson->histories, conversation->entries,
+                        length * sizeof *conversation->entries, &pair[0]) < 0 ||
+        learn_words_add(&lesson->transitions, pair, sizeof pair, &number) < 0 ||
+        (pause >= 0 && pauses_add(&lesson->pauses, number, pause) < 0))
+        return -ENOMEM;
+    lesson->transitions.items[number].count++;
+    memmove(conversation->entries, conversation->entries + 1,
+            (length - 1) * sizeof *conversation->entries);
+    conversation->entries[length - 1] = entry;
+    return 0;
+}
+
+/* The entry of the chain that a pause is of its own. */
+static uint32_t wait_of(double pause)
+{
+    int n = (int)floor(log(10 * pause));
+    return CHAIN_WAIT + (uint32_t)(n < 0 ? 0 : n > CHAIN_WAIT_MAX ? CHAIN_WAIT_MAX : n);
+}
+
 static int learn_model_take_end(void *context, struct walk_conversation *conversation)
 {
     struct lesson *lesson = context;
@@ -105,25 +159,49 @@ static int learn_model_take_end(void *context, struct walk_conversation *convers
     return count_transition(lesson, conversation, CHAIN_NONE, NO_PAUSE);
 }
 
-/* ---- Into a build ---- */
-
-struct points {
-    const struct lesson *lesson;
-    struct build *build;
-};
-
-static const struct document_place nowhere = {0, 0};
-
-static const char *entry_name(const struct lesson *lesson, uint32_t entry, char *buffer,
-                              size_t size)
+static int make_model(struct lesson *lesson, struct model **out)
 {
-    if (entry == CHAIN_NONE)
-        snprintf(buffer, size, "-");
-    else if (chain_is_wait(entry))
-        snprintf(buffer, size, "wait:%u", entry - CHAIN_WAIT);
-    else
-        snprintf(buffer, size, "%s", lesson->types.items[entry].bytes);
-    return buffer;
+    struct build build;
+    int result = build_begin(&build, lesson->settings->name, lesson->capture->error,
+                             LEARN_ERROR_SIZE, NULL, NULL);
+    if (result == 0)
+        result = build_head(lesson, &build);
+    if (result == 0)
+        result = build_histories(lesson, &build);
+    if (result == 0)
+        result = build_transitions(lesson, &build);
+    if (result == 0)
+        result = build_pauses(lesson, &build);
+    if (result == 0)
+        result = build_forms(lesson, &build);
+    if (result == 0)
+        result = build_finish(&build, out);
+    build_end(&build);
+    return result;
+}
+
+static int build_head(const struct lesson *lesson, struct build *build)
+{
+    struct model *model = build->model;
+    const char *name = lesson->settings->name;
+    /* A capture that lasts no time has no rate; a second is as good as any. */
+    double seconds = (double)(lesson->capture->last - lesson->capture->first) / 1e9;
+    seconds = seconds > 0 ? seconds : 1;
+    model->name = arena_string(&model->arena, name, strlen(name));
+    model->source.capture = model->name;
+    model->source.packets = (double)lesson->packets;
+    model->source.seconds = learn_model_rounded(seconds);
+    model->source.conversations = (double)lesson->conversations;
+    model->packet_rate = learn_model_rounded((double)lesson->packets / seconds);
+    build->length = lesson->settings->history;
+    return model->name ? 0 : -ENOMEM;
+}
+
+static double learn_model_rounded(double value)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.6g", value);
+    return strtod(text, NULL);
 }
 
 static int build_histories(const struct lesson *lesson, struct build *build)
@@ -143,6 +221,18 @@ static int build_histories(const struct lesson *lesson, struct build *build)
     return 0;
 }
 
+static const char *entry_name(const struct lesson *lesson, uint32_t entry, char *buffer,
+                              size_t size)
+{
+    if (entry == CHAIN_NONE)
+        snprintf(buffer, size, "-");
+    else if (chain_is_wait(entry))
+        snprintf(buffer, size, "wait:%u", entry - CHAIN_WAIT);
+    else
+        snprintf(buffer, size, "%s", lesson->types.items[entry].bytes);
+    return buffer;
+}
+
 static int build_transitions(const struct lesson *lesson, struct build *build)
 {
     char name[CHAIN_NAME_SIZE];
@@ -157,6 +247,13 @@ static int build_transitions(const struct lesson *lesson, struct build *build)
             return result;
     }
     return 0;
+}
+
+static int build_pauses(struct lesson *lesson, struct build *build)
+{
+    struct points points = {lesson, build};
+    return pauses_list(&lesson->pauses, &lesson->histories, &lesson->transitions,
+                       lesson->settings->history, build_points, &points);
 }
 
 /* One list of points, of the pauses before the last entry of a key. */
@@ -177,69 +274,24 @@ static int build_points(void *context, const uint32_t *entries, uint32_t count,
     return build_gaps(build, key, list, length, nowhere);
 }
 
-static int build_pauses(struct lesson *lesson, struct build *build)
+static int build_forms(struct lesson *lesson, struct build *build)
 {
-    struct points points = {lesson, build};
-    return pauses_list(&lesson->pauses, &lesson->histories, &lesson->transitions,
-                       lesson->settings->history, build_points, &points);
-}
-
-/* ---- Details ---- */
-
-static int split_values(struct arena *arena, const struct details_rule *rule, char *text,
-                        struct model_field *field)
-{
-    size_t count = 1, used = 0;
-    for (const char *c = text; details_is_list(rule) && *c; c++)
-        count += *c == ',';
-    const char **values = arena_array(arena, count, sizeof *values);
-    if (!values)
-        return -ENOMEM;
-    for (char *rest = text; used < count;)
-        values[used++] = details_is_list(rule) ? strsep(&rest, ",") : rest;
-    *field = (struct model_field){rule->key, count, values};
-    return 0;
-}
-
-/* A form's fields; text is the model's and is taken apart. */
-static int learn_model_split_form(struct arena *arena, char *text, struct model_field *fields,
-                                  size_t *count)
-{
-    const char separator[2] = {LEARN_FIELD, '\0'};
-    char *packet = strsep(&text, separator), *colon = strchr(packet, ':'), *item;
-    *count = 0;
-    if (!colon)
-        return -EINVAL;
-    *colon = '\0';
-    while ((item = strsep(&text, separator)) && *count < FIELDS_MAX) {
-        char *value = strchr(item, '=');
-        if (!value)
-            continue;
-        *value++ = '\0';
-        const struct details_rule *rule = details_rule(packet, colon + 1, item);
-        int result = rule ? split_values(arena, rule, value, &fields[*count]) : 0;
-        if (result < 0)
-            return result;
-        *count += rule != NULL;
+    uint32_t *forms = calloc(lesson->form_count + 1, sizeof *forms);
+    size_t count = 0;
+    int result = forms ? 0 : -ENOMEM;
+    for (uint32_t form = 0; form < lesson->form_count && result == 0; form++)
+        if (lesson->form_counts[form] > 0)
+            forms[count++] = form;
+    if (result == 0)
+        qsort_r(forms, count, sizeof *forms, compare_forms, lesson);
+    for (size_t i = 0, end; i < count && result == 0; i = end) {
+        for (end = i + 1;
+             end < count && lesson->type_of_form[forms[end]] == lesson->type_of_form[forms[i]];)
+            end++;
+        result = build_type_forms(lesson, build, forms + i, end - i);
     }
-    return 0;
-}
-
-static int build_form(struct build *build, const struct learn_word *form, uint32_t type,
-                      uint64_t count)
-{
-    struct model_field fields[FIELDS_MAX], *kept;
-    size_t field_count;
-    struct arena *arena = &build->model->arena;
-    char *text = arena_string(arena, form->bytes, form->length);
-    int result = text ? learn_model_split_form(arena, text, fields, &field_count) : -ENOMEM;
-    if (result < 0)
-        return result;
-    kept = arena_array(arena, field_count, sizeof *kept);
-    if (!kept)
-        return -ENOMEM;
-    memcpy(kept, fields, field_count * sizeof *kept);
-    return build_details(build, type, count, kept, field_count);
+    free(forms);
+    return result;
 }
 
 /* By type, then from the commonest. */
@@ -272,71 +324,60 @@ static int build_type_forms(struct lesson *lesson, struct build *build, const ui
     return result;
 }
 
-static int build_forms(struct lesson *lesson, struct build *build)
+static int build_form(struct build *build, const struct learn_word *form, uint32_t type,
+                      uint64_t count)
 {
-    uint32_t *forms = calloc(lesson->form_count + 1, sizeof *forms);
-    size_t count = 0;
-    int result = forms ? 0 : -ENOMEM;
-    for (uint32_t form = 0; form < lesson->form_count && result == 0; form++)
-        if (lesson->form_counts[form] > 0)
-            forms[count++] = form;
-    if (result == 0)
-        qsort_r(forms, count, sizeof *forms, compare_forms, lesson);
-    for (size_t i = 0, end; i < count && result == 0; i = end) {
-        for (end = i + 1;
-             end < count && lesson->type_of_form[forms[end]] == lesson->type_of_form[forms[i]];)
-            end++;
-        result = build_type_forms(lesson, build, forms + i, end - i);
+    struct model_field fields[FIELDS_MAX], *kept;
+    size_t field_count;
+    struct arena *arena = &build->model->arena;
+    char *text = arena_string(arena, form->bytes, form->length);
+    int result = text ? learn_model_split_form(arena, text, fields, &field_count) : -ENOMEM;
+    if (result < 0)
+        return result;
+    kept = arena_array(arena, field_count, sizeof *kept);
+    if (!kept)
+        return -ENOMEM;
+    memcpy(kept, fields, field_count * sizeof *kept);
+    return build_details(build, type, count, kept, field_count);
+}
+
+/* A form's fields; text is the model's and is taken apart. */
+static int learn_model_split_form(struct arena *arena, char *text, struct model_field *fields,
+                                  size_t *count)
+{
+    const char separator[2] = {LEARN_FIELD, '\0'};
+    char *packet = strsep(&text, separator), *colon = strchr(packet, ':'), *item;
+    *count = 0;
+    if (!colon)
+        return -EINVAL;
+    *colon = '\0';
+    while ((item = strsep(&text, separator)) && *count < FIELDS_MAX) {
+        char *value = strchr(item, '=');
+        if (!value)
+            continue;
+        *value++ = '\0';
+        const struct details_rule *rule = details_rule(packet, colon + 1, item);
+        int result = rule ? split_values(arena, rule, value, &fields[*count]) : 0;
+        if (result < 0)
+            return result;
+        *count += rule != NULL;
     }
-    free(forms);
-    return result;
+    return 0;
 }
 
-/* ---- The model ---- */
-
-static double learn_model_rounded(double value)
+static int split_values(struct arena *arena, const struct details_rule *rule, char *text,
+                        struct model_field *field)
 {
-    char text[40];
-    snprintf(text, sizeof text, "%.6g", value);
-    return strtod(text, NULL);
-}
-
-static int build_head(const struct lesson *lesson, struct build *build)
-{
-    struct model *model = build->model;
-    const char *name = lesson->settings->name;
-    /* A capture that lasts no time has no rate; a second is as good as any. */
-    double seconds = (double)(lesson->capture->last - lesson->capture->first) / 1e9;
-    seconds = seconds > 0 ? seconds : 1;
-    model->name = arena_string(&model->arena, name, strlen(name));
-    model->source.capture = model->name;
-    model->source.packets = (double)lesson->packets;
-    model->source.seconds = learn_model_rounded(seconds);
-    model->source.conversations = (double)lesson->conversations;
-    model->packet_rate = learn_model_rounded((double)lesson->packets / seconds);
-    build->length = lesson->settings->history;
-    return model->name ? 0 : -ENOMEM;
-}
-
-static int make_model(struct lesson *lesson, struct model **out)
-{
-    struct build build;
-    int result = build_begin(&build, lesson->settings->name, lesson->capture->error,
-                             LEARN_ERROR_SIZE, NULL, NULL);
-    if (result == 0)
-        result = build_head(lesson, &build);
-    if (result == 0)
-        result = build_histories(lesson, &build);
-    if (result == 0)
-        result = build_transitions(lesson, &build);
-    if (result == 0)
-        result = build_pauses(lesson, &build);
-    if (result == 0)
-        result = build_forms(lesson, &build);
-    if (result == 0)
-        result = build_finish(&build, out);
-    build_end(&build);
-    return result;
+    size_t count = 1, used = 0;
+    for (const char *c = text; details_is_list(rule) && *c; c++)
+        count += *c == ',';
+    const char **values = arena_array(arena, count, sizeof *values);
+    if (!values)
+        return -ENOMEM;
+    for (char *rest = text; used < count;)
+        values[used++] = details_is_list(rule) ? strsep(&rest, ",") : rest;
+    *field = (struct model_field){rule->key, count, values};
+    return 0;
 }
 
 static void lesson_clear(struct lesson *lesson)
@@ -347,24 +388,4 @@ static void lesson_clear(struct lesson *lesson)
     free(lesson->type_of_form);
     free(lesson->form_counts);
     pauses_clear(&lesson->pauses);
-}
-
-int learn_model(struct learn_capture *capture, const struct learn_settings *settings,
-                struct model **out)
-{
-    /* One more than there are: the walk may add the form of a hint. */
-    struct lesson lesson = {
-        .capture = capture, .settings = settings, .form_count = capture->forms.count + 1};
-    struct walk_observer observer = {learn_model_take_packet, learn_model_take_end, &lesson};
-    lesson.type_of_form = calloc(lesson.form_count, sizeof *lesson.type_of_form);
-    lesson.form_counts = calloc(lesson.form_count, sizeof *lesson.form_counts);
-    int result = lesson.type_of_form && lesson.form_counts ? 0 : -ENOMEM;
-    if (result == 0)
-        result = learn_walk(capture, &settings->walk, &observer);
-    if (result == 0)
-        result = make_model(&lesson, out);
-    if (result == -ENOMEM)
-        snprintf(capture->error, LEARN_ERROR_SIZE, "out of memory");
-    lesson_clear(&lesson);
-    return result;
 }

@@ -9,6 +9,28 @@
 
 enum { NAME_SIZE = 256, QUERY = 0 };
 
+static uint64_t question_of(const struct frames *frames, enum line_field id);
+static int take_query(struct frames *frames, uint64_t opcode);
+static void learn_names_add_type(struct form *form, uint64_t type);
+static void note_realm(struct frames *frames, const char *name);
+static void learn_names_take_reply(struct frames *frames);
+static void note_target(struct learn_capture *capture, const char *name);
+static void note_address(struct learn_capture *capture, uint32_t name, const char *text);
+
+int frames_dns(struct frames *frames)
+{
+    uint64_t response, opcode = QUERY, question = question_of(frames, LINE_DNS_ID);
+    if (!line_number(frames->line, LINE_DNS_RESPONSE, 0, &response))
+        return 0;
+    line_number(frames->line, LINE_DNS_OPCODE, 0, &opcode);
+    if (!response)
+        return frames_retried(frames, question) ? 0 : take_query(frames, opcode);
+    frames->udp = true; /* whatever carries it, it is no sign of a domain controller */
+    frames_answer(frames);
+    learn_names_take_reply(frames);
+    return 0;
+}
+
 /* Ids are random, so the same one with the same name and type is the same question, also when the
  * answer and the second try have crossed. */
 static uint64_t question_of(const struct frames *frames, enum line_field id)
@@ -21,39 +43,37 @@ static uint64_t question_of(const struct frames *frames, enum line_field id)
     return learn_hash(1, parts, sizeof parts);
 }
 
-/* ---- What replies tell of names ---- */
-
-static void note_target(struct learn_capture *capture, const char *name)
+static int take_query(struct frames *frames, uint64_t opcode)
 {
-    uint32_t number = learn_capture_name(capture, name);
-    if (number != UINT32_MAX)
-        capture->name_facts[number].is_target = true;
+    struct form form;
+    char name[NAME_SIZE], text[24];
+    uint64_t type;
+    snprintf(text, sizeof text, "%u", (unsigned)opcode & 0xf);
+    form_begin(&form, "dns", text);
+    if (opcode == QUERY && line_number(frames->line, LINE_DNS_TYPE, 0, &type))
+        learn_names_add_type(&form, type);
+    if (opcode == QUERY && line_value(frames->line, LINE_DNS_NAME, 0, name, sizeof name)) {
+        uint32_t number = learn_capture_name(frames->capture, name);
+        note_realm(frames, name);
+        snprintf(text, sizeof text, "@%u", (unsigned)number);
+        form_add(&form, "name", number == UINT32_MAX ? "other" : text);
+    }
+    return frames_request(frames, form.text, false);
 }
 
-static void note_address(struct learn_capture *capture, uint32_t name, const char *text)
+static void learn_names_add_type(struct form *form, uint64_t type)
 {
-    struct learn_name *facts = &capture->name_facts[name];
-    uint32_t address = learn_words_find(&capture->addresses, text, strlen(text));
-    if (address != UINT32_MAX && facts->address_count < LEARN_NAME_ADDRESSES)
-        facts->addresses[facts->address_count++] = address;
-}
-
-static void learn_names_take_reply(struct frames *frames)
-{
-    const struct line *line = frames->line;
-    char name[NAME_SIZE], text[NAME_SIZE];
-    uint32_t number;
-    for (size_t i = 0; line_value(line, LINE_DNS_TARGET, i, text, sizeof text); i++)
-        note_target(frames->capture, text);
-    if (!line_value(line, LINE_DNS_NAME, 0, name, sizeof name))
-        return;
-    number = learn_capture_name(frames->capture, name);
-    for (size_t i = 0; number != UINT32_MAX && line_value(line, LINE_DNS_A, i, text, sizeof text);
-         i++)
-        note_address(frames->capture, number, text);
-    for (size_t i = 0;
-         number != UINT32_MAX && line_value(line, LINE_DNS_AAAA, i, text, sizeof text); i++)
-        note_address(frames->capture, number, text);
+    static const struct {
+        uint64_t number;
+        const char *name;
+    } types[] = {{1, "A"},   {2, "NS"},   {5, "CNAME"}, {6, "SOA"},  {12, "PTR"},
+                 {15, "MX"}, {16, "TXT"}, {28, "AAAA"}, {33, "SRV"}, {255, "ANY"}};
+    char text[16];
+    snprintf(text, sizeof text, "TYPE%u", (unsigned)type & 0xffff);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (types[i].number == type)
+            snprintf(text, sizeof text, "%s", types[i].name);
+    form_add(form, "type", text);
 }
 
 /* _ldap._tcp.dc._msdcs.example.com and _kerberos._udp.example.com both end in the domain's name. */
@@ -75,53 +95,37 @@ static void note_realm(struct frames *frames, const char *name)
     (void)learn_words_add(&frames->capture->realms, lower, length, &number);
 }
 
-/* ---- Queries ---- */
-
-static void learn_names_add_type(struct form *form, uint64_t type)
+static void learn_names_take_reply(struct frames *frames)
 {
-    static const struct {
-        uint64_t number;
-        const char *name;
-    } types[] = {{1, "A"},   {2, "NS"},   {5, "CNAME"}, {6, "SOA"},  {12, "PTR"},
-                 {15, "MX"}, {16, "TXT"}, {28, "AAAA"}, {33, "SRV"}, {255, "ANY"}};
-    char text[16];
-    snprintf(text, sizeof text, "TYPE%u", (unsigned)type & 0xffff);
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (types[i].number == type)
-            snprintf(text, sizeof text, "%s", types[i].name);
-    form_add(form, "type", text);
+    const struct line *line = frames->line;
+    char name[NAME_SIZE], text[NAME_SIZE];
+    uint32_t number;
+    for (size_t i = 0; line_value(line, LINE_DNS_TARGET, i, text, sizeof text); i++)
+        note_target(frames->capture, text);
+    if (!line_value(line, LINE_DNS_NAME, 0, name, sizeof name))
+        return;
+    number = learn_capture_name(frames->capture, name);
+    for (size_t i = 0; number != UINT32_MAX && line_value(line, LINE_DNS_A, i, text, sizeof text);
+         i++)
+        note_address(frames->capture, number, text);
+    for (size_t i = 0;
+         number != UINT32_MAX && line_value(line, LINE_DNS_AAAA, i, text, sizeof text); i++)
+        note_address(frames->capture, number, text);
 }
 
-static int take_query(struct frames *frames, uint64_t opcode)
+static void note_target(struct learn_capture *capture, const char *name)
 {
-    struct form form;
-    char name[NAME_SIZE], text[24];
-    uint64_t type;
-    snprintf(text, sizeof text, "%u", (unsigned)opcode & 0xf);
-    form_begin(&form, "dns", text);
-    if (opcode == QUERY && line_number(frames->line, LINE_DNS_TYPE, 0, &type))
-        learn_names_add_type(&form, type);
-    if (opcode == QUERY && line_value(frames->line, LINE_DNS_NAME, 0, name, sizeof name)) {
-        uint32_t number = learn_capture_name(frames->capture, name);
-        note_realm(frames, name);
-        snprintf(text, sizeof text, "@%u", (unsigned)number);
-        form_add(&form, "name", number == UINT32_MAX ? "other" : text);
-    }
-    return frames_request(frames, form.text, false);
+    uint32_t number = learn_capture_name(capture, name);
+    if (number != UINT32_MAX)
+        capture->name_facts[number].is_target = true;
 }
 
-int frames_dns(struct frames *frames)
+static void note_address(struct learn_capture *capture, uint32_t name, const char *text)
 {
-    uint64_t response, opcode = QUERY, question = question_of(frames, LINE_DNS_ID);
-    if (!line_number(frames->line, LINE_DNS_RESPONSE, 0, &response))
-        return 0;
-    line_number(frames->line, LINE_DNS_OPCODE, 0, &opcode);
-    if (!response)
-        return frames_retried(frames, question) ? 0 : take_query(frames, opcode);
-    frames->udp = true; /* whatever carries it, it is no sign of a domain controller */
-    frames_answer(frames);
-    learn_names_take_reply(frames);
-    return 0;
+    struct learn_name *facts = &capture->name_facts[name];
+    uint32_t address = learn_words_find(&capture->addresses, text, strlen(text));
+    if (address != UINT32_MAX && facts->address_count < LEARN_NAME_ADDRESSES)
+        facts->addresses[facts->address_count++] = address;
 }
 
 /* RFC 1002 4.2.1: the id stays the same when a query is sent again. */

@@ -10,12 +10,50 @@
 
 enum { LISTS_MAX = 300, LEAST_COUNT = 5, ENTRIES_MAX = 64 };
 
-/* A context is of another kind when its distribution is that far from the shorter one's, and
- * further than chance takes so few of them (Kolmogorov-Smirnov, 1%). */
-#define LEAST_DISTANCE 0.15
-#define BEYOND_CHANCE  1.63
+struct listing {
+    struct pauses *pauses;
+    const struct learn_words *histories, *transitions;
+    uint32_t length; /* of histories */
+    uint32_t *order; /* transitions, sorted by the context that is being looked at */
+    uint32_t count;
+    uint32_t context;                              /* entries in it */
+    struct learn_words listed;                     /* contexts that got points */
+    struct learn_histogram *histograms[LISTS_MAX]; /* theirs */
+};
 
-/* ---- Counting ---- */
+static int pauses_grow(struct pauses *pauses, uint32_t transition);
+static uint32_t find_bucket(const struct pauses_of *one, uint32_t bucket);
+static int insert_bucket(struct pauses_of *one, uint32_t at, uint32_t bucket);
+static int pauses_begin(struct listing *listing);
+static int choose_all(struct listing *listing);
+static int compare_contexts(const void *a, const void *b, void *context);
+static void context_of(const struct listing *listing, uint32_t transition, uint32_t count,
+                       uint32_t *entries);
+static bool is_same_context(const struct listing *listing, uint32_t a, uint32_t b);
+static int choose_one(struct listing *listing, uint32_t from, uint32_t to);
+static void pauses_merge(struct learn_histogram *histogram, const struct pauses_of *one);
+static bool is_another_kind(const struct listing *listing, const uint32_t *entries,
+                            const struct learn_histogram *histogram);
+static const struct learn_histogram *shorter(const struct listing *listing,
+                                             const uint32_t *entries);
+static void divide(struct listing *listing, struct learn_histogram *own);
+static void listing_clear(struct listing *listing);
+
+int pauses_add(struct pauses *pauses, uint32_t transition, double seconds)
+{
+    if (pauses_grow(pauses, transition) < 0)
+        return -ENOMEM;
+    struct pauses_of *one = &pauses->items[transition];
+    uint32_t bucket = learn_histogram_bucket(seconds), at = find_bucket(one, bucket);
+    one->min = one->count == 0 || seconds < one->min ? seconds : one->min;
+    one->max = one->count == 0 || seconds > one->max ? seconds : one->max;
+    if ((at == one->count || one->buckets[at].bucket != bucket) &&
+        insert_bucket(one, at, bucket) < 0)
+        return -ENOMEM;
+    one->buckets[at].count++;
+    one->sum += seconds;
+    return 0;
+}
 
 static int pauses_grow(struct pauses *pauses, uint32_t transition)
 {
@@ -63,181 +101,12 @@ static int insert_bucket(struct pauses_of *one, uint32_t at, uint32_t bucket)
     return 0;
 }
 
-int pauses_add(struct pauses *pauses, uint32_t transition, double seconds)
-{
-    if (pauses_grow(pauses, transition) < 0)
-        return -ENOMEM;
-    struct pauses_of *one = &pauses->items[transition];
-    uint32_t bucket = learn_histogram_bucket(seconds), at = find_bucket(one, bucket);
-    one->min = one->count == 0 || seconds < one->min ? seconds : one->min;
-    one->max = one->count == 0 || seconds > one->max ? seconds : one->max;
-    if ((at == one->count || one->buckets[at].bucket != bucket) &&
-        insert_bucket(one, at, bucket) < 0)
-        return -ENOMEM;
-    one->buckets[at].count++;
-    one->sum += seconds;
-    return 0;
-}
-
 void pauses_clear(struct pauses *pauses)
 {
     for (uint32_t i = 0; i < pauses->room; i++)
         free(pauses->items[i].buckets);
     free(pauses->items);
     *pauses = (struct pauses){0};
-}
-
-/* ---- Contexts ---- */
-
-struct listing {
-    struct pauses *pauses;
-    const struct learn_words *histories, *transitions;
-    uint32_t length; /* of histories */
-    uint32_t *order; /* transitions, sorted by the context that is being looked at */
-    uint32_t count;
-    uint32_t context;                              /* entries in it */
-    struct learn_words listed;                     /* contexts that got points */
-    struct learn_histogram *histograms[LISTS_MAX]; /* theirs */
-};
-
-/* The last `count` entries of a transition's history, and its own. */
-static void context_of(const struct listing *listing, uint32_t transition, uint32_t count,
-                       uint32_t *entries)
-{
-    const uint32_t *pair = (const void *)listing->transitions->items[transition].bytes;
-    const uint32_t *history = (const void *)listing->histories->items[pair[0]].bytes;
-    memcpy(entries, history + (listing->length - (count - 1)), (count - 1) * sizeof *entries);
-    entries[count - 1] = pair[1];
-}
-
-static int compare_contexts(const void *a, const void *b, void *context)
-{
-    const struct listing *listing = context;
-    uint32_t left[ENTRIES_MAX], right[ENTRIES_MAX];
-    context_of(listing, *(const uint32_t *)a, listing->context, left);
-    context_of(listing, *(const uint32_t *)b, listing->context, right);
-    int order = memcmp(left, right, listing->context * sizeof *left);
-    if (order)
-        return order;
-    return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
-}
-
-static void pauses_merge(struct learn_histogram *histogram, const struct pauses_of *one)
-{
-    uint64_t before = histogram->count;
-    for (uint32_t i = 0; i < one->count; i++) {
-        histogram->buckets[one->buckets[i].bucket] += one->buckets[i].count;
-        histogram->count += one->buckets[i].count;
-    }
-    histogram->min = before == 0 || one->min < histogram->min ? one->min : histogram->min;
-    histogram->max = before == 0 || one->max > histogram->max ? one->max : histogram->max;
-    histogram->sum += one->sum;
-}
-
-/* The points that hold for a context as long as it has none of its own. */
-static const struct learn_histogram *shorter(const struct listing *listing, const uint32_t *entries)
-{
-    for (uint32_t count = listing->context - 1; count > 0; count--) {
-        const uint32_t *end = entries + (listing->context - count);
-        uint32_t number = learn_words_find(&listing->listed, end, count * sizeof *end);
-        if (number != UINT32_MAX)
-            return listing->histograms[number];
-    }
-    return NULL;
-}
-
-static bool is_another_kind(const struct listing *listing, const uint32_t *entries,
-                            const struct learn_histogram *histogram)
-{
-    const struct learn_histogram *before = shorter(listing, entries);
-    if (!before)
-        return true;
-    double distance = learn_histogram_distance(histogram, before, NULL);
-    return histogram->count >= LEAST_COUNT && distance >= LEAST_DISTANCE &&
-           distance * sqrt((double)histogram->count) >= BEYOND_CHANCE;
-}
-
-/* Transitions order[from..to-1] share a context: decides whether it gets points. */
-static int choose_one(struct listing *listing, uint32_t from, uint32_t to)
-{
-    uint32_t entries[ENTRIES_MAX], number;
-    struct learn_histogram *histogram = calloc(1, sizeof *histogram);
-    int result = histogram ? 0 : -ENOMEM;
-    for (uint32_t i = from; i < to && result == 0; i++)
-        pauses_merge(histogram, &listing->pauses->items[listing->order[i]]);
-    context_of(listing, listing->order[from], listing->context, entries);
-    if (result == 0 && listing->listed.count < LISTS_MAX &&
-        is_another_kind(listing, entries, histogram)) {
-        result =
-            learn_words_add(&listing->listed, entries, listing->context * sizeof *entries, &number);
-        if (result == 0) {
-            listing->histograms[number] = histogram;
-            return 0;
-        }
-    }
-    free(histogram);
-    return result;
-}
-
-static bool is_same_context(const struct listing *listing, uint32_t a, uint32_t b)
-{
-    uint32_t left[ENTRIES_MAX], right[ENTRIES_MAX];
-    context_of(listing, a, listing->context, left);
-    context_of(listing, b, listing->context, right);
-    return memcmp(left, right, listing->context * sizeof *left) == 0;
-}
-
-static int choose_all(struct listing *listing)
-{
-    int result = 0;
-    for (listing->context = 1; listing->context <= listing->length + 1 && result == 0;
-         listing->context++) {
-        if (listing->count > 1)
-            qsort_r(listing->order, listing->count, sizeof *listing->order, compare_contexts,
-                    listing);
-        for (uint32_t from = 0, to; from < listing->count && result == 0; from = to) {
-            for (to = from + 1; to < listing->count &&
-                                is_same_context(listing, listing->order[from], listing->order[to]);)
-                to++;
-            result = choose_one(listing, from, to);
-        }
-    }
-    return result;
-}
-
-/* The pauses that a context's points stand for are those that no longer one takes away: so the
- * mean over all is what it was. */
-static void divide(struct listing *listing, struct learn_histogram *own)
-{
-    uint32_t entries[ENTRIES_MAX];
-    for (uint32_t i = 0; i < listing->count; i++) {
-        uint32_t number = UINT32_MAX;
-        context_of(listing, listing->order[i], listing->length + 1, entries);
-        for (uint32_t count = listing->length + 1; count > 0 && number == UINT32_MAX; count--)
-            number = learn_words_find(&listing->listed, entries + (listing->length + 1 - count),
-                                      count * sizeof *entries);
-        if (number != UINT32_MAX)
-            pauses_merge(&own[number], &listing->pauses->items[listing->order[i]]);
-    }
-}
-
-static void listing_clear(struct listing *listing)
-{
-    for (uint32_t i = 0; i < LISTS_MAX; i++)
-        free(listing->histograms[i]);
-    learn_words_clear(&listing->listed);
-    free(listing->order);
-}
-
-static int pauses_begin(struct listing *listing)
-{
-    listing->order = calloc((size_t)listing->transitions->count + 1, sizeof *listing->order);
-    if (!listing->order)
-        return -ENOMEM;
-    for (uint32_t t = 0; t < listing->transitions->count && t < listing->pauses->room; t++)
-        if (listing->pauses->items[t].count > 0)
-            listing->order[listing->count++] = t;
-    return 0;
 }
 
 int pauses_list(struct pauses *pauses, const struct learn_words *histories,
@@ -263,4 +132,149 @@ int pauses_list(struct pauses *pauses, const struct learn_words *histories,
     free(own);
     listing_clear(&listing);
     return result;
+}
+
+static int pauses_begin(struct listing *listing)
+{
+    listing->order = calloc((size_t)listing->transitions->count + 1, sizeof *listing->order);
+    if (!listing->order)
+        return -ENOMEM;
+    for (uint32_t t = 0; t < listing->transitions->count && t < listing->pauses->room; t++)
+        if (listing->pauses->items[t].count > 0)
+            listing->order[listing->count++] = t;
+    return 0;
+}
+
+static int choose_all(struct listing *listing)
+{
+    int result = 0;
+    for (listing->context = 1; listing->context <= listing->length + 1 && result == 0;
+         listing->context++) {
+        if (listing->count > 1)
+            qsort_r(listing->order, listing->count, sizeof *listing->order, compare_contexts,
+                    listing);
+        for (uint32_t from = 0, to; from < listing->count && result == 0; from = to) {
+            for (to = from + 1; to < listing->count &&
+                                is_same_context(listing, listing->order[from], listing->order[to]);)
+                to++;
+            result = choose_one(listing, from, to);
+        }
+    }
+    return result;
+}
+
+static int compare_contexts(const void *a, const void *b, void *context)
+{
+    const struct listing *listing = context;
+    uint32_t left[ENTRIES_MAX], right[ENTRIES_MAX];
+    context_of(listing, *(const uint32_t *)a, listing->context, left);
+    context_of(listing, *(const uint32_t *)b, listing->context, right);
+    int order = memcmp(left, right, listing->context * sizeof *left);
+    if (order)
+        return order;
+    return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+/* The last `count` entries of a transition's history, and its own. */
+static void context_of(const struct listing *listing, uint32_t transition, uint32_t count,
+                       uint32_t *entries)
+{
+    const uint32_t *pair = (const void *)listing->transitions->items[transition].bytes;
+    const uint32_t *history = (const void *)listing->histories->items[pair[0]].bytes;
+    memcpy(entries, history + (listing->length - (count - 1)), (count - 1) * sizeof *entries);
+    entries[count - 1] = pair[1];
+}
+
+static bool is_same_context(const struct listing *listing, uint32_t a, uint32_t b)
+{
+    uint32_t left[ENTRIES_MAX], right[ENTRIES_MAX];
+    context_of(listing, a, listing->context, left);
+    context_of(listing, b, listing->context, right);
+    return memcmp(left, right, listing->context * sizeof *left) == 0;
+}
+
+/* Transitions order[from..to-1] share a context: decides whether it gets points. */
+static int choose_one(struct listing *listing, uint32_t from, uint32_t to)
+{
+    uint32_t entries[ENTRIES_MAX], number;
+    struct learn_histogram *histogram = calloc(1, sizeof *histogram);
+    int result = histogram ? 0 : -ENOMEM;
+    for (uint32_t i = from; i < to && result == 0; i++)
+        pauses_merge(histogram, &listing->pauses->items[listing->order[i]]);
+    context_of(listing, listing->order[from], listing->context, entries);
+    if (result == 0 && listing->listed.count < LISTS_MAX &&
+        is_another_kind(listing, entries, histogram)) {
+        result =
+            learn_words_add(&listing->listed, entries, listing->context * sizeof *entries, &number);
+        if (result == 0) {
+            listing->histograms[number] = histogram;
+            return 0;
+        }
+    }
+    free(histogram);
+    return result;
+}
+
+static void pauses_merge(struct learn_histogram *histogram, const struct pauses_of *one)
+{
+    uint64_t before = histogram->count;
+    for (uint32_t i = 0; i < one->count; i++) {
+        histogram->buckets[one->buckets[i].bucket] += one->buckets[i].count;
+        histogram->count += one->buckets[i].count;
+    }
+    histogram->min = before == 0 || one->min < histogram->min ? one->min : histogram->min;
+    histogram->max = before == 0 || one->max > histogram->max ? one->max : histogram->max;
+    histogram->sum += one->sum;
+}
+
+/* A context is of another kind when its distribution is that far from the shorter one's, and
+ * further than chance takes so few of them (Kolmogorov-Smirnov, 1%). */
+#define LEAST_DISTANCE 0.15
+#define BEYOND_CHANCE  1.63
+
+static bool is_another_kind(const struct listing *listing, const uint32_t *entries,
+                            const struct learn_histogram *histogram)
+{
+    const struct learn_histogram *before = shorter(listing, entries);
+    if (!before)
+        return true;
+    double distance = learn_histogram_distance(histogram, before, NULL);
+    return histogram->count >= LEAST_COUNT && distance >= LEAST_DISTANCE &&
+           distance * sqrt((double)histogram->count) >= BEYOND_CHANCE;
+}
+
+/* The points that hold for a context as long as it has none of its own. */
+static const struct learn_histogram *shorter(const struct listing *listing, const uint32_t *entries)
+{
+    for (uint32_t count = listing->context - 1; count > 0; count--) {
+        const uint32_t *end = entries + (listing->context - count);
+        uint32_t number = learn_words_find(&listing->listed, end, count * sizeof *end);
+        if (number != UINT32_MAX)
+            return listing->histograms[number];
+    }
+    return NULL;
+}
+
+/* The pauses that a context's points stand for are those that no longer one takes away: so the
+ * mean over all is what it was. */
+static void divide(struct listing *listing, struct learn_histogram *own)
+{
+    uint32_t entries[ENTRIES_MAX];
+    for (uint32_t i = 0; i < listing->count; i++) {
+        uint32_t number = UINT32_MAX;
+        context_of(listing, listing->order[i], listing->length + 1, entries);
+        for (uint32_t count = listing->length + 1; count > 0 && number == UINT32_MAX; count--)
+            number = learn_words_find(&listing->listed, entries + (listing->length + 1 - count),
+                                      count * sizeof *entries);
+        if (number != UINT32_MAX)
+            pauses_merge(&own[number], &listing->pauses->items[listing->order[i]]);
+    }
+}
+
+static void listing_clear(struct listing *listing)
+{
+    for (uint32_t i = 0; i < LISTS_MAX; i++)
+        free(listing->histograms[i]);
+    learn_words_clear(&listing->listed);
+    free(listing->order);
 }

@@ -48,57 +48,42 @@ static const struct {
     {"c681d488-d850-11d0-8c52-00c04fd90f7e", "efsrpc"},
 };
 
-static uint8_t interface_of(const char *uuid)
-{
-    for (uint8_t i = 1; i < sizeof interfaces / sizeof interfaces[0]; i++)
-        if (strcasecmp(interfaces[i].uuid, uuid) == 0)
-            return i;
-    return UNKNOWN;
-}
+static bool learn_rpc_is_reply(uint64_t type);
+static int learn_rpc_take_bind(struct frames *frames, struct link *link, uint64_t type,
+                               size_t *next);
+static bool take_contexts(struct frames *frames, struct link *link, size_t *next);
+static bool set_context(struct link *link, uint64_t context, uint8_t interface);
+static int find_context(const struct link *link, uint64_t context);
+static uint8_t interface_of(const char *uuid);
+static struct link *association(struct frames *frames, uint64_t pipe);
+static int take_call(struct frames *frames, struct link *link, size_t ordinal);
+static void add_level(struct frames *frames, struct form *form, size_t ordinal);
+static bool learn_rpc_is_played(const uint16_t *levels, uint64_t level);
 
-static struct link *association(struct frames *frames, uint64_t pipe)
+int frames_rpc(struct frames *frames, uint64_t pipe)
 {
-    return links_get(frames->links, LINK_RPC, frames->connection, pipe, frames->time, true);
-}
-
-/* ---- Contexts ---- */
-
-static int find_context(const struct link *link, uint64_t context)
-{
-    for (unsigned i = 0; i < link->context_count; i++)
-        if (link->contexts[i] == context)
-            return (int)i;
-    return -1;
-}
-
-/* True when the interface had no context before. */
-static bool set_context(struct link *link, uint64_t context, uint8_t interface)
-{
-    int at = find_context(link, context);
-    bool fresh = interface == UNKNOWN || !memchr(link->interfaces, interface, link->context_count);
-    if (at < 0 && link->context_count < LINK_CONTEXTS)
-        at = link->context_count++;
-    if (at < 0)
-        at = LINK_CONTEXTS - 1;
-    link->contexts[at] = (uint16_t)context;
-    link->interfaces[at] = interface;
-    return fresh;
-}
-
-/* The contexts of a bind, which has all of the frame's. True when one of them is new. */
-static bool take_contexts(struct frames *frames, struct link *link, size_t *next)
-{
-    char uuid[UUID_SIZE];
-    bool fresh = false;
-    for (; line_value(frames->line, LINE_RPC_UUID, *next, uuid, sizeof uuid); (*next)++) {
-        uint64_t context = *next;
-        line_number(frames->line, LINE_RPC_CONTEXT, *next, &context);
-        fresh = set_context(link, context, interface_of(uuid)) || fresh;
+    size_t contexts = 0, calls = 0, count = line_count(frames->line, LINE_RPC_TYPE);
+    int result = 0;
+    for (size_t i = 0; i < count && i < MESSAGES_MAX && result == 0; i++) {
+        uint64_t type, first = 1;
+        if (!line_number(frames->line, LINE_RPC_TYPE, i, &type))
+            continue;
+        line_number(frames->line, LINE_RPC_FIRST, i, &first);
+        if (learn_rpc_is_reply(type))
+            frames_answer(frames);
+        else if (type == BIND || type == ALTER_CONTEXT || type == AUTH3)
+            result = learn_rpc_take_bind(frames, association(frames, pipe), type, &contexts);
+        else if (type == REQUEST && first)
+            result = take_call(frames, association(frames, pipe), calls++);
     }
-    return fresh;
+    return result;
 }
 
-/* ---- Messages ---- */
+static bool learn_rpc_is_reply(uint64_t type)
+{
+    return type == RESPONSE || type == FAULT || type == BIND_ACK || type == BIND_NAK ||
+           type == ALTER_CONTEXT_RESP;
+}
 
 static int learn_rpc_take_bind(struct frames *frames, struct link *link, uint64_t type,
                                size_t *next)
@@ -115,11 +100,76 @@ static int learn_rpc_take_bind(struct frames *frames, struct link *link, uint64_
                           frames_brings_ticket(frames));
 }
 
-static bool learn_rpc_is_played(const uint16_t *levels, uint64_t level)
+/* The contexts of a bind, which has all of the frame's. True when one of them is new. */
+static bool take_contexts(struct frames *frames, struct link *link, size_t *next)
 {
-    while (*levels && *levels != level)
-        levels++;
-    return *levels != 0;
+    char uuid[UUID_SIZE];
+    bool fresh = false;
+    for (; line_value(frames->line, LINE_RPC_UUID, *next, uuid, sizeof uuid); (*next)++) {
+        uint64_t context = *next;
+        line_number(frames->line, LINE_RPC_CONTEXT, *next, &context);
+        fresh = set_context(link, context, interface_of(uuid)) || fresh;
+    }
+    return fresh;
+}
+
+/* True when the interface had no context before. */
+static bool set_context(struct link *link, uint64_t context, uint8_t interface)
+{
+    int at = find_context(link, context);
+    bool fresh = interface == UNKNOWN || !memchr(link->interfaces, interface, link->context_count);
+    if (at < 0 && link->context_count < LINK_CONTEXTS)
+        at = link->context_count++;
+    if (at < 0)
+        at = LINK_CONTEXTS - 1;
+    link->contexts[at] = (uint16_t)context;
+    link->interfaces[at] = interface;
+    return fresh;
+}
+
+static int find_context(const struct link *link, uint64_t context)
+{
+    for (unsigned i = 0; i < link->context_count; i++)
+        if (link->contexts[i] == context)
+            return (int)i;
+    return -1;
+}
+
+static uint8_t interface_of(const char *uuid)
+{
+    for (uint8_t i = 1; i < sizeof interfaces / sizeof interfaces[0]; i++)
+        if (strcasecmp(interfaces[i].uuid, uuid) == 0)
+            return i;
+    return UNKNOWN;
+}
+
+static struct link *association(struct frames *frames, uint64_t pipe)
+{
+    return links_get(frames->links, LINK_RPC, frames->connection, pipe, frames->time, true);
+}
+
+static int take_call(struct frames *frames, struct link *link, size_t ordinal)
+{
+    struct form form;
+    char opcode[24];
+    uint64_t opnum = 0, context = 0;
+    line_number(frames->line, LINE_RPC_OPNUM, ordinal, &opnum);
+    line_number(frames->line, LINE_RPC_CONTEXT, ordinal, &context);
+    int at = find_context(link, context);
+    uint8_t interface = at < 0 ? UNKNOWN : link->interfaces[at];
+    link->begun = true;
+    /* The endpoint mapper is the one interface that its port tells. */
+    if (interface == UNKNOWN && !line_count(frames->line, LINE_SMB2_COMMAND) &&
+        frames->to_port == 135)
+        interface = 1;
+    if (interface == UNKNOWN) {
+        frames_count(frames, LEARN_UNKNOWN_RPC);
+        return frames_request(frames, "dcerpc:0", false);
+    }
+    snprintf(opcode, sizeof opcode, "%u", (unsigned)opnum & 0xffff);
+    form_begin(&form, interfaces[interface].protocol, opcode);
+    add_level(frames, &form, ordinal);
+    return frames_request(frames, form.text, false);
 }
 
 /* Information levels, of the calls that have one in a model: those that traffic-replay(1) plays
@@ -155,51 +205,9 @@ static void add_level(struct frames *frames, struct form *form, size_t ordinal)
     }
 }
 
-static int take_call(struct frames *frames, struct link *link, size_t ordinal)
+static bool learn_rpc_is_played(const uint16_t *levels, uint64_t level)
 {
-    struct form form;
-    char opcode[24];
-    uint64_t opnum = 0, context = 0;
-    line_number(frames->line, LINE_RPC_OPNUM, ordinal, &opnum);
-    line_number(frames->line, LINE_RPC_CONTEXT, ordinal, &context);
-    int at = find_context(link, context);
-    uint8_t interface = at < 0 ? UNKNOWN : link->interfaces[at];
-    link->begun = true;
-    /* The endpoint mapper is the one interface that its port tells. */
-    if (interface == UNKNOWN && !line_count(frames->line, LINE_SMB2_COMMAND) &&
-        frames->to_port == 135)
-        interface = 1;
-    if (interface == UNKNOWN) {
-        frames_count(frames, LEARN_UNKNOWN_RPC);
-        return frames_request(frames, "dcerpc:0", false);
-    }
-    snprintf(opcode, sizeof opcode, "%u", (unsigned)opnum & 0xffff);
-    form_begin(&form, interfaces[interface].protocol, opcode);
-    add_level(frames, &form, ordinal);
-    return frames_request(frames, form.text, false);
-}
-
-static bool learn_rpc_is_reply(uint64_t type)
-{
-    return type == RESPONSE || type == FAULT || type == BIND_ACK || type == BIND_NAK ||
-           type == ALTER_CONTEXT_RESP;
-}
-
-int frames_rpc(struct frames *frames, uint64_t pipe)
-{
-    size_t contexts = 0, calls = 0, count = line_count(frames->line, LINE_RPC_TYPE);
-    int result = 0;
-    for (size_t i = 0; i < count && i < MESSAGES_MAX && result == 0; i++) {
-        uint64_t type, first = 1;
-        if (!line_number(frames->line, LINE_RPC_TYPE, i, &type))
-            continue;
-        line_number(frames->line, LINE_RPC_FIRST, i, &first);
-        if (learn_rpc_is_reply(type))
-            frames_answer(frames);
-        else if (type == BIND || type == ALTER_CONTEXT || type == AUTH3)
-            result = learn_rpc_take_bind(frames, association(frames, pipe), type, &contexts);
-        else if (type == REQUEST && first)
-            result = take_call(frames, association(frames, pipe), calls++);
-    }
-    return result;
+    while (*levels && *levels != level)
+        levels++;
+    return *levels != 0;
 }

@@ -23,6 +23,71 @@ struct request {
     uint64_t command;
 };
 
+static void learn_smb2_take_response(const struct request *request);
+static struct link *session_of(struct frames *frames, size_t index);
+static bool value_at(const struct frames *frames, enum line_field field, size_t index, char *buffer,
+                     size_t size);
+static int learn_smb2_take_request(const struct request *request);
+static bool is_carrier(const struct request *request);
+static uint64_t pipe_of(const struct frames *frames);
+static void add_share(const struct request *request, struct form *form);
+static const char *learn_smb2_share_of(const struct frames *frames, size_t index);
+static void learn_smb2_add_file(const struct request *request, struct form *form);
+static const char *file_kind(const struct request *request);
+static bool ends_in(const char *name, const char *const *endings);
+static void add_oplock(const struct request *request, struct form *form);
+static void add_read(const struct request *request, struct form *form);
+static void add_number(const struct request *request, struct form *form, const char *key,
+                       enum line_field field, uint64_t most);
+static void add_write(const struct request *request, struct form *form);
+static void add_info(const struct request *request, struct form *form);
+static void add_directory(const struct request *request, struct form *form);
+
+static void (*const details[COMMANDS])(const struct request *request, struct form *form) = {
+    [TREE_CONNECT] = add_share, [CREATE] = learn_smb2_add_file, [READ] = add_read,
+    [WRITE] = add_write,        [QUERY_INFO] = add_info,        [QUERY_DIRECTORY] = add_directory,
+};
+
+int frames_smb2(struct frames *frames)
+{
+    size_t seen[256] = {0}, count = line_count(frames->line, LINE_SMB2_COMMAND);
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct request request = {.frames = frames, .index = i};
+        uint64_t response = 0;
+        if (!line_number(frames->line, LINE_SMB2_COMMAND, i, &request.command) ||
+            !line_number(frames->line, LINE_SMB2_RESPONSE, i, &response))
+            continue;
+        request.ordinal = request.command < 256 ? seen[request.command]++ : 0;
+        if (response)
+            learn_smb2_take_response(&request);
+        /* A break of an oplock that the server announces has no request before it. */
+        else
+            result = learn_smb2_take_request(&request);
+    }
+    if (result == 0 && frames->line->values[LINE_RPC_TYPE][0])
+        result = frames_rpc(frames, pipe_of(frames));
+    return result;
+}
+
+static void learn_smb2_take_response(const struct request *request)
+{
+    struct frames *frames = request->frames;
+    uint64_t status = 0;
+    frames_answer(frames);
+    line_number(frames->line, LINE_SMB2_STATUS, request->index, &status);
+    if (request->command == SESSION_SETUP)
+        session_of(frames, request->index)->busy = status == MORE_PROCESSING;
+}
+
+static struct link *session_of(struct frames *frames, size_t index)
+{
+    char id[32];
+    value_at(frames, LINE_SMB2_SESSION, index, id, sizeof id);
+    return links_get(frames->links, LINK_SESSION, frames->connection, learn_hash(0, id, strlen(id)),
+                     frames->time, true);
+}
+
 /* The value that belongs to a message: as many as messages, or one that stands for all. */
 static bool value_at(const struct frames *frames, enum line_field field, size_t index, char *buffer,
                      size_t size)
@@ -34,183 +99,6 @@ static bool value_at(const struct frames *frames, enum line_field field, size_t 
     }
     return line_value(frames->line, field, index < count ? index : count - 1, buffer, size);
 }
-
-/* ---- Shares and files ---- */
-
-/* \\server\share: which of the shares that every DC has. */
-static const char *learn_smb2_share_of(const struct frames *frames, size_t index)
-{
-    static const char *const shares[][2] = {
-        {"IPC$", "ipc"}, {"sysvol", "sysvol"}, {"netlogon", "netlogon"}};
-    char tree[TEXT_SIZE];
-    if (!value_at(frames, LINE_SMB2_TREE, index, tree, sizeof tree))
-        return NULL;
-    const char *name = strrchr(tree, '\\');
-    name = name ? name + 1 : tree;
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
-        if (strcasecmp(name, shares[i][0]) == 0)
-            return shares[i][1];
-    return "other";
-}
-
-static bool ends_in(const char *name, const char *const *endings)
-{
-    const char *dot = strrchr(name, '.');
-    for (; dot && *endings; endings++)
-        if (strcasecmp(dot + 1, *endings) == 0)
-            return true;
-    return false;
-}
-
-/* What kind of file a name and its share tell. */
-static const char *file_kind(const struct request *request)
-{
-    static const char *const policies[] = {"inf",  "pol", "ini", "adm",  "admx",
-                                           "adml", "xml", "aas", "cmtx", NULL};
-    static const char *const scripts[] = {"bat", "cmd", "vbs", "ps1", "kix", "exe", "js", NULL};
-    const struct frames *frames = request->frames;
-    const char *share = learn_smb2_share_of(frames, request->index);
-    char name[TEXT_SIZE];
-    uint64_t directory = 0;
-    line_value(frames->line, LINE_SMB2_FILENAME, request->ordinal, name, sizeof name);
-    line_number(frames->line, LINE_SMB2_DIRECTORY, request->ordinal, &directory);
-    bool file = ends_in(name, policies) || ends_in(name, scripts);
-    bool system = share && (strcmp(share, "sysvol") == 0 || strcmp(share, "netlogon") == 0);
-    if (share && strcmp(share, "ipc") == 0)
-        return "pipe";
-    if (directory || !name[0] || (system && !file && !strrchr(name, '.')))
-        return "dir";
-    if (system && ends_in(name, policies))
-        return "policy";
-    return system && ends_in(name, scripts) ? "script" : "other";
-}
-
-/* ---- Details of each command ---- */
-
-static void add_share(const struct request *request, struct form *form)
-{
-    const char *share = learn_smb2_share_of(request->frames, request->index);
-    if (share)
-        form_add(form, "share", share);
-}
-
-/* MS-SMB2 2.2.13 RequestedOplockLevel, 2.2.13.2.8 LeaseState */
-static void add_oplock(const struct request *request, struct form *form)
-{
-    static const struct {
-        uint64_t number;
-        const char *name;
-    } oplocks[] = {{0, "none"}, {1, "level2"}, {8, "exclusive"}, {9, "batch"}, {0xff, "lease"}};
-    static const char *const leases[8] = {"none", "r", NULL, "rh", NULL, "rw", NULL, "rwh"};
-    uint64_t oplock, lease;
-    if (!line_number(request->frames->line, LINE_SMB2_OPLOCK, request->ordinal, &oplock))
-        return;
-    for (size_t i = 0; i < sizeof oplocks / sizeof oplocks[0]; i++)
-        if (oplocks[i].number == oplock)
-            form_add(form, "oplock", oplocks[i].name);
-    if (oplock == 0xff && line_number(request->frames->line, LINE_SMB2_LEASE, 0, &lease) &&
-        lease < 8 && leases[lease])
-        form_add(form, "lease", leases[lease]);
-}
-
-static void learn_smb2_add_file(const struct request *request, struct form *form)
-{
-    char mask[24];
-    uint64_t access;
-    form_add(form, "file", file_kind(request));
-    if (line_number(request->frames->line, LINE_SMB2_ACCESS, request->ordinal, &access)) {
-        snprintf(mask, sizeof mask, "0x%llx", (unsigned long long)access);
-        form_add(form, "access", mask);
-    }
-    add_oplock(request, form);
-}
-
-/* Numbers that a model may have (traffic-model(5)): from 1 to most. An empty read or write is one
- * of the usual size. */
-static void add_number(const struct request *request, struct form *form, const char *key,
-                       enum line_field field, uint64_t most)
-{
-    uint64_t number;
-    if (!line_number(request->frames->line, field, request->ordinal, &number))
-        return;
-    if (number >= 1 && number <= most)
-        form_add_number(form, key, number);
-    else
-        frames_count(request->frames, LEARN_UNPLAYED);
-}
-
-static void add_read(const struct request *request, struct form *form)
-{
-    add_number(request, form, "size", LINE_SMB2_READ, UINT32_MAX);
-}
-
-static void add_write(const struct request *request, struct form *form)
-{
-    add_number(request, form, "size", LINE_SMB2_WRITE, 16 << 20);
-}
-
-static void add_directory(const struct request *request, struct form *form)
-{
-    add_number(request, form, "class", LINE_SMB2_FIND, UINT8_MAX);
-}
-
-/* MS-SMB2 2.2.37: 256 times the information type, plus the class. */
-static void add_info(const struct request *request, struct form *form)
-{
-    static const enum line_field levels[] = {
-        [1] = LINE_SMB2_FILE_LEVEL, [2] = LINE_SMB2_FS_LEVEL, [3] = LINE_SMB2_SEC_LEVEL};
-    const struct line *line = request->frames->line;
-    uint64_t type, level = 0, before;
-    size_t same = 0;
-    if (!line_number(line, LINE_SMB2_CLASS, request->ordinal, &type) || type < 1 || type > 3)
-        return;
-    for (size_t i = 0; i < request->ordinal; i++)
-        same += line_number(line, LINE_SMB2_CLASS, i, &before) && before == type;
-    if (line_number(line, levels[type], same, &level) && level < 256)
-        form_add_number(form, "class", type * 256 + level);
-}
-
-static void (*const details[COMMANDS])(const struct request *request, struct form *form) = {
-    [TREE_CONNECT] = add_share, [CREATE] = learn_smb2_add_file, [READ] = add_read,
-    [WRITE] = add_write,        [QUERY_INFO] = add_info,        [QUERY_DIRECTORY] = add_directory,
-};
-
-/* ---- Legs and carriers ---- */
-
-static struct link *session_of(struct frames *frames, size_t index)
-{
-    char id[32];
-    value_at(frames, LINE_SMB2_SESSION, index, id, sizeof id);
-    return links_get(frames->links, LINK_SESSION, frames->connection, learn_hash(0, id, strlen(id)),
-                     frames->time, true);
-}
-
-static uint64_t pipe_of(const struct frames *frames)
-{
-    char id[80];
-    if (!line_value(frames->line, LINE_SMB2_FID, 0, id, sizeof id))
-        return 0;
-    return learn_hash(1, id, strlen(id)) | 1;
-}
-
-/* Reads, writes and transactions on a file that RPC was seen on are how its calls travel. */
-static bool is_carrier(const struct request *request)
-{
-    struct frames *frames = request->frames;
-    uint64_t function = 0, pipe = pipe_of(frames);
-    bool rpc = frames->line->values[LINE_RPC_TYPE][0] != '\0';
-    if (request->command != READ && request->command != WRITE && request->command != IOCTL)
-        return false;
-    line_number(frames->line, LINE_SMB2_FUNCTION, request->ordinal, &function);
-    if (request->command == IOCTL && function != PIPE_TRANSCEIVE)
-        return false;
-    if (rpc && pipe)
-        links_get(frames->links, LINK_PIPE, frames->connection, pipe, frames->time, true);
-    return rpc || (pipe && links_get(frames->links, LINK_PIPE, frames->connection, pipe,
-                                     frames->time, false));
-}
-
-/* ---- Messages ---- */
 
 static int learn_smb2_take_request(const struct request *request)
 {
@@ -236,39 +124,30 @@ static int learn_smb2_take_request(const struct request *request)
     return frames_request(frames, form.text, ticket);
 }
 
-static void learn_smb2_take_response(const struct request *request)
+/* Reads, writes and transactions on a file that RPC was seen on are how its calls travel. */
+static bool is_carrier(const struct request *request)
 {
     struct frames *frames = request->frames;
-    uint64_t status = 0;
-    frames_answer(frames);
-    line_number(frames->line, LINE_SMB2_STATUS, request->index, &status);
-    if (request->command == SESSION_SETUP)
-        session_of(frames, request->index)->busy = status == MORE_PROCESSING;
+    uint64_t function = 0, pipe = pipe_of(frames);
+    bool rpc = frames->line->values[LINE_RPC_TYPE][0] != '\0';
+    if (request->command != READ && request->command != WRITE && request->command != IOCTL)
+        return false;
+    line_number(frames->line, LINE_SMB2_FUNCTION, request->ordinal, &function);
+    if (request->command == IOCTL && function != PIPE_TRANSCEIVE)
+        return false;
+    if (rpc && pipe)
+        links_get(frames->links, LINK_PIPE, frames->connection, pipe, frames->time, true);
+    return rpc || (pipe && links_get(frames->links, LINK_PIPE, frames->connection, pipe,
+                                     frames->time, false));
 }
 
-int frames_smb2(struct frames *frames)
+static uint64_t pipe_of(const struct frames *frames)
 {
-    size_t seen[256] = {0}, count = line_count(frames->line, LINE_SMB2_COMMAND);
-    int result = 0;
-    for (size_t i = 0; i < count && result == 0; i++) {
-        struct request request = {.frames = frames, .index = i};
-        uint64_t response = 0;
-        if (!line_number(frames->line, LINE_SMB2_COMMAND, i, &request.command) ||
-            !line_number(frames->line, LINE_SMB2_RESPONSE, i, &response))
-            continue;
-        request.ordinal = request.command < 256 ? seen[request.command]++ : 0;
-        if (response)
-            learn_smb2_take_response(&request);
-        /* A break of an oplock that the server announces has no request before it. */
-        else
-            result = learn_smb2_take_request(&request);
-    }
-    if (result == 0 && frames->line->values[LINE_RPC_TYPE][0])
-        result = frames_rpc(frames, pipe_of(frames));
-    return result;
+    char id[80];
+    if (!line_value(frames->line, LINE_SMB2_FID, 0, id, sizeof id))
+        return 0;
+    return learn_hash(1, id, strlen(id)) | 1;
 }
-
-/* ---- SMB1 ---- */
 
 /* MS-SMB 2.2.4.5: the negotiation that offers SMB2 too. What old clients say beside it has no
  * player, but is counted as what it is. */
@@ -290,4 +169,135 @@ int frames_smb(struct frames *frames)
         result = frames_request(frames, form.text, false);
     }
     return result;
+}
+
+static void add_share(const struct request *request, struct form *form)
+{
+    const char *share = learn_smb2_share_of(request->frames, request->index);
+    if (share)
+        form_add(form, "share", share);
+}
+
+/* \\server\share: which of the shares that every DC has. */
+static const char *learn_smb2_share_of(const struct frames *frames, size_t index)
+{
+    static const char *const shares[][2] = {
+        {"IPC$", "ipc"}, {"sysvol", "sysvol"}, {"netlogon", "netlogon"}};
+    char tree[TEXT_SIZE];
+    if (!value_at(frames, LINE_SMB2_TREE, index, tree, sizeof tree))
+        return NULL;
+    const char *name = strrchr(tree, '\\');
+    name = name ? name + 1 : tree;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        if (strcasecmp(name, shares[i][0]) == 0)
+            return shares[i][1];
+    return "other";
+}
+
+static void learn_smb2_add_file(const struct request *request, struct form *form)
+{
+    char mask[24];
+    uint64_t access;
+    form_add(form, "file", file_kind(request));
+    if (line_number(request->frames->line, LINE_SMB2_ACCESS, request->ordinal, &access)) {
+        snprintf(mask, sizeof mask, "0x%llx", (unsigned long long)access);
+        form_add(form, "access", mask);
+    }
+    add_oplock(request, form);
+}
+
+/* What kind of file a name and its share tell. */
+static const char *file_kind(const struct request *request)
+{
+    static const char *const policies[] = {"inf",  "pol", "ini", "adm",  "admx",
+                                           "adml", "xml", "aas", "cmtx", NULL};
+    static const char *const scripts[] = {"bat", "cmd", "vbs", "ps1", "kix", "exe", "js", NULL};
+    const struct frames *frames = request->frames;
+    const char *share = learn_smb2_share_of(frames, request->index);
+    char name[TEXT_SIZE];
+    uint64_t directory = 0;
+    line_value(frames->line, LINE_SMB2_FILENAME, request->ordinal, name, sizeof name);
+    line_number(frames->line, LINE_SMB2_DIRECTORY, request->ordinal, &directory);
+    bool file = ends_in(name, policies) || ends_in(name, scripts);
+    bool system = share && (strcmp(share, "sysvol") == 0 || strcmp(share, "netlogon") == 0);
+    if (share && strcmp(share, "ipc") == 0)
+        return "pipe";
+    if (directory || !name[0] || (system && !file && !strrchr(name, '.')))
+        return "dir";
+    if (system && ends_in(name, policies))
+        return "policy";
+    return system && ends_in(name, scripts) ? "script" : "other";
+}
+
+static bool ends_in(const char *name, const char *const *endings)
+{
+    const char *dot = strrchr(name, '.');
+    for (; dot && *endings; endings++)
+        if (strcasecmp(dot + 1, *endings) == 0)
+            return true;
+    return false;
+}
+
+/* MS-SMB2 2.2.13 RequestedOplockLevel, 2.2.13.2.8 LeaseState */
+static void add_oplock(const struct request *request, struct form *form)
+{
+    static const struct {
+        uint64_t number;
+        const char *name;
+    } oplocks[] = {{0, "none"}, {1, "level2"}, {8, "exclusive"}, {9, "batch"}, {0xff, "lease"}};
+    static const char *const leases[8] = {"none", "r", NULL, "rh", NULL, "rw", NULL, "rwh"};
+    uint64_t oplock, lease;
+    if (!line_number(request->frames->line, LINE_SMB2_OPLOCK, request->ordinal, &oplock))
+        return;
+    for (size_t i = 0; i < sizeof oplocks / sizeof oplocks[0]; i++)
+        if (oplocks[i].number == oplock)
+            form_add(form, "oplock", oplocks[i].name);
+    if (oplock == 0xff && line_number(request->frames->line, LINE_SMB2_LEASE, 0, &lease) &&
+        lease < 8 && leases[lease])
+        form_add(form, "lease", leases[lease]);
+}
+
+static void add_read(const struct request *request, struct form *form)
+{
+    add_number(request, form, "size", LINE_SMB2_READ, UINT32_MAX);
+}
+
+/* Numbers that a model may have (traffic-model(5)): from 1 to most. An empty read or write is one
+ * of the usual size. */
+static void add_number(const struct request *request, struct form *form, const char *key,
+                       enum line_field field, uint64_t most)
+{
+    uint64_t number;
+    if (!line_number(request->frames->line, field, request->ordinal, &number))
+        return;
+    if (number >= 1 && number <= most)
+        form_add_number(form, key, number);
+    else
+        frames_count(request->frames, LEARN_UNPLAYED);
+}
+
+static void add_write(const struct request *request, struct form *form)
+{
+    add_number(request, form, "size", LINE_SMB2_WRITE, 16 << 20);
+}
+
+/* MS-SMB2 2.2.37: 256 times the information type, plus the class. */
+static void add_info(const struct request *request, struct form *form)
+{
+    static const enum line_field levels[] = {
+        [1] = LINE_SMB2_FILE_LEVEL, [2] = LINE_SMB2_FS_LEVEL, [3] = LINE_SMB2_SEC_LEVEL};
+    const struct line *line = request->frames->line;
+    uint64_t type, level = 0, before;
+    size_t same = 0;
+    if (!line_number(line, LINE_SMB2_CLASS, request->ordinal, &type) || type < 1 || type > 3)
+        return;
+    for (size_t i = 0; i < request->ordinal; i++)
+        same += line_number(line, LINE_SMB2_CLASS, i, &before) && before == type;
+    if (line_number(line, levels[type], same, &level) && level < 256)
+        form_add_number(form, "class", type * 256 + level);
+}
+
+static void add_directory(const struct request *request, struct form *form)
+{
+    add_number(request, form, "class", LINE_SMB2_FIND, UINT8_MAX);
 }

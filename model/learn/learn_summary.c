@@ -17,36 +17,21 @@ struct summary {
     struct learn_words clients; /* keys of conversations, in the order of their first packet */
 };
 
-static bool learn_summary_is_udp(const char *protocol)
-{
-    static const char *const udp[] = {"dns", "cldap", "nbns"};
-    for (size_t i = 0; i < sizeof udp / sizeof udp[0]; i++)
-        if (strcmp(protocol, udp[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Lists stay one value: the text has commas between theirs too. */
+static int learn_summary_take_packet(void *context, struct walk_conversation *conversation,
+                                     uint32_t form, double gap);
 static size_t learn_summary_split_form(char *text, char **opcode, struct model_field *fields,
-                                       const char **values)
+                                       const char **values);
+static bool learn_summary_is_udp(const char *protocol);
+static int learn_summary_take_end(void *context, struct walk_conversation *conversation);
+
+int learn_summary(struct learn_capture *capture, const struct walk_settings *walk, FILE *out)
 {
-    const char separator[2] = {LEARN_FIELD, '\0'};
-    char *protocol = strsep(&text, separator), *item;
-    size_t count = 0;
-    *opcode = strchr(protocol, ':');
-    if (!*opcode)
-        return 0;
-    *(*opcode)++ = '\0';
-    while ((item = strsep(&text, separator)) && count < FIELDS_MAX) {
-        char *value = strchr(item, '=');
-        if (!value)
-            continue;
-        *value++ = '\0';
-        values[count] = value;
-        fields[count] = (struct model_field){item, 1, &values[count]};
-        count++;
-    }
-    return count;
+    struct summary summary = {.capture = capture, .out = out};
+    struct walk_observer observer = {learn_summary_take_packet, learn_summary_take_end, &summary};
+    errno = 0;
+    int result = learn_walk(capture, walk, &observer);
+    learn_words_clear(&summary.clients);
+    return result == -EIO && errno ? -errno : result;
 }
 
 static int learn_summary_take_packet(void *context, struct walk_conversation *conversation,
@@ -79,19 +64,41 @@ static int learn_summary_take_packet(void *context, struct walk_conversation *co
     return ferror(summary->out) ? -EIO : 0;
 }
 
+/* Lists stay one value: the text has commas between theirs too. */
+static size_t learn_summary_split_form(char *text, char **opcode, struct model_field *fields,
+                                       const char **values)
+{
+    const char separator[2] = {LEARN_FIELD, '\0'};
+    char *protocol = strsep(&text, separator), *item;
+    size_t count = 0;
+    *opcode = strchr(protocol, ':');
+    if (!*opcode)
+        return 0;
+    *(*opcode)++ = '\0';
+    while ((item = strsep(&text, separator)) && count < FIELDS_MAX) {
+        char *value = strchr(item, '=');
+        if (!value)
+            continue;
+        *value++ = '\0';
+        values[count] = value;
+        fields[count] = (struct model_field){item, 1, &values[count]};
+        count++;
+    }
+    return count;
+}
+
+static bool learn_summary_is_udp(const char *protocol)
+{
+    static const char *const udp[] = {"dns", "cldap", "nbns"};
+    for (size_t i = 0; i < sizeof udp / sizeof udp[0]; i++)
+        if (strcmp(protocol, udp[i]) == 0)
+            return true;
+    return false;
+}
+
 static int learn_summary_take_end(void *context, struct walk_conversation *conversation)
 {
     (void)context;
     (void)conversation;
     return 0;
-}
-
-int learn_summary(struct learn_capture *capture, const struct walk_settings *walk, FILE *out)
-{
-    struct summary summary = {.capture = capture, .out = out};
-    struct walk_observer observer = {learn_summary_take_packet, learn_summary_take_end, &summary};
-    errno = 0;
-    int result = learn_walk(capture, walk, &observer);
-    learn_words_clear(&summary.clients);
-    return result == -EIO && errno ? -errno : result;
 }

@@ -40,10 +40,84 @@ struct run {
     pthread_t feeder;
 };
 
-static int tshark_failed(struct run *run, int result, const char *format, const char *name)
+static void *feed(void *argument);
+static bool tshark_write_all(int file, const char *bytes, size_t size);
+static void close_one(int *file);
+static int tshark_probe(struct run *run);
+static int start_all(struct run *run);
+static int start_merge(struct run *run);
+static int make_pipe(int *from, int *to);
+static int tshark_failed(struct run *run, int result, const char *format, const char *name);
+static int tshark_start(struct child *child, const char *const *arguments, int input, int output);
+static int make_complaints(struct child *child);
+static int start_feeding(struct run *run);
+static int start_tshark(struct run *run, int output);
+static int read_frames(struct run *run);
+static void tshark_wait_for(struct child *child);
+static bool drop_unknown(struct run *run);
+static const char *complaint_of(const struct child *child, char *text, size_t size);
+static void stop_all(struct run *run);
+static void stop(struct child *child);
+static int run_once(struct run *run, bool *again);
+static int tshark_judge(struct run *run, const struct child *child, const char *name);
+static void tshark_warn(struct run *run, const char *text);
+
+int tshark_read(const struct tshark_settings *settings, const char *const *paths, size_t count,
+                const char *begun, size_t size, struct learn_capture *capture)
 {
-    snprintf(run->capture->error, LEARN_ERROR_SIZE, format, name, strerror(-result));
+    struct run run = {.settings = settings,
+                      .capture = capture,
+                      .paths = paths,
+                      .path_count = count,
+                      .begun = begun,
+                      .begun_size = size,
+                      .tshark = {.complaints = -1},
+                      .merge = {.complaints = -1},
+                      .input = -1,
+                      .feed = -1,
+                      .output = -1};
+    bool again = false;
+    for (int field = 0; field < LINE_FIELDS; field++)
+        run.columns[run.column_count++] = (enum line_field)field;
+    /* Standard input cannot be read twice: what tshark knows is found out beforehand, at a file
+     * that is no capture. */
+    int result = strcmp(paths[0], "-") == 0 ? tshark_probe(&run) : 0;
+    if (result == 0)
+        result = run_once(&run, &again);
+    if (result == 0 && again)
+        result = run_once(&run, &again);
     return result;
+}
+
+/* Copies standard input to tshark, after what was read of it already. When tshark has gone, so is
+ * the need for it: SIGPIPE is ignored by main. */
+static void *feed(void *argument)
+{
+    struct run *run = argument;
+    char buffer[1 << 16];
+    bool good = tshark_write_all(run->feed, run->begun, run->begun_size);
+    while (good) {
+        ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR)
+            continue;
+        good = got > 0 && tshark_write_all(run->feed, buffer, (size_t)got);
+    }
+    close_one(&run->feed);
+    return NULL;
+}
+
+static bool tshark_write_all(int file, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(file, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
 }
 
 static void close_one(int *file)
@@ -53,18 +127,75 @@ static void close_one(int *file)
     *file = -1;
 }
 
-/* ---- Children ---- */
-
-static int make_complaints(struct child *child)
+static int tshark_probe(struct run *run)
 {
-    const char *folder = getenv("TMPDIR");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/traffic-learn-XXXXXX", folder && *folder ? folder : "/tmp");
-    child->complaints = mkostemp(path, O_CLOEXEC);
-    if (child->complaints < 0)
+    static const char *const nothing[] = {"/dev/null"};
+    struct run test = *run;
+    test.paths = nothing;
+    int result = start_all(&test);
+    if (result == 0) {
+        result = read_frames(&test);
+        tshark_wait_for(&test.tshark);
+        (void)drop_unknown(&test);
+    }
+    stop_all(&test);
+    memcpy(run->columns, test.columns, sizeof run->columns);
+    run->column_count = test.column_count;
+    return result;
+}
+
+static int start_all(struct run *run)
+{
+    int output = -1, result = 0;
+    if (run->path_count > 1)
+        result = start_merge(run);
+    else if (strcmp(run->paths[0], "-") == 0)
+        result = start_feeding(run);
+    if (result == 0 && (result = make_pipe(&run->output, &output)) < 0)
+        tshark_failed(run, result, "%s: %s", "pipe");
+    if (result == 0) {
+        (void)fcntl(output, F_SETPIPE_SZ, PIPE_SIZE);
+        result = start_tshark(run, output);
+    }
+    close_one(&output);
+    close_one(&run->input);
+    return result;
+}
+
+static int start_merge(struct run *run)
+{
+    const char *arguments[ARGUMENTS_MAX] = {"mergecap", "-F", "pcapng", "-w", "-"};
+    size_t count = 5;
+    int output = -1, result = make_pipe(&run->input, &output);
+    if (result < 0)
+        return tshark_failed(run, result, "%s: %s", "mergecap");
+    if (run->path_count > ARGUMENTS_MAX - 8) {
+        close_one(&output);
+        return tshark_failed(run, -E2BIG, "more captures than %s can be given: %s", "mergecap");
+    }
+    for (size_t i = 0; i < run->path_count; i++)
+        arguments[count++] = run->paths[i];
+    result = tshark_start(&run->merge, arguments, -1, output);
+    close_one(&output);
+    return result < 0 ? tshark_failed(run, result, "cannot start %s: %s (it comes with tshark)",
+                                      "mergecap")
+                      : 0;
+}
+
+static int make_pipe(int *from, int *to)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    unlink(path);
+    *from = ends[0];
+    *to = ends[1];
     return 0;
+}
+
+static int tshark_failed(struct run *run, int result, const char *format, const char *name)
+{
+    snprintf(run->capture->error, LEARN_ERROR_SIZE, format, name, strerror(-result));
+    return result;
 }
 
 /* Starts a program with these as its standard input (-1: empty) and output. */
@@ -105,80 +236,25 @@ static int tshark_start(struct child *child, const char *const *arguments, int i
     return -result;
 }
 
-static void tshark_wait_for(struct child *child)
+static int make_complaints(struct child *child)
 {
-    while (child->pid > 0 && waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
-        ;
-    child->pid = 0;
-}
-
-static void stop(struct child *child)
-{
-    if (child->pid > 0)
-        kill(child->pid, SIGTERM);
-    tshark_wait_for(child);
-    close_one(&child->complaints);
-}
-
-/* What a program wrote to standard error, without the reproach that root runs it. */
-static const char *complaint_of(const struct child *child, char *text, size_t size)
-{
-    ssize_t length = child->complaints < 0 ? 0 : pread(child->complaints, text, size - 1, 0);
-    text[length < 0 ? 0 : length] = '\0';
-    char *at = text;
-    while (strncmp(at, "Running as user \"root\"", 22) == 0)
-        at = strchrnul(at, '\n') + (strchr(at, '\n') != NULL);
-    if (strncmp(at, "tshark: ", 8) == 0) /* messages here begin with its name anyway */
-        at += 8;
-    for (char *c = at; *c; c++)
-        if ((unsigned char)*c < ' ')
-            *c = c[1] ? ' ' : '\0';
-    return at;
-}
-
-/* ---- Standard input ---- */
-
-static bool tshark_write_all(int file, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(file, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
-/* Copies standard input to tshark, after what was read of it already. When tshark has gone, so is
- * the need for it: SIGPIPE is ignored by main. */
-static void *feed(void *argument)
-{
-    struct run *run = argument;
-    char buffer[1 << 16];
-    bool good = tshark_write_all(run->feed, run->begun, run->begun_size);
-    while (good) {
-        ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
-        if (got < 0 && errno == EINTR)
-            continue;
-        good = got > 0 && tshark_write_all(run->feed, buffer, (size_t)got);
-    }
-    close_one(&run->feed);
-    return NULL;
-}
-
-/* ---- Starting ---- */
-
-static int make_pipe(int *from, int *to)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/traffic-learn-XXXXXX", folder && *folder ? folder : "/tmp");
+    child->complaints = mkostemp(path, O_CLOEXEC);
+    if (child->complaints < 0)
         return -errno;
-    *from = ends[0];
-    *to = ends[1];
+    unlink(path);
     return 0;
+}
+
+static int start_feeding(struct run *run)
+{
+    int result = make_pipe(&run->input, &run->feed);
+    if (result == 0)
+        result = -pthread_create(&run->feeder, NULL, feed, run);
+    run->feeding = result == 0;
+    return result < 0 ? tshark_failed(run, result, "%s: %s", "standard input") : 0;
 }
 
 /* Preferences that a user's own may have changed and that counting relies on. */
@@ -233,55 +309,6 @@ static int start_tshark(struct run *run, int output)
                       : 0;
 }
 
-static int start_merge(struct run *run)
-{
-    const char *arguments[ARGUMENTS_MAX] = {"mergecap", "-F", "pcapng", "-w", "-"};
-    size_t count = 5;
-    int output = -1, result = make_pipe(&run->input, &output);
-    if (result < 0)
-        return tshark_failed(run, result, "%s: %s", "mergecap");
-    if (run->path_count > ARGUMENTS_MAX - 8) {
-        close_one(&output);
-        return tshark_failed(run, -E2BIG, "more captures than %s can be given: %s", "mergecap");
-    }
-    for (size_t i = 0; i < run->path_count; i++)
-        arguments[count++] = run->paths[i];
-    result = tshark_start(&run->merge, arguments, -1, output);
-    close_one(&output);
-    return result < 0 ? tshark_failed(run, result, "cannot start %s: %s (it comes with tshark)",
-                                      "mergecap")
-                      : 0;
-}
-
-static int start_feeding(struct run *run)
-{
-    int result = make_pipe(&run->input, &run->feed);
-    if (result == 0)
-        result = -pthread_create(&run->feeder, NULL, feed, run);
-    run->feeding = result == 0;
-    return result < 0 ? tshark_failed(run, result, "%s: %s", "standard input") : 0;
-}
-
-static int start_all(struct run *run)
-{
-    int output = -1, result = 0;
-    if (run->path_count > 1)
-        result = start_merge(run);
-    else if (strcmp(run->paths[0], "-") == 0)
-        result = start_feeding(run);
-    if (result == 0 && (result = make_pipe(&run->output, &output)) < 0)
-        tshark_failed(run, result, "%s: %s", "pipe");
-    if (result == 0) {
-        (void)fcntl(output, F_SETPIPE_SZ, PIPE_SIZE);
-        result = start_tshark(run, output);
-    }
-    close_one(&output);
-    close_one(&run->input);
-    return result;
-}
-
-/* ---- Reading ---- */
-
 static int read_frames(struct run *run)
 {
     struct frames *frames = frames_make(run->capture);
@@ -311,7 +338,12 @@ static int read_frames(struct run *run)
     return result;
 }
 
-/* ---- Ends ---- */
+static void tshark_wait_for(struct child *child)
+{
+    while (child->pid > 0 && waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
+        ;
+    child->pid = 0;
+}
 
 /* tshark names the fields that it does not know; the run is made again without them. */
 static bool drop_unknown(struct run *run)
@@ -335,10 +367,61 @@ static bool drop_unknown(struct run *run)
     return list && kept > 0 && kept < before;
 }
 
-static void tshark_warn(struct run *run, const char *text)
+/* What a program wrote to standard error, without the reproach that root runs it. */
+static const char *complaint_of(const struct child *child, char *text, size_t size)
 {
-    if (run->settings->warning)
-        run->settings->warning(run->settings->context, text);
+    ssize_t length = child->complaints < 0 ? 0 : pread(child->complaints, text, size - 1, 0);
+    text[length < 0 ? 0 : length] = '\0';
+    char *at = text;
+    while (strncmp(at, "Running as user \"root\"", 22) == 0)
+        at = strchrnul(at, '\n') + (strchr(at, '\n') != NULL);
+    if (strncmp(at, "tshark: ", 8) == 0) /* messages here begin with its name anyway */
+        at += 8;
+    for (char *c = at; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = c[1] ? ' ' : '\0';
+    return at;
+}
+
+static void stop_all(struct run *run)
+{
+    close_one(&run->output);
+    stop(&run->tshark);
+    stop(&run->merge);
+    /* A thread in read() on a terminal or an open pipe cannot be waited for. */
+    if (run->feeding) {
+        pthread_cancel(run->feeder);
+        pthread_join(run->feeder, NULL);
+        run->feeding = false;
+    }
+    close_one(&run->feed);
+    close_one(&run->input);
+}
+
+static void stop(struct child *child)
+{
+    if (child->pid > 0)
+        kill(child->pid, SIGTERM);
+    tshark_wait_for(child);
+    close_one(&child->complaints);
+}
+
+static int run_once(struct run *run, bool *again)
+{
+    int result = start_all(run);
+    if (result == 0)
+        result = read_frames(run);
+    if (result == 0) {
+        tshark_wait_for(&run->tshark);
+        *again = run->capture->counts[LEARN_FRAMES] == 0 && drop_unknown(run);
+        result = *again ? 0 : tshark_judge(run, &run->tshark, run->settings->program);
+    }
+    if (result == 0 && !*again && run->path_count > 1) {
+        tshark_wait_for(&run->merge);
+        result = tshark_judge(run, &run->merge, "mergecap");
+    }
+    stop_all(run);
+    return result;
 }
 
 /* How a child ended. Frames before the place where a capture is cut off are as good as others. */
@@ -366,79 +449,8 @@ static int tshark_judge(struct run *run, const struct child *child, const char *
     return -EINVAL;
 }
 
-static void stop_all(struct run *run)
+static void tshark_warn(struct run *run, const char *text)
 {
-    close_one(&run->output);
-    stop(&run->tshark);
-    stop(&run->merge);
-    /* A thread in read() on a terminal or an open pipe cannot be waited for. */
-    if (run->feeding) {
-        pthread_cancel(run->feeder);
-        pthread_join(run->feeder, NULL);
-        run->feeding = false;
-    }
-    close_one(&run->feed);
-    close_one(&run->input);
-}
-
-static int run_once(struct run *run, bool *again)
-{
-    int result = start_all(run);
-    if (result == 0)
-        result = read_frames(run);
-    if (result == 0) {
-        tshark_wait_for(&run->tshark);
-        *again = run->capture->counts[LEARN_FRAMES] == 0 && drop_unknown(run);
-        result = *again ? 0 : tshark_judge(run, &run->tshark, run->settings->program);
-    }
-    if (result == 0 && !*again && run->path_count > 1) {
-        tshark_wait_for(&run->merge);
-        result = tshark_judge(run, &run->merge, "mergecap");
-    }
-    stop_all(run);
-    return result;
-}
-
-static int tshark_probe(struct run *run)
-{
-    static const char *const nothing[] = {"/dev/null"};
-    struct run test = *run;
-    test.paths = nothing;
-    int result = start_all(&test);
-    if (result == 0) {
-        result = read_frames(&test);
-        tshark_wait_for(&test.tshark);
-        (void)drop_unknown(&test);
-    }
-    stop_all(&test);
-    memcpy(run->columns, test.columns, sizeof run->columns);
-    run->column_count = test.column_count;
-    return result;
-}
-
-int tshark_read(const struct tshark_settings *settings, const char *const *paths, size_t count,
-                const char *begun, size_t size, struct learn_capture *capture)
-{
-    struct run run = {.settings = settings,
-                      .capture = capture,
-                      .paths = paths,
-                      .path_count = count,
-                      .begun = begun,
-                      .begun_size = size,
-                      .tshark = {.complaints = -1},
-                      .merge = {.complaints = -1},
-                      .input = -1,
-                      .feed = -1,
-                      .output = -1};
-    bool again = false;
-    for (int field = 0; field < LINE_FIELDS; field++)
-        run.columns[run.column_count++] = (enum line_field)field;
-    /* Standard input cannot be read twice: what tshark knows is found out beforehand, at a file
-     * that is no capture. */
-    int result = strcmp(paths[0], "-") == 0 ? tshark_probe(&run) : 0;
-    if (result == 0)
-        result = run_once(&run, &again);
-    if (result == 0 && again)
-        result = run_once(&run, &again);
-    return result;
+    if (run->settings->warning)
+        run->settings->warning(run->settings->context, text);
 }

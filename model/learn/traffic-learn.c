@@ -23,9 +23,6 @@
 #include "model/learn/learn_summary.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, OPTIONS_MAX = 64 };
-enum { AUTO_FIRST = 2, AUTO_LAST = 6 };
-/* What --history auto is content with: Kolmogorov-Smirnov distances of lengths and durations. */
-#define AUTO_DISTANCE 0.1
 
 struct options {
     const char *output, *check, *server, *program, *keytab;
@@ -47,101 +44,69 @@ struct option_row {
     bool (*set)(struct options *options, const char *value); /* takes its argument */
 };
 
-static bool traffic_learn_wrong(const char *option, const char *value, const char *expected)
-{
-    fprintf(stderr, "traffic-learn: %s %s: expected %s\n", option, value, expected);
-    return false;
-}
+/* A file is written beside its place and moved there when it is whole, so that what was there
+ * before is never half gone. What is no regular file (a pipe, a device) is written to directly. */
+struct output {
+    const char *path; /* NULL: standard output */
+    char *target;     /* where a symbolic link leads to; NULL: path itself */
+    char *temporary;  /* NULL: written directly */
+    FILE *file;
+};
 
-static bool traffic_learn_parse_number(const char *text, double low, double high, double *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtod(text, &end);
-    return *text && *end == '\0' && errno == 0 && *number >= low && *number <= high;
-}
-
+static bool traffic_learn_read_options(struct options *options, int argc, char **argv);
+static void traffic_learn_make_getopt(struct option *long_options, char *letters);
+static bool check_options(const struct options *options, int files);
+static void traffic_learn_print_help(void);
+static int traffic_learn_look(char **paths, size_t count, struct input *input, char *error);
+static int traffic_learn_failed(const char *error);
+static int traffic_learn_convert(const struct options *options, const char *path,
+                                 const struct input *input);
+static void traffic_learn_print_warning(void *context, const char *line);
+static int write_model(const struct model *model, const char *path);
+static int output_open(struct output *output, const char *path);
+static int make_temporary(struct output *output);
+static int output_failed(const struct output *output, int result);
+static int output_close(struct output *output, int result);
+static int traffic_learn_run(const struct options *options, char **paths, size_t count,
+                             const struct input *input, char *error);
+static const char *capture_name(char **paths, size_t count, char *buffer, size_t size);
+static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
+                                    const struct input *input, struct learn_capture *capture);
+static int choose_walk(const struct options *options, struct learn_capture *capture,
+                       const char *name, struct walk_settings *walk);
+static int choose_server(const struct options *options, struct learn_capture *capture,
+                         const char *name, uint32_t *server);
+static int find_server(const struct options *options, struct learn_capture *capture,
+                       const char *name, uint32_t *server);
+static void print_seen(const struct learn_capture *capture);
+static void traffic_learn_print_count(const struct learn_capture *capture, enum learn_count count,
+                                      const char *text);
+static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
+                                 const struct walk_settings *walk);
+static int traffic_learn_summarise(const struct options *options, struct learn_capture *capture,
+                                   const struct walk_settings *walk);
+static int traffic_learn_write_model(const struct options *options, struct learn_capture *capture,
+                                     const char *name, const struct walk_settings *walk);
+static int learn_auto(const struct options *options, struct learn_capture *capture,
+                      struct learn_settings *settings, struct model **model);
+static int learn_one(struct learn_capture *capture, struct learn_settings *settings,
+                     uint32_t history, struct model **model);
+static void print_learned(const struct options *options, const struct learn_capture *capture,
+                          const struct model *model);
+static bool set_output(struct options *options, const char *value);
+static bool set_history(struct options *options, const char *value);
 static bool traffic_learn_parse_whole(const char *text, uint64_t low, uint64_t high,
-                                      uint64_t *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *number >= low &&
-           *number <= high;
-}
-
-static bool set_output(struct options *options, const char *value)
-{
-    options->output = value;
-    return true;
-}
-
-static bool set_check(struct options *options, const char *value)
-{
-    options->check = value;
-    return true;
-}
-
-static bool set_server(struct options *options, const char *value)
-{
-    options->server = value;
-    return true;
-}
-
-static bool set_program(struct options *options, const char *value)
-{
-    options->program = value;
-    return true;
-}
-
-static bool set_keytab(struct options *options, const char *value)
-{
-    options->keytab = value;
-    return access(value, R_OK) == 0 ||
-           traffic_learn_wrong("--keytab", value, "a file that can be read");
-}
-
-static bool set_preference(struct options *options, const char *value)
-{
-    if (!strchr(value, ':'))
-        return traffic_learn_wrong("--tshark-option", value, "a preference of tshark, name:value");
-    if (options->preference_count == OPTIONS_MAX)
-        return traffic_learn_wrong("--tshark-option", value, "at most 64 of these");
-    options->preferences[options->preference_count++] = value;
-    return true;
-}
-
-static bool set_history(struct options *options, const char *value)
-{
-    uint64_t number = 0;
-    if (strcmp(value, "auto") != 0 &&
-        !traffic_learn_parse_whole(value, 1, LEARN_HISTORY_MAX, &number))
-        return traffic_learn_wrong("--history", value, "1 to 16, or auto");
-    options->history = (uint32_t)number;
-    return true;
-}
-
-static bool set_max_details(struct options *options, const char *value)
-{
-    uint64_t number;
-    if (!traffic_learn_parse_whole(value, 1, 100000, &number))
-        return traffic_learn_wrong("--max-details", value, "a whole number from 1 to 100000");
-    options->max_details = (uint32_t)number;
-    return true;
-}
-
-static bool set_idle(struct options *options, const char *value)
-{
-    return traffic_learn_parse_number(value, 0.001, 1e6, &options->idle) ||
-           traffic_learn_wrong("--idle", value, "seconds from 0.001 to 1000000");
-}
-
-static bool set_seed(struct options *options, const char *value)
-{
-    return traffic_learn_parse_whole(value, 0, UINT64_MAX, &options->seed) ||
-           traffic_learn_wrong("--random-seed", value, "a whole number");
-}
+                                      uint64_t *number);
+static bool traffic_learn_wrong(const char *option, const char *value, const char *expected);
+static bool set_idle(struct options *options, const char *value);
+static bool traffic_learn_parse_number(const char *text, double low, double high, double *number);
+static bool set_server(struct options *options, const char *value);
+static bool set_max_details(struct options *options, const char *value);
+static bool set_check(struct options *options, const char *value);
+static bool set_seed(struct options *options, const char *value);
+static bool set_keytab(struct options *options, const char *value);
+static bool set_preference(struct options *options, const char *value);
+static bool set_program(struct options *options, const char *value);
 
 static const struct option_row rows[] = {
     {"output", 'o', "FILE", "where the model (or the summary) goes (standard output)", 0,
@@ -173,21 +138,53 @@ static const struct option_row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
 
-static void traffic_learn_print_help(void)
+int main(int argc, char **argv)
 {
-    char name[40];
-    puts("Usage: traffic-learn [options] FILE...\n\n"
-         "Learns a model for traffic-replay from captures (pcap, pcapng, also compressed; several\n"
-         "are merged by time), a traffic-summary text, or a Samba v2 model. \"-\" is standard "
-         "input.\n");
-    for (size_t i = 0; i < ROWS; i++) {
-        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
-                 rows[i].argument ? rows[i].argument : "");
-        if (rows[i].letter)
-            printf("  -%c, %-21s %s\n", rows[i].letter, name, rows[i].help);
-        else
-            printf("      %-21s %s\n", name, rows[i].help);
+    struct options options = {
+        .program = "tshark", .history = 2, .max_details = 50, .idle = 60, .seed = 1};
+    struct input input = {0};
+    char error[LEARN_ERROR_SIZE];
+    if (!traffic_learn_read_options(&options, argc, argv))
+        return EXIT_USAGE;
+    if (options.help) {
+        traffic_learn_print_help();
+        return EXIT_OK;
     }
+    if (options.version) {
+        puts("traffic-learn " TRAFFIC_VERSION);
+        return EXIT_OK;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    size_t count = (size_t)(argc - optind);
+    if (traffic_learn_look(argv + optind, count, &input, error) < 0) {
+        traffic_learn_failed(error);
+        free(input.begun);
+        return EXIT_USAGE;
+    }
+    int status = input.kind == INPUT_MODEL
+                     ? traffic_learn_convert(&options, argv[optind], &input)
+                     : traffic_learn_run(&options, argv + optind, count, &input, error);
+    free(input.begun);
+    return status;
+}
+
+static bool traffic_learn_read_options(struct options *options, int argc, char **argv)
+{
+    struct option long_options[ROWS + 1];
+    char letters[2 * ROWS + 1];
+    traffic_learn_make_getopt(long_options, letters);
+    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
+        size_t row = 0;
+        while (row < ROWS && got != FIRST_LONG + (int)row && got != rows[row].letter)
+            row++;
+        if (row == ROWS)
+            return false; /* told already */
+        if (!rows[row].set)
+            *(bool *)((char *)options + rows[row].flag) = true;
+        else if (!rows[row].set(options, optarg))
+            return false;
+    }
+    return check_options(options, argc - optind);
 }
 
 /* The rows in the form of getopt_long(3). */
@@ -222,23 +219,82 @@ static bool check_options(const struct options *options, int files)
     return !message;
 }
 
-static bool traffic_learn_read_options(struct options *options, int argc, char **argv)
+static void traffic_learn_print_help(void)
 {
-    struct option long_options[ROWS + 1];
-    char letters[2 * ROWS + 1];
-    traffic_learn_make_getopt(long_options, letters);
-    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
-        size_t row = 0;
-        while (row < ROWS && got != FIRST_LONG + (int)row && got != rows[row].letter)
-            row++;
-        if (row == ROWS)
-            return false; /* told already */
-        if (!rows[row].set)
-            *(bool *)((char *)options + rows[row].flag) = true;
-        else if (!rows[row].set(options, optarg))
-            return false;
+    char name[40];
+    puts("Usage: traffic-learn [options] FILE...\n\n"
+         "Learns a model for traffic-replay from captures (pcap, pcapng, also compressed; several\n"
+         "are merged by time), a traffic-summary text, or a Samba v2 model. \"-\" is standard "
+         "input.\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
+                 rows[i].argument ? rows[i].argument : "");
+        if (rows[i].letter)
+            printf("  -%c, %-21s %s\n", rows[i].letter, name, rows[i].help);
+        else
+            printf("      %-21s %s\n", name, rows[i].help);
     }
-    return check_options(options, argc - optind);
+}
+
+/* Looks at all files first: nothing is begun that cannot be ended. */
+static int traffic_learn_look(char **paths, size_t count, struct input *input, char *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct input one;
+        if (count > 1 && strcmp(paths[i], "-") == 0) {
+            snprintf(error, LEARN_ERROR_SIZE, "standard input cannot be one of several");
+            return -EINVAL;
+        }
+        int result = input_look(paths[i], &one, error);
+        if (result < 0)
+            return result;
+        if (count > 1 && one.kind != INPUT_CAPTURE) {
+            snprintf(error, LEARN_ERROR_SIZE, "%s: only captures can be merged, give it alone",
+                     paths[i]);
+            return -EINVAL;
+        }
+        *input = one;
+    }
+    return 0;
+}
+
+static int traffic_learn_failed(const char *error)
+{
+    fprintf(stderr, "traffic-learn: %s\n", error);
+    return EXIT_FAILED;
+}
+
+/* A model that is there already: written as version 3. */
+static int traffic_learn_convert(const struct options *options, const char *path,
+                                 const struct input *input)
+{
+    char error[LEARN_ERROR_SIZE], *text = NULL;
+    size_t size = 0, room = 0;
+    struct model *model = NULL;
+    int result = 0;
+    if (options->check || options->summary) {
+        fprintf(stderr, "traffic-learn: %s is a model: --check and --summary want a capture\n",
+                path);
+        return EXIT_USAGE;
+    }
+    if (strcmp(path, "-") != 0) {
+        result = model_load(path, &model, error, sizeof error, traffic_learn_print_warning, NULL);
+    } else {
+        FILE *file = input_open(path, input);
+        ssize_t got = file ? getdelim(&text, &room, '\0', file) : -1;
+        size = got > 0 ? (size_t)got : 0;
+        if (file)
+            fclose(file);
+        result = model_load_text("stdin", text ? text : "", size, &model, error, sizeof error,
+                                 traffic_learn_print_warning, NULL);
+    }
+    if (result < 0)
+        traffic_learn_failed(error);
+    if (result == 0)
+        result = write_model(model, options->output);
+    model_free(model);
+    free(text);
+    return result < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 static void traffic_learn_print_warning(void *context, const char *line)
@@ -247,22 +303,27 @@ static void traffic_learn_print_warning(void *context, const char *line)
     fprintf(stderr, "traffic-learn: %s\n", line);
 }
 
-/* ---- Output ---- */
-
-/* A file is written beside its place and moved there when it is whole, so that what was there
- * before is never half gone. What is no regular file (a pipe, a device) is written to directly. */
-struct output {
-    const char *path; /* NULL: standard output */
-    char *target;     /* where a symbolic link leads to; NULL: path itself */
-    char *temporary;  /* NULL: written directly */
-    FILE *file;
-};
-
-static int output_failed(const struct output *output, int result)
+static int write_model(const struct model *model, const char *path)
 {
-    fprintf(stderr, "traffic-learn: %s: %s\n", output->path ? output->path : "standard output",
-            strerror(-result));
-    return result;
+    struct output output;
+    int result = output_open(&output, path);
+    return result < 0 ? result : output_close(&output, model_write_yaml(model, output.file));
+}
+
+static int output_open(struct output *output, const char *path)
+{
+    struct stat status;
+    *output = (struct output){.path = path && strcmp(path, "-") != 0 ? path : NULL};
+    int result = 0;
+    if (!output->path)
+        output->file = stdout;
+    else if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        result = (output->file = fopen(path, "we")) ? 0 : -errno;
+    else
+        result = make_temporary(output);
+    if (result < 0)
+        free(output->target);
+    return result < 0 ? output_failed(output, result) : 0;
 }
 
 static int make_temporary(struct output *output)
@@ -293,20 +354,11 @@ static int make_temporary(struct output *output)
     return 0;
 }
 
-static int output_open(struct output *output, const char *path)
+static int output_failed(const struct output *output, int result)
 {
-    struct stat status;
-    *output = (struct output){.path = path && strcmp(path, "-") != 0 ? path : NULL};
-    int result = 0;
-    if (!output->path)
-        output->file = stdout;
-    else if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        result = (output->file = fopen(path, "we")) ? 0 : -errno;
-    else
-        result = make_temporary(output);
-    if (result < 0)
-        free(output->target);
-    return result < 0 ? output_failed(output, result) : 0;
+    fprintf(stderr, "traffic-learn: %s: %s\n", output->path ? output->path : "standard output",
+            strerror(-result));
+    return result;
 }
 
 /* Ends the output; result is how the writing went. */
@@ -328,20 +380,102 @@ static int output_close(struct output *output, int result)
     return result < 0 ? output_failed(output, result) : 0;
 }
 
-static int write_model(const struct model *model, const char *path)
+static int traffic_learn_run(const struct options *options, char **paths, size_t count,
+                             const struct input *input, char *error)
 {
-    struct output output;
-    int result = output_open(&output, path);
-    return result < 0 ? result : output_close(&output, model_write_yaml(model, output.file));
+    struct learn_capture capture;
+    struct walk_settings walk;
+    char buffer[300];
+    const char *name = capture_name(paths, count, buffer, sizeof buffer);
+    int status = EXIT_FAILED, result = learn_capture_begin(&capture, error);
+    if (result == 0)
+        result = traffic_learn_read_input(options, paths, count, input, &capture);
+    if (result == 0)
+        result = choose_walk(options, &capture, name, &walk);
+    if (result < 0)
+        traffic_learn_failed(error);
+    if (!options->quiet && capture.counts[LEARN_FRAMES] > 0)
+        print_seen(&capture);
+    if (result == 0)
+        status = options->check     ? traffic_learn_compare(options, &capture, &walk)
+                 : options->summary ? traffic_learn_summarise(options, &capture, &walk)
+                                    : traffic_learn_write_model(options, &capture, name, &walk);
+    learn_capture_clear(&capture);
+    return status;
 }
 
-/* ---- What was seen ---- */
-
-static void traffic_learn_print_count(const struct learn_capture *capture, enum learn_count count,
-                                      const char *text)
+static const char *capture_name(char **paths, size_t count, char *buffer, size_t size)
 {
-    if (capture->counts[count] > 0)
-        fprintf(stderr, "traffic-learn: %" PRIu64 " %s\n", capture->counts[count], text);
+    const char *slash = strrchr(paths[0], '/');
+    const char *name = slash ? slash + 1 : document_file_name(paths[0]);
+    if (count == 1)
+        return name;
+    snprintf(buffer, size, "%s and %zu more", name, count - 1);
+    return buffer;
+}
+
+static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
+                                    const struct input *input, struct learn_capture *capture)
+{
+    struct tshark_settings settings = {.program = options->program,
+                                       .keytab = options->keytab,
+                                       .options = options->preferences,
+                                       .option_count = options->preference_count,
+                                       .warning = traffic_learn_print_warning};
+    if (input->kind == INPUT_SUMMARY)
+        return input_read_summary(paths[0], input, capture);
+    return tshark_read(&settings, (const char *const *)paths, count, input->begun, input->size,
+                       capture);
+}
+
+static int choose_walk(const struct options *options, struct learn_capture *capture,
+                       const char *name, struct walk_settings *walk)
+{
+    bool local = false;
+    *walk = (struct walk_settings){.by_connection = options->by_connection, .idle = options->idle};
+    int result = choose_server(options, capture, name, &walk->server);
+    if (result == 0)
+        result = learn_capture_finish(capture, walk->server);
+    if (result == 0 && !walk->by_connection)
+        result = learn_walk_is_local(capture, walk->server, &local);
+    if (result == 0 && local) {
+        walk->by_connection = true;
+        fputs("traffic-learn: client and server have the same address: each connection is taken "
+              "as a conversation (--by-connection)\n",
+              stderr);
+    }
+    return result;
+}
+
+static int choose_server(const struct options *options, struct learn_capture *capture,
+                         const char *name, uint32_t *server)
+{
+    if (options->server)
+        return find_server(options, capture, name, server);
+    if (learn_capture_server(capture, server) < 0) {
+        snprintf(capture->error, LEARN_ERROR_SIZE,
+                 "%s: no request to a domain controller among %" PRIu64 " frames%s", name,
+                 capture->counts[LEARN_FRAMES],
+                 capture->record_count == 0
+                     ? ""
+                     : ", only name queries (--server takes a name server all the same)");
+        return -ENOENT;
+    }
+    if (!options->quiet)
+        fprintf(stderr, "traffic-learn: the domain controller is taken to be %s (--server)\n",
+                capture->addresses.items[*server].bytes);
+    return 0;
+}
+
+static int find_server(const struct options *options, struct learn_capture *capture,
+                       const char *name, uint32_t *server)
+{
+    *server = learn_words_find(&capture->addresses, options->server, strlen(options->server));
+    if (*server != UINT32_MAX && capture->seen[*server].requests > 0)
+        return 0;
+    snprintf(capture->error, LEARN_ERROR_SIZE, "%s: no request to --server %s", name,
+             options->server);
+    return -ENOENT;
 }
 
 static void print_seen(const struct learn_capture *capture)
@@ -368,172 +502,11 @@ static void print_seen(const struct learn_capture *capture)
         traffic_learn_print_count(capture, texts[i].count, texts[i].text);
 }
 
-static int traffic_learn_failed(const char *error)
+static void traffic_learn_print_count(const struct learn_capture *capture, enum learn_count count,
+                                      const char *text)
 {
-    fprintf(stderr, "traffic-learn: %s\n", error);
-    return EXIT_FAILED;
-}
-
-/* ---- Reading ---- */
-
-/* Looks at all files first: nothing is begun that cannot be ended. */
-static int traffic_learn_look(char **paths, size_t count, struct input *input, char *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct input one;
-        if (count > 1 && strcmp(paths[i], "-") == 0) {
-            snprintf(error, LEARN_ERROR_SIZE, "standard input cannot be one of several");
-            return -EINVAL;
-        }
-        int result = input_look(paths[i], &one, error);
-        if (result < 0)
-            return result;
-        if (count > 1 && one.kind != INPUT_CAPTURE) {
-            snprintf(error, LEARN_ERROR_SIZE, "%s: only captures can be merged, give it alone",
-                     paths[i]);
-            return -EINVAL;
-        }
-        *input = one;
-    }
-    return 0;
-}
-
-static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
-                                    const struct input *input, struct learn_capture *capture)
-{
-    struct tshark_settings settings = {.program = options->program,
-                                       .keytab = options->keytab,
-                                       .options = options->preferences,
-                                       .option_count = options->preference_count,
-                                       .warning = traffic_learn_print_warning};
-    if (input->kind == INPUT_SUMMARY)
-        return input_read_summary(paths[0], input, capture);
-    return tshark_read(&settings, (const char *const *)paths, count, input->begun, input->size,
-                       capture);
-}
-
-static int find_server(const struct options *options, struct learn_capture *capture,
-                       const char *name, uint32_t *server)
-{
-    *server = learn_words_find(&capture->addresses, options->server, strlen(options->server));
-    if (*server != UINT32_MAX && capture->seen[*server].requests > 0)
-        return 0;
-    snprintf(capture->error, LEARN_ERROR_SIZE, "%s: no request to --server %s", name,
-             options->server);
-    return -ENOENT;
-}
-
-static int choose_server(const struct options *options, struct learn_capture *capture,
-                         const char *name, uint32_t *server)
-{
-    if (options->server)
-        return find_server(options, capture, name, server);
-    if (learn_capture_server(capture, server) < 0) {
-        snprintf(capture->error, LEARN_ERROR_SIZE,
-                 "%s: no request to a domain controller among %" PRIu64 " frames%s", name,
-                 capture->counts[LEARN_FRAMES],
-                 capture->record_count == 0
-                     ? ""
-                     : ", only name queries (--server takes a name server all the same)");
-        return -ENOENT;
-    }
-    if (!options->quiet)
-        fprintf(stderr, "traffic-learn: the domain controller is taken to be %s (--server)\n",
-                capture->addresses.items[*server].bytes);
-    return 0;
-}
-
-static int choose_walk(const struct options *options, struct learn_capture *capture,
-                       const char *name, struct walk_settings *walk)
-{
-    bool local = false;
-    *walk = (struct walk_settings){.by_connection = options->by_connection, .idle = options->idle};
-    int result = choose_server(options, capture, name, &walk->server);
-    if (result == 0)
-        result = learn_capture_finish(capture, walk->server);
-    if (result == 0 && !walk->by_connection)
-        result = learn_walk_is_local(capture, walk->server, &local);
-    if (result == 0 && local) {
-        walk->by_connection = true;
-        fputs("traffic-learn: client and server have the same address: each connection is taken "
-              "as a conversation (--by-connection)\n",
-              stderr);
-    }
-    return result;
-}
-
-/* ---- What is done with it ---- */
-
-static int learn_one(struct learn_capture *capture, struct learn_settings *settings,
-                     uint32_t history, struct model **model)
-{
-    settings->history = history;
-    return learn_model(capture, settings, model);
-}
-
-/* The shortest history whose conversations are as long as the capture's, or else the closest. */
-static int learn_auto(const struct options *options, struct learn_capture *capture,
-                      struct learn_settings *settings, struct model **model)
-{
-    double best = INFINITY;
-    int result = 0;
-    *model = NULL;
-    for (uint32_t history = AUTO_FIRST; history <= AUTO_LAST && best > AUTO_DISTANCE; history++) {
-        struct model *one = NULL;
-        struct check check = {0};
-        result = learn_one(capture, settings, history, &one);
-        if (result == 0)
-            result = check_make(&check, capture, &settings->walk, one, options->seed,
-                                CHECK_PACKETS / 16, capture->error);
-        double distance = fmax(check.lengths, check.durations);
-        check_clear(&check);
-        if (result < 0) {
-            model_free(one);
-            break;
-        }
-        if (!options->quiet)
-            fprintf(stderr, "traffic-learn: --history %u: lengths and durations within %.3f\n",
-                    history, distance);
-        if (distance < best) {
-            model_free(*model);
-            *model = one;
-            best = distance;
-        } else {
-            model_free(one);
-        }
-    }
-    return result;
-}
-
-static void print_learned(const struct options *options, const struct learn_capture *capture,
-                          const struct model *model)
-{
-    const struct model_source *source = &model->source;
-    if (options->quiet)
-        return;
-    fprintf(stderr,
-            "traffic-learn: %" PRIu64 " frames, %.0f packets in %.0f conversations over %g s: "
-            "%g packets/s; %u packet types, %u histories of %u\n",
-            capture->counts[LEARN_FRAMES], source->packets, source->conversations, source->seconds,
-            model->packet_rate, model->type_count, model->history_count, model->history_length);
-}
-
-static int traffic_learn_write_model(const struct options *options, struct learn_capture *capture,
-                                     const char *name, const struct walk_settings *walk)
-{
-    struct learn_settings settings = {
-        .walk = *walk, .max_details = options->max_details, .name = name};
-    struct model *model = NULL;
-    int result = options->history == 0 ? learn_auto(options, capture, &settings, &model)
-                                       : learn_one(capture, &settings, options->history, &model);
-    if (result < 0)
-        traffic_learn_failed(capture->error);
-    if (result == 0)
-        result = write_model(model, options->output);
-    if (result == 0)
-        print_learned(options, capture, model);
-    model_free(model);
-    return result < 0 ? EXIT_FAILED : EXIT_OK;
+    if (capture->counts[count] > 0)
+        fprintf(stderr, "traffic-learn: %" PRIu64 " %s\n", capture->counts[count], text);
 }
 
 static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
@@ -580,99 +553,175 @@ static int traffic_learn_summarise(const struct options *options, struct learn_c
     return output_close(&output, result) < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-/* A model that is there already: written as version 3. */
-static int traffic_learn_convert(const struct options *options, const char *path,
-                                 const struct input *input)
+static int traffic_learn_write_model(const struct options *options, struct learn_capture *capture,
+                                     const char *name, const struct walk_settings *walk)
 {
-    char error[LEARN_ERROR_SIZE], *text = NULL;
-    size_t size = 0, room = 0;
+    struct learn_settings settings = {
+        .walk = *walk, .max_details = options->max_details, .name = name};
     struct model *model = NULL;
-    int result = 0;
-    if (options->check || options->summary) {
-        fprintf(stderr, "traffic-learn: %s is a model: --check and --summary want a capture\n",
-                path);
-        return EXIT_USAGE;
-    }
-    if (strcmp(path, "-") != 0) {
-        result = model_load(path, &model, error, sizeof error, traffic_learn_print_warning, NULL);
-    } else {
-        FILE *file = input_open(path, input);
-        ssize_t got = file ? getdelim(&text, &room, '\0', file) : -1;
-        size = got > 0 ? (size_t)got : 0;
-        if (file)
-            fclose(file);
-        result = model_load_text("stdin", text ? text : "", size, &model, error, sizeof error,
-                                 traffic_learn_print_warning, NULL);
-    }
+    int result = options->history == 0 ? learn_auto(options, capture, &settings, &model)
+                                       : learn_one(capture, &settings, options->history, &model);
     if (result < 0)
-        traffic_learn_failed(error);
+        traffic_learn_failed(capture->error);
     if (result == 0)
         result = write_model(model, options->output);
+    if (result == 0)
+        print_learned(options, capture, model);
     model_free(model);
-    free(text);
     return result < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-static const char *capture_name(char **paths, size_t count, char *buffer, size_t size)
+enum { AUTO_FIRST = 2, AUTO_LAST = 6 };
+
+/* What --history auto is content with: Kolmogorov-Smirnov distances of lengths and durations. */
+#define AUTO_DISTANCE 0.1
+
+/* The shortest history whose conversations are as long as the capture's, or else the closest. */
+static int learn_auto(const struct options *options, struct learn_capture *capture,
+                      struct learn_settings *settings, struct model **model)
 {
-    const char *slash = strrchr(paths[0], '/');
-    const char *name = slash ? slash + 1 : document_file_name(paths[0]);
-    if (count == 1)
-        return name;
-    snprintf(buffer, size, "%s and %zu more", name, count - 1);
-    return buffer;
+    double best = INFINITY;
+    int result = 0;
+    *model = NULL;
+    for (uint32_t history = AUTO_FIRST; history <= AUTO_LAST && best > AUTO_DISTANCE; history++) {
+        struct model *one = NULL;
+        struct check check = {0};
+        result = learn_one(capture, settings, history, &one);
+        if (result == 0)
+            result = check_make(&check, capture, &settings->walk, one, options->seed,
+                                CHECK_PACKETS / 16, capture->error);
+        double distance = fmax(check.lengths, check.durations);
+        check_clear(&check);
+        if (result < 0) {
+            model_free(one);
+            break;
+        }
+        if (!options->quiet)
+            fprintf(stderr, "traffic-learn: --history %u: lengths and durations within %.3f\n",
+                    history, distance);
+        if (distance < best) {
+            model_free(*model);
+            *model = one;
+            best = distance;
+        } else {
+            model_free(one);
+        }
+    }
+    return result;
 }
 
-static int traffic_learn_run(const struct options *options, char **paths, size_t count,
-                             const struct input *input, char *error)
+static int learn_one(struct learn_capture *capture, struct learn_settings *settings,
+                     uint32_t history, struct model **model)
 {
-    struct learn_capture capture;
-    struct walk_settings walk;
-    char buffer[300];
-    const char *name = capture_name(paths, count, buffer, sizeof buffer);
-    int status = EXIT_FAILED, result = learn_capture_begin(&capture, error);
-    if (result == 0)
-        result = traffic_learn_read_input(options, paths, count, input, &capture);
-    if (result == 0)
-        result = choose_walk(options, &capture, name, &walk);
-    if (result < 0)
-        traffic_learn_failed(error);
-    if (!options->quiet && capture.counts[LEARN_FRAMES] > 0)
-        print_seen(&capture);
-    if (result == 0)
-        status = options->check     ? traffic_learn_compare(options, &capture, &walk)
-                 : options->summary ? traffic_learn_summarise(options, &capture, &walk)
-                                    : traffic_learn_write_model(options, &capture, name, &walk);
-    learn_capture_clear(&capture);
-    return status;
+    settings->history = history;
+    return learn_model(capture, settings, model);
 }
 
-int main(int argc, char **argv)
+static void print_learned(const struct options *options, const struct learn_capture *capture,
+                          const struct model *model)
 {
-    struct options options = {
-        .program = "tshark", .history = 2, .max_details = 50, .idle = 60, .seed = 1};
-    struct input input = {0};
-    char error[LEARN_ERROR_SIZE];
-    if (!traffic_learn_read_options(&options, argc, argv))
-        return EXIT_USAGE;
-    if (options.help) {
-        traffic_learn_print_help();
-        return EXIT_OK;
-    }
-    if (options.version) {
-        puts("traffic-learn " TRAFFIC_VERSION);
-        return EXIT_OK;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    size_t count = (size_t)(argc - optind);
-    if (traffic_learn_look(argv + optind, count, &input, error) < 0) {
-        traffic_learn_failed(error);
-        free(input.begun);
-        return EXIT_USAGE;
-    }
-    int status = input.kind == INPUT_MODEL
-                     ? traffic_learn_convert(&options, argv[optind], &input)
-                     : traffic_learn_run(&options, argv + optind, count, &input, error);
-    free(input.begun);
-    return status;
+    const struct model_source *source = &model->source;
+    if (options->quiet)
+        return;
+    fprintf(stderr,
+            "traffic-learn: %" PRIu64 " frames, %.0f packets in %.0f conversations over %g s: "
+            "%g packets/s; %u packet types, %u histories of %u\n",
+            capture->counts[LEARN_FRAMES], source->packets, source->conversations, source->seconds,
+            model->packet_rate, model->type_count, model->history_count, model->history_length);
+}
+
+static bool set_output(struct options *options, const char *value)
+{
+    options->output = value;
+    return true;
+}
+
+static bool set_history(struct options *options, const char *value)
+{
+    uint64_t number = 0;
+    if (strcmp(value, "auto") != 0 &&
+        !traffic_learn_parse_whole(value, 1, LEARN_HISTORY_MAX, &number))
+        return traffic_learn_wrong("--history", value, "1 to 16, or auto");
+    options->history = (uint32_t)number;
+    return true;
+}
+
+static bool traffic_learn_parse_whole(const char *text, uint64_t low, uint64_t high,
+                                      uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *number >= low &&
+           *number <= high;
+}
+
+static bool traffic_learn_wrong(const char *option, const char *value, const char *expected)
+{
+    fprintf(stderr, "traffic-learn: %s %s: expected %s\n", option, value, expected);
+    return false;
+}
+
+static bool set_idle(struct options *options, const char *value)
+{
+    return traffic_learn_parse_number(value, 0.001, 1e6, &options->idle) ||
+           traffic_learn_wrong("--idle", value, "seconds from 0.001 to 1000000");
+}
+
+static bool traffic_learn_parse_number(const char *text, double low, double high, double *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtod(text, &end);
+    return *text && *end == '\0' && errno == 0 && *number >= low && *number <= high;
+}
+
+static bool set_server(struct options *options, const char *value)
+{
+    options->server = value;
+    return true;
+}
+
+static bool set_max_details(struct options *options, const char *value)
+{
+    uint64_t number;
+    if (!traffic_learn_parse_whole(value, 1, 100000, &number))
+        return traffic_learn_wrong("--max-details", value, "a whole number from 1 to 100000");
+    options->max_details = (uint32_t)number;
+    return true;
+}
+
+static bool set_check(struct options *options, const char *value)
+{
+    options->check = value;
+    return true;
+}
+
+static bool set_seed(struct options *options, const char *value)
+{
+    return traffic_learn_parse_whole(value, 0, UINT64_MAX, &options->seed) ||
+           traffic_learn_wrong("--random-seed", value, "a whole number");
+}
+
+static bool set_keytab(struct options *options, const char *value)
+{
+    options->keytab = value;
+    return access(value, R_OK) == 0 ||
+           traffic_learn_wrong("--keytab", value, "a file that can be read");
+}
+
+static bool set_preference(struct options *options, const char *value)
+{
+    if (!strchr(value, ':'))
+        return traffic_learn_wrong("--tshark-option", value, "a preference of tshark, name:value");
+    if (options->preference_count == OPTIONS_MAX)
+        return traffic_learn_wrong("--tshark-option", value, "at most 64 of these");
+    options->preferences[options->preference_count++] = value;
+    return true;
+}
+
+static bool set_program(struct options *options, const char *value)
+{
+    options->program = value;
+    return true;
 }

@@ -21,14 +21,18 @@ struct auth {
     enum spnego_mech name;
 };
 
-static struct outcome open_failed(int rc)
-{
-    if (rc == -ENOKEY)
-        return outcome_failed("no credentials for the account");
-    if (rc == -EILSEQ || rc == -EINVAL)
-        return outcome_failed("account name or password cannot be sent");
-    return outcome_of_error(rc);
-}
+static struct outcome open_failed(int rc);
+static int mech_step(struct auth *auth, struct spnego_slice token, uint8_t **out, size_t *out_size);
+static int spnego_begin(struct auth *auth, uint8_t **out, size_t *out_size);
+static int spnego_continue(struct auth *auth, const uint8_t *token, size_t size, bool first,
+                           uint8_t **out, size_t *out_size);
+static int auth_complain(struct auth *auth, int rc, const char *text);
+static int check_response(struct auth *auth, const struct spnego_response *response, bool first);
+static bool same_mech(enum spnego_mech ours, enum spnego_mech theirs);
+static int take_mic(struct auth *auth, const struct spnego_response *response);
+static int spnego_reply(struct auth *auth, const struct spnego_response *response,
+                        struct spnego_slice inner, uint8_t **out, size_t *out_size);
+static int spnego_end(struct auth *auth);
 
 struct outcome auth_open(struct conversation *conversation, const struct auth_request *request,
                          struct auth **out)
@@ -56,6 +60,15 @@ struct outcome auth_open(struct conversation *conversation, const struct auth_re
     return outcome_ok();
 }
 
+static struct outcome open_failed(int rc)
+{
+    if (rc == -ENOKEY)
+        return outcome_failed("no credentials for the account");
+    if (rc == -EILSEQ || rc == -EINVAL)
+        return outcome_failed("account name or password cannot be sent");
+    return outcome_of_error(rc);
+}
+
 void auth_free(struct auth *auth)
 {
     if (!auth)
@@ -64,10 +77,16 @@ void auth_free(struct auth *auth)
     free(auth);
 }
 
-static int auth_complain(struct auth *auth, int rc, const char *text)
+int auth_step(struct auth *auth, const uint8_t *token, size_t size, uint8_t **out, size_t *out_size)
 {
-    snprintf(auth->mech->error, sizeof auth->mech->error, "%s", text);
-    return rc;
+    *out = NULL;
+    *out_size = 0;
+    auth->legs++;
+    if (auth->raw)
+        return mech_step(auth, (struct spnego_slice){token, size}, out, out_size);
+    if (auth->legs == 1)
+        return spnego_begin(auth, out, out_size);
+    return spnego_continue(auth, token, size, auth->legs == 2, out, out_size);
 }
 
 static int mech_step(struct auth *auth, struct spnego_slice token, uint8_t **out, size_t *out_size)
@@ -90,9 +109,37 @@ static int spnego_begin(struct auth *auth, uint8_t **out, size_t *out_size)
     return rc ? rc : AUTH_MORE;
 }
 
-static bool same_mech(enum spnego_mech ours, enum spnego_mech theirs)
+static int spnego_continue(struct auth *auth, const uint8_t *token, size_t size, bool first,
+                           uint8_t **out, size_t *out_size)
 {
-    return theirs == ours || (ours == SPNEGO_KERBEROS && theirs == SPNEGO_MS_KERBEROS);
+    struct spnego_response response;
+    uint8_t *inner = NULL;
+    size_t inner_size = 0;
+    int rc = spnego_parse_response(token, size, &response);
+    if (rc)
+        return auth_complain(auth, rc, "SPNEGO: malformed token");
+    rc = check_response(auth, &response, first);
+    if (rc == 0 && !auth->mech_done) {
+        if (!response.token.data)
+            return auth_complain(auth, -EBADMSG, "SPNEGO: no token inside");
+        rc = mech_step(auth, response.token, &inner, &inner_size);
+    }
+    if (rc >= 0) /* the mechanism's AUTH_MORE or AUTH_DONE */
+        rc = take_mic(auth, &response);
+    if (rc == 0 && response.state != SPNEGO_ACCEPT_COMPLETED)
+        rc = spnego_reply(auth, &response, (struct spnego_slice){inner, inner_size}, out, out_size);
+    if (rc == 0 && inner && response.state == SPNEGO_ACCEPT_COMPLETED)
+        rc = auth_complain(auth, -EBADMSG, "SPNEGO: completed before the last token");
+    free(inner);
+    if (rc < 0)
+        return rc;
+    return response.state == SPNEGO_ACCEPT_COMPLETED ? spnego_end(auth) : AUTH_MORE;
+}
+
+static int auth_complain(struct auth *auth, int rc, const char *text)
+{
+    snprintf(auth->mech->error, sizeof auth->mech->error, "%s", text);
+    return rc;
 }
 
 static int check_response(struct auth *auth, const struct spnego_response *response, bool first)
@@ -105,6 +152,11 @@ static int check_response(struct auth *auth, const struct spnego_response *respo
         !(first && response->mech == SPNEGO_NONE && response->state == SPNEGO_ACCEPT_COMPLETED))
         return auth_complain(auth, -EOPNOTSUPP, "SPNEGO: the server chose another mechanism");
     return 0;
+}
+
+static bool same_mech(enum spnego_mech ours, enum spnego_mech theirs)
+{
+    return theirs == ours || (ours == SPNEGO_KERBEROS && theirs == SPNEGO_MS_KERBEROS);
 }
 
 static int take_mic(struct auth *auth, const struct spnego_response *response)
@@ -153,45 +205,6 @@ static int spnego_end(struct auth *auth)
     if (auth->mic_sent)
         auth->mech->ops->after_mics(auth->mech);
     return AUTH_DONE;
-}
-
-static int spnego_continue(struct auth *auth, const uint8_t *token, size_t size, bool first,
-                           uint8_t **out, size_t *out_size)
-{
-    struct spnego_response response;
-    uint8_t *inner = NULL;
-    size_t inner_size = 0;
-    int rc = spnego_parse_response(token, size, &response);
-    if (rc)
-        return auth_complain(auth, rc, "SPNEGO: malformed token");
-    rc = check_response(auth, &response, first);
-    if (rc == 0 && !auth->mech_done) {
-        if (!response.token.data)
-            return auth_complain(auth, -EBADMSG, "SPNEGO: no token inside");
-        rc = mech_step(auth, response.token, &inner, &inner_size);
-    }
-    if (rc >= 0) /* the mechanism's AUTH_MORE or AUTH_DONE */
-        rc = take_mic(auth, &response);
-    if (rc == 0 && response.state != SPNEGO_ACCEPT_COMPLETED)
-        rc = spnego_reply(auth, &response, (struct spnego_slice){inner, inner_size}, out, out_size);
-    if (rc == 0 && inner && response.state == SPNEGO_ACCEPT_COMPLETED)
-        rc = auth_complain(auth, -EBADMSG, "SPNEGO: completed before the last token");
-    free(inner);
-    if (rc < 0)
-        return rc;
-    return response.state == SPNEGO_ACCEPT_COMPLETED ? spnego_end(auth) : AUTH_MORE;
-}
-
-int auth_step(struct auth *auth, const uint8_t *token, size_t size, uint8_t **out, size_t *out_size)
-{
-    *out = NULL;
-    *out_size = 0;
-    auth->legs++;
-    if (auth->raw)
-        return mech_step(auth, (struct spnego_slice){token, size}, out, out_size);
-    if (auth->legs == 1)
-        return spnego_begin(auth, out, out_size);
-    return spnego_continue(auth, token, size, auth->legs == 2, out, out_size);
 }
 
 const char *auth_error(const struct auth *auth)

@@ -22,37 +22,118 @@ struct auth_kerberos {
     OM_uint32 flags;
 };
 
+enum { IOV_COUNT = 4 };
+
+static int import_target(struct auth_kerberos *kerberos, const struct dc *dc, const char *service);
+static int without_confidentiality(struct auth_kerberos *kerberos);
+static void kerberos_free(struct auth_mech *mech);
+static struct auth_kerberos *auth_kerberos_of(struct auth_mech *mech);
+static int kerberos_step(struct auth_mech *mech, const uint8_t *token, size_t size, uint8_t **out,
+                         size_t *out_size);
+static int copy_out(gss_buffer_t from, uint8_t **out, size_t *out_size);
+static void auth_kerberos_describe(struct auth_mech *mech, OM_uint32 major, OM_uint32 minor);
+static int kerberos_session_key(struct auth_mech *mech, uint8_t *key, size_t *size);
+static int kerberos_sign_mic(struct auth_mech *mech, struct spnego_slice list, uint8_t **mic,
+                             size_t *mic_size);
+static int kerberos_verify_mic(struct auth_mech *mech, struct spnego_slice list,
+                               struct spnego_slice mic);
+static void kerberos_after_mics(struct auth_mech *mech);
+static int kerberos_token_size(struct auth_mech *mech, size_t body_size, size_t *size);
+static void auth_kerberos_fill(gss_iov_buffer_desc *buffer, OM_uint32 type, const void *data,
+                               size_t size);
+static int kerberos_protect(struct auth_mech *mech, const struct auth_pdu *pdu, uint8_t *token,
+                            size_t token_size);
+static void fill_iov(const struct auth_mech *mech, const struct auth_pdu *pdu, const void *token,
+                     size_t token_size, gss_iov_buffer_desc iov[IOV_COUNT]);
+static int kerberos_unprotect(struct auth_mech *mech, const struct auth_pdu *pdu,
+                              const uint8_t *token, size_t token_size);
+
+static const struct auth_mech_ops kerberos_ops = {.step = kerberos_step,
+                                                  .session_key = kerberos_session_key,
+                                                  .sign_mic = kerberos_sign_mic,
+                                                  .verify_mic = kerberos_verify_mic,
+                                                  .after_mics = kerberos_after_mics,
+                                                  .token_size = kerberos_token_size,
+                                                  .protect = kerberos_protect,
+                                                  .unprotect = kerberos_unprotect,
+                                                  .free = kerberos_free};
+
+int auth_kerberos_new(struct conversation *conversation, const struct auth_request *request,
+                      struct auth_mech **out)
+{
+    struct auth_kerberos *kerberos = calloc(1, sizeof *kerberos);
+    if (!kerberos)
+        return -ENOMEM;
+    kerberos->mech.ops = &kerberos_ops;
+    kerberos->flags = GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG;
+    if (request->level == AUTH_LEVEL_PRIVACY)
+        kerberos->flags |= GSS_C_CONF_FLAG;
+    if (request->dce_style)
+        kerberos->flags |= GSS_C_DCE_STYLE | GSS_C_SEQUENCE_FLAG | GSS_C_REPLAY_FLAG;
+    kerberos->credentials = kerberos_gss_credentials(conversation, request->account);
+    int rc = kerberos->credentials ? import_target(kerberos, conversation->dc, request->service)
+                                   : -ENOKEY;
+    if (rc == 0 && request->dce_style && request->level == AUTH_LEVEL_INTEGRITY)
+        rc = without_confidentiality(kerberos);
+    if (rc) {
+        kerberos_free(&kerberos->mech);
+        return rc;
+    }
+    *out = &kerberos->mech;
+    return 0;
+}
+
+/* Full principal, realm included: nothing is left to canonicalize or to look up. */
+static int import_target(struct auth_kerberos *kerberos, const struct dc *dc, const char *service)
+{
+    OM_uint32 minor;
+    char name[512];
+    if (!dc->dns_name || !dc->realm)
+        return -ENOKEY;
+    int length = snprintf(name, sizeof name, "%s/%s@%s", service, dc->dns_name, dc->realm);
+    if (length < 0 || (size_t)length >= sizeof name)
+        return -ENAMETOOLONG;
+    gss_buffer_desc text = {.length = (size_t)length, .value = name};
+    OM_uint32 major =
+        gss_import_name(&minor, &text, (gss_OID)GSS_KRB5_NT_PRINCIPAL_NAME, &kerberos->target);
+    return GSS_ERROR(major) ? -ENOMEM : 0;
+}
+
+/*
+ * MIT always offers confidentiality, and a server that was offered it wants it in every RPC PDU. A
+ * copy of the credentials that does not is made for RPC at integrity level: the option cannot be
+ * taken back from the conversation's own.
+ */
+static int without_confidentiality(struct auth_kerberos *kerberos)
+{
+    OM_uint32 minor, ignored;
+    gss_buffer_desc text = GSS_C_EMPTY_BUFFER, none = GSS_C_EMPTY_BUFFER;
+    OM_uint32 major = gss_export_cred(&minor, kerberos->credentials, &text);
+    if (!GSS_ERROR(major))
+        major = gss_import_cred(&minor, &text, &kerberos->own_credentials);
+    if (!GSS_ERROR(major))
+        major = gss_set_cred_option(&minor, &kerberos->own_credentials,
+                                    (gss_OID)GSS_KRB5_CRED_NO_CI_FLAGS_X, &none);
+    gss_release_buffer(&ignored, &text);
+    if (GSS_ERROR(major))
+        return -ENOKEY;
+    kerberos->credentials = kerberos->own_credentials;
+    return 0;
+}
+
+static void kerberos_free(struct auth_mech *mech)
+{
+    struct auth_kerberos *kerberos = auth_kerberos_of(mech);
+    OM_uint32 ignored;
+    gss_delete_sec_context(&ignored, &kerberos->context, GSS_C_NO_BUFFER);
+    gss_release_cred(&ignored, &kerberos->own_credentials);
+    gss_release_name(&ignored, &kerberos->target);
+    free(kerberos);
+}
+
 static struct auth_kerberos *auth_kerberos_of(struct auth_mech *mech)
 {
     return (struct auth_kerberos *)mech;
-}
-
-/* The minor status says it best ("Clock skew too great"); the major one when there is none. */
-static void auth_kerberos_describe(struct auth_mech *mech, OM_uint32 major, OM_uint32 minor)
-{
-    OM_uint32 ignored, more = 0;
-    gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
-    OM_uint32 status = minor ? minor : major;
-    int type = minor ? GSS_C_MECH_CODE : GSS_C_GSS_CODE;
-    if (gss_display_status(&ignored, status, type, (gss_OID)gss_mech_krb5, &more, &text) ==
-        GSS_S_COMPLETE)
-        snprintf(mech->error, sizeof mech->error, "Kerberos: %.*s", (int)text.length,
-                 (const char *)text.value);
-    else
-        snprintf(mech->error, sizeof mech->error, "Kerberos: GSS error 0x%08x", major);
-    gss_release_buffer(&ignored, &text);
-}
-
-static int copy_out(gss_buffer_t from, uint8_t **out, size_t *out_size)
-{
-    if (from->length == 0)
-        return 0;
-    *out = malloc(from->length);
-    if (!*out)
-        return -ENOMEM;
-    memcpy(*out, from->value, from->length);
-    *out_size = from->length;
-    return 0;
 }
 
 static int kerberos_step(struct auth_mech *mech, const uint8_t *token, size_t size, uint8_t **out,
@@ -73,6 +154,34 @@ static int kerberos_step(struct auth_mech *mech, const uint8_t *token, size_t si
     if (rc)
         return rc;
     return major == GSS_S_CONTINUE_NEEDED ? AUTH_MORE : AUTH_DONE;
+}
+
+static int copy_out(gss_buffer_t from, uint8_t **out, size_t *out_size)
+{
+    if (from->length == 0)
+        return 0;
+    *out = malloc(from->length);
+    if (!*out)
+        return -ENOMEM;
+    memcpy(*out, from->value, from->length);
+    *out_size = from->length;
+    return 0;
+}
+
+/* The minor status says it best ("Clock skew too great"); the major one when there is none. */
+static void auth_kerberos_describe(struct auth_mech *mech, OM_uint32 major, OM_uint32 minor)
+{
+    OM_uint32 ignored, more = 0;
+    gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
+    OM_uint32 status = minor ? minor : major;
+    int type = minor ? GSS_C_MECH_CODE : GSS_C_GSS_CODE;
+    if (gss_display_status(&ignored, status, type, (gss_OID)gss_mech_krb5, &more, &text) ==
+        GSS_S_COMPLETE)
+        snprintf(mech->error, sizeof mech->error, "Kerberos: %.*s", (int)text.length,
+                 (const char *)text.value);
+    else
+        snprintf(mech->error, sizeof mech->error, "Kerberos: GSS error 0x%08x", major);
+    gss_release_buffer(&ignored, &text);
 }
 
 /* MS-KILE 3.1.1.2: element 0 is the key; a second one names its encryption type. */
@@ -125,35 +234,6 @@ static void kerberos_after_mics(struct auth_mech *mech)
     (void)mech;
 }
 
-enum { IOV_COUNT = 4 };
-
-static void auth_kerberos_fill(gss_iov_buffer_desc *buffer, OM_uint32 type, const void *data,
-                               size_t size)
-{
-    *buffer = (gss_iov_buffer_desc){.type = type,
-                                    .buffer = {.length = size, .value = (void *)(uintptr_t)data}};
-}
-
-/*
- * Privacy: token, header, body, trailer; header and trailer are signed only when header signing was
- * agreed on. Integrity: the same with everything signed and nothing encrypted.
- */
-static void fill_iov(const struct auth_mech *mech, const struct auth_pdu *pdu, const void *token,
-                     size_t token_size, gss_iov_buffer_desc iov[IOV_COUNT])
-{
-    bool seals = mech->level == AUTH_LEVEL_PRIVACY;
-    size_t after = pdu->body + pdu->body_size;
-    OM_uint32 beside =
-        pdu->header_signing ? GSS_IOV_BUFFER_TYPE_SIGN_ONLY : GSS_IOV_BUFFER_TYPE_EMPTY;
-    size_t header_size = pdu->header_signing ? pdu->body : 0;
-    size_t trailer_size = pdu->header_signing ? pdu->size - after : 0;
-    auth_kerberos_fill(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN,
-                       token, token_size);
-    auth_kerberos_fill(&iov[1], beside, pdu->data, header_size);
-    auth_kerberos_fill(&iov[2], GSS_IOV_BUFFER_TYPE_DATA, pdu->data + pdu->body, pdu->body_size);
-    auth_kerberos_fill(&iov[3], beside, pdu->data + after, trailer_size);
-}
-
 static int kerberos_token_size(struct auth_mech *mech, size_t body_size, size_t *size)
 {
     OM_uint32 major, minor;
@@ -176,6 +256,13 @@ static int kerberos_token_size(struct auth_mech *mech, size_t body_size, size_t 
     return 0;
 }
 
+static void auth_kerberos_fill(gss_iov_buffer_desc *buffer, OM_uint32 type, const void *data,
+                               size_t size)
+{
+    *buffer = (gss_iov_buffer_desc){.type = type,
+                                    .buffer = {.length = size, .value = (void *)(uintptr_t)data}};
+}
+
 static int kerberos_protect(struct auth_mech *mech, const struct auth_pdu *pdu, uint8_t *token,
                             size_t token_size)
 {
@@ -193,6 +280,26 @@ static int kerberos_protect(struct auth_mech *mech, const struct auth_pdu *pdu, 
         return -EIO;
     }
     return iov[0].buffer.length == token_size ? 0 : -EINVAL;
+}
+
+/*
+ * Privacy: token, header, body, trailer; header and trailer are signed only when header signing was
+ * agreed on. Integrity: the same with everything signed and nothing encrypted.
+ */
+static void fill_iov(const struct auth_mech *mech, const struct auth_pdu *pdu, const void *token,
+                     size_t token_size, gss_iov_buffer_desc iov[IOV_COUNT])
+{
+    bool seals = mech->level == AUTH_LEVEL_PRIVACY;
+    size_t after = pdu->body + pdu->body_size;
+    OM_uint32 beside =
+        pdu->header_signing ? GSS_IOV_BUFFER_TYPE_SIGN_ONLY : GSS_IOV_BUFFER_TYPE_EMPTY;
+    size_t header_size = pdu->header_signing ? pdu->body : 0;
+    size_t trailer_size = pdu->header_signing ? pdu->size - after : 0;
+    auth_kerberos_fill(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN,
+                       token, token_size);
+    auth_kerberos_fill(&iov[1], beside, pdu->data, header_size);
+    auth_kerberos_fill(&iov[2], GSS_IOV_BUFFER_TYPE_DATA, pdu->data + pdu->body, pdu->body_size);
+    auth_kerberos_fill(&iov[3], beside, pdu->data + after, trailer_size);
 }
 
 static int kerberos_unprotect(struct auth_mech *mech, const struct auth_pdu *pdu,
@@ -214,87 +321,4 @@ static int kerberos_unprotect(struct auth_mech *mech, const struct auth_pdu *pdu
         return 0;
     auth_kerberos_describe(mech, major, minor);
     return -EBADMSG;
-}
-
-static void kerberos_free(struct auth_mech *mech)
-{
-    struct auth_kerberos *kerberos = auth_kerberos_of(mech);
-    OM_uint32 ignored;
-    gss_delete_sec_context(&ignored, &kerberos->context, GSS_C_NO_BUFFER);
-    gss_release_cred(&ignored, &kerberos->own_credentials);
-    gss_release_name(&ignored, &kerberos->target);
-    free(kerberos);
-}
-
-static const struct auth_mech_ops kerberos_ops = {.step = kerberos_step,
-                                                  .session_key = kerberos_session_key,
-                                                  .sign_mic = kerberos_sign_mic,
-                                                  .verify_mic = kerberos_verify_mic,
-                                                  .after_mics = kerberos_after_mics,
-                                                  .token_size = kerberos_token_size,
-                                                  .protect = kerberos_protect,
-                                                  .unprotect = kerberos_unprotect,
-                                                  .free = kerberos_free};
-
-/* Full principal, realm included: nothing is left to canonicalize or to look up. */
-static int import_target(struct auth_kerberos *kerberos, const struct dc *dc, const char *service)
-{
-    OM_uint32 minor;
-    char name[512];
-    if (!dc->dns_name || !dc->realm)
-        return -ENOKEY;
-    int length = snprintf(name, sizeof name, "%s/%s@%s", service, dc->dns_name, dc->realm);
-    if (length < 0 || (size_t)length >= sizeof name)
-        return -ENAMETOOLONG;
-    gss_buffer_desc text = {.length = (size_t)length, .value = name};
-    OM_uint32 major =
-        gss_import_name(&minor, &text, (gss_OID)GSS_KRB5_NT_PRINCIPAL_NAME, &kerberos->target);
-    return GSS_ERROR(major) ? -ENOMEM : 0;
-}
-
-/*
- * MIT always offers confidentiality, and a server that was offered it wants it in every RPC PDU. A
- * copy of the credentials that does not is made for RPC at integrity level: the option cannot be
- * taken back from the conversation's own.
- */
-static int without_confidentiality(struct auth_kerberos *kerberos)
-{
-    OM_uint32 minor, ignored;
-    gss_buffer_desc text = GSS_C_EMPTY_BUFFER, none = GSS_C_EMPTY_BUFFER;
-    OM_uint32 major = gss_export_cred(&minor, kerberos->credentials, &text);
-    if (!GSS_ERROR(major))
-        major = gss_import_cred(&minor, &text, &kerberos->own_credentials);
-    if (!GSS_ERROR(major))
-        major = gss_set_cred_option(&minor, &kerberos->own_credentials,
-                                    (gss_OID)GSS_KRB5_CRED_NO_CI_FLAGS_X, &none);
-    gss_release_buffer(&ignored, &text);
-    if (GSS_ERROR(major))
-        return -ENOKEY;
-    kerberos->credentials = kerberos->own_credentials;
-    return 0;
-}
-
-int auth_kerberos_new(struct conversation *conversation, const struct auth_request *request,
-                      struct auth_mech **out)
-{
-    struct auth_kerberos *kerberos = calloc(1, sizeof *kerberos);
-    if (!kerberos)
-        return -ENOMEM;
-    kerberos->mech.ops = &kerberos_ops;
-    kerberos->flags = GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG;
-    if (request->level == AUTH_LEVEL_PRIVACY)
-        kerberos->flags |= GSS_C_CONF_FLAG;
-    if (request->dce_style)
-        kerberos->flags |= GSS_C_DCE_STYLE | GSS_C_SEQUENCE_FLAG | GSS_C_REPLAY_FLAG;
-    kerberos->credentials = kerberos_gss_credentials(conversation, request->account);
-    int rc = kerberos->credentials ? import_target(kerberos, conversation->dc, request->service)
-                                   : -ENOKEY;
-    if (rc == 0 && request->dce_style && request->level == AUTH_LEVEL_INTEGRITY)
-        rc = without_confidentiality(kerberos);
-    if (rc) {
-        kerberos_free(&kerberos->mech);
-        return rc;
-    }
-    *out = &kerberos->mech;
-    return 0;
 }

@@ -44,7 +44,6 @@ enum ntlmssp_av {
     AV_TARGET_NAME = 9,
     AV_CHANNEL_BINDINGS = 10
 };
-enum { AV_FLAG_MIC = 2 };
 
 enum {
     NEGOTIATE_SIZE = 40,
@@ -87,14 +86,115 @@ struct ntlmssp {
     struct direction send, receive;
 };
 
+/* What a CHALLENGE_MESSAGE says that matters here; points into it. */
+struct challenge {
+    uint32_t flags;
+    const uint8_t *server_challenge;
+    const uint8_t *target_info; /* AV pairs without their end mark */
+    size_t target_info_size;
+    uint32_t av_flags;
+    bool has_timestamp;
+    uint64_t timestamp;
+};
+
+/* The four answers to a challenge. */
+struct answer {
+    uint8_t lm[LM_RESPONSE_SIZE];
+    struct bytes nt;
+    uint8_t encrypted_key[16];
+    bool key_exchange;
+};
+
+static int copy_identity(struct ntlmssp *ntlmssp, const struct ntlmssp_identity *identity);
+static int ntlmssp_copy_text(struct bytes *to, const char *text);
 static void hmac_md5(const uint8_t key[16], const void *a, size_t a_size, const void *b,
-                     size_t b_size, uint8_t digest[16])
+                     size_t b_size, uint8_t digest[16]);
+static int read_challenge(struct challenge *challenge, const uint8_t *message, size_t size);
+static int read_target_info(struct challenge *challenge, const uint8_t *info, size_t size);
+static int read_av_pair(struct challenge *challenge, uint16_t id, const uint8_t *value,
+                        size_t size);
+static int agree_on_flags(struct ntlmssp *ntlmssp, uint32_t offered);
+static int make_answer(struct ntlmssp *ntlmssp, const struct challenge *challenge,
+                       struct answer *answer);
+static int draw_chance(struct ntlmssp *ntlmssp, const struct challenge *challenge);
+static uint64_t ntlmssp_filetime_now(void);
+static int client_target_info(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
+                              struct bytes *out);
+static uint8_t *put_av(uint8_t *to, uint16_t id, const void *value, size_t size);
+static void lm_response(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
+                        uint8_t lm[LM_RESPONSE_SIZE]);
+static void exchange_key(struct ntlmssp *ntlmssp, const uint8_t key[16], struct answer *answer);
+static int write_authenticate(struct ntlmssp *ntlmssp, const struct answer *answer,
+                              struct bytes *out);
+static void put_payload(uint8_t *message, size_t field, size_t *at, const void *data, size_t size);
+static void put_mic(const struct ntlmssp *ntlmssp, const uint8_t *challenge, size_t challenge_size,
+                    struct bytes *message);
+static void ntlmssp_derive_keys(struct ntlmssp *ntlmssp);
+static void derive_direction(const struct ntlmssp *ntlmssp, struct direction *direction,
+                             const char *sign_magic, const char *seal_magic);
+static void checksum(struct direction *direction, const uint8_t *data, size_t size,
+                     uint8_t signature[16]);
+static void seal_checksum(const struct ntlmssp *ntlmssp, struct direction *direction,
+                          uint8_t signature[16]);
+static void rc4(struct direction *direction, size_t size, uint8_t *data);
+
+int ntlmssp_new(struct ntlmssp **out, const struct ntlmssp_identity *identity, bool sign, bool seal)
 {
-    struct hmac_md5_ctx context;
-    hmac_md5_set_key(&context, 16, key);
-    hmac_md5_update(&context, a_size, a);
-    hmac_md5_update(&context, b_size, b);
-    hmac_md5_digest(&context, 16, digest);
+    struct ntlmssp *ntlmssp = calloc(1, sizeof *ntlmssp);
+    if (!ntlmssp)
+        return -ENOMEM;
+    int rc = copy_identity(ntlmssp, identity);
+    if (rc) {
+        ntlmssp_free(ntlmssp);
+        return rc;
+    }
+    ntlmssp->sign = sign || seal;
+    ntlmssp->seal = seal;
+    ntlmssp->flags = FLAG_UNICODE | FLAG_OEM | FLAG_REQUEST_TARGET | FLAG_NTLM | FLAG_ALWAYS_SIGN |
+                     FLAG_EXTENDED_SESSIONSECURITY | FLAG_VERSION | FLAG_128 | FLAG_KEY_EXCH |
+                     flag_56 | (ntlmssp->sign ? FLAG_SIGN : 0) | (seal ? FLAG_SEAL : 0);
+    *out = ntlmssp;
+    return 0;
+}
+
+static int copy_identity(struct ntlmssp *ntlmssp, const struct ntlmssp_identity *identity)
+{
+    int rc = ntlmssp_copy_text(&ntlmssp->user, identity->user);
+    if (rc == 0)
+        rc = ntlmssp_copy_text(&ntlmssp->domain, identity->domain);
+    if (rc == 0)
+        rc = ntlmssp_copy_text(&ntlmssp->workstation, identity->workstation);
+    if (rc == 0)
+        rc = ntlmssp_copy_text(&ntlmssp->target_name, identity->target_name);
+    if (rc == 0)
+        rc = ntlmssp_ntowf_v2(identity->nt_hash, identity->user, identity->domain,
+                              ntlmssp->ntowf_v2);
+    if (rc == 0 && identity->chance) {
+        ntlmssp->has_chance = true;
+        ntlmssp->chance = *identity->chance;
+    }
+    return rc;
+}
+
+static int ntlmssp_copy_text(struct bytes *to, const char *text)
+{
+    if (!text)
+        return 0;
+    int rc = utf16le_from_utf8(text, &to->data, &to->size);
+    /* Security buffers count in 16 bits. */
+    return rc == 0 && to->size > MESSAGE_MAX / 8 ? -EINVAL : rc;
+}
+
+void ntlmssp_free(struct ntlmssp *ntlmssp)
+{
+    if (!ntlmssp)
+        return;
+    free(ntlmssp->user.data);
+    free(ntlmssp->domain.data);
+    free(ntlmssp->workstation.data);
+    free(ntlmssp->target_name.data);
+    explicit_bzero(ntlmssp, sizeof *ntlmssp);
+    free(ntlmssp);
 }
 
 int ntlmssp_nt_hash(const char *password, uint8_t hash[16])
@@ -126,70 +226,38 @@ int ntlmssp_ntowf_v2(const uint8_t nt_hash[16], const char *user, const char *do
     return rc;
 }
 
-static uint64_t ntlmssp_filetime_now(void)
+static void hmac_md5(const uint8_t key[16], const void *a, size_t a_size, const void *b,
+                     size_t b_size, uint8_t digest[16])
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return ((uint64_t)now.tv_sec + 11644473600u) * 10000000u + (uint64_t)now.tv_nsec / 100;
+    struct hmac_md5_ctx context;
+    hmac_md5_set_key(&context, 16, key);
+    hmac_md5_update(&context, a_size, a);
+    hmac_md5_update(&context, b_size, b);
+    hmac_md5_digest(&context, 16, digest);
 }
 
-static int ntlmssp_copy_text(struct bytes *to, const char *text)
+int ntlmssp_v2_response(const uint8_t ntowf_v2[16], const uint8_t server_challenge[8],
+                        const uint8_t client_challenge[8], uint64_t time,
+                        const uint8_t *target_info, size_t target_info_size, uint8_t **response,
+                        size_t *size, uint8_t session_base_key[16])
 {
-    if (!text)
-        return 0;
-    int rc = utf16le_from_utf8(text, &to->data, &to->size);
-    /* Security buffers count in 16 bits. */
-    return rc == 0 && to->size > MESSAGE_MAX / 8 ? -EINVAL : rc;
-}
-
-static int copy_identity(struct ntlmssp *ntlmssp, const struct ntlmssp_identity *identity)
-{
-    int rc = ntlmssp_copy_text(&ntlmssp->user, identity->user);
-    if (rc == 0)
-        rc = ntlmssp_copy_text(&ntlmssp->domain, identity->domain);
-    if (rc == 0)
-        rc = ntlmssp_copy_text(&ntlmssp->workstation, identity->workstation);
-    if (rc == 0)
-        rc = ntlmssp_copy_text(&ntlmssp->target_name, identity->target_name);
-    if (rc == 0)
-        rc = ntlmssp_ntowf_v2(identity->nt_hash, identity->user, identity->domain,
-                              ntlmssp->ntowf_v2);
-    if (rc == 0 && identity->chance) {
-        ntlmssp->has_chance = true;
-        ntlmssp->chance = *identity->chance;
-    }
-    return rc;
-}
-
-int ntlmssp_new(struct ntlmssp **out, const struct ntlmssp_identity *identity, bool sign, bool seal)
-{
-    struct ntlmssp *ntlmssp = calloc(1, sizeof *ntlmssp);
-    if (!ntlmssp)
+    size_t blob_size = RESPONSE_HEADER_SIZE + target_info_size + 4;
+    if (target_info_size > MESSAGE_MAX || 16 + blob_size > MESSAGE_MAX)
+        return -EMSGSIZE;
+    uint8_t *out = calloc(1, 16 + blob_size);
+    if (!out)
         return -ENOMEM;
-    int rc = copy_identity(ntlmssp, identity);
-    if (rc) {
-        ntlmssp_free(ntlmssp);
-        return rc;
-    }
-    ntlmssp->sign = sign || seal;
-    ntlmssp->seal = seal;
-    ntlmssp->flags = FLAG_UNICODE | FLAG_OEM | FLAG_REQUEST_TARGET | FLAG_NTLM | FLAG_ALWAYS_SIGN |
-                     FLAG_EXTENDED_SESSIONSECURITY | FLAG_VERSION | FLAG_128 | FLAG_KEY_EXCH |
-                     flag_56 | (ntlmssp->sign ? FLAG_SIGN : 0) | (seal ? FLAG_SEAL : 0);
-    *out = ntlmssp;
+    uint8_t *blob = out + 16;
+    blob[0] = blob[1] = 1;
+    le_put64(blob + 8, time);
+    memcpy(blob + 16, client_challenge, 8);
+    memcpy(blob + RESPONSE_HEADER_SIZE, target_info, target_info_size);
+    hmac_md5(ntowf_v2, server_challenge, 8, blob, blob_size, out);
+    if (session_base_key)
+        hmac_md5(ntowf_v2, out, 16, NULL, 0, session_base_key);
+    *response = out;
+    *size = 16 + blob_size;
     return 0;
-}
-
-void ntlmssp_free(struct ntlmssp *ntlmssp)
-{
-    if (!ntlmssp)
-        return;
-    free(ntlmssp->user.data);
-    free(ntlmssp->domain.data);
-    free(ntlmssp->workstation.data);
-    free(ntlmssp->target_name.data);
-    explicit_bzero(ntlmssp, sizeof *ntlmssp);
-    free(ntlmssp);
 }
 
 /* 2.2.1.1. Domain and workstation are left out: they may only be given in the OEM character set. */
@@ -210,30 +278,50 @@ int ntlmssp_negotiate(struct ntlmssp *ntlmssp, uint8_t **message, size_t *size)
     return 0;
 }
 
-/* What a CHALLENGE_MESSAGE says that matters here; points into it. */
-struct challenge {
-    uint32_t flags;
-    const uint8_t *server_challenge;
-    const uint8_t *target_info; /* AV pairs without their end mark */
-    size_t target_info_size;
-    uint32_t av_flags;
-    bool has_timestamp;
-    uint64_t timestamp;
-};
-
-static int read_av_pair(struct challenge *challenge, uint16_t id, const uint8_t *value, size_t size)
+int ntlmssp_authenticate(struct ntlmssp *ntlmssp, const uint8_t *challenge, size_t challenge_size,
+                         uint8_t **message, size_t *size)
 {
-    if (id == AV_TIMESTAMP) {
-        if (size != 8)
-            return -EBADMSG;
-        challenge->has_timestamp = true;
-        challenge->timestamp = le_get64(value);
-    } else if (id == AV_FLAGS) {
-        if (size != 4)
-            return -EBADMSG;
-        challenge->av_flags = le_get32(value);
-    }
-    return 0;
+    struct challenge read = {0};
+    struct answer answer = {0};
+    struct bytes out = {0};
+    int rc = read_challenge(&read, challenge, challenge_size);
+    if (rc == 0)
+        rc = agree_on_flags(ntlmssp, read.flags);
+    if (rc == 0)
+        rc = make_answer(ntlmssp, &read, &answer);
+    if (rc)
+        goto cleanup;
+    ntlmssp->has_mic = read.has_timestamp;
+    rc = write_authenticate(ntlmssp, &answer, &out);
+    if (rc)
+        goto cleanup;
+    if (ntlmssp->has_mic)
+        put_mic(ntlmssp, challenge, challenge_size, &out);
+    ntlmssp_derive_keys(ntlmssp);
+    *message = out.data;
+    *size = out.size;
+cleanup:
+    free(answer.nt.data);
+    return rc;
+}
+
+/* 2.2.1.2 */
+static int read_challenge(struct challenge *challenge, const uint8_t *message, size_t size)
+{
+    if (size < CHALLENGE_MIN_SIZE || size > MESSAGE_MAX ||
+        memcmp(message, signature_text, 8) != 0 || le_get32(message + 8) != 2)
+        return -EBADMSG;
+    challenge->flags = le_get32(message + 20);
+    challenge->server_challenge = message + 24;
+    if (!(challenge->flags & FLAG_TARGET_INFO))
+        return 0;
+    if (size < CHALLENGE_TARGET_INFO + 8)
+        return -EBADMSG;
+    size_t length = le_get16(message + CHALLENGE_TARGET_INFO);
+    uint64_t offset = le_get32(message + CHALLENGE_TARGET_INFO + 4);
+    if (offset > size || length > size - offset)
+        return -EBADMSG;
+    return read_target_info(challenge, message + offset, length);
 }
 
 static int read_target_info(struct challenge *challenge, const uint8_t *info, size_t size)
@@ -257,23 +345,19 @@ static int read_target_info(struct challenge *challenge, const uint8_t *info, si
     return 0;
 }
 
-/* 2.2.1.2 */
-static int read_challenge(struct challenge *challenge, const uint8_t *message, size_t size)
+static int read_av_pair(struct challenge *challenge, uint16_t id, const uint8_t *value, size_t size)
 {
-    if (size < CHALLENGE_MIN_SIZE || size > MESSAGE_MAX ||
-        memcmp(message, signature_text, 8) != 0 || le_get32(message + 8) != 2)
-        return -EBADMSG;
-    challenge->flags = le_get32(message + 20);
-    challenge->server_challenge = message + 24;
-    if (!(challenge->flags & FLAG_TARGET_INFO))
-        return 0;
-    if (size < CHALLENGE_TARGET_INFO + 8)
-        return -EBADMSG;
-    size_t length = le_get16(message + CHALLENGE_TARGET_INFO);
-    uint64_t offset = le_get32(message + CHALLENGE_TARGET_INFO + 4);
-    if (offset > size || length > size - offset)
-        return -EBADMSG;
-    return read_target_info(challenge, message + offset, length);
+    if (id == AV_TIMESTAMP) {
+        if (size != 8)
+            return -EBADMSG;
+        challenge->has_timestamp = true;
+        challenge->timestamp = le_get64(value);
+    } else if (id == AV_FLAGS) {
+        if (size != 4)
+            return -EBADMSG;
+        challenge->av_flags = le_get32(value);
+    }
+    return 0;
 }
 
 static int agree_on_flags(struct ntlmssp *ntlmssp, uint32_t offered)
@@ -286,14 +370,50 @@ static int agree_on_flags(struct ntlmssp *ntlmssp, uint32_t offered)
     return 0;
 }
 
-static uint8_t *put_av(uint8_t *to, uint16_t id, const void *value, size_t size)
+static int make_answer(struct ntlmssp *ntlmssp, const struct challenge *challenge,
+                       struct answer *answer)
 {
-    le_put16(to, id);
-    le_put16(to + 2, size);
-    if (size)
-        memcpy(to + 4, value, size);
-    return to + 4 + size;
+    struct bytes target_info = {0};
+    uint8_t session_base_key[16];
+    int rc = draw_chance(ntlmssp, challenge);
+    if (rc == 0)
+        rc = client_target_info(ntlmssp, challenge, &target_info);
+    if (rc == 0)
+        rc = ntlmssp_v2_response(ntlmssp->ntowf_v2, challenge->server_challenge,
+                                 ntlmssp->chance.client_challenge, ntlmssp->chance.time,
+                                 target_info.data, target_info.size, &answer->nt.data,
+                                 &answer->nt.size, session_base_key);
+    free(target_info.data);
+    if (rc)
+        return rc;
+    lm_response(ntlmssp, challenge, answer->lm);
+    exchange_key(ntlmssp, session_base_key, answer);
+    explicit_bzero(session_base_key, sizeof session_base_key);
+    return 0;
 }
+
+static int draw_chance(struct ntlmssp *ntlmssp, const struct challenge *challenge)
+{
+    struct ntlmssp_chance *chance = &ntlmssp->chance;
+    if (!ntlmssp->has_chance) {
+        if (getentropy(chance->client_challenge, sizeof chance->client_challenge) != 0 ||
+            getentropy(chance->exported_session_key, sizeof chance->exported_session_key) != 0)
+            return -errno;
+        chance->time = ntlmssp_filetime_now();
+    }
+    if (challenge->has_timestamp)
+        chance->time = challenge->timestamp;
+    return 0;
+}
+
+static uint64_t ntlmssp_filetime_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return ((uint64_t)now.tv_sec + 11644473600u) * 10000000u + (uint64_t)now.tv_nsec / 100;
+}
+
+enum { AV_FLAG_MIC = 2 };
 
 /*
  * 3.1.5.1.2: the server's AV pairs, MsvAvFlags with the MIC bit when the server sent a time, and,
@@ -327,37 +447,14 @@ static int client_target_info(const struct ntlmssp *ntlmssp, const struct challe
     return 0;
 }
 
-int ntlmssp_v2_response(const uint8_t ntowf_v2[16], const uint8_t server_challenge[8],
-                        const uint8_t client_challenge[8], uint64_t time,
-                        const uint8_t *target_info, size_t target_info_size, uint8_t **response,
-                        size_t *size, uint8_t session_base_key[16])
+static uint8_t *put_av(uint8_t *to, uint16_t id, const void *value, size_t size)
 {
-    size_t blob_size = RESPONSE_HEADER_SIZE + target_info_size + 4;
-    if (target_info_size > MESSAGE_MAX || 16 + blob_size > MESSAGE_MAX)
-        return -EMSGSIZE;
-    uint8_t *out = calloc(1, 16 + blob_size);
-    if (!out)
-        return -ENOMEM;
-    uint8_t *blob = out + 16;
-    blob[0] = blob[1] = 1;
-    le_put64(blob + 8, time);
-    memcpy(blob + 16, client_challenge, 8);
-    memcpy(blob + RESPONSE_HEADER_SIZE, target_info, target_info_size);
-    hmac_md5(ntowf_v2, server_challenge, 8, blob, blob_size, out);
-    if (session_base_key)
-        hmac_md5(ntowf_v2, out, 16, NULL, 0, session_base_key);
-    *response = out;
-    *size = 16 + blob_size;
-    return 0;
+    le_put16(to, id);
+    le_put16(to + 2, size);
+    if (size)
+        memcpy(to + 4, value, size);
+    return to + 4 + size;
 }
-
-/* The four answers to a challenge. */
-struct answer {
-    uint8_t lm[LM_RESPONSE_SIZE];
-    struct bytes nt;
-    uint8_t encrypted_key[16];
-    bool key_exchange;
-};
 
 /* With a server's time in the challenge LMv2 is replaced by zeros (3.1.5.1.2). */
 static void lm_response(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
@@ -382,53 +479,6 @@ static void exchange_key(struct ntlmssp *ntlmssp, const uint8_t key[16], struct 
     struct arcfour_ctx exchange;
     arcfour_set_key(&exchange, 16, key);
     arcfour_crypt(&exchange, 16, answer->encrypted_key, ntlmssp->session_key);
-}
-
-static int draw_chance(struct ntlmssp *ntlmssp, const struct challenge *challenge)
-{
-    struct ntlmssp_chance *chance = &ntlmssp->chance;
-    if (!ntlmssp->has_chance) {
-        if (getentropy(chance->client_challenge, sizeof chance->client_challenge) != 0 ||
-            getentropy(chance->exported_session_key, sizeof chance->exported_session_key) != 0)
-            return -errno;
-        chance->time = ntlmssp_filetime_now();
-    }
-    if (challenge->has_timestamp)
-        chance->time = challenge->timestamp;
-    return 0;
-}
-
-static int make_answer(struct ntlmssp *ntlmssp, const struct challenge *challenge,
-                       struct answer *answer)
-{
-    struct bytes target_info = {0};
-    uint8_t session_base_key[16];
-    int rc = draw_chance(ntlmssp, challenge);
-    if (rc == 0)
-        rc = client_target_info(ntlmssp, challenge, &target_info);
-    if (rc == 0)
-        rc = ntlmssp_v2_response(ntlmssp->ntowf_v2, challenge->server_challenge,
-                                 ntlmssp->chance.client_challenge, ntlmssp->chance.time,
-                                 target_info.data, target_info.size, &answer->nt.data,
-                                 &answer->nt.size, session_base_key);
-    free(target_info.data);
-    if (rc)
-        return rc;
-    lm_response(ntlmssp, challenge, answer->lm);
-    exchange_key(ntlmssp, session_base_key, answer);
-    explicit_bzero(session_base_key, sizeof session_base_key);
-    return 0;
-}
-
-/* Appends a payload at *at and writes its security buffer (2.2.1.3) into the header. */
-static void put_payload(uint8_t *message, size_t field, size_t *at, const void *data, size_t size)
-{
-    le_put16(message + field, size);
-    le_put16(message + field + 2, size);
-    le_put32(message + field + 4, (uint32_t)*at);
-    if (size)
-        memcpy(message + *at, data, size);
-    *at += size;
 }
 
 static int write_authenticate(struct ntlmssp *ntlmssp, const struct answer *answer,
@@ -458,6 +508,17 @@ static int write_authenticate(struct ntlmssp *ntlmssp, const struct answer *answ
     return 0;
 }
 
+/* Appends a payload at *at and writes its security buffer (2.2.1.3) into the header. */
+static void put_payload(uint8_t *message, size_t field, size_t *at, const void *data, size_t size)
+{
+    le_put16(message + field, size);
+    le_put16(message + field + 2, size);
+    le_put32(message + field + 4, (uint32_t)*at);
+    if (size)
+        memcpy(message + *at, data, size);
+    *at += size;
+}
+
 /* 3.1.5.1.2: over the three messages, the last one with zeros for the MIC. */
 static void put_mic(const struct ntlmssp *ntlmssp, const uint8_t *challenge, size_t challenge_size,
                     struct bytes *message)
@@ -468,6 +529,17 @@ static void put_mic(const struct ntlmssp *ntlmssp, const uint8_t *challenge, siz
     hmac_md5_update(&context, challenge_size, challenge);
     hmac_md5_update(&context, message->size, message->data);
     hmac_md5_digest(&context, MIC_SIZE, message->data + AUTHENTICATE_MIC);
+}
+
+static void ntlmssp_derive_keys(struct ntlmssp *ntlmssp)
+{
+    derive_direction(ntlmssp, &ntlmssp->send,
+                     "session key to client-to-server signing key magic constant",
+                     "session key to client-to-server sealing key magic constant");
+    derive_direction(ntlmssp, &ntlmssp->receive,
+                     "session key to server-to-client signing key magic constant",
+                     "session key to server-to-client sealing key magic constant");
+    ntlmssp_reset_crypto(ntlmssp);
 }
 
 /* 3.4.5.2, 3.4.5.3 */
@@ -486,44 +558,6 @@ static void derive_direction(const struct ntlmssp *ntlmssp, struct direction *di
     direction->sequence = 0;
 }
 
-static void ntlmssp_derive_keys(struct ntlmssp *ntlmssp)
-{
-    derive_direction(ntlmssp, &ntlmssp->send,
-                     "session key to client-to-server signing key magic constant",
-                     "session key to client-to-server sealing key magic constant");
-    derive_direction(ntlmssp, &ntlmssp->receive,
-                     "session key to server-to-client signing key magic constant",
-                     "session key to server-to-client sealing key magic constant");
-    ntlmssp_reset_crypto(ntlmssp);
-}
-
-int ntlmssp_authenticate(struct ntlmssp *ntlmssp, const uint8_t *challenge, size_t challenge_size,
-                         uint8_t **message, size_t *size)
-{
-    struct challenge read = {0};
-    struct answer answer = {0};
-    struct bytes out = {0};
-    int rc = read_challenge(&read, challenge, challenge_size);
-    if (rc == 0)
-        rc = agree_on_flags(ntlmssp, read.flags);
-    if (rc == 0)
-        rc = make_answer(ntlmssp, &read, &answer);
-    if (rc)
-        goto cleanup;
-    ntlmssp->has_mic = read.has_timestamp;
-    rc = write_authenticate(ntlmssp, &answer, &out);
-    if (rc)
-        goto cleanup;
-    if (ntlmssp->has_mic)
-        put_mic(ntlmssp, challenge, challenge_size, &out);
-    ntlmssp_derive_keys(ntlmssp);
-    *message = out.data;
-    *size = out.size;
-cleanup:
-    free(answer.nt.data);
-    return rc;
-}
-
 void ntlmssp_session_key(const struct ntlmssp *ntlmssp, uint8_t key[16])
 {
     memcpy(key, ntlmssp->session_key, 16);
@@ -534,19 +568,10 @@ bool ntlmssp_has_mic(const struct ntlmssp *ntlmssp)
     return ntlmssp->has_mic;
 }
 
-void ntlmssp_reset_crypto(struct ntlmssp *ntlmssp)
+void ntlmssp_sign(struct ntlmssp *ntlmssp, const uint8_t *data, size_t size, uint8_t signature[16])
 {
-    ntlmssp->send.keyed = ntlmssp->receive.keyed = false;
-}
-
-/* RC4 with the direction's handle, which is made when it is first used: SMB2 has no use for it
- * but the mechListMIC, and a key schedule costs as much as 1 KiB sealed. */
-static void rc4(struct direction *direction, size_t size, uint8_t *data)
-{
-    if (!direction->keyed)
-        arcfour_set_key(&direction->seal, 16, direction->seal_key);
-    direction->keyed = true;
-    arcfour_crypt(&direction->seal, size, data, data);
+    checksum(&ntlmssp->send, data, size, signature);
+    seal_checksum(ntlmssp, &ntlmssp->send, signature);
 }
 
 /* 3.4.4.2: the first half, before RC4 goes over the checksum. */
@@ -567,10 +592,14 @@ static void seal_checksum(const struct ntlmssp *ntlmssp, struct direction *direc
         rc4(direction, 8, signature + 4);
 }
 
-void ntlmssp_sign(struct ntlmssp *ntlmssp, const uint8_t *data, size_t size, uint8_t signature[16])
+/* RC4 with the direction's handle, which is made when it is first used: SMB2 has no use for it
+ * but the mechListMIC, and a key schedule costs as much as 1 KiB sealed. */
+static void rc4(struct direction *direction, size_t size, uint8_t *data)
 {
-    checksum(&ntlmssp->send, data, size, signature);
-    seal_checksum(ntlmssp, &ntlmssp->send, signature);
+    if (!direction->keyed)
+        arcfour_set_key(&direction->seal, 16, direction->seal_key);
+    direction->keyed = true;
+    arcfour_crypt(&direction->seal, size, data, data);
 }
 
 int ntlmssp_verify(struct ntlmssp *ntlmssp, const uint8_t *data, size_t size,
@@ -595,4 +624,9 @@ int ntlmssp_unseal(struct ntlmssp *ntlmssp, uint8_t *data, size_t size, const ui
 {
     rc4(&ntlmssp->receive, size, data);
     return ntlmssp_verify(ntlmssp, signed_data, signed_size, signature);
+}
+
+void ntlmssp_reset_crypto(struct ntlmssp *ntlmssp)
+{
+    ntlmssp->send.keyed = ntlmssp->receive.keyed = false;
 }

@@ -45,22 +45,10 @@ struct ace {
     size_t size;
 };
 
-/* --- SDDL ---------------------------------------------------------------------------------- */
-
 struct word {
     char text[3];
     uint32_t value;
 };
-
-/* MS-DTYP 2.5.1.1: ace-flag-string and the directory's rights. */
-static const struct word flag_words[] = {
-    {"OI", 0x01}, {"CI", 0x02}, {"NP", 0x04}, {"IO", 0x08}, {"ID", ACE_INHERITED}};
-
-static const struct word right_words[] = {
-    {"CC", 0x1},        {"DC", 0x2},       {"LC", 0x4},     {"SW", 0x8},        {"RP", 0x10},
-    {"WP", 0x20},       {"DT", 0x40},      {"LO", 0x80},    {"CR", 0x100},      {"SD", 0x10000},
-    {"RC", 0x20000},    {"WD", 0x40000},   {"WO", 0x80000}, {"GA", 0x10000000}, {"GX", 0x20000000},
-    {"GW", 0x40000000}, {"GR", 0x80000000}};
 
 /* MS-DTYP 2.4.2.4, well-known SIDs. */
 static const struct {
@@ -71,167 +59,16 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Adds up two-letter words to the next ';'. */
-static int parse_words(const char **text, const struct word *words, size_t count, uint32_t *value)
-{
-    *value = 0;
-    while (**text != ';') {
-        size_t i = 0;
-        while (i < count && strncmp(words[i].text, *text, 2) != 0)
-            i++;
-        if (i == count)
-            return -EINVAL;
-        *value |= words[i].value;
-        *text += 2;
-    }
-    ++*text;
-    return 0;
-}
-
-/* "S-1-authority-sub-sub..." up to a ')'. */
-static int parse_sid(const char *text, const char **end, uint8_t *sid, size_t *size)
-{
-    unsigned count = 0;
-    if (strncmp(text, "S-1-", 4) != 0 || !isdigit((unsigned char)text[4]))
-        return -EINVAL;
-    char *next;
-    errno = 0;
-    uint64_t authority = strtoull(text + 4, &next, 10);
-    if (errno || authority > 0xffffffffffffULL)
-        return -EINVAL;
-    while (*next == '-' && isdigit((unsigned char)next[1])) {
-        uint64_t sub = strtoull(next + 1, &next, 10);
-        if (errno || sub > UINT32_MAX || count == SID_AUTHORITIES_MAX)
-            return -EINVAL;
-        le_put32(sid + 8 + 4 * count++, (uint32_t)sub);
-    }
-    sid[0] = 1;
-    sid[1] = (uint8_t)count;
-    for (unsigned i = 0; i < 6; i++)
-        sid[2 + i] = (uint8_t)(authority >> (8 * (5 - i)));
-    *size = 8 + 4 * (size_t)count;
-    *end = next;
-    return 0;
-}
-
-static int parse_trustee(const char **text, uint8_t *sid, size_t *size)
-{
-    const char *end;
-    for (size_t i = 0; i < COUNT(trustee_words); i++)
-        if (strncmp(trustee_words[i].text, *text, 2) == 0) {
-            *text += 2;
-            return parse_sid(trustee_words[i].sid, &end, sid, size);
-        }
-    return parse_sid(*text, text, sid, size);
-}
-
-/* One "(A;flags;rights;;;trustee)". */
-static int parse_ace(const char **text, struct ace *ace)
-{
-    uint32_t flags = 0, rights = 0;
-    size_t sid_size = 0;
-    if (strncmp(*text, "(A;", 3) != 0)
-        return -EINVAL;
-    *text += 3;
-    int error = parse_words(text, flag_words, COUNT(flag_words), &flags);
-    if (!error)
-        error = parse_words(text, right_words, COUNT(right_words), &rights);
-    if (error || strncmp(*text, ";;", 2) != 0)
-        return -EINVAL;
-    *text += 2;
-    error = parse_trustee(text, ace->bytes + 8, &sid_size);
-    if (error || **text != ')')
-        return -EINVAL;
-    ++*text;
-    ace->size = 8 + sid_size;
-    ace->bytes[0] = 0; /* ACCESS_ALLOWED_ACE_TYPE */
-    ace->bytes[1] = (uint8_t)flags;
-    le_put16(ace->bytes + 2, (unsigned)ace->size);
-    le_put32(ace->bytes + 4, rights);
-    return 0;
-}
-
-static int parse_sddl(const char *sddl, struct ace aces[ADDED_MAX], size_t *count)
-{
-    for (*count = 0; *sddl; ++*count) {
-        if (*count == ADDED_MAX || parse_ace(&sddl, &aces[*count]) != 0)
-            return -EINVAL;
-    }
-    return 0;
-}
-
-/* --- The descriptor ------------------------------------------------------------------------ */
-
-/* Size of the entry at offset, or 0 when it does not fit: at least a header, whole words. */
-static size_t entry_size(const uint8_t *entries, size_t size, size_t offset)
-{
-    if (size - offset < ACE_HEADER_SIZE)
-        return 0;
-    size_t entry = le_get16(entries + offset + 2);
-    return entry < ACE_HEADER_SIZE || entry % 4 != 0 || entry > size - offset ? 0 : entry;
-}
-
-/* The DACL of a descriptor; one without is an empty list. */
-static int find_dacl(const uint8_t *sd, size_t size, struct acl *acl)
-{
-    *acl = (struct acl){.revision = ACL_REVISION};
-    if (size < SD_HEADER_SIZE || sd[0] != SD_REVISION || !(le_get16(sd + 2) & SD_SELF_RELATIVE))
-        return -EBADMSG;
-    size_t offset = le_get32(sd + 16);
-    if (!(le_get16(sd + 2) & SD_DACL_PRESENT) || offset == 0)
-        return 0;
-    if (offset < SD_HEADER_SIZE || offset > size || size - offset < ACL_HEADER_SIZE)
-        return -EBADMSG;
-    const uint8_t *header = sd + offset;
-    size_t acl_size = le_get16(header + 2);
-    acl->revision = header[0];
-    acl->count = le_get16(header + 4);
-    acl->entries = header + ACL_HEADER_SIZE;
-    if ((acl->revision != ACL_REVISION && acl->revision != ACL_REVISION_DS) ||
-        acl_size < ACL_HEADER_SIZE || acl_size > size - offset)
-        return -EBADMSG;
-    size_t room = acl_size - ACL_HEADER_SIZE;
-    for (unsigned i = 0; i < acl->count; i++) {
-        size_t entry = entry_size(acl->entries, room, acl->size);
-        if (entry == 0)
-            return -EBADMSG;
-        acl->size += entry;
-    }
-    return 0;
-}
-
-static bool acl_has(const struct acl *acl, const struct ace *ace)
-{
-    for (size_t at = 0; at < acl->size; at += le_get16(acl->entries + at + 2))
-        if (le_get16(acl->entries + at + 2) == ace->size &&
-            memcmp(acl->entries + at, ace->bytes, ace->size) == 0)
-            return true;
-    return false;
-}
-
-/* Copies the explicit or the inherited entries; returns behind the last byte. */
-static uint8_t *copy_entries(uint8_t *to, const struct acl *acl, bool inherited, unsigned *count)
-{
-    for (size_t at = 0, size; at < acl->size; at += size) {
-        size = le_get16(acl->entries + at + 2);
-        if (((acl->entries[at + 1] & ACE_INHERITED) != 0) != inherited)
-            continue;
-        memcpy(to, acl->entries + at, size);
-        to += size;
-        ++*count;
-    }
-    return to;
-}
-
-/* Keeps in aces only those that the list lacks. */
-static size_t missing_aces(const struct acl *acl, struct ace *aces, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!acl_has(acl, &aces[i]))
-            aces[kept++] = aces[i];
-    return kept;
-}
+static int parse_sddl(const char *sddl, struct ace aces[ADDED_MAX], size_t *count);
+static int parse_ace(const char **text, struct ace *ace);
+static int parse_words(const char **text, const struct word *words, size_t count, uint32_t *value);
+static int parse_trustee(const char **text, uint8_t *sid, size_t *size);
+static int parse_sid(const char *text, const char **end, uint8_t *sid, size_t *size);
+static int find_dacl(const uint8_t *sd, size_t size, struct acl *acl);
+static size_t entry_size(const uint8_t *entries, size_t size, size_t offset);
+static size_t missing_aces(const struct acl *acl, struct ace *aces, size_t count);
+static bool acl_has(const struct acl *acl, const struct ace *ace);
+static uint8_t *copy_entries(uint8_t *to, const struct acl *acl, bool inherited, unsigned *count);
 
 int security_descriptor_add(const uint8_t *sd, size_t size, const char *sddl,
                             enum security_descriptor_inherited inherited, uint8_t **out,
@@ -272,4 +109,174 @@ int security_descriptor_add(const uint8_t *sd, size_t size, const char *sddl,
     *out_size = (size_t)(to - made);
     *changed = added > 0;
     return 0;
+}
+
+static int parse_sddl(const char *sddl, struct ace aces[ADDED_MAX], size_t *count)
+{
+    for (*count = 0; *sddl; ++*count) {
+        if (*count == ADDED_MAX || parse_ace(&sddl, &aces[*count]) != 0)
+            return -EINVAL;
+    }
+    return 0;
+}
+
+/* MS-DTYP 2.5.1.1: ace-flag-string and the directory's rights. */
+static const struct word flag_words[] = {
+    {"OI", 0x01}, {"CI", 0x02}, {"NP", 0x04}, {"IO", 0x08}, {"ID", ACE_INHERITED}};
+
+static const struct word right_words[] = {
+    {"CC", 0x1},        {"DC", 0x2},       {"LC", 0x4},     {"SW", 0x8},        {"RP", 0x10},
+    {"WP", 0x20},       {"DT", 0x40},      {"LO", 0x80},    {"CR", 0x100},      {"SD", 0x10000},
+    {"RC", 0x20000},    {"WD", 0x40000},   {"WO", 0x80000}, {"GA", 0x10000000}, {"GX", 0x20000000},
+    {"GW", 0x40000000}, {"GR", 0x80000000}};
+
+/* One "(A;flags;rights;;;trustee)". */
+static int parse_ace(const char **text, struct ace *ace)
+{
+    uint32_t flags = 0, rights = 0;
+    size_t sid_size = 0;
+    if (strncmp(*text, "(A;", 3) != 0)
+        return -EINVAL;
+    *text += 3;
+    int error = parse_words(text, flag_words, COUNT(flag_words), &flags);
+    if (!error)
+        error = parse_words(text, right_words, COUNT(right_words), &rights);
+    if (error || strncmp(*text, ";;", 2) != 0)
+        return -EINVAL;
+    *text += 2;
+    error = parse_trustee(text, ace->bytes + 8, &sid_size);
+    if (error || **text != ')')
+        return -EINVAL;
+    ++*text;
+    ace->size = 8 + sid_size;
+    ace->bytes[0] = 0; /* ACCESS_ALLOWED_ACE_TYPE */
+    ace->bytes[1] = (uint8_t)flags;
+    le_put16(ace->bytes + 2, (unsigned)ace->size);
+    le_put32(ace->bytes + 4, rights);
+    return 0;
+}
+
+/* Adds up two-letter words to the next ';'. */
+static int parse_words(const char **text, const struct word *words, size_t count, uint32_t *value)
+{
+    *value = 0;
+    while (**text != ';') {
+        size_t i = 0;
+        while (i < count && strncmp(words[i].text, *text, 2) != 0)
+            i++;
+        if (i == count)
+            return -EINVAL;
+        *value |= words[i].value;
+        *text += 2;
+    }
+    ++*text;
+    return 0;
+}
+
+static int parse_trustee(const char **text, uint8_t *sid, size_t *size)
+{
+    const char *end;
+    for (size_t i = 0; i < COUNT(trustee_words); i++)
+        if (strncmp(trustee_words[i].text, *text, 2) == 0) {
+            *text += 2;
+            return parse_sid(trustee_words[i].sid, &end, sid, size);
+        }
+    return parse_sid(*text, text, sid, size);
+}
+
+/* "S-1-authority-sub-sub..." up to a ')'. */
+static int parse_sid(const char *text, const char **end, uint8_t *sid, size_t *size)
+{
+    unsigned count = 0;
+    if (strncmp(text, "S-1-", 4) != 0 || !isdigit((unsigned char)text[4]))
+        return -EINVAL;
+    char *next;
+    errno = 0;
+    uint64_t authority = strtoull(text + 4, &next, 10);
+    if (errno || authority > 0xffffffffffffULL)
+        return -EINVAL;
+    while (*next == '-' && isdigit((unsigned char)next[1])) {
+        uint64_t sub = strtoull(next + 1, &next, 10);
+        if (errno || sub > UINT32_MAX || count == SID_AUTHORITIES_MAX)
+            return -EINVAL;
+        le_put32(sid + 8 + 4 * count++, (uint32_t)sub);
+    }
+    sid[0] = 1;
+    sid[1] = (uint8_t)count;
+    for (unsigned i = 0; i < 6; i++)
+        sid[2 + i] = (uint8_t)(authority >> (8 * (5 - i)));
+    *size = 8 + 4 * (size_t)count;
+    *end = next;
+    return 0;
+}
+
+/* The DACL of a descriptor; one without is an empty list. */
+static int find_dacl(const uint8_t *sd, size_t size, struct acl *acl)
+{
+    *acl = (struct acl){.revision = ACL_REVISION};
+    if (size < SD_HEADER_SIZE || sd[0] != SD_REVISION || !(le_get16(sd + 2) & SD_SELF_RELATIVE))
+        return -EBADMSG;
+    size_t offset = le_get32(sd + 16);
+    if (!(le_get16(sd + 2) & SD_DACL_PRESENT) || offset == 0)
+        return 0;
+    if (offset < SD_HEADER_SIZE || offset > size || size - offset < ACL_HEADER_SIZE)
+        return -EBADMSG;
+    const uint8_t *header = sd + offset;
+    size_t acl_size = le_get16(header + 2);
+    acl->revision = header[0];
+    acl->count = le_get16(header + 4);
+    acl->entries = header + ACL_HEADER_SIZE;
+    if ((acl->revision != ACL_REVISION && acl->revision != ACL_REVISION_DS) ||
+        acl_size < ACL_HEADER_SIZE || acl_size > size - offset)
+        return -EBADMSG;
+    size_t room = acl_size - ACL_HEADER_SIZE;
+    for (unsigned i = 0; i < acl->count; i++) {
+        size_t entry = entry_size(acl->entries, room, acl->size);
+        if (entry == 0)
+            return -EBADMSG;
+        acl->size += entry;
+    }
+    return 0;
+}
+
+/* Size of the entry at offset, or 0 when it does not fit: at least a header, whole words. */
+static size_t entry_size(const uint8_t *entries, size_t size, size_t offset)
+{
+    if (size - offset < ACE_HEADER_SIZE)
+        return 0;
+    size_t entry = le_get16(entries + offset + 2);
+    return entry < ACE_HEADER_SIZE || entry % 4 != 0 || entry > size - offset ? 0 : entry;
+}
+
+/* Keeps in aces only those that the list lacks. */
+static size_t missing_aces(const struct acl *acl, struct ace *aces, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!acl_has(acl, &aces[i]))
+            aces[kept++] = aces[i];
+    return kept;
+}
+
+static bool acl_has(const struct acl *acl, const struct ace *ace)
+{
+    for (size_t at = 0; at < acl->size; at += le_get16(acl->entries + at + 2))
+        if (le_get16(acl->entries + at + 2) == ace->size &&
+            memcmp(acl->entries + at, ace->bytes, ace->size) == 0)
+            return true;
+    return false;
+}
+
+/* Copies the explicit or the inherited entries; returns behind the last byte. */
+static uint8_t *copy_entries(uint8_t *to, const struct acl *acl, bool inherited, unsigned *count)
+{
+    for (size_t at = 0, size; at < acl->size; at += size) {
+        size = le_get16(acl->entries + at + 2);
+        if (((acl->entries[at + 1] & ACE_INHERITED) != 0) != inherited)
+            continue;
+        memcpy(to, acl->entries + at, size);
+        to += size;
+        ++*count;
+    }
+    return to;
 }

@@ -31,19 +31,45 @@ static const struct spnego_slice mech_lists[] = {
     {list_kerberos, sizeof list_kerberos},
     {list_ms_kerberos, sizeof list_ms_kerberos},
 };
-enum { MECH_COUNT = sizeof mech_lists / sizeof mech_lists[0] };
 
 static const uint8_t oid_spnego[] = {TAG_OID, 0x06, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x02};
-
-struct spnego_slice spnego_mech_list(enum spnego_mech mech)
-{
-    return mech_lists[mech];
-}
 
 /* Grows downwards from end; what was written last stands first. */
 struct der_writer {
     uint8_t *start, *at, *end;
 };
+
+static int der_begin(struct der_writer *writer, size_t tokens_size);
+static void der_put_octets(struct der_writer *writer, unsigned number, struct spnego_slice octets);
+static void der_put(struct der_writer *writer, const uint8_t *data, size_t size);
+static void der_wrap(struct der_writer *writer, uint8_t tag, const uint8_t *end);
+static void der_finish(struct der_writer *writer, uint8_t **out, size_t *out_size);
+static bool der_only(struct spnego_slice in, uint8_t wanted, struct spnego_slice *content);
+static bool der_next(struct spnego_slice *in, uint8_t *tag, struct spnego_slice *content);
+static bool der_length(const struct spnego_slice *in, size_t *length, size_t *header);
+static bool parse_field(unsigned number, struct spnego_slice field,
+                        struct spnego_response *response);
+static enum spnego_mech mech_of_oid(struct spnego_slice oid);
+static bool parse_mech_types(struct spnego_slice list, struct spnego_offer *offer);
+
+int spnego_build_init(enum spnego_mech mech, const uint8_t *token, size_t token_size, uint8_t **out,
+                      size_t *out_size)
+{
+    struct der_writer writer;
+    int rc = der_begin(&writer, token_size);
+    if (rc)
+        return rc;
+    der_put_octets(&writer, 2, (struct spnego_slice){token, token_size});
+    const uint8_t *end = writer.at;
+    der_put(&writer, mech_lists[mech].data, mech_lists[mech].size);
+    der_wrap(&writer, TAG_CONTEXT + 0, end);
+    der_wrap(&writer, TAG_SEQUENCE, writer.end);
+    der_wrap(&writer, TAG_CONTEXT + 0, writer.end);
+    der_put(&writer, oid_spnego, sizeof oid_spnego);
+    der_wrap(&writer, TAG_APPLICATION_0, writer.end);
+    der_finish(&writer, out, out_size);
+    return 0;
+}
 
 static int der_begin(struct der_writer *writer, size_t tokens_size)
 {
@@ -55,6 +81,17 @@ static int der_begin(struct der_writer *writer, size_t tokens_size)
         return -ENOMEM;
     writer->at = writer->end = writer->start + size;
     return 0;
+}
+
+/* [number] EXPLICIT OCTET STRING, or nothing when it is absent. */
+static void der_put_octets(struct der_writer *writer, unsigned number, struct spnego_slice octets)
+{
+    if (!octets.data)
+        return;
+    const uint8_t *end = writer->at;
+    der_put(writer, octets.data, octets.size);
+    der_wrap(writer, TAG_OCTET_STRING, end);
+    der_wrap(writer, (uint8_t)(TAG_CONTEXT + number), end);
 }
 
 static void der_put(struct der_writer *writer, const uint8_t *data, size_t size)
@@ -80,17 +117,6 @@ static void der_wrap(struct der_writer *writer, uint8_t tag, const uint8_t *end)
     *--writer->at = tag;
 }
 
-/* [number] EXPLICIT OCTET STRING, or nothing when it is absent. */
-static void der_put_octets(struct der_writer *writer, unsigned number, struct spnego_slice octets)
-{
-    if (!octets.data)
-        return;
-    const uint8_t *end = writer->at;
-    der_put(writer, octets.data, octets.size);
-    der_wrap(writer, TAG_OCTET_STRING, end);
-    der_wrap(writer, (uint8_t)(TAG_CONTEXT + number), end);
-}
-
 /* Moves the finished token to the front of its allocation and hands it over. */
 static void der_finish(struct der_writer *writer, uint8_t **out, size_t *out_size)
 {
@@ -99,23 +125,9 @@ static void der_finish(struct der_writer *writer, uint8_t **out, size_t *out_siz
     *out = writer->start;
 }
 
-int spnego_build_init(enum spnego_mech mech, const uint8_t *token, size_t token_size, uint8_t **out,
-                      size_t *out_size)
+struct spnego_slice spnego_mech_list(enum spnego_mech mech)
 {
-    struct der_writer writer;
-    int rc = der_begin(&writer, token_size);
-    if (rc)
-        return rc;
-    der_put_octets(&writer, 2, (struct spnego_slice){token, token_size});
-    const uint8_t *end = writer.at;
-    der_put(&writer, mech_lists[mech].data, mech_lists[mech].size);
-    der_wrap(&writer, TAG_CONTEXT + 0, end);
-    der_wrap(&writer, TAG_SEQUENCE, writer.end);
-    der_wrap(&writer, TAG_CONTEXT + 0, writer.end);
-    der_put(&writer, oid_spnego, sizeof oid_spnego);
-    der_wrap(&writer, TAG_APPLICATION_0, writer.end);
-    der_finish(&writer, out, out_size);
-    return 0;
+    return mech_lists[mech];
 }
 
 int spnego_build_response(const struct spnego_response *response, uint8_t **out, size_t *out_size)
@@ -144,21 +156,29 @@ int spnego_build_response(const struct spnego_response *response, uint8_t **out,
     return 0;
 }
 
-/* Length octets at in->data[1..]; false: indefinite, over 64 KiB, or cut. */
-static bool der_length(const struct spnego_slice *in, size_t *length, size_t *header)
+int spnego_parse_response(const uint8_t *token, size_t size, struct spnego_response *response)
 {
-    *length = in->data[1];
-    *header = 2;
-    if (*length < 0x80)
-        return true;
-    size_t octets = *length & 0x7f;
-    if (octets < 1 || octets > 4 || in->size - 2 < octets)
-        return false;
-    *length = 0;
-    for (size_t i = 0; i < octets; i++)
-        *length = *length << 8 | in->data[2 + i];
-    *header += octets;
-    return *length <= TOKEN_MAX;
+    struct spnego_slice in = {token, size}, body, fields;
+    *response = (struct spnego_response){.state = SPNEGO_STATE_ABSENT, .mech = SPNEGO_NONE};
+    if (!der_only(in, TAG_CONTEXT + 1, &body) || !der_only(body, TAG_SEQUENCE, &fields))
+        return -EBADMSG;
+    int last = -1;
+    while (fields.size) {
+        uint8_t tag;
+        struct spnego_slice field;
+        if (!der_next(&fields, &tag, &field) || tag < TAG_CONTEXT || tag - TAG_CONTEXT <= last ||
+            !parse_field(tag - TAG_CONTEXT, field, response))
+            return -EBADMSG;
+        last = tag - TAG_CONTEXT;
+    }
+    return 0;
+}
+
+/* The content of in, which must be one element with this tag and nothing after it. */
+static bool der_only(struct spnego_slice in, uint8_t wanted, struct spnego_slice *content)
+{
+    uint8_t tag;
+    return der_next(&in, &tag, content) && tag == wanted && in.size == 0;
 }
 
 /* Takes the next element off in, whatever it is: its tag and its content. */
@@ -174,20 +194,21 @@ static bool der_next(struct spnego_slice *in, uint8_t *tag, struct spnego_slice 
     return true;
 }
 
-/* The content of in, which must be one element with this tag and nothing after it. */
-static bool der_only(struct spnego_slice in, uint8_t wanted, struct spnego_slice *content)
+/* Length octets at in->data[1..]; false: indefinite, over 64 KiB, or cut. */
+static bool der_length(const struct spnego_slice *in, size_t *length, size_t *header)
 {
-    uint8_t tag;
-    return der_next(&in, &tag, content) && tag == wanted && in.size == 0;
-}
-
-static enum spnego_mech mech_of_oid(struct spnego_slice oid)
-{
-    for (size_t i = 0; i < MECH_COUNT; i++)
-        if (oid.size == mech_lists[i].size - 4 &&
-            memcmp(oid.data, mech_lists[i].data + 4, oid.size) == 0)
-            return (enum spnego_mech)i;
-    return SPNEGO_NONE;
+    *length = in->data[1];
+    *header = 2;
+    if (*length < 0x80)
+        return true;
+    size_t octets = *length & 0x7f;
+    if (octets < 1 || octets > 4 || in->size - 2 < octets)
+        return false;
+    *length = 0;
+    for (size_t i = 0; i < octets; i++)
+        *length = *length << 8 | in->data[2 + i];
+    *header += octets;
+    return *length <= TOKEN_MAX;
 }
 
 static bool parse_field(unsigned number, struct spnego_slice field,
@@ -214,22 +235,30 @@ static bool parse_field(unsigned number, struct spnego_slice field,
     }
 }
 
-int spnego_parse_response(const uint8_t *token, size_t size, struct spnego_response *response)
+enum { MECH_COUNT = sizeof mech_lists / sizeof mech_lists[0] };
+
+static enum spnego_mech mech_of_oid(struct spnego_slice oid)
 {
-    struct spnego_slice in = {token, size}, body, fields;
-    *response = (struct spnego_response){.state = SPNEGO_STATE_ABSENT, .mech = SPNEGO_NONE};
-    if (!der_only(in, TAG_CONTEXT + 1, &body) || !der_only(body, TAG_SEQUENCE, &fields))
+    for (size_t i = 0; i < MECH_COUNT; i++)
+        if (oid.size == mech_lists[i].size - 4 &&
+            memcmp(oid.data, mech_lists[i].data + 4, oid.size) == 0)
+            return (enum spnego_mech)i;
+    return SPNEGO_NONE;
+}
+
+int spnego_parse_offer(const uint8_t *token, size_t size, struct spnego_offer *offer)
+{
+    struct spnego_slice in = {token, size}, frame, oid, body, fields, field;
+    uint8_t tag;
+    *offer = (struct spnego_offer){0};
+    if (!der_only(in, TAG_APPLICATION_0, &frame) || !der_next(&frame, &tag, &oid) ||
+        tag != TAG_OID || oid.size != sizeof oid_spnego - 2 ||
+        memcmp(oid.data, oid_spnego + 2, oid.size) != 0)
         return -EBADMSG;
-    int last = -1;
-    while (fields.size) {
-        uint8_t tag;
-        struct spnego_slice field;
-        if (!der_next(&fields, &tag, &field) || tag < TAG_CONTEXT || tag - TAG_CONTEXT <= last ||
-            !parse_field(tag - TAG_CONTEXT, field, response))
-            return -EBADMSG;
-        last = tag - TAG_CONTEXT;
-    }
-    return 0;
+    if (!der_only(frame, TAG_CONTEXT + 0, &body) || !der_only(body, TAG_SEQUENCE, &fields) ||
+        !der_next(&fields, &tag, &field) || tag != TAG_CONTEXT + 0)
+        return -EBADMSG;
+    return parse_mech_types(field, offer) ? 0 : -EBADMSG;
 }
 
 static bool parse_mech_types(struct spnego_slice list, struct spnego_offer *offer)
@@ -247,19 +276,4 @@ static bool parse_mech_types(struct spnego_slice list, struct spnego_offer *offe
             offer->mechs |= 1u << mech;
     }
     return true;
-}
-
-int spnego_parse_offer(const uint8_t *token, size_t size, struct spnego_offer *offer)
-{
-    struct spnego_slice in = {token, size}, frame, oid, body, fields, field;
-    uint8_t tag;
-    *offer = (struct spnego_offer){0};
-    if (!der_only(in, TAG_APPLICATION_0, &frame) || !der_next(&frame, &tag, &oid) ||
-        tag != TAG_OID || oid.size != sizeof oid_spnego - 2 ||
-        memcmp(oid.data, oid_spnego + 2, oid.size) != 0)
-        return -EBADMSG;
-    if (!der_only(frame, TAG_CONTEXT + 0, &body) || !der_only(body, TAG_SEQUENCE, &fields) ||
-        !der_next(&fields, &tag, &field) || tag != TAG_CONTEXT + 0)
-        return -EBADMSG;
-    return parse_mech_types(field, offer) ? 0 : -EBADMSG;
 }

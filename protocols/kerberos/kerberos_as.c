@@ -11,9 +11,27 @@
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 
-enum { TICKET_SECONDS = 10 * 3600, RENEW_SECONDS = 7 * 24 * 3600 };
+struct as_exchange {
+    krb5_context context;
+    struct kdc kdc;
+    krb5_init_creds_context creds;
+    krb5_get_init_creds_opt *options;
+    krb5_principal client;
+    krb5_keytab keytab;
+    bool one_request; /* with the proof of the key in it */
+};
 
-enum { KDC_CODE_PREAUTH_FAILED = 24 };
+static struct outcome take_admin_tickets(struct tickets *tickets);
+static krb5_error_code copy_admin_tickets(krb5_context context, struct tickets *tickets, bool tgts);
+static bool is_tgt(const krb5_creds *ticket);
+static struct outcome try_wrong_key(struct conversation *conversation, struct tickets *tickets);
+static struct outcome as_play(struct conversation *conversation, struct tickets *tickets,
+                              bool wrong, bool *refused);
+static krb5_error_code as_begin(struct as_exchange *as, const struct account *account, bool wrong);
+static krb5_error_code as_options(struct as_exchange *as);
+static krb5_error_code as_keytab(struct as_exchange *as, const struct account *account, bool wrong);
+static krb5_error_code as_steps(struct as_exchange *as);
+static void as_end(struct as_exchange *as);
 
 krb5_error_code kerberos_principal(krb5_context context, const char *realm, const char *name,
                                    krb5_principal *out)
@@ -31,15 +49,128 @@ krb5_error_code kerberos_principal(krb5_context context, const char *realm, cons
     return code;
 }
 
-struct as_exchange {
-    krb5_context context;
-    struct kdc kdc;
-    krb5_init_creds_context creds;
-    krb5_get_init_creds_opt *options;
-    krb5_principal client;
-    krb5_keytab keytab;
-    bool one_request; /* with the proof of the key in it */
-};
+struct outcome as_get_tgt(struct conversation *conversation, struct tickets *tickets)
+{
+    const struct dc *dc = conversation->dc;
+    const struct account *account = tickets->account;
+    if (!dc->realm || !dc->dns_name)
+        return outcome_failed("no Kerberos realm is known");
+    if (account == &dc->admin && dc->admin_ccache)
+        return take_admin_tickets(tickets);
+    if (!account->name || (!account->has_aes256_key && !account->password))
+        return outcome_failed("no credentials for the account");
+    struct outcome outcome = try_wrong_key(conversation, tickets);
+    bool refused;
+    return outcome.kind == OUTCOME_OK ? as_play(conversation, tickets, false, &refused) : outcome;
+}
+
+/* -k: what the user has got himself. */
+static struct outcome take_admin_tickets(struct tickets *tickets)
+{
+    krb5_context context = kerberos_context();
+    if (!context)
+        return outcome_of_error(-ENOMEM);
+    if (!kerberos_admin_tickets())
+        return outcome_failed("no Kerberos tickets of the administrator");
+    tickets_drop(context, tickets);
+    if (copy_admin_tickets(context, tickets, true) != 0)
+        return outcome_of_error(-ENOMEM);
+    if (!tickets->tgt_end)
+        return outcome_failed("the administrator's TGT has expired");
+    return copy_admin_tickets(context, tickets, false) ? outcome_of_error(-ENOMEM) : outcome_ok();
+}
+
+/* Copies the user's own tickets that are still valid: the TGT, or the others. */
+static krb5_error_code copy_admin_tickets(krb5_context context, struct tickets *tickets, bool tgts)
+{
+    krb5_error_code code = 0;
+    for (krb5_creds *const *ticket = kerberos_admin_tickets(); !code && *ticket; ticket++) {
+        krb5_creds *copy;
+        if (is_tgt(*ticket) != tgts || ticket_end(*ticket) <= (int64_t)time(NULL))
+            continue;
+        code = krb5_copy_creds(context, *ticket, &copy);
+        if (code)
+            break;
+        if (tgts) {
+            code = tickets_keep_tgt(context, tickets, copy);
+            free(copy); /* its contents have been taken over */
+        } else {
+            code = tickets_add(context, tickets, copy);
+            krb5_free_creds(context, copy);
+        }
+    }
+    return code;
+}
+
+static bool is_tgt(const krb5_creds *ticket)
+{
+    const krb5_data *service = krb5_princ_component(NULL, ticket->server, 0);
+    return service && service->length == KRB5_TGS_NAME_SIZE &&
+           memcmp(service->data, KRB5_TGS_NAME, KRB5_TGS_NAME_SIZE) == 0;
+}
+
+/* -B is for the test accounts: the administrator shall not be locked out. */
+static struct outcome try_wrong_key(struct conversation *conversation, struct tickets *tickets)
+{
+    const struct account *account = tickets->account;
+    if (!account->has_aes256_key ||
+        (account != conversation->user && account != conversation->machine) ||
+        !conversation_wants_bad_password(conversation))
+        return outcome_ok();
+    bool refused = false;
+    struct outcome outcome = as_play(conversation, tickets, true, &refused);
+    if (outcome.kind == OUTCOME_OK)
+        return outcome_failed("a wrong password was accepted");
+    if (!refused)
+        return outcome;
+    conversation->expected_failures++;
+    return outcome_ok();
+}
+
+/* *refused: it was the KDC that said no, or a reply that the key does not open. */
+static struct outcome as_play(struct conversation *conversation, struct tickets *tickets,
+                              bool wrong, bool *refused)
+{
+    struct as_exchange as = {
+        .context = kerberos_context(),
+        .kdc = {.conversation = conversation, .transport = conversation->dc->options.kdc}};
+    krb5_creds tgt;
+    if (!as.context)
+        return outcome_of_error(-ENOMEM);
+    krb5_error_code code = as_begin(&as, tickets->account, wrong);
+    if (!code)
+        code = as_steps(&as);
+    if (!code && !wrong) {
+        code = krb5_init_creds_get_creds(as.context, as.creds, &tgt);
+        if (!code)
+            code = tickets_keep_tgt(as.context, tickets, &tgt);
+    }
+    *refused = code == KRB5KRB_AP_ERR_BAD_INTEGRITY ||
+               (code && !as.kdc.error && kdc_error_code(as.context, &as.kdc));
+    struct outcome outcome = code ? kerberos_failure(as.context, &as.kdc, code) : outcome_ok();
+    as_end(&as);
+    return outcome;
+}
+
+static krb5_error_code as_begin(struct as_exchange *as, const struct account *account, bool wrong)
+{
+    const struct dc *dc = as->kdc.conversation->dc;
+    as->one_request = account->has_aes256_key && dc->options.kdc_preauth_legs != 2;
+    krb5_error_code code = kerberos_principal(as->context, dc->realm, account->name, &as->client);
+    if (!code)
+        code = as_options(as);
+    if (!code)
+        code =
+            krb5_init_creds_init(as->context, as->client, NULL, NULL, 0, as->options, &as->creds);
+    if (code)
+        return code;
+    if (!account->has_aes256_key)
+        return krb5_init_creds_set_password(as->context, as->creds, account->password);
+    code = as_keytab(as, account, wrong);
+    return code ? code : krb5_init_creds_set_keytab(as->context, as->creds, as->keytab);
+}
+
+enum { TICKET_SECONDS = 10 * 3600, RENEW_SECONDS = 7 * 24 * 3600 };
 
 /* Options of a Windows client: forwardable, renewable, canonicalize, with a PAC. */
 static krb5_error_code as_options(struct as_exchange *as)
@@ -79,34 +210,7 @@ static krb5_error_code as_keytab(struct as_exchange *as, const struct account *a
     return code;
 }
 
-static krb5_error_code as_begin(struct as_exchange *as, const struct account *account, bool wrong)
-{
-    const struct dc *dc = as->kdc.conversation->dc;
-    as->one_request = account->has_aes256_key && dc->options.kdc_preauth_legs != 2;
-    krb5_error_code code = kerberos_principal(as->context, dc->realm, account->name, &as->client);
-    if (!code)
-        code = as_options(as);
-    if (!code)
-        code =
-            krb5_init_creds_init(as->context, as->client, NULL, NULL, 0, as->options, &as->creds);
-    if (code)
-        return code;
-    if (!account->has_aes256_key)
-        return krb5_init_creds_set_password(as->context, as->creds, account->password);
-    code = as_keytab(as, account, wrong);
-    return code ? code : krb5_init_creds_set_keytab(as->context, as->creds, as->keytab);
-}
-
-static void as_end(struct as_exchange *as)
-{
-    kdc_end(&as->kdc);
-    if (as->creds)
-        krb5_init_creds_free(as->context, as->creds);
-    krb5_get_init_creds_opt_free(as->context, as->options);
-    if (as->keytab)
-        krb5_kt_close(as->context, as->keytab);
-    krb5_free_principal(as->context, as->client);
-}
+enum { KDC_CODE_PREAUTH_FAILED = 24 };
 
 static krb5_error_code as_steps(struct as_exchange *as)
 {
@@ -130,107 +234,15 @@ static krb5_error_code as_steps(struct as_exchange *as)
     return KRB5_GET_IN_TKT_LOOP;
 }
 
-/* *refused: it was the KDC that said no, or a reply that the key does not open. */
-static struct outcome as_play(struct conversation *conversation, struct tickets *tickets,
-                              bool wrong, bool *refused)
+static void as_end(struct as_exchange *as)
 {
-    struct as_exchange as = {
-        .context = kerberos_context(),
-        .kdc = {.conversation = conversation, .transport = conversation->dc->options.kdc}};
-    krb5_creds tgt;
-    if (!as.context)
-        return outcome_of_error(-ENOMEM);
-    krb5_error_code code = as_begin(&as, tickets->account, wrong);
-    if (!code)
-        code = as_steps(&as);
-    if (!code && !wrong) {
-        code = krb5_init_creds_get_creds(as.context, as.creds, &tgt);
-        if (!code)
-            code = tickets_keep_tgt(as.context, tickets, &tgt);
-    }
-    *refused = code == KRB5KRB_AP_ERR_BAD_INTEGRITY ||
-               (code && !as.kdc.error && kdc_error_code(as.context, &as.kdc));
-    struct outcome outcome = code ? kerberos_failure(as.context, &as.kdc, code) : outcome_ok();
-    as_end(&as);
-    return outcome;
-}
-
-static bool is_tgt(const krb5_creds *ticket)
-{
-    const krb5_data *service = krb5_princ_component(NULL, ticket->server, 0);
-    return service && service->length == KRB5_TGS_NAME_SIZE &&
-           memcmp(service->data, KRB5_TGS_NAME, KRB5_TGS_NAME_SIZE) == 0;
-}
-
-/* Copies the user's own tickets that are still valid: the TGT, or the others. */
-static krb5_error_code copy_admin_tickets(krb5_context context, struct tickets *tickets, bool tgts)
-{
-    krb5_error_code code = 0;
-    for (krb5_creds *const *ticket = kerberos_admin_tickets(); !code && *ticket; ticket++) {
-        krb5_creds *copy;
-        if (is_tgt(*ticket) != tgts || ticket_end(*ticket) <= (int64_t)time(NULL))
-            continue;
-        code = krb5_copy_creds(context, *ticket, &copy);
-        if (code)
-            break;
-        if (tgts) {
-            code = tickets_keep_tgt(context, tickets, copy);
-            free(copy); /* its contents have been taken over */
-        } else {
-            code = tickets_add(context, tickets, copy);
-            krb5_free_creds(context, copy);
-        }
-    }
-    return code;
-}
-
-/* -k: what the user has got himself. */
-static struct outcome take_admin_tickets(struct tickets *tickets)
-{
-    krb5_context context = kerberos_context();
-    if (!context)
-        return outcome_of_error(-ENOMEM);
-    if (!kerberos_admin_tickets())
-        return outcome_failed("no Kerberos tickets of the administrator");
-    tickets_drop(context, tickets);
-    if (copy_admin_tickets(context, tickets, true) != 0)
-        return outcome_of_error(-ENOMEM);
-    if (!tickets->tgt_end)
-        return outcome_failed("the administrator's TGT has expired");
-    return copy_admin_tickets(context, tickets, false) ? outcome_of_error(-ENOMEM) : outcome_ok();
-}
-
-/* -B is for the test accounts: the administrator shall not be locked out. */
-static struct outcome try_wrong_key(struct conversation *conversation, struct tickets *tickets)
-{
-    const struct account *account = tickets->account;
-    if (!account->has_aes256_key ||
-        (account != conversation->user && account != conversation->machine) ||
-        !conversation_wants_bad_password(conversation))
-        return outcome_ok();
-    bool refused = false;
-    struct outcome outcome = as_play(conversation, tickets, true, &refused);
-    if (outcome.kind == OUTCOME_OK)
-        return outcome_failed("a wrong password was accepted");
-    if (!refused)
-        return outcome;
-    conversation->expected_failures++;
-    return outcome_ok();
-}
-
-struct outcome as_get_tgt(struct conversation *conversation, struct tickets *tickets)
-{
-    const struct dc *dc = conversation->dc;
-    const struct account *account = tickets->account;
-    if (!dc->realm || !dc->dns_name)
-        return outcome_failed("no Kerberos realm is known");
-    if (account == &dc->admin && dc->admin_ccache)
-        return take_admin_tickets(tickets);
-    if (!account->name || (!account->has_aes256_key && !account->password))
-        return outcome_failed("no credentials for the account");
-    struct outcome outcome = try_wrong_key(conversation, tickets);
-    bool refused;
-    return outcome.kind == OUTCOME_OK ? as_play(conversation, tickets, false, &refused) : outcome;
+    kdc_end(&as->kdc);
+    if (as->creds)
+        krb5_init_creds_free(as->context, as->creds);
+    krb5_get_init_creds_opt_free(as->context, as->options);
+    if (as->keytab)
+        krb5_kt_close(as->context, as->keytab);
+    krb5_free_principal(as->context, as->client);
 }
 
 struct outcome kerberos_as_exchange(struct conversation *conversation,

@@ -80,10 +80,87 @@ static const struct {
     {69, "KRB_AP_ERR_USER_TO_USER_REQUIRED"},
 };
 
-enum { KDC_CODE_SKEW = 37 };
+static int ask_udp(struct kdc *kdc, const krb5_data *request);
+static bool kdc_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                          size_t size);
+static int kdc_ask_tcp(struct kdc *kdc, const krb5_data *request);
+static int kdc_write_request(struct stream *stream, const krb5_data *request);
+static int read_reply(struct stream *stream, krb5_data *reply);
+static krb5_error *last_error(krb5_context context, const struct kdc *kdc);
+static struct outcome clock_failure(const struct kdc *kdc);
+static struct outcome kdc_failure(int code);
+static bool is_malformed(krb5_error_code code);
 
-/* --- Asking -------------------------------------------------------------------------------------
- */
+int kdc_ask(struct kdc *kdc, const krb5_data *request)
+{
+    kdc_end(kdc);
+    kdc->error = -EMSGSIZE;
+    if (kdc->transport == KDC_UDP)
+        kdc->error = ask_udp(kdc, request);
+    if (kdc->error == -EMSGSIZE) {
+        kdc->transport = KDC_TCP;
+        kdc->error = kdc_ask_tcp(kdc, request);
+    }
+    return kdc->error;
+}
+
+static int ask_udp(struct kdc *kdc, const krb5_data *request)
+{
+    const struct dc *dc = kdc->conversation->dc;
+    const struct datagram_question question = {.port = dc->ports.kerberos,
+                                               .bytes = request->data,
+                                               .size = request->length,
+                                               .waits = datagram_waits_usual,
+                                               .is_answer = kdc_is_answer};
+    uint8_t *reply = malloc(DATAGRAM_MAX);
+    if (!reply)
+        return -ENOMEM;
+    ssize_t size = datagram_ask(&kdc->conversation->wire, dc, &question, reply, DATAGRAM_MAX);
+    if (size < 0) {
+        free(reply);
+        return (int)size;
+    }
+    kdc->reply.data = (char *)reply;
+    kdc->reply.length = (unsigned)size;
+    return 0;
+}
+
+static bool kdc_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                          size_t size)
+{
+    (void)question, (void)bytes;
+    return size > 0;
+}
+
+static int kdc_ask_tcp(struct kdc *kdc, const krb5_data *request)
+{
+    const struct dc *dc = kdc->conversation->dc;
+    struct sockaddr_storage peer;
+    socklen_t peer_len = dc_address(dc, dc->ports.kerberos, &peer);
+    struct stream *stream = NULL;
+    int error = stream_open(&stream, &kdc->conversation->wire, STREAM_TCP,
+                            (const struct sockaddr *)&peer, peer_len);
+    if (!error)
+        error = kdc_write_request(stream, request);
+    if (!error)
+        error = read_reply(stream, &kdc->reply);
+    stream_close(stream);
+    return error;
+}
+
+/* Length and request in one piece, so that they go in one segment. */
+static int kdc_write_request(struct stream *stream, const krb5_data *request)
+{
+    uint32_t length = htobe32(request->length);
+    char *message = malloc(sizeof length + request->length);
+    if (!message)
+        return -ENOMEM;
+    memcpy(message, &length, sizeof length);
+    memcpy(message + sizeof length, request->data, request->length);
+    int error = stream_write(stream, message, sizeof length + request->length);
+    free(message);
+    return error;
+}
 
 /* Room for most replies: they come with their length in one read. */
 enum { FIRST_READ = 4096 };
@@ -117,77 +194,6 @@ static int read_reply(struct stream *stream, krb5_data *reply)
     return stream_read_all(stream, reply->data + have, length - have);
 }
 
-/* Length and request in one piece, so that they go in one segment. */
-static int kdc_write_request(struct stream *stream, const krb5_data *request)
-{
-    uint32_t length = htobe32(request->length);
-    char *message = malloc(sizeof length + request->length);
-    if (!message)
-        return -ENOMEM;
-    memcpy(message, &length, sizeof length);
-    memcpy(message + sizeof length, request->data, request->length);
-    int error = stream_write(stream, message, sizeof length + request->length);
-    free(message);
-    return error;
-}
-
-static int kdc_ask_tcp(struct kdc *kdc, const krb5_data *request)
-{
-    const struct dc *dc = kdc->conversation->dc;
-    struct sockaddr_storage peer;
-    socklen_t peer_len = dc_address(dc, dc->ports.kerberos, &peer);
-    struct stream *stream = NULL;
-    int error = stream_open(&stream, &kdc->conversation->wire, STREAM_TCP,
-                            (const struct sockaddr *)&peer, peer_len);
-    if (!error)
-        error = kdc_write_request(stream, request);
-    if (!error)
-        error = read_reply(stream, &kdc->reply);
-    stream_close(stream);
-    return error;
-}
-
-static bool kdc_is_answer(const struct datagram_question *question, const uint8_t *bytes,
-                          size_t size)
-{
-    (void)question, (void)bytes;
-    return size > 0;
-}
-
-static int ask_udp(struct kdc *kdc, const krb5_data *request)
-{
-    const struct dc *dc = kdc->conversation->dc;
-    const struct datagram_question question = {.port = dc->ports.kerberos,
-                                               .bytes = request->data,
-                                               .size = request->length,
-                                               .waits = datagram_waits_usual,
-                                               .is_answer = kdc_is_answer};
-    uint8_t *reply = malloc(DATAGRAM_MAX);
-    if (!reply)
-        return -ENOMEM;
-    ssize_t size = datagram_ask(&kdc->conversation->wire, dc, &question, reply, DATAGRAM_MAX);
-    if (size < 0) {
-        free(reply);
-        return (int)size;
-    }
-    kdc->reply.data = (char *)reply;
-    kdc->reply.length = (unsigned)size;
-    return 0;
-}
-
-int kdc_ask(struct kdc *kdc, const krb5_data *request)
-{
-    kdc_end(kdc);
-    kdc->error = -EMSGSIZE;
-    if (kdc->transport == KDC_UDP)
-        kdc->error = ask_udp(kdc, request);
-    if (kdc->error == -EMSGSIZE) {
-        kdc->transport = KDC_TCP;
-        kdc->error = kdc_ask_tcp(kdc, request);
-    }
-    return kdc->error;
-}
-
 void kdc_end(struct kdc *kdc)
 {
     free(kdc->reply.data);
@@ -203,8 +209,15 @@ bool kdc_goes_over_to_tcp(struct kdc *kdc, krb5_error_code code)
     return true;
 }
 
-/* --- What went wrong ----------------------------------------------------------------------------
- */
+int kdc_error_code(krb5_context context, struct kdc *kdc)
+{
+    krb5_error *error = last_error(context, kdc);
+    int code = error ? (int)error->error : 0;
+    if (error)
+        kdc->clock_difference = (int64_t)(uint32_t)error->stime - (int64_t)time(NULL);
+    krb5_free_error(context, error);
+    return code;
+}
 
 static krb5_error *last_error(krb5_context context, const struct kdc *kdc)
 {
@@ -216,14 +229,20 @@ static krb5_error *last_error(krb5_context context, const struct kdc *kdc)
     return error;
 }
 
-int kdc_error_code(krb5_context context, struct kdc *kdc)
+enum { KDC_CODE_SKEW = 37 };
+
+struct outcome kerberos_failure(krb5_context context, struct kdc *kdc, krb5_error_code code)
 {
-    krb5_error *error = last_error(context, kdc);
-    int code = error ? (int)error->error : 0;
-    if (error)
-        kdc->clock_difference = (int64_t)(uint32_t)error->stime - (int64_t)time(NULL);
-    krb5_free_error(context, error);
-    return code;
+    if (kdc->error)
+        return outcome_of_error(kdc->error);
+    int kdc_code = kdc_error_code(context, kdc);
+    if (kdc_code == KDC_CODE_SKEW || (code == KRB5_KDCREP_SKEW && kdc->clock_difference))
+        return clock_failure(kdc);
+    if (kdc_code)
+        return kdc_failure(kdc_code);
+    if (is_malformed(code))
+        return outcome_of_error(-EBADMSG);
+    return outcome_failed("Kerberos: %s", error_message(code));
 }
 
 /* In whole minutes, so that failures of one run have one cause. */
@@ -244,18 +263,4 @@ static bool is_malformed(krb5_error_code code)
 {
     return (code >= ASN1_BAD_TIMEFORMAT && code <= ASN1_BAD_TIMEFORMAT + 255) ||
            code == KRB5KRB_AP_ERR_MSG_TYPE || code == KRB5KRB_AP_ERR_BADVERSION;
-}
-
-struct outcome kerberos_failure(krb5_context context, struct kdc *kdc, krb5_error_code code)
-{
-    if (kdc->error)
-        return outcome_of_error(kdc->error);
-    int kdc_code = kdc_error_code(context, kdc);
-    if (kdc_code == KDC_CODE_SKEW || (code == KRB5_KDCREP_SKEW && kdc->clock_difference))
-        return clock_failure(kdc);
-    if (kdc_code)
-        return kdc_failure(kdc_code);
-    if (is_malformed(code))
-        return outcome_of_error(-EBADMSG);
-    return outcome_failed("Kerberos: %s", error_message(code));
 }

@@ -29,22 +29,34 @@
 static int profile_fd = -1;
 static krb5_creds **admin_tickets;
 
-/* --- A context a thread -------------------------------------------------------------------------
- */
-
 static pthread_key_t context_key;
 static int context_key_error;
 static __thread krb5_context thread_context;
 
-static void free_context(void *context)
-{
-    krb5_free_context(context);
-}
+enum { PROFILE_PATH_SIZE = 64 };
 
-static void make_context_key(void)
-{
-    context_key_error = pthread_key_create(&context_key, free_context);
-}
+static void make_context_key(void);
+static void free_context(void *context);
+static int install_profile(const struct dc *dc);
+static int write_profile(const struct dc *dc, bool name_kdc, char path[PROFILE_PATH_SIZE]);
+static void print_profile(FILE *file, const struct dc *dc, bool name_kdc);
+static bool setup_is_name(const char *text);
+static int touch_libraries(void);
+static int discard_log(void *context, int level, const char *message);
+static int read_admin_tickets(krb5_context context, const char *name, char *error,
+                              size_t error_size);
+static int copy_tickets(krb5_context context, krb5_ccache ccache, size_t *count);
+static int setup_keep_ticket(krb5_context context, size_t count, krb5_creds *ticket);
+static void free_admin_tickets(krb5_context context);
+static char *make_salt(const struct account *account, const char *realm);
+static void string_to_key(const char *password, const krb5_data *salt, uint8_t key[32]);
+static krb5_context hook_context(const struct dc *dc);
+static struct outcome setup_learn(krb5_context context, struct kdc *kdc, struct account *account);
+static krb5_error_code carry(krb5_context context, void *data, const krb5_data *realm,
+                             const krb5_data *message, krb5_data **new_message,
+                             krb5_data **new_reply);
+static int string_to_key_by(krb5_context context, const char *password, const krb5_data *salt,
+                            const krb5_data *parameters, uint8_t out[32]);
 
 krb5_context kerberos_context(void)
 {
@@ -62,18 +74,82 @@ krb5_context kerberos_context(void)
     return thread_context = context;
 }
 
-/* --- The profile --------------------------------------------------------------------------------
- */
-
-/* Names of the DC's own come from the wire; what is no host name stays out of the profile. */
-static bool setup_is_name(const char *text)
+static void make_context_key(void)
 {
-    if (!text || !*text)
-        return false;
-    for (; *text; text++)
-        if (!isalnum((unsigned char)*text) && !strchr(".-_", *text))
-            return false;
-    return true;
+    context_key_error = pthread_key_create(&context_key, free_context);
+}
+
+static void free_context(void *context)
+{
+    krb5_free_context(context);
+}
+
+krb5_creds *const *kerberos_admin_tickets(void)
+{
+    return admin_tickets;
+}
+
+char *kerberos_default_ccache(void)
+{
+    krb5_context context;
+    if (krb5_init_context(&context) != 0)
+        return NULL;
+    const char *name = krb5_cc_default_name(context);
+    char *copy = name ? strdup(name) : NULL;
+    krb5_free_context(context);
+    return copy;
+}
+
+int kerberos_global_init(const struct dc *dc, char *error, size_t error_size)
+{
+    int code = install_profile(dc);
+    if (code) {
+        snprintf(error, error_size, "Kerberos profile: %s", strerror(-code));
+        return code;
+    }
+    krb5_context context = kerberos_context();
+    if (!context) {
+        snprintf(error, error_size, "Kerberos library cannot be set up");
+        return -ENOMEM;
+    }
+    code = touch_libraries();
+    if (code)
+        snprintf(error, error_size, "SASL library cannot be set up");
+    else if (dc->admin_ccache)
+        code = read_admin_tickets(context, dc->admin_ccache, error, error_size);
+    return code;
+}
+
+static int install_profile(const struct dc *dc)
+{
+    char path[PROFILE_PATH_SIZE];
+    int fd = write_profile(dc, false, path);
+    if (fd < 0)
+        return fd;
+    if (profile_fd >= 0)
+        close(profile_fd);
+    profile_fd = fd;
+    return setenv("KRB5_CONFIG", path, 1) < 0 ? -errno : 0;
+}
+
+/* A file in memory with the profile. Its descriptor, to be closed, and in path its name. */
+static int write_profile(const struct dc *dc, bool name_kdc, char path[PROFILE_PATH_SIZE])
+{
+    int fd = memfd_create("krb5.conf", MFD_CLOEXEC);
+    int copy = fd < 0 ? -1 : dup(fd);
+    FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+    int error = file ? 0 : -errno;
+    if (file) {
+        print_profile(file, dc, name_kdc);
+        if (ferror(file) | fclose(file))
+            error = -EIO;
+    } else if (copy >= 0) {
+        close(copy);
+    }
+    if (error && fd >= 0)
+        close(fd);
+    snprintf(path, PROFILE_PATH_SIZE, "/proc/self/fd/%d", fd);
+    return error ? error : fd;
 }
 
 /* libkrb5 calls its send hook only for realms that have a KDC: for that one use we name one. */
@@ -112,84 +188,35 @@ static void print_profile(FILE *file, const struct dc *dc, bool name_kdc)
           file);
 }
 
-enum { PROFILE_PATH_SIZE = 64 };
-
-/* A file in memory with the profile. Its descriptor, to be closed, and in path its name. */
-static int write_profile(const struct dc *dc, bool name_kdc, char path[PROFILE_PATH_SIZE])
+/* Names of the DC's own come from the wire; what is no host name stays out of the profile. */
+static bool setup_is_name(const char *text)
 {
-    int fd = memfd_create("krb5.conf", MFD_CLOEXEC);
-    int copy = fd < 0 ? -1 : dup(fd);
-    FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
-    int error = file ? 0 : -errno;
-    if (file) {
-        print_profile(file, dc, name_kdc);
-        if (ferror(file) | fclose(file))
-            error = -EIO;
-    } else if (copy >= 0) {
-        close(copy);
-    }
-    if (error && fd >= 0)
-        close(fd);
-    snprintf(path, PROFILE_PATH_SIZE, "/proc/self/fd/%d", fd);
-    return error ? error : fd;
+    if (!text || !*text)
+        return false;
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && !strchr(".-_", *text))
+            return false;
+    return true;
 }
 
-static int install_profile(const struct dc *dc)
+/* Libraries that set themselves up at first use do it here, while there is one thread. Failed binds
+ * are counted by us: libsasl need not write them to the system's log. */
+static int touch_libraries(void)
 {
-    char path[PROFILE_PATH_SIZE];
-    int fd = write_profile(dc, false, path);
-    if (fd < 0)
-        return fd;
-    if (profile_fd >= 0)
-        close(profile_fd);
-    profile_fd = fd;
-    return setenv("KRB5_CONFIG", path, 1) < 0 ? -errno : 0;
+    static const sasl_callback_t callbacks[] = {
+        {SASL_CB_LOG, (int (*)(void))(void (*)(void))discard_log, NULL},
+        {SASL_CB_LIST_END, NULL, NULL}};
+    OM_uint32 minor;
+    gss_OID_set mechanisms = GSS_C_NO_OID_SET;
+    gss_indicate_mechs(&minor, &mechanisms);
+    gss_release_oid_set(&minor, &mechanisms);
+    return sasl_client_init(callbacks) == SASL_OK ? 0 : -ENOSYS;
 }
 
-/* --- Tickets of -k ------------------------------------------------------------------------------
- */
-
-krb5_creds *const *kerberos_admin_tickets(void)
+static int discard_log(void *context, int level, const char *message)
 {
-    return admin_tickets;
-}
-
-static void free_admin_tickets(krb5_context context)
-{
-    for (size_t i = 0; admin_tickets && admin_tickets[i]; i++)
-        krb5_free_creds(context, admin_tickets[i]);
-    free(admin_tickets);
-    admin_tickets = NULL;
-}
-
-static int setup_keep_ticket(krb5_context context, size_t count, krb5_creds *ticket)
-{
-    krb5_creds **grown = realloc(admin_tickets, (count + 2) * sizeof *grown);
-    if (!grown)
-        return -ENOMEM;
-    admin_tickets = grown;
-    grown[count] = grown[count + 1] = NULL;
-    return krb5_copy_creds(context, ticket, &grown[count]) ? -ENOMEM : 0;
-}
-
-/* Copies what is still valid out of the cache; how many in *count. */
-static int copy_tickets(krb5_context context, krb5_ccache ccache, size_t *count)
-{
-    krb5_cc_cursor cursor;
-    krb5_creds ticket;
-    if (krb5_cc_start_seq_get(context, ccache, &cursor) != 0)
-        return -ENOENT;
-    int error = 0;
-    while (!error && krb5_cc_next_cred(context, ccache, &cursor, &ticket) == 0) {
-        if (!krb5_is_config_principal(context, ticket.server) &&
-            (int64_t)(uint32_t)ticket.times.endtime > (int64_t)time(NULL)) {
-            error = setup_keep_ticket(context, *count, &ticket);
-            *count += error == 0;
-        }
-        krb5_free_cred_contents(context, &ticket);
-    }
-    krb5_cc_end_seq_get(context, ccache, &cursor);
-    return error;
+    (void)context, (void)level, (void)message;
+    return SASL_OK;
 }
 
 static int read_admin_tickets(krb5_context context, const char *name, char *error,
@@ -212,58 +239,34 @@ static int read_admin_tickets(krb5_context context, const char *name, char *erro
     return code || count > 0 ? code : -EKEYEXPIRED;
 }
 
-char *kerberos_default_ccache(void)
+/* Copies what is still valid out of the cache; how many in *count. */
+static int copy_tickets(krb5_context context, krb5_ccache ccache, size_t *count)
 {
-    krb5_context context;
-    if (krb5_init_context(&context) != 0)
-        return NULL;
-    const char *name = krb5_cc_default_name(context);
-    char *copy = name ? strdup(name) : NULL;
-    krb5_free_context(context);
-    return copy;
-}
-
-/* --- Start and end ------------------------------------------------------------------------------
- */
-
-static int discard_log(void *context, int level, const char *message)
-{
-    (void)context, (void)level, (void)message;
-    return SASL_OK;
-}
-
-/* Libraries that set themselves up at first use do it here, while there is one thread. Failed binds
- * are counted by us: libsasl need not write them to the system's log. */
-static int touch_libraries(void)
-{
-    static const sasl_callback_t callbacks[] = {
-        {SASL_CB_LOG, (int (*)(void))(void (*)(void))discard_log, NULL},
-        {SASL_CB_LIST_END, NULL, NULL}};
-    OM_uint32 minor;
-    gss_OID_set mechanisms = GSS_C_NO_OID_SET;
-    gss_indicate_mechs(&minor, &mechanisms);
-    gss_release_oid_set(&minor, &mechanisms);
-    return sasl_client_init(callbacks) == SASL_OK ? 0 : -ENOSYS;
-}
-
-int kerberos_global_init(const struct dc *dc, char *error, size_t error_size)
-{
-    int code = install_profile(dc);
-    if (code) {
-        snprintf(error, error_size, "Kerberos profile: %s", strerror(-code));
-        return code;
+    krb5_cc_cursor cursor;
+    krb5_creds ticket;
+    if (krb5_cc_start_seq_get(context, ccache, &cursor) != 0)
+        return -ENOENT;
+    int error = 0;
+    while (!error && krb5_cc_next_cred(context, ccache, &cursor, &ticket) == 0) {
+        if (!krb5_is_config_principal(context, ticket.server) &&
+            (int64_t)(uint32_t)ticket.times.endtime > (int64_t)time(NULL)) {
+            error = setup_keep_ticket(context, *count, &ticket);
+            *count += error == 0;
+        }
+        krb5_free_cred_contents(context, &ticket);
     }
-    krb5_context context = kerberos_context();
-    if (!context) {
-        snprintf(error, error_size, "Kerberos library cannot be set up");
+    krb5_cc_end_seq_get(context, ccache, &cursor);
+    return error;
+}
+
+static int setup_keep_ticket(krb5_context context, size_t count, krb5_creds *ticket)
+{
+    krb5_creds **grown = realloc(admin_tickets, (count + 2) * sizeof *grown);
+    if (!grown)
         return -ENOMEM;
-    }
-    code = touch_libraries();
-    if (code)
-        snprintf(error, error_size, "SASL library cannot be set up");
-    else if (dc->admin_ccache)
-        code = read_admin_tickets(context, dc->admin_ccache, error, error_size);
-    return code;
+    admin_tickets = grown;
+    grown[count] = grown[count + 1] = NULL;
+    return krb5_copy_creds(context, ticket, &grown[count]) ? -ENOMEM : 0;
 }
 
 void kerberos_global_end(void)
@@ -279,8 +282,27 @@ void kerberos_global_end(void)
     profile_fd = -1;
 }
 
-/* --- Keys ---------------------------------------------------------------------------------------
- */
+static void free_admin_tickets(krb5_context context)
+{
+    for (size_t i = 0; admin_tickets && admin_tickets[i]; i++)
+        krb5_free_creds(context, admin_tickets[i]);
+    free(admin_tickets);
+    admin_tickets = NULL;
+}
+
+int kerberos_derive_key(struct account *account, const char *realm)
+{
+    if (!account->name || !account->password || !realm)
+        return -EINVAL;
+    char *text = make_salt(account, realm);
+    if (!text)
+        return -ENOMEM;
+    const krb5_data salt = {.magic = KV5M_DATA, .data = text, .length = (unsigned)strlen(text)};
+    string_to_key(account->password, &salt, account->aes256_key);
+    account->has_aes256_key = true;
+    free(text);
+    return 0;
+}
 
 /* MS-KILE 3.1.1.2: REALM + name; of machines REALM + "host" + name + "." + realm, the last two in
  * lower case and without the $. Allocated. */
@@ -318,50 +340,18 @@ static void string_to_key(const char *password, const krb5_data *salt, uint8_t k
     explicit_bzero(&aes, sizeof aes);
 }
 
-/* The same with a KDC's own parameters: its number of rounds. */
-static int string_to_key_by(krb5_context context, const char *password, const krb5_data *salt,
-                            const krb5_data *parameters, uint8_t out[32])
+struct outcome kerberos_learn_key(struct conversation *conversation, struct account *account)
 {
-    const krb5_data text = {.magic = KV5M_DATA,
-                            .data = (char *)(uintptr_t)password,
-                            .length = (unsigned)strlen(password)};
-    krb5_keyblock key;
-    if (krb5_c_string_to_key_with_params(context, ENCTYPE_AES256_CTS_HMAC_SHA1_96, &text, salt,
-                                         parameters, &key) != 0)
-        return -EINVAL;
-    int error = key.length == 32 ? 0 : -EINVAL;
-    if (!error)
-        memcpy(out, key.contents, 32);
-    krb5_free_keyblock_contents(context, &key);
-    return error;
-}
-
-int kerberos_derive_key(struct account *account, const char *realm)
-{
-    if (!account->name || !account->password || !realm)
-        return -EINVAL;
-    char *text = make_salt(account, realm);
-    if (!text)
-        return -ENOMEM;
-    const krb5_data salt = {.magic = KV5M_DATA, .data = text, .length = (unsigned)strlen(text)};
-    string_to_key(account->password, &salt, account->aes256_key);
-    account->has_aes256_key = true;
-    free(text);
-    return 0;
-}
-
-/* Called by libkrb5 instead of sending by itself: sends over our stream. */
-static krb5_error_code carry(krb5_context context, void *data, const krb5_data *realm,
-                             const krb5_data *message, krb5_data **new_message,
-                             krb5_data **new_reply)
-{
-    (void)realm;
-    struct kdc *kdc = data;
-    *new_message = NULL;
-    *new_reply = NULL;
-    if (kdc_ask(kdc, message))
-        return KRB5_KDC_UNREACH;
-    return krb5_copy_data(context, &kdc->reply, new_reply);
+    if (!conversation->dc->realm || !account->name || !account->password)
+        return outcome_failed("no realm, name or password");
+    krb5_context context = hook_context(conversation->dc);
+    if (!context)
+        return outcome_of_error(-ENOMEM);
+    struct kdc kdc = {.conversation = conversation, .transport = KDC_TCP};
+    struct outcome outcome = setup_learn(context, &kdc, account);
+    kdc_end(&kdc);
+    krb5_free_context(context);
+    return outcome;
 }
 
 /* A context whose requests a send hook can carry; for one use, as the hook is the context's. */
@@ -409,16 +399,34 @@ static struct outcome setup_learn(krb5_context context, struct kdc *kdc, struct 
     return outcome;
 }
 
-struct outcome kerberos_learn_key(struct conversation *conversation, struct account *account)
+/* Called by libkrb5 instead of sending by itself: sends over our stream. */
+static krb5_error_code carry(krb5_context context, void *data, const krb5_data *realm,
+                             const krb5_data *message, krb5_data **new_message,
+                             krb5_data **new_reply)
 {
-    if (!conversation->dc->realm || !account->name || !account->password)
-        return outcome_failed("no realm, name or password");
-    krb5_context context = hook_context(conversation->dc);
-    if (!context)
-        return outcome_of_error(-ENOMEM);
-    struct kdc kdc = {.conversation = conversation, .transport = KDC_TCP};
-    struct outcome outcome = setup_learn(context, &kdc, account);
-    kdc_end(&kdc);
-    krb5_free_context(context);
-    return outcome;
+    (void)realm;
+    struct kdc *kdc = data;
+    *new_message = NULL;
+    *new_reply = NULL;
+    if (kdc_ask(kdc, message))
+        return KRB5_KDC_UNREACH;
+    return krb5_copy_data(context, &kdc->reply, new_reply);
+}
+
+/* The same with a KDC's own parameters: its number of rounds. */
+static int string_to_key_by(krb5_context context, const char *password, const krb5_data *salt,
+                            const krb5_data *parameters, uint8_t out[32])
+{
+    const krb5_data text = {.magic = KV5M_DATA,
+                            .data = (char *)(uintptr_t)password,
+                            .length = (unsigned)strlen(password)};
+    krb5_keyblock key;
+    if (krb5_c_string_to_key_with_params(context, ENCTYPE_AES256_CTS_HMAC_SHA1_96, &text, salt,
+                                         parameters, &key) != 0)
+        return -EINVAL;
+    int error = key.length == 32 ? 0 : -EINVAL;
+    if (!error)
+        memcpy(out, key.contents, 32);
+    krb5_free_keyblock_contents(context, &key);
+    return error;
 }

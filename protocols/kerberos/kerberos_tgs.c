@@ -8,14 +8,6 @@
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 
-/* A ticket that ends sooner is not used any more. */
-enum { MARGIN_SECONDS = 60 };
-
-static bool is_valid(int64_t end)
-{
-    return end > (int64_t)time(NULL) + MARGIN_SECONDS;
-}
-
 struct tgs_exchange {
     krb5_context context;
     struct kdc kdc;
@@ -25,34 +17,68 @@ struct tgs_exchange {
     bool for_tgt;       /* asks for another TGT */
 };
 
-/* service/dc1.samdom.example.com@SAMDOM.EXAMPLE.COM; the global catalogue has the forest in its
- * name, too (MS-DRSR 2.2.4.2). */
+static bool is_valid(int64_t end);
+static struct outcome tgs_play(struct conversation *conversation, struct tickets *tickets,
+                               const char *service, bool *tgt_refused);
+static krb5_error_code tgs_begin(struct tgs_exchange *tgs, struct tickets *tickets,
+                                 const char *service);
+static krb5_error_code tgt_principal(krb5_context context, const struct dc *dc,
+                                     krb5_principal *out);
 static krb5_error_code service_principal(krb5_context context, const struct dc *dc,
-                                         const char *service, krb5_principal *out)
-{
-    const char *forest = strcasecmp(service, "GC") == 0 ? dc->forest : NULL;
-    krb5_error_code code = krb5_build_principal(context, out, (unsigned)strlen(dc->realm),
-                                                dc->realm, service, dc->dns_name, forest, NULL);
-    if (!code)
-        (*out)->type = KRB5_NT_SRV_INST;
-    return code;
-}
-
-static krb5_error_code tgt_principal(krb5_context context, const struct dc *dc, krb5_principal *out)
-{
-    return krb5_build_principal(context, out, (unsigned)strlen(dc->realm), dc->realm, KRB5_TGS_NAME,
-                                dc->realm, NULL);
-}
-
+                                         const char *service, krb5_principal *out);
+static krb5_error_code tgs_steps(struct tgs_exchange *tgs);
+static bool is_refusal(int code);
+static krb5_error_code tgs_keep_ticket(struct tgs_exchange *tgs, struct tickets *tickets);
+static bool is_tgt_refused(int code);
+static void tgs_end(struct tgs_exchange *tgs);
+static bool has_ticket(struct conversation *conversation, struct tickets *tickets,
+                       const char *service);
 static krb5_error_code get_ticket(krb5_context context, struct tickets *tickets,
-                                  krb5_principal server, krb5_creds *out)
+                                  krb5_principal server, krb5_creds *out);
+
+struct outcome tgs_fetch(struct conversation *conversation, struct tickets *tickets,
+                         const char *service)
 {
-    krb5_creds wanted = {.server = server};
-    krb5_error_code code = krb5_cc_get_principal(context, tickets->ccache, &wanted.client);
+    bool had_tgt = is_valid(tickets->tgt_end);
+    struct outcome outcome = had_tgt ? outcome_ok() : as_get_tgt(conversation, tickets);
+    bool tgt_refused = false;
+    if (outcome.kind == OUTCOME_OK)
+        outcome = tgs_play(conversation, tickets, service, &tgt_refused);
+    if (!tgt_refused || !had_tgt)
+        return outcome;
+    /* The DC's key has changed since: all tickets are void. */
+    tickets_drop(kerberos_context(), tickets);
+    outcome = as_get_tgt(conversation, tickets);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = tgs_play(conversation, tickets, service, &tgt_refused);
+    return outcome;
+}
+
+/* A ticket that ends sooner is not used any more. */
+enum { MARGIN_SECONDS = 60 };
+
+static bool is_valid(int64_t end)
+{
+    return end > (int64_t)time(NULL) + MARGIN_SECONDS;
+}
+
+static struct outcome tgs_play(struct conversation *conversation, struct tickets *tickets,
+                               const char *service, bool *tgt_refused)
+{
+    struct tgs_exchange tgs = {
+        .context = kerberos_context(),
+        .kdc = {.conversation = conversation, .transport = conversation->dc->options.kdc}};
+    if (!tgs.context)
+        return outcome_of_error(-ENOMEM);
+    krb5_error_code code = tgs_begin(&tgs, tickets, service);
     if (!code)
-        code = krb5_cc_retrieve_cred(context, tickets->ccache, 0, &wanted, out);
-    krb5_free_principal(context, wanted.client);
-    return code;
+        code = tgs_steps(&tgs);
+    if (!code)
+        code = tgs_keep_ticket(&tgs, tickets);
+    *tgt_refused = code && is_tgt_refused(kdc_error_code(tgs.context, &tgs.kdc));
+    struct outcome outcome = code ? kerberos_failure(tgs.context, &tgs.kdc, code) : outcome_ok();
+    tgs_end(&tgs);
+    return outcome;
 }
 
 static krb5_error_code tgs_begin(struct tgs_exchange *tgs, struct tickets *tickets,
@@ -76,22 +102,23 @@ static krb5_error_code tgs_begin(struct tgs_exchange *tgs, struct tickets *ticke
     return code ? code : krb5_tkt_creds_init(tgs->context, tgs->ccache, &wanted, 0, &tgs->creds);
 }
 
-static void tgs_end(struct tgs_exchange *tgs)
+static krb5_error_code tgt_principal(krb5_context context, const struct dc *dc, krb5_principal *out)
 {
-    kdc_end(&tgs->kdc);
-    if (tgs->creds)
-        krb5_tkt_creds_free(tgs->context, tgs->creds);
-    if (tgs->ccache)
-        krb5_cc_destroy(tgs->context, tgs->ccache);
-    krb5_free_principal(tgs->context, tgs->server);
+    return krb5_build_principal(context, out, (unsigned)strlen(dc->realm), dc->realm, KRB5_TGS_NAME,
+                                dc->realm, NULL);
 }
 
-/* The KDC said no. libkrb5 would ask once more without the canonicalize option, of which no better
- * answer can come in a domain that has one KDC. */
-static bool is_refusal(int code)
+/* service/dc1.samdom.example.com@SAMDOM.EXAMPLE.COM; the global catalogue has the forest in its
+ * name, too (MS-DRSR 2.2.4.2). */
+static krb5_error_code service_principal(krb5_context context, const struct dc *dc,
+                                         const char *service, krb5_principal *out)
 {
-    enum { RESPONSE_TOO_BIG = 52 };
-    return code != 0 && code != RESPONSE_TOO_BIG;
+    const char *forest = strcasecmp(service, "GC") == 0 ? dc->forest : NULL;
+    krb5_error_code code = krb5_build_principal(context, out, (unsigned)strlen(dc->realm),
+                                                dc->realm, service, dc->dns_name, forest, NULL);
+    if (!code)
+        (*out)->type = KRB5_NT_SRV_INST;
+    return code;
 }
 
 static krb5_error_code tgs_steps(struct tgs_exchange *tgs)
@@ -113,6 +140,14 @@ static krb5_error_code tgs_steps(struct tgs_exchange *tgs)
             return code;
     }
     return KRB5_GET_IN_TKT_LOOP;
+}
+
+/* The KDC said no. libkrb5 would ask once more without the canonicalize option, of which no better
+ * answer can come in a domain that has one KDC. */
+static bool is_refusal(int code)
+{
+    enum { RESPONSE_TOO_BIG = 52 };
+    return code != 0 && code != RESPONSE_TOO_BIG;
 }
 
 /* Under the name that was asked for, whatever the KDC calls it. A second TGT, such as clients get
@@ -145,41 +180,33 @@ static bool is_tgt_refused(int code)
     return false;
 }
 
-static struct outcome tgs_play(struct conversation *conversation, struct tickets *tickets,
-                               const char *service, bool *tgt_refused)
+static void tgs_end(struct tgs_exchange *tgs)
 {
-    struct tgs_exchange tgs = {
-        .context = kerberos_context(),
-        .kdc = {.conversation = conversation, .transport = conversation->dc->options.kdc}};
-    if (!tgs.context)
-        return outcome_of_error(-ENOMEM);
-    krb5_error_code code = tgs_begin(&tgs, tickets, service);
-    if (!code)
-        code = tgs_steps(&tgs);
-    if (!code)
-        code = tgs_keep_ticket(&tgs, tickets);
-    *tgt_refused = code && is_tgt_refused(kdc_error_code(tgs.context, &tgs.kdc));
-    struct outcome outcome = code ? kerberos_failure(tgs.context, &tgs.kdc, code) : outcome_ok();
-    tgs_end(&tgs);
-    return outcome;
+    kdc_end(&tgs->kdc);
+    if (tgs->creds)
+        krb5_tkt_creds_free(tgs->context, tgs->creds);
+    if (tgs->ccache)
+        krb5_cc_destroy(tgs->context, tgs->ccache);
+    krb5_free_principal(tgs->context, tgs->server);
 }
 
-struct outcome tgs_fetch(struct conversation *conversation, struct tickets *tickets,
-                         const char *service)
+struct outcome kerberos_ensure_ticket(struct conversation *conversation,
+                                      const struct account *account, const char *service)
 {
-    bool had_tgt = is_valid(tickets->tgt_end);
-    struct outcome outcome = had_tgt ? outcome_ok() : as_get_tgt(conversation, tickets);
-    bool tgt_refused = false;
-    if (outcome.kind == OUTCOME_OK)
-        outcome = tgs_play(conversation, tickets, service, &tgt_refused);
-    if (!tgt_refused || !had_tgt)
-        return outcome;
-    /* The DC's key has changed since: all tickets are void. */
-    tickets_drop(kerberos_context(), tickets);
-    outcome = as_get_tgt(conversation, tickets);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = tgs_play(conversation, tickets, service, &tgt_refused);
-    return outcome;
+    const struct dc *dc = conversation->dc;
+    struct tickets *tickets = tickets_get(conversation, account);
+    if (!tickets)
+        return outcome_of_error(-ENOMEM);
+    if (!dc->realm || !dc->dns_name)
+        return outcome_failed("no Kerberos realm is known");
+    if (!tickets->tgt_end && account == &dc->admin && dc->admin_ccache) {
+        struct outcome outcome = as_get_tgt(conversation, tickets);
+        if (outcome.kind != OUTCOME_OK)
+            return outcome;
+    }
+    if (has_ticket(conversation, tickets, service))
+        return outcome_ok();
+    return tgs_fetch(conversation, tickets, service);
 }
 
 static bool has_ticket(struct conversation *conversation, struct tickets *tickets,
@@ -200,21 +227,13 @@ static bool has_ticket(struct conversation *conversation, struct tickets *ticket
     return valid;
 }
 
-struct outcome kerberos_ensure_ticket(struct conversation *conversation,
-                                      const struct account *account, const char *service)
+static krb5_error_code get_ticket(krb5_context context, struct tickets *tickets,
+                                  krb5_principal server, krb5_creds *out)
 {
-    const struct dc *dc = conversation->dc;
-    struct tickets *tickets = tickets_get(conversation, account);
-    if (!tickets)
-        return outcome_of_error(-ENOMEM);
-    if (!dc->realm || !dc->dns_name)
-        return outcome_failed("no Kerberos realm is known");
-    if (!tickets->tgt_end && account == &dc->admin && dc->admin_ccache) {
-        struct outcome outcome = as_get_tgt(conversation, tickets);
-        if (outcome.kind != OUTCOME_OK)
-            return outcome;
-    }
-    if (has_ticket(conversation, tickets, service))
-        return outcome_ok();
-    return tgs_fetch(conversation, tickets, service);
+    krb5_creds wanted = {.server = server};
+    krb5_error_code code = krb5_cc_get_principal(context, tickets->ccache, &wanted.client);
+    if (!code)
+        code = krb5_cc_retrieve_cred(context, tickets->ccache, 0, &wanted, out);
+    krb5_free_principal(context, wanted.client);
+    return code;
 }

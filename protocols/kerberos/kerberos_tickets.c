@@ -11,6 +11,12 @@
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 
+static struct kerberos_state *tickets_get_state(struct conversation *conversation);
+static void drop_credentials(struct tickets *tickets);
+static krb5_error_code need_ccache(krb5_context context, struct tickets *tickets);
+static krb5_error_code replace(krb5_context context, struct tickets *tickets, krb5_creds *ticket);
+static krb5_error_code renew_ccache(krb5_context context, struct tickets *tickets);
+
 int64_t ticket_end(const krb5_creds *ticket)
 {
     return (int64_t)(uint32_t)ticket->times.endtime;
@@ -22,13 +28,6 @@ struct tickets *tickets_find(struct conversation *conversation, const struct acc
     while (tickets && tickets->account != account)
         tickets = tickets->next;
     return tickets;
-}
-
-static struct kerberos_state *tickets_get_state(struct conversation *conversation)
-{
-    if (!conversation->krb5)
-        conversation->krb5 = calloc(1, sizeof *conversation->krb5);
-    return conversation->krb5;
 }
 
 struct tickets *tickets_get(struct conversation *conversation, const struct account *account)
@@ -47,11 +46,11 @@ struct tickets *tickets_get(struct conversation *conversation, const struct acco
     return tickets;
 }
 
-static void drop_credentials(struct tickets *tickets)
+static struct kerberos_state *tickets_get_state(struct conversation *conversation)
 {
-    OM_uint32 minor;
-    gss_release_cred(&minor, &tickets->credentials);
-    tickets->spnego = false;
+    if (!conversation->krb5)
+        conversation->krb5 = calloc(1, sizeof *conversation->krb5);
+    return conversation->krb5;
 }
 
 void tickets_drop(krb5_context context, struct tickets *tickets)
@@ -64,6 +63,13 @@ void tickets_drop(krb5_context context, struct tickets *tickets)
     krb5_free_cred_contents(context, &tickets->tgt);
     tickets->tgt = (krb5_creds){0};
     tickets->tgt_end = 0;
+}
+
+static void drop_credentials(struct tickets *tickets)
+{
+    OM_uint32 minor;
+    gss_release_cred(&minor, &tickets->credentials);
+    tickets->spnego = false;
 }
 
 krb5_error_code tickets_ccache_new(krb5_context context, krb5_creds *ticket, krb5_ccache *out)
@@ -82,6 +88,12 @@ krb5_error_code tickets_ccache_new(krb5_context context, krb5_creds *ticket, krb
     return code;
 }
 
+krb5_error_code tickets_add(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
+{
+    krb5_error_code code = need_ccache(context, tickets);
+    return code ? code : replace(context, tickets, ticket);
+}
+
 /* The account's ccache, made of the TGT when there is none yet. */
 static krb5_error_code need_ccache(krb5_context context, struct tickets *tickets)
 {
@@ -90,6 +102,18 @@ static krb5_error_code need_ccache(krb5_context context, struct tickets *tickets
     if (!tickets->tgt_end)
         return KRB5_CC_NOTFOUND;
     return tickets_ccache_new(context, &tickets->tgt, &tickets->ccache);
+}
+
+static krb5_error_code replace(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
+{
+    enum { REPLACED_MAX = 64 };
+    krb5_creds old = {.client = ticket->client, .server = ticket->server};
+    if (krb5_cc_remove_cred(context, tickets->ccache, 0, &old) == 0)
+        tickets->replaced++;
+    krb5_error_code code = krb5_cc_store_cred(context, tickets->ccache, ticket);
+    if (!code && tickets->replaced > REPLACED_MAX && tickets->tgt_end)
+        code = renew_ccache(context, tickets);
+    return code;
 }
 
 /* A MEMORY ccache keeps a little of each ticket that was removed: now and then a new one is made.
@@ -112,24 +136,6 @@ static krb5_error_code renew_ccache(krb5_context context, struct tickets *ticket
     tickets->ccache = ccache;
     tickets->replaced = 0;
     return 0;
-}
-
-static krb5_error_code replace(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
-{
-    enum { REPLACED_MAX = 64 };
-    krb5_creds old = {.client = ticket->client, .server = ticket->server};
-    if (krb5_cc_remove_cred(context, tickets->ccache, 0, &old) == 0)
-        tickets->replaced++;
-    krb5_error_code code = krb5_cc_store_cred(context, tickets->ccache, ticket);
-    if (!code && tickets->replaced > REPLACED_MAX && tickets->tgt_end)
-        code = renew_ccache(context, tickets);
-    return code;
-}
-
-krb5_error_code tickets_add(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
-{
-    krb5_error_code code = need_ccache(context, tickets);
-    return code ? code : replace(context, tickets, ticket);
 }
 
 krb5_error_code tickets_keep_tgt(krb5_context context, struct tickets *tickets, krb5_creds *tgt)
@@ -165,10 +171,6 @@ void kerberos_reset(struct conversation *conversation)
     conversation->krb5 = NULL;
 }
 
-/* 1.3.6.1.5.5.2 */
-static const gss_OID_desc spnego_mechanism = {.length = 6,
-                                              .elements = (void *)"\x2b\x06\x01\x05\x05\x02"};
-
 gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,
                                        const struct account *account)
 {
@@ -183,6 +185,10 @@ gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,
         return GSS_C_NO_CREDENTIAL;
     return tickets->credentials;
 }
+
+/* 1.3.6.1.5.5.2 */
+static const gss_OID_desc spnego_mechanism = {.length = 6,
+                                              .elements = (void *)"\x2b\x06\x01\x05\x05\x02"};
 
 gss_cred_id_t kerberos_spnego_credentials(struct conversation *conversation,
                                           const struct account *account)

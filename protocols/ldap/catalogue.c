@@ -11,9 +11,6 @@
 
 #include "protocols/ldap/ldap_search.h"
 
-/* Of the configuration: enough of each pattern, and room for the domain's own objects. */
-enum { CONFIGURATION_OBJECTS_MAX = 3000 };
-
 struct object {
     struct catalogue_bytes values[CATALOGUE_VALUES];
     char *key; /* pattern without the domain's part */
@@ -42,7 +39,249 @@ struct catalogue {
     uint64_t highest_usn;
 };
 
-/* --- Patterns ------------------------------------------------------------------------------ */
+/* The attributes that hold the values, in the order of enum catalogue_value. */
+static char *attributes[] = {"objectSid",   "objectGUID", "objectCategory", "servicePrincipalName",
+                             "dNSHostName", NULL};
+
+struct reading {
+    struct catalogue *catalogue;
+    size_t limit; /* of objects in the catalogue */
+    int error;
+};
+
+static struct outcome catalogue_read_all(struct ldap_connection *connection,
+                                         struct reading *reading, const struct dc *dc);
+static struct outcome catalogue_read_root_dse(struct ldap_connection *connection,
+                                              struct reading *reading);
+static bool read_usn(void *context, LDAP *handle, LDAPMessage *entry);
+static struct outcome read_below(struct ldap_connection *connection, struct reading *reading,
+                                 const char *base);
+static bool catalogue_read_entry(void *context, LDAP *handle, LDAPMessage *entry);
+static void object_clear(struct object *object);
+static int fill_object(struct object *object, const struct catalogue_bytes *values,
+                       const char *base_dn);
+static int copy_bytes(struct catalogue_bytes *to, const void *data, size_t size);
+static char *dn_key(const char *dn, const char *end);
+static const char *next_rdn(const char *rdn);
+static const char *domain_part(const char *dn, const char *base_dn);
+static int copy_rdn(struct catalogue_bytes *to, const char *dn);
+static int compare_objects(const void *a, const void *b);
+static int make_groups(struct catalogue *catalogue);
+static int catalogue_collect(const struct catalogue *catalogue, struct values *values,
+                             bool (*wanted)(const struct object *, int), int value);
+static bool has_value(const struct object *object, int value);
+static bool is_gpo(const struct object *object, int value);
+static int compare_key(const void *key, const void *group);
+
+int catalogue_read(struct conversation *admin, struct catalogue **out, char *error,
+                   size_t error_size)
+{
+    const struct dc *dc = admin->dc;
+    struct reading reading = {.catalogue = dc->base_dn ? catalogue_new(dc->base_dn) : NULL};
+    struct ldap_connection *connection = NULL;
+    if (!reading.catalogue) {
+        snprintf(error, error_size, "the directory cannot be read: %s",
+                 dc->base_dn ? "out of memory" : "its base DN is not known");
+        return dc->base_dn ? -ENOMEM : -EINVAL;
+    }
+    struct outcome outcome = ldap_connection_open_admin(&connection, admin);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = catalogue_read_all(connection, &reading, dc);
+    if (outcome.kind == OUTCOME_OK && catalogue_finish(reading.catalogue) != 0)
+        outcome = outcome_of_error(-ENOMEM);
+    ldap_connection_close(connection);
+    if (outcome.kind == OUTCOME_OK) {
+        *out = reading.catalogue;
+        return 0;
+    }
+    catalogue_free(reading.catalogue);
+    bool ended = outcome.kind == OUTCOME_UNFINISHED;
+    snprintf(error, error_size, "reading the directory below %s failed: %s", dc->base_dn,
+             ended ? "interrupted" : outcome.cause);
+    return ended ? -ECANCELED : -EIO;
+}
+
+/* Of the configuration: enough of each pattern, and room for the domain's own objects. */
+enum { CONFIGURATION_OBJECTS_MAX = 3000 };
+
+/* The configuration first: it is small, and a large domain would leave no room for it. */
+static struct outcome catalogue_read_all(struct ldap_connection *connection,
+                                         struct reading *reading, const struct dc *dc)
+{
+    struct outcome outcome = outcome_ok();
+    if (!dc->options.generic_ldap)
+        outcome = catalogue_read_root_dse(connection, reading);
+    reading->limit = CONFIGURATION_OBJECTS_MAX;
+    if (outcome.kind == OUTCOME_OK && dc->config_dn)
+        outcome = read_below(connection, reading, dc->config_dn);
+    reading->limit = CATALOGUE_OBJECTS_MAX;
+    if (outcome.kind == OUTCOME_OK)
+        outcome = read_below(connection, reading, dc->base_dn);
+    return outcome;
+}
+
+static struct outcome catalogue_read_root_dse(struct ldap_connection *connection,
+                                              struct reading *reading)
+{
+    static char *wanted[] = {"highestCommittedUSN", NULL};
+    struct ldap_search search = {.base = "",
+                                 .scope = LDAP_SCOPE_BASE,
+                                 .filter = "(objectClass=*)",
+                                 .attributes = wanted,
+                                 .entry = read_usn,
+                                 .context = reading};
+    return ldap_search_run(connection, &search);
+}
+
+static bool read_usn(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct reading *reading = context;
+    struct berval **found = ldap_get_values_len(handle, entry, "highestCommittedUSN");
+    if (found && found[0])
+        catalogue_set_highest_usn(reading->catalogue, strtoull(found[0]->bv_val, NULL, 10));
+    ldap_value_free_len(found);
+    return true;
+}
+
+static struct outcome read_below(struct ldap_connection *connection, struct reading *reading,
+                                 const char *base)
+{
+    struct ldap_search search = {.base = base,
+                                 .scope = LDAP_SCOPE_SUBTREE,
+                                 .filter = "(objectClass=*)",
+                                 .attributes = attributes,
+                                 .paged = true,
+                                 .entry = catalogue_read_entry,
+                                 .context = reading};
+    struct outcome outcome = ldap_search_run(connection, &search);
+    return reading->error ? outcome_of_error(reading->error) : outcome;
+}
+
+enum { FIRST_ATTRIBUTE = CATALOGUE_SID };
+
+static bool catalogue_read_entry(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct reading *reading = context;
+    struct catalogue_bytes values[CATALOGUE_VALUES] = {{NULL, 0}};
+    struct berval **found[CATALOGUE_VALUES] = {NULL};
+    char *dn = ldap_get_dn(handle, entry);
+    if (dn)
+        values[CATALOGUE_DN] = (struct catalogue_bytes){.data = dn, .size = strlen(dn)};
+    for (int v = FIRST_ATTRIBUTE; v < CATALOGUE_VALUES; v++) {
+        found[v] = ldap_get_values_len(handle, entry, attributes[v - FIRST_ATTRIBUTE]);
+        if (found[v] && found[v][0] && found[v][0]->bv_len)
+            values[v] =
+                (struct catalogue_bytes){.data = found[v][0]->bv_val, .size = found[v][0]->bv_len};
+    }
+    int error = catalogue_add(reading->catalogue, values);
+    /* An entry without a usable DN is left out: nothing could be asked of it. */
+    reading->error = error == -EINVAL || error == -ENOSPC ? 0 : error;
+    for (int v = FIRST_ATTRIBUTE; v < CATALOGUE_VALUES; v++)
+        ldap_value_free_len(found[v]);
+    ldap_memfree(dn);
+    return !reading->error && reading->catalogue->count < reading->limit;
+}
+
+void catalogue_free(struct catalogue *catalogue)
+{
+    if (!catalogue)
+        return;
+    for (size_t i = 0; i < catalogue->count; i++)
+        object_clear(&catalogue->objects[i]);
+    free(catalogue->objects);
+    free(catalogue->groups);
+    for (int v = 0; v < CATALOGUE_VALUES; v++)
+        free(catalogue->having[v].all);
+    free(catalogue->gpos.all);
+    free(catalogue->base_dn);
+    free(catalogue);
+}
+
+static void object_clear(struct object *object)
+{
+    for (int v = 0; v < CATALOGUE_VALUES; v++)
+        free(object->values[v].data);
+    free(object->key);
+}
+
+struct catalogue *catalogue_new(const char *base_dn)
+{
+    struct catalogue *catalogue = calloc(1, sizeof *catalogue);
+    if (!catalogue)
+        return NULL;
+    catalogue->base_dn = strdup(base_dn);
+    if (catalogue->base_dn)
+        return catalogue;
+    free(catalogue);
+    return NULL;
+}
+
+int catalogue_add(struct catalogue *catalogue, const struct catalogue_bytes *values)
+{
+    if (!values[CATALOGUE_DN].data || values[CATALOGUE_DN].size == 0)
+        return -EINVAL;
+    if (catalogue->count == CATALOGUE_OBJECTS_MAX)
+        return -ENOSPC;
+    if (catalogue->count == catalogue->capacity) {
+        size_t capacity = 2 * catalogue->capacity + 64;
+        struct object *larger = reallocarray(catalogue->objects, capacity, sizeof *larger);
+        if (!larger)
+            return -ENOMEM;
+        catalogue->objects = larger;
+        catalogue->capacity = capacity;
+    }
+    struct object *object = &catalogue->objects[catalogue->count];
+    *object = (struct object){.key = NULL};
+    int error = fill_object(object, values, catalogue->base_dn);
+    if (error)
+        object_clear(object);
+    else
+        catalogue->count++;
+    return error;
+}
+
+static int fill_object(struct object *object, const struct catalogue_bytes *values,
+                       const char *base_dn)
+{
+    int error = 0;
+    for (int v = 0; !error && v < CATALOGUE_VALUES; v++)
+        if (values[v].data && v != CATALOGUE_RDN)
+            error = copy_bytes(&object->values[v], values[v].data, values[v].size);
+    if (error)
+        return error;
+    const char *dn = object->values[CATALOGUE_DN].data;
+    object->key = dn_key(dn, domain_part(dn, base_dn));
+    return object->key ? copy_rdn(&object->values[CATALOGUE_RDN], dn) : -ENOMEM;
+}
+
+static int copy_bytes(struct catalogue_bytes *to, const void *data, size_t size)
+{
+    char *copy = malloc(size + 1);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, data, size);
+    copy[size] = '\0';
+    *to = (struct catalogue_bytes){.data = copy, .size = size};
+    return 0;
+}
+
+/* The types of the RDNs before end: "CN,OU". */
+static char *dn_key(const char *dn, const char *end)
+{
+    char *key = malloc((size_t)(end - dn) + 1);
+    if (!key)
+        return NULL;
+    char *to = key;
+    for (const char *rdn = dn; rdn < end; rdn = next_rdn(rdn)) {
+        if (to > key)
+            *to++ = ',';
+        for (const char *at = rdn; at < end && *at != '=' && *at != ','; at++)
+            if (*at != ' ')
+                *to++ = (char)toupper((unsigned char)*at);
+    }
+    *to = '\0';
+    return key;
+}
 
 /* Past one RDN and the comma after it: RFC 4514, where a backslash takes the next character. */
 static const char *next_rdn(const char *rdn)
@@ -72,86 +311,6 @@ static const char *domain_part(const char *dn, const char *base_dn)
     return dcs ? dcs : dn + strlen(dn);
 }
 
-/* The types of the RDNs before end: "CN,OU". */
-static char *dn_key(const char *dn, const char *end)
-{
-    char *key = malloc((size_t)(end - dn) + 1);
-    if (!key)
-        return NULL;
-    char *to = key;
-    for (const char *rdn = dn; rdn < end; rdn = next_rdn(rdn)) {
-        if (to > key)
-            *to++ = ',';
-        for (const char *at = rdn; at < end && *at != '=' && *at != ','; at++)
-            if (*at != ' ')
-                *to++ = (char)toupper((unsigned char)*at);
-    }
-    *to = '\0';
-    return key;
-}
-
-char *catalogue_pattern_key(const char *pattern)
-{
-    char *key = malloc(strlen(pattern) + 1);
-    if (!key)
-        return NULL;
-    size_t size = 0;
-    for (const char *at = pattern; *at; at++)
-        if (!isspace((unsigned char)*at))
-            key[size++] = (char)toupper((unsigned char)*at);
-    while (size >= 2 && memcmp(key + size - 2, "DC", 2) == 0 && (size == 2 || key[size - 3] == ','))
-        size -= size == 2 ? 2 : 3;
-    key[size] = '\0';
-    return key;
-}
-
-/* --- By hand ------------------------------------------------------------------------------- */
-
-struct catalogue *catalogue_new(const char *base_dn)
-{
-    struct catalogue *catalogue = calloc(1, sizeof *catalogue);
-    if (!catalogue)
-        return NULL;
-    catalogue->base_dn = strdup(base_dn);
-    if (catalogue->base_dn)
-        return catalogue;
-    free(catalogue);
-    return NULL;
-}
-
-static void object_clear(struct object *object)
-{
-    for (int v = 0; v < CATALOGUE_VALUES; v++)
-        free(object->values[v].data);
-    free(object->key);
-}
-
-void catalogue_free(struct catalogue *catalogue)
-{
-    if (!catalogue)
-        return;
-    for (size_t i = 0; i < catalogue->count; i++)
-        object_clear(&catalogue->objects[i]);
-    free(catalogue->objects);
-    free(catalogue->groups);
-    for (int v = 0; v < CATALOGUE_VALUES; v++)
-        free(catalogue->having[v].all);
-    free(catalogue->gpos.all);
-    free(catalogue->base_dn);
-    free(catalogue);
-}
-
-static int copy_bytes(struct catalogue_bytes *to, const void *data, size_t size)
-{
-    char *copy = malloc(size + 1);
-    if (!copy)
-        return -ENOMEM;
-    memcpy(copy, data, size);
-    copy[size] = '\0';
-    *to = (struct catalogue_bytes){.data = copy, .size = size};
-    return 0;
-}
-
 /* The value of the DN's first RDN. */
 static int copy_rdn(struct catalogue_bytes *to, const char *dn)
 {
@@ -166,47 +325,19 @@ static int copy_rdn(struct catalogue_bytes *to, const char *dn)
     return error;
 }
 
-static int fill_object(struct object *object, const struct catalogue_bytes *values,
-                       const char *base_dn)
-{
-    int error = 0;
-    for (int v = 0; !error && v < CATALOGUE_VALUES; v++)
-        if (values[v].data && v != CATALOGUE_RDN)
-            error = copy_bytes(&object->values[v], values[v].data, values[v].size);
-    if (error)
-        return error;
-    const char *dn = object->values[CATALOGUE_DN].data;
-    object->key = dn_key(dn, domain_part(dn, base_dn));
-    return object->key ? copy_rdn(&object->values[CATALOGUE_RDN], dn) : -ENOMEM;
-}
-
-int catalogue_add(struct catalogue *catalogue, const struct catalogue_bytes *values)
-{
-    if (!values[CATALOGUE_DN].data || values[CATALOGUE_DN].size == 0)
-        return -EINVAL;
-    if (catalogue->count == CATALOGUE_OBJECTS_MAX)
-        return -ENOSPC;
-    if (catalogue->count == catalogue->capacity) {
-        size_t capacity = 2 * catalogue->capacity + 64;
-        struct object *larger = reallocarray(catalogue->objects, capacity, sizeof *larger);
-        if (!larger)
-            return -ENOMEM;
-        catalogue->objects = larger;
-        catalogue->capacity = capacity;
-    }
-    struct object *object = &catalogue->objects[catalogue->count];
-    *object = (struct object){.key = NULL};
-    int error = fill_object(object, values, catalogue->base_dn);
-    if (error)
-        object_clear(object);
-    else
-        catalogue->count++;
-    return error;
-}
-
 void catalogue_set_highest_usn(struct catalogue *catalogue, uint64_t usn)
 {
     catalogue->highest_usn = usn;
+}
+
+int catalogue_finish(struct catalogue *catalogue)
+{
+    if (catalogue->count)
+        qsort(catalogue->objects, catalogue->count, sizeof *catalogue->objects, compare_objects);
+    int error = make_groups(catalogue);
+    for (int v = 0; !error && v < CATALOGUE_VALUES; v++)
+        error = catalogue_collect(catalogue, &catalogue->having[v], has_value, v);
+    return error ? error : catalogue_collect(catalogue, &catalogue->gpos, is_gpo, CATALOGUE_DN);
 }
 
 /* Objects by key, and by DN within one, so that what is drawn does not hang on the server's order.
@@ -236,6 +367,18 @@ static int make_groups(struct catalogue *catalogue)
     return 0;
 }
 
+static int catalogue_collect(const struct catalogue *catalogue, struct values *values,
+                             bool (*wanted)(const struct object *, int), int value)
+{
+    values->all = calloc(catalogue->count + 1, sizeof *values->all);
+    if (!values->all)
+        return -ENOMEM;
+    for (size_t i = 0; i < catalogue->count; i++)
+        if (wanted(&catalogue->objects[i], value))
+            values->all[values->count++] = &catalogue->objects[i].values[value];
+    return 0;
+}
+
 static bool has_value(const struct object *object, int value)
 {
     return object->values[value].data != NULL;
@@ -249,30 +392,6 @@ static bool is_gpo(const struct object *object, int value)
     return strcmp(object->key, "CN,CN,CN") == 0 &&
            strncasecmp(parent, "CN=Policies,CN=System,", 22) == 0;
 }
-
-static int catalogue_collect(const struct catalogue *catalogue, struct values *values,
-                             bool (*wanted)(const struct object *, int), int value)
-{
-    values->all = calloc(catalogue->count + 1, sizeof *values->all);
-    if (!values->all)
-        return -ENOMEM;
-    for (size_t i = 0; i < catalogue->count; i++)
-        if (wanted(&catalogue->objects[i], value))
-            values->all[values->count++] = &catalogue->objects[i].values[value];
-    return 0;
-}
-
-int catalogue_finish(struct catalogue *catalogue)
-{
-    if (catalogue->count)
-        qsort(catalogue->objects, catalogue->count, sizeof *catalogue->objects, compare_objects);
-    int error = make_groups(catalogue);
-    for (int v = 0; !error && v < CATALOGUE_VALUES; v++)
-        error = catalogue_collect(catalogue, &catalogue->having[v], has_value, v);
-    return error ? error : catalogue_collect(catalogue, &catalogue->gpos, is_gpo, CATALOGUE_DN);
-}
-
-/* --- Drawing ------------------------------------------------------------------------------- */
 
 size_t catalogue_count(const struct catalogue *catalogue)
 {
@@ -301,9 +420,19 @@ const struct catalogue_bytes *const *catalogue_gpos(const struct catalogue *cata
     return catalogue ? catalogue->gpos.all : NULL;
 }
 
-static int compare_key(const void *key, const void *group)
+char *catalogue_pattern_key(const char *pattern)
 {
-    return strcmp(key, ((const struct group *)group)->key);
+    char *key = malloc(strlen(pattern) + 1);
+    if (!key)
+        return NULL;
+    size_t size = 0;
+    for (const char *at = pattern; *at; at++)
+        if (!isspace((unsigned char)*at))
+            key[size++] = (char)toupper((unsigned char)*at);
+    while (size >= 2 && memcmp(key + size - 2, "DC", 2) == 0 && (size == 2 || key[size - 3] == ','))
+        size -= size == 2 ? 2 : 3;
+    key[size] = '\0';
+    return key;
 }
 
 const char *catalogue_base(const struct catalogue *catalogue, struct conversation *conversation,
@@ -321,119 +450,7 @@ const char *catalogue_base(const struct catalogue *catalogue, struct conversatio
     return catalogue ? catalogue->base_dn : conversation->dc->base_dn;
 }
 
-/* --- Reading ------------------------------------------------------------------------------- */
-
-/* The attributes that hold the values, in the order of enum catalogue_value. */
-static char *attributes[] = {"objectSid",   "objectGUID", "objectCategory", "servicePrincipalName",
-                             "dNSHostName", NULL};
-enum { FIRST_ATTRIBUTE = CATALOGUE_SID };
-
-struct reading {
-    struct catalogue *catalogue;
-    size_t limit; /* of objects in the catalogue */
-    int error;
-};
-
-static bool catalogue_read_entry(void *context, LDAP *handle, LDAPMessage *entry)
+static int compare_key(const void *key, const void *group)
 {
-    struct reading *reading = context;
-    struct catalogue_bytes values[CATALOGUE_VALUES] = {{NULL, 0}};
-    struct berval **found[CATALOGUE_VALUES] = {NULL};
-    char *dn = ldap_get_dn(handle, entry);
-    if (dn)
-        values[CATALOGUE_DN] = (struct catalogue_bytes){.data = dn, .size = strlen(dn)};
-    for (int v = FIRST_ATTRIBUTE; v < CATALOGUE_VALUES; v++) {
-        found[v] = ldap_get_values_len(handle, entry, attributes[v - FIRST_ATTRIBUTE]);
-        if (found[v] && found[v][0] && found[v][0]->bv_len)
-            values[v] =
-                (struct catalogue_bytes){.data = found[v][0]->bv_val, .size = found[v][0]->bv_len};
-    }
-    int error = catalogue_add(reading->catalogue, values);
-    /* An entry without a usable DN is left out: nothing could be asked of it. */
-    reading->error = error == -EINVAL || error == -ENOSPC ? 0 : error;
-    for (int v = FIRST_ATTRIBUTE; v < CATALOGUE_VALUES; v++)
-        ldap_value_free_len(found[v]);
-    ldap_memfree(dn);
-    return !reading->error && reading->catalogue->count < reading->limit;
-}
-
-static struct outcome read_below(struct ldap_connection *connection, struct reading *reading,
-                                 const char *base)
-{
-    struct ldap_search search = {.base = base,
-                                 .scope = LDAP_SCOPE_SUBTREE,
-                                 .filter = "(objectClass=*)",
-                                 .attributes = attributes,
-                                 .paged = true,
-                                 .entry = catalogue_read_entry,
-                                 .context = reading};
-    struct outcome outcome = ldap_search_run(connection, &search);
-    return reading->error ? outcome_of_error(reading->error) : outcome;
-}
-
-static bool read_usn(void *context, LDAP *handle, LDAPMessage *entry)
-{
-    struct reading *reading = context;
-    struct berval **found = ldap_get_values_len(handle, entry, "highestCommittedUSN");
-    if (found && found[0])
-        catalogue_set_highest_usn(reading->catalogue, strtoull(found[0]->bv_val, NULL, 10));
-    ldap_value_free_len(found);
-    return true;
-}
-
-static struct outcome catalogue_read_root_dse(struct ldap_connection *connection,
-                                              struct reading *reading)
-{
-    static char *wanted[] = {"highestCommittedUSN", NULL};
-    struct ldap_search search = {.base = "",
-                                 .scope = LDAP_SCOPE_BASE,
-                                 .filter = "(objectClass=*)",
-                                 .attributes = wanted,
-                                 .entry = read_usn,
-                                 .context = reading};
-    return ldap_search_run(connection, &search);
-}
-
-/* The configuration first: it is small, and a large domain would leave no room for it. */
-static struct outcome catalogue_read_all(struct ldap_connection *connection,
-                                         struct reading *reading, const struct dc *dc)
-{
-    struct outcome outcome = outcome_ok();
-    if (!dc->options.generic_ldap)
-        outcome = catalogue_read_root_dse(connection, reading);
-    reading->limit = CONFIGURATION_OBJECTS_MAX;
-    if (outcome.kind == OUTCOME_OK && dc->config_dn)
-        outcome = read_below(connection, reading, dc->config_dn);
-    reading->limit = CATALOGUE_OBJECTS_MAX;
-    if (outcome.kind == OUTCOME_OK)
-        outcome = read_below(connection, reading, dc->base_dn);
-    return outcome;
-}
-
-int catalogue_read(struct conversation *admin, struct catalogue **out, char *error,
-                   size_t error_size)
-{
-    const struct dc *dc = admin->dc;
-    struct reading reading = {.catalogue = dc->base_dn ? catalogue_new(dc->base_dn) : NULL};
-    struct ldap_connection *connection = NULL;
-    if (!reading.catalogue) {
-        snprintf(error, error_size, "the directory cannot be read: %s",
-                 dc->base_dn ? "out of memory" : "its base DN is not known");
-        return dc->base_dn ? -ENOMEM : -EINVAL;
-    }
-    struct outcome outcome = ldap_connection_open_admin(&connection, admin);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = catalogue_read_all(connection, &reading, dc);
-    if (outcome.kind == OUTCOME_OK && catalogue_finish(reading.catalogue) != 0)
-        outcome = outcome_of_error(-ENOMEM);
-    ldap_connection_close(connection);
-    if (outcome.kind == OUTCOME_OK) {
-        *out = reading.catalogue;
-        return 0;
-    }
-    catalogue_free(reading.catalogue);
-    bool ended = outcome.kind == OUTCOME_UNFINISHED;
-    snprintf(error, error_size, "reading the directory below %s failed: %s", dc->base_dn,
-             ended ? "interrupted" : outcome.cause);
-    return ended ? -ECANCELED : -EIO;
+    return strcmp(key, ((const struct group *)group)->key);
 }

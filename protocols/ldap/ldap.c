@@ -22,67 +22,87 @@
 #include "protocols/ldap/ldap_state.h"
 #include "protocols/packet_tables.h"
 
-/* --- Connections of a conversation --------------------------------------------------------- */
+static const struct ldap_bind_details usual_bind = {.mechanism = LDAP_MECHANISM_GSS_SPNEGO};
 
-static struct ldap_state *ldap_state_of(struct conversation *conversation)
-{
-    if (!conversation->ldap)
-        conversation->ldap = calloc(1, sizeof *conversation->ldap);
-    return conversation->ldap;
-}
+enum { OBJECT_NAME_SIZE = 64 }; /* upper bound of cn in AD */
 
-static struct ldap_connection *newest(const struct conversation *conversation)
-{
-    const struct ldap_state *state = conversation->ldap;
-    if (!state || state->connection_count == 0)
-        return NULL;
-    return state->connections[state->connection_count - 1];
-}
-
-static void ldap_close_newest(struct conversation *conversation)
-{
-    struct ldap_state *state = conversation->ldap;
-    if (state && state->connection_count)
-        ldap_connection_close(state->connections[--state->connection_count]);
-}
-
-/* What has failed, or outlived its ticket, is of no more use: the next one is the newest. */
-static struct ldap_connection *newest_usable(struct conversation *conversation)
-{
-    struct ldap_connection *connection = newest(conversation);
-    while (connection &&
-           (ldap_connection_is_broken(connection) || ldap_connection_is_expired(connection))) {
-        ldap_close_newest(conversation);
-        connection = newest(conversation);
+#define OPERATION(opcode_, description_, play_)                                                    \
+    {                                                                                              \
+        .protocol = "ldap", .opcode = (opcode_), .description = (description_),                    \
+        .kind = PACKET_OPERATION, .play = (play_)                                                  \
     }
-    return connection;
-}
 
-static int ldap_make_room(void **array, size_t count, size_t *capacity)
-{
-    if (count < *capacity)
-        return 0;
-    size_t wanted = 2 * *capacity + 2;
-    void *larger = reallocarray(*array, wanted, sizeof(void *));
-    if (!larger)
-        return -ENOMEM;
-    *array = larger;
-    *capacity = wanted;
-    return 0;
-}
+static void ldap_close_newest(struct conversation *conversation);
+static struct outcome ldap_play_bind(struct conversation *conversation, const void *details);
+static struct outcome get_unbound(struct conversation *conversation, enum ldap_transport transport);
+static struct ldap_connection *newest_usable(struct conversation *conversation);
+static struct ldap_connection *newest(const struct conversation *conversation);
+static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport);
+static struct ldap_state *ldap_state_of(struct conversation *conversation);
+static int ldap_make_room(void **array, size_t count, size_t *capacity);
+static enum ldap_transport bind_transport(const struct conversation *conversation,
+                                          const struct ldap_bind_details *details);
+static bool is_generic(const struct conversation *conversation);
+static struct outcome ldap_authenticate(struct conversation *conversation,
+                                        const struct ldap_bind_details *details);
+static bool uses_password(const struct conversation *conversation,
+                          const struct ldap_bind_details *details);
+static struct outcome bind_with_wrong_password(struct conversation *conversation,
+                                               const struct ldap_bind_details *details);
+static struct outcome bind_as(struct conversation *conversation,
+                              const struct ldap_bind_details *details,
+                              const struct account *account);
+static struct outcome bind_simple(struct conversation *conversation, const struct account *account);
+static struct outcome ldap_play_unbind(struct conversation *conversation, const void *details);
+static struct outcome play_search(struct conversation *conversation, const void *details);
+static bool is_root_dse(const struct ldap_search_details *details);
+static struct outcome need_connection(struct conversation *conversation);
+static struct outcome need_bound(struct conversation *conversation);
+static struct outcome run_search(struct conversation *conversation,
+                                 const struct ldap_search_details *details);
+static struct outcome play_modify(struct conversation *conversation, const void *details);
+static struct outcome need_user_dn(const struct conversation *conversation);
+static struct outcome play_add(struct conversation *conversation, const void *details);
+static struct outcome add_object(struct conversation *conversation);
+static void new_object_name(const struct conversation *conversation, char *name, size_t size);
+static char *object_dn(const struct conversation *conversation, const char *name);
+static struct outcome play_delete(struct conversation *conversation, const void *details);
+static struct outcome need_object(struct conversation *conversation, char ***dn);
+static struct outcome play_rename(struct conversation *conversation, const void *details);
+static struct outcome play_compare(struct conversation *conversation, const void *details);
+static struct outcome play_abandon(struct conversation *conversation, const void *details);
+static struct outcome play_extended(struct conversation *conversation, const void *details);
 
-static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport)
-{
-    struct ldap_state *state = ldap_state_of(conversation);
-    if (!state || ldap_make_room((void **)&state->connections, state->connection_count,
-                                 &state->connection_capacity) != 0)
-        return outcome_of_error(-ENOMEM);
-    struct ldap_connection *connection = NULL;
-    struct outcome outcome = ldap_connection_open(&connection, conversation, transport);
-    if (outcome.kind == OUTCOME_OK)
-        state->connections[state->connection_count++] = connection;
-    return outcome;
-}
+const struct packet_type packet_tables_ldap[] = {
+    {.protocol = "ldap",
+     .opcode = "0",
+     .description = "bindRequest",
+     .kind = PACKET_OPERATION,
+     .compile = ldap_bind_compile,
+     .release = ldap_bind_release,
+     .play = ldap_play_bind},
+    {.protocol = "ldap",
+     .opcode = "2",
+     .description = "unbindRequest",
+     .kind = PACKET_STATE,
+     .play = ldap_play_unbind},
+    {.protocol = "ldap",
+     .opcode = "3",
+     .description = "searchRequest",
+     .kind = PACKET_OPERATION,
+     .compile = ldap_search_compile,
+     .release = ldap_search_release,
+     .weigh = ldap_search_weigh,
+     .play = play_search},
+    OPERATION("6", "modifyRequest", play_modify),
+    OPERATION("8", "addRequest", play_add),
+    OPERATION("10", "delRequest", play_delete),
+    OPERATION("12", "modDNRequest", play_rename),
+    OPERATION("14", "compareRequest", play_compare),
+    OPERATION("16", "abandonRequest", play_abandon),
+    OPERATION("23", "extendedReq", play_extended),
+    {.protocol = NULL},
+};
 
 void ldap_reset(struct conversation *conversation)
 {
@@ -99,22 +119,18 @@ void ldap_reset(struct conversation *conversation)
     conversation->ldap = NULL;
 }
 
-/* --- Binds --------------------------------------------------------------------------------- */
-
-static bool is_generic(const struct conversation *conversation)
+static void ldap_close_newest(struct conversation *conversation)
 {
-    return conversation->dc->options.generic_ldap;
+    struct ldap_state *state = conversation->ldap;
+    if (state && state->connection_count)
+        ldap_connection_close(state->connections[--state->connection_count]);
 }
 
-/* Simple binds travel in TLS unless the options allow them in clear: DCs refuse them otherwise. */
-static enum ldap_transport bind_transport(const struct conversation *conversation,
-                                          const struct ldap_bind_details *details)
+static struct outcome ldap_play_bind(struct conversation *conversation, const void *details)
 {
-    if (details->transport_given)
-        return details->transport;
-    bool clear =
-        !details->simple || is_generic(conversation) || conversation->dc->options.plain_simple_bind;
-    return clear ? LDAP_TRANSPORT_CLEAR : LDAP_TRANSPORT_LDAPS;
+    const struct ldap_bind_details *bind = details ? details : &usual_bind;
+    struct outcome outcome = get_unbound(conversation, bind_transport(conversation, bind));
+    return outcome.kind == OUTCOME_OK ? ldap_authenticate(conversation, bind) : outcome;
 }
 
 /* The newest connection when it is unbound and of that transport (one in clear can become one with
@@ -130,6 +146,123 @@ static struct outcome get_unbound(struct conversation *conversation, enum ldap_t
     if (has == LDAP_TRANSPORT_CLEAR && transport == LDAP_TRANSPORT_STARTTLS)
         return ldap_connection_start_tls(connection);
     return open_newest(conversation, transport);
+}
+
+/* What has failed, or outlived its ticket, is of no more use: the next one is the newest. */
+static struct ldap_connection *newest_usable(struct conversation *conversation)
+{
+    struct ldap_connection *connection = newest(conversation);
+    while (connection &&
+           (ldap_connection_is_broken(connection) || ldap_connection_is_expired(connection))) {
+        ldap_close_newest(conversation);
+        connection = newest(conversation);
+    }
+    return connection;
+}
+
+static struct ldap_connection *newest(const struct conversation *conversation)
+{
+    const struct ldap_state *state = conversation->ldap;
+    if (!state || state->connection_count == 0)
+        return NULL;
+    return state->connections[state->connection_count - 1];
+}
+
+static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport)
+{
+    struct ldap_state *state = ldap_state_of(conversation);
+    if (!state || ldap_make_room((void **)&state->connections, state->connection_count,
+                                 &state->connection_capacity) != 0)
+        return outcome_of_error(-ENOMEM);
+    struct ldap_connection *connection = NULL;
+    struct outcome outcome = ldap_connection_open(&connection, conversation, transport);
+    if (outcome.kind == OUTCOME_OK)
+        state->connections[state->connection_count++] = connection;
+    return outcome;
+}
+
+static struct ldap_state *ldap_state_of(struct conversation *conversation)
+{
+    if (!conversation->ldap)
+        conversation->ldap = calloc(1, sizeof *conversation->ldap);
+    return conversation->ldap;
+}
+
+static int ldap_make_room(void **array, size_t count, size_t *capacity)
+{
+    if (count < *capacity)
+        return 0;
+    size_t wanted = 2 * *capacity + 2;
+    void *larger = reallocarray(*array, wanted, sizeof(void *));
+    if (!larger)
+        return -ENOMEM;
+    *array = larger;
+    *capacity = wanted;
+    return 0;
+}
+
+/* Simple binds travel in TLS unless the options allow them in clear: DCs refuse them otherwise. */
+static enum ldap_transport bind_transport(const struct conversation *conversation,
+                                          const struct ldap_bind_details *details)
+{
+    if (details->transport_given)
+        return details->transport;
+    bool clear =
+        !details->simple || is_generic(conversation) || conversation->dc->options.plain_simple_bind;
+    return clear ? LDAP_TRANSPORT_CLEAR : LDAP_TRANSPORT_LDAPS;
+}
+
+static bool is_generic(const struct conversation *conversation)
+{
+    return conversation->dc->options.generic_ldap;
+}
+
+/* Authenticates the newest connection, after an attempt that fails if -B wants one. With Kerberos
+ * the password is used in the AS exchange only, which makes the attempt itself. */
+static struct outcome ldap_authenticate(struct conversation *conversation,
+                                        const struct ldap_bind_details *details)
+{
+    if (uses_password(conversation, details) && conversation_wants_bad_password(conversation)) {
+        struct outcome outcome = bind_with_wrong_password(conversation, details);
+        if (outcome.kind == OUTCOME_OK)
+            return outcome_failed("a wrong password was accepted");
+        if (outcome.kind == OUTCOME_UNFINISHED || ldap_connection_is_broken(newest(conversation)))
+            return outcome;
+        conversation->expected_failures++;
+    }
+    return bind_as(conversation, details, conversation->user);
+}
+
+static bool uses_password(const struct conversation *conversation,
+                          const struct ldap_bind_details *details)
+{
+    return details->simple || is_generic(conversation) ||
+           !(conversation->kerberos || details->mechanism == LDAP_MECHANISM_GSSAPI);
+}
+
+/* An attempt of -B: the same exchange with a password that is not the account's. */
+static struct outcome bind_with_wrong_password(struct conversation *conversation,
+                                               const struct ldap_bind_details *details)
+{
+    static char password[] = "not-the-password";
+    struct account wrong = *conversation->user;
+    wrong.password = password;
+    wrong.nt_hash[0] ^= 0xff;
+    struct outcome outcome = bind_as(conversation, details, &wrong);
+    explicit_bzero(&wrong, sizeof wrong);
+    return outcome;
+}
+
+static struct outcome bind_as(struct conversation *conversation,
+                              const struct ldap_bind_details *details,
+                              const struct account *account)
+{
+    if (details->simple || is_generic(conversation))
+        return bind_simple(conversation, account);
+    if (details->mechanism == LDAP_MECHANISM_GSSAPI)
+        conversation->kerberos = true;
+    return ldap_connection_bind_sasl(newest(conversation), account, details->mechanism,
+                                     conversation->kerberos);
 }
 
 /* DOMAIN\name when a DC's account has no DN. */
@@ -150,61 +283,35 @@ static struct outcome bind_simple(struct conversation *conversation, const struc
     return ldap_connection_bind_simple(newest(conversation), name, account->password);
 }
 
-static struct outcome bind_as(struct conversation *conversation,
-                              const struct ldap_bind_details *details,
-                              const struct account *account)
+static struct outcome ldap_play_unbind(struct conversation *conversation, const void *details)
 {
-    if (details->simple || is_generic(conversation))
-        return bind_simple(conversation, account);
-    if (details->mechanism == LDAP_MECHANISM_GSSAPI)
-        conversation->kerberos = true;
-    return ldap_connection_bind_sasl(newest(conversation), account, details->mechanism,
-                                     conversation->kerberos);
+    (void)details;
+    ldap_close_newest(conversation);
+    return outcome_nothing();
 }
 
-/* An attempt of -B: the same exchange with a password that is not the account's. */
-static struct outcome bind_with_wrong_password(struct conversation *conversation,
-                                               const struct ldap_bind_details *details)
+static struct outcome play_search(struct conversation *conversation, const void *details)
 {
-    static char password[] = "not-the-password";
-    struct account wrong = *conversation->user;
-    wrong.password = password;
-    wrong.nt_hash[0] ^= 0xff;
-    struct outcome outcome = bind_as(conversation, details, &wrong);
-    explicit_bzero(&wrong, sizeof wrong);
-    return outcome;
-}
-
-static bool uses_password(const struct conversation *conversation,
-                          const struct ldap_bind_details *details)
-{
-    return details->simple || is_generic(conversation) ||
-           !(conversation->kerberos || details->mechanism == LDAP_MECHANISM_GSSAPI);
-}
-
-/* Authenticates the newest connection, after an attempt that fails if -B wants one. With Kerberos
- * the password is used in the AS exchange only, which makes the attempt itself. */
-static struct outcome ldap_authenticate(struct conversation *conversation,
-                                        const struct ldap_bind_details *details)
-{
-    if (uses_password(conversation, details) && conversation_wants_bad_password(conversation)) {
-        struct outcome outcome = bind_with_wrong_password(conversation, details);
-        if (outcome.kind == OUTCOME_OK)
-            return outcome_failed("a wrong password was accepted");
-        if (outcome.kind == OUTCOME_UNFINISHED || ldap_connection_is_broken(newest(conversation)))
-            return outcome;
-        conversation->expected_failures++;
+    const struct ldap_search_details *search = details;
+    if (search->sealed) {
+        const struct ldap_search_details *drawn = ldap_search_draw(conversation);
+        search = drawn ? drawn : search;
     }
-    return bind_as(conversation, details, conversation->user);
+    struct outcome outcome =
+        is_root_dse(search) ? need_connection(conversation) : need_bound(conversation);
+    return outcome.kind == OUTCOME_OK ? run_search(conversation, search) : outcome;
 }
 
-static const struct ldap_bind_details usual_bind = {.mechanism = LDAP_MECHANISM_GSS_SPNEGO};
-
-static struct outcome ldap_play_bind(struct conversation *conversation, const void *details)
+static bool is_root_dse(const struct ldap_search_details *details)
 {
-    const struct ldap_bind_details *bind = details ? details : &usual_bind;
-    struct outcome outcome = get_unbound(conversation, bind_transport(conversation, bind));
-    return outcome.kind == OUTCOME_OK ? ldap_authenticate(conversation, bind) : outcome;
+    return details->scope == LDAP_SCOPE_BASE && details->base && *details->base == '\0';
+}
+
+/* The newest connection exists when this is OK. */
+static struct outcome need_connection(struct conversation *conversation)
+{
+    return newest_usable(conversation) ? outcome_ok()
+                                       : open_newest(conversation, LDAP_TRANSPORT_CLEAR);
 }
 
 /* The newest connection is bound when this is OK. */
@@ -216,22 +323,6 @@ static struct outcome need_bound(struct conversation *conversation)
     struct outcome outcome = get_unbound(conversation, LDAP_TRANSPORT_CLEAR);
     return outcome.kind == OUTCOME_OK ? ldap_authenticate(conversation, &usual_bind) : outcome;
 }
-
-/* The newest connection exists when this is OK. */
-static struct outcome need_connection(struct conversation *conversation)
-{
-    return newest_usable(conversation) ? outcome_ok()
-                                       : open_newest(conversation, LDAP_TRANSPORT_CLEAR);
-}
-
-static struct outcome ldap_play_unbind(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    ldap_close_newest(conversation);
-    return outcome_nothing();
-}
-
-/* --- Search -------------------------------------------------------------------------------- */
 
 static struct outcome run_search(struct conversation *conversation,
                                  const struct ldap_search_details *details)
@@ -257,31 +348,6 @@ static struct outcome run_search(struct conversation *conversation,
     return outcome;
 }
 
-static bool is_root_dse(const struct ldap_search_details *details)
-{
-    return details->scope == LDAP_SCOPE_BASE && details->base && *details->base == '\0';
-}
-
-static struct outcome play_search(struct conversation *conversation, const void *details)
-{
-    const struct ldap_search_details *search = details;
-    if (search->sealed) {
-        const struct ldap_search_details *drawn = ldap_search_draw(conversation);
-        search = drawn ? drawn : search;
-    }
-    struct outcome outcome =
-        is_root_dse(search) ? need_connection(conversation) : need_bound(conversation);
-    return outcome.kind == OUTCOME_OK ? run_search(conversation, search) : outcome;
-}
-
-/* --- Operations with one reply ------------------------------------------------------------- */
-
-/* The client's own user; a failure that names what is missing when it has no DN. */
-static struct outcome need_user_dn(const struct conversation *conversation)
-{
-    return conversation->user->dn ? outcome_ok() : outcome_failed("account without a DN");
-}
-
 static struct outcome play_modify(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -304,39 +370,17 @@ static struct outcome play_modify(struct conversation *conversation, const void 
     return ldap_connection_finish(connection, result, id);
 }
 
-/* A name that no other run or client gives: clock and process of this run, and a counter. */
-static void new_object_name(const struct conversation *conversation, char *name, size_t size)
+/* The client's own user; a failure that names what is missing when it has no DN. */
+static struct outcome need_user_dn(const struct conversation *conversation)
 {
-    static _Atomic uint64_t counter, run;
-    uint64_t stamp = atomic_load_explicit(&run, memory_order_relaxed);
-    if (stamp == 0) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
-        uint64_t fresh = ((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec) ^ (uint64_t)getpid()
-                                                                                    << 40;
-        /* Another thread may have been first: its stamp is everybody's. */
-        if (atomic_compare_exchange_strong(&run, &stamp, fresh))
-            stamp = fresh;
-    }
-    char client[24];
-    size_t length = 0;
-    for (const char *at = conversation->user->name; at && *at && length + 1 < sizeof client; at++)
-        if ((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') ||
-            (*at >= 'a' && *at <= 'z') || *at == '-')
-            client[length++] = *at;
-    client[length] = '\0';
-    snprintf(name, size, "%s-%llx-%llu", client, (unsigned long long)stamp,
-             (unsigned long long)atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed));
+    return conversation->user->dn ? outcome_ok() : outcome_failed("account without a DN");
 }
 
-enum { OBJECT_NAME_SIZE = 64 }; /* upper bound of cn in AD */
-
-static char *object_dn(const struct conversation *conversation, const char *name)
+static struct outcome play_add(struct conversation *conversation, const void *details)
 {
-    const struct dc *dc = conversation->dc;
-    const char *parent = dc->instance_dn ? dc->instance_dn : dc->base_dn;
-    char *dn = NULL;
-    return asprintf(&dn, "CN=%s,%s", name, parent ? parent : "") < 0 ? NULL : dn;
+    (void)details;
+    struct outcome outcome = need_bound(conversation);
+    return outcome.kind == OUTCOME_OK ? add_object(conversation) : outcome;
 }
 
 /* On the newest connection, which is bound. */
@@ -369,22 +413,37 @@ static struct outcome add_object(struct conversation *conversation)
     return outcome;
 }
 
-static struct outcome play_add(struct conversation *conversation, const void *details)
+/* A name that no other run or client gives: clock and process of this run, and a counter. */
+static void new_object_name(const struct conversation *conversation, char *name, size_t size)
 {
-    (void)details;
-    struct outcome outcome = need_bound(conversation);
-    return outcome.kind == OUTCOME_OK ? add_object(conversation) : outcome;
+    static _Atomic uint64_t counter, run;
+    uint64_t stamp = atomic_load_explicit(&run, memory_order_relaxed);
+    if (stamp == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        uint64_t fresh = ((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec) ^ (uint64_t)getpid()
+                                                                                    << 40;
+        /* Another thread may have been first: its stamp is everybody's. */
+        if (atomic_compare_exchange_strong(&run, &stamp, fresh))
+            stamp = fresh;
+    }
+    char client[24];
+    size_t length = 0;
+    for (const char *at = conversation->user->name; at && *at && length + 1 < sizeof client; at++)
+        if ((*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') ||
+            (*at >= 'a' && *at <= 'z') || *at == '-')
+            client[length++] = *at;
+    client[length] = '\0';
+    snprintf(name, size, "%s-%llx-%llu", client, (unsigned long long)stamp,
+             (unsigned long long)atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed));
 }
 
-/* An object of this conversation to delete or rename: added first when there is none. */
-static struct outcome need_object(struct conversation *conversation, char ***dn)
+static char *object_dn(const struct conversation *conversation, const char *name)
 {
-    struct outcome outcome = need_bound(conversation);
-    if (outcome.kind == OUTCOME_OK && conversation->ldap->object_count == 0)
-        outcome = add_object(conversation);
-    if (outcome.kind == OUTCOME_OK)
-        *dn = &conversation->ldap->objects[conversation->ldap->object_count - 1];
-    return outcome;
+    const struct dc *dc = conversation->dc;
+    const char *parent = dc->instance_dn ? dc->instance_dn : dc->base_dn;
+    char *dn = NULL;
+    return asprintf(&dn, "CN=%s,%s", name, parent ? parent : "") < 0 ? NULL : dn;
 }
 
 static struct outcome play_delete(struct conversation *conversation, const void *details)
@@ -401,6 +460,17 @@ static struct outcome play_delete(struct conversation *conversation, const void 
     /* Refused or unanswered: this conversation does not try the same one again. */
     free(*dn);
     conversation->ldap->object_count--;
+    return outcome;
+}
+
+/* An object of this conversation to delete or rename: added first when there is none. */
+static struct outcome need_object(struct conversation *conversation, char ***dn)
+{
+    struct outcome outcome = need_bound(conversation);
+    if (outcome.kind == OUTCOME_OK && conversation->ldap->object_count == 0)
+        outcome = add_object(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        *dn = &conversation->ldap->objects[conversation->ldap->object_count - 1];
     return outcome;
 }
 
@@ -484,40 +554,3 @@ static struct outcome play_extended(struct conversation *conversation, const voi
                                          NULL, NULL, NULL, &id);
     return ldap_connection_finish(connection, result, id);
 }
-
-#define OPERATION(opcode_, description_, play_)                                                    \
-    {                                                                                              \
-        .protocol = "ldap", .opcode = (opcode_), .description = (description_),                    \
-        .kind = PACKET_OPERATION, .play = (play_)                                                  \
-    }
-
-const struct packet_type packet_tables_ldap[] = {
-    {.protocol = "ldap",
-     .opcode = "0",
-     .description = "bindRequest",
-     .kind = PACKET_OPERATION,
-     .compile = ldap_bind_compile,
-     .release = ldap_bind_release,
-     .play = ldap_play_bind},
-    {.protocol = "ldap",
-     .opcode = "2",
-     .description = "unbindRequest",
-     .kind = PACKET_STATE,
-     .play = ldap_play_unbind},
-    {.protocol = "ldap",
-     .opcode = "3",
-     .description = "searchRequest",
-     .kind = PACKET_OPERATION,
-     .compile = ldap_search_compile,
-     .release = ldap_search_release,
-     .weigh = ldap_search_weigh,
-     .play = play_search},
-    OPERATION("6", "modifyRequest", play_modify),
-    OPERATION("8", "addRequest", play_add),
-    OPERATION("10", "delRequest", play_delete),
-    OPERATION("12", "modDNRequest", play_rename),
-    OPERATION("14", "compareRequest", play_compare),
-    OPERATION("16", "abandonRequest", play_abandon),
-    OPERATION("23", "extendedReq", play_extended),
-    {.protocol = NULL},
-};

@@ -23,13 +23,6 @@
 #include "protocols/ldap/ldap_connection_private.h"
 #include "protocols/stream.h"
 
-/* One read's worth; a thread's, used between two waits only. */
-enum { READ_SIZE = 64 << 10 };
-/* Longer LDAP messages are refused: nothing that is asked here has answers of that size. */
-enum { MESSAGE_MAX = 32 << 20 };
-/* Where libldap would connect by itself if it lost its connection: nowhere. */
-#define NOWHERE "ldapi://%2Fnonexistent%2Fno-reconnect"
-
 static const struct {
     int code;
     const char *name;
@@ -75,14 +68,6 @@ static const struct {
     {LDAP_OTHER, "other"},
 };
 
-const char *ldap_result_name(int code)
-{
-    for (size_t i = 0; i < sizeof result_names / sizeof result_names[0]; i++)
-        if (result_names[i].code == code)
-            return result_names[i].name;
-    return NULL;
-}
-
 /*
  * libsasl asks for this host's own name for every bind, and looks it up when it has no dot; libldap
  * looks it up once at start. Neither uses it for what is played here, and a lookup may go to a DNS
@@ -91,24 +76,30 @@ const char *ldap_result_name(int code)
  */
 static _Thread_local bool hostname_is_asked_in_vain;
 
-void ldap_connection_hide_hostname(bool hide)
-{
-    hostname_is_asked_in_vain = hide;
-}
+static int connect_to_dc(struct ldap_connection *connection);
+static int shake_hands(struct ldap_connection *connection);
+static int make_handle(struct ldap_connection *connection);
+static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc);
+static int connection_look(struct ldap_connection *connection, int message_id, int all,
+                           LDAPMessage **result);
+static int connection_fill(struct ldap_connection *connection, bool answer_began);
+static struct outcome outcome_of_code(int code, const char *diagnostic);
+static bool logon_sub_code(const char *diagnostic, char code[9]);
+static const char *logon_sub_code_meaning(const char *code);
+static int sockbuf_setup(Sockbuf_IO_Desc *io, void *connection);
+static int sockbuf_remove(Sockbuf_IO_Desc *io);
+static int sockbuf_ctrl(Sockbuf_IO_Desc *io, int option, void *argument);
+static ber_slen_t sockbuf_read(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size);
+static ber_slen_t sockbuf_write(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size);
+static int write_out(struct ldap_connection *connection, const void *bytes, size_t size);
+static int sockbuf_close(Sockbuf_IO_Desc *io);
 
-int gethostname(char *name, size_t size)
-{
-    struct utsname system;
-    if (uname(&system) < 0)
-        return -1;
-    const char *answer = hostname_is_asked_in_vain ? "127.0.0.1" : system.nodename;
-    if (strlen(answer) >= size) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    strcpy(name, answer);
-    return 0;
-}
+static Sockbuf_IO sockbuf_io = {.sbi_setup = sockbuf_setup,
+                                .sbi_remove = sockbuf_remove,
+                                .sbi_ctrl = sockbuf_ctrl,
+                                .sbi_read = sockbuf_read,
+                                .sbi_write = sockbuf_write,
+                                .sbi_close = sockbuf_close};
 
 int ldap_connection_global_init(void)
 {
@@ -123,126 +114,6 @@ int ldap_connection_global_init(void)
         return -ENOMEM;
     ldap_unbind_ext(handle, NULL, NULL);
     return sasl == SASL_OK ? 0 : -ENOSYS;
-}
-
-/* The Sockbuf's lowest level. */
-
-static int sockbuf_setup(Sockbuf_IO_Desc *io, void *connection)
-{
-    io->sbiod_pvt = connection;
-    return 0;
-}
-
-static int sockbuf_remove(Sockbuf_IO_Desc *io)
-{
-    io->sbiod_pvt = NULL;
-    return 0;
-}
-
-static int sockbuf_ctrl(Sockbuf_IO_Desc *io, int option, void *argument)
-{
-    (void)argument;
-    /* "Ready" keeps libldap from a poll(2) of its own. The stream is read elsewhere, so what it
-     * finds is what there is. */
-    return option == LBER_SB_OPT_DATA_READY && io->sbiod_pvt ? 1 : 0;
-}
-
-static ber_slen_t sockbuf_read(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size)
-{
-    struct ldap_connection *connection = io->sbiod_pvt;
-    ssize_t n = ldap_input_take(&connection->input, buffer, size);
-    if (n >= 0)
-        return n;
-    if (n != -EAGAIN)
-        connection->error = connection->error ? connection->error : (int)n;
-    errno = n == -EAGAIN ? EWOULDBLOCK : (int)-n;
-    return -1;
-}
-
-static int write_out(struct ldap_connection *connection, const void *bytes, size_t size)
-{
-    struct ldap_layer *layer = connection->input.layer;
-    const uint8_t *frames = bytes;
-    size_t frames_size = size;
-    if (layer) {
-        int error = layer->ops->encode(layer, bytes, size, &frames, &frames_size);
-        if (error)
-            return error;
-    }
-    return connection->closing ? stream_write_now(connection->stream, frames, frames_size)
-                               : stream_write(connection->stream, frames, frames_size);
-}
-
-static ber_slen_t sockbuf_write(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size)
-{
-    struct ldap_connection *connection = io->sbiod_pvt;
-    int error = connection->error;
-    if (!error)
-        error = write_out(connection, buffer, size);
-    if (!error)
-        return (ber_slen_t)size;
-    connection->error = error;
-    errno = -error; /* set last: other fibers ran while this one waited */
-    return -1;
-}
-
-static int sockbuf_close(Sockbuf_IO_Desc *io)
-{
-    (void)io; /* the descriptor is the stream's */
-    return 0;
-}
-
-static Sockbuf_IO sockbuf_io = {.sbi_setup = sockbuf_setup,
-                                .sbi_remove = sockbuf_remove,
-                                .sbi_ctrl = sockbuf_ctrl,
-                                .sbi_read = sockbuf_read,
-                                .sbi_write = sockbuf_write,
-                                .sbi_close = sockbuf_close};
-
-static int make_handle(struct ldap_connection *connection)
-{
-    int fd = stream_fd(connection->stream);
-    if (ldap_init_fd(fd, LDAP_PROTO_EXT, NOWHERE, &connection->handle) != LDAP_SUCCESS)
-        return -ENOMEM;
-    LDAP *handle = connection->handle;
-    Sockbuf *sockbuf = NULL;
-    int version = LDAP_VERSION3;
-    ber_len_t longest = MESSAGE_MAX;
-    if (ldap_get_option(handle, LDAP_OPT_SOCKBUF, &sockbuf) != LDAP_OPT_SUCCESS ||
-        ber_sockbuf_add_io(sockbuf, &sockbuf_io, LBER_SBIOD_LEVEL_PROVIDER, connection) != 0 ||
-        ber_sockbuf_ctrl(sockbuf, LBER_SB_OPT_SET_MAX_INCOMING, &longest) < 0 ||
-        ldap_set_option(handle, LDAP_OPT_PROTOCOL_VERSION, &version) != LDAP_OPT_SUCCESS ||
-        ldap_set_option(handle, LDAP_OPT_REFERRALS, LDAP_OPT_OFF) != LDAP_OPT_SUCCESS)
-        return -ENOMEM;
-    return 0;
-}
-
-const char *ldap_connection_server_name(const struct ldap_connection *connection)
-{
-    const struct dc *dc = connection->conversation->dc;
-    return dc->dns_name ? dc->dns_name : dc->given;
-}
-
-static int shake_hands(struct ldap_connection *connection)
-{
-    const struct dc *dc = connection->conversation->dc;
-    if (!dc->tls)
-        return -EOPNOTSUPP;
-    return stream_start_tls(connection->stream, dc->tls, ldap_connection_server_name(connection));
-}
-
-static int connect_to_dc(struct ldap_connection *connection)
-{
-    struct conversation *conversation = connection->conversation;
-    const struct dc *dc = conversation->dc;
-    bool ldaps = connection->transport == LDAP_TRANSPORT_LDAPS;
-    struct sockaddr_storage address;
-    socklen_t size = dc_address(dc, ldaps ? dc->ports.ldaps : dc->ports.ldap, &address);
-    int error = stream_open(&connection->stream, &conversation->wire, STREAM_TCP,
-                            (struct sockaddr *)&address, size);
-    if (!error && ldaps)
-        error = shake_hands(connection);
-    return error ? error : make_handle(connection);
 }
 
 struct outcome ldap_connection_open(struct ldap_connection **out, struct conversation *conversation,
@@ -262,6 +133,52 @@ struct outcome ldap_connection_open(struct ldap_connection **out, struct convers
     else
         ldap_connection_close(connection);
     return outcome;
+}
+
+static int connect_to_dc(struct ldap_connection *connection)
+{
+    struct conversation *conversation = connection->conversation;
+    const struct dc *dc = conversation->dc;
+    bool ldaps = connection->transport == LDAP_TRANSPORT_LDAPS;
+    struct sockaddr_storage address;
+    socklen_t size = dc_address(dc, ldaps ? dc->ports.ldaps : dc->ports.ldap, &address);
+    int error = stream_open(&connection->stream, &conversation->wire, STREAM_TCP,
+                            (struct sockaddr *)&address, size);
+    if (!error && ldaps)
+        error = shake_hands(connection);
+    return error ? error : make_handle(connection);
+}
+
+static int shake_hands(struct ldap_connection *connection)
+{
+    const struct dc *dc = connection->conversation->dc;
+    if (!dc->tls)
+        return -EOPNOTSUPP;
+    return stream_start_tls(connection->stream, dc->tls, ldap_connection_server_name(connection));
+}
+
+/* Longer LDAP messages are refused: nothing that is asked here has answers of that size. */
+enum { MESSAGE_MAX = 32 << 20 };
+
+/* Where libldap would connect by itself if it lost its connection: nowhere. */
+#define NOWHERE "ldapi://%2Fnonexistent%2Fno-reconnect"
+
+static int make_handle(struct ldap_connection *connection)
+{
+    int fd = stream_fd(connection->stream);
+    if (ldap_init_fd(fd, LDAP_PROTO_EXT, NOWHERE, &connection->handle) != LDAP_SUCCESS)
+        return -ENOMEM;
+    LDAP *handle = connection->handle;
+    Sockbuf *sockbuf = NULL;
+    int version = LDAP_VERSION3;
+    ber_len_t longest = MESSAGE_MAX;
+    if (ldap_get_option(handle, LDAP_OPT_SOCKBUF, &sockbuf) != LDAP_OPT_SUCCESS ||
+        ber_sockbuf_add_io(sockbuf, &sockbuf_io, LBER_SBIOD_LEVEL_PROVIDER, connection) != 0 ||
+        ber_sockbuf_ctrl(sockbuf, LBER_SB_OPT_SET_MAX_INCOMING, &longest) < 0 ||
+        ldap_set_option(handle, LDAP_OPT_PROTOCOL_VERSION, &version) != LDAP_OPT_SUCCESS ||
+        ldap_set_option(handle, LDAP_OPT_REFERRALS, LDAP_OPT_OFF) != LDAP_OPT_SUCCESS)
+        return -ENOMEM;
+    return 0;
 }
 
 struct outcome ldap_connection_start_tls(struct ldap_connection *connection)
@@ -309,19 +226,6 @@ struct outcome ldap_connection_bind_simple(struct ldap_connection *connection, c
     return outcome;
 }
 
-static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc)
-{
-    const struct account *admin = &dc->admin;
-    bool kerberos =
-        dc->admin_ccache != NULL || (dc->options.prefer_kerberos && admin->has_aes256_key);
-    if (!dc->options.generic_ldap)
-        return ldap_connection_bind_sasl(connection, admin, LDAP_MECHANISM_GSS_SPNEGO, kerberos);
-    if (!admin->name)
-        return outcome_ok();
-    return ldap_connection_bind_simple(connection, admin->dn ? admin->dn : admin->name,
-                                       admin->password ? admin->password : "");
-}
-
 struct outcome ldap_connection_open_admin(struct ldap_connection **out,
                                           struct conversation *conversation)
 {
@@ -336,47 +240,22 @@ struct outcome ldap_connection_open_admin(struct ldap_connection **out,
     return outcome;
 }
 
+static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc)
+{
+    const struct account *admin = &dc->admin;
+    bool kerberos =
+        dc->admin_ccache != NULL || (dc->options.prefer_kerberos && admin->has_aes256_key);
+    if (!dc->options.generic_ldap)
+        return ldap_connection_bind_sasl(connection, admin, LDAP_MECHANISM_GSS_SPNEGO, kerberos);
+    if (!admin->name)
+        return outcome_ok();
+    return ldap_connection_bind_simple(connection, admin->dn ? admin->dn : admin->name,
+                                       admin->password ? admin->password : "");
+}
+
 LDAP *ldap_connection_handle(struct ldap_connection *connection)
 {
     return connection->handle;
-}
-
-/* Reads once, waiting for the first byte. 0 or a negative errno. The buffer is filled after the
- * last wait of stream_read(), so that the fibers of a thread can share it. */
-static int connection_fill(struct ldap_connection *connection, bool answer_began)
-{
-    static _Thread_local uint8_t buffer[READ_SIZE];
-    const struct wire *wire = &connection->conversation->wire;
-    ssize_t n = stream_read(connection->stream, buffer, sizeof buffer);
-    if (n < 0)
-        return (int)n;
-    if (n == 0)
-        return answer_began ? -ENODATA : -EPIPE;
-    /* Who sends without a pause never lets a wait meet the deadline. */
-    if (wire->last_received > wire->deadline)
-        return -ETIMEDOUT;
-    ldap_input_feed(&connection->input, buffer, (size_t)n);
-    return 0;
-}
-
-/* Lets libldap look at what was read until it has the message or took all there is. 1: *result is
- * the message, 0: not there yet. */
-static int connection_look(struct ldap_connection *connection, int message_id, int all,
-                           LDAPMessage **result)
-{
-    size_t left, left_before = SIZE_MAX;
-    while ((left = connection->input.plain_left + connection->input.raw_left) != left_before) {
-        struct timeval now = {0};
-        int type = ldap_result(connection->handle, message_id, all, &now, result);
-        if (type > 0)
-            return 1;
-        if (type < 0 || connection->error)
-            return connection->error ? connection->error : -EBADMSG;
-        if (!ldap_input_pending(&connection->input))
-            return 0;
-        left_before = left;
-    }
-    return -EBADMSG; /* libldap takes nothing more of it */
 }
 
 int ldap_connection_wait(struct ldap_connection *connection, int message_id, int all,
@@ -402,6 +281,76 @@ int ldap_connection_wait(struct ldap_connection *connection, int message_id, int
         error = done;
     connection->error = error;
     return error;
+}
+
+/* Lets libldap look at what was read until it has the message or took all there is. 1: *result is
+ * the message, 0: not there yet. */
+static int connection_look(struct ldap_connection *connection, int message_id, int all,
+                           LDAPMessage **result)
+{
+    size_t left, left_before = SIZE_MAX;
+    while ((left = connection->input.plain_left + connection->input.raw_left) != left_before) {
+        struct timeval now = {0};
+        int type = ldap_result(connection->handle, message_id, all, &now, result);
+        if (type > 0)
+            return 1;
+        if (type < 0 || connection->error)
+            return connection->error ? connection->error : -EBADMSG;
+        if (!ldap_input_pending(&connection->input))
+            return 0;
+        left_before = left;
+    }
+    return -EBADMSG; /* libldap takes nothing more of it */
+}
+
+/* One read's worth; a thread's, used between two waits only. */
+enum { READ_SIZE = 64 << 10 };
+
+/* Reads once, waiting for the first byte. 0 or a negative errno. The buffer is filled after the
+ * last wait of stream_read(), so that the fibers of a thread can share it. */
+static int connection_fill(struct ldap_connection *connection, bool answer_began)
+{
+    static _Thread_local uint8_t buffer[READ_SIZE];
+    const struct wire *wire = &connection->conversation->wire;
+    ssize_t n = stream_read(connection->stream, buffer, sizeof buffer);
+    if (n < 0)
+        return (int)n;
+    if (n == 0)
+        return answer_began ? -ENODATA : -EPIPE;
+    /* Who sends without a pause never lets a wait meet the deadline. */
+    if (wire->last_received > wire->deadline)
+        return -ETIMEDOUT;
+    ldap_input_feed(&connection->input, buffer, (size_t)n);
+    return 0;
+}
+
+struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPMessage *result)
+{
+    int code = LDAP_OTHER;
+    char *diagnostic = NULL;
+    int parsed =
+        ldap_parse_result(connection->handle, result, &code, NULL, &diagnostic, NULL, NULL, 0);
+    struct outcome outcome = outcome_ok();
+    if (parsed != LDAP_SUCCESS)
+        outcome = outcome_of_error(-EBADMSG);
+    else if (code != LDAP_SUCCESS && code != LDAP_COMPARE_TRUE && code != LDAP_COMPARE_FALSE)
+        outcome = outcome_of_code(code, diagnostic);
+    ldap_memfree(diagnostic);
+    return outcome;
+}
+
+static struct outcome outcome_of_code(int code, const char *diagnostic)
+{
+    const char *name = ldap_result_name(code);
+    char sub_code[9];
+    if (!name)
+        return outcome_failed("LDAP result code %d", code);
+    if (code == LDAP_INVALID_CREDENTIALS && logon_sub_code(diagnostic, sub_code)) {
+        const char *meaning = logon_sub_code_meaning(sub_code);
+        return outcome_failed("%s (data %s%s%s)", name, sub_code, meaning ? ": " : "",
+                              meaning ? meaning : "");
+    }
+    return outcome_failed("%s", name);
 }
 
 /* AD's sub-code of a refused logon: "... AcceptSecurityContext error, data 52e, v1db1". */
@@ -445,35 +394,6 @@ static const char *logon_sub_code_meaning(const char *code)
     return NULL;
 }
 
-static struct outcome outcome_of_code(int code, const char *diagnostic)
-{
-    const char *name = ldap_result_name(code);
-    char sub_code[9];
-    if (!name)
-        return outcome_failed("LDAP result code %d", code);
-    if (code == LDAP_INVALID_CREDENTIALS && logon_sub_code(diagnostic, sub_code)) {
-        const char *meaning = logon_sub_code_meaning(sub_code);
-        return outcome_failed("%s (data %s%s%s)", name, sub_code, meaning ? ": " : "",
-                              meaning ? meaning : "");
-    }
-    return outcome_failed("%s", name);
-}
-
-struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPMessage *result)
-{
-    int code = LDAP_OTHER;
-    char *diagnostic = NULL;
-    int parsed =
-        ldap_parse_result(connection->handle, result, &code, NULL, &diagnostic, NULL, NULL, 0);
-    struct outcome outcome = outcome_ok();
-    if (parsed != LDAP_SUCCESS)
-        outcome = outcome_of_error(-EBADMSG);
-    else if (code != LDAP_SUCCESS && code != LDAP_COMPARE_TRUE && code != LDAP_COMPARE_FALSE)
-        outcome = outcome_of_code(code, diagnostic);
-    ldap_memfree(diagnostic);
-    return outcome;
-}
-
 struct outcome ldap_connection_send_outcome(const struct ldap_connection *connection, int result)
 {
     if (connection->error)
@@ -492,6 +412,14 @@ struct outcome ldap_connection_finish(struct ldap_connection *connection, int re
     struct outcome outcome = ldap_connection_outcome(connection, message);
     ldap_msgfree(message);
     return outcome;
+}
+
+const char *ldap_result_name(int code)
+{
+    for (size_t i = 0; i < sizeof result_names / sizeof result_names[0]; i++)
+        if (result_names[i].code == code)
+            return result_names[i].name;
+    return NULL;
 }
 
 bool ldap_connection_is_broken(const struct ldap_connection *connection)
@@ -521,4 +449,95 @@ void ldap_connection_close(struct ldap_connection *connection)
     ldap_input_clear(&connection->input);
     stream_close(connection->stream);
     free(connection);
+}
+
+void ldap_connection_hide_hostname(bool hide)
+{
+    hostname_is_asked_in_vain = hide;
+}
+
+int gethostname(char *name, size_t size)
+{
+    struct utsname system;
+    if (uname(&system) < 0)
+        return -1;
+    const char *answer = hostname_is_asked_in_vain ? "127.0.0.1" : system.nodename;
+    if (strlen(answer) >= size) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(name, answer);
+    return 0;
+}
+
+const char *ldap_connection_server_name(const struct ldap_connection *connection)
+{
+    const struct dc *dc = connection->conversation->dc;
+    return dc->dns_name ? dc->dns_name : dc->given;
+}
+
+/* The Sockbuf's lowest level. */
+static int sockbuf_setup(Sockbuf_IO_Desc *io, void *connection)
+{
+    io->sbiod_pvt = connection;
+    return 0;
+}
+
+static int sockbuf_remove(Sockbuf_IO_Desc *io)
+{
+    io->sbiod_pvt = NULL;
+    return 0;
+}
+
+static int sockbuf_ctrl(Sockbuf_IO_Desc *io, int option, void *argument)
+{
+    (void)argument;
+    /* "Ready" keeps libldap from a poll(2) of its own. The stream is read elsewhere, so what it
+     * finds is what there is. */
+    return option == LBER_SB_OPT_DATA_READY && io->sbiod_pvt ? 1 : 0;
+}
+
+static ber_slen_t sockbuf_read(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size)
+{
+    struct ldap_connection *connection = io->sbiod_pvt;
+    ssize_t n = ldap_input_take(&connection->input, buffer, size);
+    if (n >= 0)
+        return n;
+    if (n != -EAGAIN)
+        connection->error = connection->error ? connection->error : (int)n;
+    errno = n == -EAGAIN ? EWOULDBLOCK : (int)-n;
+    return -1;
+}
+
+static ber_slen_t sockbuf_write(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size)
+{
+    struct ldap_connection *connection = io->sbiod_pvt;
+    int error = connection->error;
+    if (!error)
+        error = write_out(connection, buffer, size);
+    if (!error)
+        return (ber_slen_t)size;
+    connection->error = error;
+    errno = -error; /* set last: other fibers ran while this one waited */
+    return -1;
+}
+
+static int write_out(struct ldap_connection *connection, const void *bytes, size_t size)
+{
+    struct ldap_layer *layer = connection->input.layer;
+    const uint8_t *frames = bytes;
+    size_t frames_size = size;
+    if (layer) {
+        int error = layer->ops->encode(layer, bytes, size, &frames, &frames_size);
+        if (error)
+            return error;
+    }
+    return connection->closing ? stream_write_now(connection->stream, frames, frames_size)
+                               : stream_write(connection->stream, frames, frames_size);
+}
+
+static int sockbuf_close(Sockbuf_IO_Desc *io)
+{
+    (void)io; /* the descriptor is the stream's */
+    return 0;
 }

@@ -16,12 +16,141 @@ struct field_rule {
     bool (*take)(void *details, const struct packet_field *field, char *error, size_t error_size);
 };
 
+struct search_parse {
+    struct ldap_search_details *search;
+    const char *base; /* as given */
+};
+
+/* Values of controls that mean nothing without one (MS-ADTS 3.1.1.3.4.1); a capture holds OIDs
+ * only.
+ */
+static const struct {
+    const char *oid;
+    const char *value;
+    size_t size;
+} control_values[] = {
+    {"1.2.840.113556.1.4.801", "\x30\x03\x02\x01\x07", 5},  /* SD flags: owner, group, DACL */
+    {"1.2.840.113556.1.4.1340", "\x30\x03\x02\x01\x01", 5}, /* search options: domain scope */
+    {"1.2.840.113556.1.4.529", "\x30\x03\x02\x01\x01", 5},  /* extended DN: as text */
+    {"1.2.840.113556.1.4.473", "\x30\x06\x30\x04\x04\x02\x63\x6e", 8}, /* sort: by cn */
+};
+
+/* The readable searches of the model: written while details are compiled and released, before and
+ * after the run, in one thread. */
+static struct {
+    const struct ldap_search_details **all;
+    size_t count, capacity;
+    uint64_t weight; /* of all together */
+} readable;
+
+/* What a search without details does: looks a test user up. */
+static const char *const look_up_filter[] = {"(&(sAMAccountName)(objectClass=user))"};
+static const char *const look_up_scope[] = {"sub"};
+static const char *const look_up_base[] = {"DC,DC"};
+static const char *const look_up_attributes[] = {"objectSid", "userPrincipalName", "memberOf"};
+
+static bool take_auth(void *details, const struct packet_field *field, char *error,
+                      size_t error_size);
+static bool ldap_details_wrong(char *error, size_t error_size, const struct packet_field *field,
+                               const char *expected);
+static bool take_mech(void *details, const struct packet_field *field, char *error,
+                      size_t error_size);
+static bool ldap_details_is_oid(const char *text);
+static bool take_tls(void *details, const struct packet_field *field, char *error,
+                     size_t error_size);
+static bool ldap_details_no_memory(char *error, size_t error_size);
+static bool take_fields(void *details, const struct field_rule *rules, size_t rule_count,
+                        const struct packet_field *fields, size_t count, char *error,
+                        size_t error_size);
+static struct ldap_search_details *ldap_details_compile(const struct packet_field *fields,
+                                                        size_t count, char *error,
+                                                        size_t error_size);
+static bool take_scope(void *details, const struct packet_field *field, char *error,
+                       size_t error_size);
+static bool take_base(void *details, const struct packet_field *field, char *error,
+                      size_t error_size);
+static bool take_filter(void *details, const struct packet_field *field, char *error,
+                        size_t error_size);
+static bool take_attributes(void *details, const struct packet_field *field, char *error,
+                            size_t error_size);
+static bool take_controls(void *details, const struct packet_field *field, char *error,
+                          size_t error_size);
+static LDAPControl *make_control(const char *oid);
+static bool ldap_details_take_sealed(void *details, const struct packet_field *field, char *error,
+                                     size_t error_size);
+static bool ldap_details_complete(struct search_parse *parse, char *error, size_t error_size);
+static bool add_readable(const struct ldap_search_details *search);
+static void remove_readable(const struct ldap_search_details *search);
+
+void *ldap_bind_compile(const struct packet_field *fields, size_t count, char *error,
+                        size_t error_size)
+{
+    static const struct field_rule rules[] = {
+        {"auth", true, take_auth}, {"mech", true, take_mech}, {"tls", true, take_tls}};
+    struct ldap_bind_details *bind = calloc(1, sizeof *bind);
+    if (!bind) {
+        ldap_details_no_memory(error, error_size);
+        return NULL;
+    }
+    bind->mechanism = LDAP_MECHANISM_GSS_SPNEGO;
+    if (take_fields(bind, rules, sizeof rules / sizeof rules[0], fields, count, error, error_size))
+        return bind;
+    ldap_bind_release(bind);
+    return NULL;
+}
+
+static bool take_auth(void *details, const struct packet_field *field, char *error,
+                      size_t error_size)
+{
+    struct ldap_bind_details *bind = details;
+    bind->simple = strcmp(field->values[0], "simple") == 0;
+    return bind->simple || strcmp(field->values[0], "sasl") == 0 ||
+           ldap_details_wrong(error, error_size, field, "simple or sasl");
+}
+
 static bool ldap_details_wrong(char *error, size_t error_size, const struct packet_field *field,
                                const char *expected)
 {
     snprintf(error, error_size, "%s: \"%.80s\" is not %s", field->key,
              field->count ? field->values[0] : "", expected);
     return false;
+}
+
+/* Models name the mechanism, or the OID of what was inside SPNEGO. */
+static bool take_mech(void *details, const struct packet_field *field, char *error,
+                      size_t error_size)
+{
+    struct ldap_bind_details *bind = details;
+    const char *mech = field->values[0];
+    bind->mechanism =
+        strcmp(mech, "GSSAPI") == 0 ? LDAP_MECHANISM_GSSAPI : LDAP_MECHANISM_GSS_SPNEGO;
+    return strcmp(mech, "GSSAPI") == 0 || strcmp(mech, "GSS-SPNEGO") == 0 ||
+           ldap_details_is_oid(mech) ||
+           ldap_details_wrong(error, error_size, field, "GSSAPI, GSS-SPNEGO or an OID");
+}
+
+static bool ldap_details_is_oid(const char *text)
+{
+    return *text && strspn(text, "0123456789.") == strlen(text);
+}
+
+static bool take_tls(void *details, const struct packet_field *field, char *error,
+                     size_t error_size)
+{
+    static const struct {
+        const char *name;
+        enum ldap_transport transport;
+    } names[] = {{"none", LDAP_TRANSPORT_CLEAR},
+                 {"starttls", LDAP_TRANSPORT_STARTTLS},
+                 {"ldaps", LDAP_TRANSPORT_LDAPS}};
+    struct ldap_bind_details *bind = details;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i].name, field->values[0]) == 0) {
+            bind->transport = names[i].transport;
+            bind->transport_given = bind->transport != LDAP_TRANSPORT_CLEAR;
+            return true;
+        }
+    return ldap_details_wrong(error, error_size, field, "none, starttls or ldaps");
 }
 
 static bool ldap_details_no_memory(char *error, size_t error_size)
@@ -53,82 +182,61 @@ static bool take_fields(void *details, const struct field_rule *rules, size_t ru
     return true;
 }
 
-/* --- ldap:0 -------------------------------------------------------------------------------- */
-
-static bool take_auth(void *details, const struct packet_field *field, char *error,
-                      size_t error_size)
-{
-    struct ldap_bind_details *bind = details;
-    bind->simple = strcmp(field->values[0], "simple") == 0;
-    return bind->simple || strcmp(field->values[0], "sasl") == 0 ||
-           ldap_details_wrong(error, error_size, field, "simple or sasl");
-}
-
-static bool ldap_details_is_oid(const char *text)
-{
-    return *text && strspn(text, "0123456789.") == strlen(text);
-}
-
-/* Models name the mechanism, or the OID of what was inside SPNEGO. */
-static bool take_mech(void *details, const struct packet_field *field, char *error,
-                      size_t error_size)
-{
-    struct ldap_bind_details *bind = details;
-    const char *mech = field->values[0];
-    bind->mechanism =
-        strcmp(mech, "GSSAPI") == 0 ? LDAP_MECHANISM_GSSAPI : LDAP_MECHANISM_GSS_SPNEGO;
-    return strcmp(mech, "GSSAPI") == 0 || strcmp(mech, "GSS-SPNEGO") == 0 ||
-           ldap_details_is_oid(mech) ||
-           ldap_details_wrong(error, error_size, field, "GSSAPI, GSS-SPNEGO or an OID");
-}
-
-static bool take_tls(void *details, const struct packet_field *field, char *error,
-                     size_t error_size)
-{
-    static const struct {
-        const char *name;
-        enum ldap_transport transport;
-    } names[] = {{"none", LDAP_TRANSPORT_CLEAR},
-                 {"starttls", LDAP_TRANSPORT_STARTTLS},
-                 {"ldaps", LDAP_TRANSPORT_LDAPS}};
-    struct ldap_bind_details *bind = details;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i].name, field->values[0]) == 0) {
-            bind->transport = names[i].transport;
-            bind->transport_given = bind->transport != LDAP_TRANSPORT_CLEAR;
-            return true;
-        }
-    return ldap_details_wrong(error, error_size, field, "none, starttls or ldaps");
-}
-
-void *ldap_bind_compile(const struct packet_field *fields, size_t count, char *error,
-                        size_t error_size)
-{
-    static const struct field_rule rules[] = {
-        {"auth", true, take_auth}, {"mech", true, take_mech}, {"tls", true, take_tls}};
-    struct ldap_bind_details *bind = calloc(1, sizeof *bind);
-    if (!bind) {
-        ldap_details_no_memory(error, error_size);
-        return NULL;
-    }
-    bind->mechanism = LDAP_MECHANISM_GSS_SPNEGO;
-    if (take_fields(bind, rules, sizeof rules / sizeof rules[0], fields, count, error, error_size))
-        return bind;
-    ldap_bind_release(bind);
-    return NULL;
-}
-
 void ldap_bind_release(void *compiled)
 {
     free(compiled);
 }
 
-/* --- ldap:3 -------------------------------------------------------------------------------- */
-
-struct search_parse {
-    struct ldap_search_details *search;
-    const char *base; /* as given */
+static const struct packet_field look_up[] = {
+    {"scope", 1, look_up_scope},
+    {"base", 1, look_up_base},
+    {"filter", 1, look_up_filter},
+    {"attrs", 3, look_up_attributes},
 };
+
+void *ldap_search_compile(const struct packet_field *fields, size_t count, char *error,
+                          size_t error_size)
+{
+    struct ldap_search_details *search = ldap_details_compile(fields, count, error, error_size);
+    /* Sealed ones keep a look-up for when the model holds no readable search. */
+    if (search && (search->sealed || count == 0)) {
+        bool sealed = search->sealed;
+        ldap_search_release(search);
+        search =
+            ldap_details_compile(look_up, sizeof look_up / sizeof look_up[0], error, error_size);
+        if (search)
+            search->sealed = sealed;
+    }
+    if (search && !search->sealed && count && !add_readable(search)) {
+        ldap_details_no_memory(error, error_size);
+        ldap_search_release(search);
+        return NULL;
+    }
+    return search;
+}
+
+static struct ldap_search_details *ldap_details_compile(const struct packet_field *fields,
+                                                        size_t count, char *error,
+                                                        size_t error_size)
+{
+    static const struct field_rule rules[] = {
+        {"scope", true, take_scope},        {"base", true, take_base},
+        {"filter", true, take_filter},      {"attrs", false, take_attributes},
+        {"controls", false, take_controls}, {"sealed", true, ldap_details_take_sealed}};
+    struct search_parse parse = {.search = calloc(1, sizeof *parse.search)};
+    if (!parse.search) {
+        ldap_details_no_memory(error, error_size);
+        return NULL;
+    }
+    parse.search->scope = LDAP_SCOPE_SUBTREE;
+    parse.search->weight = 1;
+    if (take_fields(&parse, rules, sizeof rules / sizeof rules[0], fields, count, error,
+                    error_size) &&
+        ldap_details_complete(&parse, error, error_size))
+        return parse.search;
+    ldap_search_release(parse.search);
+    return NULL;
+}
 
 static bool take_scope(void *details, const struct packet_field *field, char *error,
                        size_t error_size)
@@ -190,36 +298,6 @@ static bool take_attributes(void *details, const struct packet_field *field, cha
     return ok || ldap_details_no_memory(error, error_size);
 }
 
-/* Values of controls that mean nothing without one (MS-ADTS 3.1.1.3.4.1); a capture holds OIDs
- * only.
- */
-static const struct {
-    const char *oid;
-    const char *value;
-    size_t size;
-} control_values[] = {
-    {"1.2.840.113556.1.4.801", "\x30\x03\x02\x01\x07", 5},  /* SD flags: owner, group, DACL */
-    {"1.2.840.113556.1.4.1340", "\x30\x03\x02\x01\x01", 5}, /* search options: domain scope */
-    {"1.2.840.113556.1.4.529", "\x30\x03\x02\x01\x01", 5},  /* extended DN: as text */
-    {"1.2.840.113556.1.4.473", "\x30\x06\x30\x04\x04\x02\x63\x6e", 8}, /* sort: by cn */
-};
-
-static LDAPControl *make_control(const char *oid)
-{
-    LDAPControl *control = calloc(1, sizeof *control);
-    if (!control)
-        return NULL;
-    control->ldctl_oid = strdup(oid);
-    for (size_t i = 0; i < sizeof control_values / sizeof control_values[0]; i++)
-        if (strcmp(control_values[i].oid, oid) == 0)
-            control->ldctl_value = (struct berval){.bv_val = (char *)control_values[i].value,
-                                                   .bv_len = control_values[i].size};
-    if (control->ldctl_oid)
-        return control;
-    free(control);
-    return NULL;
-}
-
 static bool take_controls(void *details, const struct packet_field *field, char *error,
                           size_t error_size)
 {
@@ -242,6 +320,22 @@ static bool take_controls(void *details, const struct packet_field *field, char 
             return ldap_details_no_memory(error, error_size);
     }
     return search->controls || ldap_details_no_memory(error, error_size);
+}
+
+static LDAPControl *make_control(const char *oid)
+{
+    LDAPControl *control = calloc(1, sizeof *control);
+    if (!control)
+        return NULL;
+    control->ldctl_oid = strdup(oid);
+    for (size_t i = 0; i < sizeof control_values / sizeof control_values[0]; i++)
+        if (strcmp(control_values[i].oid, oid) == 0)
+            control->ldctl_value = (struct berval){.bv_val = (char *)control_values[i].value,
+                                                   .bv_len = control_values[i].size};
+    if (control->ldctl_oid)
+        return control;
+    free(control);
+    return NULL;
 }
 
 static bool ldap_details_take_sealed(void *details, const struct packet_field *field, char *error,
@@ -271,14 +365,6 @@ static bool ldap_details_complete(struct search_parse *parse, char *error, size_
            ldap_details_no_memory(error, error_size);
 }
 
-/* The readable searches of the model: written while details are compiled and released, before and
- * after the run, in one thread. */
-static struct {
-    const struct ldap_search_details **all;
-    size_t count, capacity;
-    uint64_t weight; /* of all together */
-} readable;
-
 static bool add_readable(const struct ldap_search_details *search)
 {
     if (readable.count == readable.capacity) {
@@ -295,23 +381,6 @@ static bool add_readable(const struct ldap_search_details *search)
     return true;
 }
 
-static void remove_readable(const struct ldap_search_details *search)
-{
-    for (size_t i = 0; i < readable.count; i++)
-        if (readable.all[i] == search) {
-            memmove(&readable.all[i], &readable.all[i + 1],
-                    (readable.count - i - 1) * sizeof *readable.all);
-            readable.count--;
-            readable.weight -= search->weight;
-            break;
-        }
-    if (readable.count == 0) {
-        free(readable.all);
-        readable.all = NULL;
-        readable.capacity = 0;
-    }
-}
-
 void ldap_search_weigh(void *compiled, uint64_t count)
 {
     struct ldap_search_details *search = compiled;
@@ -319,73 +388,6 @@ void ldap_search_weigh(void *compiled, uint64_t count)
         if (readable.all[i] == search)
             readable.weight += count - search->weight;
     search->weight = count;
-}
-
-const struct ldap_search_details *ldap_search_draw(struct conversation *conversation)
-{
-    if (readable.weight == 0)
-        return NULL;
-    uint64_t at = conversation_random(conversation, readable.weight);
-    size_t i = 0;
-    while (at >= readable.all[i]->weight)
-        at -= readable.all[i++]->weight;
-    return readable.all[i];
-}
-
-/* What a search without details does: looks a test user up. */
-static const char *const look_up_filter[] = {"(&(sAMAccountName)(objectClass=user))"};
-static const char *const look_up_scope[] = {"sub"};
-static const char *const look_up_base[] = {"DC,DC"};
-static const char *const look_up_attributes[] = {"objectSid", "userPrincipalName", "memberOf"};
-static const struct packet_field look_up[] = {
-    {"scope", 1, look_up_scope},
-    {"base", 1, look_up_base},
-    {"filter", 1, look_up_filter},
-    {"attrs", 3, look_up_attributes},
-};
-
-static struct ldap_search_details *ldap_details_compile(const struct packet_field *fields,
-                                                        size_t count, char *error,
-                                                        size_t error_size)
-{
-    static const struct field_rule rules[] = {
-        {"scope", true, take_scope},        {"base", true, take_base},
-        {"filter", true, take_filter},      {"attrs", false, take_attributes},
-        {"controls", false, take_controls}, {"sealed", true, ldap_details_take_sealed}};
-    struct search_parse parse = {.search = calloc(1, sizeof *parse.search)};
-    if (!parse.search) {
-        ldap_details_no_memory(error, error_size);
-        return NULL;
-    }
-    parse.search->scope = LDAP_SCOPE_SUBTREE;
-    parse.search->weight = 1;
-    if (take_fields(&parse, rules, sizeof rules / sizeof rules[0], fields, count, error,
-                    error_size) &&
-        ldap_details_complete(&parse, error, error_size))
-        return parse.search;
-    ldap_search_release(parse.search);
-    return NULL;
-}
-
-void *ldap_search_compile(const struct packet_field *fields, size_t count, char *error,
-                          size_t error_size)
-{
-    struct ldap_search_details *search = ldap_details_compile(fields, count, error, error_size);
-    /* Sealed ones keep a look-up for when the model holds no readable search. */
-    if (search && (search->sealed || count == 0)) {
-        bool sealed = search->sealed;
-        ldap_search_release(search);
-        search =
-            ldap_details_compile(look_up, sizeof look_up / sizeof look_up[0], error, error_size);
-        if (search)
-            search->sealed = sealed;
-    }
-    if (search && !search->sealed && count && !add_readable(search)) {
-        ldap_details_no_memory(error, error_size);
-        ldap_search_release(search);
-        return NULL;
-    }
-    return search;
 }
 
 void ldap_search_release(void *compiled)
@@ -406,4 +408,32 @@ void ldap_search_release(void *compiled)
     }
     free(search->controls);
     free(search);
+}
+
+static void remove_readable(const struct ldap_search_details *search)
+{
+    for (size_t i = 0; i < readable.count; i++)
+        if (readable.all[i] == search) {
+            memmove(&readable.all[i], &readable.all[i + 1],
+                    (readable.count - i - 1) * sizeof *readable.all);
+            readable.count--;
+            readable.weight -= search->weight;
+            break;
+        }
+    if (readable.count == 0) {
+        free(readable.all);
+        readable.all = NULL;
+        readable.capacity = 0;
+    }
+}
+
+const struct ldap_search_details *ldap_search_draw(struct conversation *conversation)
+{
+    if (readable.weight == 0)
+        return NULL;
+    uint64_t at = conversation_random(conversation, readable.weight);
+    size_t i = 0;
+    while (at >= readable.all[i]->weight)
+        at -= readable.all[i++]->weight;
+    return readable.all[i];
 }

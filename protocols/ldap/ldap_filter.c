@@ -68,6 +68,91 @@ struct ldap_filter {
     size_t count, capacity;
 };
 
+struct parser {
+    struct ldap_filter *filter;
+    const char *start, *at;
+    const char *text; /* where the text begins that is not yet a piece */
+    char *error;
+    size_t error_size;
+};
+
+/* By an attribute that is asked for. The first row that fits counts. */
+static const struct {
+    const char *attribute;
+    enum piece_kind kind;
+    const char *text;
+} guesses[] = {
+    {"gPCFileSysPath", PIECE_GPOS, NULL},
+    {"gpLink", PIECE_LINKED, NULL},
+    {"pKIExtendedKeyUsage", PIECE_TEXT, "(objectCategory=pKICertificateTemplate)"},
+    {"uSNChanged", PIECE_USN, "uSNChanged"},
+};
+
+static bool filter_is_plain(unsigned char byte);
+static int filter_parse_whole(struct parser *parser);
+static int filter_in_parentheses(struct parser *parser, int depth);
+static int filter_expected(const struct parser *parser, const char *what);
+static int component(struct parser *parser, int depth);
+static int item(struct parser *parser);
+static bool is_attribute_char(char c);
+static void skip_rule(struct parser *parser);
+static int item_value(struct parser *parser);
+static int bare_item(struct parser *parser, const char *attribute, size_t size);
+static int end_text(struct parser *parser, const char *end);
+static struct piece *add_piece(struct ldap_filter *filter, enum piece_kind kind, const char *text,
+                               size_t size);
+static enum piece_kind kind_of(const char *attribute, size_t size);
+static bool is_domain_pattern(const char *pattern);
+static bool asks_for(char *const *attributes, const char *wanted);
+static bool fill_present(const struct piece *piece, struct conversation *conversation,
+                         struct ldap_text *out);
+static bool fill_text(const struct piece *piece, struct conversation *conversation,
+                      struct ldap_text *out);
+static bool filter_fill_account(const struct piece *piece, struct conversation *conversation,
+                                struct ldap_text *out);
+static void add_string_item(struct ldap_text *out, const char *attribute, const char *value);
+static void add_item(struct ldap_text *out, const char *attribute, const char *operator,
+                     const void * value, size_t size);
+static bool fill_user(const struct piece *piece, struct conversation *conversation,
+                      struct ldap_text *out);
+static const struct account *draw_user(struct conversation *conversation);
+static bool add_rdn_item(struct ldap_text *out, const char *dn);
+static bool fill_uid(const struct piece *piece, struct conversation *conversation,
+                     struct ldap_text *out);
+static bool fill_address(const struct piece *piece, struct conversation *conversation,
+                         struct ldap_text *out);
+static bool fill_value(const struct piece *piece, struct conversation *conversation,
+                       struct ldap_text *out);
+static bool fill_usn(const struct piece *piece, struct conversation *conversation,
+                     struct ldap_text *out);
+static bool fill_domain(const struct piece *piece, struct conversation *conversation,
+                        struct ldap_text *out);
+static bool fill_gpos(const struct piece *piece, struct conversation *conversation,
+                      struct ldap_text *out);
+static bool fill_linked(const struct piece *piece, struct conversation *conversation,
+                        struct ldap_text *out);
+
+/* False: there is nothing to draw from, ask for presence. */
+static bool (*const fillers[])(const struct piece *, struct conversation *, struct ldap_text *) = {
+    [PIECE_TEXT] = fill_text,
+    [PIECE_PRESENT] = fill_present,
+    [PIECE_ACCOUNT] = filter_fill_account,
+    [PIECE_USER] = fill_user,
+    [PIECE_UID] = fill_uid,
+    [PIECE_ADDRESS] = fill_address,
+    [PIECE_RDN] = fill_value,
+    [PIECE_DN] = fill_value,
+    [PIECE_SID] = fill_value,
+    [PIECE_GUID] = fill_value,
+    [PIECE_CATEGORY] = fill_value,
+    [PIECE_SPN] = fill_value,
+    [PIECE_HOST] = fill_value,
+    [PIECE_USN] = fill_usn,
+    [PIECE_DOMAIN] = fill_domain,
+    [PIECE_GPOS] = fill_gpos,
+    [PIECE_LINKED] = fill_linked,
+};
+
 void ldap_text_add(struct ldap_text *text, const char *bytes, size_t size)
 {
     if (text->error)
@@ -92,11 +177,6 @@ void ldap_text_add_string(struct ldap_text *text, const char *string)
     ldap_text_add(text, string, strlen(string));
 }
 
-static bool filter_is_plain(unsigned char byte)
-{
-    return byte >= 0x20 && byte < 0x7f && !strchr("*()\\", byte);
-}
-
 void ldap_text_add_value(struct ldap_text *text, const void *value, size_t size)
 {
     static const char digits[] = "0123456789abcdef";
@@ -116,6 +196,11 @@ void ldap_text_add_value(struct ldap_text *text, const void *value, size_t size)
     }
 }
 
+static bool filter_is_plain(unsigned char byte)
+{
+    return byte >= 0x20 && byte < 0x7f && !strchr("*()\\", byte);
+}
+
 void ldap_text_clear(struct ldap_text *text)
 {
     text->size = 0;
@@ -128,33 +213,52 @@ void ldap_text_free(struct ldap_text *text)
     *text = (struct ldap_text){0};
 }
 
-static struct piece *add_piece(struct ldap_filter *filter, enum piece_kind kind, const char *text,
-                               size_t size)
+struct ldap_filter *ldap_filter_parse(const char *text, char *error, size_t error_size)
 {
-    if (filter->count == filter->capacity) {
-        size_t capacity = 2 * filter->capacity + 4;
-        struct piece *larger = reallocarray(filter->pieces, capacity, sizeof *larger);
-        if (!larger)
-            return NULL;
-        filter->pieces = larger;
-        filter->capacity = capacity;
-    }
-    char *copy = NULL;
-    if (text && !(copy = strndup(text, size)))
-        return NULL;
-    filter->pieces[filter->count] = (struct piece){.kind = kind, .text = copy};
-    return &filter->pieces[filter->count++];
+    struct ldap_filter *filter = calloc(1, sizeof *filter);
+    struct parser parser = {.filter = filter,
+                            .start = text,
+                            .at = text,
+                            .text = text,
+                            .error = error,
+                            .error_size = error_size};
+    int result = filter ? filter_parse_whole(&parser) : -ENOMEM;
+    if (result == 0)
+        return filter;
+    if (result == -ENOMEM)
+        snprintf(error, error_size, "out of memory");
+    ldap_filter_free(filter);
+    return NULL;
 }
 
-/* --- Parser -------------------------------------------------------------------------------- */
+static int filter_parse_whole(struct parser *parser)
+{
+    if (strlen(parser->start) > LDAP_FILTER_SIZE_MAX) {
+        snprintf(parser->error, parser->error_size, "a filter of more than 64 KiB");
+        return -EINVAL;
+    }
+    int error = filter_in_parentheses(parser, 1);
+    if (!error && *parser->at)
+        return filter_expected(parser, "the end");
+    return error ? error : end_text(parser, parser->at);
+}
 
-struct parser {
-    struct ldap_filter *filter;
-    const char *start, *at;
-    const char *text; /* where the text begins that is not yet a piece */
-    char *error;
-    size_t error_size;
-};
+/* Past a "(...)"; parser->at is at its start. */
+static int filter_in_parentheses(struct parser *parser, int depth)
+{
+    if (*parser->at != '(')
+        return filter_expected(parser, "'('");
+    if (depth > LDAP_FILTER_NESTING_MAX)
+        return filter_expected(parser, "at most 64 filters inside each other");
+    parser->at++;
+    int error = component(parser, depth);
+    if (error)
+        return error;
+    if (*parser->at != ')')
+        return filter_expected(parser, "')'");
+    parser->at++;
+    return 0;
+}
 
 static int filter_expected(const struct parser *parser, const char *what)
 {
@@ -167,68 +271,19 @@ static int filter_expected(const struct parser *parser, const char *what)
     return -EINVAL;
 }
 
-/* What stands between parser->text and end becomes a piece. */
-static int end_text(struct parser *parser, const char *end)
+static int component(struct parser *parser, int depth)
 {
-    if (end == parser->text)
-        return 0;
-    size_t size = (size_t)(end - parser->text);
-    return add_piece(parser->filter, PIECE_TEXT, parser->text, size) ? 0 : -ENOMEM;
-}
-
-static bool is_attribute_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("-;._", c));
-}
-
-static enum piece_kind kind_of(const char *attribute, size_t size)
-{
-    for (size_t i = 0; i < sizeof fills / sizeof fills[0]; i++)
-        if (strlen(fills[i].attribute) == size &&
-            strncasecmp(fills[i].attribute, attribute, size) == 0)
-            return fills[i].kind;
-    return PIECE_PRESENT;
-}
-
-/* The whole "(attribute)" gives way to a piece. An extensible match without a value is asked for by
- * presence, as is every attribute that nothing is known for. */
-static int bare_item(struct parser *parser, const char *attribute, size_t size)
-{
-    int error = end_text(parser, attribute - 1);
-    if (error)
-        return error;
-    if (!add_piece(parser->filter, kind_of(attribute, size), attribute, size))
-        return -ENOMEM;
-    parser->text = parser->at + 1;
-    return 0;
-}
-
-/* RFC 4515 3: no bare parentheses, backslashes before two hexadecimal digits. */
-static int item_value(struct parser *parser)
-{
-    while (*parser->at && *parser->at != ')') {
-        if (*parser->at == '(')
-            return filter_expected(parser, "\\28 for a parenthesis in a value");
-        if (*parser->at == '\\' && strspn(parser->at + 1, "0123456789abcdefABCDEF") < 2) {
-            parser->at++;
-            return filter_expected(parser, "two hexadecimal digits");
-        }
+    if (*parser->at == '!') {
         parser->at++;
+        return filter_in_parentheses(parser, depth + 1);
     }
-    return *parser->at ? 0 : filter_expected(parser, "')'");
-}
-
-/* Past the ":dn:rule:" of an extensible match, as far as it goes. */
-static void skip_rule(struct parser *parser)
-{
-    while (*parser->at == ':' && parser->at[1] != '=') {
-        parser->at++;
-        while (is_attribute_char(*parser->at))
-            parser->at++;
-    }
-    if (*parser->at == ':')
-        parser->at++;
+    if (*parser->at != '&' && *parser->at != '|')
+        return item(parser);
+    parser->at++;
+    int error = 0;
+    while (!error && *parser->at == '(')
+        error = filter_in_parentheses(parser, depth + 1);
+    return error;
 }
 
 static int item(struct parser *parser)
@@ -257,115 +312,86 @@ static int item(struct parser *parser)
     return bare_item(parser, attribute, size);
 }
 
-static int component(struct parser *parser, int depth);
-
-/* Past a "(...)"; parser->at is at its start. */
-static int filter_in_parentheses(struct parser *parser, int depth)
+static bool is_attribute_char(char c)
 {
-    if (*parser->at != '(')
-        return filter_expected(parser, "'('");
-    if (depth > LDAP_FILTER_NESTING_MAX)
-        return filter_expected(parser, "at most 64 filters inside each other");
-    parser->at++;
-    int error = component(parser, depth);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("-;._", c));
+}
+
+/* Past the ":dn:rule:" of an extensible match, as far as it goes. */
+static void skip_rule(struct parser *parser)
+{
+    while (*parser->at == ':' && parser->at[1] != '=') {
+        parser->at++;
+        while (is_attribute_char(*parser->at))
+            parser->at++;
+    }
+    if (*parser->at == ':')
+        parser->at++;
+}
+
+/* RFC 4515 3: no bare parentheses, backslashes before two hexadecimal digits. */
+static int item_value(struct parser *parser)
+{
+    while (*parser->at && *parser->at != ')') {
+        if (*parser->at == '(')
+            return filter_expected(parser, "\\28 for a parenthesis in a value");
+        if (*parser->at == '\\' && strspn(parser->at + 1, "0123456789abcdefABCDEF") < 2) {
+            parser->at++;
+            return filter_expected(parser, "two hexadecimal digits");
+        }
+        parser->at++;
+    }
+    return *parser->at ? 0 : filter_expected(parser, "')'");
+}
+
+/* The whole "(attribute)" gives way to a piece. An extensible match without a value is asked for by
+ * presence, as is every attribute that nothing is known for. */
+static int bare_item(struct parser *parser, const char *attribute, size_t size)
+{
+    int error = end_text(parser, attribute - 1);
     if (error)
         return error;
-    if (*parser->at != ')')
-        return filter_expected(parser, "')'");
-    parser->at++;
+    if (!add_piece(parser->filter, kind_of(attribute, size), attribute, size))
+        return -ENOMEM;
+    parser->text = parser->at + 1;
     return 0;
 }
 
-static int component(struct parser *parser, int depth)
+/* What stands between parser->text and end becomes a piece. */
+static int end_text(struct parser *parser, const char *end)
 {
-    if (*parser->at == '!') {
-        parser->at++;
-        return filter_in_parentheses(parser, depth + 1);
+    if (end == parser->text)
+        return 0;
+    size_t size = (size_t)(end - parser->text);
+    return add_piece(parser->filter, PIECE_TEXT, parser->text, size) ? 0 : -ENOMEM;
+}
+
+static struct piece *add_piece(struct ldap_filter *filter, enum piece_kind kind, const char *text,
+                               size_t size)
+{
+    if (filter->count == filter->capacity) {
+        size_t capacity = 2 * filter->capacity + 4;
+        struct piece *larger = reallocarray(filter->pieces, capacity, sizeof *larger);
+        if (!larger)
+            return NULL;
+        filter->pieces = larger;
+        filter->capacity = capacity;
     }
-    if (*parser->at != '&' && *parser->at != '|')
-        return item(parser);
-    parser->at++;
-    int error = 0;
-    while (!error && *parser->at == '(')
-        error = filter_in_parentheses(parser, depth + 1);
-    return error;
+    char *copy = NULL;
+    if (text && !(copy = strndup(text, size)))
+        return NULL;
+    filter->pieces[filter->count] = (struct piece){.kind = kind, .text = copy};
+    return &filter->pieces[filter->count++];
 }
 
-static int filter_parse_whole(struct parser *parser)
+static enum piece_kind kind_of(const char *attribute, size_t size)
 {
-    if (strlen(parser->start) > LDAP_FILTER_SIZE_MAX) {
-        snprintf(parser->error, parser->error_size, "a filter of more than 64 KiB");
-        return -EINVAL;
-    }
-    int error = filter_in_parentheses(parser, 1);
-    if (!error && *parser->at)
-        return filter_expected(parser, "the end");
-    return error ? error : end_text(parser, parser->at);
-}
-
-struct ldap_filter *ldap_filter_parse(const char *text, char *error, size_t error_size)
-{
-    struct ldap_filter *filter = calloc(1, sizeof *filter);
-    struct parser parser = {.filter = filter,
-                            .start = text,
-                            .at = text,
-                            .text = text,
-                            .error = error,
-                            .error_size = error_size};
-    int result = filter ? filter_parse_whole(&parser) : -ENOMEM;
-    if (result == 0)
-        return filter;
-    if (result == -ENOMEM)
-        snprintf(error, error_size, "out of memory");
-    ldap_filter_free(filter);
-    return NULL;
-}
-
-void ldap_filter_free(struct ldap_filter *filter)
-{
-    if (!filter)
-        return;
-    for (size_t i = 0; i < filter->count; i++)
-        free(filter->pieces[i].text);
-    free(filter->pieces);
-    free(filter);
-}
-
-/* --- Guesses ------------------------------------------------------------------------------- */
-
-/* By an attribute that is asked for. The first row that fits counts. */
-static const struct {
-    const char *attribute;
-    enum piece_kind kind;
-    const char *text;
-} guesses[] = {
-    {"gPCFileSysPath", PIECE_GPOS, NULL},
-    {"gpLink", PIECE_LINKED, NULL},
-    {"pKIExtendedKeyUsage", PIECE_TEXT, "(objectCategory=pKICertificateTemplate)"},
-    {"uSNChanged", PIECE_USN, "uSNChanged"},
-};
-
-static bool asks_for(char *const *attributes, const char *wanted)
-{
-    for (; attributes && *attributes; attributes++)
-        if (strcasecmp(*attributes, wanted) == 0)
-            return true;
-    return false;
-}
-
-/* "DC,DC": the domain itself. */
-static bool is_domain_pattern(const char *pattern)
-{
-    if (!pattern || !*pattern)
-        return false;
-    while (strncasecmp(pattern, "DC", 2) == 0) {
-        if (pattern[2] == '\0')
-            return true;
-        if (pattern[2] != ',')
-            return false;
-        pattern += 3;
-    }
-    return false;
+    for (size_t i = 0; i < sizeof fills / sizeof fills[0]; i++)
+        if (strlen(fills[i].attribute) == size &&
+            strncasecmp(fills[i].attribute, attribute, size) == 0)
+            return fills[i].kind;
+    return PIECE_PRESENT;
 }
 
 struct ldap_filter *ldap_filter_guess(const char *base_pattern, char *const *attributes)
@@ -390,7 +416,86 @@ struct ldap_filter *ldap_filter_guess(const char *base_pattern, char *const *att
     return NULL;
 }
 
-/* --- Filler -------------------------------------------------------------------------------- */
+/* "DC,DC": the domain itself. */
+static bool is_domain_pattern(const char *pattern)
+{
+    if (!pattern || !*pattern)
+        return false;
+    while (strncasecmp(pattern, "DC", 2) == 0) {
+        if (pattern[2] == '\0')
+            return true;
+        if (pattern[2] != ',')
+            return false;
+        pattern += 3;
+    }
+    return false;
+}
+
+static bool asks_for(char *const *attributes, const char *wanted)
+{
+    for (; attributes && *attributes; attributes++)
+        if (strcasecmp(*attributes, wanted) == 0)
+            return true;
+    return false;
+}
+
+void ldap_filter_free(struct ldap_filter *filter)
+{
+    if (!filter)
+        return;
+    for (size_t i = 0; i < filter->count; i++)
+        free(filter->pieces[i].text);
+    free(filter->pieces);
+    free(filter);
+}
+
+void ldap_filter_fill(const struct ldap_filter *filter, struct conversation *conversation,
+                      struct ldap_text *out)
+{
+    for (size_t i = 0; i < filter->count; i++) {
+        const struct piece *piece = &filter->pieces[i];
+        if (!fillers[piece->kind](piece, conversation, out))
+            fill_present(piece, conversation, out);
+    }
+}
+
+static bool fill_present(const struct piece *piece, struct conversation *conversation,
+                         struct ldap_text *out)
+{
+    (void)conversation;
+    ldap_text_add(out, "(", 1);
+    ldap_text_add_string(out, piece->text);
+    ldap_text_add(out, "=*)", 3);
+    return true;
+}
+
+static bool fill_text(const struct piece *piece, struct conversation *conversation,
+                      struct ldap_text *out)
+{
+    (void)conversation;
+    ldap_text_add_string(out, piece->text);
+    return true;
+}
+
+static bool filter_fill_account(const struct piece *piece, struct conversation *conversation,
+                                struct ldap_text *out)
+{
+    const struct dc *dc = conversation->dc;
+    if (dc->account_count == 0)
+        return false;
+    size_t sorts = dc->machines ? 2 : 1;
+    size_t i = conversation_random(conversation, sorts * dc->account_count);
+    const struct account *account =
+        i < dc->account_count ? &dc->users[i] : &dc->machines[i - dc->account_count];
+    if (account->name)
+        add_string_item(out, piece->text, account->name);
+    return account->name != NULL;
+}
+
+static void add_string_item(struct ldap_text *out, const char *attribute, const char *value)
+{
+    add_item(out, attribute, "=", value, strlen(value));
+}
 
 static void add_item(struct ldap_text *out, const char *attribute, const char *operator,
                      const void * value, size_t size)
@@ -402,9 +507,17 @@ static void add_item(struct ldap_text *out, const char *attribute, const char *o
     ldap_text_add(out, ")", 1);
 }
 
-static void add_string_item(struct ldap_text *out, const char *attribute, const char *value)
+static bool fill_user(const struct piece *piece, struct conversation *conversation,
+                      struct ldap_text *out)
 {
-    add_item(out, attribute, "=", value, strlen(value));
+    const struct account *user = draw_user(conversation);
+    if (!user)
+        return false;
+    if (conversation->dc->options.generic_ldap && user->dn && add_rdn_item(out, user->dn))
+        return true;
+    if (user->name)
+        add_string_item(out, piece->text, user->name);
+    return user->name != NULL;
 }
 
 static const struct account *draw_user(struct conversation *conversation)
@@ -429,19 +542,6 @@ static bool add_rdn_item(struct ldap_text *out, const char *dn)
     return true;
 }
 
-static bool fill_user(const struct piece *piece, struct conversation *conversation,
-                      struct ldap_text *out)
-{
-    const struct account *user = draw_user(conversation);
-    if (!user)
-        return false;
-    if (conversation->dc->options.generic_ldap && user->dn && add_rdn_item(out, user->dn))
-        return true;
-    if (user->name)
-        add_string_item(out, piece->text, user->name);
-    return user->name != NULL;
-}
-
 static bool fill_uid(const struct piece *piece, struct conversation *conversation,
                      struct ldap_text *out)
 {
@@ -451,21 +551,6 @@ static bool fill_uid(const struct piece *piece, struct conversation *conversatio
         return false;
     add_string_item(out, piece->text, user->name);
     return true;
-}
-
-static bool filter_fill_account(const struct piece *piece, struct conversation *conversation,
-                                struct ldap_text *out)
-{
-    const struct dc *dc = conversation->dc;
-    if (dc->account_count == 0)
-        return false;
-    size_t sorts = dc->machines ? 2 : 1;
-    size_t i = conversation_random(conversation, sorts * dc->account_count);
-    const struct account *account =
-        i < dc->account_count ? &dc->users[i] : &dc->machines[i - dc->account_count];
-    if (account->name)
-        add_string_item(out, piece->text, account->name);
-    return account->name != NULL;
 }
 
 /* userPrincipalName and mail: the client's own. A server that is no DC tells no domain. */
@@ -561,53 +646,4 @@ static bool fill_linked(const struct piece *piece, struct conversation *conversa
         add_string_item(out, "distinguishedName", dc->instance_dn);
     ldap_text_add(out, ")", 1);
     return true;
-}
-
-static bool fill_text(const struct piece *piece, struct conversation *conversation,
-                      struct ldap_text *out)
-{
-    (void)conversation;
-    ldap_text_add_string(out, piece->text);
-    return true;
-}
-
-static bool fill_present(const struct piece *piece, struct conversation *conversation,
-                         struct ldap_text *out)
-{
-    (void)conversation;
-    ldap_text_add(out, "(", 1);
-    ldap_text_add_string(out, piece->text);
-    ldap_text_add(out, "=*)", 3);
-    return true;
-}
-
-/* False: there is nothing to draw from, ask for presence. */
-static bool (*const fillers[])(const struct piece *, struct conversation *, struct ldap_text *) = {
-    [PIECE_TEXT] = fill_text,
-    [PIECE_PRESENT] = fill_present,
-    [PIECE_ACCOUNT] = filter_fill_account,
-    [PIECE_USER] = fill_user,
-    [PIECE_UID] = fill_uid,
-    [PIECE_ADDRESS] = fill_address,
-    [PIECE_RDN] = fill_value,
-    [PIECE_DN] = fill_value,
-    [PIECE_SID] = fill_value,
-    [PIECE_GUID] = fill_value,
-    [PIECE_CATEGORY] = fill_value,
-    [PIECE_SPN] = fill_value,
-    [PIECE_HOST] = fill_value,
-    [PIECE_USN] = fill_usn,
-    [PIECE_DOMAIN] = fill_domain,
-    [PIECE_GPOS] = fill_gpos,
-    [PIECE_LINKED] = fill_linked,
-};
-
-void ldap_filter_fill(const struct ldap_filter *filter, struct conversation *conversation,
-                      struct ldap_text *out)
-{
-    for (size_t i = 0; i < filter->count; i++) {
-        const struct piece *piece = &filter->pieces[i];
-        if (!fillers[piece->kind](piece, conversation, out))
-            fill_present(piece, conversation, out);
-    }
 }

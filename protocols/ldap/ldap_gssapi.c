@@ -15,13 +15,189 @@
 
 /* What we let the server send in a frame; libsasl keeps lengths in 24 bits. */
 enum { SASL_FRAME_MAX = 0xffffff };
-/* Security strength factors: an integrity check alone is 1, any cipher of Kerberos at least 56. */
-enum { SSF_SIGN = 1, SSF_SEAL = 56, SSF_ANY = 65535 };
 
 struct sasl_layer {
     struct ldap_layer layer;
     sasl_conn_t *sasl;
 };
+
+static struct outcome bind_with_ticket(struct ldap_connection *connection,
+                                       gss_cred_id_t credentials, const char *mechanism);
+static int make_client(struct ldap_connection *connection, gss_cred_id_t credentials,
+                       sasl_conn_t **out);
+static sasl_security_properties_t wanted_protection(const struct ldap_connection *connection);
+static int no_authorization_id(void *context, int id, const char **result, unsigned *length);
+static struct outcome play_legs(struct ldap_connection *connection, sasl_conn_t *sasl,
+                                struct ldap_sasl_leg *leg);
+static struct outcome give_up(struct ldap_connection *connection);
+static int gssapi_step(sasl_conn_t *sasl, struct ldap_sasl_leg *leg);
+static int install_layer(struct ldap_connection *connection, sasl_conn_t **sasl);
+static int sasl_layer_encode(struct ldap_layer *layer, const void *plain, size_t size,
+                             const uint8_t **frames, size_t *frames_size);
+static int sasl_layer_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
+                             const uint8_t **plain, size_t *plain_size);
+static void sasl_layer_free(struct ldap_layer *layer);
+static void note_expiry(struct ldap_connection *connection, gss_cred_id_t credentials);
+
+struct outcome ldap_gssapi_bind(struct ldap_connection *connection, const struct account *account,
+                                const char *mechanism)
+{
+    struct conversation *conversation = connection->conversation;
+    bool spnego = strcmp(mechanism, "GSSAPI") != 0;
+    struct outcome outcome = kerberos_ensure_ticket(conversation, account, "ldap");
+    for (int attempt = 0; outcome.kind == OUTCOME_OK; attempt++) {
+        gss_cred_id_t credentials = spnego ? kerberos_spnego_credentials(conversation, account)
+                                           : kerberos_gss_credentials(conversation, account);
+        if (credentials == GSS_C_NO_CREDENTIAL)
+            return outcome_failed("no credentials for the account");
+        outcome = bind_with_ticket(connection, credentials, mechanism);
+        if (outcome.kind == OUTCOME_OK)
+            note_expiry(connection, credentials);
+        if (!connection->refused || attempt > 0)
+            break;
+        /* The ticket is one that the DC does not take any more: once more with a new one. */
+        kerberos_forget_tickets(conversation, account);
+        outcome = kerberos_ensure_ticket(conversation, account, "ldap");
+    }
+    return outcome;
+}
+
+static struct outcome bind_with_ticket(struct ldap_connection *connection,
+                                       gss_cred_id_t credentials, const char *mechanism)
+{
+    struct ldap_sasl_leg leg = {.mechanism = mechanism};
+    struct outcome outcome = outcome_ok();
+    sasl_conn_t *sasl = NULL;
+    int error = make_client(connection, credentials, &sasl);
+    if (!error)
+        outcome = play_legs(connection, sasl, &leg);
+    if (!error && outcome.kind == OUTCOME_OK)
+        error = install_layer(connection, &sasl);
+    if (error) {
+        connection->error = error;
+        outcome = outcome_of_error(error);
+    }
+    ber_bvfree(leg.answer);
+    sasl_dispose(&sasl);
+    return outcome;
+}
+
+static const sasl_callback_t callbacks[] = {
+    {SASL_CB_USER, (int (*)(void))(void (*)(void))no_authorization_id, NULL},
+    {SASL_CB_LIST_END, NULL, NULL},
+};
+
+static int make_client(struct ldap_connection *connection, gss_cred_id_t credentials,
+                       sasl_conn_t **out)
+{
+    sasl_security_properties_t wanted = wanted_protection(connection);
+    ldap_connection_hide_hostname(true);
+    int result = sasl_client_new("ldap", ldap_connection_server_name(connection), NULL, NULL,
+                                 callbacks, 0, out);
+    ldap_connection_hide_hostname(false);
+    if (result == SASL_OK)
+        result = sasl_setprop(*out, SASL_SEC_PROPS, &wanted);
+    if (result == SASL_OK)
+        result = sasl_setprop(*out, SASL_GSS_CREDS, credentials);
+    return result == SASL_OK ? 0 : -ENOMEM;
+}
+
+/* Security strength factors: an integrity check alone is 1, any cipher of Kerberos at least 56. */
+enum { SSF_SIGN = 1, SSF_SEAL = 56, SSF_ANY = 65535 };
+
+static sasl_security_properties_t wanted_protection(const struct ldap_connection *connection)
+{
+    sasl_security_properties_t wanted = {.maxbufsize = SASL_FRAME_MAX};
+    if (connection->transport != LDAP_TRANSPORT_CLEAR)
+        return (sasl_security_properties_t){0}; /* TLS protects: no layer */
+    bool sign = connection->protection == LDAP_PROTECTION_SIGN;
+    wanted.min_ssf = sign ? SSF_SIGN : SSF_SEAL;
+    wanted.max_ssf = sign ? SSF_SIGN : SSF_ANY;
+    return wanted;
+}
+
+/* Who to act as: the one who authenticates. */
+static int no_authorization_id(void *context, int id, const char **result, unsigned *length)
+{
+    (void)context;
+    (void)id;
+    *result = "";
+    if (length)
+        *length = 0;
+    return SASL_OK;
+}
+
+/* Legs until the server says success and the client has nothing to add. */
+static struct outcome play_legs(struct ldap_connection *connection, sasl_conn_t *sasl,
+                                struct ldap_sasl_leg *leg)
+{
+    const char *out = NULL, *chosen = NULL;
+    unsigned size = 0;
+    int result = sasl_client_start(sasl, leg->mechanism, NULL, &out, &size, &chosen);
+    leg->token = out;
+    leg->token_size = size;
+    for (;;) {
+        if (result != SASL_OK && result != SASL_CONTINUE)
+            return give_up(connection);
+        struct outcome outcome = ldap_sasl_leg_play(connection, leg);
+        if (outcome.kind != OUTCOME_OK)
+            return outcome;
+        bool last = leg->code == LDAP_SUCCESS;
+        /* A client that is done has nothing to say to what may come with the server's success, and
+         * does not expect to be asked for more. */
+        if (result == SASL_CONTINUE)
+            result = gssapi_step(sasl, leg);
+        else if (!last)
+            return give_up(connection);
+        ber_bvfree(leg->answer);
+        leg->answer = NULL;
+        if (last)
+            return result == SASL_OK ? outcome : give_up(connection);
+    }
+}
+
+/* After a failure on our side the server is left in the middle of a bind: no more use of it. */
+static struct outcome give_up(struct ldap_connection *connection)
+{
+    connection->error = -EPROTO;
+    return outcome_failed("SASL client failed");
+}
+
+static int gssapi_step(sasl_conn_t *sasl, struct ldap_sasl_leg *leg)
+{
+    const char *out = NULL;
+    unsigned size = 0;
+    const struct berval *answer = leg->answer;
+    int result = sasl_client_step(sasl, answer ? answer->bv_val : NULL,
+                                  answer ? (unsigned)answer->bv_len : 0, NULL, &out, &size);
+    leg->token = out;
+    leg->token_size = size;
+    return result;
+}
+
+static const struct ldap_layer_ops sasl_layer_ops = {
+    .encode = sasl_layer_encode, .decode = sasl_layer_decode, .free = sasl_layer_free};
+
+/* Puts what was negotiated between libldap and the stream; takes *sasl over when there is a layer.
+ */
+static int install_layer(struct ldap_connection *connection, sasl_conn_t **sasl)
+{
+    const void *ssf = NULL;
+    if (sasl_getprop(*sasl, SASL_SSF, &ssf) != SASL_OK)
+        return -EPROTO;
+    if (*(const sasl_ssf_t *)ssf == 0)
+        return 0;
+    if (ldap_input_pending(&connection->input))
+        return -EBADMSG;
+    struct sasl_layer *layer = calloc(1, sizeof *layer);
+    if (!layer)
+        return -ENOMEM;
+    *layer = (struct sasl_layer){.layer = {.ops = &sasl_layer_ops}, .sasl = *sasl};
+    *sasl = NULL;
+    ldap_layer_free(connection->input.layer);
+    connection->input.layer = &layer->layer;
+    return 0;
+}
 
 static int sasl_layer_encode(struct ldap_layer *layer, const void *plain, size_t size,
                              const uint8_t **frames, size_t *frames_size)
@@ -58,140 +234,6 @@ static void sasl_layer_free(struct ldap_layer *layer)
     free(self);
 }
 
-static const struct ldap_layer_ops sasl_layer_ops = {
-    .encode = sasl_layer_encode, .decode = sasl_layer_decode, .free = sasl_layer_free};
-
-/* Who to act as: the one who authenticates. */
-static int no_authorization_id(void *context, int id, const char **result, unsigned *length)
-{
-    (void)context;
-    (void)id;
-    *result = "";
-    if (length)
-        *length = 0;
-    return SASL_OK;
-}
-
-static const sasl_callback_t callbacks[] = {
-    {SASL_CB_USER, (int (*)(void))(void (*)(void))no_authorization_id, NULL},
-    {SASL_CB_LIST_END, NULL, NULL},
-};
-
-static sasl_security_properties_t wanted_protection(const struct ldap_connection *connection)
-{
-    sasl_security_properties_t wanted = {.maxbufsize = SASL_FRAME_MAX};
-    if (connection->transport != LDAP_TRANSPORT_CLEAR)
-        return (sasl_security_properties_t){0}; /* TLS protects: no layer */
-    bool sign = connection->protection == LDAP_PROTECTION_SIGN;
-    wanted.min_ssf = sign ? SSF_SIGN : SSF_SEAL;
-    wanted.max_ssf = sign ? SSF_SIGN : SSF_ANY;
-    return wanted;
-}
-
-static int make_client(struct ldap_connection *connection, gss_cred_id_t credentials,
-                       sasl_conn_t **out)
-{
-    sasl_security_properties_t wanted = wanted_protection(connection);
-    ldap_connection_hide_hostname(true);
-    int result = sasl_client_new("ldap", ldap_connection_server_name(connection), NULL, NULL,
-                                 callbacks, 0, out);
-    ldap_connection_hide_hostname(false);
-    if (result == SASL_OK)
-        result = sasl_setprop(*out, SASL_SEC_PROPS, &wanted);
-    if (result == SASL_OK)
-        result = sasl_setprop(*out, SASL_GSS_CREDS, credentials);
-    return result == SASL_OK ? 0 : -ENOMEM;
-}
-
-/* Puts what was negotiated between libldap and the stream; takes *sasl over when there is a layer.
- */
-static int install_layer(struct ldap_connection *connection, sasl_conn_t **sasl)
-{
-    const void *ssf = NULL;
-    if (sasl_getprop(*sasl, SASL_SSF, &ssf) != SASL_OK)
-        return -EPROTO;
-    if (*(const sasl_ssf_t *)ssf == 0)
-        return 0;
-    if (ldap_input_pending(&connection->input))
-        return -EBADMSG;
-    struct sasl_layer *layer = calloc(1, sizeof *layer);
-    if (!layer)
-        return -ENOMEM;
-    *layer = (struct sasl_layer){.layer = {.ops = &sasl_layer_ops}, .sasl = *sasl};
-    *sasl = NULL;
-    ldap_layer_free(connection->input.layer);
-    connection->input.layer = &layer->layer;
-    return 0;
-}
-
-/* After a failure on our side the server is left in the middle of a bind: no more use of it. */
-static struct outcome give_up(struct ldap_connection *connection)
-{
-    connection->error = -EPROTO;
-    return outcome_failed("SASL client failed");
-}
-
-static int gssapi_step(sasl_conn_t *sasl, struct ldap_sasl_leg *leg)
-{
-    const char *out = NULL;
-    unsigned size = 0;
-    const struct berval *answer = leg->answer;
-    int result = sasl_client_step(sasl, answer ? answer->bv_val : NULL,
-                                  answer ? (unsigned)answer->bv_len : 0, NULL, &out, &size);
-    leg->token = out;
-    leg->token_size = size;
-    return result;
-}
-
-/* Legs until the server says success and the client has nothing to add. */
-static struct outcome play_legs(struct ldap_connection *connection, sasl_conn_t *sasl,
-                                struct ldap_sasl_leg *leg)
-{
-    const char *out = NULL, *chosen = NULL;
-    unsigned size = 0;
-    int result = sasl_client_start(sasl, leg->mechanism, NULL, &out, &size, &chosen);
-    leg->token = out;
-    leg->token_size = size;
-    for (;;) {
-        if (result != SASL_OK && result != SASL_CONTINUE)
-            return give_up(connection);
-        struct outcome outcome = ldap_sasl_leg_play(connection, leg);
-        if (outcome.kind != OUTCOME_OK)
-            return outcome;
-        bool last = leg->code == LDAP_SUCCESS;
-        /* A client that is done has nothing to say to what may come with the server's success, and
-         * does not expect to be asked for more. */
-        if (result == SASL_CONTINUE)
-            result = gssapi_step(sasl, leg);
-        else if (!last)
-            return give_up(connection);
-        ber_bvfree(leg->answer);
-        leg->answer = NULL;
-        if (last)
-            return result == SASL_OK ? outcome : give_up(connection);
-    }
-}
-
-static struct outcome bind_with_ticket(struct ldap_connection *connection,
-                                       gss_cred_id_t credentials, const char *mechanism)
-{
-    struct ldap_sasl_leg leg = {.mechanism = mechanism};
-    struct outcome outcome = outcome_ok();
-    sasl_conn_t *sasl = NULL;
-    int error = make_client(connection, credentials, &sasl);
-    if (!error)
-        outcome = play_legs(connection, sasl, &leg);
-    if (!error && outcome.kind == OUTCOME_OK)
-        error = install_layer(connection, &sasl);
-    if (error) {
-        connection->error = error;
-        outcome = outcome_of_error(error);
-    }
-    ber_bvfree(leg.answer);
-    sasl_dispose(&sasl);
-    return outcome;
-}
-
 /* A DC closes the connection when the ticket of its bind expires. */
 static void note_expiry(struct ldap_connection *connection, gss_cred_id_t credentials)
 {
@@ -200,27 +242,4 @@ static void note_expiry(struct ldap_connection *connection, gss_cred_id_t creden
     if (gss_inquire_cred(&minor, credentials, NULL, &seconds, NULL, NULL) == GSS_S_COMPLETE &&
         seconds != GSS_C_INDEFINITE)
         connection->expires = clock_now() + (int64_t)seconds * 1000000000;
-}
-
-struct outcome ldap_gssapi_bind(struct ldap_connection *connection, const struct account *account,
-                                const char *mechanism)
-{
-    struct conversation *conversation = connection->conversation;
-    bool spnego = strcmp(mechanism, "GSSAPI") != 0;
-    struct outcome outcome = kerberos_ensure_ticket(conversation, account, "ldap");
-    for (int attempt = 0; outcome.kind == OUTCOME_OK; attempt++) {
-        gss_cred_id_t credentials = spnego ? kerberos_spnego_credentials(conversation, account)
-                                           : kerberos_gss_credentials(conversation, account);
-        if (credentials == GSS_C_NO_CREDENTIAL)
-            return outcome_failed("no credentials for the account");
-        outcome = bind_with_ticket(connection, credentials, mechanism);
-        if (outcome.kind == OUTCOME_OK)
-            note_expiry(connection, credentials);
-        if (!connection->refused || attempt > 0)
-            break;
-        /* The ticket is one that the DC does not take any more: once more with a new one. */
-        kerberos_forget_tickets(conversation, account);
-        outcome = kerberos_ensure_ticket(conversation, account, "ldap");
-    }
-    return outcome;
 }

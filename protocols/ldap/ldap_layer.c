@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What goes into one frame of ours at most: every server takes 64 KiB. */
-enum { FRAME_PLAIN_MAX = 65536 - LDAP_FRAME_HEADER - NTLMSSP_SIGNATURE_SIZE };
-
 /* Frames of our own that an idle connection may keep the memory of. */
 enum { FRAMES_KEPT_MAX = 2048 };
 
@@ -19,30 +16,40 @@ struct ntlmssp_layer {
     size_t out_size;
 };
 
-static void put_length(uint8_t *header, size_t length)
-{
-    for (int i = 0; i < LDAP_FRAME_HEADER; i++)
-        header[i] = (uint8_t)(length >> (24 - 8 * i));
-}
-
-/* The size of a whole frame, its header included. */
-static uint64_t frame_size(const uint8_t *header)
-{
-    uint64_t length = 0;
-    for (int i = 0; i < LDAP_FRAME_HEADER; i++)
-        length = length << 8 | header[i];
-    return length + LDAP_FRAME_HEADER;
-}
-
+static int ntlmssp_encode(struct ldap_layer *layer, const void *plain, size_t size,
+                          const uint8_t **frames, size_t *frames_size);
 static void encode_frame(struct ntlmssp_layer *self, uint8_t *frame, const uint8_t *plain,
-                         size_t size)
+                         size_t size);
+static void put_length(uint8_t *header, size_t length);
+static int decode(struct ldap_input *input, uint8_t *frame, size_t size);
+static int ntlmssp_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
+                          const uint8_t **plain, size_t *plain_size);
+static void ntlmssp_layer_free(struct ldap_layer *layer);
+static void layer_release(uint8_t **memory);
+static int next_frame(struct ldap_input *input);
+static int continue_partial(struct ldap_input *input);
+static int top_up(struct ldap_input *input, size_t want);
+static uint8_t *take_raw(struct ldap_input *input, size_t size);
+static int size_partial(struct ldap_input *input);
+static uint64_t frame_size(const uint8_t *header);
+static int begin_partial(struct ldap_input *input);
+
+static const struct ldap_layer_ops ntlmssp_ops = {
+    .encode = ntlmssp_encode, .decode = ntlmssp_decode, .free = ntlmssp_layer_free};
+
+struct ldap_layer *ldap_layer_ntlmssp(struct ntlmssp *ntlmssp)
 {
-    uint8_t *signature = frame + LDAP_FRAME_HEADER;
-    uint8_t *data = signature + NTLMSSP_SIGNATURE_SIZE;
-    put_length(frame, size + NTLMSSP_SIGNATURE_SIZE);
-    memcpy(data, plain, size);
-    ntlmssp_seal(self->ntlmssp, data, size, data, size, signature);
+    struct ntlmssp_layer *self = calloc(1, sizeof *self);
+    if (!self) {
+        ntlmssp_free(ntlmssp);
+        return NULL;
+    }
+    *self = (struct ntlmssp_layer){.layer = {.ops = &ntlmssp_ops}, .ntlmssp = ntlmssp};
+    return &self->layer;
 }
+
+/* What goes into one frame of ours at most: every server takes 64 KiB. */
+enum { FRAME_PLAIN_MAX = 65536 - LDAP_FRAME_HEADER - NTLMSSP_SIGNATURE_SIZE };
 
 static int ntlmssp_encode(struct ldap_layer *layer, const void *plain, size_t size,
                           const uint8_t **frames, size_t *frames_size)
@@ -68,6 +75,27 @@ static int ntlmssp_encode(struct ldap_layer *layer, const void *plain, size_t si
     *frames = self->out;
     *frames_size = (size_t)(at - self->out);
     return 0;
+}
+
+static void encode_frame(struct ntlmssp_layer *self, uint8_t *frame, const uint8_t *plain,
+                         size_t size)
+{
+    uint8_t *signature = frame + LDAP_FRAME_HEADER;
+    uint8_t *data = signature + NTLMSSP_SIGNATURE_SIZE;
+    put_length(frame, size + NTLMSSP_SIGNATURE_SIZE);
+    memcpy(data, plain, size);
+    ntlmssp_seal(self->ntlmssp, data, size, data, size, signature);
+}
+
+static void put_length(uint8_t *header, size_t length)
+{
+    for (int i = 0; i < LDAP_FRAME_HEADER; i++)
+        header[i] = (uint8_t)(length >> (24 - 8 * i));
+}
+
+static int decode(struct ldap_input *input, uint8_t *frame, size_t size)
+{
+    return input->layer->ops->decode(input->layer, frame, size, &input->plain, &input->plain_left);
 }
 
 static int ntlmssp_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
@@ -98,30 +126,10 @@ static void ntlmssp_layer_free(struct ldap_layer *layer)
     free(self);
 }
 
-static const struct ldap_layer_ops ntlmssp_ops = {
-    .encode = ntlmssp_encode, .decode = ntlmssp_decode, .free = ntlmssp_layer_free};
-
-struct ldap_layer *ldap_layer_ntlmssp(struct ntlmssp *ntlmssp)
-{
-    struct ntlmssp_layer *self = calloc(1, sizeof *self);
-    if (!self) {
-        ntlmssp_free(ntlmssp);
-        return NULL;
-    }
-    *self = (struct ntlmssp_layer){.layer = {.ops = &ntlmssp_ops}, .ntlmssp = ntlmssp};
-    return &self->layer;
-}
-
 void ldap_layer_free(struct ldap_layer *layer)
 {
     if (layer)
         layer->ops->free(layer);
-}
-
-static void layer_release(uint8_t **memory)
-{
-    free(*memory);
-    *memory = NULL;
 }
 
 void ldap_input_feed(struct ldap_input *input, uint8_t *buffer, size_t size)
@@ -137,85 +145,10 @@ void ldap_input_feed(struct ldap_input *input, uint8_t *buffer, size_t size)
     }
 }
 
-static int decode(struct ldap_input *input, uint8_t *frame, size_t size)
+static void layer_release(uint8_t **memory)
 {
-    return input->layer->ops->decode(input->layer, frame, size, &input->plain, &input->plain_left);
-}
-
-static uint8_t *take_raw(struct ldap_input *input, size_t size)
-{
-    uint8_t *at = input->raw;
-    input->raw += size;
-    input->raw_left -= size;
-    return at;
-}
-
-/* Adds to the partial frame until it has `want` bytes. 0 or -EAGAIN. */
-static int top_up(struct ldap_input *input, size_t want)
-{
-    size_t missing = want - input->partial_have;
-    size_t part = missing < input->raw_left ? missing : input->raw_left;
-    memcpy(input->partial + input->partial_have, take_raw(input, part), part);
-    input->partial_have += part;
-    return part == missing ? 0 : -EAGAIN;
-}
-
-/* Once its header is there, the partial frame gets the memory that it needs. */
-static int size_partial(struct ldap_input *input)
-{
-    uint64_t size = frame_size(input->partial);
-    if (size > LDAP_FRAME_MAX)
-        return -EMSGSIZE;
-    uint8_t *larger = realloc(input->partial, size);
-    if (!larger)
-        return -ENOMEM;
-    input->partial = larger;
-    input->partial_size = size;
-    return 0;
-}
-
-static int continue_partial(struct ldap_input *input)
-{
-    if (input->partial_have < LDAP_FRAME_HEADER) {
-        int error = top_up(input, LDAP_FRAME_HEADER);
-        if (!error)
-            error = size_partial(input);
-        if (error)
-            return error;
-    }
-    int error = top_up(input, input->partial_size);
-    if (error)
-        return error;
-    input->frame = input->partial;
-    input->partial = NULL;
-    input->partial_have = 0;
-    return decode(input, input->frame, input->partial_size);
-}
-
-static int begin_partial(struct ldap_input *input)
-{
-    input->partial = malloc(LDAP_FRAME_HEADER);
-    input->partial_have = 0;
-    input->partial_size = LDAP_FRAME_HEADER;
-    return input->partial ? continue_partial(input) : -ENOMEM;
-}
-
-/* Decodes one more frame. -EAGAIN: it is not there yet. */
-static int next_frame(struct ldap_input *input)
-{
-    layer_release(&input->frame);
-    if (input->raw_left == 0)
-        return -EAGAIN;
-    if (input->partial)
-        return continue_partial(input);
-    if (input->raw_left >= LDAP_FRAME_HEADER) {
-        uint64_t size = frame_size(input->raw);
-        if (size > LDAP_FRAME_MAX)
-            return -EMSGSIZE;
-        if (size <= input->raw_left)
-            return decode(input, take_raw(input, size), size);
-    }
-    return begin_partial(input);
+    free(*memory);
+    *memory = NULL;
 }
 
 ssize_t ldap_input_take(struct ldap_input *input, void *out, size_t size)
@@ -236,6 +169,91 @@ ssize_t ldap_input_take(struct ldap_input *input, void *out, size_t size)
     input->plain += part;
     input->plain_left -= part;
     return (ssize_t)part;
+}
+
+/* Decodes one more frame. -EAGAIN: it is not there yet. */
+static int next_frame(struct ldap_input *input)
+{
+    layer_release(&input->frame);
+    if (input->raw_left == 0)
+        return -EAGAIN;
+    if (input->partial)
+        return continue_partial(input);
+    if (input->raw_left >= LDAP_FRAME_HEADER) {
+        uint64_t size = frame_size(input->raw);
+        if (size > LDAP_FRAME_MAX)
+            return -EMSGSIZE;
+        if (size <= input->raw_left)
+            return decode(input, take_raw(input, size), size);
+    }
+    return begin_partial(input);
+}
+
+static int continue_partial(struct ldap_input *input)
+{
+    if (input->partial_have < LDAP_FRAME_HEADER) {
+        int error = top_up(input, LDAP_FRAME_HEADER);
+        if (!error)
+            error = size_partial(input);
+        if (error)
+            return error;
+    }
+    int error = top_up(input, input->partial_size);
+    if (error)
+        return error;
+    input->frame = input->partial;
+    input->partial = NULL;
+    input->partial_have = 0;
+    return decode(input, input->frame, input->partial_size);
+}
+
+/* Adds to the partial frame until it has `want` bytes. 0 or -EAGAIN. */
+static int top_up(struct ldap_input *input, size_t want)
+{
+    size_t missing = want - input->partial_have;
+    size_t part = missing < input->raw_left ? missing : input->raw_left;
+    memcpy(input->partial + input->partial_have, take_raw(input, part), part);
+    input->partial_have += part;
+    return part == missing ? 0 : -EAGAIN;
+}
+
+static uint8_t *take_raw(struct ldap_input *input, size_t size)
+{
+    uint8_t *at = input->raw;
+    input->raw += size;
+    input->raw_left -= size;
+    return at;
+}
+
+/* Once its header is there, the partial frame gets the memory that it needs. */
+static int size_partial(struct ldap_input *input)
+{
+    uint64_t size = frame_size(input->partial);
+    if (size > LDAP_FRAME_MAX)
+        return -EMSGSIZE;
+    uint8_t *larger = realloc(input->partial, size);
+    if (!larger)
+        return -ENOMEM;
+    input->partial = larger;
+    input->partial_size = size;
+    return 0;
+}
+
+/* The size of a whole frame, its header included. */
+static uint64_t frame_size(const uint8_t *header)
+{
+    uint64_t length = 0;
+    for (int i = 0; i < LDAP_FRAME_HEADER; i++)
+        length = length << 8 | header[i];
+    return length + LDAP_FRAME_HEADER;
+}
+
+static int begin_partial(struct ldap_input *input)
+{
+    input->partial = malloc(LDAP_FRAME_HEADER);
+    input->partial_have = 0;
+    input->partial_size = LDAP_FRAME_HEADER;
+    return input->partial ? continue_partial(input) : -ENOMEM;
 }
 
 bool ldap_input_pending(const struct ldap_input *input)

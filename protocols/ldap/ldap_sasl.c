@@ -12,20 +12,32 @@
 #include "protocols/auth/spnego.h"
 #include "protocols/ldap/ldap_connection_private.h"
 
+/* A bind with NTLM that is under way. */
+struct ntlm_bind {
+    struct ldap_connection *connection;
+    struct ntlmssp *ntlmssp;
+    struct ldap_sasl_leg leg;
+    uint8_t *message; /* NTLMSSP's */
+    size_t message_size;
+    uint8_t *token; /* SPNEGO around it */
+    size_t token_size;
+};
+
 static int parse_leg(struct ldap_connection *connection, struct ldap_sasl_leg *leg,
-                     LDAPMessage *message)
-{
-    char *diagnostic = NULL;
-    LDAP *handle = connection->handle;
-    int result = ldap_parse_result(handle, message, &leg->code, NULL, &diagnostic, NULL, NULL, 0);
-    ldap_memfree(diagnostic);
-    if (result != LDAP_SUCCESS)
-        return -EBADMSG;
-    if (leg->code == LDAP_SUCCESS || leg->code == LDAP_SASL_BIND_IN_PROGRESS)
-        /* Says the result code once more: what matters is whether there is an answer. */
-        ldap_parse_sasl_bind_result(handle, message, &leg->answer, 0);
-    return 0;
-}
+                     LDAPMessage *message);
+static struct outcome bind_ntlm(struct ldap_connection *connection, const struct account *account);
+static struct outcome ntlm_legs(struct ntlm_bind *bind, const struct account *account);
+static int ntlm_begin(struct ntlm_bind *bind, const struct account *account);
+static int account_nt_hash(const struct account *account, uint8_t hash[ACCOUNT_NT_HASH_SIZE]);
+static char *workstation_name(const struct conversation *conversation);
+static void sasl_split_name(const char *name, const char *dc_domain, char **user, char **domain);
+static struct outcome ntlm_failure(struct ntlm_bind *bind, int error);
+static struct outcome ntlm_play(struct ntlm_bind *bind);
+static int ntlm_answer_challenge(struct ntlm_bind *bind);
+static int parse_answer(const struct ntlm_bind *bind, struct spnego_response *response);
+static int ntlm_check_end(struct ntlm_bind *bind);
+static int ntlm_install_layer(struct ntlm_bind *bind);
+static void ntlm_leg_clear(struct ntlm_bind *bind);
 
 struct outcome ldap_sasl_leg_play(struct ldap_connection *connection, struct ldap_sasl_leg *leg)
 {
@@ -51,47 +63,74 @@ struct outcome ldap_sasl_leg_play(struct ldap_connection *connection, struct lda
     return outcome;
 }
 
-/* A bind with NTLM that is under way. */
-struct ntlm_bind {
-    struct ldap_connection *connection;
-    struct ntlmssp *ntlmssp;
-    struct ldap_sasl_leg leg;
-    uint8_t *message; /* NTLMSSP's */
-    size_t message_size;
-    uint8_t *token; /* SPNEGO around it */
-    size_t token_size;
-};
-
-/* The identity's names: DOMAIN\user, user@domain (the user as a whole, MS-NLMP 3.1.1.1) or a user
- * of the DC's domain. */
-static void sasl_split_name(const char *name, const char *dc_domain, char **user, char **domain)
+static int parse_leg(struct ldap_connection *connection, struct ldap_sasl_leg *leg,
+                     LDAPMessage *message)
 {
-    const char *backslash = strchr(name, '\\');
-    if (backslash) {
-        *domain = strndup(name, (size_t)(backslash - name));
-        *user = strdup(backslash + 1);
-    } else {
-        *domain = strdup(strchr(name, '@') || !dc_domain ? "" : dc_domain);
-        *user = strdup(name);
-    }
+    char *diagnostic = NULL;
+    LDAP *handle = connection->handle;
+    int result = ldap_parse_result(handle, message, &leg->code, NULL, &diagnostic, NULL, NULL, 0);
+    ldap_memfree(diagnostic);
+    if (result != LDAP_SUCCESS)
+        return -EBADMSG;
+    if (leg->code == LDAP_SUCCESS || leg->code == LDAP_SASL_BIND_IN_PROGRESS)
+        /* Says the result code once more: what matters is whether there is an answer. */
+        ldap_parse_sasl_bind_result(handle, message, &leg->answer, 0);
+    return 0;
 }
 
-/* The client's NetBIOS name: its machine's, without the $. */
-static char *workstation_name(const struct conversation *conversation)
+struct outcome ldap_connection_bind_sasl(struct ldap_connection *connection,
+                                         const struct account *account,
+                                         enum ldap_mechanism mechanism, bool kerberos)
 {
-    const struct account *machine = conversation->machine;
-    if (!machine || !machine->name)
-        return NULL;
-    return strndup(machine->name, strcspn(machine->name, "$"));
+    bool gssapi = mechanism == LDAP_MECHANISM_GSSAPI;
+    connection->bound = false;
+    connection->expires = 0;
+    struct outcome outcome;
+    if (gssapi || kerberos)
+        outcome = ldap_gssapi_bind(connection, account, gssapi ? "GSSAPI" : "GSS-SPNEGO");
+    else
+        outcome = bind_ntlm(connection, account);
+    connection->bound = outcome.kind == OUTCOME_OK;
+    return outcome;
 }
 
-static int account_nt_hash(const struct account *account, uint8_t hash[ACCOUNT_NT_HASH_SIZE])
+static struct outcome bind_ntlm(struct ldap_connection *connection, const struct account *account)
 {
-    if (account->has_nt_hash) {
-        memcpy(hash, account->nt_hash, ACCOUNT_NT_HASH_SIZE);
-        return 0;
-    }
-    return account->password ? ntlmssp_nt_hash(account->password, hash) : -ENOKEY;
+    struct ntlm_bind bind = {.connection = connection, .leg = {.mechanism = "GSS-SPNEGO"}};
+    struct outcome outcome = ntlm_legs(&bind, account);
+    ntlm_leg_clear(&bind);
+    ntlmssp_free(bind.ntlmssp);
+    return outcome;
+}
+
+static struct outcome ntlm_legs(struct ntlm_bind *bind, const struct account *account)
+{
+    int error = ntlm_begin(bind, account);
+    if (!error)
+        error = ntlmssp_negotiate(bind->ntlmssp, &bind->message, &bind->message_size);
+    if (!error)
+        error = spnego_build_init(SPNEGO_NTLMSSP, bind->message, bind->message_size, &bind->token,
+                                  &bind->token_size);
+    if (error)
+        return ntlm_failure(bind, error);
+    struct outcome outcome = ntlm_play(bind);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    free(bind->message);
+    bind->message = NULL;
+    free(bind->token);
+    bind->token = NULL;
+    error = ntlm_answer_challenge(bind);
+    if (error)
+        return ntlm_failure(bind, error);
+    ber_bvfree(bind->leg.answer);
+    outcome = ntlm_play(bind);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    error = ntlm_check_end(bind);
+    if (!error)
+        error = ntlm_install_layer(bind);
+    return error ? ntlm_failure(bind, error) : outcome;
 }
 
 static int ntlm_begin(struct ntlm_bind *bind, const struct account *account)
@@ -115,14 +154,43 @@ static int ntlm_begin(struct ntlm_bind *bind, const struct account *account)
     return error;
 }
 
-static void ntlm_leg_clear(struct ntlm_bind *bind)
+static int account_nt_hash(const struct account *account, uint8_t hash[ACCOUNT_NT_HASH_SIZE])
 {
-    ber_bvfree(bind->leg.answer);
-    bind->leg.answer = NULL;
-    free(bind->message);
-    bind->message = NULL;
-    free(bind->token);
-    bind->token = NULL;
+    if (account->has_nt_hash) {
+        memcpy(hash, account->nt_hash, ACCOUNT_NT_HASH_SIZE);
+        return 0;
+    }
+    return account->password ? ntlmssp_nt_hash(account->password, hash) : -ENOKEY;
+}
+
+/* The client's NetBIOS name: its machine's, without the $. */
+static char *workstation_name(const struct conversation *conversation)
+{
+    const struct account *machine = conversation->machine;
+    if (!machine || !machine->name)
+        return NULL;
+    return strndup(machine->name, strcspn(machine->name, "$"));
+}
+
+/* The identity's names: DOMAIN\user, user@domain (the user as a whole, MS-NLMP 3.1.1.1) or a user
+ * of the DC's domain. */
+static void sasl_split_name(const char *name, const char *dc_domain, char **user, char **domain)
+{
+    const char *backslash = strchr(name, '\\');
+    if (backslash) {
+        *domain = strndup(name, (size_t)(backslash - name));
+        *user = strdup(backslash + 1);
+    } else {
+        *domain = strdup(strchr(name, '@') || !dc_domain ? "" : dc_domain);
+        *user = strdup(name);
+    }
+}
+
+/* A bind that went wrong on our side leaves the server in the middle of it. */
+static struct outcome ntlm_failure(struct ntlm_bind *bind, int error)
+{
+    bind->connection->error = error;
+    return outcome_of_error(error);
 }
 
 static struct outcome ntlm_play(struct ntlm_bind *bind)
@@ -130,13 +198,6 @@ static struct outcome ntlm_play(struct ntlm_bind *bind)
     bind->leg.token = bind->token;
     bind->leg.token_size = bind->token_size;
     return ldap_sasl_leg_play(bind->connection, &bind->leg);
-}
-
-static int parse_answer(const struct ntlm_bind *bind, struct spnego_response *response)
-{
-    const struct berval *answer = bind->leg.answer;
-    return answer ? spnego_parse_response((const uint8_t *)answer->bv_val, answer->bv_len, response)
-                  : -EBADMSG;
 }
 
 /* From the server's challenge to our second token, with the mechListMIC that a MIC demands. */
@@ -162,6 +223,13 @@ static int ntlm_answer_challenge(struct ntlm_bind *bind)
         .mech_list_mic = {mic, sizeof mic},
     };
     return spnego_build_response(&response, &bind->token, &bind->token_size);
+}
+
+static int parse_answer(const struct ntlm_bind *bind, struct spnego_response *response)
+{
+    const struct berval *answer = bind->leg.answer;
+    return answer ? spnego_parse_response((const uint8_t *)answer->bv_val, answer->bv_len, response)
+                  : -EBADMSG;
 }
 
 /* The server's last word: done, and signed with the same key. */
@@ -200,64 +268,12 @@ static int ntlm_install_layer(struct ntlm_bind *bind)
     return 0;
 }
 
-/* A bind that went wrong on our side leaves the server in the middle of it. */
-static struct outcome ntlm_failure(struct ntlm_bind *bind, int error)
+static void ntlm_leg_clear(struct ntlm_bind *bind)
 {
-    bind->connection->error = error;
-    return outcome_of_error(error);
-}
-
-static struct outcome ntlm_legs(struct ntlm_bind *bind, const struct account *account)
-{
-    int error = ntlm_begin(bind, account);
-    if (!error)
-        error = ntlmssp_negotiate(bind->ntlmssp, &bind->message, &bind->message_size);
-    if (!error)
-        error = spnego_build_init(SPNEGO_NTLMSSP, bind->message, bind->message_size, &bind->token,
-                                  &bind->token_size);
-    if (error)
-        return ntlm_failure(bind, error);
-    struct outcome outcome = ntlm_play(bind);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
+    ber_bvfree(bind->leg.answer);
+    bind->leg.answer = NULL;
     free(bind->message);
     bind->message = NULL;
     free(bind->token);
     bind->token = NULL;
-    error = ntlm_answer_challenge(bind);
-    if (error)
-        return ntlm_failure(bind, error);
-    ber_bvfree(bind->leg.answer);
-    outcome = ntlm_play(bind);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    error = ntlm_check_end(bind);
-    if (!error)
-        error = ntlm_install_layer(bind);
-    return error ? ntlm_failure(bind, error) : outcome;
-}
-
-static struct outcome bind_ntlm(struct ldap_connection *connection, const struct account *account)
-{
-    struct ntlm_bind bind = {.connection = connection, .leg = {.mechanism = "GSS-SPNEGO"}};
-    struct outcome outcome = ntlm_legs(&bind, account);
-    ntlm_leg_clear(&bind);
-    ntlmssp_free(bind.ntlmssp);
-    return outcome;
-}
-
-struct outcome ldap_connection_bind_sasl(struct ldap_connection *connection,
-                                         const struct account *account,
-                                         enum ldap_mechanism mechanism, bool kerberos)
-{
-    bool gssapi = mechanism == LDAP_MECHANISM_GSSAPI;
-    connection->bound = false;
-    connection->expires = 0;
-    struct outcome outcome;
-    if (gssapi || kerberos)
-        outcome = ldap_gssapi_bind(connection, account, gssapi ? "GSSAPI" : "GSS-SPNEGO");
-    else
-        outcome = bind_ntlm(connection, account);
-    connection->bound = outcome.kind == OUTCOME_OK;
-    return outcome;
 }

@@ -13,16 +13,30 @@ struct paging {
 /* SEQUENCE { size 1000, cookie "" }: most searches never need another one. */
 static char first_page[] = {0x30, 0x06, 0x02, 0x02, 0x03, (char)0xe8, 0x04, 0x00};
 
+static int search_send_request(struct ldap_connection *connection, const struct ldap_search *search,
+                               const struct paging *paging, int *id);
 static int page_value(struct ldap_connection *connection, const struct paging *paging,
-                      struct berval *value)
+                      struct berval *value);
+static struct outcome read_page(struct ldap_connection *connection, struct ldap_search *search,
+                                struct paging *paging, int id);
+static int search_next_cookie(struct ldap_connection *connection, LDAPMessage *message,
+                              struct paging *paging);
+static void search_take_entry(struct ldap_connection *connection, struct ldap_search *search,
+                              struct paging *paging, LDAPMessage *message);
+
+struct outcome ldap_search_run(struct ldap_connection *connection, struct ldap_search *search)
 {
-    if (paging->cookie.bv_len == 0) {
-        *value = (struct berval){.bv_val = first_page, .bv_len = sizeof first_page};
-        return LDAP_SUCCESS;
-    }
-    struct berval cookie = paging->cookie;
-    return ldap_create_page_control_value(ldap_connection_handle(connection), LDAP_SEARCH_PAGE,
-                                          &cookie, value);
+    struct paging paging = {.enough = false};
+    struct outcome outcome;
+    search->entries = 0;
+    do {
+        int id;
+        int result = search_send_request(connection, search, &paging, &id);
+        outcome = result == LDAP_SUCCESS ? read_page(connection, search, &paging, id)
+                                         : ldap_connection_send_outcome(connection, result);
+    } while (outcome.kind == OUTCOME_OK && paging.cookie.bv_len && !paging.enough);
+    ldap_memfree(paging.cookie.bv_val);
+    return outcome;
 }
 
 static int search_send_request(struct ldap_connection *connection, const struct ldap_search *search,
@@ -45,6 +59,39 @@ static int search_send_request(struct ldap_connection *connection, const struct 
     if (search->paged && paging->cookie.bv_len)
         ldap_memfree(page.ldctl_value.bv_val);
     return result;
+}
+
+static int page_value(struct ldap_connection *connection, const struct paging *paging,
+                      struct berval *value)
+{
+    if (paging->cookie.bv_len == 0) {
+        *value = (struct berval){.bv_val = first_page, .bv_len = sizeof first_page};
+        return LDAP_SUCCESS;
+    }
+    struct berval cookie = paging->cookie;
+    return ldap_create_page_control_value(ldap_connection_handle(connection), LDAP_SEARCH_PAGE,
+                                          &cookie, value);
+}
+
+/* Entries up to the result. */
+static struct outcome read_page(struct ldap_connection *connection, struct ldap_search *search,
+                                struct paging *paging, int id)
+{
+    for (;;) {
+        LDAPMessage *message = NULL;
+        int error = ldap_connection_wait(connection, id, LDAP_MSG_ONE, &message);
+        if (error)
+            return outcome_of_error(error);
+        if (ldap_msgtype(message) == LDAP_RES_SEARCH_RESULT) {
+            struct outcome outcome = ldap_connection_outcome(connection, message);
+            if (outcome.kind == OUTCOME_OK && search->paged)
+                error = search_next_cookie(connection, message, paging);
+            ldap_msgfree(message);
+            return error ? outcome_of_error(error) : outcome;
+        }
+        search_take_entry(connection, search, paging, message);
+        ldap_msgfree(message);
+    }
 }
 
 /* The cookie of the page response; empty when there is none. */
@@ -77,40 +124,4 @@ static void search_take_entry(struct ldap_connection *connection, struct ldap_se
     if (search->entry && !paging->enough)
         paging->enough =
             !search->entry(search->context, ldap_connection_handle(connection), message);
-}
-
-/* Entries up to the result. */
-static struct outcome read_page(struct ldap_connection *connection, struct ldap_search *search,
-                                struct paging *paging, int id)
-{
-    for (;;) {
-        LDAPMessage *message = NULL;
-        int error = ldap_connection_wait(connection, id, LDAP_MSG_ONE, &message);
-        if (error)
-            return outcome_of_error(error);
-        if (ldap_msgtype(message) == LDAP_RES_SEARCH_RESULT) {
-            struct outcome outcome = ldap_connection_outcome(connection, message);
-            if (outcome.kind == OUTCOME_OK && search->paged)
-                error = search_next_cookie(connection, message, paging);
-            ldap_msgfree(message);
-            return error ? outcome_of_error(error) : outcome;
-        }
-        search_take_entry(connection, search, paging, message);
-        ldap_msgfree(message);
-    }
-}
-
-struct outcome ldap_search_run(struct ldap_connection *connection, struct ldap_search *search)
-{
-    struct paging paging = {.enough = false};
-    struct outcome outcome;
-    search->entries = 0;
-    do {
-        int id;
-        int result = search_send_request(connection, search, &paging, &id);
-        outcome = result == LDAP_SUCCESS ? read_page(connection, search, &paging, id)
-                                         : ldap_connection_send_outcome(connection, result);
-    } while (outcome.kind == OUTCOME_OK && paging.cookie.bv_len && !paging.enough);
-    ldap_memfree(paging.cookie.bv_val);
-    return outcome;
 }

@@ -25,17 +25,121 @@
 #include "protocols/datagram.h"
 #include "protocols/packet_tables.h"
 
-enum { REPLY_SIZE = 8192 };
-
 /* No DC: one more try, 4 s in all. */
 static datagram_waits waits_if_any = {1500, 2500, 0};
-
-/* --- The reply of a ping ------------------------------------------------------------------------
- */
 
 struct cursor {
     const uint8_t *start, *at, *end;
 };
+
+struct search {
+    char *const *attributes;
+    bool ping;
+    const char *dns_domain, *host; /* of a ping */
+    const uint16_t *waits;
+};
+
+/*
+ * What is kept from one search to the next. liblber writes the request once, then its messageID
+ * alone is changed, which always takes four bytes. A ping's reply is mostly the same each time: one
+ * that was found good need not be taken apart again when it comes with another messageID.
+ */
+struct cldap_state {
+    struct stream *stream;
+    const void *details; /* that request and reply are of */
+    struct berval request;
+    struct berval reply;
+    ber_len_t reply_ids[2]; /* where its messages have their messageIDs */
+};
+
+enum { ID_SIZE = 4, ID_MIN = 0x10000000, IDS = 0x60000000 };
+
+struct netlogon_found {
+    struct cldap_netlogon *netlogon;
+    int error; /* -ENOENT until the attribute came */
+};
+
+static char *const ping_attributes[] = {"Netlogon", NULL};
+
+/* Details: the attributes that are asked for. With Netlogon among them, or none, it is a ping. */
+struct details {
+    bool ping;
+    char **attributes; /* NULL-terminated */
+};
+
+static int get_name(struct cursor *cursor, char name[CLDAP_NAME_SIZE]);
+static int get_optional(struct cursor *cursor, struct cldap_netlogon *out);
+static int cldap_search(struct wire *wire, const struct dc *dc, const struct search *what,
+                        struct cldap_state *state, bool *known, cldap_visit *visit, void *context);
+static ssize_t cldap_ask(struct wire *wire, const struct dc *dc, struct cldap_state *state,
+                         uint32_t id, const struct search *what, uint8_t *reply, size_t reply_size);
+static int cldap_write_request(struct cldap_state *state, const struct search *what);
+static int cldap_put_request(BerElement *ber, ber_int_t id, const struct search *search);
+static int put_search(BerElement *ber, ber_int_t id);
+static int put_ping_filter(BerElement *ber, const char *dns_domain, const char *host);
+static int put_equal(BerElement *ber, const char *attribute, const void *value, size_t size);
+static void put_id(struct berval *message, ber_len_t at, uint32_t id);
+static ber_len_t id_place(const uint8_t *bytes);
+static bool cldap_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                            size_t size);
+static bool is_known(const struct cldap_state *state, const uint8_t *bytes, size_t size);
+static int cldap_remember(struct cldap_state *state, uint32_t id, const uint8_t *bytes,
+                          size_t size);
+static void forget_reply(struct cldap_state *state);
+static void find_netlogon(void *context, const char *attribute, const struct berval *values,
+                          size_t count);
+static void state_clear(struct cldap_state *state);
+static ber_len_t bytes_left(BerElement *ber);
+static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *visit,
+                        void *context);
+static int cldap_read_entry(BerElement *ber, cldap_visit *visit, void *context);
+static int read_done(BerElement *ber, int *code);
+static void *cldap_compile(const struct packet_field *fields, size_t count, char *error,
+                           size_t error_size);
+static int copy_attributes(struct details *details, const struct packet_field *field);
+static void cldap_release(void *compiled);
+static struct outcome cldap_play(struct conversation *conversation, const void *compiled);
+static struct cldap_state *cldap_get_state(struct conversation *conversation, const void *details);
+static struct outcome cldap_failed(const struct dc *dc, int error);
+static struct outcome cldap_check(const struct dc *dc, const struct cldap_netlogon *reply);
+
+const struct packet_type packet_tables_cldap[] = {
+    {.protocol = "cldap",
+     .opcode = "3",
+     .description = "searchRequest",
+     .kind = PACKET_OPERATION,
+     .compile = cldap_compile,
+     .release = cldap_release,
+     .play = cldap_play},
+    {.protocol = "cldap", .opcode = "5", .description = "searchResDone", .kind = PACKET_SILENT},
+    {.protocol = NULL},
+};
+
+int cldap_netlogon_parse(const uint8_t *value, size_t size, struct cldap_netlogon *out)
+{
+    enum { FIXED = 24, TAIL = 8 };
+    memset(out, 0, sizeof *out);
+    if (size < FIXED + TAIL)
+        return -EBADMSG;
+    out->opcode = le_get16(value);
+    if (out->opcode < CLDAP_SAM_LOGON_RESPONSE_EX || out->opcode > CLDAP_SAM_USER_UNKNOWN_EX)
+        return -EBADMSG;
+    out->flags = le_get32(value + 4);
+    memcpy(out->domain_guid, value + 8, sizeof out->domain_guid);
+    const uint8_t *tail = value + size - TAIL;
+    out->nt_version = le_get32(tail);
+    if (le_get16(tail + 4) != 0xffff || le_get16(tail + 6) != 0xffff)
+        return -EBADMSG; /* LmNtToken, Lm20Token */
+    struct cursor cursor = {.start = value, .at = value + FIXED, .end = tail};
+    char *const names[] = {out->forest,       out->dns_domain, out->dns_host, out->netbios_domain,
+                           out->netbios_name, out->user,       out->dc_site,  out->client_site};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        int error = get_name(&cursor, names[i]);
+        if (error)
+            return error;
+    }
+    return get_optional(&cursor, out);
+}
 
 /* RFC 1035 4.1.4: labels, maybe compressed. ns_name_unpack() checks bounds and loops. The dots are
  * put in here, as ns_name_ntop() would escape what is no host name. */
@@ -73,34 +177,90 @@ static int get_optional(struct cursor *cursor, struct cldap_netlogon *out)
     return get_name(cursor, out->next_closest_site);
 }
 
-int cldap_netlogon_parse(const uint8_t *value, size_t size, struct cldap_netlogon *out)
+int cldap_netlogon(struct wire *wire, const struct dc *dc, const char *dns_domain, const char *host,
+                   struct cldap_netlogon *out)
 {
-    enum { FIXED = 24, TAIL = 8 };
-    memset(out, 0, sizeof *out);
-    if (size < FIXED + TAIL)
-        return -EBADMSG;
-    out->opcode = le_get16(value);
-    if (out->opcode < CLDAP_SAM_LOGON_RESPONSE_EX || out->opcode > CLDAP_SAM_USER_UNKNOWN_EX)
-        return -EBADMSG;
-    out->flags = le_get32(value + 4);
-    memcpy(out->domain_guid, value + 8, sizeof out->domain_guid);
-    const uint8_t *tail = value + size - TAIL;
-    out->nt_version = le_get32(tail);
-    if (le_get16(tail + 4) != 0xffff || le_get16(tail + 6) != 0xffff)
-        return -EBADMSG; /* LmNtToken, Lm20Token */
-    struct cursor cursor = {.start = value, .at = value + FIXED, .end = tail};
-    char *const names[] = {out->forest,       out->dns_domain, out->dns_host, out->netbios_domain,
-                           out->netbios_name, out->user,       out->dc_site,  out->client_site};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        int error = get_name(&cursor, names[i]);
-        if (error)
-            return error;
-    }
-    return get_optional(&cursor, out);
+    const struct search what = {.attributes = ping_attributes,
+                                .ping = true,
+                                .dns_domain = dns_domain,
+                                .host = host,
+                                .waits = datagram_waits_usual};
+    struct cldap_state state = {0};
+    struct netlogon_found found = {.netlogon = out, .error = -ENOENT};
+    bool known;
+    int error = cldap_search(wire, dc, &what, &state, &known, find_netlogon, &found);
+    state_clear(&state);
+    return error ? error : found.error;
 }
 
-/* --- Requests -----------------------------------------------------------------------------------
- */
+enum { REPLY_SIZE = 8192 };
+
+/* Searches with what state has of earlier ones. *known: the reply is one that was good before. */
+static int cldap_search(struct wire *wire, const struct dc *dc, const struct search *what,
+                        struct cldap_state *state, bool *known, cldap_visit *visit, void *context)
+{
+    static __thread uint32_t count;
+    uint32_t id = ID_MIN + count++ % IDS;
+    uint8_t reply[REPLY_SIZE];
+    ssize_t size = cldap_ask(wire, dc, state, id, what, reply, sizeof reply);
+    *known = size > 0 && is_known(state, reply, (size_t)size);
+    if (*known)
+        return 0;
+    int result = size < 0 ? (int)size : 0;
+    if (!result && what->ping) /* now, as liblber writes into what it reads */
+        result = cldap_remember(state, id, reply, (size_t)size);
+    if (!result)
+        result = cldap_reply_parse(reply, (size_t)size, visit, context);
+    if (result < 0 && result != -ENOENT) {
+        stream_close(state->stream); /* a late or a strange answer may come in on it */
+        state->stream = NULL;
+    }
+    return result;
+}
+
+/* Puts the new messageID into what is kept; asks. The size of the reply or a negative errno. */
+static ssize_t cldap_ask(struct wire *wire, const struct dc *dc, struct cldap_state *state,
+                         uint32_t id, const struct search *what, uint8_t *reply, size_t reply_size)
+{
+    ssize_t error = state->request.bv_val ? 0 : cldap_write_request(state, what);
+    if (!error && !state->stream)
+        error = datagram_open(&state->stream, wire, dc, dc->ports.cldap);
+    if (error)
+        return error;
+    put_id(&state->request, id_place((const uint8_t *)state->request.bv_val), id);
+    for (int i = 0; i < 2 && state->reply.bv_val; i++)
+        put_id(&state->reply, state->reply_ids[i], id);
+    const struct datagram_question question = {.bytes = state->request.bv_val,
+                                               .size = state->request.bv_len,
+                                               .waits = what->waits,
+                                               .is_answer = cldap_is_answer,
+                                               .id = id,
+                                               .context = state};
+    return datagram_ask_on(state->stream, &question, reply, reply_size);
+}
+
+static int cldap_write_request(struct cldap_state *state, const struct search *what)
+{
+    BerElement *ber = ber_alloc_t(LBER_USE_DER);
+    int error = ber && cldap_put_request(ber, ID_MIN, what) >= 0 &&
+                        ber_flatten2(ber, &state->request, 1) == 0
+                    ? 0
+                    : -ENOMEM;
+    ber_free(ber, 1);
+    return error;
+}
+
+static int cldap_put_request(BerElement *ber, ber_int_t id, const struct search *search)
+{
+    if (put_search(ber, id) < 0)
+        return -1;
+    int written = search->ping
+                      ? put_ping_filter(ber, search->dns_domain, search->host)
+                      : ber_printf(ber, "ts", (ber_tag_t)LDAP_FILTER_PRESENT, "objectClass");
+    if (written < 0)
+        return -1;
+    return ber_printf(ber, "{v}}}", search->attributes);
+}
 
 /* LDAPMessage with a base search of the root DSE, up to its filter (RFC 4511 4.5.1). */
 static int put_search(BerElement *ber, ber_int_t id)
@@ -108,12 +268,6 @@ static int put_search(BerElement *ber, ber_int_t id)
     return ber_printf(ber, "{it{seeiib", id, (ber_tag_t)LDAP_REQ_SEARCH, "",
                       (ber_int_t)LDAP_SCOPE_BASE, (ber_int_t)LDAP_DEREF_NEVER, (ber_int_t)0,
                       (ber_int_t)0, (ber_int_t)0);
-}
-
-static int put_equal(BerElement *ber, const char *attribute, const void *value, size_t size)
-{
-    return ber_printf(ber, "t{so}", (ber_tag_t)LDAP_FILTER_EQUALITY, attribute, value,
-                      (ber_len_t)size);
 }
 
 /* (&(DnsDomain=...)(Host=...)(NtVer=...)), MS-ADTS 6.3.3.2. */
@@ -132,33 +286,157 @@ static int put_ping_filter(BerElement *ber, const char *dns_domain, const char *
     return ber_printf(ber, "}");
 }
 
-struct search {
-    char *const *attributes;
-    bool ping;
-    const char *dns_domain, *host; /* of a ping */
-    const uint16_t *waits;
-};
-
-static int cldap_put_request(BerElement *ber, ber_int_t id, const struct search *search)
+static int put_equal(BerElement *ber, const char *attribute, const void *value, size_t size)
 {
-    if (put_search(ber, id) < 0)
-        return -1;
-    int written = search->ping
-                      ? put_ping_filter(ber, search->dns_domain, search->host)
-                      : ber_printf(ber, "ts", (ber_tag_t)LDAP_FILTER_PRESENT, "objectClass");
-    if (written < 0)
-        return -1;
-    return ber_printf(ber, "{v}}}", search->attributes);
+    return ber_printf(ber, "t{so}", (ber_tag_t)LDAP_FILTER_EQUALITY, attribute, value,
+                      (ber_len_t)size);
 }
 
-/* --- Replies ------------------------------------------------------------------------------------
- */
+static void put_id(struct berval *message, ber_len_t at, uint32_t id)
+{
+    id = htobe32(id);
+    memcpy(message->bv_val + at, &id, sizeof id);
+}
+
+/* Where the messageID of the LDAPMessage at the start of bytes is: behind its tag and length. */
+static ber_len_t id_place(const uint8_t *bytes)
+{
+    return 2 + (bytes[1] & 0x80 ? bytes[1] & 0x7fu : 0) + 2;
+}
+
+/* A well-formed message with another messageID answers another question; all else that comes to
+ * this socket is meant for this one, however broken. */
+static bool cldap_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                            size_t size)
+{
+    if (is_known(question->context, bytes, size))
+        return true;
+    /* In place: nothing is written, as no string is read. */
+    struct berval whole = {.bv_val = (char *)(uintptr_t)bytes, .bv_len = size};
+    BerElement *ber = ber_alloc_t(LBER_USE_DER);
+    if (!ber)
+        return true;
+    ber_init2(ber, &whole, LBER_USE_DER);
+    ber_int_t id;
+    ber_len_t len;
+    bool strange = ber_skip_tag(ber, &len) == LBER_SEQUENCE &&
+                   ber_get_int(ber, &id) != LBER_ERROR && (uint32_t)id != question->id;
+    ber_free(ber, 0);
+    return !strange;
+}
+
+static bool is_known(const struct cldap_state *state, const uint8_t *bytes, size_t size)
+{
+    return size > 0 && size == state->reply.bv_len && memcmp(bytes, state->reply.bv_val, size) == 0;
+}
+
+/* Keeps a reply to the question with that ID, if it consists of two messages. */
+static int cldap_remember(struct cldap_state *state, uint32_t id, const uint8_t *bytes, size_t size)
+{
+    uint8_t pattern[2 + ID_SIZE] = {0x02, ID_SIZE};
+    id = htobe32(id);
+    memcpy(pattern + 2, &id, sizeof id);
+    const uint8_t *first = memmem(bytes, size, pattern, sizeof pattern);
+    const uint8_t *second =
+        first ? memmem(first + 1, size - (size_t)(first + 1 - bytes), pattern, sizeof pattern)
+              : NULL;
+    forget_reply(state);
+    if (!second)
+        return 0;
+    state->reply.bv_val = malloc(size);
+    if (!state->reply.bv_val)
+        return -ENOMEM;
+    memcpy(state->reply.bv_val, bytes, size);
+    state->reply.bv_len = size;
+    state->reply_ids[0] = (ber_len_t)(first + 2 - bytes);
+    state->reply_ids[1] = (ber_len_t)(second + 2 - bytes);
+    return 0;
+}
+
+static void forget_reply(struct cldap_state *state)
+{
+    free(state->reply.bv_val);
+    state->reply = (struct berval){0};
+}
+
+static void find_netlogon(void *context, const char *attribute, const struct berval *values,
+                          size_t count)
+{
+    struct netlogon_found *found = context;
+    if (strcasecmp(attribute, "Netlogon") == 0 && count > 0)
+        found->error = cldap_netlogon_parse((const uint8_t *)values[0].bv_val, values[0].bv_len,
+                                            found->netlogon);
+}
+
+static void state_clear(struct cldap_state *state)
+{
+    stream_close(state->stream);
+    ber_memfree(state->request.bv_val);
+    forget_reply(state);
+    *state = (struct cldap_state){0};
+}
+
+int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attributes,
+                   cldap_visit *visit, void *context)
+{
+    const struct search what = {.attributes = attributes, .waits = datagram_waits_usual};
+    struct cldap_state state = {0};
+    bool known;
+    int error = cldap_search(wire, dc, &what, &state, &known, visit, context);
+    state_clear(&state);
+    return error;
+}
+
+int cldap_reply_parse(uint8_t *bytes, size_t size, cldap_visit *visit, void *context)
+{
+    struct berval whole = {.bv_val = (char *)bytes, .bv_len = size};
+    BerElement *ber = ber_alloc_t(LBER_USE_DER);
+    if (!ber)
+        return -ENOMEM;
+    bytes[size] = 0;
+    ber_init2(ber, &whole, LBER_USE_DER);
+    int error = 0;
+    int entries = 0;
+    int code = -1;
+    while (!error && code < 0 && bytes_left(ber) > 0)
+        error = read_message(ber, &entries, &code, visit, context);
+    ber_free(ber, 0);
+    if (error || code < 0)
+        return error ? error : -EBADMSG;
+    return code == LDAP_SUCCESS && entries == 0 ? -ENOENT : code;
+}
 
 static ber_len_t bytes_left(BerElement *ber)
 {
     ber_len_t left = 0;
     ber_get_option(ber, LBER_OPT_BER_REMAINING_BYTES, &left);
     return left;
+}
+
+/* One LDAPMessage; what follows its operation (controls) is skipped. */
+static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *visit, void *context)
+{
+    ber_len_t len;
+    ber_int_t id;
+    if (ber_skip_tag(ber, &len) != LBER_SEQUENCE || len > bytes_left(ber))
+        return -EBADMSG;
+    ber_len_t after = bytes_left(ber) - len;
+    if (ber_get_int(ber, &id) == LBER_ERROR)
+        return -EBADMSG;
+    int error = -EBADMSG;
+    ber_tag_t operation = ber_peek_tag(ber, &len);
+    if (operation == LDAP_RES_SEARCH_ENTRY) {
+        error = cldap_read_entry(ber, visit, context);
+        ++*entries;
+    } else if (operation == LDAP_RES_SEARCH_RESULT) {
+        error = read_done(ber, code);
+    }
+    while (!error && bytes_left(ber) > after) {
+        struct berval skipped;
+        if (ber_skip_element(ber, &skipped) == LBER_DEFAULT)
+            error = -EBADMSG;
+    }
+    return error || bytes_left(ber) == after ? error : -EBADMSG;
 }
 
 /* SearchResultEntry: visits each attribute. */
@@ -193,284 +471,12 @@ static int read_done(BerElement *ber, int *code)
     return 0;
 }
 
-/* One LDAPMessage; what follows its operation (controls) is skipped. */
-static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *visit, void *context)
-{
-    ber_len_t len;
-    ber_int_t id;
-    if (ber_skip_tag(ber, &len) != LBER_SEQUENCE || len > bytes_left(ber))
-        return -EBADMSG;
-    ber_len_t after = bytes_left(ber) - len;
-    if (ber_get_int(ber, &id) == LBER_ERROR)
-        return -EBADMSG;
-    int error = -EBADMSG;
-    ber_tag_t operation = ber_peek_tag(ber, &len);
-    if (operation == LDAP_RES_SEARCH_ENTRY) {
-        error = cldap_read_entry(ber, visit, context);
-        ++*entries;
-    } else if (operation == LDAP_RES_SEARCH_RESULT) {
-        error = read_done(ber, code);
-    }
-    while (!error && bytes_left(ber) > after) {
-        struct berval skipped;
-        if (ber_skip_element(ber, &skipped) == LBER_DEFAULT)
-            error = -EBADMSG;
-    }
-    return error || bytes_left(ber) == after ? error : -EBADMSG;
-}
-
-int cldap_reply_parse(uint8_t *bytes, size_t size, cldap_visit *visit, void *context)
-{
-    struct berval whole = {.bv_val = (char *)bytes, .bv_len = size};
-    BerElement *ber = ber_alloc_t(LBER_USE_DER);
-    if (!ber)
-        return -ENOMEM;
-    bytes[size] = 0;
-    ber_init2(ber, &whole, LBER_USE_DER);
-    int error = 0;
-    int entries = 0;
-    int code = -1;
-    while (!error && code < 0 && bytes_left(ber) > 0)
-        error = read_message(ber, &entries, &code, visit, context);
-    ber_free(ber, 0);
-    if (error || code < 0)
-        return error ? error : -EBADMSG;
-    return code == LDAP_SUCCESS && entries == 0 ? -ENOENT : code;
-}
-
-/* --- Searches -----------------------------------------------------------------------------------
- */
-
-/*
- * What is kept from one search to the next. liblber writes the request once, then its messageID
- * alone is changed, which always takes four bytes. A ping's reply is mostly the same each time: one
- * that was found good need not be taken apart again when it comes with another messageID.
- */
-struct cldap_state {
-    struct stream *stream;
-    const void *details; /* that request and reply are of */
-    struct berval request;
-    struct berval reply;
-    ber_len_t reply_ids[2]; /* where its messages have their messageIDs */
-};
-
-enum { ID_SIZE = 4, ID_MIN = 0x10000000, IDS = 0x60000000 };
-
-static void forget_reply(struct cldap_state *state)
-{
-    free(state->reply.bv_val);
-    state->reply = (struct berval){0};
-}
-
-static void state_clear(struct cldap_state *state)
-{
-    stream_close(state->stream);
-    ber_memfree(state->request.bv_val);
-    forget_reply(state);
-    *state = (struct cldap_state){0};
-}
-
-static void put_id(struct berval *message, ber_len_t at, uint32_t id)
-{
-    id = htobe32(id);
-    memcpy(message->bv_val + at, &id, sizeof id);
-}
-
-/* Where the messageID of the LDAPMessage at the start of bytes is: behind its tag and length. */
-static ber_len_t id_place(const uint8_t *bytes)
-{
-    return 2 + (bytes[1] & 0x80 ? bytes[1] & 0x7fu : 0) + 2;
-}
-
-static int cldap_write_request(struct cldap_state *state, const struct search *what)
-{
-    BerElement *ber = ber_alloc_t(LBER_USE_DER);
-    int error = ber && cldap_put_request(ber, ID_MIN, what) >= 0 &&
-                        ber_flatten2(ber, &state->request, 1) == 0
-                    ? 0
-                    : -ENOMEM;
-    ber_free(ber, 1);
-    return error;
-}
-
-static bool is_known(const struct cldap_state *state, const uint8_t *bytes, size_t size)
-{
-    return size > 0 && size == state->reply.bv_len && memcmp(bytes, state->reply.bv_val, size) == 0;
-}
-
-/* Keeps a reply to the question with that ID, if it consists of two messages. */
-static int cldap_remember(struct cldap_state *state, uint32_t id, const uint8_t *bytes, size_t size)
-{
-    uint8_t pattern[2 + ID_SIZE] = {0x02, ID_SIZE};
-    id = htobe32(id);
-    memcpy(pattern + 2, &id, sizeof id);
-    const uint8_t *first = memmem(bytes, size, pattern, sizeof pattern);
-    const uint8_t *second =
-        first ? memmem(first + 1, size - (size_t)(first + 1 - bytes), pattern, sizeof pattern)
-              : NULL;
-    forget_reply(state);
-    if (!second)
-        return 0;
-    state->reply.bv_val = malloc(size);
-    if (!state->reply.bv_val)
-        return -ENOMEM;
-    memcpy(state->reply.bv_val, bytes, size);
-    state->reply.bv_len = size;
-    state->reply_ids[0] = (ber_len_t)(first + 2 - bytes);
-    state->reply_ids[1] = (ber_len_t)(second + 2 - bytes);
-    return 0;
-}
-
-/* A well-formed message with another messageID answers another question; all else that comes to
- * this socket is meant for this one, however broken. */
-static bool cldap_is_answer(const struct datagram_question *question, const uint8_t *bytes,
-                            size_t size)
-{
-    if (is_known(question->context, bytes, size))
-        return true;
-    /* In place: nothing is written, as no string is read. */
-    struct berval whole = {.bv_val = (char *)(uintptr_t)bytes, .bv_len = size};
-    BerElement *ber = ber_alloc_t(LBER_USE_DER);
-    if (!ber)
-        return true;
-    ber_init2(ber, &whole, LBER_USE_DER);
-    ber_int_t id;
-    ber_len_t len;
-    bool strange = ber_skip_tag(ber, &len) == LBER_SEQUENCE &&
-                   ber_get_int(ber, &id) != LBER_ERROR && (uint32_t)id != question->id;
-    ber_free(ber, 0);
-    return !strange;
-}
-
-/* Puts the new messageID into what is kept; asks. The size of the reply or a negative errno. */
-static ssize_t cldap_ask(struct wire *wire, const struct dc *dc, struct cldap_state *state,
-                         uint32_t id, const struct search *what, uint8_t *reply, size_t reply_size)
-{
-    ssize_t error = state->request.bv_val ? 0 : cldap_write_request(state, what);
-    if (!error && !state->stream)
-        error = datagram_open(&state->stream, wire, dc, dc->ports.cldap);
-    if (error)
-        return error;
-    put_id(&state->request, id_place((const uint8_t *)state->request.bv_val), id);
-    for (int i = 0; i < 2 && state->reply.bv_val; i++)
-        put_id(&state->reply, state->reply_ids[i], id);
-    const struct datagram_question question = {.bytes = state->request.bv_val,
-                                               .size = state->request.bv_len,
-                                               .waits = what->waits,
-                                               .is_answer = cldap_is_answer,
-                                               .id = id,
-                                               .context = state};
-    return datagram_ask_on(state->stream, &question, reply, reply_size);
-}
-
-/* Searches with what state has of earlier ones. *known: the reply is one that was good before. */
-static int cldap_search(struct wire *wire, const struct dc *dc, const struct search *what,
-                        struct cldap_state *state, bool *known, cldap_visit *visit, void *context)
-{
-    static __thread uint32_t count;
-    uint32_t id = ID_MIN + count++ % IDS;
-    uint8_t reply[REPLY_SIZE];
-    ssize_t size = cldap_ask(wire, dc, state, id, what, reply, sizeof reply);
-    *known = size > 0 && is_known(state, reply, (size_t)size);
-    if (*known)
-        return 0;
-    int result = size < 0 ? (int)size : 0;
-    if (!result && what->ping) /* now, as liblber writes into what it reads */
-        result = cldap_remember(state, id, reply, (size_t)size);
-    if (!result)
-        result = cldap_reply_parse(reply, (size_t)size, visit, context);
-    if (result < 0 && result != -ENOENT) {
-        stream_close(state->stream); /* a late or a strange answer may come in on it */
-        state->stream = NULL;
-    }
-    return result;
-}
-
 void cldap_reset(struct conversation *conversation)
 {
     if (conversation->cldap)
         state_clear(conversation->cldap);
     free(conversation->cldap);
     conversation->cldap = NULL;
-}
-
-struct netlogon_found {
-    struct cldap_netlogon *netlogon;
-    int error; /* -ENOENT until the attribute came */
-};
-
-static void find_netlogon(void *context, const char *attribute, const struct berval *values,
-                          size_t count)
-{
-    struct netlogon_found *found = context;
-    if (strcasecmp(attribute, "Netlogon") == 0 && count > 0)
-        found->error = cldap_netlogon_parse((const uint8_t *)values[0].bv_val, values[0].bv_len,
-                                            found->netlogon);
-}
-
-static char *const ping_attributes[] = {"Netlogon", NULL};
-
-int cldap_netlogon(struct wire *wire, const struct dc *dc, const char *dns_domain, const char *host,
-                   struct cldap_netlogon *out)
-{
-    const struct search what = {.attributes = ping_attributes,
-                                .ping = true,
-                                .dns_domain = dns_domain,
-                                .host = host,
-                                .waits = datagram_waits_usual};
-    struct cldap_state state = {0};
-    struct netlogon_found found = {.netlogon = out, .error = -ENOENT};
-    bool known;
-    int error = cldap_search(wire, dc, &what, &state, &known, find_netlogon, &found);
-    state_clear(&state);
-    return error ? error : found.error;
-}
-
-int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attributes,
-                   cldap_visit *visit, void *context)
-{
-    const struct search what = {.attributes = attributes, .waits = datagram_waits_usual};
-    struct cldap_state state = {0};
-    bool known;
-    int error = cldap_search(wire, dc, &what, &state, &known, visit, context);
-    state_clear(&state);
-    return error;
-}
-
-/* --- The packet cldap:3 -------------------------------------------------------------------------
- */
-
-/* Details: the attributes that are asked for. With Netlogon among them, or none, it is a ping. */
-struct details {
-    bool ping;
-    char **attributes; /* NULL-terminated */
-};
-
-static void cldap_release(void *compiled)
-{
-    struct details *details = compiled;
-    if (!details)
-        return;
-    for (char **attribute = details->attributes; attribute && *attribute; attribute++)
-        free(*attribute);
-    free(details->attributes);
-    free(details);
-}
-
-static int copy_attributes(struct details *details, const struct packet_field *field)
-{
-    details->attributes = calloc(field->count + 1, sizeof *details->attributes);
-    if (!details->attributes)
-        return -ENOMEM;
-    details->ping = field->count == 0;
-    for (size_t i = 0; i < field->count; i++) {
-        details->attributes[i] = strdup(field->values[i]);
-        if (!details->attributes[i])
-            return -ENOMEM;
-        if (strcasecmp(field->values[i], "Netlogon") == 0)
-            details->ping = true;
-    }
-    return 0;
 }
 
 /* The fields of a search; over UDP a DC answers base searches of the root DSE alone (MS-ADTS
@@ -503,44 +509,31 @@ static void *cldap_compile(const struct packet_field *fields, size_t count, char
     return NULL;
 }
 
-static struct outcome cldap_failed(const struct dc *dc, int error)
+static int copy_attributes(struct details *details, const struct packet_field *field)
 {
-    if (dc->options.generic_ldap &&
-        (error == -ETIMEDOUT || error == -ECONNREFUSED || error == -ENOENT))
-        return outcome_no_answer();
-    if (error == -ENOENT)
-        return outcome_failed("empty reply");
-    return error < 0 ? outcome_of_error(error) : outcome_failed("%s", ldap_err2string(error));
+    details->attributes = calloc(field->count + 1, sizeof *details->attributes);
+    if (!details->attributes)
+        return -ENOMEM;
+    details->ping = field->count == 0;
+    for (size_t i = 0; i < field->count; i++) {
+        details->attributes[i] = strdup(field->values[i]);
+        if (!details->attributes[i])
+            return -ENOMEM;
+        if (strcasecmp(field->values[i], "Netlogon") == 0)
+            details->ping = true;
+    }
+    return 0;
 }
 
-/* Is it the DC that we think it is? */
-static struct outcome cldap_check(const struct dc *dc, const struct cldap_netlogon *reply)
+static void cldap_release(void *compiled)
 {
-    if (reply->opcode == CLDAP_SAM_PAUSE_RESPONSE_EX)
-        return outcome_failed("netlogon is paused");
-    if (reply->opcode != CLDAP_SAM_LOGON_RESPONSE_EX)
-        return outcome_failed("unexpected netlogon reply");
-    if (dc->dns_domain && strcasecmp(reply->dns_domain, dc->dns_domain) != 0)
-        return outcome_failed("reply of another domain");
-    if (dc->dns_name && strcasecmp(reply->dns_host, dc->dns_name) != 0)
-        return outcome_failed("reply of another DC");
-    return outcome_ok();
-}
-
-/* The conversation's state, emptied when these details are not those it is of. NULL: no memory. */
-static struct cldap_state *cldap_get_state(struct conversation *conversation, const void *details)
-{
-    if (!conversation->cldap)
-        conversation->cldap = calloc(1, sizeof *conversation->cldap);
-    struct cldap_state *state = conversation->cldap;
-    if (!state || state->details == details)
-        return state;
-    struct stream *stream = state->stream;
-    state->stream = NULL;
-    state_clear(state);
-    state->stream = stream;
-    state->details = details;
-    return state;
+    struct details *details = compiled;
+    if (!details)
+        return;
+    for (char **attribute = details->attributes; attribute && *attribute; attribute++)
+        free(*attribute);
+    free(details->attributes);
+    free(details);
 }
 
 static struct outcome cldap_play(struct conversation *conversation, const void *compiled)
@@ -572,14 +565,42 @@ static struct outcome cldap_play(struct conversation *conversation, const void *
     return outcome;
 }
 
-const struct packet_type packet_tables_cldap[] = {
-    {.protocol = "cldap",
-     .opcode = "3",
-     .description = "searchRequest",
-     .kind = PACKET_OPERATION,
-     .compile = cldap_compile,
-     .release = cldap_release,
-     .play = cldap_play},
-    {.protocol = "cldap", .opcode = "5", .description = "searchResDone", .kind = PACKET_SILENT},
-    {.protocol = NULL},
-};
+/* The conversation's state, emptied when these details are not those it is of. NULL: no memory. */
+static struct cldap_state *cldap_get_state(struct conversation *conversation, const void *details)
+{
+    if (!conversation->cldap)
+        conversation->cldap = calloc(1, sizeof *conversation->cldap);
+    struct cldap_state *state = conversation->cldap;
+    if (!state || state->details == details)
+        return state;
+    struct stream *stream = state->stream;
+    state->stream = NULL;
+    state_clear(state);
+    state->stream = stream;
+    state->details = details;
+    return state;
+}
+
+static struct outcome cldap_failed(const struct dc *dc, int error)
+{
+    if (dc->options.generic_ldap &&
+        (error == -ETIMEDOUT || error == -ECONNREFUSED || error == -ENOENT))
+        return outcome_no_answer();
+    if (error == -ENOENT)
+        return outcome_failed("empty reply");
+    return error < 0 ? outcome_of_error(error) : outcome_failed("%s", ldap_err2string(error));
+}
+
+/* Is it the DC that we think it is? */
+static struct outcome cldap_check(const struct dc *dc, const struct cldap_netlogon *reply)
+{
+    if (reply->opcode == CLDAP_SAM_PAUSE_RESPONSE_EX)
+        return outcome_failed("netlogon is paused");
+    if (reply->opcode != CLDAP_SAM_LOGON_RESPONSE_EX)
+        return outcome_failed("unexpected netlogon reply");
+    if (dc->dns_domain && strcasecmp(reply->dns_domain, dc->dns_domain) != 0)
+        return outcome_failed("reply of another domain");
+    if (dc->dns_name && strcasecmp(reply->dns_host, dc->dns_name) != 0)
+        return outcome_failed("reply of another DC");
+    return outcome_ok();
+}

@@ -61,6 +61,66 @@ struct dns_names {
     size_t query_count;
 };
 
+/* Details, and what is asked: name NAMES or type 0 are still to be drawn. */
+struct details {
+    enum name name;
+    uint16_t type;
+};
+
+/* What dns:0 draws from. */
+static const struct details usual[] = {{NAME_REALM, ns_t_a},      {NAME_LDAP, ns_t_srv},
+                                       {NAME_KERBEROS, ns_t_srv}, {NAME_MSDCS, ns_t_srv},
+                                       {NAME_DC, ns_t_a},         {NAME_DC, ns_t_aaaa}};
+
+static bool make_name(const struct dc *dc, enum name name, char text[NAME_SIZE]);
+static int dns_ask(struct wire *wire, const struct dc *dc, const struct query *query, uint16_t id,
+                   int *rcode);
+static int put_query(const char *name, uint16_t type, uint16_t id, u_char query[QUERY_SIZE]);
+static bool dns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                          size_t size);
+static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct query *query,
+                          const u_char *bytes, size_t size, int *rcode);
+static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
+                       uint8_t **reply, size_t *reply_size);
+static int dns_read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
+                          const char *realm, char *error, size_t error_size);
+static char *dns_trim(char *text);
+static const char *parse_query(char *line, const char *realm, struct query *query);
+static bool fill_name(const char *name, const char *realm, char out[NAME_SIZE]);
+static uint16_t parse_type(const char *text);
+static int add_query(struct dns_names *dns_names, const struct query *query);
+static bool is_our_question(ns_msg *message, const char *name, uint16_t type);
+static bool is_same_name(const u_char *a, const u_char *b);
+static void *dns_compile(const struct packet_field *fields, size_t count, char *error,
+                         size_t error_size);
+static bool dns_take_field(struct details *details, const struct packet_field *field);
+static struct outcome dns_play(struct conversation *conversation, const void *compiled);
+static struct details dns_draw(struct conversation *conversation, const struct details *details);
+static uint16_t new_id(struct conversation *conversation);
+static struct outcome rcode_failure(int rcode);
+static bool was_answered(const struct dc *dc, enum name name, uint16_t type);
+static struct outcome play_extra(struct conversation *conversation, const void *details);
+
+const struct packet_type packet_tables_dns[] = {
+    {.protocol = "dns",
+     .opcode = "0",
+     .description = "query",
+     .kind = PACKET_OPERATION,
+     .compile = dns_compile,
+     .release = free,
+     .available = packet_needs_dc,
+     .play = dns_play},
+    {.protocol = "dns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
+    {.protocol = NULL},
+};
+
+const struct packet_type dns_extra_packet = {.protocol = "dns",
+                                             .opcode = "0",
+                                             .description = "query",
+                                             .kind = PACKET_OPERATION,
+                                             .available = packet_needs_dc,
+                                             .play = play_extra};
+
 void dns_names_free(struct dns_names *dns_names)
 {
     if (dns_names)
@@ -75,115 +135,30 @@ int dns_names_prepare(struct dc *dc)
     return dc->dns_names ? 0 : -ENOMEM;
 }
 
-/* --- Query and reply ----------------------------------------------------------------------------
- */
-
-/* Header, question with RD set (RFC 1035 4.1). Its size or -EINVAL: no domain name. */
-static int put_query(const char *name, uint16_t type, uint16_t id, u_char query[QUERY_SIZE])
+bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
 {
-    enum { RECURSION_DESIRED = 0x0100 };
-    memset(query, 0, NS_HFIXEDSZ);
-    ns_put16(id, query);
-    ns_put16(RECURSION_DESIRED, query + 2);
-    ns_put16(1, query + 4);
-    int length = ns_name_compress(name, query + NS_HFIXEDSZ, NS_MAXCDNAME, NULL, NULL);
-    if (length < 0)
-        return -EINVAL;
-    u_char *at = query + NS_HFIXEDSZ + length;
-    ns_put16(type, at);
-    ns_put16(ns_c_in, at + 2);
-    return (int)(at + 4 - query);
+    const int64_t patience = INT64_C(2000000000);
+    enum name name = (enum name)(i / TYPES);
+    struct query query = {.type = types[i % TYPES].type};
+    int rcode;
+    if (!make_name(dc, name, query.name))
+        return false;
+    wire->deadline = clock_now() + patience;
+    int count = dns_ask(wire, dc, &query, (uint16_t)(i + 1), &rcode);
+    bool answered = count > 0 && rcode == ns_r_noerror;
+    dc->dns_names->answered[name][i % TYPES] = answered;
+    return answered;
 }
 
-/* Names in wire format; RFC 4343: case does not matter. A length byte is never a letter. */
-static bool is_same_name(const u_char *a, const u_char *b)
+/* False when the domain is not known, or its name is too long for the prefix. */
+static bool make_name(const struct dc *dc, enum name name, char text[NAME_SIZE])
 {
-    while (tolower(*a) == tolower(*b)) {
-        size_t label = *a;
-        if (label == 0)
-            return true;
-        if (strncasecmp((const char *)a + 1, (const char *)b + 1, label) != 0)
-            return false;
-        a += label + 1;
-        b += label + 1;
-    }
-    return false;
-}
-
-static bool is_our_question(ns_msg *message, const char *name, uint16_t type)
-{
-    ns_rr question;
-    u_char ours[NS_MAXCDNAME + 1], theirs[NS_MAXCDNAME + 1];
-    return ns_msg_count(*message, ns_s_qd) == 1 &&
-           ns_parserr(message, ns_s_qd, 0, &question) == 0 && ns_rr_type(question) == type &&
-           ns_rr_class(question) == ns_c_in &&
-           ns_name_unpack(ns_msg_base(*message), ns_msg_end(*message),
-                          ns_msg_base(*message) + NS_HFIXEDSZ, theirs, sizeof theirs) >= 0 &&
-           ns_name_pton(name, ours, sizeof ours) >= 0 && is_same_name(ours, theirs);
-}
-
-int dns_reply_parse(const uint8_t *bytes, size_t size, const char *name, uint16_t type, int *rcode)
-{
-    ns_msg message;
-    if (size > UINT16_MAX || ns_initparse(bytes, (int)size, &message) < 0 ||
-        !ns_msg_getflag(message, ns_f_qr))
-        return -EBADMSG;
-    *rcode = ns_msg_getflag(message, ns_f_rcode);
-    bool without_question = ns_msg_count(message, ns_s_qd) == 0 && *rcode != ns_r_noerror;
-    if (!without_question && !is_our_question(&message, name, type))
-        return -EBADMSG;
-    if (ns_msg_getflag(message, ns_f_tc))
-        return DNS_TRUNCATED;
-    int count = ns_msg_count(message, ns_s_an);
-    for (int i = 0; i < count; i++) {
-        ns_rr record;
-        if (ns_parserr(&message, ns_s_an, i, &record) < 0)
-            return -EBADMSG;
-    }
-    return count;
-}
-
-/* Ours by its ID; what is too short to have one was meant for us all the same. */
-static bool dns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
-                          size_t size)
-{
-    return size < 2 || ns_get16(bytes) == question->id;
-}
-
-/* RFC 1035 4.2.2: two bytes of length before each message. The reply is allocated. */
-static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
-                       uint8_t **reply, size_t *reply_size)
-{
-    struct sockaddr_storage peer;
-    socklen_t peer_len = dc_address(dc, dc->ports.dns, &peer);
-    struct stream *stream = NULL;
-    u_char message[2 + QUERY_SIZE], length[2];
-    ns_put16((unsigned)size, message);
-    memcpy(message + 2, query, size);
-    int error = stream_open(&stream, wire, STREAM_TCP, (struct sockaddr *)&peer, peer_len);
-    if (!error)
-        error = stream_write(stream, message, 2 + size);
-    if (!error)
-        error = stream_read_all(stream, length, sizeof length);
-    if (!error) {
-        *reply_size = ns_get16(length);
-        *reply = malloc(*reply_size ? *reply_size : 1);
-        error = *reply ? stream_read_all(stream, *reply, *reply_size) : -ENOMEM;
-    }
-    stream_close(stream);
-    return error;
-}
-
-static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct query *query,
-                          const u_char *bytes, size_t size, int *rcode)
-{
-    uint8_t *reply = NULL;
-    size_t reply_size = 0;
-    int result = dns_ask_tcp(wire, dc, bytes, size, &reply, &reply_size);
-    if (!result)
-        result = dns_reply_parse(reply, reply_size, query->name, query->type, rcode);
-    free(reply);
-    return result == DNS_TRUNCATED ? -EBADMSG : result;
+    const char *prefix = names[name].prefix;
+    const char *rest = prefix ? dc->dns_domain : dc->dns_name;
+    if (!rest)
+        return false;
+    int length = snprintf(text, NAME_SIZE, "%s%s", prefix ? prefix : "", rest);
+    return length > 0 && length < NAME_SIZE;
 }
 
 /* Asks; the number of answer records or a negative errno. */
@@ -210,220 +185,111 @@ static int dns_ask(struct wire *wire, const struct dc *dc, const struct query *q
                                    : result;
 }
 
-/* --- Which names there are ----------------------------------------------------------------------
- */
-
-/* False when the domain is not known, or its name is too long for the prefix. */
-static bool make_name(const struct dc *dc, enum name name, char text[NAME_SIZE])
+/* Header, question with RD set (RFC 1035 4.1). Its size or -EINVAL: no domain name. */
+static int put_query(const char *name, uint16_t type, uint16_t id, u_char query[QUERY_SIZE])
 {
-    const char *prefix = names[name].prefix;
-    const char *rest = prefix ? dc->dns_domain : dc->dns_name;
-    if (!rest)
-        return false;
-    int length = snprintf(text, NAME_SIZE, "%s%s", prefix ? prefix : "", rest);
-    return length > 0 && length < NAME_SIZE;
+    enum { RECURSION_DESIRED = 0x0100 };
+    memset(query, 0, NS_HFIXEDSZ);
+    ns_put16(id, query);
+    ns_put16(RECURSION_DESIRED, query + 2);
+    ns_put16(1, query + 4);
+    int length = ns_name_compress(name, query + NS_HFIXEDSZ, NS_MAXCDNAME, NULL, NULL);
+    if (length < 0)
+        return -EINVAL;
+    u_char *at = query + NS_HFIXEDSZ + length;
+    ns_put16(type, at);
+    ns_put16(ns_c_in, at + 2);
+    return (int)(at + 4 - query);
 }
 
-bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
+/* Ours by its ID; what is too short to have one was meant for us all the same. */
+static bool dns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                          size_t size)
 {
-    const int64_t patience = INT64_C(2000000000);
-    enum name name = (enum name)(i / TYPES);
-    struct query query = {.type = types[i % TYPES].type};
-    int rcode;
-    if (!make_name(dc, name, query.name))
-        return false;
-    wire->deadline = clock_now() + patience;
-    int count = dns_ask(wire, dc, &query, (uint16_t)(i + 1), &rcode);
-    bool answered = count > 0 && rcode == ns_r_noerror;
-    dc->dns_names->answered[name][i % TYPES] = answered;
-    return answered;
+    return size < 2 || ns_get16(bytes) == question->id;
 }
 
-static bool was_answered(const struct dc *dc, enum name name, uint16_t type)
+static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct query *query,
+                          const u_char *bytes, size_t size, int *rcode)
 {
-    for (unsigned i = 0; dc->dns_names && i < TYPES; i++)
-        if (types[i].type == type)
-            return dc->dns_names->answered[name][i];
-    return false;
+    uint8_t *reply = NULL;
+    size_t reply_size = 0;
+    int result = dns_ask_tcp(wire, dc, bytes, size, &reply, &reply_size);
+    if (!result)
+        result = dns_reply_parse(reply, reply_size, query->name, query->type, rcode);
+    free(reply);
+    return result == DNS_TRUNCATED ? -EBADMSG : result;
 }
 
-/* --- The packet dns:0 ---------------------------------------------------------------------------
- */
-
-/* Details, and what is asked: name NAMES or type 0 are still to be drawn. */
-struct details {
-    enum name name;
-    uint16_t type;
-};
-
-/* What dns:0 draws from. */
-static const struct details usual[] = {{NAME_REALM, ns_t_a},      {NAME_LDAP, ns_t_srv},
-                                       {NAME_KERBEROS, ns_t_srv}, {NAME_MSDCS, ns_t_srv},
-                                       {NAME_DC, ns_t_a},         {NAME_DC, ns_t_aaaa}};
-
-enum { USUAL = sizeof usual / sizeof usual[0] };
-
-static uint16_t parse_type(const char *text)
+/* RFC 1035 4.2.2: two bytes of length before each message. The reply is allocated. */
+static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
+                       uint8_t **reply, size_t *reply_size)
 {
-    for (unsigned i = 0; i < TYPES; i++)
-        if (strcasecmp(text, types[i].text) == 0)
-            return types[i].type;
-    /* RFC 3597 5 */
-    char *end;
-    unsigned long number = strncasecmp(text, "TYPE", 4) == 0 && isdigit((unsigned char)text[4])
-                               ? strtoul(text + 4, &end, 10)
-                               : 0;
-    return number > 0 && number <= UINT16_MAX && !*end ? (uint16_t)number : 0;
+    struct sockaddr_storage peer;
+    socklen_t peer_len = dc_address(dc, dc->ports.dns, &peer);
+    struct stream *stream = NULL;
+    u_char message[2 + QUERY_SIZE], length[2];
+    ns_put16((unsigned)size, message);
+    memcpy(message + 2, query, size);
+    int error = stream_open(&stream, wire, STREAM_TCP, (struct sockaddr *)&peer, peer_len);
+    if (!error)
+        error = stream_write(stream, message, 2 + size);
+    if (!error)
+        error = stream_read_all(stream, length, sizeof length);
+    if (!error) {
+        *reply_size = ns_get16(length);
+        *reply = malloc(*reply_size ? *reply_size : 1);
+        error = *reply ? stream_read_all(stream, *reply, *reply_size) : -ENOMEM;
+    }
+    stream_close(stream);
+    return error;
 }
 
-static bool dns_take_field(struct details *details, const struct packet_field *field)
+int dns_queries_read(struct dc *dc, const char *file, char *error, size_t error_size)
 {
-    const char *value = field->count == 1 ? field->values[0] : "";
-    if (strcmp(field->key, "type") == 0)
-        return (details->type = parse_type(value)) != 0;
-    if (strcmp(field->key, "name") != 0)
-        return false;
-    unsigned name = 0;
-    while (name < NAMES && strcmp(names[name].key, value) != 0)
-        name++;
-    details->name = (enum name)name;
-    return name < NAMES;
-}
-
-static void *dns_compile(const struct packet_field *fields, size_t count, char *error,
-                         size_t error_size)
-{
-    struct details *details = calloc(1, sizeof *details);
-    if (!details) {
+    if (dns_names_prepare(dc) != 0) {
         snprintf(error, error_size, "out of memory");
-        return NULL;
+        return -ENOMEM;
     }
-    details->name = NAMES;
-    for (size_t i = 0; i < count; i++) {
-        if (dns_take_field(details, &fields[i]))
-            continue;
-        snprintf(error, error_size,
-                 "dns:0 knows type: A, AAAA, SRV, ... TYPE65 and name: realm, dc, ldap, kerberos, "
-                 "msdcs or other, not %s: %s",
-                 fields[i].key, fields[i].count == 1 ? fields[i].values[0] : "(a list)");
-        free(details);
-        return NULL;
+    FILE *stream = fopen(file, "re");
+    if (!stream) {
+        int code = -errno;
+        snprintf(error, error_size, "%s: %s", file, strerror(-code));
+        return code;
     }
-    return details;
-}
-
-/* Fills in what details leave open, with one of the usual queries that fits them. */
-static struct details dns_draw(struct conversation *conversation, const struct details *details)
-{
-    struct details result = details ? *details : (struct details){.name = NAMES};
-    const struct details *fit[USUAL];
-    size_t count = 0;
-    for (size_t i = 0; i < USUAL; i++)
-        if ((result.name == NAMES || result.name == usual[i].name) &&
-            (!result.type || result.type == usual[i].type))
-            fit[count++] = &usual[i];
-    if (count > 0)
-        return *fit[conversation_random(conversation, count)];
-    if (result.name == NAMES)
-        result.name = NAME_REALM;
-    if (!result.type)
-        result.type = names[result.name].type;
+    int result = dns_read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "",
+                                error, error_size);
+    fclose(stream);
     return result;
 }
 
-/* RFC 1035 4.1.1, RFC 2136 2.2 */
-static struct outcome rcode_failure(int rcode)
+static int dns_read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
+                          const char *realm, char *error, size_t error_size)
 {
-    static const char *const texts[] = {"NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN",
-                                        "NOTIMP",  "REFUSED", "YXDOMAIN", "YXRRSET",
-                                        "NXRRSET", "NOTAUTH", "NOTZONE"};
-    if (rcode >= 0 && (size_t)rcode < sizeof texts / sizeof texts[0])
-        return outcome_failed("%s", texts[rcode]);
-    return outcome_failed("DNS error %d", rcode);
-}
-
-static uint16_t new_id(struct conversation *conversation)
-{
-    return (uint16_t)conversation_random(conversation, UINT16_MAX + 1);
-}
-
-static struct outcome dns_play(struct conversation *conversation, const void *compiled)
-{
-    const struct dc *dc = conversation->dc;
-    struct details what = dns_draw(conversation, compiled);
-    struct query query = {.type = what.type};
-    int rcode;
-    if (!make_name(dc, what.name, query.name))
-        return outcome_failed("no domain is known");
-    int count = dns_ask(&conversation->wire, dc, &query, new_id(conversation), &rcode);
-    if (count < 0)
-        return outcome_of_error(count);
-    if (rcode != ns_r_noerror && rcode != ns_r_nxdomain)
-        return rcode_failure(rcode);
-    if (count > 0 || !was_answered(dc, what.name, what.type))
-        return outcome_ok();
-    return rcode ? rcode_failure(rcode) : outcome_failed("no answer record");
-}
-
-const struct packet_type packet_tables_dns[] = {
-    {.protocol = "dns",
-     .opcode = "0",
-     .description = "query",
-     .kind = PACKET_OPERATION,
-     .compile = dns_compile,
-     .release = free,
-     .available = packet_needs_dc,
-     .play = dns_play},
-    {.protocol = "dns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
-    {.protocol = NULL},
-};
-
-/* --- Extra queries ------------------------------------------------------------------------------
- */
-
-static struct outcome play_extra(struct conversation *conversation, const void *details)
-{
-    const struct dc *dc = conversation->dc;
-    if (!dc->dns_names || dc->dns_names->query_count == 0)
-        return dns_play(conversation, details);
-    const struct query *query =
-        &dc->dns_names->queries[conversation_random(conversation, dc->dns_names->query_count)];
-    int rcode;
-    int count = dns_ask(&conversation->wire, dc, query, new_id(conversation), &rcode);
-    if (count < 0)
-        return outcome_of_error(count);
-    if (query->expected && count == 0)
-        return rcode ? rcode_failure(rcode) : outcome_failed("no answer record");
-    if (!query->expected && count > 0)
-        return outcome_failed("an answer that was not expected");
-    return outcome_ok();
-}
-
-const struct packet_type dns_extra_packet = {.protocol = "dns",
-                                             .opcode = "0",
-                                             .description = "query",
-                                             .kind = PACKET_OPERATION,
-                                             .available = packet_needs_dc,
-                                             .play = play_extra};
-
-/* Copies name with {realm} replaced; false when it is no domain name of that length. */
-static bool fill_name(const char *name, const char *realm, char out[NAME_SIZE])
-{
-    static const char mark[] = "{realm}";
-    u_char wire[NS_MAXCDNAME];
-    size_t length = 0;
-    while (*name) {
-        bool marked = strncmp(name, mark, sizeof mark - 1) == 0;
-        const char *piece = marked ? realm : name;
-        size_t size = marked ? strlen(realm) : 1;
-        if (length + size >= NAME_SIZE)
-            return false;
-        memcpy(out + length, piece, size);
-        length += size;
-        name += marked ? sizeof mark - 1 : 1;
+    char *line = NULL;
+    size_t size = 0;
+    int result = 0;
+    for (unsigned number = 1; !result && getline(&line, &size, stream) >= 0; number++) {
+        char *text = dns_trim(line);
+        struct query query;
+        if (!*text || *text == '#')
+            continue;
+        const char *wrong = parse_query(text, realm, &query);
+        result = wrong ? -EINVAL : add_query(dns_names, &query);
+        if (wrong)
+            snprintf(error, error_size, "%s:%u: line %s", file, number, wrong);
+        else if (result)
+            snprintf(error, error_size, "out of memory");
     }
-    out[length] = '\0';
-    return length > 0 && ns_name_pton(out, wire, sizeof wire) >= 0;
+    free(line);
+    if (!result && ferror(stream)) {
+        result = -EIO;
+        snprintf(error, error_size, "%s: cannot be read", file);
+    } else if (!result && dns_names->query_count == 0) {
+        result = -EINVAL;
+        snprintf(error, error_size, "%s: holds no queries", file);
+    }
+    return result;
 }
 
 static char *dns_trim(char *text)
@@ -462,6 +328,39 @@ static const char *parse_query(char *line, const char *realm, struct query *quer
     return NULL;
 }
 
+/* Copies name with {realm} replaced; false when it is no domain name of that length. */
+static bool fill_name(const char *name, const char *realm, char out[NAME_SIZE])
+{
+    static const char mark[] = "{realm}";
+    u_char wire[NS_MAXCDNAME];
+    size_t length = 0;
+    while (*name) {
+        bool marked = strncmp(name, mark, sizeof mark - 1) == 0;
+        const char *piece = marked ? realm : name;
+        size_t size = marked ? strlen(realm) : 1;
+        if (length + size >= NAME_SIZE)
+            return false;
+        memcpy(out + length, piece, size);
+        length += size;
+        name += marked ? sizeof mark - 1 : 1;
+    }
+    out[length] = '\0';
+    return length > 0 && ns_name_pton(out, wire, sizeof wire) >= 0;
+}
+
+static uint16_t parse_type(const char *text)
+{
+    for (unsigned i = 0; i < TYPES; i++)
+        if (strcasecmp(text, types[i].text) == 0)
+            return types[i].type;
+    /* RFC 3597 5 */
+    char *end;
+    unsigned long number = strncasecmp(text, "TYPE", 4) == 0 && isdigit((unsigned char)text[4])
+                               ? strtoul(text + 4, &end, 10)
+                               : 0;
+    return number > 0 && number <= UINT16_MAX && !*end ? (uint16_t)number : 0;
+}
+
 static int add_query(struct dns_names *dns_names, const struct query *query)
 {
     size_t count = dns_names->query_count;
@@ -477,49 +376,167 @@ static int add_query(struct dns_names *dns_names, const struct query *query)
     return 0;
 }
 
-static int dns_read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
-                          const char *realm, char *error, size_t error_size)
+int dns_reply_parse(const uint8_t *bytes, size_t size, const char *name, uint16_t type, int *rcode)
 {
-    char *line = NULL;
-    size_t size = 0;
-    int result = 0;
-    for (unsigned number = 1; !result && getline(&line, &size, stream) >= 0; number++) {
-        char *text = dns_trim(line);
-        struct query query;
-        if (!*text || *text == '#')
+    ns_msg message;
+    if (size > UINT16_MAX || ns_initparse(bytes, (int)size, &message) < 0 ||
+        !ns_msg_getflag(message, ns_f_qr))
+        return -EBADMSG;
+    *rcode = ns_msg_getflag(message, ns_f_rcode);
+    bool without_question = ns_msg_count(message, ns_s_qd) == 0 && *rcode != ns_r_noerror;
+    if (!without_question && !is_our_question(&message, name, type))
+        return -EBADMSG;
+    if (ns_msg_getflag(message, ns_f_tc))
+        return DNS_TRUNCATED;
+    int count = ns_msg_count(message, ns_s_an);
+    for (int i = 0; i < count; i++) {
+        ns_rr record;
+        if (ns_parserr(&message, ns_s_an, i, &record) < 0)
+            return -EBADMSG;
+    }
+    return count;
+}
+
+static bool is_our_question(ns_msg *message, const char *name, uint16_t type)
+{
+    ns_rr question;
+    u_char ours[NS_MAXCDNAME + 1], theirs[NS_MAXCDNAME + 1];
+    return ns_msg_count(*message, ns_s_qd) == 1 &&
+           ns_parserr(message, ns_s_qd, 0, &question) == 0 && ns_rr_type(question) == type &&
+           ns_rr_class(question) == ns_c_in &&
+           ns_name_unpack(ns_msg_base(*message), ns_msg_end(*message),
+                          ns_msg_base(*message) + NS_HFIXEDSZ, theirs, sizeof theirs) >= 0 &&
+           ns_name_pton(name, ours, sizeof ours) >= 0 && is_same_name(ours, theirs);
+}
+
+/* Names in wire format; RFC 4343: case does not matter. A length byte is never a letter. */
+static bool is_same_name(const u_char *a, const u_char *b)
+{
+    while (tolower(*a) == tolower(*b)) {
+        size_t label = *a;
+        if (label == 0)
+            return true;
+        if (strncasecmp((const char *)a + 1, (const char *)b + 1, label) != 0)
+            return false;
+        a += label + 1;
+        b += label + 1;
+    }
+    return false;
+}
+
+static void *dns_compile(const struct packet_field *fields, size_t count, char *error,
+                         size_t error_size)
+{
+    struct details *details = calloc(1, sizeof *details);
+    if (!details) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    details->name = NAMES;
+    for (size_t i = 0; i < count; i++) {
+        if (dns_take_field(details, &fields[i]))
             continue;
-        const char *wrong = parse_query(text, realm, &query);
-        result = wrong ? -EINVAL : add_query(dns_names, &query);
-        if (wrong)
-            snprintf(error, error_size, "%s:%u: line %s", file, number, wrong);
-        else if (result)
-            snprintf(error, error_size, "out of memory");
+        snprintf(error, error_size,
+                 "dns:0 knows type: A, AAAA, SRV, ... TYPE65 and name: realm, dc, ldap, kerberos, "
+                 "msdcs or other, not %s: %s",
+                 fields[i].key, fields[i].count == 1 ? fields[i].values[0] : "(a list)");
+        free(details);
+        return NULL;
     }
-    free(line);
-    if (!result && ferror(stream)) {
-        result = -EIO;
-        snprintf(error, error_size, "%s: cannot be read", file);
-    } else if (!result && dns_names->query_count == 0) {
-        result = -EINVAL;
-        snprintf(error, error_size, "%s: holds no queries", file);
-    }
+    return details;
+}
+
+static bool dns_take_field(struct details *details, const struct packet_field *field)
+{
+    const char *value = field->count == 1 ? field->values[0] : "";
+    if (strcmp(field->key, "type") == 0)
+        return (details->type = parse_type(value)) != 0;
+    if (strcmp(field->key, "name") != 0)
+        return false;
+    unsigned name = 0;
+    while (name < NAMES && strcmp(names[name].key, value) != 0)
+        name++;
+    details->name = (enum name)name;
+    return name < NAMES;
+}
+
+static struct outcome dns_play(struct conversation *conversation, const void *compiled)
+{
+    const struct dc *dc = conversation->dc;
+    struct details what = dns_draw(conversation, compiled);
+    struct query query = {.type = what.type};
+    int rcode;
+    if (!make_name(dc, what.name, query.name))
+        return outcome_failed("no domain is known");
+    int count = dns_ask(&conversation->wire, dc, &query, new_id(conversation), &rcode);
+    if (count < 0)
+        return outcome_of_error(count);
+    if (rcode != ns_r_noerror && rcode != ns_r_nxdomain)
+        return rcode_failure(rcode);
+    if (count > 0 || !was_answered(dc, what.name, what.type))
+        return outcome_ok();
+    return rcode ? rcode_failure(rcode) : outcome_failed("no answer record");
+}
+
+enum { USUAL = sizeof usual / sizeof usual[0] };
+
+/* Fills in what details leave open, with one of the usual queries that fits them. */
+static struct details dns_draw(struct conversation *conversation, const struct details *details)
+{
+    struct details result = details ? *details : (struct details){.name = NAMES};
+    const struct details *fit[USUAL];
+    size_t count = 0;
+    for (size_t i = 0; i < USUAL; i++)
+        if ((result.name == NAMES || result.name == usual[i].name) &&
+            (!result.type || result.type == usual[i].type))
+            fit[count++] = &usual[i];
+    if (count > 0)
+        return *fit[conversation_random(conversation, count)];
+    if (result.name == NAMES)
+        result.name = NAME_REALM;
+    if (!result.type)
+        result.type = names[result.name].type;
     return result;
 }
 
-int dns_queries_read(struct dc *dc, const char *file, char *error, size_t error_size)
+static uint16_t new_id(struct conversation *conversation)
 {
-    if (dns_names_prepare(dc) != 0) {
-        snprintf(error, error_size, "out of memory");
-        return -ENOMEM;
-    }
-    FILE *stream = fopen(file, "re");
-    if (!stream) {
-        int code = -errno;
-        snprintf(error, error_size, "%s: %s", file, strerror(-code));
-        return code;
-    }
-    int result = dns_read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "",
-                                error, error_size);
-    fclose(stream);
-    return result;
+    return (uint16_t)conversation_random(conversation, UINT16_MAX + 1);
+}
+
+/* RFC 1035 4.1.1, RFC 2136 2.2 */
+static struct outcome rcode_failure(int rcode)
+{
+    static const char *const texts[] = {"NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN",
+                                        "NOTIMP",  "REFUSED", "YXDOMAIN", "YXRRSET",
+                                        "NXRRSET", "NOTAUTH", "NOTZONE"};
+    if (rcode >= 0 && (size_t)rcode < sizeof texts / sizeof texts[0])
+        return outcome_failed("%s", texts[rcode]);
+    return outcome_failed("DNS error %d", rcode);
+}
+
+static bool was_answered(const struct dc *dc, enum name name, uint16_t type)
+{
+    for (unsigned i = 0; dc->dns_names && i < TYPES; i++)
+        if (types[i].type == type)
+            return dc->dns_names->answered[name][i];
+    return false;
+}
+
+static struct outcome play_extra(struct conversation *conversation, const void *details)
+{
+    const struct dc *dc = conversation->dc;
+    if (!dc->dns_names || dc->dns_names->query_count == 0)
+        return dns_play(conversation, details);
+    const struct query *query =
+        &dc->dns_names->queries[conversation_random(conversation, dc->dns_names->query_count)];
+    int rcode;
+    int count = dns_ask(&conversation->wire, dc, query, new_id(conversation), &rcode);
+    if (count < 0)
+        return outcome_of_error(count);
+    if (query->expected && count == 0)
+        return rcode ? rcode_failure(rcode) : outcome_failed("no answer record");
+    if (!query->expected && count > 0)
+        return outcome_failed("an answer that was not expected");
+    return outcome_ok();
 }

@@ -20,6 +20,21 @@ enum { TYPE_NB = 0x20, CLASS_IN = 1, DOMAIN_CONTROLLERS = 0x1c, NETBIOS_NAME = 1
 
 static datagram_waits waits = {1500, 1500, 1000, 0};
 
+static struct outcome nbns_play(struct conversation *conversation, const void *details);
+static bool nbns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                           size_t size);
+
+const struct packet_type packet_tables_nbns[] = {
+    {.protocol = "nbns",
+     .opcode = "0",
+     .description = "query",
+     .kind = PACKET_OPERATION,
+     .available = packet_needs_dc,
+     .play = nbns_play},
+    {.protocol = "nbns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
+    {.protocol = NULL},
+};
+
 int nbns_query(uint16_t id, const char *domain, uint8_t query[NBNS_QUERY_SIZE])
 {
     enum { RECURSION_DESIRED = 0x0100, ENCODED = 2 * (NETBIOS_NAME + 1) };
@@ -60,12 +75,6 @@ int nbns_reply_parse(const uint8_t *bytes, size_t size)
     return (int)ns_rr_type(record) == TYPE_NB && ns_rr_rdlen(record) >= 6 ? 0 : -EBADMSG;
 }
 
-static bool nbns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
-                           size_t size)
-{
-    return size < 2 || ns_get16(bytes) == question->id;
-}
-
 static struct outcome nbns_play(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -89,13 +98,8 @@ static struct outcome nbns_play(struct conversation *conversation, const void *d
     return error ? outcome_of_error(error) : outcome_ok();
 }
 
-const struct packet_type packet_tables_nbns[] = {
-    {.protocol = "nbns",
-     .opcode = "0",
-     .description = "query",
-     .kind = PACKET_OPERATION,
-     .available = packet_needs_dc,
-     .play = nbns_play},
-    {.protocol = "nbns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
-    {.protocol = NULL},
-};
+static bool nbns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
+                           size_t size)
+{
+    return size < 2 || ns_get16(bytes) == question->id;
+}

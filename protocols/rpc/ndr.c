@@ -22,7 +22,39 @@ struct ndr_deferred {
     void **array;   /* not NULL: an array pointer, to be filled in by decoding */
 };
 
-enum { GROW_MIN = 256, MESSAGE_MAX = 4 << 20 };
+static inline uint64_t code_number(struct ndr *ndr, const char *field, uint64_t value, size_t size);
+static void ndr_print_number(struct ndr *ndr, const char *field, uint64_t value);
+static uint8_t *put_room(struct ndr *ndr, const char *field, size_t size);
+static const uint8_t *get_room(struct ndr *ndr, const char *field, size_t size);
+static uint32_t code_unique_id(struct ndr *ndr, const char *field, bool present);
+static uint32_t code_referent_id(struct ndr *ndr, const char *field, bool present, uint32_t next);
+static void code_pointer(struct ndr *ndr, const char *field, uint32_t id, void **target,
+                         size_t size, ndr_coder *coder, uint32_t argument);
+static void *pool_room(struct ndr *ndr, const char *field, size_t size);
+static struct ndr_deferred *defer(struct ndr *ndr, const char *field);
+static void remember_full_id(struct ndr *ndr, const char *field, uint32_t id);
+static bool code_referent(struct ndr *ndr, const char *field, bool present);
+static void code_elements(struct ndr *ndr, const char *field, void **array, uint32_t count,
+                          size_t size, ndr_coder *element);
+static void flush_from(struct ndr *ndr, size_t from);
+static void code_deferred(struct ndr *ndr, const struct ndr_deferred *item);
+static void put_utf16(struct ndr *ndr, const char *field, const char *text, size_t size);
+static void get_utf16(struct ndr *ndr, const char *field, char **value, size_t size);
+static const uint8_t *turned_round(struct ndr *ndr, const char *field, const uint8_t *in,
+                                   size_t size);
+static void ndr_print_text(struct ndr *ndr, const char *field, const char *text);
+static size_t text_units(struct ndr *ndr, const char *field, const char *text);
+static bool code_string_header(struct ndr *ndr, const char *field, uint32_t *max, uint32_t *actual);
+static void unique_text(struct ndr *ndr, const char *field, char **value, ndr_coder *coder,
+                        uint32_t argument);
+static void wstring_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument);
+static void string_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument);
+static bool hex_number(const char **text, int digits, uint32_t *number);
+static int sid_number(const char **text, uint64_t limit, uint64_t *number);
+static void sid_body(struct ndr *ndr, struct ndr_sid *sid);
+static void unicode_string(struct ndr *ndr, const char *field, char **text, uint32_t spare);
+static void unicode_buffer_coder(struct ndr *ndr, const char *field, void *value,
+                                 uint32_t argument);
 
 void ndr_encode_start(struct ndr *ndr)
 {
@@ -53,6 +85,13 @@ void ndr_end(struct ndr *ndr)
     *ndr = (struct ndr){.mode = ndr->mode};
 }
 
+void ndr_error_text(const struct ndr *ndr, const char *what, char *text, size_t size)
+{
+    snprintf(text, size, "%s: field %s at 0x%zx: %s", what,
+             ndr->error_field ? ndr->error_field : "?", ndr->error_offset,
+             ndr->error ? ndr->error : "no error");
+}
+
 void ndr_fail(struct ndr *ndr, const char *field, const char *why)
 {
     if (ndr->failed)
@@ -63,12 +102,39 @@ void ndr_fail(struct ndr *ndr, const char *field, const char *why)
     ndr->error = why;
 }
 
-void ndr_error_text(const struct ndr *ndr, const char *what, char *text, size_t size)
+void ndr_u8(struct ndr *ndr, const char *field, uint8_t *value)
 {
-    snprintf(text, size, "%s: field %s at 0x%zx: %s", what,
-             ndr->error_field ? ndr->error_field : "?", ndr->error_offset,
-             ndr->error ? ndr->error : "no error");
+    *value = (uint8_t)code_number(ndr, field, *value, 1);
 }
+
+/* Every number passes here: size bytes, little-endian unless the sender says otherwise. Inline, so
+ * that a size is known and the loops become one store or load. */
+static inline uint64_t code_number(struct ndr *ndr, const char *field, uint64_t value, size_t size)
+{
+    if (ndr->mode == NDR_PRINT) {
+        ndr_print_number(ndr, field, value);
+        return value;
+    }
+    ndr_align(ndr, size);
+    if (ndr->mode == NDR_ENCODE) {
+        uint8_t *out = put_room(ndr, field, size);
+        for (size_t i = 0; out && i < size; i++)
+            out[i] = (uint8_t)(value >> 8 * i);
+        return value;
+    }
+    const uint8_t *in = get_room(ndr, field, size);
+    value = 0;
+    for (size_t i = 0; in && i < size; i++)
+        value |= (uint64_t)in[i] << 8 * (ndr->big_endian ? size - 1 - i : i);
+    return value;
+}
+
+static void ndr_print_number(struct ndr *ndr, const char *field, uint64_t value)
+{
+    fprintf(ndr->out, "%*s%s: %" PRIu64 " (0x%" PRIx64 ")\n", ndr->indent, "", field, value, value);
+}
+
+enum { GROW_MIN = 256, MESSAGE_MAX = 4 << 20 };
 
 /* Encode: room for size bytes at the end, zeroed; NULL after a failure. */
 static uint8_t *put_room(struct ndr *ndr, const char *field, size_t size)
@@ -111,58 +177,6 @@ static const uint8_t *get_room(struct ndr *ndr, const char *field, size_t size)
     return room;
 }
 
-static void *pool_room(struct ndr *ndr, const char *field, size_t size)
-{
-    void *memory = pool_alloc(ndr->pool, size ? size : 1);
-    if (!memory)
-        ndr_fail(ndr, field, "reply needs too much memory");
-    return memory;
-}
-
-void ndr_align(struct ndr *ndr, size_t alignment)
-{
-    size_t at = ndr->mode == NDR_DECODE ? ndr->offset : ndr->size;
-    size_t pad = -at & (alignment - 1);
-    if (pad == 0 || ndr->mode == NDR_PRINT)
-        return;
-    if (ndr->mode == NDR_ENCODE)
-        put_room(ndr, "padding", pad);
-    else
-        get_room(ndr, "padding", pad);
-}
-
-static void ndr_print_number(struct ndr *ndr, const char *field, uint64_t value)
-{
-    fprintf(ndr->out, "%*s%s: %" PRIu64 " (0x%" PRIx64 ")\n", ndr->indent, "", field, value, value);
-}
-
-/* Every number passes here: size bytes, little-endian unless the sender says otherwise. Inline, so
- * that a size is known and the loops become one store or load. */
-static inline uint64_t code_number(struct ndr *ndr, const char *field, uint64_t value, size_t size)
-{
-    if (ndr->mode == NDR_PRINT) {
-        ndr_print_number(ndr, field, value);
-        return value;
-    }
-    ndr_align(ndr, size);
-    if (ndr->mode == NDR_ENCODE) {
-        uint8_t *out = put_room(ndr, field, size);
-        for (size_t i = 0; out && i < size; i++)
-            out[i] = (uint8_t)(value >> 8 * i);
-        return value;
-    }
-    const uint8_t *in = get_room(ndr, field, size);
-    value = 0;
-    for (size_t i = 0; in && i < size; i++)
-        value |= (uint64_t)in[i] << 8 * (ndr->big_endian ? size - 1 - i : i);
-    return value;
-}
-
-void ndr_u8(struct ndr *ndr, const char *field, uint8_t *value)
-{
-    *value = (uint8_t)code_number(ndr, field, *value, 1);
-}
-
 void ndr_u16(struct ndr *ndr, const char *field, uint16_t *value)
 {
     *value = (uint16_t)code_number(ndr, field, *value, 2);
@@ -184,6 +198,34 @@ void ndr_old_large_integer(struct ndr *ndr, const char *field, uint64_t *value)
     ndr_u32(ndr, field, &low);
     ndr_u32(ndr, field, &high);
     *value = (uint64_t)high << 32 | low;
+}
+
+/* Bytes are printed as their number alone: those that matter are keys, challenges, passwords. */
+void ndr_bytes(struct ndr *ndr, const char *field, uint8_t *value, size_t size)
+{
+    if (ndr->mode == NDR_PRINT) {
+        fprintf(ndr->out, "%*s%s: %zu bytes\n", ndr->indent, "", field, size);
+    } else if (ndr->mode == NDR_ENCODE) {
+        uint8_t *out = put_room(ndr, field, size);
+        if (out)
+            memcpy(out, value, size);
+    } else {
+        const uint8_t *in = get_room(ndr, field, size);
+        if (in)
+            memcpy(value, in, size);
+    }
+}
+
+void ndr_align(struct ndr *ndr, size_t alignment)
+{
+    size_t at = ndr->mode == NDR_DECODE ? ndr->offset : ndr->size;
+    size_t pad = -at & (alignment - 1);
+    if (pad == 0 || ndr->mode == NDR_PRINT)
+        return;
+    if (ndr->mode == NDR_ENCODE)
+        put_room(ndr, "padding", pad);
+    else
+        get_room(ndr, "padding", pad);
 }
 
 void ndr_u32_range(struct ndr *ndr, const char *field, uint32_t *value, uint32_t low, uint32_t high)
@@ -209,20 +251,55 @@ void ndr_tag32(struct ndr *ndr, const char *field, uint32_t expected)
         ndr_fail(ndr, field, "not the union member that was asked for");
 }
 
-/* Bytes are printed as their number alone: those that matter are keys, challenges, passwords. */
-void ndr_bytes(struct ndr *ndr, const char *field, uint8_t *value, size_t size)
+void ndr_unique(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
+                uint32_t argument)
+{
+    uint32_t id = code_unique_id(ndr, field, *target != NULL);
+    code_pointer(ndr, field, id, target, size, coder, argument);
+}
+
+/* Ids of unique pointers start where Windows' do. */
+static uint32_t code_unique_id(struct ndr *ndr, const char *field, bool present)
+{
+    uint32_t next = 0x00020000 + 4 * ndr->referents;
+    ndr->referents += present;
+    return code_referent_id(ndr, field, present, next);
+}
+
+/* The referent id (C706 14.3.12.3): 0 for null. `next` is what encoding gives a pointee. */
+static uint32_t code_referent_id(struct ndr *ndr, const char *field, bool present, uint32_t next)
 {
     if (ndr->mode == NDR_PRINT) {
-        fprintf(ndr->out, "%*s%s: %zu bytes\n", ndr->indent, "", field, size);
-    } else if (ndr->mode == NDR_ENCODE) {
-        uint8_t *out = put_room(ndr, field, size);
-        if (out)
-            memcpy(out, value, size);
-    } else {
-        const uint8_t *in = get_room(ndr, field, size);
-        if (in)
-            memcpy(value, in, size);
+        if (!present)
+            fprintf(ndr->out, "%*s%s: NULL\n", ndr->indent, "", field);
+        return present;
     }
+    uint32_t id = (uint32_t)code_number(ndr, field, present ? next : 0, 4);
+    return ndr->failed ? 0 : id;
+}
+
+/* A pointee to come, when there is one: id is its referent's. */
+static void code_pointer(struct ndr *ndr, const char *field, uint32_t id, void **target,
+                         size_t size, ndr_coder *coder, uint32_t argument)
+{
+    if (ndr->mode == NDR_DECODE)
+        *target = id ? pool_room(ndr, field, size) : NULL;
+    if (id == 0)
+        return;
+    struct ndr_deferred *item = defer(ndr, field);
+    if (!item)
+        return;
+    item->value = *target;
+    item->coder = coder;
+    item->argument = argument;
+}
+
+static void *pool_room(struct ndr *ndr, const char *field, size_t size)
+{
+    void *memory = pool_alloc(ndr->pool, size ? size : 1);
+    if (!memory)
+        ndr_fail(ndr, field, "reply needs too much memory");
+    return memory;
 }
 
 static struct ndr_deferred *defer(struct ndr *ndr, const char *field)
@@ -244,51 +321,12 @@ static struct ndr_deferred *defer(struct ndr *ndr, const char *field)
     return item;
 }
 
-/* The referent id (C706 14.3.12.3): 0 for null. `next` is what encoding gives a pointee. */
-static uint32_t code_referent_id(struct ndr *ndr, const char *field, bool present, uint32_t next)
+void ndr_full(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
+              uint32_t argument)
 {
-    if (ndr->mode == NDR_PRINT) {
-        if (!present)
-            fprintf(ndr->out, "%*s%s: NULL\n", ndr->indent, "", field);
-        return present;
-    }
-    uint32_t id = (uint32_t)code_number(ndr, field, present ? next : 0, 4);
-    return ndr->failed ? 0 : id;
-}
-
-/* Ids of unique pointers start where Windows' do. */
-static uint32_t code_unique_id(struct ndr *ndr, const char *field, bool present)
-{
-    uint32_t next = 0x00020000 + 4 * ndr->referents;
-    ndr->referents += present;
-    return code_referent_id(ndr, field, present, next);
-}
-
-static bool code_referent(struct ndr *ndr, const char *field, bool present)
-{
-    return code_unique_id(ndr, field, present) != 0;
-}
-
-/* A pointee to come, when there is one: id is its referent's. */
-static void code_pointer(struct ndr *ndr, const char *field, uint32_t id, void **target,
-                         size_t size, ndr_coder *coder, uint32_t argument)
-{
-    if (ndr->mode == NDR_DECODE)
-        *target = id ? pool_room(ndr, field, size) : NULL;
-    if (id == 0)
-        return;
-    struct ndr_deferred *item = defer(ndr, field);
-    if (!item)
-        return;
-    item->value = *target;
-    item->coder = coder;
-    item->argument = argument;
-}
-
-void ndr_unique(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
-                uint32_t argument)
-{
-    uint32_t id = code_unique_id(ndr, field, *target != NULL);
+    uint32_t id = code_referent_id(ndr, field, *target != NULL, ndr->full_count + 1);
+    if (id && ndr->mode != NDR_PRINT)
+        remember_full_id(ndr, field, id);
     code_pointer(ndr, field, id, target, size, coder, argument);
 }
 
@@ -301,15 +339,6 @@ static void remember_full_id(struct ndr *ndr, const char *field, uint32_t id)
         ndr_fail(ndr, field, "too many full pointers");
     else
         ndr->full_ids[ndr->full_count++] = id;
-}
-
-void ndr_full(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
-              uint32_t argument)
-{
-    uint32_t id = code_referent_id(ndr, field, *target != NULL, ndr->full_count + 1);
-    if (id && ndr->mode != NDR_PRINT)
-        remember_full_id(ndr, field, id);
-    code_pointer(ndr, field, id, target, size, coder, argument);
 }
 
 void ndr_ref(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
@@ -339,6 +368,35 @@ void ndr_unique_array(struct ndr *ndr, const char *field, void **array, uint32_t
     item->size = size;
 }
 
+static bool code_referent(struct ndr *ndr, const char *field, bool present)
+{
+    return code_unique_id(ndr, field, present) != 0;
+}
+
+void ndr_unique_member(struct ndr *ndr, const char *field, bool present, void *holder,
+                       ndr_coder *coder, uint32_t argument)
+{
+    if (!code_referent(ndr, field, present))
+        return;
+    struct ndr_deferred *item = defer(ndr, field);
+    if (!item)
+        return;
+    item->value = holder;
+    item->coder = coder;
+    item->argument = argument;
+}
+
+void ndr_array(struct ndr *ndr, const char *field, void **array, uint32_t count, size_t size,
+               ndr_coder *element)
+{
+    uint32_t max_count = count;
+    if (ndr->mode != NDR_PRINT)
+        ndr_u32(ndr, field, &max_count);
+    if (!ndr->failed && max_count != count)
+        ndr_fail(ndr, field, "array size differs from its count");
+    code_elements(ndr, field, array, count, size, element);
+}
+
 /* Elements in a row; decoding makes room for them first, after a look at what is left to read. */
 static void code_elements(struct ndr *ndr, const char *field, void **array, uint32_t count,
                           size_t size, ndr_coder *element)
@@ -360,17 +418,6 @@ static void code_elements(struct ndr *ndr, const char *field, void **array, uint
         element(ndr, field, (uint8_t *)*array + i * size, 0);
 }
 
-void ndr_array(struct ndr *ndr, const char *field, void **array, uint32_t count, size_t size,
-               ndr_coder *element)
-{
-    uint32_t max_count = count;
-    if (ndr->mode != NDR_PRINT)
-        ndr_u32(ndr, field, &max_count);
-    if (!ndr->failed && max_count != count)
-        ndr_fail(ndr, field, "array size differs from its count");
-    code_elements(ndr, field, array, count, size, element);
-}
-
 void ndr_varying_array(struct ndr *ndr, const char *field, void **array, uint32_t *max_count,
                        uint32_t count, size_t size, ndr_coder *element)
 {
@@ -385,12 +432,9 @@ void ndr_varying_array(struct ndr *ndr, const char *field, void **array, uint32_
     code_elements(ndr, field, array, count, size, element);
 }
 
-static void code_deferred(struct ndr *ndr, const struct ndr_deferred *item)
+void ndr_flush(struct ndr *ndr)
 {
-    if (item->array)
-        ndr_array(ndr, item->field, item->array, item->count, item->size, item->coder);
-    else
-        item->coder(ndr, item->field, item->value, item->argument);
+    flush_from(ndr, 0);
 }
 
 /* Codes the items from `from` on; those that an item queues come right after it. */
@@ -411,61 +455,20 @@ static void flush_from(struct ndr *ndr, size_t from)
     ndr->depth--;
 }
 
-void ndr_flush(struct ndr *ndr)
+static void code_deferred(struct ndr *ndr, const struct ndr_deferred *item)
 {
-    flush_from(ndr, 0);
+    if (item->array)
+        ndr_array(ndr, item->field, item->array, item->count, item->size, item->coder);
+    else
+        item->coder(ndr, item->field, item->value, item->argument);
 }
 
-void ndr_u8_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
+void ndr_utf16(struct ndr *ndr, const char *field, char **value, size_t size)
 {
-    (void)argument;
-    ndr_u8(ndr, field, value);
-}
-
-void ndr_u16_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    (void)argument;
-    ndr_u16(ndr, field, value);
-}
-
-void ndr_u32_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    (void)argument;
-    ndr_u32(ndr, field, value);
-}
-
-void ndr_u64_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    (void)argument;
-    ndr_u64(ndr, field, value);
-}
-
-/* A server's text may hold what a terminal would obey: control characters come out as ?. */
-static void ndr_print_text(struct ndr *ndr, const char *field, const char *text)
-{
-    if (!text) {
-        fprintf(ndr->out, "%*s%s: NULL\n", ndr->indent, "", field);
-        return;
-    }
-    fprintf(ndr->out, "%*s%s: \"", ndr->indent, "", field);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
-        putc(c1 || *c < 0x20 || *c == 0x7f ? '?' : *c, ndr->out);
-        c += c1;
-    }
-    fputs("\"\n", ndr->out);
-}
-
-/* Units of a varying string's header; false when it cannot be. */
-static bool code_string_header(struct ndr *ndr, const char *field, uint32_t *max, uint32_t *actual)
-{
-    uint32_t offset = 0;
-    ndr_u32(ndr, field, max);
-    ndr_u32(ndr, field, &offset);
-    ndr_u32(ndr, field, actual);
-    if (!ndr->failed && (offset != 0 || *actual > *max || *actual > NDR_COUNT_MAX))
-        ndr_fail(ndr, field, "a string longer than its buffer");
-    return !ndr->failed;
+    if (ndr->mode == NDR_ENCODE)
+        put_utf16(ndr, field, *value, size);
+    else if (ndr->mode == NDR_DECODE)
+        get_utf16(ndr, field, value, size);
 }
 
 static void put_utf16(struct ndr *ndr, const char *field, const char *text, size_t size)
@@ -479,18 +482,6 @@ static void put_utf16(struct ndr *ndr, const char *field, const char *text, size
     else
         memcpy(out, utf16, size);
     free(utf16);
-}
-
-/* A big-endian sender's units, turned round into room. */
-static const uint8_t *turned_round(struct ndr *ndr, const char *field, const uint8_t *in,
-                                   size_t size)
-{
-    uint8_t *turned = pool_room(ndr, field, size);
-    for (size_t i = 0; turned && i + 1 < size; i += 2) {
-        turned[i] = in[i + 1];
-        turned[i + 1] = in[i];
-    }
-    return turned;
 }
 
 static void get_utf16(struct ndr *ndr, const char *field, char **value, size_t size)
@@ -513,21 +504,16 @@ static void get_utf16(struct ndr *ndr, const char *field, char **value, size_t s
     free(text);
 }
 
-void ndr_utf16(struct ndr *ndr, const char *field, char **value, size_t size)
+/* A big-endian sender's units, turned round into room. */
+static const uint8_t *turned_round(struct ndr *ndr, const char *field, const uint8_t *in,
+                                   size_t size)
 {
-    if (ndr->mode == NDR_ENCODE)
-        put_utf16(ndr, field, *value, size);
-    else if (ndr->mode == NDR_DECODE)
-        get_utf16(ndr, field, value, size);
-}
-
-/* UTF-16 units that encoding a text will make; decoding does not know yet. */
-static size_t text_units(struct ndr *ndr, const char *field, const char *text)
-{
-    size_t size = 0;
-    if (ndr->mode == NDR_ENCODE && utf16le_size(text, &size) < 0)
-        ndr_fail(ndr, field, "text that is not UTF-8");
-    return size / 2;
+    uint8_t *turned = pool_room(ndr, field, size);
+    for (size_t i = 0; turned && i + 1 < size; i += 2) {
+        turned[i] = in[i + 1];
+        turned[i + 1] = in[i];
+    }
+    return turned;
 }
 
 void ndr_wstring(struct ndr *ndr, const char *field, char **value)
@@ -549,23 +535,46 @@ void ndr_wstring(struct ndr *ndr, const char *field, char **value)
     ndr_tag16(ndr, field, 0);
 }
 
-static void wstring_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
+/* A server's text may hold what a terminal would obey: control characters come out as ?. */
+static void ndr_print_text(struct ndr *ndr, const char *field, const char *text)
 {
-    (void)argument;
-    ndr_wstring(ndr, field, value);
+    if (!text) {
+        fprintf(ndr->out, "%*s%s: NULL\n", ndr->indent, "", field);
+        return;
+    }
+    fprintf(ndr->out, "%*s%s: \"", ndr->indent, "", field);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+        putc(c1 || *c < 0x20 || *c == 0x7f ? '?' : *c, ndr->out);
+        c += c1;
+    }
+    fputs("\"\n", ndr->out);
 }
 
-void ndr_unique_member(struct ndr *ndr, const char *field, bool present, void *holder,
-                       ndr_coder *coder, uint32_t argument)
+/* UTF-16 units that encoding a text will make; decoding does not know yet. */
+static size_t text_units(struct ndr *ndr, const char *field, const char *text)
 {
-    if (!code_referent(ndr, field, present))
-        return;
-    struct ndr_deferred *item = defer(ndr, field);
-    if (!item)
-        return;
-    item->value = holder;
-    item->coder = coder;
-    item->argument = argument;
+    size_t size = 0;
+    if (ndr->mode == NDR_ENCODE && utf16le_size(text, &size) < 0)
+        ndr_fail(ndr, field, "text that is not UTF-8");
+    return size / 2;
+}
+
+/* Units of a varying string's header; false when it cannot be. */
+static bool code_string_header(struct ndr *ndr, const char *field, uint32_t *max, uint32_t *actual)
+{
+    uint32_t offset = 0;
+    ndr_u32(ndr, field, max);
+    ndr_u32(ndr, field, &offset);
+    ndr_u32(ndr, field, actual);
+    if (!ndr->failed && (offset != 0 || *actual > *max || *actual > NDR_COUNT_MAX))
+        ndr_fail(ndr, field, "a string longer than its buffer");
+    return !ndr->failed;
+}
+
+void ndr_unique_wstring(struct ndr *ndr, const char *field, char **value)
+{
+    unique_text(ndr, field, value, wstring_coder, 0);
 }
 
 /* A string: its pointee is coded through its own char **. */
@@ -578,9 +587,15 @@ static void unique_text(struct ndr *ndr, const char *field, char **value, ndr_co
     ndr_unique_member(ndr, field, present, value, coder, argument);
 }
 
-void ndr_unique_wstring(struct ndr *ndr, const char *field, char **value)
+static void wstring_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
 {
-    unique_text(ndr, field, value, wstring_coder, 0);
+    (void)argument;
+    ndr_wstring(ndr, field, value);
+}
+
+void ndr_unique_string(struct ndr *ndr, const char *field, char **value)
+{
+    unique_text(ndr, field, value, string_coder, 0);
 }
 
 static void string_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
@@ -606,9 +621,121 @@ static void string_coder(struct ndr *ndr, const char *field, void *value, uint32
     *text = copy;
 }
 
-void ndr_unique_string(struct ndr *ndr, const char *field, char **value)
+int ndr_guid_parse(const char *text, struct ndr_guid *guid)
 {
-    unique_text(ndr, field, value, string_coder, 0);
+    /* 8-4-4-4-12: the last two groups are bytes. */
+    static const uint8_t digits[] = {8, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2};
+    uint32_t numbers[11];
+    for (int i = 0; i < 11; i++) {
+        bool dash = (i >= 1 && i <= 3) || i == 5;
+        if ((dash && *text++ != '-') || !hex_number(&text, digits[i], &numbers[i]))
+            return -EINVAL;
+    }
+    if (*text)
+        return -EINVAL;
+    guid->time_low = numbers[0];
+    guid->time_mid = (uint16_t)numbers[1];
+    guid->time_hi_and_version = (uint16_t)numbers[2];
+    for (int i = 0; i < 2; i++)
+        guid->clock_seq[i] = (uint8_t)numbers[3 + i];
+    for (int i = 0; i < 6; i++)
+        guid->node[i] = (uint8_t)numbers[5 + i];
+    return 0;
+}
+
+/* digits hexadecimal digits, either case; moves *text behind them. By hand, since every bind reads
+ * two GUIDs, and sscanf(3) shows in its cost. */
+static bool hex_number(const char **text, int digits, uint32_t *number)
+{
+    *number = 0;
+    for (int i = 0; i < digits; i++, ++*text) {
+        char c = **text;
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                                : 16;
+        if (digit == 16)
+            return false;
+        *number = *number << 4 | digit;
+    }
+    return true;
+}
+
+void ndr_guid_format(const struct ndr_guid *guid, char text[NDR_GUID_TEXT_SIZE])
+{
+    const uint8_t *seq = guid->clock_seq, *node = guid->node;
+    snprintf(text, NDR_GUID_TEXT_SIZE, "%08" PRIx32 "-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             guid->time_low, guid->time_mid, guid->time_hi_and_version, seq[0], seq[1], node[0],
+             node[1], node[2], node[3], node[4], node[5]);
+}
+
+int ndr_sid_parse(const char *text, struct ndr_sid *sid)
+{
+    uint64_t authority, number;
+    *sid = (struct ndr_sid){.revision = 1};
+    if (strncmp(text, "S-1-", 4) != 0)
+        return -EINVAL;
+    text += 4;
+    if (sid_number(&text, 0xffffffffffff, &authority) < 0)
+        return -EINVAL;
+    for (int i = 0; i < 6; i++)
+        sid->authority[i] = (uint8_t)(authority >> 8 * (5 - i));
+    while (*text == '-' && sid->count < NDR_SID_AUTHORITIES_MAX) {
+        text++;
+        if (sid_number(&text, UINT32_MAX, &number) < 0)
+            return -EINVAL;
+        sid->sub_authorities[sid->count++] = (uint32_t)number;
+    }
+    return *text ? -EINVAL : 0;
+}
+
+/* One decimal number of a SID, up to limit; moves *text behind it. */
+static int sid_number(const char **text, uint64_t limit, uint64_t *number)
+{
+    if (!isdigit((unsigned char)**text))
+        return -EINVAL;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(*text, &end, 10);
+    if (errno || value > limit)
+        return -EINVAL;
+    *text = end;
+    *number = value;
+    return 0;
+}
+
+void ndr_sid_format(const struct ndr_sid *sid, char *text, size_t size)
+{
+    uint64_t authority = 0;
+    for (int i = 0; i < 6; i++)
+        authority = authority << 8 | sid->authority[i];
+    int used = snprintf(text, size, "S-%u-%" PRIu64, sid->revision, authority);
+    for (int i = 0; i < sid->count && used > 0 && (size_t)used < size; i++)
+        used += snprintf(text + used, size - (size_t)used, "-%" PRIu32, sid->sub_authorities[i]);
+}
+
+void ndr_u8_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
+{
+    (void)argument;
+    ndr_u8(ndr, field, value);
+}
+
+void ndr_u16_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
+{
+    (void)argument;
+    ndr_u16(ndr, field, value);
+}
+
+void ndr_u32_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
+{
+    (void)argument;
+    ndr_u32(ndr, field, value);
+}
+
+void ndr_u64_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
+{
+    (void)argument;
+    ndr_u64(ndr, field, value);
 }
 
 void ndr_guid_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
@@ -636,17 +763,6 @@ void ndr_policy_handle_coder(struct ndr *ndr, const char *field, void *value, ui
     ndr_guid_coder(ndr, field, &handle->uuid, argument);
 }
 
-static void sid_body(struct ndr *ndr, struct ndr_sid *sid)
-{
-    ndr_u8(ndr, "Revision", &sid->revision);
-    ndr_u8(ndr, "SubAuthorityCount", &sid->count);
-    ndr_bytes(ndr, "IdentifierAuthority", sid->authority, sizeof sid->authority);
-    if (!ndr->failed && sid->count > NDR_SID_AUTHORITIES_MAX)
-        ndr_fail(ndr, "SubAuthorityCount", "more than 15 sub-authorities");
-    for (unsigned i = 0; i < sid->count && !ndr->failed; i++)
-        ndr_u32(ndr, "SubAuthority", &sid->sub_authorities[i]);
-}
-
 void ndr_sid_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
 {
     (void)argument;
@@ -664,17 +780,21 @@ void ndr_sid_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg
         ndr_fail(ndr, field, "array size differs from its count");
 }
 
-/* The buffer of an RPC_UNICODE_STRING: argument is its count and, in the upper half, its room. */
-static void unicode_buffer_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
+static void sid_body(struct ndr *ndr, struct ndr_sid *sid)
 {
-    uint32_t max = argument >> 16, actual = argument & 0xffff;
-    uint32_t wire_max = max, wire_actual = actual;
-    if (!code_string_header(ndr, field, &wire_max, &wire_actual))
-        return;
-    if (wire_actual != actual)
-        ndr_fail(ndr, field, "string length differs from its count");
-    else
-        ndr_utf16(ndr, field, value, (size_t)actual * 2);
+    ndr_u8(ndr, "Revision", &sid->revision);
+    ndr_u8(ndr, "SubAuthorityCount", &sid->count);
+    ndr_bytes(ndr, "IdentifierAuthority", sid->authority, sizeof sid->authority);
+    if (!ndr->failed && sid->count > NDR_SID_AUTHORITIES_MAX)
+        ndr_fail(ndr, "SubAuthorityCount", "more than 15 sub-authorities");
+    for (unsigned i = 0; i < sid->count && !ndr->failed; i++)
+        ndr_u32(ndr, "SubAuthority", &sid->sub_authorities[i]);
+}
+
+void ndr_unicode_string_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
+{
+    (void)argument;
+    unicode_string(ndr, field, value, 0);
 }
 
 static void unicode_string(struct ndr *ndr, const char *field, char **text, uint32_t spare)
@@ -699,10 +819,17 @@ static void unicode_string(struct ndr *ndr, const char *field, char **text, uint
     unique_text(ndr, field, text, unicode_buffer_coder, (uint32_t)room / 2 << 16 | length / 2);
 }
 
-void ndr_unicode_string_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
+/* The buffer of an RPC_UNICODE_STRING: argument is its count and, in the upper half, its room. */
+static void unicode_buffer_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
 {
-    (void)argument;
-    unicode_string(ndr, field, value, 0);
+    uint32_t max = argument >> 16, actual = argument & 0xffff;
+    uint32_t wire_max = max, wire_actual = actual;
+    if (!code_string_header(ndr, field, &wire_max, &wire_actual))
+        return;
+    if (wire_actual != actual)
+        ndr_fail(ndr, field, "string length differs from its count");
+    else
+        ndr_utf16(ndr, field, value, (size_t)actual * 2);
 }
 
 void ndr_unicode_string_large_coder(struct ndr *ndr, const char *field, void *value,
@@ -710,97 +837,4 @@ void ndr_unicode_string_large_coder(struct ndr *ndr, const char *field, void *va
 {
     (void)argument;
     unicode_string(ndr, field, value, 1);
-}
-
-/* digits hexadecimal digits, either case; moves *text behind them. By hand, since every bind reads
- * two GUIDs, and sscanf(3) shows in its cost. */
-static bool hex_number(const char **text, int digits, uint32_t *number)
-{
-    *number = 0;
-    for (int i = 0; i < digits; i++, ++*text) {
-        char c = **text;
-        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                                : 16;
-        if (digit == 16)
-            return false;
-        *number = *number << 4 | digit;
-    }
-    return true;
-}
-
-int ndr_guid_parse(const char *text, struct ndr_guid *guid)
-{
-    /* 8-4-4-4-12: the last two groups are bytes. */
-    static const uint8_t digits[] = {8, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2};
-    uint32_t numbers[11];
-    for (int i = 0; i < 11; i++) {
-        bool dash = (i >= 1 && i <= 3) || i == 5;
-        if ((dash && *text++ != '-') || !hex_number(&text, digits[i], &numbers[i]))
-            return -EINVAL;
-    }
-    if (*text)
-        return -EINVAL;
-    guid->time_low = numbers[0];
-    guid->time_mid = (uint16_t)numbers[1];
-    guid->time_hi_and_version = (uint16_t)numbers[2];
-    for (int i = 0; i < 2; i++)
-        guid->clock_seq[i] = (uint8_t)numbers[3 + i];
-    for (int i = 0; i < 6; i++)
-        guid->node[i] = (uint8_t)numbers[5 + i];
-    return 0;
-}
-
-void ndr_guid_format(const struct ndr_guid *guid, char text[NDR_GUID_TEXT_SIZE])
-{
-    const uint8_t *seq = guid->clock_seq, *node = guid->node;
-    snprintf(text, NDR_GUID_TEXT_SIZE, "%08" PRIx32 "-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-             guid->time_low, guid->time_mid, guid->time_hi_and_version, seq[0], seq[1], node[0],
-             node[1], node[2], node[3], node[4], node[5]);
-}
-
-/* One decimal number of a SID, up to limit; moves *text behind it. */
-static int sid_number(const char **text, uint64_t limit, uint64_t *number)
-{
-    if (!isdigit((unsigned char)**text))
-        return -EINVAL;
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(*text, &end, 10);
-    if (errno || value > limit)
-        return -EINVAL;
-    *text = end;
-    *number = value;
-    return 0;
-}
-
-int ndr_sid_parse(const char *text, struct ndr_sid *sid)
-{
-    uint64_t authority, number;
-    *sid = (struct ndr_sid){.revision = 1};
-    if (strncmp(text, "S-1-", 4) != 0)
-        return -EINVAL;
-    text += 4;
-    if (sid_number(&text, 0xffffffffffff, &authority) < 0)
-        return -EINVAL;
-    for (int i = 0; i < 6; i++)
-        sid->authority[i] = (uint8_t)(authority >> 8 * (5 - i));
-    while (*text == '-' && sid->count < NDR_SID_AUTHORITIES_MAX) {
-        text++;
-        if (sid_number(&text, UINT32_MAX, &number) < 0)
-            return -EINVAL;
-        sid->sub_authorities[sid->count++] = (uint32_t)number;
-    }
-    return *text ? -EINVAL : 0;
-}
-
-void ndr_sid_format(const struct ndr_sid *sid, char *text, size_t size)
-{
-    uint64_t authority = 0;
-    for (int i = 0; i < 6; i++)
-        authority = authority << 8 | sid->authority[i];
-    int used = snprintf(text, size, "S-%u-%" PRIu64, sid->revision, authority);
-    for (int i = 0; i < sid->count && used > 0 && (size_t)used < size; i++)
-        used += snprintf(text + used, size - (size_t)used, "-%" PRIu32, sid->sub_authorities[i]);
 }

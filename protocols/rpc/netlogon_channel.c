@@ -15,15 +15,26 @@
 
 enum { BLOCK = AES_BLOCK_SIZE, CHECKSUM_SIZE = 8, CONFOUNDER_SIZE = 8, SEQUENCE_SIZE = 8 };
 
-/* AES-128-CFB8 with a zero IV: every credential and secret of the channel (MS-NRPC 3.1.4.4.1). */
-static void encrypt_in_place(const uint8_t key[16], uint8_t *data, size_t size)
-{
-    struct aes128_ctx aes;
-    uint8_t iv[BLOCK] = {0};
-    aes128_set_encrypt_key(&aes, key);
-    cfb8_encrypt(&aes, (nettle_cipher_func *)aes128_encrypt, BLOCK, iv, size, data, data);
-    explicit_bzero(&aes, sizeof aes);
-}
+/* The signature's fields, MS-NRPC 2.2.1.3.3. */
+struct signature {
+    uint8_t head[8];
+    uint8_t sequence[SEQUENCE_SIZE], checksum[CHECKSUM_SIZE], confounder[CONFOUNDER_SIZE];
+};
+
+typedef void cfb8_function(const void *ctx, nettle_cipher_func *f, size_t block_size, uint8_t *iv,
+                           size_t length, uint8_t *dst, const uint8_t *src);
+
+static void encrypt_in_place(const uint8_t key[16], uint8_t *data, size_t size);
+static void step_credential(uint8_t credential[8], uint32_t by);
+static void signature_head(struct signature *signature, bool seal);
+static void signature_sequence(uint64_t sequence, bool from_client, uint8_t out[SEQUENCE_SIZE]);
+static void signature_checksum(const uint8_t key[16], const struct signature *signature, bool seal,
+                               const uint8_t *data, size_t size, uint8_t checksum[CHECKSUM_SIZE]);
+static void crypt_data(const uint8_t key[16], cfb8_function *crypt,
+                       const uint8_t sequence[SEQUENCE_SIZE], uint8_t *confounder, uint8_t *data,
+                       size_t size);
+static void crypt_sequence(const uint8_t key[16], cfb8_function *crypt,
+                           const uint8_t checksum[CHECKSUM_SIZE], uint8_t sequence[SEQUENCE_SIZE]);
 
 void netlogon_channel_compute(struct netlogon_channel *channel, const uint8_t nt_hash[16],
                               uint8_t server_credential[8])
@@ -40,14 +51,14 @@ void netlogon_channel_compute(struct netlogon_channel *channel, const uint8_t nt
     encrypt_in_place(channel->session_key, server_credential, 8);
 }
 
-/* Adds to the low 32 bits of the stored credential, little-endian, without carry beyond them. */
-static void step_credential(uint8_t credential[8], uint32_t by)
+/* AES-128-CFB8 with a zero IV: every credential and secret of the channel (MS-NRPC 3.1.4.4.1). */
+static void encrypt_in_place(const uint8_t key[16], uint8_t *data, size_t size)
 {
-    uint32_t low = (uint32_t)credential[0] | (uint32_t)credential[1] << 8 |
-                   (uint32_t)credential[2] << 16 | (uint32_t)credential[3] << 24;
-    low += by;
-    for (int i = 0; i < 4; i++)
-        credential[i] = (uint8_t)(low >> 8 * i);
+    struct aes128_ctx aes;
+    uint8_t iv[BLOCK] = {0};
+    aes128_set_encrypt_key(&aes, key);
+    cfb8_encrypt(&aes, (nettle_cipher_func *)aes128_encrypt, BLOCK, iv, size, data, data);
+    explicit_bzero(&aes, sizeof aes);
 }
 
 void netlogon_channel_authenticator(struct netlogon_channel *channel, uint32_t now,
@@ -57,6 +68,16 @@ void netlogon_channel_authenticator(struct netlogon_channel *channel, uint32_t n
     out->timestamp = now;
     memcpy(out->credential, channel->client_credential, 8);
     encrypt_in_place(channel->session_key, out->credential, 8);
+}
+
+/* Adds to the low 32 bits of the stored credential, little-endian, without carry beyond them. */
+static void step_credential(uint8_t credential[8], uint32_t by)
+{
+    uint32_t low = (uint32_t)credential[0] | (uint32_t)credential[1] << 8 |
+                   (uint32_t)credential[2] << 16 | (uint32_t)credential[3] << 24;
+    low += by;
+    for (int i = 0; i < 4; i++)
+        credential[i] = (uint8_t)(low >> 8 * i);
 }
 
 int netlogon_channel_check(struct netlogon_channel *channel,
@@ -117,11 +138,24 @@ int netlogon_bind_answer_check(const uint8_t *token, size_t size)
     return size >= 8 && memcmp(token, negotiate_response, 4) == 0 ? 0 : -EBADMSG;
 }
 
-/* The signature's fields, MS-NRPC 2.2.1.3.3. */
-struct signature {
-    uint8_t head[8];
-    uint8_t sequence[SEQUENCE_SIZE], checksum[CHECKSUM_SIZE], confounder[CONFOUNDER_SIZE];
-};
+int netlogon_protect(struct netlogon_security *security, bool seal, uint8_t *data, size_t size,
+                     uint8_t token[NETLOGON_SIGNATURE_SIZE])
+{
+    struct signature signature = {.confounder = {0}};
+    signature_head(&signature, seal);
+    signature_sequence(security->sequence, true, signature.sequence);
+    if (seal && gnutls_rnd(GNUTLS_RND_NONCE, signature.confounder, CONFOUNDER_SIZE) < 0)
+        return -EIO;
+    signature_checksum(security->session_key, &signature, seal, data, size, signature.checksum);
+    if (seal)
+        crypt_data(security->session_key, cfb8_encrypt, signature.sequence, signature.confounder,
+                   data, size);
+    crypt_sequence(security->session_key, cfb8_encrypt, signature.checksum, signature.sequence);
+    memset(token, 0, NETLOGON_SIGNATURE_SIZE);
+    memcpy(token, &signature, sizeof signature);
+    security->sequence++;
+    return 0;
+}
 
 static void signature_head(struct signature *signature, bool seal)
 {
@@ -154,9 +188,6 @@ static void signature_checksum(const uint8_t key[16], const struct signature *si
     explicit_bzero(&hmac, sizeof hmac);
 }
 
-typedef void cfb8_function(const void *ctx, nettle_cipher_func *f, size_t block_size, uint8_t *iv,
-                           size_t length, uint8_t *dst, const uint8_t *src);
-
 /* Confounder and data as one stream, under the key xor 0xf0 and the sequence twice as IV. */
 static void crypt_data(const uint8_t key[16], cfb8_function *crypt,
                        const uint8_t sequence[SEQUENCE_SIZE], uint8_t *confounder, uint8_t *data,
@@ -187,25 +218,6 @@ static void crypt_sequence(const uint8_t key[16], cfb8_function *crypt,
     aes128_set_encrypt_key(&aes, key);
     crypt(&aes, (nettle_cipher_func *)aes128_encrypt, BLOCK, iv, SEQUENCE_SIZE, sequence, sequence);
     explicit_bzero(&aes, sizeof aes);
-}
-
-int netlogon_protect(struct netlogon_security *security, bool seal, uint8_t *data, size_t size,
-                     uint8_t token[NETLOGON_SIGNATURE_SIZE])
-{
-    struct signature signature = {.confounder = {0}};
-    signature_head(&signature, seal);
-    signature_sequence(security->sequence, true, signature.sequence);
-    if (seal && gnutls_rnd(GNUTLS_RND_NONCE, signature.confounder, CONFOUNDER_SIZE) < 0)
-        return -EIO;
-    signature_checksum(security->session_key, &signature, seal, data, size, signature.checksum);
-    if (seal)
-        crypt_data(security->session_key, cfb8_encrypt, signature.sequence, signature.confounder,
-                   data, size);
-    crypt_sequence(security->session_key, cfb8_encrypt, signature.checksum, signature.sequence);
-    memset(token, 0, NETLOGON_SIGNATURE_SIZE);
-    memcpy(token, &signature, sizeof signature);
-    security->sequence++;
-    return 0;
 }
 
 int netlogon_unprotect(struct netlogon_security *security, bool seal, uint8_t *data, size_t size,

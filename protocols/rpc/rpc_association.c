@@ -32,110 +32,92 @@ enum {
     TOKEN_MAX = 256
 };
 
-bool rpc_association_broken(const struct rpc_association *association)
-{
-    const struct rpc_transport *transport = association->transport;
-    return association->broken || (transport->ops->is_open && !transport->ops->is_open(transport));
-}
+struct stub {
+    uint8_t *data;
+    size_t size, capacity;
+    bool big_endian;
+};
 
-uint32_t rpc_association_fault(const struct rpc_association *association)
-{
-    return association->fault;
-}
-
-void rpc_association_close(struct rpc_association *association)
-{
-    if (!association)
-        return;
-    association->transport->ops->close(association->transport);
-    auth_free(association->auth);
-    if (association->netlogon)
-        explicit_bzero(association->netlogon, sizeof *association->netlogon);
-    free(association->netlogon);
-    free(association);
-}
-
-/* The association is of no more use: why. */
-static struct outcome association_broken(struct rpc_association *association, int error)
-{
-    const struct rpc_transport *transport = association->transport;
-    const char *cause = transport->ops->cause ? transport->ops->cause(transport) : NULL;
-    association->broken = true;
-    if (error == -EBADMSG)
-        return outcome_failed("%s: malformed DCERPC reply", association->interface->name);
-    if (error == -ENOMSG)
-        return outcome_failed("%s: reply to another call", association->interface->name);
-    if (cause && error != -ECANCELED)
-        return outcome_failed("%s", cause);
-    return outcome_of_error(error);
-}
-
-static struct outcome broken_because(struct rpc_association *association, const char *why)
-{
-    association->broken = true;
-    return outcome_failed("%s: %s", association->interface->name, why);
-}
-
+static struct outcome bind_plain(struct rpc_association *association);
+static int send_leg(struct rpc_association *association, enum rpc_pdu_type type,
+                    const uint8_t *token, size_t token_size);
+static struct rpc_trailer trailer_of(const struct rpc_association *association, size_t pad);
+static int token_size(struct rpc_association *association, size_t body, size_t *size);
+static int pdu_error(const struct ndr *ndr);
+static struct outcome association_broken(struct rpc_association *association, int error);
+static struct outcome receive_ack(struct rpc_association *association, enum rpc_pdu_type expected,
+                                  uint8_t **token, size_t *token_size);
+static int receive_pdu(struct rpc_association *association, struct rpc_pdu_header *header,
+                       uint8_t **pdu);
 static struct outcome fault_outcome(struct rpc_association *association,
                                     const struct rpc_pdu_header *header, const uint8_t *data,
-                                    size_t size)
+                                    size_t size);
+static struct outcome rejected(struct rpc_association *association, const struct rpc_bind_ack *ack);
+static struct outcome bind_with_channel(struct rpc_association *association,
+                                        const struct netlogon_channel *channel);
+static struct outcome broken_because(struct rpc_association *association, const char *why);
+static struct outcome bind_with_auth(struct conversation *conversation,
+                                     struct rpc_association *association,
+                                     const struct rpc_binding *binding);
+static struct outcome step_failed(struct rpc_association *association);
+static struct outcome further_legs(struct rpc_association *association);
+static int association_send_request(struct rpc_association *association, uint16_t opnum,
+                                    const uint8_t *stub, size_t size);
+static int send_fragment(struct rpc_association *association, uint16_t opnum, uint8_t flags,
+                         const uint8_t *stub, size_t size, size_t left);
+static int secure(struct rpc_association *association, struct ndr *ndr, size_t stub_size);
+static int protect(struct rpc_association *association, uint8_t *data, size_t size, size_t body,
+                   size_t body_size, size_t token);
+static struct outcome receive_fragment(struct rpc_association *association, struct stub *stub,
+                                       bool first, bool *last);
+static int open_response(struct rpc_association *association, const struct rpc_pdu_header *header,
+                         uint8_t *pdu, size_t *from, size_t *size);
+static int stub_append(struct stub *stub, const uint8_t *data, size_t size);
+static struct outcome decode_reply(struct rpc_association *association,
+                                   const struct rpc_procedure *procedure, const struct stub *stub,
+                                   void *reply, struct pool *pool);
+
+struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport *transport,
+                        const struct rpc_binding *binding, struct rpc_association **out)
 {
-    association->fault = rpc_fault_decode(header, data, size);
-    if (header->type == RPC_PDU_BIND_NAK) {
-        association->broken = true;
-        const char *reason = rpc_reject_reason_name(association->fault);
-        return reason
-                   ? outcome_failed("bind of %s refused: %s", association->interface->name, reason)
-                   : outcome_failed("bind of %s refused, reason %u", association->interface->name,
-                                    association->fault);
+    *out = NULL;
+    if (binding->answer)
+        *binding->answer = RPC_ANSWER_NONE;
+    struct rpc_association *association = calloc(1, sizeof *association);
+    if (!association) {
+        transport->ops->close(transport);
+        return outcome_of_error(-ENOMEM);
     }
-    const char *name = rpc_fault_name(association->fault);
-    if (name)
-        return outcome_failed("fault %s", name);
-    return outcome_failed("fault 0x%08x", association->fault);
+    association->transport = transport;
+    association->interface = binding->interface;
+    association->security = binding->security;
+    association->level = binding->level;
+    association->call_id = 1;
+    if (conversation && conversation->user)
+        association->client = conversation->user->name;
+    struct outcome outcome = binding->security == RPC_SECURITY_NONE ? bind_plain(association)
+                             : binding->security == RPC_SECURITY_NETLOGON
+                                 ? bind_with_channel(association, binding->channel)
+                                 : bind_with_auth(conversation, association, binding);
+    if (binding->answer)
+        *binding->answer = association->answer;
+    if (outcome.kind == OUTCOME_OK)
+        *out = association;
+    else
+        rpc_association_close(association);
+    return outcome;
 }
 
-/* One PDU in a malloc'd buffer of frag_length bytes. */
-static int receive_pdu(struct rpc_association *association, struct rpc_pdu_header *header,
-                       uint8_t **pdu)
+static struct outcome bind_plain(struct rpc_association *association)
 {
-    struct rpc_transport *transport = association->transport;
-    uint8_t head[RPC_HEADER_SIZE];
-    *pdu = NULL;
-    int rc = transport->ops->receive(transport, head, sizeof head);
-    if (rc == 0)
-        rc = rpc_pdu_header_decode(head, header);
+    uint8_t *token = NULL;
+    size_t size;
+    int rc = send_leg(association, RPC_PDU_BIND, NULL, 0);
     if (rc)
-        return rc;
-    if (header->call_id != association->call_id)
-        return -ENOMSG;
-    uint8_t *data = malloc(header->frag_length);
-    if (!data)
-        return -ENOMEM;
-    memcpy(data, head, sizeof head);
-    rc = transport->ops->receive(transport, data + sizeof head, header->frag_length - sizeof head);
-    if (rc) {
-        free(data);
-        return rc;
-    }
-    *pdu = data;
-    return 0;
-}
-
-/* Binding */
-
-static struct rpc_trailer trailer_of(const struct rpc_association *association, size_t pad)
-{
-    return (struct rpc_trailer){.auth_type = (uint8_t)association->security,
-                                .auth_level = (uint8_t)association->level,
-                                .pad_length = (uint8_t)pad,
-                                .context_id = AUTH_CONTEXT_ID};
-}
-
-/* Why a PDU could not be made. */
-static int pdu_error(const struct ndr *ndr)
-{
-    return ndr->size > UINT16_MAX ? -EMSGSIZE : -ENOMEM;
+        return association_broken(association, rc);
+    struct outcome outcome = receive_ack(association, RPC_PDU_BIND_ACK, &token, &size);
+    free(token);
+    return outcome;
 }
 
 /* Sends bind, alter_context or AUTH3 with a token. */
@@ -163,13 +145,45 @@ static int send_leg(struct rpc_association *association, enum rpc_pdu_type type,
     return rc;
 }
 
-static struct outcome rejected(struct rpc_association *association, const struct rpc_bind_ack *ack)
+/* Binding */
+static struct rpc_trailer trailer_of(const struct rpc_association *association, size_t pad)
 {
+    return (struct rpc_trailer){.auth_type = (uint8_t)association->security,
+                                .auth_level = (uint8_t)association->level,
+                                .pad_length = (uint8_t)pad,
+                                .context_id = AUTH_CONTEXT_ID};
+}
+
+/* Calls */
+static int token_size(struct rpc_association *association, size_t body, size_t *size)
+{
+    *size = 0;
+    if (association->netlogon)
+        *size = NETLOGON_SIGNATURE_SIZE;
+    else if (association->auth)
+        return auth_token_size(association->auth, body, size);
+    return 0;
+}
+
+/* Why a PDU could not be made. */
+static int pdu_error(const struct ndr *ndr)
+{
+    return ndr->size > UINT16_MAX ? -EMSGSIZE : -ENOMEM;
+}
+
+/* The association is of no more use: why. */
+static struct outcome association_broken(struct rpc_association *association, int error)
+{
+    const struct rpc_transport *transport = association->transport;
+    const char *cause = transport->ops->cause ? transport->ops->cause(transport) : NULL;
     association->broken = true;
-    if (ack->result == RPC_PROVIDER_REJECTION && ack->reason == RPC_ABSTRACT_SYNTAX_NOT_SUPPORTED)
-        association->answer = RPC_ANSWER_ELSEWHERE;
-    return outcome_failed("bind of %s rejected: %s", association->interface->name,
-                          rpc_rejection_text(ack->result, ack->reason));
+    if (error == -EBADMSG)
+        return outcome_failed("%s: malformed DCERPC reply", association->interface->name);
+    if (error == -ENOMSG)
+        return outcome_failed("%s: reply to another call", association->interface->name);
+    if (cause && error != -ECANCELED)
+        return outcome_failed("%s", cause);
+    return outcome_of_error(error);
 }
 
 /* Takes a bind_ack or alter_context_resp; the token, malloc'd, in *token (NULL: none). */
@@ -214,6 +228,114 @@ static struct outcome receive_ack(struct rpc_association *association, enum rpc_
     return outcome;
 }
 
+/* One PDU in a malloc'd buffer of frag_length bytes. */
+static int receive_pdu(struct rpc_association *association, struct rpc_pdu_header *header,
+                       uint8_t **pdu)
+{
+    struct rpc_transport *transport = association->transport;
+    uint8_t head[RPC_HEADER_SIZE];
+    *pdu = NULL;
+    int rc = transport->ops->receive(transport, head, sizeof head);
+    if (rc == 0)
+        rc = rpc_pdu_header_decode(head, header);
+    if (rc)
+        return rc;
+    if (header->call_id != association->call_id)
+        return -ENOMSG;
+    uint8_t *data = malloc(header->frag_length);
+    if (!data)
+        return -ENOMEM;
+    memcpy(data, head, sizeof head);
+    rc = transport->ops->receive(transport, data + sizeof head, header->frag_length - sizeof head);
+    if (rc) {
+        free(data);
+        return rc;
+    }
+    *pdu = data;
+    return 0;
+}
+
+static struct outcome fault_outcome(struct rpc_association *association,
+                                    const struct rpc_pdu_header *header, const uint8_t *data,
+                                    size_t size)
+{
+    association->fault = rpc_fault_decode(header, data, size);
+    if (header->type == RPC_PDU_BIND_NAK) {
+        association->broken = true;
+        const char *reason = rpc_reject_reason_name(association->fault);
+        return reason
+                   ? outcome_failed("bind of %s refused: %s", association->interface->name, reason)
+                   : outcome_failed("bind of %s refused, reason %u", association->interface->name,
+                                    association->fault);
+    }
+    const char *name = rpc_fault_name(association->fault);
+    if (name)
+        return outcome_failed("fault %s", name);
+    return outcome_failed("fault 0x%08x", association->fault);
+}
+
+static struct outcome rejected(struct rpc_association *association, const struct rpc_bind_ack *ack)
+{
+    association->broken = true;
+    if (ack->result == RPC_PROVIDER_REJECTION && ack->reason == RPC_ABSTRACT_SYNTAX_NOT_SUPPORTED)
+        association->answer = RPC_ANSWER_ELSEWHERE;
+    return outcome_failed("bind of %s rejected: %s", association->interface->name,
+                          rpc_rejection_text(ack->result, ack->reason));
+}
+
+static struct outcome bind_with_channel(struct rpc_association *association,
+                                        const struct netlogon_channel *channel)
+{
+    uint8_t *token = NULL;
+    size_t size = 0;
+    association->netlogon = calloc(1, sizeof *association->netlogon);
+    if (!association->netlogon)
+        return association_broken(association, -ENOMEM);
+    memcpy(association->netlogon->session_key, channel->session_key, NETLOGON_SESSION_KEY_SIZE);
+    int rc = netlogon_bind_token(channel, &token, &size);
+    if (rc == 0)
+        rc = send_leg(association, RPC_PDU_BIND, token, size);
+    free(token);
+    if (rc)
+        return association_broken(association, rc);
+    struct outcome outcome = receive_ack(association, RPC_PDU_BIND_ACK, &token, &size);
+    if (outcome.kind == OUTCOME_OK && (!token || netlogon_bind_answer_check(token, size) < 0))
+        outcome = broken_because(association, "malformed answer to a netlogon bind");
+    free(token);
+    return outcome;
+}
+
+static struct outcome broken_because(struct rpc_association *association, const char *why)
+{
+    association->broken = true;
+    return outcome_failed("%s: %s", association->interface->name, why);
+}
+
+static struct outcome bind_with_auth(struct conversation *conversation,
+                                     struct rpc_association *association,
+                                     const struct rpc_binding *binding)
+{
+    struct auth_request request = {
+        .account = binding->account,
+        .service = binding->service,
+        .level = binding->level,
+        .kerberos = binding->security == RPC_SECURITY_KERBEROS ||
+                    (binding->security == RPC_SECURITY_SPNEGO && binding->kerberos),
+        .raw = binding->security != RPC_SECURITY_SPNEGO,
+        .dce_style = true,
+        .wrong_password = binding->wrong_password};
+    struct outcome outcome = auth_open(conversation, &request, &association->auth);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    uint8_t *token = NULL;
+    size_t size = 0;
+    if (auth_step(association->auth, NULL, 0, &token, &size) < 0)
+        return step_failed(association);
+    int rc = send_leg(association, RPC_PDU_BIND, token, size);
+    free(token);
+    return rc ? association_broken(association, rc) : further_legs(association);
+}
+
 static struct outcome step_failed(struct rpc_association *association)
 {
     association->broken = true;
@@ -250,141 +372,56 @@ static struct outcome further_legs(struct rpc_association *association)
     }
 }
 
-static struct outcome bind_with_auth(struct conversation *conversation,
-                                     struct rpc_association *association,
-                                     const struct rpc_binding *binding)
+struct outcome rpc_call(struct rpc_association *association, const struct rpc_procedure *procedure,
+                        void *request, void *reply, struct pool *pool)
 {
-    struct auth_request request = {
-        .account = binding->account,
-        .service = binding->service,
-        .level = binding->level,
-        .kerberos = binding->security == RPC_SECURITY_KERBEROS ||
-                    (binding->security == RPC_SECURITY_SPNEGO && binding->kerberos),
-        .raw = binding->security != RPC_SECURITY_SPNEGO,
-        .dce_style = true,
-        .wrong_password = binding->wrong_password};
-    struct outcome outcome = auth_open(conversation, &request, &association->auth);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    uint8_t *token = NULL;
-    size_t size = 0;
-    if (auth_step(association->auth, NULL, 0, &token, &size) < 0)
-        return step_failed(association);
-    int rc = send_leg(association, RPC_PDU_BIND, token, size);
-    free(token);
-    return rc ? association_broken(association, rc) : further_legs(association);
-}
-
-static struct outcome bind_with_channel(struct rpc_association *association,
-                                        const struct netlogon_channel *channel)
-{
-    uint8_t *token = NULL;
-    size_t size = 0;
-    association->netlogon = calloc(1, sizeof *association->netlogon);
-    if (!association->netlogon)
-        return association_broken(association, -ENOMEM);
-    memcpy(association->netlogon->session_key, channel->session_key, NETLOGON_SESSION_KEY_SIZE);
-    int rc = netlogon_bind_token(channel, &token, &size);
-    if (rc == 0)
-        rc = send_leg(association, RPC_PDU_BIND, token, size);
-    free(token);
-    if (rc)
-        return association_broken(association, rc);
-    struct outcome outcome = receive_ack(association, RPC_PDU_BIND_ACK, &token, &size);
-    if (outcome.kind == OUTCOME_OK && (!token || netlogon_bind_answer_check(token, size) < 0))
-        outcome = broken_because(association, "malformed answer to a netlogon bind");
-    free(token);
-    return outcome;
-}
-
-static struct outcome bind_plain(struct rpc_association *association)
-{
-    uint8_t *token = NULL;
-    size_t size;
-    int rc = send_leg(association, RPC_PDU_BIND, NULL, 0);
-    if (rc)
-        return association_broken(association, rc);
-    struct outcome outcome = receive_ack(association, RPC_PDU_BIND_ACK, &token, &size);
-    free(token);
-    return outcome;
-}
-
-struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport *transport,
-                        const struct rpc_binding *binding, struct rpc_association **out)
-{
-    *out = NULL;
-    if (binding->answer)
-        *binding->answer = RPC_ANSWER_NONE;
-    struct rpc_association *association = calloc(1, sizeof *association);
-    if (!association) {
-        transport->ops->close(transport);
-        return outcome_of_error(-ENOMEM);
+    struct ndr ndr;
+    struct stub stub = {.data = NULL};
+    struct outcome outcome = outcome_ok();
+    association->fault = 0;
+    trace_rpc(association->client, association->interface, procedure, false, request);
+    ndr_encode_start(&ndr);
+    procedure->request(&ndr, procedure->name, request, 0);
+    if (ndr.failed) {
+        outcome =
+            outcome_failed("%s request: field %s: %s", procedure->name, ndr.error_field, ndr.error);
+    } else {
+        int rc = association_send_request(association, procedure->opnum, ndr.data, ndr.size);
+        if (rc)
+            outcome = association_broken(association, rc);
     }
-    association->transport = transport;
-    association->interface = binding->interface;
-    association->security = binding->security;
-    association->level = binding->level;
-    association->call_id = 1;
-    if (conversation && conversation->user)
-        association->client = conversation->user->name;
-    struct outcome outcome = binding->security == RPC_SECURITY_NONE ? bind_plain(association)
-                             : binding->security == RPC_SECURITY_NETLOGON
-                                 ? bind_with_channel(association, binding->channel)
-                                 : bind_with_auth(conversation, association, binding);
-    if (binding->answer)
-        *binding->answer = association->answer;
+    ndr_end(&ndr);
+    bool last = false;
+    for (bool first = true; outcome.kind == OUTCOME_OK && !last; first = false)
+        outcome = receive_fragment(association, &stub, first, &last);
     if (outcome.kind == OUTCOME_OK)
-        *out = association;
-    else
-        rpc_association_close(association);
+        outcome = decode_reply(association, procedure, &stub, reply, pool);
+    free(stub.data);
     return outcome;
 }
 
-/* Calls */
-
-static int token_size(struct rpc_association *association, size_t body, size_t *size)
+static int association_send_request(struct rpc_association *association, uint16_t opnum,
+                                    const uint8_t *stub, size_t size)
 {
-    *size = 0;
-    if (association->netlogon)
-        *size = NETLOGON_SIGNATURE_SIZE;
-    else if (association->auth)
-        return auth_token_size(association->auth, body, size);
+    size_t room = association->max_xmit - RPC_REQUEST_HEADER_SIZE, token = 0, sent = 0;
+    if (association->auth || association->netlogon) {
+        int rc = token_size(association, room, &token);
+        if (rc)
+            return rc;
+        room -= PAD + RPC_TRAILER_SIZE + token;
+    }
+    room -= room % PAD;
+    association->call_id++;
+    do {
+        size_t part = size - sent < room ? size - sent : room;
+        uint8_t flags = (uint8_t)((sent == 0 ? RPC_PFC_FIRST_FRAG : 0) |
+                                  (sent + part == size ? RPC_PFC_LAST_FRAG : 0));
+        int rc = send_fragment(association, opnum, flags, stub + sent, part, size - sent);
+        if (rc)
+            return rc;
+        sent += part;
+    } while (sent < size);
     return 0;
-}
-
-/* Protects a PDU whose token has its place behind it. */
-static int protect(struct rpc_association *association, uint8_t *data, size_t size, size_t body,
-                   size_t body_size, size_t token)
-{
-    if (association->netlogon)
-        return netlogon_protect(association->netlogon, association->level == AUTH_LEVEL_PRIVACY,
-                                data + body, body_size, data + size);
-    struct auth_pdu pdu = {.data = data,
-                           .size = size,
-                           .body = body,
-                           .body_size = body_size,
-                           .header_signing = association->header_signing};
-    return auth_protect(association->auth, &pdu, data + size, token);
-}
-
-/* What stands behind the stub of a secured request: padding, trailer and token. */
-static int secure(struct rpc_association *association, struct ndr *ndr, size_t stub_size)
-{
-    static uint8_t zeros[PAD];
-    uint8_t empty[TOKEN_MAX] = {0};
-    size_t pad = (PAD - stub_size % PAD) % PAD, token = 0;
-    struct rpc_trailer trailer = trailer_of(association, pad);
-    int rc = token_size(association, stub_size + pad, &token);
-    if (rc == 0 && token > sizeof empty)
-        rc = -EMSGSIZE;
-    if (rc)
-        return rc;
-    ndr_bytes(ndr, "pad", zeros, pad);
-    rpc_pdu_finish(ndr, &trailer, empty, token);
-    if (ndr->failed)
-        return pdu_error(ndr);
-    return protect(association, ndr->data, ndr->size - token, RPC_REQUEST_HEADER_SIZE,
-                   stub_size + pad, token);
 }
 
 static int send_fragment(struct rpc_association *association, uint16_t opnum, uint8_t flags,
@@ -413,91 +450,39 @@ static int send_fragment(struct rpc_association *association, uint16_t opnum, ui
     return rc;
 }
 
-static int association_send_request(struct rpc_association *association, uint16_t opnum,
-                                    const uint8_t *stub, size_t size)
+/* What stands behind the stub of a secured request: padding, trailer and token. */
+static int secure(struct rpc_association *association, struct ndr *ndr, size_t stub_size)
 {
-    size_t room = association->max_xmit - RPC_REQUEST_HEADER_SIZE, token = 0, sent = 0;
-    if (association->auth || association->netlogon) {
-        int rc = token_size(association, room, &token);
-        if (rc)
-            return rc;
-        room -= PAD + RPC_TRAILER_SIZE + token;
-    }
-    room -= room % PAD;
-    association->call_id++;
-    do {
-        size_t part = size - sent < room ? size - sent : room;
-        uint8_t flags = (uint8_t)((sent == 0 ? RPC_PFC_FIRST_FRAG : 0) |
-                                  (sent + part == size ? RPC_PFC_LAST_FRAG : 0));
-        int rc = send_fragment(association, opnum, flags, stub + sent, part, size - sent);
-        if (rc)
-            return rc;
-        sent += part;
-    } while (sent < size);
-    return 0;
+    static uint8_t zeros[PAD];
+    uint8_t empty[TOKEN_MAX] = {0};
+    size_t pad = (PAD - stub_size % PAD) % PAD, token = 0;
+    struct rpc_trailer trailer = trailer_of(association, pad);
+    int rc = token_size(association, stub_size + pad, &token);
+    if (rc == 0 && token > sizeof empty)
+        rc = -EMSGSIZE;
+    if (rc)
+        return rc;
+    ndr_bytes(ndr, "pad", zeros, pad);
+    rpc_pdu_finish(ndr, &trailer, empty, token);
+    if (ndr->failed)
+        return pdu_error(ndr);
+    return protect(association, ndr->data, ndr->size - token, RPC_REQUEST_HEADER_SIZE,
+                   stub_size + pad, token);
 }
 
-/* The stub of a response in its PDU: [*from, *from + *size). Verifies it, decrypting in place.
- * -EBADMSG: malformed; -EKEYREJECTED: it does not verify. */
-static int open_response(struct rpc_association *association, const struct rpc_pdu_header *header,
-                         uint8_t *pdu, size_t *from, size_t *size)
+/* Protects a PDU whose token has its place behind it. */
+static int protect(struct rpc_association *association, uint8_t *data, size_t size, size_t body,
+                   size_t body_size, size_t token)
 {
-    *from = RPC_REQUEST_HEADER_SIZE;
-    if (header->frag_length < RPC_REQUEST_HEADER_SIZE)
-        return -EBADMSG;
-    if (!association->auth && !association->netlogon) {
-        *size = header->frag_length - *from;
-        return header->auth_length ? -EBADMSG : 0;
-    }
-    struct rpc_trailer trailer;
-    if (!rpc_trailer_decode(header, pdu, header->frag_length, &trailer) ||
-        trailer.auth_type != association->security || trailer.auth_level != association->level ||
-        trailer.context_id != AUTH_CONTEXT_ID)
-        return -EBADMSG;
-    size_t end = (size_t)header->frag_length - header->auth_length;
-    if (end < (size_t)RPC_REQUEST_HEADER_SIZE + RPC_TRAILER_SIZE + trailer.pad_length)
-        return -EBADMSG;
-    size_t body = end - RPC_TRAILER_SIZE - *from;
-    int rc;
-    if (association->netlogon) {
-        rc = netlogon_unprotect(association->netlogon, association->level == AUTH_LEVEL_PRIVACY,
-                                pdu + *from, body, pdu + end, header->auth_length);
-    } else {
-        struct auth_pdu secured = {.data = pdu,
-                                   .size = end,
-                                   .body = *from,
-                                   .body_size = body,
-                                   .header_signing = association->header_signing};
-        rc = auth_unprotect(association->auth, &secured, pdu + end, header->auth_length);
-    }
-    *size = body - trailer.pad_length;
-    return rc == -EBADMSG ? -EKEYREJECTED : rc;
-}
-
-struct stub {
-    uint8_t *data;
-    size_t size, capacity;
-    bool big_endian;
-};
-
-static int stub_append(struct stub *stub, const uint8_t *data, size_t size)
-{
-    if (size > RPC_REPLY_MAX - stub->size)
-        return -EMSGSIZE;
-    if (size == 0) /* of an empty reply there is nothing to be copied, and no room for it */
-        return 0;
-    if (stub->size + size > stub->capacity) {
-        size_t capacity =
-            stub->size + size > 2 * stub->capacity ? stub->size + size : 2 * stub->capacity;
-        uint8_t *larger = realloc(stub->data, capacity);
-        if (!larger)
-            return -ENOMEM;
-        stub->data = larger;
-        stub->capacity = capacity;
-    }
-    memcpy(stub->data + stub->size, data, size);
-    stub->size += size;
-    return 0;
+    if (association->netlogon)
+        return netlogon_protect(association->netlogon, association->level == AUTH_LEVEL_PRIVACY,
+                                data + body, body_size, data + size);
+    struct auth_pdu pdu = {.data = data,
+                           .size = size,
+                           .body = body,
+                           .body_size = body_size,
+                           .header_signing = association->header_signing};
+    return auth_protect(association->auth, &pdu, data + size, token);
 }
 
 /* One fragment of the answer; *last tells whether it was the last one. */
@@ -537,6 +522,63 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
     return outcome;
 }
 
+/* The stub of a response in its PDU: [*from, *from + *size). Verifies it, decrypting in place.
+ * -EBADMSG: malformed; -EKEYREJECTED: it does not verify. */
+static int open_response(struct rpc_association *association, const struct rpc_pdu_header *header,
+                         uint8_t *pdu, size_t *from, size_t *size)
+{
+    *from = RPC_REQUEST_HEADER_SIZE;
+    if (header->frag_length < RPC_REQUEST_HEADER_SIZE)
+        return -EBADMSG;
+    if (!association->auth && !association->netlogon) {
+        *size = header->frag_length - *from;
+        return header->auth_length ? -EBADMSG : 0;
+    }
+    struct rpc_trailer trailer;
+    if (!rpc_trailer_decode(header, pdu, header->frag_length, &trailer) ||
+        trailer.auth_type != association->security || trailer.auth_level != association->level ||
+        trailer.context_id != AUTH_CONTEXT_ID)
+        return -EBADMSG;
+    size_t end = (size_t)header->frag_length - header->auth_length;
+    if (end < (size_t)RPC_REQUEST_HEADER_SIZE + RPC_TRAILER_SIZE + trailer.pad_length)
+        return -EBADMSG;
+    size_t body = end - RPC_TRAILER_SIZE - *from;
+    int rc;
+    if (association->netlogon) {
+        rc = netlogon_unprotect(association->netlogon, association->level == AUTH_LEVEL_PRIVACY,
+                                pdu + *from, body, pdu + end, header->auth_length);
+    } else {
+        struct auth_pdu secured = {.data = pdu,
+                                   .size = end,
+                                   .body = *from,
+                                   .body_size = body,
+                                   .header_signing = association->header_signing};
+        rc = auth_unprotect(association->auth, &secured, pdu + end, header->auth_length);
+    }
+    *size = body - trailer.pad_length;
+    return rc == -EBADMSG ? -EKEYREJECTED : rc;
+}
+
+static int stub_append(struct stub *stub, const uint8_t *data, size_t size)
+{
+    if (size > RPC_REPLY_MAX - stub->size)
+        return -EMSGSIZE;
+    if (size == 0) /* of an empty reply there is nothing to be copied, and no room for it */
+        return 0;
+    if (stub->size + size > stub->capacity) {
+        size_t capacity =
+            stub->size + size > 2 * stub->capacity ? stub->size + size : 2 * stub->capacity;
+        uint8_t *larger = realloc(stub->data, capacity);
+        if (!larger)
+            return -ENOMEM;
+        stub->data = larger;
+        stub->capacity = capacity;
+    }
+    memcpy(stub->data + stub->size, data, size);
+    stub->size += size;
+    return 0;
+}
+
 static struct outcome decode_reply(struct rpc_association *association,
                                    const struct rpc_procedure *procedure, const struct stub *stub,
                                    void *reply, struct pool *pool)
@@ -559,30 +601,25 @@ static struct outcome decode_reply(struct rpc_association *association,
     return outcome;
 }
 
-struct outcome rpc_call(struct rpc_association *association, const struct rpc_procedure *procedure,
-                        void *request, void *reply, struct pool *pool)
+bool rpc_association_broken(const struct rpc_association *association)
 {
-    struct ndr ndr;
-    struct stub stub = {.data = NULL};
-    struct outcome outcome = outcome_ok();
-    association->fault = 0;
-    trace_rpc(association->client, association->interface, procedure, false, request);
-    ndr_encode_start(&ndr);
-    procedure->request(&ndr, procedure->name, request, 0);
-    if (ndr.failed) {
-        outcome =
-            outcome_failed("%s request: field %s: %s", procedure->name, ndr.error_field, ndr.error);
-    } else {
-        int rc = association_send_request(association, procedure->opnum, ndr.data, ndr.size);
-        if (rc)
-            outcome = association_broken(association, rc);
-    }
-    ndr_end(&ndr);
-    bool last = false;
-    for (bool first = true; outcome.kind == OUTCOME_OK && !last; first = false)
-        outcome = receive_fragment(association, &stub, first, &last);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = decode_reply(association, procedure, &stub, reply, pool);
-    free(stub.data);
-    return outcome;
+    const struct rpc_transport *transport = association->transport;
+    return association->broken || (transport->ops->is_open && !transport->ops->is_open(transport));
+}
+
+uint32_t rpc_association_fault(const struct rpc_association *association)
+{
+    return association->fault;
+}
+
+void rpc_association_close(struct rpc_association *association)
+{
+    if (!association)
+        return;
+    association->transport->ops->close(association->transport);
+    auth_free(association->auth);
+    if (association->netlogon)
+        explicit_bzero(association->netlogon, sizeof *association->netlogon);
+    free(association->netlogon);
+    free(association);
 }

@@ -8,19 +8,57 @@
 #include "protocols/rpc/rpc_drsuapi.h"
 #include "protocols/rpc/rpc_play.h"
 
-static struct outcome call_on(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
-                              void *request, void *reply, const uint32_t *status, struct pool *pool)
-{
-    struct outcome outcome =
-        rpc_play_call(conversation, slot, &rpc_drsuapi, opnum, request, reply, pool);
-    return outcome.kind == OUTCOME_OK ? rpc_werror_outcome(*status, false) : outcome;
-}
+#define ROW(opcode_, description_, play_)                                                          \
+    {                                                                                              \
+        .protocol = "drsuapi", .opcode = (opcode_), .description = (description_),                 \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
+    }
 
+static struct outcome drsuapi_play_bind(struct conversation *conversation, const void *details);
+static struct outcome bind_handle(struct conversation *conversation);
+static struct outcome bind_on(struct conversation *conversation, enum rpc_slot slot,
+                              struct rpc_handle *handle);
+static struct outcome call_on(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
+                              void *request, void *reply, const uint32_t *status,
+                              struct pool *pool);
+static struct outcome drsuapi_play_unbind(struct conversation *conversation, const void *details);
+static struct outcome need_handle(struct conversation *conversation);
 static struct outcome drsuapi_play_call(struct conversation *conversation, uint16_t opnum,
                                         void *request, void *reply, const uint32_t *status,
-                                        struct pool *pool)
+                                        struct pool *pool);
+static bool replication_allowed(const struct dc_options *options);
+static struct outcome play_replicate(struct conversation *conversation, const void *details);
+static struct outcome play_crack_names(struct conversation *conversation, const void *details);
+static struct outcome play_write_spn(struct conversation *conversation, const void *details);
+
+const struct packet_type packet_tables_drsuapi[] = {
+    ROW("0", "DsBind", drsuapi_play_bind),
+    ROW("1", "DsUnbind", drsuapi_play_unbind),
+    {.protocol = "drsuapi",
+     .opcode = "3",
+     .description = "DsGetNCChanges",
+     .kind = PACKET_OPERATION,
+     .available = replication_allowed,
+     .needs = "--allow-replication",
+     .play = play_replicate},
+    ROW("12", "DsCrackNames", play_crack_names),
+    ROW("13", "DsWriteAccountSpn", play_write_spn),
+    {.protocol = NULL},
+};
+
+/* 0: on a new connection, as clients do it */
+static struct outcome drsuapi_play_bind(struct conversation *conversation, const void *details)
 {
-    return call_on(conversation, RPC_SLOT_DRSUAPI, opnum, request, reply, status, pool);
+    (void)details;
+    if (conversation->rpc)
+        rpc_drop(conversation, RPC_SLOT_DRSUAPI);
+    return bind_handle(conversation);
+}
+
+static struct outcome bind_handle(struct conversation *conversation)
+{
+    struct rpc_state *state = rpc_state_of(conversation);
+    return state ? bind_on(conversation, RPC_SLOT_DRSUAPI, &state->drs) : outcome_of_error(-ENOMEM);
 }
 
 /* DRS_EXTENSIONS_INT of 28 bytes (MS-DRSR 5.39): base, GETCHGREPLY_V6, STRONG_ENCRYPTION; no site,
@@ -46,27 +84,12 @@ static struct outcome bind_on(struct conversation *conversation, enum rpc_slot s
     return outcome;
 }
 
-static struct outcome bind_handle(struct conversation *conversation)
+static struct outcome call_on(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
+                              void *request, void *reply, const uint32_t *status, struct pool *pool)
 {
-    struct rpc_state *state = rpc_state_of(conversation);
-    return state ? bind_on(conversation, RPC_SLOT_DRSUAPI, &state->drs) : outcome_of_error(-ENOMEM);
-}
-
-/* 0: on a new connection, as clients do it */
-static struct outcome drsuapi_play_bind(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    if (conversation->rpc)
-        rpc_drop(conversation, RPC_SLOT_DRSUAPI);
-    return bind_handle(conversation);
-}
-
-static struct outcome need_handle(struct conversation *conversation)
-{
-    struct outcome outcome = rpc_need(conversation, RPC_SLOT_DRSUAPI);
-    if (outcome.kind == OUTCOME_OK && !conversation->rpc->drs.open)
-        outcome = bind_handle(conversation);
-    return outcome;
+    struct outcome outcome =
+        rpc_play_call(conversation, slot, &rpc_drsuapi, opnum, request, reply, pool);
+    return outcome.kind == OUTCOME_OK ? rpc_werror_outcome(*status, false) : outcome;
 }
 
 /* 1 */
@@ -82,6 +105,59 @@ static struct outcome drsuapi_play_unbind(struct conversation *conversation, con
     conversation->rpc->drs.open = false;
     outcome =
         drsuapi_play_call(conversation, DRSUAPI_DS_UNBIND, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome need_handle(struct conversation *conversation)
+{
+    struct outcome outcome = rpc_need(conversation, RPC_SLOT_DRSUAPI);
+    if (outcome.kind == OUTCOME_OK && !conversation->rpc->drs.open)
+        outcome = bind_handle(conversation);
+    return outcome;
+}
+
+static struct outcome drsuapi_play_call(struct conversation *conversation, uint16_t opnum,
+                                        void *request, void *reply, const uint32_t *status,
+                                        struct pool *pool)
+{
+    return call_on(conversation, RPC_SLOT_DRSUAPI, opnum, request, reply, status, pool);
+}
+
+static bool replication_allowed(const struct dc_options *options)
+{
+    return options->allow_replication && packet_needs_dc(options);
+}
+
+/* 3: the first page of the domain, as a DC that knows nothing asks for it; the administrator's, and
+ * only when the user allowed it (MS-DRSR 4.1.10). */
+enum { DRS_WRIT_REP = 0x10, DRS_INIT_SYNC = 0x20, PAGE_OBJECTS = 402, PAGE_BYTES = 1 << 20 };
+
+static struct outcome play_replicate(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct rpc_state *state = rpc_state_of(conversation);
+    struct drsuapi_DsGetNCChanges_reply reply = {.version = 0};
+    struct drsuapi_dsname domain = {.dn = conversation->dc->base_dn};
+    if (!state)
+        return outcome_of_error(-ENOMEM);
+    struct outcome outcome = rpc_need(conversation, RPC_SLOT_REPLICATION);
+    if (outcome.kind == OUTCOME_OK && !state->replication.open)
+        outcome = bind_on(conversation, RPC_SLOT_REPLICATION, &state->replication);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct drsuapi_DsGetNCChanges_request request = {.handle = state->replication.handle,
+                                                     .naming_context = &domain,
+                                                     .flags = DRS_WRIT_REP | DRS_INIT_SYNC,
+                                                     .max_objects = PAGE_OBJECTS,
+                                                     .max_bytes = PAGE_BYTES};
+    outcome = rpc_play_call(conversation, RPC_SLOT_REPLICATION, &rpc_drsuapi,
+                            DRSUAPI_GET_NC_CHANGES, &request, &reply, &pool);
+    if (outcome.kind == OUTCOME_OK && reply.version != 6)
+        outcome = outcome_failed("drsuapi: GetNCChanges reply of version %u", reply.version);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = rpc_werror_outcome(reply.error, false);
     pool_free(&pool);
     return outcome;
 }
@@ -135,62 +211,3 @@ static struct outcome play_write_spn(struct conversation *conversation, const vo
     pool_free(&pool);
     return outcome;
 }
-
-/* 3: the first page of the domain, as a DC that knows nothing asks for it; the administrator's, and
- * only when the user allowed it (MS-DRSR 4.1.10). */
-enum { DRS_WRIT_REP = 0x10, DRS_INIT_SYNC = 0x20, PAGE_OBJECTS = 402, PAGE_BYTES = 1 << 20 };
-
-static struct outcome play_replicate(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct rpc_state *state = rpc_state_of(conversation);
-    struct drsuapi_DsGetNCChanges_reply reply = {.version = 0};
-    struct drsuapi_dsname domain = {.dn = conversation->dc->base_dn};
-    if (!state)
-        return outcome_of_error(-ENOMEM);
-    struct outcome outcome = rpc_need(conversation, RPC_SLOT_REPLICATION);
-    if (outcome.kind == OUTCOME_OK && !state->replication.open)
-        outcome = bind_on(conversation, RPC_SLOT_REPLICATION, &state->replication);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct drsuapi_DsGetNCChanges_request request = {.handle = state->replication.handle,
-                                                     .naming_context = &domain,
-                                                     .flags = DRS_WRIT_REP | DRS_INIT_SYNC,
-                                                     .max_objects = PAGE_OBJECTS,
-                                                     .max_bytes = PAGE_BYTES};
-    outcome = rpc_play_call(conversation, RPC_SLOT_REPLICATION, &rpc_drsuapi,
-                            DRSUAPI_GET_NC_CHANGES, &request, &reply, &pool);
-    if (outcome.kind == OUTCOME_OK && reply.version != 6)
-        outcome = outcome_failed("drsuapi: GetNCChanges reply of version %u", reply.version);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = rpc_werror_outcome(reply.error, false);
-    pool_free(&pool);
-    return outcome;
-}
-
-static bool replication_allowed(const struct dc_options *options)
-{
-    return options->allow_replication && packet_needs_dc(options);
-}
-
-#define ROW(opcode_, description_, play_)                                                          \
-    {                                                                                              \
-        .protocol = "drsuapi", .opcode = (opcode_), .description = (description_),                 \
-        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
-    }
-
-const struct packet_type packet_tables_drsuapi[] = {
-    ROW("0", "DsBind", drsuapi_play_bind),
-    ROW("1", "DsUnbind", drsuapi_play_unbind),
-    {.protocol = "drsuapi",
-     .opcode = "3",
-     .description = "DsGetNCChanges",
-     .kind = PACKET_OPERATION,
-     .available = replication_allowed,
-     .needs = "--allow-replication",
-     .play = play_replicate},
-    ROW("12", "DsCrackNames", play_crack_names),
-    ROW("13", "DsWriteAccountSpn", play_write_spn),
-    {.protocol = NULL},
-};

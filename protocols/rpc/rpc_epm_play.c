@@ -3,6 +3,26 @@
 #include "protocols/packet_tables.h"
 #include "protocols/rpc/rpc_play.h"
 
+static struct outcome play_map(struct conversation *conversation, const void *details);
+static const struct rpc_interface *interface_wanted(const struct conversation *conversation);
+
+const struct packet_type packet_tables_epm[] = {
+    {.protocol = "epm",
+     .opcode = "3",
+     .description = "Map",
+     .kind = PACKET_OPERATION,
+     .available = packet_needs_dc,
+     .play = play_map},
+    {.protocol = NULL},
+};
+
+static struct outcome play_map(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    uint16_t port;
+    return rpc_map_port(conversation, interface_wanted(conversation), &port);
+}
+
 /* Which interface the conversation will use next is not known here (a packet comes in, an outcome
  * goes out): the first one with a TCP port of its own that it has no association to; members ask
  * for netlogon first. */
@@ -20,20 +40,3 @@ static const struct rpc_interface *interface_wanted(const struct conversation *c
             return order[i].interface;
     return &rpc_netlogon;
 }
-
-static struct outcome play_map(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    uint16_t port;
-    return rpc_map_port(conversation, interface_wanted(conversation), &port);
-}
-
-const struct packet_type packet_tables_epm[] = {
-    {.protocol = "epm",
-     .opcode = "3",
-     .description = "Map",
-     .kind = PACKET_OPERATION,
-     .available = packet_needs_dc,
-     .play = play_map},
-    {.protocol = NULL},
-};

@@ -10,31 +10,10 @@
 #include "protocols/conversation.h"
 #include "protocols/packet_tables.h"
 
-static struct outcome warn_once(atomic_flag *said, bool mismatch, const char *text)
-{
-    if (mismatch && !atomic_flag_test_and_set(said))
-        fprintf(stderr, "traffic-replay: %s\n", text);
-    return outcome_nothing();
-}
-
 static struct outcome play_alter_context_resp(struct conversation *conversation,
-                                              const void *details)
-{
-    (void)details;
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-    return warn_once(&said, !conversation->kerberos,
-                     "the model has dcerpc:15 (an RPC bind with Kerberos) in a conversation that "
-                     "uses NTLM; -K makes all use Kerberos");
-}
-
-static struct outcome play_auth3(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-    return warn_once(&said, conversation->kerberos,
-                     "the model has dcerpc:16 (an RPC bind with NTLM) in a conversation that uses "
-                     "Kerberos");
-}
+                                              const void *details);
+static struct outcome warn_once(atomic_flag *said, bool mismatch, const char *text);
+static struct outcome play_auth3(struct conversation *conversation, const void *details);
 
 const struct packet_type packet_tables_rpc_hints[] = {
     {.protocol = "dcerpc",
@@ -49,3 +28,29 @@ const struct packet_type packet_tables_rpc_hints[] = {
      .play = play_auth3},
     {.protocol = NULL},
 };
+
+static struct outcome play_alter_context_resp(struct conversation *conversation,
+                                              const void *details)
+{
+    (void)details;
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    return warn_once(&said, !conversation->kerberos,
+                     "the model has dcerpc:15 (an RPC bind with Kerberos) in a conversation that "
+                     "uses NTLM; -K makes all use Kerberos");
+}
+
+static struct outcome warn_once(atomic_flag *said, bool mismatch, const char *text)
+{
+    if (mismatch && !atomic_flag_test_and_set(said))
+        fprintf(stderr, "traffic-replay: %s\n", text);
+    return outcome_nothing();
+}
+
+static struct outcome play_auth3(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    return warn_once(&said, conversation->kerberos,
+                     "the model has dcerpc:16 (an RPC bind with NTLM) in a conversation that uses "
+                     "Kerberos");
+}

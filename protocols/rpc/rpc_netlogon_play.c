@@ -25,8 +25,125 @@ enum {
     FAULT_SEC_PKG_ERROR = 0x721
 };
 
-/* Setting up */
+/* One call over the secure channel; *status comes from the reply's status member, which the
+ * caller points to. */
+struct channel_call {
+    uint16_t opnum;
+    void *request, *reply;
+    uint32_t *status; /* in reply */
+    /* The parts of request and reply that belong to the credential chain; NULL: none. */
+    struct netlogon_authenticator *authenticator;
+    struct netlogon_authenticator *(*returned)(void *reply);
+    /* Fills in what depends on the channel's key, at each try; NULL: nothing does. */
+    int (*prepare)(struct conversation *conversation, void *request);
+};
 
+/* One logon at the conversation's validation level; true in *lower when the DC refuses that. */
+typedef struct outcome logon_function(struct conversation *conversation,
+                                      struct netlogon_network *network, struct pool *pool,
+                                      uint32_t *status);
+
+enum { DS_RETURN_DNS_NAME = 0x40000000 };
+
+#define ROW(opcode_, description_, play_)                                                          \
+    {                                                                                              \
+        .protocol = "rpc_netlogon", .opcode = (opcode_), .description = (description_),            \
+        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
+    }
+
+static struct outcome attempt_wrong_key(struct conversation *conversation);
+static struct outcome request_challenge(struct conversation *conversation);
+static struct outcome try_authenticate(struct conversation *conversation, const uint8_t nt_hash[16],
+                                       uint32_t *status);
+static struct outcome netlogon_play_authenticate(struct conversation *conversation);
+static struct outcome play_logon(struct conversation *conversation, const void *details);
+static struct outcome logon(struct conversation *conversation, logon_function *function);
+static struct outcome make_network(struct conversation *conversation,
+                                   struct netlogon_network *network);
+static uint64_t netlogon_play_filetime_now(void);
+static struct outcome logon_plain(struct conversation *conversation,
+                                  struct netlogon_network *network, struct pool *pool,
+                                  uint32_t *status);
+static struct outcome logon_with_chain(struct conversation *conversation, uint16_t opnum,
+                                       struct netlogon_network *network, struct pool *pool,
+                                       uint32_t *status);
+static struct outcome channel_call(struct conversation *conversation, struct channel_call *call,
+                                   struct pool *pool);
+static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
+                                struct pool *pool, uint32_t *fault);
+static bool channel_lost(uint32_t fault, uint32_t status);
+static struct netlogon_authenticator *logon_returned(void *reply);
+static struct outcome play_challenge(struct conversation *conversation, const void *details);
+static struct outcome play_dc_name(struct conversation *conversation, const void *details);
+static struct outcome win32_call(struct conversation *conversation, uint16_t opnum, void *request,
+                                 void *reply, uint32_t *status, struct pool *pool);
+static struct outcome play_capabilities(struct conversation *conversation, const void *details);
+static struct netlogon_authenticator *capabilities_returned(void *reply);
+static struct outcome play_authenticate(struct conversation *conversation, const void *details);
+static struct outcome play_domain_info(struct conversation *conversation, const void *details);
+static char *machine_dns_name(const struct conversation *conversation, struct pool *pool);
+static struct netlogon_authenticator *domain_info_returned(void *reply);
+static struct outcome play_password_set(struct conversation *conversation, const void *details);
+static struct netlogon_authenticator *password_set_returned(void *reply);
+static int prepare_password(struct conversation *conversation, void *request);
+static struct outcome play_dc_name_ex2(struct conversation *conversation, const void *details);
+static struct outcome play_logon_ex(struct conversation *conversation, const void *details);
+static struct outcome logon_ex(struct conversation *conversation, struct netlogon_network *network,
+                               struct pool *pool, uint32_t *status);
+static struct outcome play_trusts(struct conversation *conversation, const void *details);
+static struct outcome play_logon_with_flags(struct conversation *conversation, const void *details);
+static struct outcome logon_with_flags(struct conversation *conversation,
+                                       struct netlogon_network *network, struct pool *pool,
+                                       uint32_t *status);
+
+const struct packet_type packet_tables_netlogon[] = {
+    ROW("2", "NetrLogonSamLogon", play_logon),
+    ROW("4", "NetrServerReqChallenge", play_challenge),
+    ROW("20", "DsrGetDcName", play_dc_name),
+    ROW("21", "NetrLogonGetCapabilities", play_capabilities),
+    ROW("26", "NetrServerAuthenticate3", play_authenticate),
+    ROW("29", "NetrLogonGetDomainInfo", play_domain_info),
+    ROW("30", "NetrServerPasswordSet2", play_password_set),
+    ROW("34", "DsrGetDcNameEx2", play_dc_name_ex2),
+    ROW("39", "NetrLogonSamLogonEx", play_logon_ex),
+    ROW("40", "DsrEnumerateDomainTrusts", play_trusts),
+    ROW("45", "NetrLogonSamLogonWithFlags", play_logon_with_flags),
+    {.protocol = NULL},
+};
+
+struct outcome rpc_need_channel(struct conversation *conversation)
+{
+    struct rpc_state *state = rpc_state_of(conversation);
+    if (!state)
+        return outcome_of_error(-ENOMEM);
+    if (state->channel.authenticated)
+        return outcome_ok();
+    struct outcome outcome = attempt_wrong_key(conversation);
+    return outcome.kind == OUTCOME_OK ? netlogon_play_authenticate(conversation) : outcome;
+}
+
+/* -B: one attempt with a wrong key. */
+static struct outcome attempt_wrong_key(struct conversation *conversation)
+{
+    uint8_t wrong[16];
+    uint32_t status = 0;
+    if (!conversation_wants_bad_password(conversation))
+        return outcome_ok();
+    for (int i = 0; i < 16; i++)
+        wrong[i] = conversation->machine->nt_hash[i] ^ 0x5a;
+    struct outcome outcome = request_challenge(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = try_authenticate(conversation, wrong, &status);
+    explicit_bzero(wrong, sizeof wrong);
+    if (outcome.kind == OUTCOME_OK)
+        return outcome_failed("a wrong password was accepted");
+    if (outcome.kind == OUTCOME_UNFINISHED || status == 0)
+        return outcome;
+    conversation->expected_failures++;
+    return outcome_ok();
+}
+
+/* Setting up */
 static struct outcome request_challenge(struct conversation *conversation)
 {
     struct rpc_state *state = rpc_state_of(conversation);
@@ -110,61 +227,6 @@ static struct outcome netlogon_play_authenticate(struct conversation *conversati
     }
 }
 
-/* -B: one attempt with a wrong key. */
-static struct outcome attempt_wrong_key(struct conversation *conversation)
-{
-    uint8_t wrong[16];
-    uint32_t status = 0;
-    if (!conversation_wants_bad_password(conversation))
-        return outcome_ok();
-    for (int i = 0; i < 16; i++)
-        wrong[i] = conversation->machine->nt_hash[i] ^ 0x5a;
-    struct outcome outcome = request_challenge(conversation);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = try_authenticate(conversation, wrong, &status);
-    explicit_bzero(wrong, sizeof wrong);
-    if (outcome.kind == OUTCOME_OK)
-        return outcome_failed("a wrong password was accepted");
-    if (outcome.kind == OUTCOME_UNFINISHED || status == 0)
-        return outcome;
-    conversation->expected_failures++;
-    return outcome_ok();
-}
-
-struct outcome rpc_need_channel(struct conversation *conversation)
-{
-    struct rpc_state *state = rpc_state_of(conversation);
-    if (!state)
-        return outcome_of_error(-ENOMEM);
-    if (state->channel.authenticated)
-        return outcome_ok();
-    struct outcome outcome = attempt_wrong_key(conversation);
-    return outcome.kind == OUTCOME_OK ? netlogon_play_authenticate(conversation) : outcome;
-}
-
-/* Packets 4 and 26 */
-
-static struct outcome play_challenge(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return request_challenge(conversation);
-}
-
-static struct outcome play_authenticate(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return netlogon_play_authenticate(conversation);
-}
-
-/* Calls over the channel */
-
-/* True when a failure means that the server no longer knows the channel. */
-static bool channel_lost(uint32_t fault, uint32_t status)
-{
-    return fault == FAULT_SEC_PKG_ERROR || fault == FAULT_ACCESS_DENIED ||
-           status == STATUS_ACCESS_DENIED;
-}
-
 void rpc_forget_channel(struct conversation *conversation)
 {
     struct rpc_state *state = conversation->rpc;
@@ -174,18 +236,127 @@ void rpc_forget_channel(struct conversation *conversation)
     state->channel.challenged = false;
 }
 
-/* One call over the secure channel; *status comes from the reply's status member, which the
- * caller points to. */
-struct channel_call {
-    uint16_t opnum;
-    void *request, *reply;
-    uint32_t *status; /* in reply */
-    /* The parts of request and reply that belong to the credential chain; NULL: none. */
-    struct netlogon_authenticator *authenticator;
-    struct netlogon_authenticator *(*returned)(void *reply);
-    /* Fills in what depends on the channel's key, at each try; NULL: nothing does. */
-    int (*prepare)(struct conversation *conversation, void *request);
-};
+static struct outcome play_logon(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return logon(conversation, logon_plain);
+}
+
+static struct outcome logon(struct conversation *conversation, logon_function *function)
+{
+    struct pool pool = {0};
+    struct netlogon_network network;
+    uint32_t status = 0;
+    struct rpc_state *state = rpc_state_of(conversation);
+    if (!state)
+        return outcome_of_error(-ENOMEM);
+    struct outcome outcome = make_network(conversation, &network);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    outcome = function(conversation, &network, &pool, &status);
+    if (outcome.kind == OUTCOME_OK && status == STATUS_INVALID_INFO_CLASS &&
+        state->validation_level != NETLOGON_VALIDATION_SAM_INFO2) {
+        state->validation_level = NETLOGON_VALIDATION_SAM_INFO2;
+        outcome = function(conversation, &network, &pool, &status);
+    }
+    if (outcome.kind == OUTCOME_OK)
+        outcome = ntstatus_outcome(status);
+    free(network.nt.bytes);
+    pool_free(&pool);
+    return outcome;
+}
+
+/* Logons: 39, 45, 2 */
+/* The challenge that "our" file server gave its client: the same for the run, since the DC sees
+ * challenge and response together. */
+static const uint8_t logon_challenge[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+
+static struct outcome make_network(struct conversation *conversation,
+                                   struct netlogon_network *network)
+{
+    static const uint8_t no_target_info[4] = {0};
+    uint8_t key[16], client_challenge[8], *response = NULL;
+    size_t size = 0;
+    const struct account *user = conversation->user;
+    *network = (struct netlogon_network){.domain = conversation->dc->netbios_domain,
+                                         .account = user->name,
+                                         .workstation = conversation->rpc->computer};
+    if (!user->has_nt_hash)
+        return outcome_failed("no credentials for the account");
+    memcpy(network->challenge, logon_challenge, sizeof logon_challenge);
+    int rc = ntlmssp_ntowf_v2(user->nt_hash, user->name, network->domain, key);
+    if (rc == 0 && gnutls_rnd(GNUTLS_RND_NONCE, client_challenge, sizeof client_challenge) < 0)
+        rc = -EIO;
+    if (rc == 0)
+        rc = ntlmssp_v2_response(key, logon_challenge, client_challenge,
+                                 netlogon_play_filetime_now(), no_target_info,
+                                 sizeof no_target_info, &response, &size, NULL);
+    explicit_bzero(key, sizeof key);
+    if (rc == 0 && size > UINT16_MAX)
+        rc = -EMSGSIZE;
+    if (rc) {
+        free(response);
+        return outcome_of_error(rc);
+    }
+    network->nt = (struct netlogon_response){.size = (uint16_t)size, .bytes = response};
+    return outcome_ok();
+}
+
+/* Windows' epoch and unit: 100 ns since 1601. */
+static uint64_t netlogon_play_filetime_now(void)
+{
+    return ((uint64_t)time(NULL) + UINT64_C(11644473600)) * 10000000;
+}
+
+static struct outcome logon_plain(struct conversation *conversation,
+                                  struct netlogon_network *network, struct pool *pool,
+                                  uint32_t *status)
+{
+    return logon_with_chain(conversation, NETLOGON_LOGON_SAM_LOGON, network, pool, status);
+}
+
+static struct outcome logon_with_chain(struct conversation *conversation, uint16_t opnum,
+                                       struct netlogon_network *network, struct pool *pool,
+                                       uint32_t *status)
+{
+    struct netlogon_authenticator authenticator = {.timestamp = 0}, returned = {.timestamp = 0};
+    struct netlogon_LogonSamLogonWithFlags_reply reply = {.status = 0};
+    struct netlogon_LogonSamLogonWithFlags_request request = {
+        .server_name = rpc_server_name(conversation, pool),
+        .computer_name = conversation->rpc->computer,
+        .authenticator = &authenticator,
+        .return_authenticator = &returned,
+        .level = NETLOGON_LOGON_NETWORK_TRANSITIVE,
+        .network = network,
+        .validation_level = conversation->rpc->validation_level};
+    struct channel_call call = {.opnum = opnum,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status,
+                                .authenticator = &authenticator,
+                                .returned = logon_returned};
+    struct outcome outcome = channel_call(conversation, &call, pool);
+    *status = outcome.kind == OUTCOME_OK ? reply.status : 0;
+    return outcome;
+}
+
+/* The call, once more over a new channel when the server had dropped the old one. */
+static struct outcome channel_call(struct conversation *conversation, struct channel_call *call,
+                                   struct pool *pool)
+{
+    bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
+    uint32_t fault = 0;
+    struct outcome outcome = call_once(conversation, call, pool, &fault);
+    uint32_t status = outcome.kind == OUTCOME_OK ? *call->status : 0;
+    if (had_channel && channel_lost(fault, status)) {
+        rpc_forget_channel(conversation);
+        outcome = call_once(conversation, call, pool, &fault);
+    }
+    /* Without a reply the chain's state is anybody's guess. */
+    if (call->authenticator && outcome.kind != OUTCOME_OK && conversation->rpc)
+        rpc_forget_channel(conversation);
+    return outcome;
+}
 
 static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
                                 struct pool *pool, uint32_t *fault)
@@ -218,27 +389,51 @@ static struct outcome call_once(struct conversation *conversation, struct channe
     return outcome;
 }
 
-/* The call, once more over a new channel when the server had dropped the old one. */
-static struct outcome channel_call(struct conversation *conversation, struct channel_call *call,
-                                   struct pool *pool)
+/* Calls over the channel */
+/* True when a failure means that the server no longer knows the channel. */
+static bool channel_lost(uint32_t fault, uint32_t status)
 {
-    bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
-    uint32_t fault = 0;
-    struct outcome outcome = call_once(conversation, call, pool, &fault);
-    uint32_t status = outcome.kind == OUTCOME_OK ? *call->status : 0;
-    if (had_channel && channel_lost(fault, status)) {
-        rpc_forget_channel(conversation);
-        outcome = call_once(conversation, call, pool, &fault);
-    }
-    /* Without a reply the chain's state is anybody's guess. */
-    if (call->authenticator && outcome.kind != OUTCOME_OK && conversation->rpc)
-        rpc_forget_channel(conversation);
-    return outcome;
+    return fault == FAULT_SEC_PKG_ERROR || fault == FAULT_ACCESS_DENIED ||
+           status == STATUS_ACCESS_DENIED;
 }
 
-static struct netlogon_authenticator *capabilities_returned(void *reply)
+static struct netlogon_authenticator *logon_returned(void *reply)
 {
-    return &((struct netlogon_LogonGetCapabilities_reply *)reply)->return_authenticator;
+    return ((struct netlogon_LogonSamLogonWithFlags_reply *)reply)->return_authenticator;
+}
+
+/* Packets 4 and 26 */
+static struct outcome play_challenge(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return request_challenge(conversation);
+}
+
+static struct outcome play_dc_name(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct netlogon_DsrGetDcName_reply reply = {.status = 0};
+    struct netlogon_DsrGetDcName_request request = {.computer_name =
+                                                        rpc_server_name(conversation, &pool),
+                                                    .domain_name = conversation->dc->dns_domain,
+                                                    .flags = DS_RETURN_DNS_NAME};
+    return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME, &request, &reply, &reply.status,
+                      &pool);
+}
+
+/* Trusts and locating a DC: 40, 20, 34 */
+/* Calls that answer with a Win32 error and are in no credential chain. */
+static struct outcome win32_call(struct conversation *conversation, uint16_t opnum, void *request,
+                                 void *reply, uint32_t *status, struct pool *pool)
+{
+    struct channel_call call = {
+        .opnum = opnum, .request = request, .reply = reply, .status = status};
+    struct outcome outcome = channel_call(conversation, &call, pool);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = rpc_werror_outcome(*status, false);
+    pool_free(pool);
+    return outcome;
 }
 
 /* 21 */
@@ -267,25 +462,15 @@ static struct outcome play_capabilities(struct conversation *conversation, const
     return outcome;
 }
 
-static struct netlogon_authenticator *domain_info_returned(void *reply)
+static struct netlogon_authenticator *capabilities_returned(void *reply)
 {
-    return &((struct netlogon_LogonGetDomainInfo_reply *)reply)->return_authenticator;
+    return &((struct netlogon_LogonGetCapabilities_reply *)reply)->return_authenticator;
 }
 
-/* "stgm-0-1.samdom.example.com" */
-static char *machine_dns_name(const struct conversation *conversation, struct pool *pool)
+static struct outcome play_authenticate(struct conversation *conversation, const void *details)
 {
-    const char *computer = conversation->rpc->computer, *domain = conversation->dc->dns_domain;
-    size_t size = strlen(computer) + strlen(domain) + 2;
-    char *name = pool_alloc(pool, size);
-    if (!name)
-        return NULL;
-    char *at = name;
-    for (; *computer; computer++)
-        *at++ = *computer >= 'A' && *computer <= 'Z' ? (char)(*computer + 32) : *computer;
-    *at++ = '.';
-    memcpy(at, domain, strlen(domain) + 1);
-    return name;
+    (void)details;
+    return netlogon_play_authenticate(conversation);
 }
 
 /* 29 */
@@ -321,16 +506,25 @@ static struct outcome play_domain_info(struct conversation *conversation, const 
     return outcome;
 }
 
-static struct netlogon_authenticator *password_set_returned(void *reply)
+/* "stgm-0-1.samdom.example.com" */
+static char *machine_dns_name(const struct conversation *conversation, struct pool *pool)
 {
-    return &((struct netlogon_ServerPasswordSet2_reply *)reply)->return_authenticator;
+    const char *computer = conversation->rpc->computer, *domain = conversation->dc->dns_domain;
+    size_t size = strlen(computer) + strlen(domain) + 2;
+    char *name = pool_alloc(pool, size);
+    if (!name)
+        return NULL;
+    char *at = name;
+    for (; *computer; computer++)
+        *at++ = *computer >= 'A' && *computer <= 'Z' ? (char)(*computer + 32) : *computer;
+    *at++ = '.';
+    memcpy(at, domain, strlen(domain) + 1);
+    return name;
 }
 
-/* 30: to the password that it has, encrypted with the channel's key. */
-static int prepare_password(struct conversation *conversation, void *request)
+static struct netlogon_authenticator *domain_info_returned(void *reply)
 {
-    return netlogon_channel_encrypt_password(&conversation->rpc->channel,
-                                             conversation->machine->password, request);
+    return &((struct netlogon_LogonGetDomainInfo_reply *)reply)->return_authenticator;
 }
 
 static struct outcome play_password_set(struct conversation *conversation, const void *details)
@@ -361,53 +555,36 @@ static struct outcome play_password_set(struct conversation *conversation, const
     return outcome;
 }
 
-/* Logons: 39, 45, 2 */
-
-/* The challenge that "our" file server gave its client: the same for the run, since the DC sees
- * challenge and response together. */
-static const uint8_t logon_challenge[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
-
-/* Windows' epoch and unit: 100 ns since 1601. */
-static uint64_t netlogon_play_filetime_now(void)
+static struct netlogon_authenticator *password_set_returned(void *reply)
 {
-    return ((uint64_t)time(NULL) + UINT64_C(11644473600)) * 10000000;
+    return &((struct netlogon_ServerPasswordSet2_reply *)reply)->return_authenticator;
 }
 
-static struct outcome make_network(struct conversation *conversation,
-                                   struct netlogon_network *network)
+/* 30: to the password that it has, encrypted with the channel's key. */
+static int prepare_password(struct conversation *conversation, void *request)
 {
-    static const uint8_t no_target_info[4] = {0};
-    uint8_t key[16], client_challenge[8], *response = NULL;
-    size_t size = 0;
-    const struct account *user = conversation->user;
-    *network = (struct netlogon_network){.domain = conversation->dc->netbios_domain,
-                                         .account = user->name,
-                                         .workstation = conversation->rpc->computer};
-    if (!user->has_nt_hash)
-        return outcome_failed("no credentials for the account");
-    memcpy(network->challenge, logon_challenge, sizeof logon_challenge);
-    int rc = ntlmssp_ntowf_v2(user->nt_hash, user->name, network->domain, key);
-    if (rc == 0 && gnutls_rnd(GNUTLS_RND_NONCE, client_challenge, sizeof client_challenge) < 0)
-        rc = -EIO;
-    if (rc == 0)
-        rc = ntlmssp_v2_response(key, logon_challenge, client_challenge,
-                                 netlogon_play_filetime_now(), no_target_info,
-                                 sizeof no_target_info, &response, &size, NULL);
-    explicit_bzero(key, sizeof key);
-    if (rc == 0 && size > UINT16_MAX)
-        rc = -EMSGSIZE;
-    if (rc) {
-        free(response);
-        return outcome_of_error(rc);
-    }
-    network->nt = (struct netlogon_response){.size = (uint16_t)size, .bytes = response};
-    return outcome_ok();
+    return netlogon_channel_encrypt_password(&conversation->rpc->channel,
+                                             conversation->machine->password, request);
 }
 
-/* One logon at the conversation's validation level; true in *lower when the DC refuses that. */
-typedef struct outcome logon_function(struct conversation *conversation,
-                                      struct netlogon_network *network, struct pool *pool,
-                                      uint32_t *status);
+static struct outcome play_dc_name_ex2(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct netlogon_DsrGetDcNameEx2_reply reply = {.status = 0};
+    struct netlogon_DsrGetDcNameEx2_request request = {.computer_name =
+                                                           rpc_server_name(conversation, &pool),
+                                                       .domain_name = conversation->dc->dns_domain,
+                                                       .flags = DS_RETURN_DNS_NAME};
+    return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME_EX2, &request, &reply, &reply.status,
+                      &pool);
+}
+
+static struct outcome play_logon_ex(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return logon(conversation, logon_ex);
+}
 
 static struct outcome logon_ex(struct conversation *conversation, struct netlogon_network *network,
                                struct pool *pool, uint32_t *status)
@@ -428,108 +605,6 @@ static struct outcome logon_ex(struct conversation *conversation, struct netlogo
     return outcome;
 }
 
-static struct netlogon_authenticator *logon_returned(void *reply)
-{
-    return ((struct netlogon_LogonSamLogonWithFlags_reply *)reply)->return_authenticator;
-}
-
-static struct outcome logon_with_chain(struct conversation *conversation, uint16_t opnum,
-                                       struct netlogon_network *network, struct pool *pool,
-                                       uint32_t *status)
-{
-    struct netlogon_authenticator authenticator = {.timestamp = 0}, returned = {.timestamp = 0};
-    struct netlogon_LogonSamLogonWithFlags_reply reply = {.status = 0};
-    struct netlogon_LogonSamLogonWithFlags_request request = {
-        .server_name = rpc_server_name(conversation, pool),
-        .computer_name = conversation->rpc->computer,
-        .authenticator = &authenticator,
-        .return_authenticator = &returned,
-        .level = NETLOGON_LOGON_NETWORK_TRANSITIVE,
-        .network = network,
-        .validation_level = conversation->rpc->validation_level};
-    struct channel_call call = {.opnum = opnum,
-                                .request = &request,
-                                .reply = &reply,
-                                .status = &reply.status,
-                                .authenticator = &authenticator,
-                                .returned = logon_returned};
-    struct outcome outcome = channel_call(conversation, &call, pool);
-    *status = outcome.kind == OUTCOME_OK ? reply.status : 0;
-    return outcome;
-}
-
-static struct outcome logon_with_flags(struct conversation *conversation,
-                                       struct netlogon_network *network, struct pool *pool,
-                                       uint32_t *status)
-{
-    return logon_with_chain(conversation, NETLOGON_LOGON_SAM_LOGON_WITH_FLAGS, network, pool,
-                            status);
-}
-
-static struct outcome logon_plain(struct conversation *conversation,
-                                  struct netlogon_network *network, struct pool *pool,
-                                  uint32_t *status)
-{
-    return logon_with_chain(conversation, NETLOGON_LOGON_SAM_LOGON, network, pool, status);
-}
-
-static struct outcome logon(struct conversation *conversation, logon_function *function)
-{
-    struct pool pool = {0};
-    struct netlogon_network network;
-    uint32_t status = 0;
-    struct rpc_state *state = rpc_state_of(conversation);
-    if (!state)
-        return outcome_of_error(-ENOMEM);
-    struct outcome outcome = make_network(conversation, &network);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    outcome = function(conversation, &network, &pool, &status);
-    if (outcome.kind == OUTCOME_OK && status == STATUS_INVALID_INFO_CLASS &&
-        state->validation_level != NETLOGON_VALIDATION_SAM_INFO2) {
-        state->validation_level = NETLOGON_VALIDATION_SAM_INFO2;
-        outcome = function(conversation, &network, &pool, &status);
-    }
-    if (outcome.kind == OUTCOME_OK)
-        outcome = ntstatus_outcome(status);
-    free(network.nt.bytes);
-    pool_free(&pool);
-    return outcome;
-}
-
-static struct outcome play_logon_ex(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return logon(conversation, logon_ex);
-}
-
-static struct outcome play_logon_with_flags(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return logon(conversation, logon_with_flags);
-}
-
-static struct outcome play_logon(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return logon(conversation, logon_plain);
-}
-
-/* Trusts and locating a DC: 40, 20, 34 */
-
-/* Calls that answer with a Win32 error and are in no credential chain. */
-static struct outcome win32_call(struct conversation *conversation, uint16_t opnum, void *request,
-                                 void *reply, uint32_t *status, struct pool *pool)
-{
-    struct channel_call call = {
-        .opnum = opnum, .request = request, .reply = reply, .status = status};
-    struct outcome outcome = channel_call(conversation, &call, pool);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = rpc_werror_outcome(*status, false);
-    pool_free(pool);
-    return outcome;
-}
-
 static struct outcome play_trusts(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -542,51 +617,16 @@ static struct outcome play_trusts(struct conversation *conversation, const void 
                       &reply.status, &pool);
 }
 
-enum { DS_RETURN_DNS_NAME = 0x40000000 };
-
-static struct outcome play_dc_name(struct conversation *conversation, const void *details)
+static struct outcome play_logon_with_flags(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
-    struct netlogon_DsrGetDcName_reply reply = {.status = 0};
-    struct netlogon_DsrGetDcName_request request = {.computer_name =
-                                                        rpc_server_name(conversation, &pool),
-                                                    .domain_name = conversation->dc->dns_domain,
-                                                    .flags = DS_RETURN_DNS_NAME};
-    return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME, &request, &reply, &reply.status,
-                      &pool);
+    return logon(conversation, logon_with_flags);
 }
 
-static struct outcome play_dc_name_ex2(struct conversation *conversation, const void *details)
+static struct outcome logon_with_flags(struct conversation *conversation,
+                                       struct netlogon_network *network, struct pool *pool,
+                                       uint32_t *status)
 {
-    (void)details;
-    struct pool pool = {0};
-    struct netlogon_DsrGetDcNameEx2_reply reply = {.status = 0};
-    struct netlogon_DsrGetDcNameEx2_request request = {.computer_name =
-                                                           rpc_server_name(conversation, &pool),
-                                                       .domain_name = conversation->dc->dns_domain,
-                                                       .flags = DS_RETURN_DNS_NAME};
-    return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME_EX2, &request, &reply, &reply.status,
-                      &pool);
+    return logon_with_chain(conversation, NETLOGON_LOGON_SAM_LOGON_WITH_FLAGS, network, pool,
+                            status);
 }
-
-#define ROW(opcode_, description_, play_)                                                          \
-    {                                                                                              \
-        .protocol = "rpc_netlogon", .opcode = (opcode_), .description = (description_),            \
-        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
-    }
-
-const struct packet_type packet_tables_netlogon[] = {
-    ROW("2", "NetrLogonSamLogon", play_logon),
-    ROW("4", "NetrServerReqChallenge", play_challenge),
-    ROW("20", "DsrGetDcName", play_dc_name),
-    ROW("21", "NetrLogonGetCapabilities", play_capabilities),
-    ROW("26", "NetrServerAuthenticate3", play_authenticate),
-    ROW("29", "NetrLogonGetDomainInfo", play_domain_info),
-    ROW("30", "NetrServerPasswordSet2", play_password_set),
-    ROW("34", "DsrGetDcNameEx2", play_dc_name_ex2),
-    ROW("39", "NetrLogonSamLogonEx", play_logon_ex),
-    ROW("40", "DsrEnumerateDomainTrusts", play_trusts),
-    ROW("45", "NetrLogonSamLogonWithFlags", play_logon_with_flags),
-    {.protocol = NULL},
-};

@@ -15,19 +15,35 @@ struct pipe_transport {
     char cause[OUTCOME_CAUSE_SIZE];
 };
 
-static int pipe_failed(struct pipe_transport *pipe, const struct outcome *outcome)
-{
-    if (outcome->kind == OUTCOME_UNFINISHED)
-        return -ECANCELED;
-    memcpy(pipe->cause, outcome->cause, sizeof pipe->cause);
-    return -EIO;
-}
+static int pipe_send(struct rpc_transport *transport, const uint8_t *data, size_t size,
+                     bool answered);
+static void drop_message(struct pipe_transport *pipe);
+static int pipe_failed(struct pipe_transport *pipe, const struct outcome *outcome);
+static int pipe_receive(struct rpc_transport *transport, uint8_t *data, size_t size);
+static const char *pipe_cause(const struct rpc_transport *transport);
+static bool pipe_is_open(const struct rpc_transport *transport);
+static void pipe_close(struct rpc_transport *transport);
 
-static void drop_message(struct pipe_transport *pipe)
+static const struct rpc_transport_ops pipe_ops = {.send = pipe_send,
+                                                  .receive = pipe_receive,
+                                                  .cause = pipe_cause,
+                                                  .is_open = pipe_is_open,
+                                                  .close = pipe_close};
+
+struct outcome rpc_pipe_open(struct conversation *conversation, enum smb2_who who, const char *name,
+                             struct rpc_transport **out)
 {
-    free(pipe->message);
-    pipe->message = NULL;
-    pipe->size = pipe->at = 0;
+    *out = NULL;
+    struct pipe_transport *pipe = calloc(1, sizeof *pipe);
+    if (!pipe)
+        return outcome_of_error(-ENOMEM);
+    pipe->base.ops = &pipe_ops;
+    struct outcome outcome = smb2_pipe_open(conversation, who, name, &pipe->pipe);
+    if (outcome.kind == OUTCOME_OK)
+        *out = &pipe->base;
+    else
+        free(pipe);
+    return outcome;
 }
 
 static int pipe_send(struct rpc_transport *transport, const uint8_t *data, size_t size,
@@ -39,6 +55,21 @@ static int pipe_send(struct rpc_transport *transport, const uint8_t *data, size_
         answered ? smb2_pipe_transceive(pipe->pipe, data, size, &pipe->message, &pipe->size)
                  : smb2_pipe_write(pipe->pipe, data, size);
     return outcome.kind == OUTCOME_OK ? 0 : pipe_failed(pipe, &outcome);
+}
+
+static void drop_message(struct pipe_transport *pipe)
+{
+    free(pipe->message);
+    pipe->message = NULL;
+    pipe->size = pipe->at = 0;
+}
+
+static int pipe_failed(struct pipe_transport *pipe, const struct outcome *outcome)
+{
+    if (outcome->kind == OUTCOME_UNFINISHED)
+        return -ECANCELED;
+    memcpy(pipe->cause, outcome->cause, sizeof pipe->cause);
+    return -EIO;
 }
 
 static int pipe_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
@@ -79,26 +110,4 @@ static void pipe_close(struct rpc_transport *transport)
     drop_message(pipe);
     smb2_pipe_free(pipe->pipe);
     free(pipe);
-}
-
-static const struct rpc_transport_ops pipe_ops = {.send = pipe_send,
-                                                  .receive = pipe_receive,
-                                                  .cause = pipe_cause,
-                                                  .is_open = pipe_is_open,
-                                                  .close = pipe_close};
-
-struct outcome rpc_pipe_open(struct conversation *conversation, enum smb2_who who, const char *name,
-                             struct rpc_transport **out)
-{
-    *out = NULL;
-    struct pipe_transport *pipe = calloc(1, sizeof *pipe);
-    if (!pipe)
-        return outcome_of_error(-ENOMEM);
-    pipe->base.ops = &pipe_ops;
-    struct outcome outcome = smb2_pipe_open(conversation, who, name, &pipe->pipe);
-    if (outcome.kind == OUTCOME_OK)
-        *out = &pipe->base;
-    else
-        free(pipe);
-    return outcome;
 }

@@ -9,6 +9,43 @@
 
 #include "protocols/rpc/rpc_ports.h"
 
+/* How each slot is reached. */
+static const struct slot_row {
+    const struct rpc_interface *interface;
+    enum rpc_security security;
+    bool pipe;
+    enum smb2_who who;   /* pipes */
+    const char *service; /* SPNEGO with Kerberos */
+} slots[RPC_SLOT_COUNT] = {
+    [RPC_SLOT_NETLOGON] = {&rpc_netlogon, RPC_SECURITY_NONE, false, SMB2_USER, NULL},
+    [RPC_SLOT_NETLOGON_SECURE] = {&rpc_netlogon, RPC_SECURITY_NETLOGON, false, SMB2_USER, NULL},
+    [RPC_SLOT_LSARPC_SECURE] = {&rpc_lsarpc, RPC_SECURITY_NETLOGON, false, SMB2_USER, NULL},
+    [RPC_SLOT_LSARPC] = {&rpc_lsarpc, RPC_SECURITY_NONE, true, SMB2_MACHINE, NULL},
+    [RPC_SLOT_SRVSVC] = {&rpc_srvsvc, RPC_SECURITY_NONE, true, SMB2_USER, NULL},
+    [RPC_SLOT_SAMR] = {&rpc_samr, RPC_SECURITY_SPNEGO, false, SMB2_USER, "host"},
+    [RPC_SLOT_DRSUAPI] = {&rpc_drsuapi, RPC_SECURITY_SPNEGO, false, SMB2_USER, "ldap"},
+    [RPC_SLOT_REPLICATION] = {&rpc_drsuapi, RPC_SECURITY_SPNEGO, false, SMB2_USER, "ldap"},
+};
+
+/* What open_and_bind() is to make. */
+struct bind_wish {
+    enum rpc_slot slot;
+    bool wrong_password;
+    enum rpc_answer answer; /* what came of it */
+};
+
+static struct outcome need_over_channel(struct conversation *conversation, enum rpc_slot slot);
+static struct outcome bind_slot(struct conversation *conversation, enum rpc_slot slot);
+static struct outcome open_and_bind(struct conversation *conversation, struct bind_wish *wish,
+                                    struct rpc_association **out);
+static struct outcome open_and_bind_once(struct conversation *conversation, struct bind_wish *wish,
+                                         struct rpc_association **out);
+static const struct account *binding_account(const struct conversation *conversation,
+                                             enum rpc_slot slot);
+static struct outcome open_transport(struct conversation *conversation, enum rpc_slot slot,
+                                     struct rpc_transport **transport);
+static struct outcome attempt_wrong_password(struct conversation *conversation, enum rpc_slot slot);
+
 struct rpc_state *rpc_state_of(struct conversation *conversation)
 {
     if (conversation->rpc)
@@ -54,49 +91,64 @@ void rpc_drop(struct conversation *conversation, enum rpc_slot slot)
         state->replication.open = false;
 }
 
-/* How each slot is reached. */
-static const struct slot_row {
-    const struct rpc_interface *interface;
-    enum rpc_security security;
-    bool pipe;
-    enum smb2_who who;   /* pipes */
-    const char *service; /* SPNEGO with Kerberos */
-} slots[RPC_SLOT_COUNT] = {
-    [RPC_SLOT_NETLOGON] = {&rpc_netlogon, RPC_SECURITY_NONE, false, SMB2_USER, NULL},
-    [RPC_SLOT_NETLOGON_SECURE] = {&rpc_netlogon, RPC_SECURITY_NETLOGON, false, SMB2_USER, NULL},
-    [RPC_SLOT_LSARPC_SECURE] = {&rpc_lsarpc, RPC_SECURITY_NETLOGON, false, SMB2_USER, NULL},
-    [RPC_SLOT_LSARPC] = {&rpc_lsarpc, RPC_SECURITY_NONE, true, SMB2_MACHINE, NULL},
-    [RPC_SLOT_SRVSVC] = {&rpc_srvsvc, RPC_SECURITY_NONE, true, SMB2_USER, NULL},
-    [RPC_SLOT_SAMR] = {&rpc_samr, RPC_SECURITY_SPNEGO, false, SMB2_USER, "host"},
-    [RPC_SLOT_DRSUAPI] = {&rpc_drsuapi, RPC_SECURITY_SPNEGO, false, SMB2_USER, "ldap"},
-    [RPC_SLOT_REPLICATION] = {&rpc_drsuapi, RPC_SECURITY_SPNEGO, false, SMB2_USER, "ldap"},
-};
-
-/* Who binds: SAMR is the administrator's unless --samr-as-user, replication always, all else the
- * user's. */
-static const struct account *binding_account(const struct conversation *conversation,
-                                             enum rpc_slot slot)
+struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot)
 {
-    bool admin = slot == RPC_SLOT_REPLICATION ||
-                 (slot == RPC_SLOT_SAMR && !conversation->dc->options.samr_as_user);
-    return admin ? &conversation->dc->admin : conversation->user;
+    struct rpc_state *state = rpc_state_of(conversation);
+    if (!state)
+        return outcome_of_error(-ENOMEM);
+    if (state->associations[slot] && rpc_association_broken(state->associations[slot]))
+        rpc_drop(conversation, slot);
+    if (state->associations[slot])
+        return outcome_ok();
+    if (slots[slot].security == RPC_SECURITY_NETLOGON)
+        return need_over_channel(conversation, slot);
+    struct outcome outcome = attempt_wrong_password(conversation, slot);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    return bind_slot(conversation, slot);
 }
 
-static struct outcome open_transport(struct conversation *conversation, enum rpc_slot slot,
-                                     struct rpc_transport **transport)
+/* A channel is there, and the association over it. A server that was started again knows it no
+ * longer and refuses the bind: then a new channel is set up, over a new connection, once. */
+static struct outcome need_over_channel(struct conversation *conversation, enum rpc_slot slot)
 {
-    const struct slot_row *row = &slots[slot];
-    if (row->pipe)
-        return rpc_pipe_open(conversation, row->who, row->interface->pipe, transport);
-    return rpc_tcp_open(conversation, row->interface, transport);
+    struct rpc_state *state = conversation->rpc;
+    bool had_channel = state->channel.authenticated;
+    struct outcome outcome = rpc_need_channel(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    outcome = bind_slot(conversation, slot);
+    if (!had_channel || outcome.kind != OUTCOME_FAILED)
+        return outcome;
+    rpc_forget_channel(conversation);
+    rpc_drop(conversation, RPC_SLOT_NETLOGON);
+    outcome = rpc_need_channel(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    return bind_slot(conversation, slot);
 }
 
-/* What open_and_bind() is to make. */
-struct bind_wish {
-    enum rpc_slot slot;
-    bool wrong_password;
-    enum rpc_answer answer; /* what came of it */
-};
+static struct outcome bind_slot(struct conversation *conversation, enum rpc_slot slot)
+{
+    struct bind_wish wish = {.slot = slot};
+    return open_and_bind(conversation, &wish, &conversation->rpc->associations[slot]);
+}
+
+/* A DC that was started again may have the interface at another port, and something else at the one
+ * that the endpoint mapper told before. Another interface's server says so: the mapper is asked
+ * again, at once. Whatever else listens there falls silent or hangs up: the next bind asks. */
+static struct outcome open_and_bind(struct conversation *conversation, struct bind_wish *wish,
+                                    struct rpc_association **out)
+{
+    const struct slot_row *row = &slots[wish->slot];
+    struct outcome outcome = open_and_bind_once(conversation, wish, out);
+    if (row->pipe || outcome.kind != OUTCOME_FAILED || wish->answer == RPC_ANSWER_GIVEN)
+        return outcome;
+    rpc_ports_remember(conversation->dc->rpc_ports, row->interface, 0);
+    if (wish->answer == RPC_ANSWER_ELSEWHERE)
+        outcome = open_and_bind_once(conversation, wish, out);
+    return outcome;
+}
 
 static struct outcome open_and_bind_once(struct conversation *conversation, struct bind_wish *wish,
                                          struct rpc_association **out)
@@ -120,26 +172,23 @@ static struct outcome open_and_bind_once(struct conversation *conversation, stru
     return rpc_bind(conversation, transport, &binding, out);
 }
 
-/* A DC that was started again may have the interface at another port, and something else at the one
- * that the endpoint mapper told before. Another interface's server says so: the mapper is asked
- * again, at once. Whatever else listens there falls silent or hangs up: the next bind asks. */
-static struct outcome open_and_bind(struct conversation *conversation, struct bind_wish *wish,
-                                    struct rpc_association **out)
+/* Who binds: SAMR is the administrator's unless --samr-as-user, replication always, all else the
+ * user's. */
+static const struct account *binding_account(const struct conversation *conversation,
+                                             enum rpc_slot slot)
 {
-    const struct slot_row *row = &slots[wish->slot];
-    struct outcome outcome = open_and_bind_once(conversation, wish, out);
-    if (row->pipe || outcome.kind != OUTCOME_FAILED || wish->answer == RPC_ANSWER_GIVEN)
-        return outcome;
-    rpc_ports_remember(conversation->dc->rpc_ports, row->interface, 0);
-    if (wish->answer == RPC_ANSWER_ELSEWHERE)
-        outcome = open_and_bind_once(conversation, wish, out);
-    return outcome;
+    bool admin = slot == RPC_SLOT_REPLICATION ||
+                 (slot == RPC_SLOT_SAMR && !conversation->dc->options.samr_as_user);
+    return admin ? &conversation->dc->admin : conversation->user;
 }
 
-static struct outcome bind_slot(struct conversation *conversation, enum rpc_slot slot)
+static struct outcome open_transport(struct conversation *conversation, enum rpc_slot slot,
+                                     struct rpc_transport **transport)
 {
-    struct bind_wish wish = {.slot = slot};
-    return open_and_bind(conversation, &wish, &conversation->rpc->associations[slot]);
+    const struct slot_row *row = &slots[slot];
+    if (row->pipe)
+        return rpc_pipe_open(conversation, row->who, row->interface->pipe, transport);
+    return rpc_tcp_open(conversation, row->interface, transport);
 }
 
 /* -B: the user binds with a wrong password once. The administrator never does, lest it be locked
@@ -161,43 +210,6 @@ static struct outcome attempt_wrong_password(struct conversation *conversation, 
         return outcome;
     conversation->expected_failures++;
     return outcome_ok();
-}
-
-/* A channel is there, and the association over it. A server that was started again knows it no
- * longer and refuses the bind: then a new channel is set up, over a new connection, once. */
-static struct outcome need_over_channel(struct conversation *conversation, enum rpc_slot slot)
-{
-    struct rpc_state *state = conversation->rpc;
-    bool had_channel = state->channel.authenticated;
-    struct outcome outcome = rpc_need_channel(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    outcome = bind_slot(conversation, slot);
-    if (!had_channel || outcome.kind != OUTCOME_FAILED)
-        return outcome;
-    rpc_forget_channel(conversation);
-    rpc_drop(conversation, RPC_SLOT_NETLOGON);
-    outcome = rpc_need_channel(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    return bind_slot(conversation, slot);
-}
-
-struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot)
-{
-    struct rpc_state *state = rpc_state_of(conversation);
-    if (!state)
-        return outcome_of_error(-ENOMEM);
-    if (state->associations[slot] && rpc_association_broken(state->associations[slot]))
-        rpc_drop(conversation, slot);
-    if (state->associations[slot])
-        return outcome_ok();
-    if (slots[slot].security == RPC_SECURITY_NETLOGON)
-        return need_over_channel(conversation, slot);
-    struct outcome outcome = attempt_wrong_password(conversation, slot);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    return bind_slot(conversation, slot);
 }
 
 struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot slot,

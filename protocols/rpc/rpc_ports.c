@@ -14,6 +14,8 @@ struct rpc_ports {
     _Atomic uint16_t ports[MAPPED_COUNT];
 };
 
+static size_t ports_place_of(const struct rpc_interface *interface);
+
 struct rpc_ports *rpc_ports_new(void)
 {
     return calloc(1, sizeof(struct rpc_ports));
@@ -24,14 +26,6 @@ void rpc_ports_free(struct rpc_ports *ports)
     free(ports);
 }
 
-static size_t ports_place_of(const struct rpc_interface *interface)
-{
-    size_t i = 0;
-    while (i < MAPPED_COUNT && mapped[i] != interface)
-        i++;
-    return i;
-}
-
 uint16_t rpc_ports_known(const struct rpc_ports *ports, const struct rpc_interface *interface)
 {
     size_t i = ports_place_of(interface);
@@ -39,6 +33,14 @@ uint16_t rpc_ports_known(const struct rpc_ports *ports, const struct rpc_interfa
         return 0;
     return atomic_load_explicit(&((struct rpc_ports *)(uintptr_t)ports)->ports[i],
                                 memory_order_relaxed);
+}
+
+static size_t ports_place_of(const struct rpc_interface *interface)
+{
+    size_t i = 0;
+    while (i < MAPPED_COUNT && mapped[i] != interface)
+        i++;
+    return i;
 }
 
 void rpc_ports_remember(struct rpc_ports *ports, const struct rpc_interface *interface,

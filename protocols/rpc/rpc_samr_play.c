@@ -22,486 +22,6 @@ enum {
     PAGES_MAX = 100000 /* an enumeration that never ends is an error */
 };
 
-/* A call whose reply's status is wanted: status points into reply. */
-static struct outcome samr_play_call(struct conversation *conversation, uint16_t opnum,
-                                     void *request, void *reply, const uint32_t *status,
-                                     struct pool *pool)
-{
-    struct outcome outcome =
-        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, reply, pool);
-    return outcome.kind == OUTCOME_OK ? ntstatus_outcome(*status) : outcome;
-}
-
-/* After a handle was opened. rpc_play_call() may have dropped everything before, never after. */
-static struct outcome samr_play_keep(struct conversation *conversation, enum samr_handle which,
-                                     struct outcome outcome, const struct samr_handle_reply *reply)
-{
-    if (outcome.kind == OUTCOME_OK)
-        conversation->rpc->samr[which] = (struct rpc_handle){true, reply->handle};
-    return outcome;
-}
-
-static struct ndr_policy_handle handle(const struct conversation *conversation,
-                                       enum samr_handle which)
-{
-    return conversation->rpc->samr[which].handle;
-}
-
-static bool has(const struct conversation *conversation, enum samr_handle which)
-{
-    return conversation->rpc && conversation->rpc->samr[which].open &&
-           conversation->rpc->associations[RPC_SLOT_SAMR] &&
-           !rpc_association_broken(conversation->rpc->associations[RPC_SLOT_SAMR]);
-}
-
-/* Connecting: 0, 57, 62, 64 */
-
-static struct outcome play_connect(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    uint16_t name = '\\';
-    struct samr_Connect_request request = {.server_name = &name, .access = SAMR_MAXIMUM_ALLOWED};
-    struct samr_handle_reply reply = {.status = 0};
-    struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
-}
-
-static struct outcome play_connect2(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct samr_Connect2_request request = {.server_name = rpc_server_name(conversation, &pool),
-                                            .access = SAMR_MAXIMUM_ALLOWED};
-    struct samr_handle_reply reply = {.status = 0};
-    struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT2, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
-}
-
-static struct outcome play_connect4(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct samr_Connect4_request request = {.server_name = rpc_server_name(conversation, &pool),
-                                            .client_revision = 2,
-                                            .access = SAMR_MAXIMUM_ALLOWED};
-    struct samr_handle_reply reply = {.status = 0};
-    struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT4, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
-}
-
-static struct outcome play_connect5(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct samr_Connect5_request request = {.server_name = rpc_server_name(conversation, &pool),
-                                            .access = SAMR_MAXIMUM_ALLOWED,
-                                            .in_version = 1,
-                                            .revision = 3};
-    struct samr_Connect5_reply reply = {.status = 0};
-    struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT5, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    struct samr_handle_reply opened = {.handle = reply.handle};
-    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &opened);
-}
-
-static struct outcome need_server(struct conversation *conversation)
-{
-    return has(conversation, SAMR_HANDLE_SERVER) ? outcome_ok() : play_connect5(conversation, NULL);
-}
-
-/* Domains: 5, 6, 7 */
-
-static struct outcome lookup_domain(struct conversation *conversation, struct ndr_sid *sid)
-{
-    struct pool pool = {0};
-    struct samr_LookupDomain_reply reply = {.status = 0};
-    struct outcome outcome = need_server(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_LookupDomain_request request = {.handle = handle(conversation, SAMR_HANDLE_SERVER),
-                                                .name = conversation->dc->netbios_domain};
-    outcome =
-        samr_play_call(conversation, SAMR_LOOKUP_DOMAIN, &request, &reply, &reply.status, &pool);
-    if (outcome.kind == OUTCOME_OK && !reply.sid)
-        outcome = outcome_failed("samr: the domain has no SID");
-    if (outcome.kind == OUTCOME_OK)
-        *sid = *reply.sid;
-    pool_free(&pool);
-    return outcome;
-}
-
-static struct outcome play_lookup_domain(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct ndr_sid sid;
-    return lookup_domain(conversation, &sid);
-}
-
-/* The domain's SID, known from the start or asked of the server. */
-static struct outcome domain_sid(struct conversation *conversation, struct ndr_sid *sid)
-{
-    const char *known = conversation->dc->domain_sid;
-    return known && ndr_sid_parse(known, sid) == 0 ? outcome_ok()
-                                                   : lookup_domain(conversation, sid);
-}
-
-static struct outcome play_open_domain(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct samr_handle_reply reply = {.status = 0};
-    struct samr_OpenDomain_request request = {.access = SAMR_MAXIMUM_ALLOWED};
-    struct outcome outcome = need_server(conversation);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = domain_sid(conversation, &request.sid);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    request.handle = handle(conversation, SAMR_HANDLE_SERVER);
-    outcome =
-        samr_play_call(conversation, SAMR_OPEN_DOMAIN, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return samr_play_keep(conversation, SAMR_HANDLE_DOMAIN, outcome, &reply);
-}
-
-static struct outcome need_domain(struct conversation *conversation)
-{
-    return has(conversation, SAMR_HANDLE_DOMAIN) ? outcome_ok()
-                                                 : play_open_domain(conversation, NULL);
-}
-
-/* Enumerations, all pages: 6, 11, 13, 15 */
-
-static struct outcome enumerate_page(struct conversation *conversation, uint16_t opnum,
-                                     enum samr_handle on, uint32_t *resume, bool *more)
-{
-    struct pool pool = {0};
-    struct samr_enum_reply reply = {.status = 0};
-    struct samr_EnumDomains_request all = {
-        .handle = handle(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
-    struct samr_EnumDomainUsers_request users = {
-        .handle = handle(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
-    void *request = opnum == SAMR_ENUM_DOMAIN_USERS ? (void *)&users : (void *)&all;
-    struct outcome outcome =
-        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, &reply, &pool);
-    *more = false;
-    if (outcome.kind == OUTCOME_OK && reply.status == STATUS_MORE_ENTRIES) {
-        *more = reply.resume != *resume; /* a server that does not move on would keep us for ever */
-        *resume = reply.resume;
-    } else if (outcome.kind == OUTCOME_OK && reply.status != STATUS_NO_MORE_ENTRIES) {
-        outcome = ntstatus_outcome(reply.status);
-    }
-    pool_free(&pool);
-    return outcome;
-}
-
-static struct outcome enumerate(struct conversation *conversation, uint16_t opnum,
-                                enum samr_handle on)
-{
-    uint32_t resume = 0;
-    bool more = true;
-    struct outcome outcome =
-        on == SAMR_HANDLE_SERVER ? need_server(conversation) : need_domain(conversation);
-    for (int page = 0; outcome.kind == OUTCOME_OK && more; page++)
-        outcome = page == PAGES_MAX ? outcome_failed("samr: an enumeration without end")
-                                    : enumerate_page(conversation, opnum, on, &resume, &more);
-    return outcome;
-}
-
-static struct outcome play_enum_domains(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return enumerate(conversation, SAMR_ENUM_DOMAINS, SAMR_HANDLE_SERVER);
-}
-
-static struct outcome play_enum_groups(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return enumerate(conversation, SAMR_ENUM_DOMAIN_GROUPS, SAMR_HANDLE_DOMAIN);
-}
-
-static struct outcome play_enum_users(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return enumerate(conversation, SAMR_ENUM_DOMAIN_USERS, SAMR_HANDLE_DOMAIN);
-}
-
-static struct outcome play_enum_aliases(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return enumerate(conversation, SAMR_ENUM_DOMAIN_ALIASES, SAMR_HANDLE_DOMAIN);
-}
-
-/* On the domain: 8, 46, 16, 17, 18, 40 */
-
-static struct outcome query_domain(struct conversation *conversation, uint16_t opnum,
-                                   const struct rpc_level_details *details)
-{
-    static const uint16_t usual[] = {8, 12};
-    struct pool pool = {0};
-    struct samr_QueryDomainInfo_reply reply = {.status = 0};
-    struct outcome outcome = need_domain(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_QueryDomainInfo_request request = {
-        .handle = handle(conversation, SAMR_HANDLE_DOMAIN),
-        .level = details && details->level ? details->level
-                                           : usual[conversation_random(conversation, 2)]};
-    outcome = samr_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return outcome;
-}
-
-static struct outcome play_query_domain(struct conversation *conversation, const void *details)
-{
-    return query_domain(conversation, SAMR_QUERY_DOMAIN_INFO, details);
-}
-
-static struct outcome play_query_domain2(struct conversation *conversation, const void *details)
-{
-    return query_domain(conversation, SAMR_QUERY_DOMAIN_INFO2, details);
-}
-
-static struct outcome play_alias_membership(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct ndr_sid sid, *sids[] = {&sid};
-    struct samr_GetAliasMembership_reply reply = {.status = 0};
-    struct outcome outcome = need_domain(conversation);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = domain_sid(conversation, &sid);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_GetAliasMembership_request request = {
-        .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .sids = sids};
-    outcome = samr_play_call(conversation, SAMR_GET_ALIAS_MEMBERSHIP, &request, &reply,
-                             &reply.status, &pool);
-    pool_free(&pool);
-    return outcome;
-}
-
-static struct outcome samr_play_lookup_names(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    char *names[] = {conversation->user->name};
-    struct samr_LookupNames_reply reply = {.status = 0};
-    struct outcome outcome = need_domain(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_LookupNames_request request = {
-        .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .names = names};
-    outcome =
-        samr_play_call(conversation, SAMR_LOOKUP_NAMES, &request, &reply, &reply.status, &pool);
-    if (outcome.kind == OUTCOME_OK && reply.rids.count != 1)
-        outcome = outcome_failed("samr: one name was asked for, %u came", reply.rids.count);
-    if (outcome.kind == OUTCOME_OK)
-        conversation->rpc->rid = reply.rids.ids[0];
-    pool_free(&pool);
-    return outcome;
-}
-
-static struct outcome need_rid(struct conversation *conversation)
-{
-    return conversation->rpc && conversation->rpc->rid ? outcome_ok()
-                                                       : samr_play_lookup_names(conversation, NULL);
-}
-
-static struct outcome play_lookup_rids(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct samr_LookupRids_reply reply = {.status = 0};
-    struct outcome outcome = need_domain(conversation);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = need_rid(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_LookupRids_request request = {.handle = handle(conversation, SAMR_HANDLE_DOMAIN),
-                                              .count = 1,
-                                              .rids = &conversation->rpc->rid};
-    outcome =
-        samr_play_call(conversation, SAMR_LOOKUP_RIDS, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return outcome;
-}
-
-static struct outcome play_display_info(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct samr_QueryDisplayInfo_reply reply = {.status = 0};
-    struct outcome outcome = need_domain(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_QueryDisplayInfo_request request = {.handle =
-                                                        handle(conversation, SAMR_HANDLE_DOMAIN),
-                                                    .level = 1,
-                                                    .max_entries = 1000,
-                                                    .max_size = ENUM_SIZE};
-    outcome = rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, SAMR_QUERY_DISPLAY_INFO,
-                            &request, &reply, &pool);
-    if (outcome.kind == OUTCOME_OK && reply.status != STATUS_MORE_ENTRIES)
-        outcome = ntstatus_outcome(reply.status);
-    pool_free(&pool);
-    return outcome;
-}
-
-/* Groups and users: 19, 25, 34, 3, 36, 39, 44 */
-
-static struct outcome open_object(struct conversation *conversation, uint16_t opnum, uint32_t rid,
-                                  enum samr_handle which)
-{
-    struct pool pool = {0};
-    struct samr_handle_reply reply = {.status = 0};
-    struct samr_open_request request = {.handle = handle(conversation, SAMR_HANDLE_DOMAIN),
-                                        .access = SAMR_MAXIMUM_ALLOWED,
-                                        .rid = rid};
-    struct outcome outcome =
-        samr_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return samr_play_keep(conversation, which, outcome, &reply);
-}
-
-static struct outcome play_open_group(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct outcome outcome = need_domain(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    return open_object(conversation, SAMR_OPEN_GROUP, GROUP_RID, SAMR_HANDLE_GROUP);
-}
-
-static struct outcome play_open_user(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct outcome outcome = need_domain(conversation);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = need_rid(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    return open_object(conversation, SAMR_OPEN_USER, conversation->rpc->rid, SAMR_HANDLE_USER);
-}
-
-/* A call that asks with a handle alone, on a group or user that is opened first. */
-static struct outcome ask_object(struct conversation *conversation, uint16_t opnum,
-                                 enum samr_handle on, void *reply, const uint32_t *status)
-{
-    struct pool pool = {0};
-    struct outcome outcome = has(conversation, on)     ? outcome_ok()
-                             : on == SAMR_HANDLE_GROUP ? play_open_group(conversation, NULL)
-                                                       : play_open_user(conversation, NULL);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_handle_request request = {.handle = handle(conversation, on)};
-    outcome = samr_play_call(conversation, opnum, &request, reply, status, &pool);
-    pool_free(&pool);
-    return outcome;
-}
-
-static struct outcome play_group_members(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct samr_QueryGroupMember_reply reply = {.status = 0};
-    return ask_object(conversation, SAMR_QUERY_GROUP_MEMBER, SAMR_HANDLE_GROUP, &reply,
-                      &reply.status);
-}
-
-static struct outcome play_groups_for_user(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct samr_GetGroupsForUser_reply reply = {.status = 0};
-    return ask_object(conversation, SAMR_GET_GROUPS_FOR_USER, SAMR_HANDLE_USER, &reply,
-                      &reply.status);
-}
-
-static struct outcome play_password_info(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct samr_GetUserPwInfo_reply reply = {.status = 0};
-    return ask_object(conversation, SAMR_GET_USER_PW_INFO, SAMR_HANDLE_USER, &reply, &reply.status);
-}
-
-static struct outcome need_user(struct conversation *conversation)
-{
-    return has(conversation, SAMR_HANDLE_USER) ? outcome_ok() : play_open_user(conversation, NULL);
-}
-
-static struct outcome play_query_security(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct samr_QuerySecurity_reply reply = {.status = 0};
-    struct outcome outcome = need_user(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_QuerySecurity_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
-                                                 .security_information = DACL_SECURITY_INFORMATION};
-    outcome =
-        samr_play_call(conversation, SAMR_QUERY_SECURITY, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return outcome;
-}
-
-static struct outcome play_query_user(struct conversation *conversation, const void *details)
-{
-    const struct rpc_level_details *level = details;
-    struct pool pool = {0};
-    struct samr_QueryUserInfo_reply reply = {.status = 0};
-    struct outcome outcome = need_user(conversation);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_QueryUserInfo_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
-                                                 .level = level && level->level ? level->level : 1};
-    outcome =
-        samr_play_call(conversation, SAMR_QUERY_USER_INFO, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return outcome;
-}
-
-/* 1: the newest handle; a server handle is opened when there is none at all. */
-static struct outcome samr_play_close(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct pool pool = {0};
-    struct samr_handle_reply reply = {.status = 0};
-    int which = 0;
-    while (which < SAMR_HANDLE_SERVER && !has(conversation, (enum samr_handle)which))
-        which++;
-    struct outcome outcome = which == SAMR_HANDLE_SERVER ? need_server(conversation) : outcome_ok();
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct samr_handle_request request = {.handle = handle(conversation, (enum samr_handle)which)};
-    conversation->rpc->samr[which].open = false;
-    outcome = samr_play_call(conversation, SAMR_CLOSE, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
-    return outcome;
-}
-
-/* Levels that a query may ask for: those whose replies can be read (rpc_samr.c). */
-static void *compile_domain_level(const struct packet_field *fields, size_t count, char *error,
-                                  size_t error_size)
-{
-    static const uint16_t levels[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 0};
-    return rpc_level_compile(fields, count, levels, error, error_size);
-}
-
-static void *compile_user_level(const struct packet_field *fields, size_t count, char *error,
-                                size_t error_size)
-{
-    static const uint16_t levels[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
-                                      11, 12, 13, 14, 16, 17, 20, 21, 0};
-    return rpc_level_compile(fields, count, levels, error, error_size);
-}
-
 #define ROW(opcode_, description_, play_)                                                          \
     {                                                                                              \
         .protocol = "samr", .opcode = (opcode_), .description = (description_),                    \
@@ -513,6 +33,60 @@ static void *compile_user_level(const struct packet_field *fields, size_t count,
         .kind = PACKET_OPERATION, .available = packet_needs_dc, .compile = (compile_),             \
         .release = free, .play = (play_)                                                           \
     }
+
+static struct outcome play_connect(struct conversation *conversation, const void *details);
+static struct outcome samr_play_call(struct conversation *conversation, uint16_t opnum,
+                                     void *request, void *reply, const uint32_t *status,
+                                     struct pool *pool);
+static struct outcome samr_play_keep(struct conversation *conversation, enum samr_handle which,
+                                     struct outcome outcome, const struct samr_handle_reply *reply);
+static struct ndr_policy_handle handle(const struct conversation *conversation,
+                                       enum samr_handle which);
+static struct outcome samr_play_close(struct conversation *conversation, const void *details);
+static bool has(const struct conversation *conversation, enum samr_handle which);
+static struct outcome need_server(struct conversation *conversation);
+static struct outcome play_connect5(struct conversation *conversation, const void *details);
+static struct outcome play_query_security(struct conversation *conversation, const void *details);
+static struct outcome need_user(struct conversation *conversation);
+static struct outcome play_open_user(struct conversation *conversation, const void *details);
+static struct outcome need_domain(struct conversation *conversation);
+static struct outcome play_open_domain(struct conversation *conversation, const void *details);
+static struct outcome domain_sid(struct conversation *conversation, struct ndr_sid *sid);
+static struct outcome lookup_domain(struct conversation *conversation, struct ndr_sid *sid);
+static struct outcome need_rid(struct conversation *conversation);
+static struct outcome samr_play_lookup_names(struct conversation *conversation,
+                                             const void *details);
+static struct outcome open_object(struct conversation *conversation, uint16_t opnum, uint32_t rid,
+                                  enum samr_handle which);
+static struct outcome play_lookup_domain(struct conversation *conversation, const void *details);
+static struct outcome play_enum_domains(struct conversation *conversation, const void *details);
+static struct outcome enumerate(struct conversation *conversation, uint16_t opnum,
+                                enum samr_handle on);
+static struct outcome enumerate_page(struct conversation *conversation, uint16_t opnum,
+                                     enum samr_handle on, uint32_t *resume, bool *more);
+static struct outcome play_query_domain(struct conversation *conversation, const void *details);
+static struct outcome query_domain(struct conversation *conversation, uint16_t opnum,
+                                   const struct rpc_level_details *details);
+static void *compile_domain_level(const struct packet_field *fields, size_t count, char *error,
+                                  size_t error_size);
+static struct outcome play_enum_groups(struct conversation *conversation, const void *details);
+static struct outcome play_enum_users(struct conversation *conversation, const void *details);
+static struct outcome play_enum_aliases(struct conversation *conversation, const void *details);
+static struct outcome play_alias_membership(struct conversation *conversation, const void *details);
+static struct outcome play_lookup_rids(struct conversation *conversation, const void *details);
+static struct outcome play_open_group(struct conversation *conversation, const void *details);
+static struct outcome play_group_members(struct conversation *conversation, const void *details);
+static struct outcome ask_object(struct conversation *conversation, uint16_t opnum,
+                                 enum samr_handle on, void *reply, const uint32_t *status);
+static struct outcome play_query_user(struct conversation *conversation, const void *details);
+static void *compile_user_level(const struct packet_field *fields, size_t count, char *error,
+                                size_t error_size);
+static struct outcome play_groups_for_user(struct conversation *conversation, const void *details);
+static struct outcome play_display_info(struct conversation *conversation, const void *details);
+static struct outcome play_password_info(struct conversation *conversation, const void *details);
+static struct outcome play_query_domain2(struct conversation *conversation, const void *details);
+static struct outcome play_connect2(struct conversation *conversation, const void *details);
+static struct outcome play_connect4(struct conversation *conversation, const void *details);
 
 const struct packet_type packet_tables_samr[] = {
     ROW("0", "Connect", play_connect),
@@ -541,3 +115,478 @@ const struct packet_type packet_tables_samr[] = {
     ROW("64", "Connect5", play_connect5),
     {.protocol = NULL},
 };
+
+/* Connecting: 0, 57, 62, 64 */
+static struct outcome play_connect(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    uint16_t name = '\\';
+    struct samr_Connect_request request = {.server_name = &name, .access = SAMR_MAXIMUM_ALLOWED};
+    struct samr_handle_reply reply = {.status = 0};
+    struct outcome outcome =
+        samr_play_call(conversation, SAMR_CONNECT, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
+}
+
+/* A call whose reply's status is wanted: status points into reply. */
+static struct outcome samr_play_call(struct conversation *conversation, uint16_t opnum,
+                                     void *request, void *reply, const uint32_t *status,
+                                     struct pool *pool)
+{
+    struct outcome outcome =
+        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, reply, pool);
+    return outcome.kind == OUTCOME_OK ? ntstatus_outcome(*status) : outcome;
+}
+
+/* After a handle was opened. rpc_play_call() may have dropped everything before, never after. */
+static struct outcome samr_play_keep(struct conversation *conversation, enum samr_handle which,
+                                     struct outcome outcome, const struct samr_handle_reply *reply)
+{
+    if (outcome.kind == OUTCOME_OK)
+        conversation->rpc->samr[which] = (struct rpc_handle){true, reply->handle};
+    return outcome;
+}
+
+static struct ndr_policy_handle handle(const struct conversation *conversation,
+                                       enum samr_handle which)
+{
+    return conversation->rpc->samr[which].handle;
+}
+
+/* 1: the newest handle; a server handle is opened when there is none at all. */
+static struct outcome samr_play_close(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct samr_handle_reply reply = {.status = 0};
+    int which = 0;
+    while (which < SAMR_HANDLE_SERVER && !has(conversation, (enum samr_handle)which))
+        which++;
+    struct outcome outcome = which == SAMR_HANDLE_SERVER ? need_server(conversation) : outcome_ok();
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_handle_request request = {.handle = handle(conversation, (enum samr_handle)which)};
+    conversation->rpc->samr[which].open = false;
+    outcome = samr_play_call(conversation, SAMR_CLOSE, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static bool has(const struct conversation *conversation, enum samr_handle which)
+{
+    return conversation->rpc && conversation->rpc->samr[which].open &&
+           conversation->rpc->associations[RPC_SLOT_SAMR] &&
+           !rpc_association_broken(conversation->rpc->associations[RPC_SLOT_SAMR]);
+}
+
+static struct outcome need_server(struct conversation *conversation)
+{
+    return has(conversation, SAMR_HANDLE_SERVER) ? outcome_ok() : play_connect5(conversation, NULL);
+}
+
+static struct outcome play_connect5(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct samr_Connect5_request request = {.server_name = rpc_server_name(conversation, &pool),
+                                            .access = SAMR_MAXIMUM_ALLOWED,
+                                            .in_version = 1,
+                                            .revision = 3};
+    struct samr_Connect5_reply reply = {.status = 0};
+    struct outcome outcome =
+        samr_play_call(conversation, SAMR_CONNECT5, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    struct samr_handle_reply opened = {.handle = reply.handle};
+    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &opened);
+}
+
+static struct outcome play_query_security(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct samr_QuerySecurity_reply reply = {.status = 0};
+    struct outcome outcome = need_user(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_QuerySecurity_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
+                                                 .security_information = DACL_SECURITY_INFORMATION};
+    outcome =
+        samr_play_call(conversation, SAMR_QUERY_SECURITY, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome need_user(struct conversation *conversation)
+{
+    return has(conversation, SAMR_HANDLE_USER) ? outcome_ok() : play_open_user(conversation, NULL);
+}
+
+static struct outcome play_open_user(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct outcome outcome = need_domain(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = need_rid(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    return open_object(conversation, SAMR_OPEN_USER, conversation->rpc->rid, SAMR_HANDLE_USER);
+}
+
+static struct outcome need_domain(struct conversation *conversation)
+{
+    return has(conversation, SAMR_HANDLE_DOMAIN) ? outcome_ok()
+                                                 : play_open_domain(conversation, NULL);
+}
+
+static struct outcome play_open_domain(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct samr_handle_reply reply = {.status = 0};
+    struct samr_OpenDomain_request request = {.access = SAMR_MAXIMUM_ALLOWED};
+    struct outcome outcome = need_server(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = domain_sid(conversation, &request.sid);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    request.handle = handle(conversation, SAMR_HANDLE_SERVER);
+    outcome =
+        samr_play_call(conversation, SAMR_OPEN_DOMAIN, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return samr_play_keep(conversation, SAMR_HANDLE_DOMAIN, outcome, &reply);
+}
+
+/* The domain's SID, known from the start or asked of the server. */
+static struct outcome domain_sid(struct conversation *conversation, struct ndr_sid *sid)
+{
+    const char *known = conversation->dc->domain_sid;
+    return known && ndr_sid_parse(known, sid) == 0 ? outcome_ok()
+                                                   : lookup_domain(conversation, sid);
+}
+
+/* Domains: 5, 6, 7 */
+static struct outcome lookup_domain(struct conversation *conversation, struct ndr_sid *sid)
+{
+    struct pool pool = {0};
+    struct samr_LookupDomain_reply reply = {.status = 0};
+    struct outcome outcome = need_server(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_LookupDomain_request request = {.handle = handle(conversation, SAMR_HANDLE_SERVER),
+                                                .name = conversation->dc->netbios_domain};
+    outcome =
+        samr_play_call(conversation, SAMR_LOOKUP_DOMAIN, &request, &reply, &reply.status, &pool);
+    if (outcome.kind == OUTCOME_OK && !reply.sid)
+        outcome = outcome_failed("samr: the domain has no SID");
+    if (outcome.kind == OUTCOME_OK)
+        *sid = *reply.sid;
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome need_rid(struct conversation *conversation)
+{
+    return conversation->rpc && conversation->rpc->rid ? outcome_ok()
+                                                       : samr_play_lookup_names(conversation, NULL);
+}
+
+static struct outcome samr_play_lookup_names(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    char *names[] = {conversation->user->name};
+    struct samr_LookupNames_reply reply = {.status = 0};
+    struct outcome outcome = need_domain(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_LookupNames_request request = {
+        .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .names = names};
+    outcome =
+        samr_play_call(conversation, SAMR_LOOKUP_NAMES, &request, &reply, &reply.status, &pool);
+    if (outcome.kind == OUTCOME_OK && reply.rids.count != 1)
+        outcome = outcome_failed("samr: one name was asked for, %u came", reply.rids.count);
+    if (outcome.kind == OUTCOME_OK)
+        conversation->rpc->rid = reply.rids.ids[0];
+    pool_free(&pool);
+    return outcome;
+}
+
+/* Groups and users: 19, 25, 34, 3, 36, 39, 44 */
+static struct outcome open_object(struct conversation *conversation, uint16_t opnum, uint32_t rid,
+                                  enum samr_handle which)
+{
+    struct pool pool = {0};
+    struct samr_handle_reply reply = {.status = 0};
+    struct samr_open_request request = {.handle = handle(conversation, SAMR_HANDLE_DOMAIN),
+                                        .access = SAMR_MAXIMUM_ALLOWED,
+                                        .rid = rid};
+    struct outcome outcome =
+        samr_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return samr_play_keep(conversation, which, outcome, &reply);
+}
+
+static struct outcome play_lookup_domain(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct ndr_sid sid;
+    return lookup_domain(conversation, &sid);
+}
+
+static struct outcome play_enum_domains(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return enumerate(conversation, SAMR_ENUM_DOMAINS, SAMR_HANDLE_SERVER);
+}
+
+static struct outcome enumerate(struct conversation *conversation, uint16_t opnum,
+                                enum samr_handle on)
+{
+    uint32_t resume = 0;
+    bool more = true;
+    struct outcome outcome =
+        on == SAMR_HANDLE_SERVER ? need_server(conversation) : need_domain(conversation);
+    for (int page = 0; outcome.kind == OUTCOME_OK && more; page++)
+        outcome = page == PAGES_MAX ? outcome_failed("samr: an enumeration without end")
+                                    : enumerate_page(conversation, opnum, on, &resume, &more);
+    return outcome;
+}
+
+/* Enumerations, all pages: 6, 11, 13, 15 */
+static struct outcome enumerate_page(struct conversation *conversation, uint16_t opnum,
+                                     enum samr_handle on, uint32_t *resume, bool *more)
+{
+    struct pool pool = {0};
+    struct samr_enum_reply reply = {.status = 0};
+    struct samr_EnumDomains_request all = {
+        .handle = handle(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
+    struct samr_EnumDomainUsers_request users = {
+        .handle = handle(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
+    void *request = opnum == SAMR_ENUM_DOMAIN_USERS ? (void *)&users : (void *)&all;
+    struct outcome outcome =
+        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, &reply, &pool);
+    *more = false;
+    if (outcome.kind == OUTCOME_OK && reply.status == STATUS_MORE_ENTRIES) {
+        *more = reply.resume != *resume; /* a server that does not move on would keep us for ever */
+        *resume = reply.resume;
+    } else if (outcome.kind == OUTCOME_OK && reply.status != STATUS_NO_MORE_ENTRIES) {
+        outcome = ntstatus_outcome(reply.status);
+    }
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome play_query_domain(struct conversation *conversation, const void *details)
+{
+    return query_domain(conversation, SAMR_QUERY_DOMAIN_INFO, details);
+}
+
+/* On the domain: 8, 46, 16, 17, 18, 40 */
+static struct outcome query_domain(struct conversation *conversation, uint16_t opnum,
+                                   const struct rpc_level_details *details)
+{
+    static const uint16_t usual[] = {8, 12};
+    struct pool pool = {0};
+    struct samr_QueryDomainInfo_reply reply = {.status = 0};
+    struct outcome outcome = need_domain(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_QueryDomainInfo_request request = {
+        .handle = handle(conversation, SAMR_HANDLE_DOMAIN),
+        .level = details && details->level ? details->level
+                                           : usual[conversation_random(conversation, 2)]};
+    outcome = samr_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+/* Levels that a query may ask for: those whose replies can be read (rpc_samr.c). */
+static void *compile_domain_level(const struct packet_field *fields, size_t count, char *error,
+                                  size_t error_size)
+{
+    static const uint16_t levels[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 0};
+    return rpc_level_compile(fields, count, levels, error, error_size);
+}
+
+static struct outcome play_enum_groups(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return enumerate(conversation, SAMR_ENUM_DOMAIN_GROUPS, SAMR_HANDLE_DOMAIN);
+}
+
+static struct outcome play_enum_users(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return enumerate(conversation, SAMR_ENUM_DOMAIN_USERS, SAMR_HANDLE_DOMAIN);
+}
+
+static struct outcome play_enum_aliases(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return enumerate(conversation, SAMR_ENUM_DOMAIN_ALIASES, SAMR_HANDLE_DOMAIN);
+}
+
+static struct outcome play_alias_membership(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct ndr_sid sid, *sids[] = {&sid};
+    struct samr_GetAliasMembership_reply reply = {.status = 0};
+    struct outcome outcome = need_domain(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = domain_sid(conversation, &sid);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_GetAliasMembership_request request = {
+        .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .sids = sids};
+    outcome = samr_play_call(conversation, SAMR_GET_ALIAS_MEMBERSHIP, &request, &reply,
+                             &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome play_lookup_rids(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct samr_LookupRids_reply reply = {.status = 0};
+    struct outcome outcome = need_domain(conversation);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = need_rid(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_LookupRids_request request = {.handle = handle(conversation, SAMR_HANDLE_DOMAIN),
+                                              .count = 1,
+                                              .rids = &conversation->rpc->rid};
+    outcome =
+        samr_play_call(conversation, SAMR_LOOKUP_RIDS, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome play_open_group(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct outcome outcome = need_domain(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    return open_object(conversation, SAMR_OPEN_GROUP, GROUP_RID, SAMR_HANDLE_GROUP);
+}
+
+static struct outcome play_group_members(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct samr_QueryGroupMember_reply reply = {.status = 0};
+    return ask_object(conversation, SAMR_QUERY_GROUP_MEMBER, SAMR_HANDLE_GROUP, &reply,
+                      &reply.status);
+}
+
+/* A call that asks with a handle alone, on a group or user that is opened first. */
+static struct outcome ask_object(struct conversation *conversation, uint16_t opnum,
+                                 enum samr_handle on, void *reply, const uint32_t *status)
+{
+    struct pool pool = {0};
+    struct outcome outcome = has(conversation, on)     ? outcome_ok()
+                             : on == SAMR_HANDLE_GROUP ? play_open_group(conversation, NULL)
+                                                       : play_open_user(conversation, NULL);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_handle_request request = {.handle = handle(conversation, on)};
+    outcome = samr_play_call(conversation, opnum, &request, reply, status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome play_query_user(struct conversation *conversation, const void *details)
+{
+    const struct rpc_level_details *level = details;
+    struct pool pool = {0};
+    struct samr_QueryUserInfo_reply reply = {.status = 0};
+    struct outcome outcome = need_user(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_QueryUserInfo_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
+                                                 .level = level && level->level ? level->level : 1};
+    outcome =
+        samr_play_call(conversation, SAMR_QUERY_USER_INFO, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return outcome;
+}
+
+static void *compile_user_level(const struct packet_field *fields, size_t count, char *error,
+                                size_t error_size)
+{
+    static const uint16_t levels[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
+                                      11, 12, 13, 14, 16, 17, 20, 21, 0};
+    return rpc_level_compile(fields, count, levels, error, error_size);
+}
+
+static struct outcome play_groups_for_user(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct samr_GetGroupsForUser_reply reply = {.status = 0};
+    return ask_object(conversation, SAMR_GET_GROUPS_FOR_USER, SAMR_HANDLE_USER, &reply,
+                      &reply.status);
+}
+
+static struct outcome play_display_info(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct samr_QueryDisplayInfo_reply reply = {.status = 0};
+    struct outcome outcome = need_domain(conversation);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct samr_QueryDisplayInfo_request request = {.handle =
+                                                        handle(conversation, SAMR_HANDLE_DOMAIN),
+                                                    .level = 1,
+                                                    .max_entries = 1000,
+                                                    .max_size = ENUM_SIZE};
+    outcome = rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, SAMR_QUERY_DISPLAY_INFO,
+                            &request, &reply, &pool);
+    if (outcome.kind == OUTCOME_OK && reply.status != STATUS_MORE_ENTRIES)
+        outcome = ntstatus_outcome(reply.status);
+    pool_free(&pool);
+    return outcome;
+}
+
+static struct outcome play_password_info(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct samr_GetUserPwInfo_reply reply = {.status = 0};
+    return ask_object(conversation, SAMR_GET_USER_PW_INFO, SAMR_HANDLE_USER, &reply, &reply.status);
+}
+
+static struct outcome play_query_domain2(struct conversation *conversation, const void *details)
+{
+    return query_domain(conversation, SAMR_QUERY_DOMAIN_INFO2, details);
+}
+
+static struct outcome play_connect2(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct samr_Connect2_request request = {.server_name = rpc_server_name(conversation, &pool),
+                                            .access = SAMR_MAXIMUM_ALLOWED};
+    struct samr_handle_reply reply = {.status = 0};
+    struct outcome outcome =
+        samr_play_call(conversation, SAMR_CONNECT2, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
+}
+
+static struct outcome play_connect4(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct pool pool = {0};
+    struct samr_Connect4_request request = {.server_name = rpc_server_name(conversation, &pool),
+                                            .client_revision = 2,
+                                            .access = SAMR_MAXIMUM_ALLOWED};
+    struct samr_handle_reply reply = {.status = 0};
+    struct outcome outcome =
+        samr_play_call(conversation, SAMR_CONNECT4, &request, &reply, &reply.status, &pool);
+    pool_free(&pool);
+    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
+}

@@ -20,66 +20,25 @@ struct tcp_transport {
     size_t ahead_size, ahead_at;
 };
 
+static int open_port(struct conversation *conversation, uint16_t port, struct rpc_transport **out);
 static int tcp_send(struct rpc_transport *transport, const uint8_t *data, size_t size,
-                    bool answered)
-{
-    (void)answered;
-    return stream_write(((struct tcp_transport *)transport)->stream, data, size);
-}
+                    bool answered);
+static int tcp_receive(struct rpc_transport *transport, uint8_t *data, size_t size);
+static int read_ahead(struct tcp_transport *tcp);
+static void drop_ahead(struct tcp_transport *tcp);
+static size_t take_ahead(struct tcp_transport *tcp, uint8_t *data, size_t size);
+static void tcp_close(struct rpc_transport *transport);
+static struct outcome ask_mapper(struct rpc_association *mapper,
+                                 const struct rpc_interface *interface, uint16_t *port);
+static struct outcome port_of_reply(const struct rpc_interface *interface,
+                                    const struct epm_Map_reply *reply, uint16_t *port);
 
-static void drop_ahead(struct tcp_transport *tcp)
+struct outcome rpc_tcp_open_port(struct conversation *conversation, uint16_t port,
+                                 struct rpc_transport **out)
 {
-    free(tcp->ahead);
-    tcp->ahead = NULL;
-}
-
-static size_t take_ahead(struct tcp_transport *tcp, uint8_t *data, size_t size)
-{
-    size_t have = tcp->ahead_size - tcp->ahead_at, part = have < size ? have : size;
-    memcpy(data, tcp->ahead + tcp->ahead_at, part);
-    tcp->ahead_at += part;
-    if (tcp->ahead_at == tcp->ahead_size)
-        drop_ahead(tcp);
-    return part;
-}
-
-static int read_ahead(struct tcp_transport *tcp)
-{
-    tcp->ahead = malloc(READ_AHEAD);
-    if (!tcp->ahead)
-        return -ENOMEM;
-    ssize_t n = stream_read(tcp->stream, tcp->ahead, READ_AHEAD);
-    if (n <= 0) {
-        drop_ahead(tcp);
-        return n < 0 ? (int)n : -ENODATA;
-    }
-    tcp->ahead_size = (size_t)n;
-    tcp->ahead_at = 0;
-    return 0;
-}
-
-static int tcp_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
-{
-    struct tcp_transport *tcp = (struct tcp_transport *)transport;
-    while (size > 0) {
-        if (!tcp->ahead && size >= READ_AHEAD)
-            return stream_read_all(tcp->stream, data, size);
-        int rc = tcp->ahead ? 0 : read_ahead(tcp);
-        if (rc)
-            return rc;
-        size_t part = take_ahead(tcp, data, size);
-        data += part;
-        size -= part;
-    }
-    return 0;
-}
-
-static void tcp_close(struct rpc_transport *transport)
-{
-    struct tcp_transport *tcp = (struct tcp_transport *)transport;
-    stream_close(tcp->stream);
-    drop_ahead(tcp);
-    free(tcp);
+    *out = NULL;
+    int rc = open_port(conversation, port, out);
+    return rc ? outcome_of_error(rc) : outcome_ok();
 }
 
 static const struct rpc_transport_ops tcp_ops = {
@@ -103,39 +62,66 @@ static int open_port(struct conversation *conversation, uint16_t port, struct rp
     return 0;
 }
 
-struct outcome rpc_tcp_open_port(struct conversation *conversation, uint16_t port,
-                                 struct rpc_transport **out)
+static int tcp_send(struct rpc_transport *transport, const uint8_t *data, size_t size,
+                    bool answered)
 {
-    *out = NULL;
-    int rc = open_port(conversation, port, out);
-    return rc ? outcome_of_error(rc) : outcome_ok();
+    (void)answered;
+    return stream_write(((struct tcp_transport *)transport)->stream, data, size);
 }
 
-/* A port from the endpoint mapper's answer. */
-static struct outcome port_of_reply(const struct rpc_interface *interface,
-                                    const struct epm_Map_reply *reply, uint16_t *port)
+static int tcp_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
 {
-    for (uint32_t i = 0; reply->status == 0 && i < reply->count; i++)
-        if (reply->towers[i] && (*port = epm_tower_port(reply->towers[i])) != 0)
-            return outcome_ok();
-    return outcome_failed("%s is not registered with the endpoint mapper", interface->name);
+    struct tcp_transport *tcp = (struct tcp_transport *)transport;
+    while (size > 0) {
+        if (!tcp->ahead && size >= READ_AHEAD)
+            return stream_read_all(tcp->stream, data, size);
+        int rc = tcp->ahead ? 0 : read_ahead(tcp);
+        if (rc)
+            return rc;
+        size_t part = take_ahead(tcp, data, size);
+        data += part;
+        size -= part;
+    }
+    return 0;
 }
 
-static struct outcome ask_mapper(struct rpc_association *mapper,
-                                 const struct rpc_interface *interface, uint16_t *port)
+static int read_ahead(struct tcp_transport *tcp)
 {
-    struct pool pool = {0};
-    struct epm_tower tower;
-    struct epm_Map_request request = {.tower = &tower, .max_towers = 4};
-    struct epm_Map_reply reply;
-    int rc = epm_tower_build(interface, &pool, &tower);
-    struct outcome outcome =
-        rc ? outcome_of_error(rc)
-           : rpc_call(mapper, rpc_procedure_find(&rpc_epm, EPM_MAP), &request, &reply, &pool);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = port_of_reply(interface, &reply, port);
-    pool_free(&pool);
-    return outcome;
+    tcp->ahead = malloc(READ_AHEAD);
+    if (!tcp->ahead)
+        return -ENOMEM;
+    ssize_t n = stream_read(tcp->stream, tcp->ahead, READ_AHEAD);
+    if (n <= 0) {
+        drop_ahead(tcp);
+        return n < 0 ? (int)n : -ENODATA;
+    }
+    tcp->ahead_size = (size_t)n;
+    tcp->ahead_at = 0;
+    return 0;
+}
+
+static void drop_ahead(struct tcp_transport *tcp)
+{
+    free(tcp->ahead);
+    tcp->ahead = NULL;
+}
+
+static size_t take_ahead(struct tcp_transport *tcp, uint8_t *data, size_t size)
+{
+    size_t have = tcp->ahead_size - tcp->ahead_at, part = have < size ? have : size;
+    memcpy(data, tcp->ahead + tcp->ahead_at, part);
+    tcp->ahead_at += part;
+    if (tcp->ahead_at == tcp->ahead_size)
+        drop_ahead(tcp);
+    return part;
+}
+
+static void tcp_close(struct rpc_transport *transport)
+{
+    struct tcp_transport *tcp = (struct tcp_transport *)transport;
+    stream_close(tcp->stream);
+    drop_ahead(tcp);
+    free(tcp);
 }
 
 struct outcome rpc_map_port(struct conversation *conversation,
@@ -156,6 +142,33 @@ struct outcome rpc_map_port(struct conversation *conversation,
     if (outcome.kind == OUTCOME_OK)
         rpc_ports_remember(conversation->dc->rpc_ports, interface, *port);
     return outcome;
+}
+
+static struct outcome ask_mapper(struct rpc_association *mapper,
+                                 const struct rpc_interface *interface, uint16_t *port)
+{
+    struct pool pool = {0};
+    struct epm_tower tower;
+    struct epm_Map_request request = {.tower = &tower, .max_towers = 4};
+    struct epm_Map_reply reply;
+    int rc = epm_tower_build(interface, &pool, &tower);
+    struct outcome outcome =
+        rc ? outcome_of_error(rc)
+           : rpc_call(mapper, rpc_procedure_find(&rpc_epm, EPM_MAP), &request, &reply, &pool);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = port_of_reply(interface, &reply, port);
+    pool_free(&pool);
+    return outcome;
+}
+
+/* A port from the endpoint mapper's answer. */
+static struct outcome port_of_reply(const struct rpc_interface *interface,
+                                    const struct epm_Map_reply *reply, uint16_t *port)
+{
+    for (uint32_t i = 0; reply->status == 0 && i < reply->count; i++)
+        if (reply->towers[i] && (*port = epm_tower_port(reply->towers[i])) != 0)
+            return outcome_ok();
+    return outcome_failed("%s is not registered with the endpoint mapper", interface->name);
 }
 
 struct outcome rpc_tcp_open(struct conversation *conversation,

@@ -17,50 +17,49 @@
 
 enum { NAME_SIZE = 512 };
 
-static struct smb2_state *smb2_state_of(struct conversation *conversation)
-{
-    if (!conversation->smb2)
-        conversation->smb2 = calloc(1, sizeof *conversation->smb2);
-    return conversation->smb2;
-}
+enum {
+    READ_ACCESS = 0x00120089,    /* data, EAs, attributes, security, synchronize */
+    LIST_ACCESS = 0x00120081,    /* list, attributes, security, synchronize */
+    PIPE_ACCESS = 0x0012019f,    /* read and write */
+    SCRATCH_ACCESS = 0x0013019f, /* read, write, delete */
+    /* What may change a file or its security: no user has these rights on SYSVOL and NETLOGON. */
+    CHANGING_ACCESS = 0x500d0156,
+    SHARE_ALL = 7
+};
 
-/* --- Connection --- */
+/* A file to be opened: where it is, and how. */
+struct choice {
+    enum smb2_share share;
+    enum smb2_file_class file_class;
+    char name[NAME_SIZE];
+    struct smb2_create create;
+};
 
-static void drop_opens_of_tree(struct smb2_state *state, uint32_t tree_id)
-{
-    unsigned kept = 0;
-    for (unsigned i = 0; i < state->open_count; i++)
-        if (state->opens[i].tree_id != tree_id)
-            state->opens[kept++] = state->opens[i];
-    state->open_count = kept;
-}
-
-/* All that a session had is gone with it. Files are the user's only; pipes look at generation. */
-static void session_ended(struct smb2_state *state, enum smb2_who who)
-{
-    state->generation[who]++;
-    if (who == SMB2_USER)
-        state->open_count = 0;
-}
-
-static void drop_connection(struct smb2_state *state)
-{
-    smb2_connection_free(state->connection);
-    state->connection = NULL;
-    session_ended(state, SMB2_USER);
-    session_ended(state, SMB2_MACHINE);
-}
-
-void smb2_reset(struct conversation *conversation)
-{
-    struct smb2_state *state = conversation->smb2;
-    if (!state)
-        return;
-    drop_connection(state);
-    free(state->opens);
-    free(state);
-    conversation->smb2 = NULL;
-}
+static struct smb2_state *smb2_state_of(struct conversation *conversation);
+static void drop_connection(struct smb2_state *state);
+static void session_ended(struct smb2_state *state, enum smb2_who who);
+static struct outcome set_up_session(struct conversation *conversation,
+                                     struct smb2_connection *connection, enum smb2_who who);
+static struct outcome try_wrong_password(struct conversation *conversation,
+                                         struct smb2_connection *connection, enum smb2_who who);
+static const struct account *account_of(const struct conversation *conversation, enum smb2_who who);
+static struct outcome need_session(struct conversation *conversation, enum smb2_who who,
+                                   struct smb2_target *target);
+static struct outcome connect_tree(struct conversation *conversation,
+                                   const struct smb2_target *target, enum smb2_share share);
+static void drop_opens_of_tree(struct smb2_state *state, uint32_t tree_id);
+static enum smb2_share real_share(const struct conversation *conversation, enum smb2_share share);
+static void smb2_choose(struct conversation *conversation, const struct smb2_open_request *request,
+                        struct choice *choice);
+static void choose_scratch(struct conversation *conversation, struct choice *choice);
+static void choose_shared(struct conversation *conversation, enum smb2_file_class file_class,
+                          struct choice *choice);
+static void restrict_shared(struct smb2_create *create);
+static struct smb2_open *room_for_open(struct smb2_state *state);
+static void without_lease(const struct smb2_connection *connection, struct smb2_create *create);
+static bool forget_lost(struct smb2_state *state);
+static bool forget_lost_of(struct smb2_state *state, enum smb2_who who);
+static bool forget_file(struct smb2_state *state, const uint8_t *file_id);
 
 struct outcome smb2_connect(struct conversation *conversation, bool from_smb1)
 {
@@ -77,29 +76,51 @@ struct outcome smb2_connect(struct conversation *conversation, bool from_smb1)
     return outcome;
 }
 
-struct outcome smb2_need_connection(struct conversation *conversation,
-                                    struct smb2_connection **connection,
-                                    struct smb2_session **session)
+static struct smb2_state *smb2_state_of(struct conversation *conversation)
 {
-    struct smb2_state *state = conversation->smb2;
-    struct outcome outcome = outcome_ok();
-    if (!state || !state->connection || state->connection->error)
-        outcome = smb2_connect(conversation, false);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    *connection = conversation->smb2->connection;
-    if (session) {
-        *session = &(*connection)->sessions[SMB2_USER];
-        *session = (*session)->established ? *session : NULL;
-    }
+    if (!conversation->smb2)
+        conversation->smb2 = calloc(1, sizeof *conversation->smb2);
+    return conversation->smb2;
+}
+
+static void drop_connection(struct smb2_state *state)
+{
+    smb2_connection_free(state->connection);
+    state->connection = NULL;
+    session_ended(state, SMB2_USER);
+    session_ended(state, SMB2_MACHINE);
+}
+
+/* All that a session had is gone with it. Files are the user's only; pipes look at generation. */
+static void session_ended(struct smb2_state *state, enum smb2_who who)
+{
+    state->generation[who]++;
+    if (who == SMB2_USER)
+        state->open_count = 0;
+}
+
+struct outcome smb2_logon(struct conversation *conversation)
+{
+    struct smb2_connection *connection;
+    struct outcome outcome = smb2_need_connection(conversation, &connection, NULL);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = set_up_session(conversation, connection, SMB2_USER);
     return outcome;
 }
 
-/* --- Session --- */
-
-static const struct account *account_of(const struct conversation *conversation, enum smb2_who who)
+static struct outcome set_up_session(struct conversation *conversation,
+                                     struct smb2_connection *connection, enum smb2_who who)
 {
-    return who == SMB2_USER ? conversation->user : conversation->machine;
+    session_ended(conversation->smb2, who);
+    struct outcome outcome = try_wrong_password(conversation, connection, who);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = smb2_session_setup(connection, conversation, who, false);
+    if (outcome.kind == OUTCOME_FAILED && conversation->kerberos && !connection->error) {
+        /* A ticket that the server no longer takes is fetched anew, once. */
+        kerberos_forget_tickets(conversation, account_of(conversation, who));
+        outcome = smb2_session_setup(connection, conversation, who, false);
+    }
+    return outcome;
 }
 
 /* -B: one attempt with a wrong password, which the server is to refuse. Kerberos' own are made
@@ -122,17 +143,18 @@ static struct outcome try_wrong_password(struct conversation *conversation,
     return outcome;
 }
 
-static struct outcome set_up_session(struct conversation *conversation,
-                                     struct smb2_connection *connection, enum smb2_who who)
+static const struct account *account_of(const struct conversation *conversation, enum smb2_who who)
 {
-    session_ended(conversation->smb2, who);
-    struct outcome outcome = try_wrong_password(conversation, connection, who);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = smb2_session_setup(connection, conversation, who, false);
-    if (outcome.kind == OUTCOME_FAILED && conversation->kerberos && !connection->error) {
-        /* A ticket that the server no longer takes is fetched anew, once. */
-        kerberos_forget_tickets(conversation, account_of(conversation, who));
-        outcome = smb2_session_setup(connection, conversation, who, false);
+    return who == SMB2_USER ? conversation->user : conversation->machine;
+}
+
+struct outcome smb2_logoff(struct conversation *conversation)
+{
+    struct smb2_target target;
+    struct outcome outcome = need_session(conversation, SMB2_USER, &target);
+    if (outcome.kind == OUTCOME_OK) {
+        outcome = smb2_session_logoff(target.connection, target.session);
+        session_ended(conversation->smb2, SMB2_USER);
     }
     return outcome;
 }
@@ -149,88 +171,13 @@ static struct outcome need_session(struct conversation *conversation, enum smb2_
     return outcome;
 }
 
-struct outcome smb2_logon(struct conversation *conversation)
-{
-    struct smb2_connection *connection;
-    struct outcome outcome = smb2_need_connection(conversation, &connection, NULL);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = set_up_session(conversation, connection, SMB2_USER);
-    return outcome;
-}
-
-struct outcome smb2_logoff(struct conversation *conversation)
+struct outcome smb2_connect_tree(struct conversation *conversation, enum smb2_share share)
 {
     struct smb2_target target;
     struct outcome outcome = need_session(conversation, SMB2_USER, &target);
-    if (outcome.kind == OUTCOME_OK) {
-        outcome = smb2_session_logoff(target.connection, target.session);
-        session_ended(conversation->smb2, SMB2_USER);
-    }
+    if (outcome.kind == OUTCOME_OK)
+        outcome = connect_tree(conversation, &target, real_share(conversation, share));
     return outcome;
-}
-
-/* Takes a file that the server has closed out of those that are open. */
-static bool forget_file(struct smb2_state *state, const uint8_t *file_id)
-{
-    for (unsigned i = 0; i < state->open_count; i++) {
-        struct smb2_open *open = &state->opens[i];
-        if (memcmp(open->file_id, file_id, SMB2_FILE_ID_SIZE) == 0) {
-            state->open_count--;
-            memmove(open, open + 1, (state->open_count - i) * sizeof *open);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Forgets what the server has ended of a session: all of it, trees, a file. False: nothing. */
-static bool forget_lost_of(struct smb2_state *state, enum smb2_who who)
-{
-    struct smb2_session *session = &state->connection->sessions[who];
-    bool lost = session->lost;
-    if (lost)
-        session_ended(state, who);
-    for (unsigned i = 0; who == SMB2_USER && i < session->tree_count; i++)
-        if (session->trees[i].lost)
-            drop_opens_of_tree(state, session->trees[i].id);
-    lost |= smb2_tree_drop_lost(session);
-    if (session->file_lost && who == SMB2_USER)
-        lost |= forget_file(state, session->lost_file);
-    session->lost = session->file_lost = false;
-    return lost;
-}
-
-static bool forget_lost(struct smb2_state *state)
-{
-    bool lost = false;
-    for (int who = 0; who < SMB2_WHO_COUNT; who++)
-        lost |= forget_lost_of(state, (enum smb2_who)who);
-    return lost;
-}
-
-struct outcome smb2_play(struct conversation *conversation,
-                         struct outcome (*play)(struct conversation *, const void *),
-                         const void *details)
-{
-    struct outcome outcome = play(conversation, details);
-    struct smb2_state *state = conversation->smb2;
-    if (outcome.kind != OUTCOME_FAILED || !state || !state->connection)
-        return outcome;
-    if (!forget_lost(state))
-        return outcome;
-    outcome = play(conversation, details);
-    if (outcome.kind == OUTCOME_FAILED && state->connection)
-        (void)forget_lost(state);
-    return outcome;
-}
-
-/* --- Tree --- */
-
-/* Without --smb-share the only other share with files in it is SYSVOL. */
-static enum smb2_share real_share(const struct conversation *conversation, enum smb2_share share)
-{
-    bool has_other = conversation->dc->options.smb_share != NULL;
-    return share == SMB2_SHARE_OTHER && !has_other ? SMB2_SHARE_SYSVOL : share;
 }
 
 static struct outcome connect_tree(struct conversation *conversation,
@@ -249,26 +196,20 @@ static struct outcome connect_tree(struct conversation *conversation,
     return smb2_tree_connect(target->connection, session, server, name, share);
 }
 
-struct outcome smb2_connect_tree(struct conversation *conversation, enum smb2_share share)
+static void drop_opens_of_tree(struct smb2_state *state, uint32_t tree_id)
 {
-    struct smb2_target target;
-    struct outcome outcome = need_session(conversation, SMB2_USER, &target);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = connect_tree(conversation, &target, real_share(conversation, share));
-    return outcome;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < state->open_count; i++)
+        if (state->opens[i].tree_id != tree_id)
+            state->opens[kept++] = state->opens[i];
+    state->open_count = kept;
 }
 
-struct outcome smb2_need_tree(struct conversation *conversation, enum smb2_who who,
-                              enum smb2_share share, struct smb2_target *target)
+/* Without --smb-share the only other share with files in it is SYSVOL. */
+static enum smb2_share real_share(const struct conversation *conversation, enum smb2_share share)
 {
-    share = real_share(conversation, share);
-    struct outcome outcome = need_session(conversation, who, target);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    if (!smb2_tree_find(target->session, share))
-        outcome = connect_tree(conversation, target, share);
-    target->tree = smb2_tree_find(target->session, share);
-    return outcome;
+    bool has_other = conversation->dc->options.smb_share != NULL;
+    return share == SMB2_SHARE_OTHER && !has_other ? SMB2_SHARE_SYSVOL : share;
 }
 
 struct outcome smb2_disconnect_tree(struct conversation *conversation)
@@ -284,74 +225,32 @@ struct outcome smb2_disconnect_tree(struct conversation *conversation)
     return smb2_tree_disconnect(target.connection, target.session, newest);
 }
 
-/* --- Open files --- */
-
-enum {
-    READ_ACCESS = 0x00120089,    /* data, EAs, attributes, security, synchronize */
-    LIST_ACCESS = 0x00120081,    /* list, attributes, security, synchronize */
-    PIPE_ACCESS = 0x0012019f,    /* read and write */
-    SCRATCH_ACCESS = 0x0013019f, /* read, write, delete */
-    /* What may change a file or its security: no user has these rights on SYSVOL and NETLOGON. */
-    CHANGING_ACCESS = 0x500d0156,
-    SHARE_ALL = 7
-};
-
-/* A file to be opened: where it is, and how. */
-struct choice {
-    enum smb2_share share;
-    enum smb2_file_class file_class;
-    char name[NAME_SIZE];
-    struct smb2_create create;
-};
-
-static void choose_shared(struct conversation *conversation, enum smb2_file_class file_class,
-                          struct choice *choice)
+struct outcome smb2_open_file(struct conversation *conversation,
+                              const struct smb2_open_request *request)
 {
-    static const char policy[] = "{31B2F340-016D-11D2-945F-00C04FB984F9}"; /* every domain's */
-    const struct dc *dc = conversation->dc;
-    enum smb2_shared_class class = file_class == SMB2_FILE_SCRIPT      ? SMB2_SHARED_SCRIPT
-                                   : file_class == SMB2_FILE_DIRECTORY ? SMB2_SHARED_DIRECTORY
-                                                                       : SMB2_SHARED_POLICY;
-    uint64_t chance = conversation->random(conversation->random_state);
-    const struct smb2_shared_file *file = smb2_shared_files_pick(dc->shared_files, class, chance);
-    if (!file && class == SMB2_SHARED_SCRIPT) /* a domain without scripts */
-        file = smb2_shared_files_pick(dc->shared_files, SMB2_SHARED_POLICY, chance);
-    const char *domain = dc->dns_domain ? dc->dns_domain : "";
-    bool directory = class == SMB2_SHARED_DIRECTORY;
-    choice->share = file ? file->share : SMB2_SHARE_SYSVOL;
-    if (file)
-        snprintf(choice->name, sizeof choice->name, "%s", file->path);
-    else
-        snprintf(choice->name, sizeof choice->name, "%s\\Policies%s%s%s", domain,
-                 directory ? "" : "\\", directory ? "" : policy, directory ? "" : "\\GPT.INI");
-    choice->create.options = directory ? SMB2_DIRECTORY_FILE : SMB2_NON_DIRECTORY_FILE;
-    choice->create.access = directory ? LIST_ACCESS : READ_ACCESS;
-    choice->file_class = file_class == SMB2_FILE_OTHER ? SMB2_FILE_POLICY : file_class;
-}
-
-/* The conversation's own file: nobody else opens it, and it goes when it is closed. */
-static void choose_scratch(struct conversation *conversation, struct choice *choice)
-{
-    choice->share = SMB2_SHARE_OTHER;
-    snprintf(choice->name, sizeof choice->name, "traffic-replay-%s-%08x.tmp",
-             conversation->user->name, (uint32_t)conversation->random(conversation->random_state));
-    choice->create.access = SCRATCH_ACCESS;
-    choice->create.disposition = SMB2_OVERWRITE_IF;
-    choice->create.options = SMB2_NON_DIRECTORY_FILE | SMB2_DELETE_ON_CLOSE;
-}
-
-/*
- * Files under SYSVOL and NETLOGON are open by many clients at once, and a client that has nothing
- * to play reads no breaks: were it to hold a right to cache writes, the next one to open the file
- * would wait for half a minute. So of oplocks and leases on them only the read part is asked for,
- * and of rights none that no user has there.
- */
-static void restrict_shared(struct smb2_create *create)
-{
-    if (create->oplock == SMB2_OPLOCK_EXCLUSIVE || create->oplock == SMB2_OPLOCK_BATCH)
-        create->oplock = SMB2_OPLOCK_II;
-    create->lease &= SMB2_LEASE_READ | SMB2_LEASE_HANDLE;
-    create->access &= ~(uint32_t)CHANGING_ACCESS;
+    struct choice choice;
+    struct smb2_target target;
+    struct smb2_created created;
+    smb2_choose(conversation, request, &choice);
+    struct outcome outcome = smb2_need_tree(conversation, SMB2_USER, choice.share, &target);
+    struct smb2_state *state = conversation->smb2;
+    if (outcome.kind == OUTCOME_OK && state->open_count == SMB2_OPENS_MAX)
+        outcome = smb2_close_file(conversation, &state->opens[0]);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    struct smb2_open *open = room_for_open(state);
+    if (!open)
+        return outcome_of_error(-ENOMEM);
+    without_lease(target.connection, &choice.create);
+    outcome = smb2_create(&target, &choice.create, &created);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    *open = (struct smb2_open){.tree_id = target.tree->id,
+                               .file_class = (uint8_t)choice.file_class,
+                               .end_of_file = created.end_of_file};
+    memcpy(open->file_id, created.file_id, sizeof open->file_id);
+    state->open_count++;
+    return outcome;
 }
 
 static void smb2_choose(struct conversation *conversation, const struct smb2_open_request *request,
@@ -381,13 +280,54 @@ static void smb2_choose(struct conversation *conversation, const struct smb2_ope
         restrict_shared(&choice->create);
 }
 
-/* Leases came with 2.1, and not every server grants them (3.2.4.3.8). */
-static void without_lease(const struct smb2_connection *connection, struct smb2_create *create)
+/* The conversation's own file: nobody else opens it, and it goes when it is closed. */
+static void choose_scratch(struct conversation *conversation, struct choice *choice)
 {
-    enum { GLOBAL_CAP_LEASING = 2 };
-    bool can = connection->dialect > 0x0202 && connection->capabilities & GLOBAL_CAP_LEASING;
-    if (create->oplock == SMB2_OPLOCK_LEASE && (!can || !create->lease))
+    choice->share = SMB2_SHARE_OTHER;
+    snprintf(choice->name, sizeof choice->name, "traffic-replay-%s-%08x.tmp",
+             conversation->user->name, (uint32_t)conversation->random(conversation->random_state));
+    choice->create.access = SCRATCH_ACCESS;
+    choice->create.disposition = SMB2_OVERWRITE_IF;
+    choice->create.options = SMB2_NON_DIRECTORY_FILE | SMB2_DELETE_ON_CLOSE;
+}
+
+static void choose_shared(struct conversation *conversation, enum smb2_file_class file_class,
+                          struct choice *choice)
+{
+    static const char policy[] = "{31B2F340-016D-11D2-945F-00C04FB984F9}"; /* every domain's */
+    const struct dc *dc = conversation->dc;
+    enum smb2_shared_class class = file_class == SMB2_FILE_SCRIPT      ? SMB2_SHARED_SCRIPT
+                                   : file_class == SMB2_FILE_DIRECTORY ? SMB2_SHARED_DIRECTORY
+                                                                       : SMB2_SHARED_POLICY;
+    uint64_t chance = conversation->random(conversation->random_state);
+    const struct smb2_shared_file *file = smb2_shared_files_pick(dc->shared_files, class, chance);
+    if (!file && class == SMB2_SHARED_SCRIPT) /* a domain without scripts */
+        file = smb2_shared_files_pick(dc->shared_files, SMB2_SHARED_POLICY, chance);
+    const char *domain = dc->dns_domain ? dc->dns_domain : "";
+    bool directory = class == SMB2_SHARED_DIRECTORY;
+    choice->share = file ? file->share : SMB2_SHARE_SYSVOL;
+    if (file)
+        snprintf(choice->name, sizeof choice->name, "%s", file->path);
+    else
+        snprintf(choice->name, sizeof choice->name, "%s\\Policies%s%s%s", domain,
+                 directory ? "" : "\\", directory ? "" : policy, directory ? "" : "\\GPT.INI");
+    choice->create.options = directory ? SMB2_DIRECTORY_FILE : SMB2_NON_DIRECTORY_FILE;
+    choice->create.access = directory ? LIST_ACCESS : READ_ACCESS;
+    choice->file_class = file_class == SMB2_FILE_OTHER ? SMB2_FILE_POLICY : file_class;
+}
+
+/*
+ * Files under SYSVOL and NETLOGON are open by many clients at once, and a client that has nothing
+ * to play reads no breaks: were it to hold a right to cache writes, the next one to open the file
+ * would wait for half a minute. So of oplocks and leases on them only the read part is asked for,
+ * and of rights none that no user has there.
+ */
+static void restrict_shared(struct smb2_create *create)
+{
+    if (create->oplock == SMB2_OPLOCK_EXCLUSIVE || create->oplock == SMB2_OPLOCK_BATCH)
         create->oplock = SMB2_OPLOCK_II;
+    create->lease &= SMB2_LEASE_READ | SMB2_LEASE_HANDLE;
+    create->access &= ~(uint32_t)CHANGING_ACCESS;
 }
 
 static struct smb2_open *room_for_open(struct smb2_state *state)
@@ -403,32 +343,13 @@ static struct smb2_open *room_for_open(struct smb2_state *state)
     return &state->opens[state->open_count];
 }
 
-struct outcome smb2_open_file(struct conversation *conversation,
-                              const struct smb2_open_request *request)
+/* Leases came with 2.1, and not every server grants them (3.2.4.3.8). */
+static void without_lease(const struct smb2_connection *connection, struct smb2_create *create)
 {
-    struct choice choice;
-    struct smb2_target target;
-    struct smb2_created created;
-    smb2_choose(conversation, request, &choice);
-    struct outcome outcome = smb2_need_tree(conversation, SMB2_USER, choice.share, &target);
-    struct smb2_state *state = conversation->smb2;
-    if (outcome.kind == OUTCOME_OK && state->open_count == SMB2_OPENS_MAX)
-        outcome = smb2_close_file(conversation, &state->opens[0]);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct smb2_open *open = room_for_open(state);
-    if (!open)
-        return outcome_of_error(-ENOMEM);
-    without_lease(target.connection, &choice.create);
-    outcome = smb2_create(&target, &choice.create, &created);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    *open = (struct smb2_open){.tree_id = target.tree->id,
-                               .file_class = (uint8_t)choice.file_class,
-                               .end_of_file = created.end_of_file};
-    memcpy(open->file_id, created.file_id, sizeof open->file_id);
-    state->open_count++;
-    return outcome;
+    enum { GLOBAL_CAP_LEASING = 2 };
+    bool can = connection->dialect > 0x0202 && connection->capabilities & GLOBAL_CAP_LEASING;
+    if (create->oplock == SMB2_OPLOCK_LEASE && (!can || !create->lease))
+        create->oplock = SMB2_OPLOCK_II;
 }
 
 struct smb2_open *smb2_newest(struct conversation *conversation, unsigned classes,
@@ -476,4 +397,101 @@ struct outcome smb2_close_file(struct conversation *conversation, struct smb2_op
     state->open_count--;
     memmove(open, open + 1, (state->open_count - index) * sizeof *open);
     return smb2_close(&target, closed.file_id);
+}
+
+struct outcome smb2_need_tree(struct conversation *conversation, enum smb2_who who,
+                              enum smb2_share share, struct smb2_target *target)
+{
+    share = real_share(conversation, share);
+    struct outcome outcome = need_session(conversation, who, target);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    if (!smb2_tree_find(target->session, share))
+        outcome = connect_tree(conversation, target, share);
+    target->tree = smb2_tree_find(target->session, share);
+    return outcome;
+}
+
+struct outcome smb2_need_connection(struct conversation *conversation,
+                                    struct smb2_connection **connection,
+                                    struct smb2_session **session)
+{
+    struct smb2_state *state = conversation->smb2;
+    struct outcome outcome = outcome_ok();
+    if (!state || !state->connection || state->connection->error)
+        outcome = smb2_connect(conversation, false);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    *connection = conversation->smb2->connection;
+    if (session) {
+        *session = &(*connection)->sessions[SMB2_USER];
+        *session = (*session)->established ? *session : NULL;
+    }
+    return outcome;
+}
+
+struct outcome smb2_play(struct conversation *conversation,
+                         struct outcome (*play)(struct conversation *, const void *),
+                         const void *details)
+{
+    struct outcome outcome = play(conversation, details);
+    struct smb2_state *state = conversation->smb2;
+    if (outcome.kind != OUTCOME_FAILED || !state || !state->connection)
+        return outcome;
+    if (!forget_lost(state))
+        return outcome;
+    outcome = play(conversation, details);
+    if (outcome.kind == OUTCOME_FAILED && state->connection)
+        (void)forget_lost(state);
+    return outcome;
+}
+
+static bool forget_lost(struct smb2_state *state)
+{
+    bool lost = false;
+    for (int who = 0; who < SMB2_WHO_COUNT; who++)
+        lost |= forget_lost_of(state, (enum smb2_who)who);
+    return lost;
+}
+
+/* Forgets what the server has ended of a session: all of it, trees, a file. False: nothing. */
+static bool forget_lost_of(struct smb2_state *state, enum smb2_who who)
+{
+    struct smb2_session *session = &state->connection->sessions[who];
+    bool lost = session->lost;
+    if (lost)
+        session_ended(state, who);
+    for (unsigned i = 0; who == SMB2_USER && i < session->tree_count; i++)
+        if (session->trees[i].lost)
+            drop_opens_of_tree(state, session->trees[i].id);
+    lost |= smb2_tree_drop_lost(session);
+    if (session->file_lost && who == SMB2_USER)
+        lost |= forget_file(state, session->lost_file);
+    session->lost = session->file_lost = false;
+    return lost;
+}
+
+/* Takes a file that the server has closed out of those that are open. */
+static bool forget_file(struct smb2_state *state, const uint8_t *file_id)
+{
+    for (unsigned i = 0; i < state->open_count; i++) {
+        struct smb2_open *open = &state->opens[i];
+        if (memcmp(open->file_id, file_id, SMB2_FILE_ID_SIZE) == 0) {
+            state->open_count--;
+            memmove(open, open + 1, (state->open_count - i) * sizeof *open);
+            return true;
+        }
+    }
+    return false;
+}
+
+void smb2_reset(struct conversation *conversation)
+{
+    struct smb2_state *state = conversation->smb2;
+    if (!state)
+        return;
+    drop_connection(state);
+    free(state->opens);
+    free(state);
+    conversation->smb2 = NULL;
 }

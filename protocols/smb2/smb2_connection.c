@@ -21,7 +21,40 @@ enum {
 };
 /* What an idle client keeps beside its stream. */
 _Static_assert(sizeof(struct smb2_connection) <= 1024, "an SMB2 connection costs at most 1 KiB");
-static const uint64_t message_id_break = UINT64_MAX;
+
+/* Bytes being read: what was left over from before, then what comes. */
+struct incoming {
+    uint8_t *data;
+    size_t size, capacity;
+};
+
+enum { NOT_YET = 1 };
+
+static int connection_broken(struct smb2_connection *connection, int error);
+static bool has_multi_credit(const struct smb2_connection *connection);
+static int fill_header(struct smb2_call *call);
+static uint16_t credit_charge(const struct smb2_call *call);
+static int connection_send_request(struct smb2_call *call);
+static bool call_encrypts(const struct smb2_call *call);
+static bool call_signs(const struct smb2_call *call);
+static int receive_reply(struct smb2_call *call);
+static int receive_one(struct smb2_call *call, uint64_t message_id);
+static int receive_frame(struct smb2_connection *connection, uint8_t **data, size_t *message_size);
+static int incoming_begin(struct smb2_connection *connection, struct incoming *in);
+static int incoming_fill(struct smb2_connection *connection, struct incoming *in, size_t wanted);
+static int incoming_keep_rest(struct smb2_connection *connection, const struct incoming *in,
+                              size_t used);
+static int open_message(struct smb2_connection *connection, uint8_t *message, size_t size,
+                        struct smb2_reply *reply, struct smb2_header *header, bool *encrypted);
+static const struct smb2_session *session_by_id(const struct smb2_connection *connection,
+                                                uint64_t id);
+static int answer_break(struct smb2_connection *connection, const struct smb2_reply *reply,
+                        const struct smb2_header *header);
+static int acknowledge(struct smb2_connection *connection, const struct smb2_header *notice,
+                       const uint8_t *body, size_t body_size);
+static int check_reply(const struct smb2_call *call, bool encrypted);
+static int check_protection(const struct smb2_call *call, bool encrypted);
+static void note_loss(const struct smb2_call *call);
 
 int smb2_connection_open(struct smb2_connection **out, struct conversation *conversation)
 {
@@ -53,13 +86,6 @@ void smb2_connection_free(struct smb2_connection *connection)
     free(connection);
 }
 
-static int connection_broken(struct smb2_connection *connection, int error)
-{
-    if (!connection->error)
-        connection->error = error;
-    return error;
-}
-
 int smb2_connection_complain(struct smb2_connection *connection, const char *complaint)
 {
     if (!connection->complaint)
@@ -67,18 +93,18 @@ int smb2_connection_complain(struct smb2_connection *connection, const char *com
     return connection_broken(connection, -EBADMSG);
 }
 
+static int connection_broken(struct smb2_connection *connection, int error)
+{
+    if (!connection->error)
+        connection->error = error;
+    return error;
+}
+
 struct outcome smb2_connection_outcome(const struct smb2_connection *connection, int error)
 {
     if (error == -EBADMSG && connection->complaint)
         return outcome_failed("%s", connection->complaint);
     return outcome_of_error(error);
-}
-
-/* Connection.SupportsMultiCredit (3.2.5.2): without it a request is of 64 KiB at most, takes one
- * credit and says nothing of it (3.2.4.1.5). */
-static bool has_multi_credit(const struct smb2_connection *connection)
-{
-    return connection->dialect > 0x0202 && connection->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU;
 }
 
 uint32_t smb2_connection_payload(const struct smb2_connection *connection, uint32_t negotiated,
@@ -93,6 +119,13 @@ uint32_t smb2_connection_payload(const struct smb2_connection *connection, uint3
     return allowed < most ? (uint32_t)allowed : most;
 }
 
+/* Connection.SupportsMultiCredit (3.2.5.2): without it a request is of 64 KiB at most, takes one
+ * credit and says nothing of it (3.2.4.1.5). */
+static bool has_multi_credit(const struct smb2_connection *connection)
+{
+    return connection->dialect > 0x0202 && connection->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU;
+}
+
 void smb2_call_begin(struct smb2_call *call, struct smb2_connection *connection,
                      struct smb2_session *session, const struct smb2_tree *tree,
                      enum smb2_command command, size_t body_size)
@@ -102,30 +135,23 @@ void smb2_call_begin(struct smb2_call *call, struct smb2_connection *connection,
     smb2_writer_begin(&call->request, body_size);
 }
 
-void smb2_call_end(struct smb2_call *call)
+int smb2_call_run(struct smb2_call *call)
 {
-    smb2_writer_free(&call->request);
-    free(call->received);
-    call->received = NULL;
-}
-
-static uint16_t credit_charge(const struct smb2_call *call)
-{
-    if (!has_multi_credit(call->connection))
-        return 0;
-    return (uint16_t)(call->payload > 1 ? (call->payload - 1) / SMB2_CREDIT_UNIT + 1 : 1);
-}
-
-static bool call_encrypts(const struct smb2_call *call)
-{
-    return call->session && call->session->established && call->command != SMB2_SESSION_SETUP &&
-           (call->session->encrypts || (call->tree && call->tree->encrypts));
-}
-
-static bool call_signs(const struct smb2_call *call)
-{
-    return call->session && call->session->established && call->command != SMB2_SESSION_SETUP &&
-           (call->session->signs || call->sign);
+    if (call->connection->error)
+        return call->connection->error;
+    int rc = call->request.error;
+    if (rc == 0)
+        rc = fill_header(call);
+    if (rc == 0)
+        rc = connection_send_request(call);
+    if (rc == 0)
+        rc = receive_reply(call);
+    if (rc)
+        return rc;
+    note_loss(call);
+    trace_smb2(call->connection->client, call->command, call->request.size, call->reply.size,
+               call->header.status);
+    return 0;
 }
 
 /* 2.2.1.2, and the credits that it takes. */
@@ -154,6 +180,13 @@ static int fill_header(struct smb2_call *call)
     return 0;
 }
 
+static uint16_t credit_charge(const struct smb2_call *call)
+{
+    if (!has_multi_credit(call->connection))
+        return 0;
+    return (uint16_t)(call->payload > 1 ? (call->payload - 1) / SMB2_CREDIT_UNIT + 1 : 1);
+}
+
 /* Signs or encrypts the message and sends it in its frame. */
 static int connection_send_request(struct smb2_call *call)
 {
@@ -179,11 +212,86 @@ static int connection_send_request(struct smb2_call *call)
     return rc ? connection_broken(connection, rc) : 0;
 }
 
-/* Bytes being read: what was left over from before, then what comes. */
-struct incoming {
-    uint8_t *data;
-    size_t size, capacity;
-};
+static bool call_encrypts(const struct smb2_call *call)
+{
+    return call->session && call->session->established && call->command != SMB2_SESSION_SETUP &&
+           (call->session->encrypts || (call->tree && call->tree->encrypts));
+}
+
+static bool call_signs(const struct smb2_call *call)
+{
+    return call->session && call->session->established && call->command != SMB2_SESSION_SETUP &&
+           (call->session->signs || call->sign);
+}
+
+static int receive_reply(struct smb2_call *call)
+{
+    uint64_t message_id = call->header.message_id;
+    for (int i = 0; i < UNSOLICITED_MOST; i++) {
+        int rc = receive_one(call, message_id);
+        if (rc != NOT_YET)
+            return rc;
+    }
+    return smb2_connection_complain(call->connection, "SMB2: no reply, only interim ones");
+}
+
+static const uint64_t message_id_break = UINT64_MAX;
+
+/* One message off the wire. 0: it is the call's reply; NOT_YET: something else that was dealt
+ * with. */
+static int receive_one(struct smb2_call *call, uint64_t message_id)
+{
+    struct smb2_connection *connection = call->connection;
+    size_t size = 0;
+    bool encrypted = false;
+    int rc = receive_frame(connection, &call->received, &size);
+    if (rc == 0)
+        rc = open_message(connection, call->received + SMB2_FRAME_SIZE, size, &call->reply,
+                          &call->header, &encrypted);
+    if (rc)
+        return rc;
+    uint32_t credits = connection->credits + call->header.credits;
+    connection->credits = credits < CREDITS_MOST ? credits : CREDITS_MOST;
+    /* Breaks, and replies to acknowledgements of breaks. */
+    bool notice =
+        call->header.command == SMB2_OPLOCK_BREAK && call->header.message_id != message_id;
+    if (notice && call->header.message_id == message_id_break)
+        rc = answer_break(connection, &call->reply, &call->header);
+    else if (call->header.message_id != message_id && !notice)
+        rc = smb2_connection_complain(connection, "SMB2: reply to another request");
+    else if (!notice && !(call->header.status == NTSTATUS_PENDING &&
+                          (call->header.flags & SMB2_FLAGS_ASYNC_COMMAND)))
+        return check_reply(call, encrypted);
+    free(call->received);
+    call->received = NULL;
+    return rc ? rc : NOT_YET;
+}
+
+/* One frame's bytes, malloc'd, in *data; the message begins at SMB2_FRAME_SIZE. */
+static int receive_frame(struct smb2_connection *connection, uint8_t **data, size_t *message_size)
+{
+    struct incoming in = {0};
+    int rc = incoming_begin(connection, &in);
+    if (rc == 0)
+        rc = incoming_fill(connection, &in, SMB2_FRAME_SIZE);
+    size_t size = 0;
+    if (rc == 0) {
+        size = (size_t)in.data[1] << 16 | (size_t)in.data[2] << 8 | in.data[3];
+        if (in.data[0] != 0 || size < SMB2_HEADER_SIZE || size > SMB2_MESSAGE_MAX)
+            rc = smb2_connection_complain(connection, "SMB2: malformed frame");
+    }
+    if (rc == 0)
+        rc = incoming_fill(connection, &in, SMB2_FRAME_SIZE + size);
+    if (rc == 0)
+        rc = incoming_keep_rest(connection, &in, SMB2_FRAME_SIZE + size);
+    if (rc) {
+        free(in.data);
+        return rc;
+    }
+    *data = in.data;
+    *message_size = size;
+    return 0;
+}
 
 static int incoming_begin(struct smb2_connection *connection, struct incoming *in)
 {
@@ -233,41 +341,6 @@ static int incoming_keep_rest(struct smb2_connection *connection, const struct i
     return 0;
 }
 
-/* One frame's bytes, malloc'd, in *data; the message begins at SMB2_FRAME_SIZE. */
-static int receive_frame(struct smb2_connection *connection, uint8_t **data, size_t *message_size)
-{
-    struct incoming in = {0};
-    int rc = incoming_begin(connection, &in);
-    if (rc == 0)
-        rc = incoming_fill(connection, &in, SMB2_FRAME_SIZE);
-    size_t size = 0;
-    if (rc == 0) {
-        size = (size_t)in.data[1] << 16 | (size_t)in.data[2] << 8 | in.data[3];
-        if (in.data[0] != 0 || size < SMB2_HEADER_SIZE || size > SMB2_MESSAGE_MAX)
-            rc = smb2_connection_complain(connection, "SMB2: malformed frame");
-    }
-    if (rc == 0)
-        rc = incoming_fill(connection, &in, SMB2_FRAME_SIZE + size);
-    if (rc == 0)
-        rc = incoming_keep_rest(connection, &in, SMB2_FRAME_SIZE + size);
-    if (rc) {
-        free(in.data);
-        return rc;
-    }
-    *data = in.data;
-    *message_size = size;
-    return 0;
-}
-
-static const struct smb2_session *session_by_id(const struct smb2_connection *connection,
-                                                uint64_t id)
-{
-    for (size_t i = 0; i < SMB2_WHO_COUNT; i++)
-        if (connection->sessions[i].established && connection->sessions[i].id == id)
-            return &connection->sessions[i];
-    return NULL;
-}
-
 /* Undoes encryption, if there is any, and reads the header. */
 static int open_message(struct smb2_connection *connection, uint8_t *message, size_t size,
                         struct smb2_reply *reply, struct smb2_header *header, bool *encrypted)
@@ -290,6 +363,38 @@ static int open_message(struct smb2_connection *connection, uint8_t *message, si
     if (header->next_command != 0)
         return smb2_connection_complain(connection, "SMB2: compounded replies");
     return 0;
+}
+
+static const struct smb2_session *session_by_id(const struct smb2_connection *connection,
+                                                uint64_t id)
+{
+    for (size_t i = 0; i < SMB2_WHO_COUNT; i++)
+        if (connection->sessions[i].established && connection->sessions[i].id == id)
+            return &connection->sessions[i];
+    return NULL;
+}
+
+/* 3.2.5.19: an oplock (StructureSize 24) or a lease (44) is taken back. */
+static int answer_break(struct smb2_connection *connection, const struct smb2_reply *reply,
+                        const struct smb2_header *header)
+{
+    const uint8_t *body = smb2_body(reply, 24, 24);
+    if (body) {
+        uint8_t ack[24] = {24, 0, body[2]};
+        memcpy(ack + 8, body + 8, SMB2_FILE_ID_SIZE);
+        /* From level II to none there is nothing to acknowledge, and no way to see it; servers
+         * answer such an acknowledgement with an error, which is passed over. */
+        return acknowledge(connection, header, ack, sizeof ack);
+    }
+    body = smb2_body(reply, 44, 44);
+    if (!body)
+        return smb2_connection_complain(connection, "SMB2: malformed oplock break");
+    if (!(le_get32(body + 4) & 1)) /* SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED */
+        return 0;
+    uint8_t ack[36] = {36, 0};
+    memcpy(ack + 8, body + 8, 16);  /* LeaseKey */
+    memcpy(ack + 24, body + 28, 4); /* NewLeaseState */
+    return acknowledge(connection, header, ack, sizeof ack);
 }
 
 /* Sends a message for which no answer is waited: its reply is passed over when it comes. */
@@ -318,27 +423,16 @@ static int acknowledge(struct smb2_connection *connection, const struct smb2_hea
     return rc;
 }
 
-/* 3.2.5.19: an oplock (StructureSize 24) or a lease (44) is taken back. */
-static int answer_break(struct smb2_connection *connection, const struct smb2_reply *reply,
-                        const struct smb2_header *header)
+static int check_reply(const struct smb2_call *call, bool encrypted)
 {
-    const uint8_t *body = smb2_body(reply, 24, 24);
-    if (body) {
-        uint8_t ack[24] = {24, 0, body[2]};
-        memcpy(ack + 8, body + 8, SMB2_FILE_ID_SIZE);
-        /* From level II to none there is nothing to acknowledge, and no way to see it; servers
-         * answer such an acknowledgement with an error, which is passed over. */
-        return acknowledge(connection, header, ack, sizeof ack);
-    }
-    body = smb2_body(reply, 44, 44);
-    if (!body)
-        return smb2_connection_complain(connection, "SMB2: malformed oplock break");
-    if (!(le_get32(body + 4) & 1)) /* SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED */
-        return 0;
-    uint8_t ack[36] = {36, 0};
-    memcpy(ack + 8, body + 8, 16);  /* LeaseKey */
-    memcpy(ack + 24, body + 28, 4); /* NewLeaseState */
-    return acknowledge(connection, header, ack, sizeof ack);
+    struct smb2_connection *connection = call->connection;
+    if (call->header.command != call->command)
+        return smb2_connection_complain(connection, "SMB2: reply to another command");
+    int rc = check_protection(call, encrypted);
+    if (rc == 0 && call->session && call->session->established &&
+        call->command != SMB2_SESSION_SETUP && call->header.session_id != call->session->id)
+        rc = smb2_connection_complain(connection, "SMB2: reply of another session");
+    return rc;
 }
 
 /* 3.2.5.1.3: what must be signed is, and any signature is right, asked for or not. */
@@ -365,61 +459,6 @@ static int check_protection(const struct smb2_call *call, bool encrypted)
     return 0;
 }
 
-static int check_reply(const struct smb2_call *call, bool encrypted)
-{
-    struct smb2_connection *connection = call->connection;
-    if (call->header.command != call->command)
-        return smb2_connection_complain(connection, "SMB2: reply to another command");
-    int rc = check_protection(call, encrypted);
-    if (rc == 0 && call->session && call->session->established &&
-        call->command != SMB2_SESSION_SETUP && call->header.session_id != call->session->id)
-        rc = smb2_connection_complain(connection, "SMB2: reply of another session");
-    return rc;
-}
-
-enum { NOT_YET = 1 };
-
-/* One message off the wire. 0: it is the call's reply; NOT_YET: something else that was dealt
- * with. */
-static int receive_one(struct smb2_call *call, uint64_t message_id)
-{
-    struct smb2_connection *connection = call->connection;
-    size_t size = 0;
-    bool encrypted = false;
-    int rc = receive_frame(connection, &call->received, &size);
-    if (rc == 0)
-        rc = open_message(connection, call->received + SMB2_FRAME_SIZE, size, &call->reply,
-                          &call->header, &encrypted);
-    if (rc)
-        return rc;
-    uint32_t credits = connection->credits + call->header.credits;
-    connection->credits = credits < CREDITS_MOST ? credits : CREDITS_MOST;
-    /* Breaks, and replies to acknowledgements of breaks. */
-    bool notice =
-        call->header.command == SMB2_OPLOCK_BREAK && call->header.message_id != message_id;
-    if (notice && call->header.message_id == message_id_break)
-        rc = answer_break(connection, &call->reply, &call->header);
-    else if (call->header.message_id != message_id && !notice)
-        rc = smb2_connection_complain(connection, "SMB2: reply to another request");
-    else if (!notice && !(call->header.status == NTSTATUS_PENDING &&
-                          (call->header.flags & SMB2_FLAGS_ASYNC_COMMAND)))
-        return check_reply(call, encrypted);
-    free(call->received);
-    call->received = NULL;
-    return rc ? rc : NOT_YET;
-}
-
-static int receive_reply(struct smb2_call *call)
-{
-    uint64_t message_id = call->header.message_id;
-    for (int i = 0; i < UNSOLICITED_MOST; i++) {
-        int rc = receive_one(call, message_id);
-        if (rc != NOT_YET)
-            return rc;
-    }
-    return smb2_connection_complain(call->connection, "SMB2: no reply, only interim ones");
-}
-
 /* A session that expired or is gone is set up anew by whoever asks for it next; so is a tree whose
  * share was closed (3.3.5.11 and others), and a file that was closed at the server. */
 static void note_loss(const struct smb2_call *call)
@@ -440,23 +479,11 @@ static void note_loss(const struct smb2_call *call)
     }
 }
 
-int smb2_call_run(struct smb2_call *call)
+void smb2_call_end(struct smb2_call *call)
 {
-    if (call->connection->error)
-        return call->connection->error;
-    int rc = call->request.error;
-    if (rc == 0)
-        rc = fill_header(call);
-    if (rc == 0)
-        rc = connection_send_request(call);
-    if (rc == 0)
-        rc = receive_reply(call);
-    if (rc)
-        return rc;
-    note_loss(call);
-    trace_smb2(call->connection->client, call->command, call->request.size, call->reply.size,
-               call->header.status);
-    return 0;
+    smb2_writer_free(&call->request);
+    free(call->received);
+    call->received = NULL;
 }
 
 int smb2_call_run_body(struct smb2_call *call, uint16_t structure_size, size_t fixed,

@@ -29,64 +29,6 @@ enum {
     COMMAND_CANCEL = 0x0c
 };
 
-void smb2_preauth_update(uint8_t hash[SMB2_PREAUTH_SIZE], const uint8_t *message, size_t size)
-{
-    struct sha512_ctx context;
-    sha512_init(&context);
-    sha512_update(&context, SMB2_PREAUTH_SIZE, hash);
-    sha512_update(&context, size, message);
-    sha512_digest(&context, SMB2_PREAUTH_SIZE, hash);
-}
-
-/* SP800-108 counter mode with HMAC-SHA256, one block (3.1.4.2). Sizes count terminating zeros. */
-static void crypto_derive(const uint8_t *key, size_t key_size, const char *label, size_t label_size,
-                          const void *context, size_t context_size, uint8_t *out, size_t out_size)
-{
-    static const uint8_t counter[4] = {0, 0, 0, 1}, zero[1] = {0};
-    uint8_t bits[4] = {0, 0, (uint8_t)(8 * out_size >> 8), (uint8_t)(8 * out_size)};
-    struct hmac_sha256_ctx hmac;
-    hmac_sha256_set_key(&hmac, key_size, key);
-    hmac_sha256_update(&hmac, sizeof counter, counter);
-    hmac_sha256_update(&hmac, label_size, (const uint8_t *)label);
-    hmac_sha256_update(&hmac, sizeof zero, zero);
-    hmac_sha256_update(&hmac, context_size, context);
-    hmac_sha256_update(&hmac, sizeof bits, bits);
-    hmac_sha256_digest(&hmac, out_size, out);
-}
-
-#define LABEL(text) text, sizeof text
-
-static size_t cipher_key_size(enum smb2_cipher cipher)
-{
-    return cipher == SMB2_CIPHER_AES256_CCM || cipher == SMB2_CIPHER_AES256_GCM ? 32 : 16;
-}
-
-void smb2_keys_derive(struct smb2_keys *keys, uint16_t dialect, enum smb2_cipher cipher,
-                      const uint8_t *session_key, size_t session_key_size,
-                      const uint8_t preauth[SMB2_PREAUTH_SIZE])
-{
-    size_t out = cipher_key_size(cipher);
-    /* Only AES-256 is derived from more than 16 bytes of it. */
-    size_t full = out == 32 ? session_key_size : SMB2_KEY_SIZE;
-    memset(keys, 0, sizeof *keys);
-    if (dialect < 0x0300) {
-        memcpy(keys->signing, session_key, SMB2_KEY_SIZE);
-    } else if (dialect < 0x0311) {
-        crypto_derive(session_key, 16, LABEL("SMB2AESCMAC"), LABEL("SmbSign"), keys->signing, 16);
-        crypto_derive(session_key, full, LABEL("SMB2AESCCM"), LABEL("ServerIn "), keys->to_server,
-                      out);
-        crypto_derive(session_key, full, LABEL("SMB2AESCCM"), LABEL("ServerOut"), keys->to_client,
-                      out);
-    } else {
-        crypto_derive(session_key, 16, LABEL("SMBSigningKey"), preauth, SMB2_PREAUTH_SIZE,
-                      keys->signing, 16);
-        crypto_derive(session_key, full, LABEL("SMBC2SCipherKey"), preauth, SMB2_PREAUTH_SIZE,
-                      keys->to_server, out);
-        crypto_derive(session_key, full, LABEL("SMBS2CCipherKey"), preauth, SMB2_PREAUTH_SIZE,
-                      keys->to_client, out);
-    }
-}
-
 /* A message as three pieces, so that zeros stand for its signature without copying it. */
 static const uint8_t no_signature[SMB2_SIGNATURE_SIZE];
 #define SIGNED_PIECES(update, context, message, size)                                              \
@@ -95,60 +37,6 @@ static const uint8_t no_signature[SMB2_SIGNATURE_SIZE];
         update(context, SMB2_SIGNATURE_SIZE, no_signature);                                        \
         update(context, (size)-SMB2_HEADER_SIZE, (message) + SMB2_HEADER_SIZE);                    \
     } while (0)
-
-static void sign_hmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature)
-{
-    struct hmac_sha256_ctx context;
-    hmac_sha256_set_key(&context, SMB2_KEY_SIZE, key);
-    SIGNED_PIECES(hmac_sha256_update, &context, message, size);
-    hmac_sha256_digest(&context, TAG_SIZE, signature);
-}
-
-static void sign_cmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature)
-{
-    struct cmac_aes128_ctx context;
-    cmac_aes128_set_key(&context, key);
-    SIGNED_PIECES(cmac_aes128_update, &context, message, size);
-    cmac_aes128_digest(&context, TAG_SIZE, signature);
-}
-
-/* Both pieces before the body are multiples of the block size, as nettle wants them. */
-static void sign_gmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature)
-{
-    struct gcm_aes128_ctx context;
-    uint8_t nonce[GCM_NONCE_SIZE] = {0};
-    memcpy(nonce, message + 24, 8); /* MessageId */
-    nonce[8] = (uint8_t)((message[16] & SMB2_FLAGS_SERVER_TO_REDIR) |
-                         (le_get16(message + 12) == COMMAND_CANCEL ? 2 : 0));
-    gcm_aes128_set_key(&context, key);
-    gcm_aes128_set_iv(&context, sizeof nonce, nonce);
-    SIGNED_PIECES(gcm_aes128_update, &context, message, size);
-    gcm_aes128_digest(&context, TAG_SIZE, signature);
-}
-
-void smb2_sign(const uint8_t key[SMB2_KEY_SIZE], enum smb2_signing algorithm,
-               const uint8_t *message, size_t size, uint8_t signature[16])
-{
-    static void (*const by_algorithm[])(const uint8_t *, const uint8_t *, size_t,
-                                        uint8_t *) = {[SMB2_SIGNING_HMAC_SHA256] = sign_hmac,
-                                                      [SMB2_SIGNING_AES_CMAC] = sign_cmac,
-                                                      [SMB2_SIGNING_AES_GMAC] = sign_gmac};
-    by_algorithm[algorithm](key, message, size, signature);
-}
-
-void smb2_sign_message(const uint8_t key[SMB2_KEY_SIZE], enum smb2_signing algorithm,
-                       uint8_t *message, size_t size)
-{
-    smb2_sign(key, algorithm, message, size, message + SMB2_SIGNATURE);
-}
-
-bool smb2_signature_valid(const uint8_t key[SMB2_KEY_SIZE], enum smb2_signing algorithm,
-                          const uint8_t *message, size_t size)
-{
-    uint8_t expected[SMB2_SIGNATURE_SIZE];
-    smb2_sign(key, algorithm, message, size, expected);
-    return memeql_sec(expected, message + SMB2_SIGNATURE, sizeof expected);
-}
 
 /* One pass of a cipher over a message in place; the tag of AAD and plain text goes to tag. */
 #define CCM_PASS(bits, direction)                                                                  \
@@ -196,6 +84,125 @@ static const struct {
 };
 
 static const uint8_t transform_id[4] = {0xfd, 'S', 'M', 'B'};
+
+static size_t cipher_key_size(enum smb2_cipher cipher);
+static void crypto_derive(const uint8_t *key, size_t key_size, const char *label, size_t label_size,
+                          const void *context, size_t context_size, uint8_t *out, size_t out_size);
+static void sign_hmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature);
+static void sign_cmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature);
+static void sign_gmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature);
+
+void smb2_preauth_update(uint8_t hash[SMB2_PREAUTH_SIZE], const uint8_t *message, size_t size)
+{
+    struct sha512_ctx context;
+    sha512_init(&context);
+    sha512_update(&context, SMB2_PREAUTH_SIZE, hash);
+    sha512_update(&context, size, message);
+    sha512_digest(&context, SMB2_PREAUTH_SIZE, hash);
+}
+
+#define LABEL(text) text, sizeof text
+
+void smb2_keys_derive(struct smb2_keys *keys, uint16_t dialect, enum smb2_cipher cipher,
+                      const uint8_t *session_key, size_t session_key_size,
+                      const uint8_t preauth[SMB2_PREAUTH_SIZE])
+{
+    size_t out = cipher_key_size(cipher);
+    /* Only AES-256 is derived from more than 16 bytes of it. */
+    size_t full = out == 32 ? session_key_size : SMB2_KEY_SIZE;
+    memset(keys, 0, sizeof *keys);
+    if (dialect < 0x0300) {
+        memcpy(keys->signing, session_key, SMB2_KEY_SIZE);
+    } else if (dialect < 0x0311) {
+        crypto_derive(session_key, 16, LABEL("SMB2AESCMAC"), LABEL("SmbSign"), keys->signing, 16);
+        crypto_derive(session_key, full, LABEL("SMB2AESCCM"), LABEL("ServerIn "), keys->to_server,
+                      out);
+        crypto_derive(session_key, full, LABEL("SMB2AESCCM"), LABEL("ServerOut"), keys->to_client,
+                      out);
+    } else {
+        crypto_derive(session_key, 16, LABEL("SMBSigningKey"), preauth, SMB2_PREAUTH_SIZE,
+                      keys->signing, 16);
+        crypto_derive(session_key, full, LABEL("SMBC2SCipherKey"), preauth, SMB2_PREAUTH_SIZE,
+                      keys->to_server, out);
+        crypto_derive(session_key, full, LABEL("SMBS2CCipherKey"), preauth, SMB2_PREAUTH_SIZE,
+                      keys->to_client, out);
+    }
+}
+
+static size_t cipher_key_size(enum smb2_cipher cipher)
+{
+    return cipher == SMB2_CIPHER_AES256_CCM || cipher == SMB2_CIPHER_AES256_GCM ? 32 : 16;
+}
+
+/* SP800-108 counter mode with HMAC-SHA256, one block (3.1.4.2). Sizes count terminating zeros. */
+static void crypto_derive(const uint8_t *key, size_t key_size, const char *label, size_t label_size,
+                          const void *context, size_t context_size, uint8_t *out, size_t out_size)
+{
+    static const uint8_t counter[4] = {0, 0, 0, 1}, zero[1] = {0};
+    uint8_t bits[4] = {0, 0, (uint8_t)(8 * out_size >> 8), (uint8_t)(8 * out_size)};
+    struct hmac_sha256_ctx hmac;
+    hmac_sha256_set_key(&hmac, key_size, key);
+    hmac_sha256_update(&hmac, sizeof counter, counter);
+    hmac_sha256_update(&hmac, label_size, (const uint8_t *)label);
+    hmac_sha256_update(&hmac, sizeof zero, zero);
+    hmac_sha256_update(&hmac, context_size, context);
+    hmac_sha256_update(&hmac, sizeof bits, bits);
+    hmac_sha256_digest(&hmac, out_size, out);
+}
+
+void smb2_sign(const uint8_t key[SMB2_KEY_SIZE], enum smb2_signing algorithm,
+               const uint8_t *message, size_t size, uint8_t signature[16])
+{
+    static void (*const by_algorithm[])(const uint8_t *, const uint8_t *, size_t,
+                                        uint8_t *) = {[SMB2_SIGNING_HMAC_SHA256] = sign_hmac,
+                                                      [SMB2_SIGNING_AES_CMAC] = sign_cmac,
+                                                      [SMB2_SIGNING_AES_GMAC] = sign_gmac};
+    by_algorithm[algorithm](key, message, size, signature);
+}
+
+static void sign_hmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature)
+{
+    struct hmac_sha256_ctx context;
+    hmac_sha256_set_key(&context, SMB2_KEY_SIZE, key);
+    SIGNED_PIECES(hmac_sha256_update, &context, message, size);
+    hmac_sha256_digest(&context, TAG_SIZE, signature);
+}
+
+static void sign_cmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature)
+{
+    struct cmac_aes128_ctx context;
+    cmac_aes128_set_key(&context, key);
+    SIGNED_PIECES(cmac_aes128_update, &context, message, size);
+    cmac_aes128_digest(&context, TAG_SIZE, signature);
+}
+
+/* Both pieces before the body are multiples of the block size, as nettle wants them. */
+static void sign_gmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature)
+{
+    struct gcm_aes128_ctx context;
+    uint8_t nonce[GCM_NONCE_SIZE] = {0};
+    memcpy(nonce, message + 24, 8); /* MessageId */
+    nonce[8] = (uint8_t)((message[16] & SMB2_FLAGS_SERVER_TO_REDIR) |
+                         (le_get16(message + 12) == COMMAND_CANCEL ? 2 : 0));
+    gcm_aes128_set_key(&context, key);
+    gcm_aes128_set_iv(&context, sizeof nonce, nonce);
+    SIGNED_PIECES(gcm_aes128_update, &context, message, size);
+    gcm_aes128_digest(&context, TAG_SIZE, signature);
+}
+
+void smb2_sign_message(const uint8_t key[SMB2_KEY_SIZE], enum smb2_signing algorithm,
+                       uint8_t *message, size_t size)
+{
+    smb2_sign(key, algorithm, message, size, message + SMB2_SIGNATURE);
+}
+
+bool smb2_signature_valid(const uint8_t key[SMB2_KEY_SIZE], enum smb2_signing algorithm,
+                          const uint8_t *message, size_t size)
+{
+    uint8_t expected[SMB2_SIGNATURE_SIZE];
+    smb2_sign(key, algorithm, message, size, expected);
+    return memeql_sec(expected, message + SMB2_SIGNATURE, sizeof expected);
+}
 
 void smb2_encrypt(const uint8_t *key, enum smb2_cipher cipher, uint64_t nonce, uint64_t session_id,
                   uint8_t *transform, size_t message_size)

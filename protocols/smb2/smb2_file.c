@@ -9,30 +9,6 @@
 #include "base/little_endian.h"
 #include "protocols/ntstatus.h"
 
-void smb2_data_free(struct smb2_data *data)
-{
-    free(data->received);
-    *data = (struct smb2_data){0};
-}
-
-/* What a call that ran came to. malformed: its reply's body could not be read. */
-static struct outcome conclude(const struct smb2_call *call, int rc)
-{
-    if (rc == -EBADMSG)
-        smb2_connection_complain(call->connection, "SMB2: malformed reply");
-    if (rc)
-        return smb2_connection_outcome(call->connection, rc);
-    return ntstatus_outcome(call->header.status);
-}
-
-static void smb2_file_begin(struct smb2_call *call, const struct smb2_target *target,
-                            enum smb2_command command, size_t body_size)
-{
-    smb2_call_begin(call, target->connection, target->session, target->tree, command, body_size);
-}
-
-/* --- CREATE --- */
-
 enum {
     CREATE_STRUCTURE = 57,
     CREATE_NAME = SMB2_HEADER_SIZE + 56,
@@ -45,49 +21,57 @@ enum {
     LEASE_V2_SIZE = 52
 };
 
-/* 2.2.13.2.8, 2.2.13.2.10: the lease that is asked for; version 2 from dialect 3.0 on. */
-static void put_lease(struct smb2_writer *writer, const struct smb2_create *create, bool version2)
-{
-    uint32_t size = version2 ? LEASE_V2_SIZE : LEASE_V1_SIZE;
-    smb2_put_align8(writer);
-    size_t start = writer->size;
-    smb2_put32(writer, 0);
-    smb2_put16(writer, 16);
-    smb2_put16(writer, 4);
-    smb2_put16(writer, 0);
-    smb2_put16(writer, 24);
-    smb2_put32(writer, size);
-    smb2_put_bytes(writer, "RqLs", 4);
-    smb2_put32(writer, 0);
-    smb2_put_bytes(writer, create->lease_key, sizeof create->lease_key);
-    smb2_put32(writer, create->lease);
-    smb2_put32(writer, 0);
-    smb2_put_zeros(writer, size - 24);
-    smb2_patch32(writer, CREATE_CONTEXTS, (uint32_t)start);
-    smb2_patch32(writer, CREATE_CONTEXTS + 4, (uint32_t)(writer->size - start));
-}
+enum { CLOSE_STRUCTURE = 24, CLOSED_STRUCTURE = 60, ECHO_STRUCTURE = 4 };
 
+#define NO_HARMLESS_STATUS UINT32_MAX
+
+enum {
+    READ_STRUCTURE = 49,
+    READ_PADDING = SMB2_HEADER_SIZE + 16, /* where the reply's data should begin */
+    DATA_STRUCTURE = 17,
+    DATA_FIXED = 16,
+    WRITE_STRUCTURE = 49,
+    WRITE_DATA = SMB2_HEADER_SIZE + 48
+};
+
+enum {
+    IOCTL_STRUCTURE = 57,
+    IOCTL_INPUT = SMB2_HEADER_SIZE + 56,
+    IOCTL_IS_FSCTL = 1,
+    IOCTL_REPLY_STRUCTURE = 49,
+    IOCTL_REPLY_FIXED = 48
+};
+
+enum {
+    DIRECTORY_STRUCTURE = 33,
+    DIRECTORY_PATTERN = SMB2_HEADER_SIZE + 32,
+    RESTART_SCANS = 1,
+    INFO_STRUCTURE = 41,
+    INFO_INPUT = SMB2_HEADER_SIZE + 40,
+    QUERY_REPLY_STRUCTURE = 9,
+    QUERY_REPLY_FIXED = 8
+};
+
+enum { ENTRY_FIXED = 64, DFS_HEADER = 8, DFS_REFERRAL_MIN = 8 };
+
+static void smb2_file_begin(struct smb2_call *call, const struct smb2_target *target,
+                            enum smb2_command command, size_t body_size);
 static void put_create(struct smb2_writer *writer, const struct smb2_create *create,
-                       uint16_t dialect)
+                       uint16_t dialect);
+static void put_lease(struct smb2_writer *writer, const struct smb2_create *create, bool version2);
+static struct outcome conclude(const struct smb2_call *call, int rc);
+static struct outcome run_for_data(struct smb2_call *call, uint32_t harmless,
+                                   int (*decode)(const struct smb2_reply *, struct smb2_slice *),
+                                   struct smb2_data *out);
+static bool brings_data(uint32_t status);
+static uint32_t most_asked(const struct smb2_target *target, uint32_t wanted);
+static void put_ioctl(struct smb2_writer *writer, const uint8_t *file_id, enum smb2_fsctl control,
+                      uint32_t input_size, uint32_t output_max);
+
+void smb2_data_free(struct smb2_data *data)
 {
-    smb2_put16(writer, CREATE_STRUCTURE);
-    smb2_put8(writer, 0);
-    smb2_put8(writer, (uint8_t)create->oplock);
-    smb2_put32(writer, IMPERSONATION);
-    smb2_put_zeros(writer, 16);
-    smb2_put32(writer, create->access);
-    smb2_put32(writer, 0);
-    smb2_put32(writer, create->share_access);
-    smb2_put32(writer, create->disposition);
-    smb2_put32(writer, create->options);
-    smb2_put16(writer, CREATE_NAME);
-    smb2_put_zeros(writer, 10);
-    uint16_t size = smb2_put_text(writer, create->name);
-    smb2_patch16(writer, CREATE_NAME_LENGTH, size);
-    if (create->oplock == SMB2_OPLOCK_LEASE)
-        put_lease(writer, create, dialect >= 0x0300);
-    else if (size == 0)
-        smb2_put8(writer, 0); /* the buffer is never empty */
+    free(data->received);
+    *data = (struct smb2_data){0};
 }
 
 int smb2_create_decode(const struct smb2_reply *reply, struct smb2_created *created)
@@ -117,9 +101,66 @@ struct outcome smb2_create(const struct smb2_target *target, const struct smb2_c
     return outcome;
 }
 
-/* --- CLOSE, ECHO --- */
+static void smb2_file_begin(struct smb2_call *call, const struct smb2_target *target,
+                            enum smb2_command command, size_t body_size)
+{
+    smb2_call_begin(call, target->connection, target->session, target->tree, command, body_size);
+}
 
-enum { CLOSE_STRUCTURE = 24, CLOSED_STRUCTURE = 60, ECHO_STRUCTURE = 4 };
+static void put_create(struct smb2_writer *writer, const struct smb2_create *create,
+                       uint16_t dialect)
+{
+    smb2_put16(writer, CREATE_STRUCTURE);
+    smb2_put8(writer, 0);
+    smb2_put8(writer, (uint8_t)create->oplock);
+    smb2_put32(writer, IMPERSONATION);
+    smb2_put_zeros(writer, 16);
+    smb2_put32(writer, create->access);
+    smb2_put32(writer, 0);
+    smb2_put32(writer, create->share_access);
+    smb2_put32(writer, create->disposition);
+    smb2_put32(writer, create->options);
+    smb2_put16(writer, CREATE_NAME);
+    smb2_put_zeros(writer, 10);
+    uint16_t size = smb2_put_text(writer, create->name);
+    smb2_patch16(writer, CREATE_NAME_LENGTH, size);
+    if (create->oplock == SMB2_OPLOCK_LEASE)
+        put_lease(writer, create, dialect >= 0x0300);
+    else if (size == 0)
+        smb2_put8(writer, 0); /* the buffer is never empty */
+}
+
+/* 2.2.13.2.8, 2.2.13.2.10: the lease that is asked for; version 2 from dialect 3.0 on. */
+static void put_lease(struct smb2_writer *writer, const struct smb2_create *create, bool version2)
+{
+    uint32_t size = version2 ? LEASE_V2_SIZE : LEASE_V1_SIZE;
+    smb2_put_align8(writer);
+    size_t start = writer->size;
+    smb2_put32(writer, 0);
+    smb2_put16(writer, 16);
+    smb2_put16(writer, 4);
+    smb2_put16(writer, 0);
+    smb2_put16(writer, 24);
+    smb2_put32(writer, size);
+    smb2_put_bytes(writer, "RqLs", 4);
+    smb2_put32(writer, 0);
+    smb2_put_bytes(writer, create->lease_key, sizeof create->lease_key);
+    smb2_put32(writer, create->lease);
+    smb2_put32(writer, 0);
+    smb2_put_zeros(writer, size - 24);
+    smb2_patch32(writer, CREATE_CONTEXTS, (uint32_t)start);
+    smb2_patch32(writer, CREATE_CONTEXTS + 4, (uint32_t)(writer->size - start));
+}
+
+/* What a call that ran came to. malformed: its reply's body could not be read. */
+static struct outcome conclude(const struct smb2_call *call, int rc)
+{
+    if (rc == -EBADMSG)
+        smb2_connection_complain(call->connection, "SMB2: malformed reply");
+    if (rc)
+        return smb2_connection_outcome(call->connection, rc);
+    return ntstatus_outcome(call->header.status);
+}
 
 struct outcome smb2_close(const struct smb2_target *target, const uint8_t *file_id)
 {
@@ -136,26 +177,52 @@ struct outcome smb2_close(const struct smb2_target *target, const uint8_t *file_
     return outcome;
 }
 
-struct outcome smb2_echo(struct smb2_connection *connection, struct smb2_session *session)
+int smb2_read_decode(const struct smb2_reply *reply, struct smb2_slice *data)
 {
-    struct smb2_call call;
-    const uint8_t *body;
-    smb2_call_begin(&call, connection, session, NULL, SMB2_ECHO, ECHO_STRUCTURE);
-    smb2_put16(&call.request, ECHO_STRUCTURE);
-    smb2_put16(&call.request, 0);
-    int rc = smb2_call_run_body(&call, ECHO_STRUCTURE, ECHO_STRUCTURE, &body);
-    struct outcome outcome = conclude(&call, rc);
-    smb2_call_end(&call);
-    return outcome;
+    const uint8_t *body = smb2_body(reply, DATA_STRUCTURE, DATA_FIXED);
+    return body && smb2_slice_at(reply, body[2], le_get32(body + 4), DATA_FIXED, data) ? 0
+                                                                                       : -EBADMSG;
 }
 
-/* --- Replies that carry data --- */
-
-#define NO_HARMLESS_STATUS UINT32_MAX
-
-static bool brings_data(uint32_t status)
+int smb2_ioctl_decode(const struct smb2_reply *reply, struct smb2_slice *data)
 {
-    return status == NTSTATUS_SUCCESS || status == NTSTATUS_BUFFER_OVERFLOW;
+    const uint8_t *body = smb2_body(reply, IOCTL_REPLY_STRUCTURE, IOCTL_REPLY_FIXED);
+    return body && smb2_slice_at(reply, le_get32(body + 32), le_get32(body + 36), IOCTL_REPLY_FIXED,
+                                 data)
+               ? 0
+               : -EBADMSG;
+}
+
+int smb2_query_decode(const struct smb2_reply *reply, struct smb2_slice *data)
+{
+    const uint8_t *body = smb2_body(reply, QUERY_REPLY_STRUCTURE, QUERY_REPLY_FIXED);
+    return body && smb2_slice_at(reply, le_get16(body + 2), le_get32(body + 4), QUERY_REPLY_FIXED,
+                                 data)
+               ? 0
+               : -EBADMSG;
+}
+
+struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_id, uint64_t offset,
+                         uint32_t size, struct smb2_data *out)
+{
+    struct smb2_call call;
+    smb2_file_begin(&call, target, SMB2_READ, READ_STRUCTURE);
+    call.file_id = file_id;
+    call.payload = size;
+    smb2_put16(&call.request, READ_STRUCTURE);
+    smb2_put8(&call.request, READ_PADDING);
+    smb2_put8(&call.request, 0);
+    smb2_put32(&call.request, size);
+    smb2_put64(&call.request, offset);
+    smb2_put_bytes(&call.request, file_id, SMB2_FILE_ID_SIZE);
+    smb2_put_zeros(&call.request, 17); /* no minimum, no channel, one byte of buffer */
+    struct outcome outcome = run_for_data(&call, NTSTATUS_END_OF_FILE, smb2_read_decode, out);
+    smb2_call_end(&call);
+    if (outcome.kind == OUTCOME_OK && out->size > size) {
+        smb2_data_free(out);
+        return conclude(&call, -EBADMSG);
+    }
+    return outcome;
 }
 
 /* Runs the call; on success (or a warning that comes with data) *out takes the reply over. harmless
@@ -183,52 +250,9 @@ static struct outcome run_for_data(struct smb2_call *call, uint32_t harmless,
     return outcome_ok();
 }
 
-/* A server refuses to be asked for more than it said it would give (3.3.5.15, .18, .20). */
-static uint32_t most_asked(const struct smb2_target *target, uint32_t wanted)
+static bool brings_data(uint32_t status)
 {
-    const struct smb2_connection *connection = target->connection;
-    return smb2_connection_payload(connection, connection->max_transact, wanted);
-}
-
-/* --- READ, WRITE --- */
-
-enum {
-    READ_STRUCTURE = 49,
-    READ_PADDING = SMB2_HEADER_SIZE + 16, /* where the reply's data should begin */
-    DATA_STRUCTURE = 17,
-    DATA_FIXED = 16,
-    WRITE_STRUCTURE = 49,
-    WRITE_DATA = SMB2_HEADER_SIZE + 48
-};
-
-int smb2_read_decode(const struct smb2_reply *reply, struct smb2_slice *data)
-{
-    const uint8_t *body = smb2_body(reply, DATA_STRUCTURE, DATA_FIXED);
-    return body && smb2_slice_at(reply, body[2], le_get32(body + 4), DATA_FIXED, data) ? 0
-                                                                                       : -EBADMSG;
-}
-
-struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_id, uint64_t offset,
-                         uint32_t size, struct smb2_data *out)
-{
-    struct smb2_call call;
-    smb2_file_begin(&call, target, SMB2_READ, READ_STRUCTURE);
-    call.file_id = file_id;
-    call.payload = size;
-    smb2_put16(&call.request, READ_STRUCTURE);
-    smb2_put8(&call.request, READ_PADDING);
-    smb2_put8(&call.request, 0);
-    smb2_put32(&call.request, size);
-    smb2_put64(&call.request, offset);
-    smb2_put_bytes(&call.request, file_id, SMB2_FILE_ID_SIZE);
-    smb2_put_zeros(&call.request, 17); /* no minimum, no channel, one byte of buffer */
-    struct outcome outcome = run_for_data(&call, NTSTATUS_END_OF_FILE, smb2_read_decode, out);
-    smb2_call_end(&call);
-    if (outcome.kind == OUTCOME_OK && out->size > size) {
-        smb2_data_free(out);
-        return conclude(&call, -EBADMSG);
-    }
-    return outcome;
+    return status == NTSTATUS_SUCCESS || status == NTSTATUS_BUFFER_OVERFLOW;
 }
 
 int smb2_write_decode(const struct smb2_reply *reply, uint32_t *written)
@@ -264,23 +288,27 @@ struct outcome smb2_write(const struct smb2_target *target, const uint8_t *file_
     return outcome;
 }
 
-/* --- IOCTL --- */
-
-enum {
-    IOCTL_STRUCTURE = 57,
-    IOCTL_INPUT = SMB2_HEADER_SIZE + 56,
-    IOCTL_IS_FSCTL = 1,
-    IOCTL_REPLY_STRUCTURE = 49,
-    IOCTL_REPLY_FIXED = 48
-};
-
-int smb2_ioctl_decode(const struct smb2_reply *reply, struct smb2_slice *data)
+struct outcome smb2_ioctl(const struct smb2_target *target, const uint8_t *file_id,
+                          enum smb2_fsctl control, const void *input, uint32_t input_size,
+                          uint32_t output_max, struct smb2_data *out)
 {
-    const uint8_t *body = smb2_body(reply, IOCTL_REPLY_STRUCTURE, IOCTL_REPLY_FIXED);
-    return body && smb2_slice_at(reply, le_get32(body + 32), le_get32(body + 36), IOCTL_REPLY_FIXED,
-                                 data)
-               ? 0
-               : -EBADMSG;
+    struct smb2_call call;
+    output_max = most_asked(target, output_max);
+    smb2_file_begin(&call, target, SMB2_IOCTL, IOCTL_STRUCTURE + (size_t)input_size);
+    call.file_id = file_id;
+    call.payload = input_size > output_max ? input_size : output_max;
+    put_ioctl(&call.request, file_id, control, input_size, output_max);
+    smb2_put_bytes(&call.request, input, input_size);
+    struct outcome outcome = run_for_data(&call, NO_HARMLESS_STATUS, smb2_ioctl_decode, out);
+    smb2_call_end(&call);
+    return outcome;
+}
+
+/* A server refuses to be asked for more than it said it would give (3.3.5.15, .18, .20). */
+static uint32_t most_asked(const struct smb2_target *target, uint32_t wanted)
+{
+    const struct smb2_connection *connection = target->connection;
+    return smb2_connection_payload(connection, connection->max_transact, wanted);
 }
 
 static void put_ioctl(struct smb2_writer *writer, const uint8_t *file_id, enum smb2_fsctl control,
@@ -303,41 +331,17 @@ static void put_ioctl(struct smb2_writer *writer, const uint8_t *file_id, enum s
     smb2_put32(writer, 0);
 }
 
-struct outcome smb2_ioctl(const struct smb2_target *target, const uint8_t *file_id,
-                          enum smb2_fsctl control, const void *input, uint32_t input_size,
-                          uint32_t output_max, struct smb2_data *out)
+struct outcome smb2_echo(struct smb2_connection *connection, struct smb2_session *session)
 {
     struct smb2_call call;
-    output_max = most_asked(target, output_max);
-    smb2_file_begin(&call, target, SMB2_IOCTL, IOCTL_STRUCTURE + (size_t)input_size);
-    call.file_id = file_id;
-    call.payload = input_size > output_max ? input_size : output_max;
-    put_ioctl(&call.request, file_id, control, input_size, output_max);
-    smb2_put_bytes(&call.request, input, input_size);
-    struct outcome outcome = run_for_data(&call, NO_HARMLESS_STATUS, smb2_ioctl_decode, out);
+    const uint8_t *body;
+    smb2_call_begin(&call, connection, session, NULL, SMB2_ECHO, ECHO_STRUCTURE);
+    smb2_put16(&call.request, ECHO_STRUCTURE);
+    smb2_put16(&call.request, 0);
+    int rc = smb2_call_run_body(&call, ECHO_STRUCTURE, ECHO_STRUCTURE, &body);
+    struct outcome outcome = conclude(&call, rc);
     smb2_call_end(&call);
     return outcome;
-}
-
-/* --- QUERY_DIRECTORY, QUERY_INFO --- */
-
-enum {
-    DIRECTORY_STRUCTURE = 33,
-    DIRECTORY_PATTERN = SMB2_HEADER_SIZE + 32,
-    RESTART_SCANS = 1,
-    INFO_STRUCTURE = 41,
-    INFO_INPUT = SMB2_HEADER_SIZE + 40,
-    QUERY_REPLY_STRUCTURE = 9,
-    QUERY_REPLY_FIXED = 8
-};
-
-int smb2_query_decode(const struct smb2_reply *reply, struct smb2_slice *data)
-{
-    const uint8_t *body = smb2_body(reply, QUERY_REPLY_STRUCTURE, QUERY_REPLY_FIXED);
-    return body && smb2_slice_at(reply, le_get16(body + 2), le_get32(body + 4), QUERY_REPLY_FIXED,
-                                 data)
-               ? 0
-               : -EBADMSG;
 }
 
 struct outcome smb2_query_directory(const struct smb2_target *target, const uint8_t *file_id,
@@ -388,10 +392,6 @@ struct outcome smb2_query_info(const struct smb2_target *target, const uint8_t *
     smb2_call_end(&call);
     return outcome;
 }
-
-/* --- What is inside the data --- */
-
-enum { ENTRY_FIXED = 64, DFS_HEADER = 8, DFS_REFERRAL_MIN = 8 };
 
 int smb2_entry_next(const uint8_t *listing, size_t size, size_t *at, struct smb2_entry *entry)
 {

@@ -26,6 +26,29 @@ struct smb2_pipe {
     bool closed;
 };
 
+struct open_request {
+    enum smb2_who who;
+    const char *name;
+    struct smb2_pipe *pipe;
+};
+
+/* A message as its parts come in. */
+struct message {
+    uint8_t *data;
+    size_t size;
+};
+
+static struct outcome open_pipe(struct conversation *conversation, const void *details);
+static bool target_of(const struct smb2_pipe *pipe, struct smb2_target *target);
+static struct outcome pipe_lost(void);
+static struct outcome pipe_finish(const struct smb2_target *target, const struct smb2_pipe *pipe,
+                                  struct smb2_data *part, uint8_t **reply, size_t *reply_size);
+static struct outcome pipe_complete(const struct smb2_target *target, const struct smb2_pipe *pipe,
+                                    struct smb2_data *part, struct message *message);
+static int pipe_append(struct message *message, const struct smb2_data *part);
+static struct outcome read_part(const struct smb2_target *target, const struct smb2_pipe *pipe,
+                                struct smb2_data *part);
+
 bool smb2_pipe_is_open(const struct smb2_pipe *pipe)
 {
     const struct smb2_state *state = pipe->conversation->smb2;
@@ -36,26 +59,23 @@ bool smb2_pipe_is_open(const struct smb2_pipe *pipe)
     return session->established && smb2_tree_by_id(session, pipe->tree_id);
 }
 
-static bool target_of(const struct smb2_pipe *pipe, struct smb2_target *target)
+struct outcome smb2_pipe_open(struct conversation *conversation, enum smb2_who who,
+                              const char *name, struct smb2_pipe **out)
 {
-    if (!smb2_pipe_is_open(pipe))
-        return false;
-    target->connection = pipe->conversation->smb2->connection;
-    target->session = &target->connection->sessions[pipe->who];
-    target->tree = smb2_tree_by_id(target->session, pipe->tree_id);
-    return true;
+    *out = NULL;
+    struct smb2_pipe *pipe = calloc(1, sizeof *pipe);
+    if (!pipe)
+        return outcome_of_error(-ENOMEM);
+    pipe->conversation = conversation;
+    pipe->who = who;
+    struct open_request request = {.who = who, .name = name, .pipe = pipe};
+    struct outcome outcome = smb2_play(conversation, open_pipe, &request);
+    if (outcome.kind == OUTCOME_OK)
+        *out = pipe;
+    else
+        free(pipe);
+    return outcome;
 }
-
-static struct outcome pipe_lost(void)
-{
-    return outcome_failed("SMB2: the pipe's session is gone");
-}
-
-struct open_request {
-    enum smb2_who who;
-    const char *name;
-    struct smb2_pipe *pipe;
-};
 
 static struct outcome open_pipe(struct conversation *conversation, const void *details)
 {
@@ -78,50 +98,49 @@ static struct outcome open_pipe(struct conversation *conversation, const void *d
     return outcome;
 }
 
-struct outcome smb2_pipe_open(struct conversation *conversation, enum smb2_who who,
-                              const char *name, struct smb2_pipe **out)
+struct outcome smb2_pipe_transceive(struct smb2_pipe *pipe, const uint8_t *message, size_t size,
+                                    uint8_t **reply, size_t *reply_size)
 {
-    *out = NULL;
-    struct smb2_pipe *pipe = calloc(1, sizeof *pipe);
-    if (!pipe)
-        return outcome_of_error(-ENOMEM);
-    pipe->conversation = conversation;
-    pipe->who = who;
-    struct open_request request = {.who = who, .name = name, .pipe = pipe};
-    struct outcome outcome = smb2_play(conversation, open_pipe, &request);
+    struct smb2_target target;
+    struct smb2_data part;
+    if (!target_of(pipe, &target))
+        return pipe_lost();
+    if (size > SMB2_CREDIT_UNIT)
+        return outcome_failed("SMB2: pipe message is too long");
+    struct outcome outcome = smb2_ioctl(&target, pipe->file_id, SMB2_FSCTL_PIPE_TRANSCEIVE, message,
+                                        (uint32_t)size, PIPE_OUTPUT_MAX, &part);
     if (outcome.kind == OUTCOME_OK)
-        *out = pipe;
-    else
-        free(pipe);
+        outcome = pipe_finish(&target, pipe, &part, reply, reply_size);
     return outcome;
 }
 
-/* A message as its parts come in. */
-struct message {
-    uint8_t *data;
-    size_t size;
-};
-
-static int pipe_append(struct message *message, const struct smb2_data *part)
+static bool target_of(const struct smb2_pipe *pipe, struct smb2_target *target)
 {
-    if (part->size > SMB2_MESSAGE_MAX - message->size)
-        return -EMSGSIZE;
-    uint8_t *grown = realloc(message->data, message->size + part->size + 1);
-    if (!grown)
-        return -ENOMEM;
-    if (part->size)
-        memcpy(grown + message->size, part->data, part->size);
-    message->data = grown;
-    message->size += part->size;
-    return 0;
+    if (!smb2_pipe_is_open(pipe))
+        return false;
+    target->connection = pipe->conversation->smb2->connection;
+    target->session = &target->connection->sessions[pipe->who];
+    target->tree = smb2_tree_by_id(target->session, pipe->tree_id);
+    return true;
 }
 
-static struct outcome read_part(const struct smb2_target *target, const struct smb2_pipe *pipe,
-                                struct smb2_data *part)
+static struct outcome pipe_lost(void)
 {
-    const struct smb2_connection *connection = target->connection;
-    uint32_t most = smb2_connection_payload(connection, connection->max_read, SMB2_CREDIT_UNIT);
-    return smb2_read(target, pipe->file_id, 0, most, part);
+    return outcome_failed("SMB2: the pipe's session is gone");
+}
+
+static struct outcome pipe_finish(const struct smb2_target *target, const struct smb2_pipe *pipe,
+                                  struct smb2_data *part, uint8_t **reply, size_t *reply_size)
+{
+    struct message message = {0};
+    struct outcome outcome = pipe_complete(target, pipe, part, &message);
+    if (outcome.kind != OUTCOME_OK) {
+        free(message.data);
+        return outcome;
+    }
+    *reply = message.data;
+    *reply_size = message.size;
+    return outcome;
 }
 
 /* Takes a part over; while the server says that there is more of the message, reads on. */
@@ -147,34 +166,26 @@ static struct outcome pipe_complete(const struct smb2_target *target, const stru
     }
 }
 
-static struct outcome pipe_finish(const struct smb2_target *target, const struct smb2_pipe *pipe,
-                                  struct smb2_data *part, uint8_t **reply, size_t *reply_size)
+static int pipe_append(struct message *message, const struct smb2_data *part)
 {
-    struct message message = {0};
-    struct outcome outcome = pipe_complete(target, pipe, part, &message);
-    if (outcome.kind != OUTCOME_OK) {
-        free(message.data);
-        return outcome;
-    }
-    *reply = message.data;
-    *reply_size = message.size;
-    return outcome;
+    if (part->size > SMB2_MESSAGE_MAX - message->size)
+        return -EMSGSIZE;
+    uint8_t *grown = realloc(message->data, message->size + part->size + 1);
+    if (!grown)
+        return -ENOMEM;
+    if (part->size)
+        memcpy(grown + message->size, part->data, part->size);
+    message->data = grown;
+    message->size += part->size;
+    return 0;
 }
 
-struct outcome smb2_pipe_transceive(struct smb2_pipe *pipe, const uint8_t *message, size_t size,
-                                    uint8_t **reply, size_t *reply_size)
+static struct outcome read_part(const struct smb2_target *target, const struct smb2_pipe *pipe,
+                                struct smb2_data *part)
 {
-    struct smb2_target target;
-    struct smb2_data part;
-    if (!target_of(pipe, &target))
-        return pipe_lost();
-    if (size > SMB2_CREDIT_UNIT)
-        return outcome_failed("SMB2: pipe message is too long");
-    struct outcome outcome = smb2_ioctl(&target, pipe->file_id, SMB2_FSCTL_PIPE_TRANSCEIVE, message,
-                                        (uint32_t)size, PIPE_OUTPUT_MAX, &part);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = pipe_finish(&target, pipe, &part, reply, reply_size);
-    return outcome;
+    const struct smb2_connection *connection = target->connection;
+    uint32_t most = smb2_connection_payload(connection, connection->max_read, SMB2_CREDIT_UNIT);
+    return smb2_read(target, pipe->file_id, 0, most, part);
 }
 
 struct outcome smb2_pipe_write(struct smb2_pipe *pipe, const uint8_t *message, size_t size)

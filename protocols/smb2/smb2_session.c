@@ -34,6 +34,16 @@ struct setup {
     bool done; /* the server says success */
 };
 
+static struct outcome smb2_session_step(struct setup *setup, struct smb2_slice token);
+static struct outcome auth_outcome(const struct setup *setup, int rc);
+static struct outcome leg(struct setup *setup);
+static void put_setup(struct smb2_writer *writer, const uint8_t *token, size_t size);
+static struct outcome smb2_session_take_response(struct setup *setup, const struct smb2_call *call);
+static struct outcome smb2_session_finish(struct setup *setup, const struct smb2_call *call,
+                                          const struct smb2_setup *response);
+static struct outcome establish(struct setup *setup, uint16_t flags);
+static struct outcome verify_last(struct setup *setup, const struct smb2_call *call);
+
 int smb2_session_setup_decode(const struct smb2_reply *reply, struct smb2_setup *setup)
 {
     const uint8_t *body = smb2_body(reply, RESPONSE_STRUCTURE, RESPONSE_FIXED);
@@ -44,6 +54,76 @@ int smb2_session_setup_decode(const struct smb2_reply *reply, struct smb2_setup 
                          &setup->token)
                ? 0
                : -EBADMSG;
+}
+
+struct outcome smb2_session_setup(struct smb2_connection *connection,
+                                  struct conversation *conversation, enum smb2_who who,
+                                  bool wrong_password)
+{
+    struct setup setup = {.connection = connection,
+                          .conversation = conversation,
+                          .session = &connection->sessions[who],
+                          .progress = AUTH_MORE};
+    struct auth_request request = {.account = who == SMB2_USER ? conversation->user
+                                                               : conversation->machine,
+                                   .service = "cifs",
+                                   .level = AUTH_LEVEL_INTEGRITY,
+                                   .kerberos = conversation->kerberos,
+                                   .wrong_password = wrong_password};
+    memset(setup.session, 0, sizeof *setup.session);
+    memcpy(setup.preauth, connection->preauth, sizeof setup.preauth);
+    struct outcome outcome = auth_open(conversation, &request, &setup.auth);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    outcome = smb2_session_step(&setup, (struct smb2_slice){NULL, 0});
+    for (int i = 0; outcome.kind == OUTCOME_OK && !setup.done; i++)
+        outcome = i < LEGS_MOST ? leg(&setup) : outcome_failed("SMB2: a logon without end");
+    auth_free(setup.auth);
+    free(setup.token);
+    if (outcome.kind != OUTCOME_OK)
+        memset(setup.session, 0, sizeof *setup.session);
+    return outcome;
+}
+
+/* The security context takes a token and makes the next one. */
+static struct outcome smb2_session_step(struct setup *setup, struct smb2_slice token)
+{
+    free(setup->token);
+    setup->token = NULL;
+    setup->token_size = 0;
+    int rc = auth_step(setup->auth, token.data, token.size, &setup->token, &setup->token_size);
+    if (rc < 0)
+        return auth_outcome(setup, rc);
+    setup->progress = (enum auth_progress)rc;
+    return outcome_ok();
+}
+
+static struct outcome auth_outcome(const struct setup *setup, int rc)
+{
+    if (rc == -ENOMEM)
+        return outcome_of_error(rc);
+    return outcome_failed("%s", auth_error(setup->auth));
+}
+
+/* One request and its response. */
+static struct outcome leg(struct setup *setup)
+{
+    struct smb2_call call;
+    if (setup->token_size > UINT16_MAX)
+        return outcome_failed("SMB2: the security token is too long");
+    smb2_call_begin(&call, setup->connection, setup->session, NULL, SMB2_SESSION_SETUP,
+                    32 + setup->token_size);
+    put_setup(&call.request, setup->token, setup->token_size);
+    int rc = smb2_call_run(&call);
+    struct outcome outcome;
+    if (rc) {
+        outcome = smb2_connection_outcome(setup->connection, rc);
+    } else {
+        smb2_preauth_update(setup->preauth, smb2_writer_message(&call.request), call.request.size);
+        outcome = smb2_session_take_response(setup, &call);
+    }
+    smb2_call_end(&call);
+    return outcome;
 }
 
 static void put_setup(struct smb2_writer *writer, const uint8_t *token, size_t size)
@@ -59,24 +139,42 @@ static void put_setup(struct smb2_writer *writer, const uint8_t *token, size_t s
     smb2_put_bytes(writer, token, size);
 }
 
-static struct outcome auth_outcome(const struct setup *setup, int rc)
+static struct outcome smb2_session_take_response(struct setup *setup, const struct smb2_call *call)
 {
-    if (rc == -ENOMEM)
-        return outcome_of_error(rc);
-    return outcome_failed("%s", auth_error(setup->auth));
+    uint32_t status = call->header.status;
+    struct smb2_setup response;
+    if (status != NTSTATUS_SUCCESS && status != NTSTATUS_MORE_PROCESSING_REQUIRED)
+        return ntstatus_outcome(status);
+    if (smb2_session_setup_decode(&call->reply, &response) != 0) {
+        int rc = smb2_connection_complain(setup->connection, "SMB2: malformed SESSION_SETUP");
+        return smb2_connection_outcome(setup->connection, rc);
+    }
+    setup->session->id = call->header.session_id;
+    if (status == NTSTATUS_SUCCESS)
+        return smb2_session_finish(setup, call, &response);
+    smb2_preauth_update(setup->preauth, call->reply.message, call->reply.size);
+    if (setup->progress == AUTH_DONE)
+        return outcome_failed("SMB2: the server asks for more than the logon has");
+    return smb2_session_step(setup, response.token);
 }
 
-/* The security context takes a token and makes the next one. */
-static struct outcome smb2_session_step(struct setup *setup, struct smb2_slice token)
+/* The server is satisfied: its last token may still have to be fed (Kerberos' AP-REP, the
+ * mechListMIC). */
+static struct outcome smb2_session_finish(struct setup *setup, const struct smb2_call *call,
+                                          const struct smb2_setup *response)
 {
-    free(setup->token);
-    setup->token = NULL;
-    setup->token_size = 0;
-    int rc = auth_step(setup->auth, token.data, token.size, &setup->token, &setup->token_size);
-    if (rc < 0)
-        return auth_outcome(setup, rc);
-    setup->progress = (enum auth_progress)rc;
-    return outcome_ok();
+    struct outcome outcome = outcome_ok();
+    setup->done = true;
+    if (setup->progress == AUTH_MORE)
+        outcome = smb2_session_step(setup, response->token);
+    if (outcome.kind == OUTCOME_OK && setup->progress != AUTH_DONE)
+        outcome = outcome_failed("SMB2: the server ended the logon half way");
+    if (outcome.kind == OUTCOME_OK)
+        outcome = establish(setup, response->flags);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = verify_last(setup, call);
+    setup->session->established = outcome.kind == OUTCOME_OK;
+    return outcome;
 }
 
 /* 3.2.5.3.1, 3.2.5.3.3: what the session is from now on. */
@@ -115,94 +213,6 @@ static struct outcome verify_last(struct setup *setup, const struct smb2_call *c
                                                 call->reply.message, call->reply.size))
         rc = smb2_connection_complain(connection, "SMB2: signature does not verify");
     return rc ? smb2_connection_outcome(connection, rc) : outcome_ok();
-}
-
-/* The server is satisfied: its last token may still have to be fed (Kerberos' AP-REP, the
- * mechListMIC). */
-static struct outcome smb2_session_finish(struct setup *setup, const struct smb2_call *call,
-                                          const struct smb2_setup *response)
-{
-    struct outcome outcome = outcome_ok();
-    setup->done = true;
-    if (setup->progress == AUTH_MORE)
-        outcome = smb2_session_step(setup, response->token);
-    if (outcome.kind == OUTCOME_OK && setup->progress != AUTH_DONE)
-        outcome = outcome_failed("SMB2: the server ended the logon half way");
-    if (outcome.kind == OUTCOME_OK)
-        outcome = establish(setup, response->flags);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = verify_last(setup, call);
-    setup->session->established = outcome.kind == OUTCOME_OK;
-    return outcome;
-}
-
-static struct outcome smb2_session_take_response(struct setup *setup, const struct smb2_call *call)
-{
-    uint32_t status = call->header.status;
-    struct smb2_setup response;
-    if (status != NTSTATUS_SUCCESS && status != NTSTATUS_MORE_PROCESSING_REQUIRED)
-        return ntstatus_outcome(status);
-    if (smb2_session_setup_decode(&call->reply, &response) != 0) {
-        int rc = smb2_connection_complain(setup->connection, "SMB2: malformed SESSION_SETUP");
-        return smb2_connection_outcome(setup->connection, rc);
-    }
-    setup->session->id = call->header.session_id;
-    if (status == NTSTATUS_SUCCESS)
-        return smb2_session_finish(setup, call, &response);
-    smb2_preauth_update(setup->preauth, call->reply.message, call->reply.size);
-    if (setup->progress == AUTH_DONE)
-        return outcome_failed("SMB2: the server asks for more than the logon has");
-    return smb2_session_step(setup, response.token);
-}
-
-/* One request and its response. */
-static struct outcome leg(struct setup *setup)
-{
-    struct smb2_call call;
-    if (setup->token_size > UINT16_MAX)
-        return outcome_failed("SMB2: the security token is too long");
-    smb2_call_begin(&call, setup->connection, setup->session, NULL, SMB2_SESSION_SETUP,
-                    32 + setup->token_size);
-    put_setup(&call.request, setup->token, setup->token_size);
-    int rc = smb2_call_run(&call);
-    struct outcome outcome;
-    if (rc) {
-        outcome = smb2_connection_outcome(setup->connection, rc);
-    } else {
-        smb2_preauth_update(setup->preauth, smb2_writer_message(&call.request), call.request.size);
-        outcome = smb2_session_take_response(setup, &call);
-    }
-    smb2_call_end(&call);
-    return outcome;
-}
-
-struct outcome smb2_session_setup(struct smb2_connection *connection,
-                                  struct conversation *conversation, enum smb2_who who,
-                                  bool wrong_password)
-{
-    struct setup setup = {.connection = connection,
-                          .conversation = conversation,
-                          .session = &connection->sessions[who],
-                          .progress = AUTH_MORE};
-    struct auth_request request = {.account = who == SMB2_USER ? conversation->user
-                                                               : conversation->machine,
-                                   .service = "cifs",
-                                   .level = AUTH_LEVEL_INTEGRITY,
-                                   .kerberos = conversation->kerberos,
-                                   .wrong_password = wrong_password};
-    memset(setup.session, 0, sizeof *setup.session);
-    memcpy(setup.preauth, connection->preauth, sizeof setup.preauth);
-    struct outcome outcome = auth_open(conversation, &request, &setup.auth);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    outcome = smb2_session_step(&setup, (struct smb2_slice){NULL, 0});
-    for (int i = 0; outcome.kind == OUTCOME_OK && !setup.done; i++)
-        outcome = i < LEGS_MOST ? leg(&setup) : outcome_failed("SMB2: a logon without end");
-    auth_free(setup.auth);
-    free(setup.token);
-    if (outcome.kind != OUTCOME_OK)
-        memset(setup.session, 0, sizeof *setup.session);
-    return outcome;
 }
 
 struct outcome smb2_session_logoff(struct smb2_connection *connection, struct smb2_session *session)

@@ -18,31 +18,8 @@ enum {
     PATH_SIZE = 512
 };
 
-const struct smb2_tree *smb2_tree_find(const struct smb2_session *session, enum smb2_share share)
-{
-    for (unsigned i = session->tree_count; i > 0; i--)
-        if (session->trees[i - 1].share == share && !session->trees[i - 1].lost)
-            return &session->trees[i - 1];
-    return NULL;
-}
-
-const struct smb2_tree *smb2_tree_by_id(const struct smb2_session *session, uint32_t id)
-{
-    for (unsigned i = 0; i < session->tree_count; i++)
-        if (session->trees[i].id == id && !session->trees[i].lost)
-            return &session->trees[i];
-    return NULL;
-}
-
-bool smb2_tree_drop_lost(struct smb2_session *session)
-{
-    unsigned kept = 0, before = session->tree_count;
-    for (unsigned i = 0; i < before; i++)
-        if (!session->trees[i].lost)
-            session->trees[kept++] = session->trees[i];
-    session->tree_count = kept;
-    return kept < before;
-}
+static void put_connect(struct smb2_writer *writer, const char *path);
+static struct outcome add_tree(const struct smb2_call *call, enum smb2_share share);
 
 int smb2_tree_connect_decode(const struct smb2_reply *reply, struct smb2_tree_connected *connected)
 {
@@ -52,6 +29,29 @@ int smb2_tree_connect_decode(const struct smb2_reply *reply, struct smb2_tree_co
     connected->share_type = body[2];
     connected->share_flags = le_get32(body + 4);
     return 0;
+}
+
+struct outcome smb2_tree_connect(struct smb2_connection *connection, struct smb2_session *session,
+                                 const char *server, const char *name, enum smb2_share share)
+{
+    struct smb2_call call;
+    char path[PATH_SIZE];
+    struct outcome outcome = outcome_ok();
+    if (session->tree_count == SMB2_TREES_MAX)
+        outcome = smb2_tree_disconnect(connection, session, 0);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    int length = snprintf(path, sizeof path, "\\\\%s\\%s", server, name);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return outcome_failed("SMB2: the share's name is too long");
+    smb2_call_begin(&call, connection, session, NULL, SMB2_TREE_CONNECT, 8 + 2 * (size_t)length);
+    /* 3.2.4.1.1: in 3.1.1 this request is signed whatever the session does. */
+    call.sign = connection->dialect == 0x0311;
+    put_connect(&call.request, path);
+    int rc = smb2_call_run(&call);
+    outcome = rc ? smb2_connection_outcome(connection, rc) : add_tree(&call, share);
+    smb2_call_end(&call);
+    return outcome;
 }
 
 static void put_connect(struct smb2_writer *writer, const char *path)
@@ -83,29 +83,6 @@ static struct outcome add_tree(const struct smb2_call *call, enum smb2_share sha
     return outcome_ok();
 }
 
-struct outcome smb2_tree_connect(struct smb2_connection *connection, struct smb2_session *session,
-                                 const char *server, const char *name, enum smb2_share share)
-{
-    struct smb2_call call;
-    char path[PATH_SIZE];
-    struct outcome outcome = outcome_ok();
-    if (session->tree_count == SMB2_TREES_MAX)
-        outcome = smb2_tree_disconnect(connection, session, 0);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    int length = snprintf(path, sizeof path, "\\\\%s\\%s", server, name);
-    if (length < 0 || (size_t)length >= sizeof path)
-        return outcome_failed("SMB2: the share's name is too long");
-    smb2_call_begin(&call, connection, session, NULL, SMB2_TREE_CONNECT, 8 + 2 * (size_t)length);
-    /* 3.2.4.1.1: in 3.1.1 this request is signed whatever the session does. */
-    call.sign = connection->dialect == 0x0311;
-    put_connect(&call.request, path);
-    int rc = smb2_call_run(&call);
-    outcome = rc ? smb2_connection_outcome(connection, rc) : add_tree(&call, share);
-    smb2_call_end(&call);
-    return outcome;
-}
-
 struct outcome smb2_tree_disconnect(struct smb2_connection *connection,
                                     struct smb2_session *session, unsigned index)
 {
@@ -126,4 +103,30 @@ struct outcome smb2_tree_disconnect(struct smb2_connection *connection,
                 (session->tree_count - index) * sizeof session->trees[0]);
     }
     return outcome;
+}
+
+bool smb2_tree_drop_lost(struct smb2_session *session)
+{
+    unsigned kept = 0, before = session->tree_count;
+    for (unsigned i = 0; i < before; i++)
+        if (!session->trees[i].lost)
+            session->trees[kept++] = session->trees[i];
+    session->tree_count = kept;
+    return kept < before;
+}
+
+const struct smb2_tree *smb2_tree_find(const struct smb2_session *session, enum smb2_share share)
+{
+    for (unsigned i = session->tree_count; i > 0; i--)
+        if (session->trees[i - 1].share == share && !session->trees[i - 1].lost)
+            return &session->trees[i - 1];
+    return NULL;
+}
+
+const struct smb2_tree *smb2_tree_by_id(const struct smb2_session *session, uint32_t id)
+{
+    for (unsigned i = 0; i < session->tree_count; i++)
+        if (session->trees[i].id == id && !session->trees[i].lost)
+            return &session->trees[i];
+    return NULL;
 }

@@ -9,8 +9,7 @@
 #include "base/little_endian.h"
 #include "base/utf16.h"
 
-/* The frame counts in 24 bits; nothing sent here comes near that. */
-enum { WRITER_MAX = 0xffffff - SMB2_TRANSFORM_SIZE };
+static uint8_t *extend(struct smb2_writer *writer, size_t size);
 
 void smb2_writer_begin(struct smb2_writer *writer, size_t capacity)
 {
@@ -31,6 +30,21 @@ uint8_t *smb2_writer_message(const struct smb2_writer *writer)
 {
     return writer->buffer + SMB2_PREFIX_SIZE;
 }
+
+void smb2_put8(struct smb2_writer *writer, uint8_t value)
+{
+    smb2_put_bytes(writer, &value, 1);
+}
+
+void smb2_put16(struct smb2_writer *writer, uint16_t value)
+{
+    uint8_t *at = extend(writer, 2);
+    if (at)
+        le_put16(at, value);
+}
+
+/* The frame counts in 24 bits; nothing sent here comes near that. */
+enum { WRITER_MAX = 0xffffff - SMB2_TRANSFORM_SIZE };
 
 /* Room for size more bytes, which count as put; NULL after an error. */
 static uint8_t *extend(struct smb2_writer *writer, size_t size)
@@ -54,18 +68,6 @@ static uint8_t *extend(struct smb2_writer *writer, size_t size)
     uint8_t *at = smb2_writer_message(writer) + writer->size;
     writer->size += size;
     return at;
-}
-
-void smb2_put8(struct smb2_writer *writer, uint8_t value)
-{
-    smb2_put_bytes(writer, &value, 1);
-}
-
-void smb2_put16(struct smb2_writer *writer, uint16_t value)
-{
-    uint8_t *at = extend(writer, 2);
-    if (at)
-        le_put16(at, value);
 }
 
 void smb2_put32(struct smb2_writer *writer, uint32_t value)

@@ -13,30 +13,80 @@
 #include "replay/accounts/credentials.h"
 #include "replay/accounts/directory.h"
 
-/* --- Reading ------------------------------------------------------------------------------- */
+struct lookup {
+    const char *path;
+    struct dc *dc;
+    struct directory directory;
+    char *error;
+    size_t error_size;
+};
 
-/* Cuts a CSV field out of *text in place; *text then stands on what follows it (',' or '\0').
- * NULL: a quote that does not end, or text behind one. */
-static char *cut_field(char **text)
+struct found {
+    char *name, *dn;
+    size_t count;
+};
+
+static int account_file_read_line(struct account_file *file, const char *path, char *line,
+                                  size_t number, char *error, size_t error_size);
+static const char *cut_line(char *line, char **name, char **password);
+static char *cut_field(char **text);
+static int add_line(struct account_file *file, const char *name, const char *password,
+                    size_t number);
+static int load(struct lookup *lookup, const struct account_file *file, uint32_t clients,
+                bool machines);
+static int fill_all(struct lookup *lookup, const struct account_file *file, bool machines,
+                    uint32_t clients, struct account **out);
+static bool is_machine_line(const struct account_file_line *line);
+static int account_file_fill(struct lookup *lookup, const struct account_file_line *line,
+                             struct account *account);
+static int account_file_complain(struct lookup *lookup, const struct account_file_line *line,
+                                 int result, const char *what);
+static bool is_dn(const char *name);
+static int account_file_search(struct lookup *lookup, const char *name, struct found *found);
+static char *filter_of(const struct dc *dc, const char *name);
+static char *escape(const char *text);
+static int keep_found(void *context, LDAP *handle, LDAPMessage *entry);
+
+int account_file_read(const char *path, struct account_file *file, char *error, size_t error_size)
 {
-    char *field = *text, *to = field, *from = field;
-    if (*from != '"') {
-        *text = field + strcspn(field, ",");
-        return field;
+    *file = (struct account_file){0};
+    FILE *input = fopen(path, "re");
+    struct stat status;
+    if (!input || fstat(fileno(input), &status) != 0) {
+        snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(errno));
+        if (input)
+            fclose(input);
+        return -EINVAL;
     }
-    for (from++; *from; from++) {
-        if (*from == '"' && from[1] != '"')
-            break;
-        if (*from == '"')
-            from++;
-        *to++ = *from;
+    file->world_readable = (status.st_mode & S_IROTH) != 0;
+    char *line = NULL;
+    size_t size = 0, number = 0;
+    int result = 0;
+    while (!result && getline(&line, &size, input) >= 0)
+        result = account_file_read_line(file, path, line, ++number, error, error_size);
+    if (line)
+        explicit_bzero(line, size);
+    free(line);
+    fclose(input);
+    return result;
+}
+
+static int account_file_read_line(struct account_file *file, const char *path, char *line,
+                                  size_t number, char *error, size_t error_size)
+{
+    char *name, *password;
+    line[strcspn(line, "\r\n")] = '\0';
+    if (!*line || *line == '#')
+        return 0;
+    const char *problem = cut_line(line, &name, &password);
+    if (problem) {
+        snprintf(error, error_size, "%s:%zu: %s", path, number, problem);
+        return -EINVAL;
     }
-    if (*from != '"' || (from[1] != ',' && from[1] != '\0'))
-        return NULL;
-    *text = from + 1;
-    if (to < from + 1)
-        *to = '\0';
-    return field;
+    int result = add_line(file, name, password, number);
+    if (result)
+        snprintf(error, error_size, "%s: out of memory", path);
+    return result;
 }
 
 /* Cuts a line into its two fields; NULL or what is wrong. */
@@ -65,6 +115,30 @@ static const char *cut_line(char *line, char **name, char **password)
     return **password ? NULL : "the password is empty";
 }
 
+/* Cuts a CSV field out of *text in place; *text then stands on what follows it (',' or '\0').
+ * NULL: a quote that does not end, or text behind one. */
+static char *cut_field(char **text)
+{
+    char *field = *text, *to = field, *from = field;
+    if (*from != '"') {
+        *text = field + strcspn(field, ",");
+        return field;
+    }
+    for (from++; *from; from++) {
+        if (*from == '"' && from[1] != '"')
+            break;
+        if (*from == '"')
+            from++;
+        *to++ = *from;
+    }
+    if (*from != '"' || (from[1] != ',' && from[1] != '\0'))
+        return NULL;
+    *text = from + 1;
+    if (to < from + 1)
+        *to = '\0';
+    return field;
+}
+
 static int add_line(struct account_file *file, const char *name, const char *password,
                     size_t number)
 {
@@ -81,48 +155,6 @@ static int add_line(struct account_file *file, const char *name, const char *pas
     return line->name && line->password ? 0 : -ENOMEM;
 }
 
-static int account_file_read_line(struct account_file *file, const char *path, char *line,
-                                  size_t number, char *error, size_t error_size)
-{
-    char *name, *password;
-    line[strcspn(line, "\r\n")] = '\0';
-    if (!*line || *line == '#')
-        return 0;
-    const char *problem = cut_line(line, &name, &password);
-    if (problem) {
-        snprintf(error, error_size, "%s:%zu: %s", path, number, problem);
-        return -EINVAL;
-    }
-    int result = add_line(file, name, password, number);
-    if (result)
-        snprintf(error, error_size, "%s: out of memory", path);
-    return result;
-}
-
-int account_file_read(const char *path, struct account_file *file, char *error, size_t error_size)
-{
-    *file = (struct account_file){0};
-    FILE *input = fopen(path, "re");
-    struct stat status;
-    if (!input || fstat(fileno(input), &status) != 0) {
-        snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(errno));
-        if (input)
-            fclose(input);
-        return -EINVAL;
-    }
-    file->world_readable = (status.st_mode & S_IROTH) != 0;
-    char *line = NULL;
-    size_t size = 0, number = 0;
-    int result = 0;
-    while (!result && getline(&line, &size, input) >= 0)
-        result = account_file_read_line(file, path, line, ++number, error, error_size);
-    if (line)
-        explicit_bzero(line, size);
-    free(line);
-    fclose(input);
-    return result;
-}
-
 void account_file_clear(struct account_file *file)
 {
     for (size_t i = 0; i < file->count; i++) {
@@ -133,97 +165,67 @@ void account_file_clear(struct account_file *file)
     *file = (struct account_file){0};
 }
 
-/* --- Looking up ---------------------------------------------------------------------------- */
-
-struct lookup {
-    const char *path;
-    struct dc *dc;
-    struct directory directory;
-    char *error;
-    size_t error_size;
-};
-
-struct found {
-    char *name, *dn;
-    size_t count;
-};
-
-static bool is_dn(const char *name)
+int account_file_load(const char *path, uint32_t clients, bool machines, struct dc *dc, char *error,
+                      size_t error_size)
 {
-    LDAPDN dn = NULL;
-    bool is = strchr(name, '=') && ldap_str2dn(name, &dn, LDAP_DN_FORMAT_LDAPV3) == LDAP_SUCCESS;
-    ldap_dnfree(dn);
-    return is;
-}
-
-static int keep_found(void *context, LDAP *handle, LDAPMessage *entry)
-{
-    struct found *found = context;
-    if (found->count++ > 0)
-        return 0;
-    char *dn = ldap_get_dn(handle, entry);
-    found->dn = dn ? strdup(dn) : NULL;
-    ldap_memfree(dn);
-    found->name = directory_text(handle, entry, "sAMAccountName");
-    return found->dn ? 0 : -ENOMEM;
-}
-
-/* A filter's value, RFC 4515: what means something there is written as \xx. */
-static char *escape(const char *text)
-{
-    char *out = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&out, &size);
-    for (; stream && *text; text++)
-        if (strchr("*()\\", *text))
-            fprintf(stream, "\\%02x", (unsigned char)*text);
-        else
-            fputc(*text, stream);
-    if (stream && fclose(stream) == 0)
-        return out;
-    free(out);
-    return NULL;
-}
-
-/* The filter that finds an account by name. */
-static char *filter_of(const struct dc *dc, const char *name)
-{
-    char *filter = NULL, *value = escape(name);
-    int size = -1;
-    if (value && dc->options.generic_ldap)
-        size = asprintf(&filter, "(|(uid=%s)(cn=%s))", value, value);
-    else if (value && strchr(name, '@'))
-        size = asprintf(&filter, "(userPrincipalName=%s)", value);
-    else if (value)
-        size = asprintf(&filter, "(sAMAccountName=%s)", value);
-    free(value);
-    return size < 0 ? NULL : filter;
-}
-
-static int account_file_search(struct lookup *lookup, const char *name, struct found *found)
-{
-    static const char *const attributes[] = {"sAMAccountName", NULL};
-    bool by_dn = is_dn(name);
-    char *filter = by_dn ? strdup("(objectClass=*)") : filter_of(lookup->dc, name);
-    if (!filter)
-        return -ENOMEM;
-    const struct directory_search search = {.base = by_dn ? name : lookup->dc->base_dn,
-                                            .scope = by_dn ? LDAP_SCOPE_BASE : LDAP_SCOPE_SUBTREE,
-                                            .filter = filter,
-                                            .attributes = attributes,
-                                            .entry = keep_found,
-                                            .context = found};
-    int result = directory_search(&lookup->directory, &search);
-    free(filter);
-    return result == LDAP_NO_SUCH_OBJECT ? 0 : result;
-}
-
-static int account_file_complain(struct lookup *lookup, const struct account_file_line *line,
-                                 int result, const char *what)
-{
-    snprintf(lookup->error, lookup->error_size, "%s:%zu: %s: %s", lookup->path, line->number,
-             line->name, what);
+    struct account_file file;
+    struct lookup lookup = {.path = path, .dc = dc, .error = error, .error_size = error_size};
+    int result = account_file_read(path, &file, error, error_size);
+    if (!result && file.world_readable)
+        message_tell("--accounts: %s: everybody may read it; chmod o= it", path);
+    if (!result)
+        result = load(&lookup, &file, clients, machines);
+    account_file_clear(&file);
     return result;
+}
+
+static int load(struct lookup *lookup, const struct account_file *file, uint32_t clients,
+                bool machines)
+{
+    struct dc *dc = lookup->dc;
+    int result = directory_open(&lookup->directory, dc, wire_blocking_waiter());
+    if (result) {
+        snprintf(lookup->error, lookup->error_size, "cannot log on to %s as %s: %s", dc->given,
+                 dc->admin.name ? dc->admin.name : "anybody", lookup->directory.error);
+        goto cleanup;
+    }
+    dc->account_count = clients;
+    result = fill_all(lookup, file, false, clients, &dc->users);
+    if (!result && machines)
+        result = fill_all(lookup, file, true, clients, &dc->machines);
+cleanup:
+    directory_close(&lookup->directory);
+    return result;
+}
+
+static int fill_all(struct lookup *lookup, const struct account_file *file, bool machines,
+                    uint32_t clients, struct account **out)
+{
+    struct account *accounts = calloc((size_t)clients + 1, sizeof *accounts);
+    uint32_t count = 0;
+    int result = accounts ? 0 : -ENOMEM;
+    *out = accounts;
+    for (size_t i = 0; !result && i < file->count && count < clients; i++) {
+        if (is_machine_line(&file->lines[i]) != machines)
+            continue;
+        accounts[count].machine = machines;
+        result = account_file_fill(lookup, &file->lines[i], &accounts[count++]);
+    }
+    if (!result && count < clients) {
+        snprintf(lookup->error, lookup->error_size,
+                 "--accounts: %s has %u %s, but this run has %u clients; add more, or lower -S",
+                 lookup->path, count, machines ? "machines (names that end in $)" : "users",
+                 clients);
+        result = -EINVAL;
+    }
+    return result;
+}
+
+/* A DN's machine-hood shows only in the directory; a name's in its last letter. */
+static bool is_machine_line(const struct account_file_line *line)
+{
+    size_t length = strlen(line->name);
+    return length > 0 && line->name[length - 1] == '$';
 }
 
 static int account_file_fill(struct lookup *lookup, const struct account_file_line *line,
@@ -262,65 +264,80 @@ static int account_file_fill(struct lookup *lookup, const struct account_file_li
     return result;
 }
 
-/* A DN's machine-hood shows only in the directory; a name's in its last letter. */
-static bool is_machine_line(const struct account_file_line *line)
+static int account_file_complain(struct lookup *lookup, const struct account_file_line *line,
+                                 int result, const char *what)
 {
-    size_t length = strlen(line->name);
-    return length > 0 && line->name[length - 1] == '$';
-}
-
-static int fill_all(struct lookup *lookup, const struct account_file *file, bool machines,
-                    uint32_t clients, struct account **out)
-{
-    struct account *accounts = calloc((size_t)clients + 1, sizeof *accounts);
-    uint32_t count = 0;
-    int result = accounts ? 0 : -ENOMEM;
-    *out = accounts;
-    for (size_t i = 0; !result && i < file->count && count < clients; i++) {
-        if (is_machine_line(&file->lines[i]) != machines)
-            continue;
-        accounts[count].machine = machines;
-        result = account_file_fill(lookup, &file->lines[i], &accounts[count++]);
-    }
-    if (!result && count < clients) {
-        snprintf(lookup->error, lookup->error_size,
-                 "--accounts: %s has %u %s, but this run has %u clients; add more, or lower -S",
-                 lookup->path, count, machines ? "machines (names that end in $)" : "users",
-                 clients);
-        result = -EINVAL;
-    }
+    snprintf(lookup->error, lookup->error_size, "%s:%zu: %s: %s", lookup->path, line->number,
+             line->name, what);
     return result;
 }
 
-static int load(struct lookup *lookup, const struct account_file *file, uint32_t clients,
-                bool machines)
+static bool is_dn(const char *name)
 {
-    struct dc *dc = lookup->dc;
-    int result = directory_open(&lookup->directory, dc, wire_blocking_waiter());
-    if (result) {
-        snprintf(lookup->error, lookup->error_size, "cannot log on to %s as %s: %s", dc->given,
-                 dc->admin.name ? dc->admin.name : "anybody", lookup->directory.error);
-        goto cleanup;
-    }
-    dc->account_count = clients;
-    result = fill_all(lookup, file, false, clients, &dc->users);
-    if (!result && machines)
-        result = fill_all(lookup, file, true, clients, &dc->machines);
-cleanup:
-    directory_close(&lookup->directory);
-    return result;
+    LDAPDN dn = NULL;
+    bool is = strchr(name, '=') && ldap_str2dn(name, &dn, LDAP_DN_FORMAT_LDAPV3) == LDAP_SUCCESS;
+    ldap_dnfree(dn);
+    return is;
 }
 
-int account_file_load(const char *path, uint32_t clients, bool machines, struct dc *dc, char *error,
-                      size_t error_size)
+static int account_file_search(struct lookup *lookup, const char *name, struct found *found)
 {
-    struct account_file file;
-    struct lookup lookup = {.path = path, .dc = dc, .error = error, .error_size = error_size};
-    int result = account_file_read(path, &file, error, error_size);
-    if (!result && file.world_readable)
-        message_tell("--accounts: %s: everybody may read it; chmod o= it", path);
-    if (!result)
-        result = load(&lookup, &file, clients, machines);
-    account_file_clear(&file);
-    return result;
+    static const char *const attributes[] = {"sAMAccountName", NULL};
+    bool by_dn = is_dn(name);
+    char *filter = by_dn ? strdup("(objectClass=*)") : filter_of(lookup->dc, name);
+    if (!filter)
+        return -ENOMEM;
+    const struct directory_search search = {.base = by_dn ? name : lookup->dc->base_dn,
+                                            .scope = by_dn ? LDAP_SCOPE_BASE : LDAP_SCOPE_SUBTREE,
+                                            .filter = filter,
+                                            .attributes = attributes,
+                                            .entry = keep_found,
+                                            .context = found};
+    int result = directory_search(&lookup->directory, &search);
+    free(filter);
+    return result == LDAP_NO_SUCH_OBJECT ? 0 : result;
+}
+
+/* The filter that finds an account by name. */
+static char *filter_of(const struct dc *dc, const char *name)
+{
+    char *filter = NULL, *value = escape(name);
+    int size = -1;
+    if (value && dc->options.generic_ldap)
+        size = asprintf(&filter, "(|(uid=%s)(cn=%s))", value, value);
+    else if (value && strchr(name, '@'))
+        size = asprintf(&filter, "(userPrincipalName=%s)", value);
+    else if (value)
+        size = asprintf(&filter, "(sAMAccountName=%s)", value);
+    free(value);
+    return size < 0 ? NULL : filter;
+}
+
+/* A filter's value, RFC 4515: what means something there is written as \xx. */
+static char *escape(const char *text)
+{
+    char *out = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&out, &size);
+    for (; stream && *text; text++)
+        if (strchr("*()\\", *text))
+            fprintf(stream, "\\%02x", (unsigned char)*text);
+        else
+            fputc(*text, stream);
+    if (stream && fclose(stream) == 0)
+        return out;
+    free(out);
+    return NULL;
+}
+
+static int keep_found(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct found *found = context;
+    if (found->count++ > 0)
+        return 0;
+    char *dn = ldap_get_dn(handle, entry);
+    found->dn = dn ? strdup(dn) : NULL;
+    ldap_memfree(dn);
+    found->name = directory_text(handle, entry, "sAMAccountName");
+    return found->dn ? 0 : -ENOMEM;
 }

@@ -10,8 +10,6 @@
 
 #include "protocols/auth/security_descriptor.h"
 
-enum { NUMBER_MAX = 20000000 };
-
 /* userAccountControl (MS-ADTS 2.2.16): NORMAL_ACCOUNT; SERVER_TRUST_ACCOUNT and
  * TRUSTED_FOR_DELEGATION, which let a machine open a secure channel of a backup DC's kind;
  * WORKSTATION_TRUST_ACCOUNT. */
@@ -27,6 +25,10 @@ static char dacl_only[] = {0x30, 0x03, 0x02, 0x01, SECURITY_DESCRIPTOR_DACL_ONLY
 static char dacl_oid[] = SECURITY_DESCRIPTOR_FLAGS_OID;
 LDAPControl account_set_dacl_control = {
     .ldctl_oid = dacl_oid, .ldctl_value = {sizeof dacl_only, dacl_only}, .ldctl_iscritical = 1};
+
+static int note_instance(void *context, LDAP *handle, LDAPMessage *entry);
+static int note_entry(void *context, LDAP *handle, LDAPMessage *entry);
+static uint8_t flags_of(LDAP *handle, LDAPMessage *entry, enum account_kind kind);
 
 int account_set_init(struct account_set *set, const char *base_dn, int instance)
 {
@@ -51,6 +53,68 @@ void account_set_clear(struct account_set *set)
     for (int kind = 0; kind < ACCOUNT_KINDS; kind++)
         free(set->there[kind].flags);
     *set = (struct account_set){0};
+}
+
+int account_set_read(struct account_set *set, struct directory *directory)
+{
+    static const char *const of_instance[] = {"description", "nTSecurityDescriptor", NULL};
+    static const char *const of_accounts[] = {"sAMAccountName", "pwdLastSet", NULL};
+    const struct directory_search instance = {.base = set->instance_dn,
+                                              .scope = LDAP_SCOPE_BASE,
+                                              .filter = "(objectClass=*)",
+                                              .attributes = of_instance,
+                                              .control = &account_set_dacl_control,
+                                              .entry = note_instance,
+                                              .context = set};
+    const struct directory_search accounts = {.base = set->instance_dn,
+                                              .scope = LDAP_SCOPE_ONELEVEL,
+                                              .filter = "(|(objectClass=user)(objectClass=group))",
+                                              .attributes = of_accounts,
+                                              .paged = true,
+                                              .entry = note_entry,
+                                              .context = set};
+    int result = directory_search(directory, &instance);
+    if (result == LDAP_NO_SUCH_OBJECT)
+        return 0;
+    return result ? result : directory_search(directory, &accounts);
+}
+
+static int note_instance(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct account_set *set = context;
+    set->exists = true;
+    set->description = directory_text(handle, entry, "description");
+    struct berval **values = ldap_get_values_len(handle, entry, "nTSecurityDescriptor");
+    if (values && values[0] && (set->descriptor = malloc(values[0]->bv_len + 1))) {
+        memcpy(set->descriptor, values[0]->bv_val, values[0]->bv_len);
+        set->descriptor_size = values[0]->bv_len;
+    }
+    ldap_value_free_len(values);
+    return 0;
+}
+
+static int note_entry(void *context, LDAP *handle, LDAPMessage *entry)
+{
+    struct account_set *set = context;
+    enum account_kind kind;
+    uint32_t number;
+    int error = 0;
+    char *name = directory_text(handle, entry, "sAMAccountName");
+    if (name && account_set_parse(set, name, &kind, &number))
+        error = account_set_note(set, kind, number, flags_of(handle, entry, kind));
+    free(name);
+    return error;
+}
+
+/* A password was never set: pwdLastSet is 0 or missing. */
+static uint8_t flags_of(LDAP *handle, LDAPMessage *entry, enum account_kind kind)
+{
+    if (kind == ACCOUNT_GROUP)
+        return 0;
+    char *set = directory_text(handle, entry, "pwdLastSet");
+    uint8_t flags = set && strcmp(set, "0") != 0 ? 0 : ACCOUNT_LACKS_PASSWORD;
+    free(set);
+    return flags;
 }
 
 bool account_set_has(const struct account_set *set, enum account_kind kind, uint32_t number)
@@ -92,6 +156,8 @@ char *account_set_dn(const struct account_set *set, enum account_kind kind, uint
     return asprintf(&dn, "CN=%s,%s", name, set->instance_dn) < 0 ? NULL : dn;
 }
 
+enum { NUMBER_MAX = 20000000 };
+
 bool account_set_parse(const struct account_set *set, const char *name, enum account_kind *kind,
                        uint32_t *number)
 {
@@ -111,66 +177,4 @@ bool account_set_parse(const struct account_set *set, const char *name, enum acc
         return true;
     }
     return false;
-}
-
-/* A password was never set: pwdLastSet is 0 or missing. */
-static uint8_t flags_of(LDAP *handle, LDAPMessage *entry, enum account_kind kind)
-{
-    if (kind == ACCOUNT_GROUP)
-        return 0;
-    char *set = directory_text(handle, entry, "pwdLastSet");
-    uint8_t flags = set && strcmp(set, "0") != 0 ? 0 : ACCOUNT_LACKS_PASSWORD;
-    free(set);
-    return flags;
-}
-
-static int note_entry(void *context, LDAP *handle, LDAPMessage *entry)
-{
-    struct account_set *set = context;
-    enum account_kind kind;
-    uint32_t number;
-    int error = 0;
-    char *name = directory_text(handle, entry, "sAMAccountName");
-    if (name && account_set_parse(set, name, &kind, &number))
-        error = account_set_note(set, kind, number, flags_of(handle, entry, kind));
-    free(name);
-    return error;
-}
-
-static int note_instance(void *context, LDAP *handle, LDAPMessage *entry)
-{
-    struct account_set *set = context;
-    set->exists = true;
-    set->description = directory_text(handle, entry, "description");
-    struct berval **values = ldap_get_values_len(handle, entry, "nTSecurityDescriptor");
-    if (values && values[0] && (set->descriptor = malloc(values[0]->bv_len + 1))) {
-        memcpy(set->descriptor, values[0]->bv_val, values[0]->bv_len);
-        set->descriptor_size = values[0]->bv_len;
-    }
-    ldap_value_free_len(values);
-    return 0;
-}
-
-int account_set_read(struct account_set *set, struct directory *directory)
-{
-    static const char *const of_instance[] = {"description", "nTSecurityDescriptor", NULL};
-    static const char *const of_accounts[] = {"sAMAccountName", "pwdLastSet", NULL};
-    const struct directory_search instance = {.base = set->instance_dn,
-                                              .scope = LDAP_SCOPE_BASE,
-                                              .filter = "(objectClass=*)",
-                                              .attributes = of_instance,
-                                              .control = &account_set_dacl_control,
-                                              .entry = note_instance,
-                                              .context = set};
-    const struct directory_search accounts = {.base = set->instance_dn,
-                                              .scope = LDAP_SCOPE_ONELEVEL,
-                                              .filter = "(|(objectClass=user)(objectClass=group))",
-                                              .attributes = of_accounts,
-                                              .paged = true,
-                                              .entry = note_entry,
-                                              .context = set};
-    int result = directory_search(directory, &instance);
-    if (result == LDAP_NO_SUCH_OBJECT)
-        return 0;
-    return result ? result : directory_search(directory, &accounts);
 }

@@ -25,12 +25,7 @@
 #include "replay/accounts/memberships.h"
 #include "replay/accounts/password_store.h"
 
-/* A test user may add, rename and delete its own objects in the instance's OU. */
-static const char instance_sddl[] = "(A;;CCDC;;;AU)(A;CIIO;RPWPSDLCRC;;;CO)";
-
-static const double default_groups_per_user = 5;
 enum { USERS_PER_GROUP = 10, DESCRIPTION_SIZE = 256 };
-static const int64_t tree_delete_timeout = 3600LL * 1000000000;
 
 /* What the description of the instance's OU says. */
 struct state {
@@ -54,40 +49,43 @@ struct work {
     size_t error_size;
 };
 
+static uint32_t groups_wanted(const struct settings *settings, uint32_t users);
+static int read_existing(struct work *work);
+static void parse_state(const char *description, struct state *state);
+static int refused(struct work *work, int result, const char *what, const char *name);
 static int accounts_wrong(struct work *work, int result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+static int ask_when_first(struct work *work);
+static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry);
+static int accounts_ask(struct work *work);
+static void list_kinds(char *text, size_t size, uint64_t (*count)(const struct work *, int),
+                       const struct work *work);
+static uint64_t count_wanted(const struct work *work, int kind);
+static uint32_t wanted_of(const struct accounts_wanted *wanted, enum account_kind kind);
+static int choose_password(struct work *work);
+static int make_units(struct work *work);
+static void print_state(const struct state *state, char text[DESCRIPTION_SIZE]);
+static int add_units(struct work *work, const char *description);
+static int add_unit(struct work *work, const char *dn, const char *description);
+static int give_rights(struct work *work);
+static int reset_passwords(struct work *work);
+static int add_step(struct work *work, int step, int kind, uint32_t number);
+static int write_state(struct work *work);
+static int make_missing(struct work *work);
+static uint64_t missing(const struct work *work, enum account_kind kind, uint32_t wanted);
+static int make_memberships(struct work *work);
+static void tell_kept(const struct work *work);
+static int add_member_steps(struct work *work, struct memberships *made);
+static uint64_t keep_new(const struct work *work, struct memberships *made, uint32_t group);
+static int accounts_start(struct work *work, const struct settings *settings, struct dc *dc,
+                          char *error, size_t error_size);
+static int fill_dc(struct work *work, uint32_t clients);
+static int accounts_fill_account(const struct work *work, enum account_kind kind, uint32_t number,
+                                 struct account *account);
+static void accounts_finish(struct work *work);
+static int delete_tree(struct work *work);
 
-static int accounts_wrong(struct work *work, int result, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(work->error, work->error_size, format, args);
-    va_end(args);
-    return result;
-}
-
-/* What a request of the administrator's connection came to, as this module's result. */
-static int refused(struct work *work, int result, const char *what, const char *name)
-{
-    if (result == 0)
-        return 0;
-    return accounts_wrong(work, result < 0 ? result : -EACCES, "cannot %s %s: %s%s", what, name,
-                          work->admin.error[0] ? work->admin.error : strerror(-result),
-                          account_steps_hint(result));
-}
-
-/* --- How many ------------------------------------------------------------------------------ */
-
-static uint32_t groups_wanted(const struct settings *settings, uint32_t users)
-{
-    if (settings->number_of_groups_given)
-        return (uint32_t)settings->number_of_groups;
-    if (users == 0)
-        return 0;
-    double groups =
-        fmax((double)(users / USERS_PER_GROUP), ceil(settings->average_groups_per_user));
-    return groups < 1 ? 1 : (uint32_t)groups;
-}
+static const double default_groups_per_user = 5;
 
 int accounts_wanted(const struct settings *settings, uint32_t clients,
                     struct accounts_wanted *wanted, char *error, size_t error_size)
@@ -129,7 +127,40 @@ int accounts_wanted(const struct settings *settings, uint32_t clients,
     return 0;
 }
 
-/* --- What the OU's description keeps ------------------------------------------------------- */
+static uint32_t groups_wanted(const struct settings *settings, uint32_t users)
+{
+    if (settings->number_of_groups_given)
+        return (uint32_t)settings->number_of_groups;
+    if (users == 0)
+        return 0;
+    double groups =
+        fmax((double)(users / USERS_PER_GROUP), ceil(settings->average_groups_per_user));
+    return groups < 1 ? 1 : (uint32_t)groups;
+}
+
+int accounts_ensure(const struct settings *settings, const struct accounts_wanted *wanted,
+                    uint32_t clients, struct dc *dc, char *error, size_t error_size)
+{
+    static int (*const phases[])(struct work *) = {read_existing, ask_when_first,  choose_password,
+                                                   make_units,    give_rights,     reset_passwords,
+                                                   make_missing,  make_memberships};
+    struct work work;
+    int result = accounts_start(&work, settings, dc, error, error_size);
+    work.wanted = wanted;
+    for (size_t i = 0; !result && i < sizeof phases / sizeof phases[0]; i++)
+        result = phases[i](&work);
+    if (!result)
+        result = fill_dc(&work, clients);
+    accounts_finish(&work);
+    return result;
+}
+
+static int read_existing(struct work *work)
+{
+    int result = account_set_read(&work->set, &work->admin);
+    parse_state(work->set.description, &work->state);
+    return refused(work, result, "read", work->set.instance_dn);
+}
 
 static void parse_state(const char *description, struct state *state)
 {
@@ -143,75 +174,67 @@ static void parse_state(const char *description, struct state *state)
         state->users = state->groups = 0;
 }
 
-static void print_state(const struct state *state, char text[DESCRIPTION_SIZE])
+/* What a request of the administrator's connection came to, as this module's result. */
+static int refused(struct work *work, int result, const char *what, const char *name)
 {
-    size_t used =
-        (size_t)snprintf(text, DESCRIPTION_SIZE, "traffic-replay password=%s", state->marker);
-    if (state->users || state->groups)
-        snprintf(text + used, DESCRIPTION_SIZE - used,
-                 " users=%" PRIu32 " groups=%" PRIu32 " memberships=%" PRIu64, state->users,
-                 state->groups, state->memberships);
+    if (result == 0)
+        return 0;
+    return accounts_wrong(work, result < 0 ? result : -EACCES, "cannot %s %s: %s%s", what, name,
+                          work->admin.error[0] ? work->admin.error : strerror(-result),
+                          account_steps_hint(result));
 }
 
-static int write_state(struct work *work)
+static int accounts_wrong(struct work *work, int result, const char *format, ...)
 {
-    char text[DESCRIPTION_SIZE];
-    print_state(&work->state, text);
-    LDAPMod replace = {.mod_op = LDAP_MOD_REPLACE,
-                       .mod_type = (char[]){"description"},
-                       .mod_values = (char *[]){text, NULL}};
-    int result =
-        directory_modify(&work->admin, work->set.instance_dn, (LDAPMod *[]){&replace, NULL}, NULL);
-    return refused(work, result, "write the description of", work->set.instance_dn);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(work->error, work->error_size, format, args);
+    va_end(args);
+    return result;
 }
 
-/* --- Password ------------------------------------------------------------------------------ */
-
-/* With -F the store only keeps the marker's key: without one, the passwords are reset each time. */
-static int choose_password(struct work *work)
+/* Before the first accounts in a domain: OU=traffic_replay is not there. */
+static int ask_when_first(struct work *work)
 {
-    const char *fixed = work->settings->fixed_password;
-    char reason[DIRECTORY_ERROR_SIZE];
-    int result = password_store_open(work->dc->dns_domain, work->settings->instance_id,
-                                     &work->store, reason, sizeof reason);
-    if (result && !fixed)
-        return accounts_wrong(work, result == -ENOMEM ? result : -EINVAL, "%s", reason);
-    if (result) {
-        message_tell("%s; all passwords are reset in each run", reason);
-        password_store_clear(&work->store);
-        result = password_store_make(&work->store);
-        if (result)
-            return accounts_wrong(work, result, "no random numbers: %s", strerror(-result));
-    }
-    work->password = fixed ? fixed : work->store.password;
-    password_store_marker(&work->store, work->password, work->marker);
-    result = account_steps_set_password(&work->steps, work->password);
-    return result == -EILSEQ ? accounts_wrong(work, -EINVAL, "-F: the password is not UTF-8")
-                             : refused(work, result, "use", "the password");
+    static const char *const nothing[] = {LDAP_NO_ATTRS, NULL};
+    const struct directory_search parent = {.base = work->set.parent_dn,
+                                            .scope = LDAP_SCOPE_BASE,
+                                            .filter = "(objectClass=*)",
+                                            .attributes = nothing,
+                                            .entry = ignore_entry};
+    if (work->set.exists || work->settings->yes)
+        return 0;
+    int result = directory_search(&work->admin, &parent);
+    if (result == LDAP_NO_SUCH_OBJECT)
+        return accounts_ask(work);
+    return refused(work, result, "look for", work->set.parent_dn);
 }
 
-/* --- Asking -------------------------------------------------------------------------------- */
-
-static uint64_t missing(const struct work *work, enum account_kind kind, uint32_t wanted)
+static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry)
 {
-    uint64_t count = 0;
-    for (uint32_t n = 1; n <= wanted; n++)
-        count += !account_set_has(&work->set, kind, n);
-    return count;
+    (void)context;
+    (void)handle;
+    (void)entry;
+    return 0;
 }
 
-static uint32_t wanted_of(const struct accounts_wanted *wanted, enum account_kind kind)
+static int accounts_ask(struct work *work)
 {
-    switch (kind) {
-    case ACCOUNT_USER:
-        return wanted->users;
-    case ACCOUNT_MACHINE:
-        return wanted->machines;
-    case ACCOUNT_FILLER:
-        return wanted->fillers;
-    default:
-        return wanted->groups;
-    }
+    char kinds[160], *question = NULL, *answer = NULL;
+    list_kinds(kinds, sizeof kinds, count_wanted, work);
+    if (asprintf(&question, "traffic-replay will make %s in %s, under %s. Go on? [y/N] ", kinds,
+                 work->dc->dns_domain, work->set.parent_dn) < 0)
+        return accounts_wrong(work, -ENOMEM, "out of memory");
+    int result = credentials_prompt(question, false, &answer);
+    bool yes = !result && (answer[0] == 'y' || answer[0] == 'Y');
+    free(question);
+    free(answer);
+    if (result == -ENOTTY)
+        return accounts_wrong(
+            work, -EINVAL,
+            "%s would be made in %s, which has none of ours yet; allow it with --yes", kinds,
+            work->dc->dns_domain);
+    return yes ? 0 : accounts_wrong(work, -ECANCELED, "no accounts were made");
 }
 
 /* "49 users, 49 machines and 4 groups" of count(kind). */
@@ -241,78 +264,41 @@ static uint64_t count_wanted(const struct work *work, int kind)
     return wanted_of(work->wanted, (enum account_kind)kind);
 }
 
-static int accounts_ask(struct work *work)
+static uint32_t wanted_of(const struct accounts_wanted *wanted, enum account_kind kind)
 {
-    char kinds[160], *question = NULL, *answer = NULL;
-    list_kinds(kinds, sizeof kinds, count_wanted, work);
-    if (asprintf(&question, "traffic-replay will make %s in %s, under %s. Go on? [y/N] ", kinds,
-                 work->dc->dns_domain, work->set.parent_dn) < 0)
-        return accounts_wrong(work, -ENOMEM, "out of memory");
-    int result = credentials_prompt(question, false, &answer);
-    bool yes = !result && (answer[0] == 'y' || answer[0] == 'Y');
-    free(question);
-    free(answer);
-    if (result == -ENOTTY)
-        return accounts_wrong(
-            work, -EINVAL,
-            "%s would be made in %s, which has none of ours yet; allow it with --yes", kinds,
-            work->dc->dns_domain);
-    return yes ? 0 : accounts_wrong(work, -ECANCELED, "no accounts were made");
-}
-
-static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry)
-{
-    (void)context;
-    (void)handle;
-    (void)entry;
-    return 0;
-}
-
-/* Before the first accounts in a domain: OU=traffic_replay is not there. */
-static int ask_when_first(struct work *work)
-{
-    static const char *const nothing[] = {LDAP_NO_ATTRS, NULL};
-    const struct directory_search parent = {.base = work->set.parent_dn,
-                                            .scope = LDAP_SCOPE_BASE,
-                                            .filter = "(objectClass=*)",
-                                            .attributes = nothing,
-                                            .entry = ignore_entry};
-    if (work->set.exists || work->settings->yes)
-        return 0;
-    int result = directory_search(&work->admin, &parent);
-    if (result == LDAP_NO_SUCH_OBJECT)
-        return accounts_ask(work);
-    return refused(work, result, "look for", work->set.parent_dn);
-}
-
-/* --- Organizational units ------------------------------------------------------------------ */
-
-/* A result as directory_add() gives it; that it is there already is success. */
-static int add_unit(struct work *work, const char *dn, const char *description)
-{
-    LDAPMod class = {.mod_op = LDAP_MOD_ADD,
-                     .mod_type = (char[]){"objectClass"},
-                     .mod_values = (char *[]){(char[]){"organizationalUnit"}, NULL}};
-    LDAPMod text = {.mod_op = LDAP_MOD_ADD,
-                    .mod_type = (char[]){"description"},
-                    .mod_values = (char *[]){(char *)(uintptr_t)description, NULL}};
-    int result = directory_add(&work->admin, dn,
-                               (LDAPMod *[]){&class, description ? &text : NULL, NULL}, NULL);
-    return result == LDAP_ALREADY_EXISTS ? 0 : result;
-}
-
-/* Both units; once more when the upper one went away between them, with another instance. */
-static int add_units(struct work *work, const char *description)
-{
-    enum { TRIES = 3 };
-    int result = LDAP_NO_SUCH_OBJECT;
-    for (int i = 0; i < TRIES && result == LDAP_NO_SUCH_OBJECT; i++) {
-        result = add_unit(work, work->set.parent_dn, NULL);
-        if (result)
-            return refused(work, result, "add", work->set.parent_dn);
-        result = add_unit(work, work->set.instance_dn, description);
+    switch (kind) {
+    case ACCOUNT_USER:
+        return wanted->users;
+    case ACCOUNT_MACHINE:
+        return wanted->machines;
+    case ACCOUNT_FILLER:
+        return wanted->fillers;
+    default:
+        return wanted->groups;
     }
-    return refused(work, result, "add", work->set.instance_dn);
+}
+
+/* With -F the store only keeps the marker's key: without one, the passwords are reset each time. */
+static int choose_password(struct work *work)
+{
+    const char *fixed = work->settings->fixed_password;
+    char reason[DIRECTORY_ERROR_SIZE];
+    int result = password_store_open(work->dc->dns_domain, work->settings->instance_id,
+                                     &work->store, reason, sizeof reason);
+    if (result && !fixed)
+        return accounts_wrong(work, result == -ENOMEM ? result : -EINVAL, "%s", reason);
+    if (result) {
+        message_tell("%s; all passwords are reset in each run", reason);
+        password_store_clear(&work->store);
+        result = password_store_make(&work->store);
+        if (result)
+            return accounts_wrong(work, result, "no random numbers: %s", strerror(-result));
+    }
+    work->password = fixed ? fixed : work->store.password;
+    password_store_marker(&work->store, work->password, work->marker);
+    result = account_steps_set_password(&work->steps, work->password);
+    return result == -EILSEQ ? accounts_wrong(work, -EINVAL, "-F: the password is not UTF-8")
+                             : refused(work, result, "use", "the password");
 }
 
 /* A fresh instance begins with the marker: whatever is in it later was made with this password. */
@@ -331,6 +317,47 @@ static int make_units(struct work *work)
         parse_state(work->set.description, &work->state);
     return result;
 }
+
+static void print_state(const struct state *state, char text[DESCRIPTION_SIZE])
+{
+    size_t used =
+        (size_t)snprintf(text, DESCRIPTION_SIZE, "traffic-replay password=%s", state->marker);
+    if (state->users || state->groups)
+        snprintf(text + used, DESCRIPTION_SIZE - used,
+                 " users=%" PRIu32 " groups=%" PRIu32 " memberships=%" PRIu64, state->users,
+                 state->groups, state->memberships);
+}
+
+/* Both units; once more when the upper one went away between them, with another instance. */
+static int add_units(struct work *work, const char *description)
+{
+    enum { TRIES = 3 };
+    int result = LDAP_NO_SUCH_OBJECT;
+    for (int i = 0; i < TRIES && result == LDAP_NO_SUCH_OBJECT; i++) {
+        result = add_unit(work, work->set.parent_dn, NULL);
+        if (result)
+            return refused(work, result, "add", work->set.parent_dn);
+        result = add_unit(work, work->set.instance_dn, description);
+    }
+    return refused(work, result, "add", work->set.instance_dn);
+}
+
+/* A result as directory_add() gives it; that it is there already is success. */
+static int add_unit(struct work *work, const char *dn, const char *description)
+{
+    LDAPMod class = {.mod_op = LDAP_MOD_ADD,
+                     .mod_type = (char[]){"objectClass"},
+                     .mod_values = (char *[]){(char[]){"organizationalUnit"}, NULL}};
+    LDAPMod text = {.mod_op = LDAP_MOD_ADD,
+                    .mod_type = (char[]){"description"},
+                    .mod_values = (char *[]){(char *)(uintptr_t)description, NULL}};
+    int result = directory_add(&work->admin, dn,
+                               (LDAPMod *[]){&class, description ? &text : NULL, NULL}, NULL);
+    return result == LDAP_ALREADY_EXISTS ? 0 : result;
+}
+
+/* A test user may add, rename and delete its own objects in the instance's OU. */
+static const char instance_sddl[] = "(A;;CCDC;;;AU)(A;CIIO;RPWPSDLCRC;;;CO)";
 
 /* Adds the instance's entries to its DACL when they are not there. */
 static int give_rights(struct work *work)
@@ -360,16 +387,6 @@ static int give_rights(struct work *work)
     return refused(work, result, "change the rights on", set->instance_dn);
 }
 
-/* --- Passwords of existing accounts, and missing accounts ---------------------------------- */
-
-static int add_step(struct work *work, int step, int kind, uint32_t number)
-{
-    const struct account_step one = {
-        .step = (uint8_t)step, .kind = (uint8_t)kind, .number = number};
-    int result = account_steps_add(&work->steps, &one);
-    return result ? accounts_wrong(work, result, "out of memory") : 0;
-}
-
 /* Everybody's password when the marker is another one, else of those that lack one. */
 static int reset_passwords(struct work *work)
 {
@@ -393,6 +410,26 @@ static int reset_passwords(struct work *work)
     return result;
 }
 
+static int add_step(struct work *work, int step, int kind, uint32_t number)
+{
+    const struct account_step one = {
+        .step = (uint8_t)step, .kind = (uint8_t)kind, .number = number};
+    int result = account_steps_add(&work->steps, &one);
+    return result ? accounts_wrong(work, result, "out of memory") : 0;
+}
+
+static int write_state(struct work *work)
+{
+    char text[DESCRIPTION_SIZE];
+    print_state(&work->state, text);
+    LDAPMod replace = {.mod_op = LDAP_MOD_REPLACE,
+                       .mod_type = (char[]){"description"},
+                       .mod_values = (char *[]){text, NULL}};
+    int result =
+        directory_modify(&work->admin, work->set.instance_dn, (LDAPMod *[]){&replace, NULL}, NULL);
+    return refused(work, result, "write the description of", work->set.instance_dn);
+}
+
 static int make_missing(struct work *work)
 {
     int result = 0;
@@ -408,51 +445,12 @@ static int make_missing(struct work *work)
                   : account_steps_run(&work->steps, "Accounts made", work->error, work->error_size);
 }
 
-/* --- Memberships --------------------------------------------------------------------------- */
-
-/* Pairs of an old user and an old group are as they are; the others are to be made. */
-static uint64_t keep_new(const struct work *work, struct memberships *made, uint32_t group)
+static uint64_t missing(const struct work *work, enum account_kind kind, uint32_t wanted)
 {
-    uint64_t first = made->first[group - 1], kept = first;
-    for (uint64_t i = first; i < made->first[group]; i++) {
-        uint32_t user = made->members[i];
-        bool old = user <= work->state.users && group <= work->state.groups;
-        if (!old && account_set_has(&work->set, ACCOUNT_USER, user))
-            made->members[kept++] = user;
-    }
-    return kept;
-}
-
-static int add_member_steps(struct work *work, struct memberships *made)
-{
-    int result = 0;
-    for (uint32_t group = 1; !result && group <= made->groups; group++) {
-        uint64_t end = keep_new(work, made, group);
-        for (uint64_t from = made->first[group - 1]; !result && from < end;
-             from += ACCOUNT_STEP_MEMBERS_MAX) {
-            uint64_t to = from + ACCOUNT_STEP_MEMBERS_MAX;
-            const struct account_step step = {.step = STEP_MEMBERS,
-                                              .kind = ACCOUNT_GROUP,
-                                              .number = group,
-                                              .from = from,
-                                              .to = to < end ? to : end};
-            if (account_steps_add(&work->steps, &step) != 0)
-                result = accounts_wrong(work, -ENOMEM, "out of memory");
-        }
-    }
-    return result;
-}
-
-/* Options that ask for other memberships than those made are told that they come too late. */
-static void tell_kept(const struct work *work)
-{
-    const struct settings *settings = work->settings;
-    if ((settings->group_memberships_given || settings->average_groups_per_user > 0 ||
-         settings->max_members) &&
-        work->state.memberships != work->wanted->memberships)
-        message_tell("instance %d keeps the %" PRIu64 " memberships that it has; "
-                     "clean it up (-c) first to have others",
-                     settings->instance_id, work->state.memberships);
+    uint64_t count = 0;
+    for (uint32_t n = 1; n <= wanted; n++)
+        count += !account_set_has(&work->set, kind, n);
+    return count;
 }
 
 static int make_memberships(struct work *work)
@@ -489,37 +487,50 @@ static int make_memberships(struct work *work)
     return write_state(work);
 }
 
-/* --- What the run gets --------------------------------------------------------------------- */
-
-static int accounts_fill_account(const struct work *work, enum account_kind kind, uint32_t number,
-                                 struct account *account)
+/* Options that ask for other memberships than those made are told that they come too late. */
+static void tell_kept(const struct work *work)
 {
-    char name[ACCOUNT_NAME_SIZE];
-    account_set_name(&work->set, kind, number, name);
-    account->machine = kind == ACCOUNT_MACHINE;
-    account->dn = account_set_dn(&work->set, kind, number);
-    account->password = strdup(work->password);
-    if (asprintf(&account->name, "%s%s", name, account_forms[kind].suffix) < 0)
-        account->name = NULL;
-    return account->name && account->dn && account->password ? 0 : -ENOMEM;
+    const struct settings *settings = work->settings;
+    if ((settings->group_memberships_given || settings->average_groups_per_user > 0 ||
+         settings->max_members) &&
+        work->state.memberships != work->wanted->memberships)
+        message_tell("instance %d keeps the %" PRIu64 " memberships that it has; "
+                     "clean it up (-c) first to have others",
+                     settings->instance_id, work->state.memberships);
 }
 
-static int fill_dc(struct work *work, uint32_t clients)
+static int add_member_steps(struct work *work, struct memberships *made)
 {
-    struct dc *dc = work->dc;
-    dc->users = calloc((size_t)clients + 1, sizeof *dc->users);
-    dc->machines = calloc((size_t)clients + 1, sizeof *dc->machines);
-    int result = dc->users && dc->machines ? 0 : -ENOMEM;
-    dc->account_count = result ? 0 : clients;
-    for (uint32_t i = 0; !result && i < clients; i++) {
-        result = accounts_fill_account(work, ACCOUNT_USER, i + 1, &dc->users[i]);
-        if (!result)
-            result = accounts_fill_account(work, ACCOUNT_MACHINE, i + 1, &dc->machines[i]);
+    int result = 0;
+    for (uint32_t group = 1; !result && group <= made->groups; group++) {
+        uint64_t end = keep_new(work, made, group);
+        for (uint64_t from = made->first[group - 1]; !result && from < end;
+             from += ACCOUNT_STEP_MEMBERS_MAX) {
+            uint64_t to = from + ACCOUNT_STEP_MEMBERS_MAX;
+            const struct account_step step = {.step = STEP_MEMBERS,
+                                              .kind = ACCOUNT_GROUP,
+                                              .number = group,
+                                              .from = from,
+                                              .to = to < end ? to : end};
+            if (account_steps_add(&work->steps, &step) != 0)
+                result = accounts_wrong(work, -ENOMEM, "out of memory");
+        }
     }
-    return result ? accounts_wrong(work, result, "out of memory") : 0;
+    return result;
 }
 
-/* --- The flow ------------------------------------------------------------------------------ */
+/* Pairs of an old user and an old group are as they are; the others are to be made. */
+static uint64_t keep_new(const struct work *work, struct memberships *made, uint32_t group)
+{
+    uint64_t first = made->first[group - 1], kept = first;
+    for (uint64_t i = first; i < made->first[group]; i++) {
+        uint32_t user = made->members[i];
+        bool old = user <= work->state.users && group <= work->state.groups;
+        if (!old && account_set_has(&work->set, ACCOUNT_USER, user))
+            made->members[kept++] = user;
+    }
+    return kept;
+}
 
 static int accounts_start(struct work *work, const struct settings *settings, struct dc *dc,
                           char *error, size_t error_size)
@@ -539,50 +550,40 @@ static int accounts_start(struct work *work, const struct settings *settings, st
     return 0;
 }
 
+static int fill_dc(struct work *work, uint32_t clients)
+{
+    struct dc *dc = work->dc;
+    dc->users = calloc((size_t)clients + 1, sizeof *dc->users);
+    dc->machines = calloc((size_t)clients + 1, sizeof *dc->machines);
+    int result = dc->users && dc->machines ? 0 : -ENOMEM;
+    dc->account_count = result ? 0 : clients;
+    for (uint32_t i = 0; !result && i < clients; i++) {
+        result = accounts_fill_account(work, ACCOUNT_USER, i + 1, &dc->users[i]);
+        if (!result)
+            result = accounts_fill_account(work, ACCOUNT_MACHINE, i + 1, &dc->machines[i]);
+    }
+    return result ? accounts_wrong(work, result, "out of memory") : 0;
+}
+
+static int accounts_fill_account(const struct work *work, enum account_kind kind, uint32_t number,
+                                 struct account *account)
+{
+    char name[ACCOUNT_NAME_SIZE];
+    account_set_name(&work->set, kind, number, name);
+    account->machine = kind == ACCOUNT_MACHINE;
+    account->dn = account_set_dn(&work->set, kind, number);
+    account->password = strdup(work->password);
+    if (asprintf(&account->name, "%s%s", name, account_forms[kind].suffix) < 0)
+        account->name = NULL;
+    return account->name && account->dn && account->password ? 0 : -ENOMEM;
+}
+
 static void accounts_finish(struct work *work)
 {
     directory_close(&work->admin);
     account_steps_clear(&work->steps);
     account_set_clear(&work->set);
     password_store_clear(&work->store);
-}
-
-static int read_existing(struct work *work)
-{
-    int result = account_set_read(&work->set, &work->admin);
-    parse_state(work->set.description, &work->state);
-    return refused(work, result, "read", work->set.instance_dn);
-}
-
-int accounts_ensure(const struct settings *settings, const struct accounts_wanted *wanted,
-                    uint32_t clients, struct dc *dc, char *error, size_t error_size)
-{
-    static int (*const phases[])(struct work *) = {read_existing, ask_when_first,  choose_password,
-                                                   make_units,    give_rights,     reset_passwords,
-                                                   make_missing,  make_memberships};
-    struct work work;
-    int result = accounts_start(&work, settings, dc, error, error_size);
-    work.wanted = wanted;
-    for (size_t i = 0; !result && i < sizeof phases / sizeof phases[0]; i++)
-        result = phases[i](&work);
-    if (!result)
-        result = fill_dc(&work, clients);
-    accounts_finish(&work);
-    return result;
-}
-
-/* Windows stops a tree delete at a limit of its own and wants to be asked again. */
-static int delete_tree(struct work *work)
-{
-    char oid[] = "1.2.840.113556.1.4.805"; /* MS-ADTS 3.1.1.3.4.1.15 */
-    LDAPControl tree = {.ldctl_oid = oid, .ldctl_iscritical = 1};
-    LDAPControl *controls[] = {&tree, NULL};
-    int result;
-    work->admin.timeout = tree_delete_timeout;
-    do
-        result = directory_delete(&work->admin, work->set.instance_dn, controls);
-    while (result == LDAP_ADMINLIMIT_EXCEEDED);
-    return result;
 }
 
 int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *removed, char *error,
@@ -606,5 +607,21 @@ int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *remo
         accounts_wrong(&work, result, "cannot remove the kept password: %s", strerror(-result));
 cleanup:
     accounts_finish(&work);
+    return result;
+}
+
+static const int64_t tree_delete_timeout = 3600LL * 1000000000;
+
+/* Windows stops a tree delete at a limit of its own and wants to be asked again. */
+static int delete_tree(struct work *work)
+{
+    char oid[] = "1.2.840.113556.1.4.805"; /* MS-ADTS 3.1.1.3.4.1.15 */
+    LDAPControl tree = {.ldctl_oid = oid, .ldctl_iscritical = 1};
+    LDAPControl *controls[] = {&tree, NULL};
+    int result;
+    work->admin.timeout = tree_delete_timeout;
+    do
+        result = directory_delete(&work->admin, work->set.instance_dn, controls);
+    while (result == LDAP_ADMINLIMIT_EXCEEDED);
     return result;
 }

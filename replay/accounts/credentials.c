@@ -15,7 +15,9 @@
 
 #include "base/secret.h"
 
-enum { INTERRUPT = 3 };
+static int credentials_read_line(char *line, struct credentials *out);
+static char *credentials_trim(char *text);
+static char **member(struct credentials *credentials, const char *key);
 
 void credentials_clear(struct credentials *credentials)
 {
@@ -65,42 +67,6 @@ failed:
     return -ENOMEM;
 }
 
-static char *credentials_trim(char *text)
-{
-    while (isspace((unsigned char)*text))
-        text++;
-    size_t length = strlen(text);
-    while (length > 0 && isspace((unsigned char)text[length - 1]))
-        text[--length] = '\0';
-    return text;
-}
-
-static char **member(struct credentials *credentials, const char *key)
-{
-    if (strcasecmp(key, "username") == 0)
-        return &credentials->name;
-    if (strcasecmp(key, "password") == 0)
-        return &credentials->password;
-    return strcasecmp(key, "domain") == 0 ? &credentials->domain : NULL;
-}
-
-/* One line; 0, -EINVAL or -ENOMEM. */
-static int credentials_read_line(char *line, struct credentials *out)
-{
-    char *key = credentials_trim(line);
-    if (!*key || *key == '#')
-        return 0;
-    char *equals = strchr(key, '=');
-    if (!equals)
-        return -EINVAL;
-    *equals = '\0';
-    char **target = member(out, credentials_trim(key));
-    if (!target || *target)
-        return -EINVAL;
-    *target = strdup(credentials_trim(equals + 1));
-    return *target ? 0 : -ENOMEM;
-}
-
 int credentials_read_file(const char *path, struct credentials *out, bool *world_readable,
                           char *error, size_t error_size)
 {
@@ -140,6 +106,44 @@ int credentials_read_file(const char *path, struct credentials *out, bool *world
     fclose(file);
     return result;
 }
+
+/* One line; 0, -EINVAL or -ENOMEM. */
+static int credentials_read_line(char *line, struct credentials *out)
+{
+    char *key = credentials_trim(line);
+    if (!*key || *key == '#')
+        return 0;
+    char *equals = strchr(key, '=');
+    if (!equals)
+        return -EINVAL;
+    *equals = '\0';
+    char **target = member(out, credentials_trim(key));
+    if (!target || *target)
+        return -EINVAL;
+    *target = strdup(credentials_trim(equals + 1));
+    return *target ? 0 : -ENOMEM;
+}
+
+static char *credentials_trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+static char **member(struct credentials *credentials, const char *key)
+{
+    if (strcasecmp(key, "username") == 0)
+        return &credentials->name;
+    if (strcasecmp(key, "password") == 0)
+        return &credentials->password;
+    return strcasecmp(key, "domain") == 0 ? &credentials->domain : NULL;
+}
+
+enum { INTERRUPT = 3 };
 
 int credentials_prompt(const char *question, bool secret, char **answer)
 {

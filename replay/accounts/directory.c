@@ -10,32 +10,19 @@
 #include "base/clock.h"
 #include "protocols/stream.h"
 
-enum { PAGE_SIZE = 1000 };
+static uint64_t directory_next_random(void *state);
+static void start_request(struct directory *directory);
+static int directory_failed(struct directory *directory, const struct outcome *outcome, int error);
+static int directory_finish(struct directory *directory, int sent, int message);
+static int wait_reply(struct directory *directory, int sent, int message, LDAPMessage **result);
+static int parse_reply(struct directory *directory, LDAPMessage *result, LDAPControl ***controls);
+static void keep_refusal(struct directory *directory, int code, const char *diagnostic);
+static int search_page(struct directory *directory, const struct directory_search *search,
+                       struct berval *cookie);
+static int visit_entries(LDAP *handle, LDAPMessage *result, const struct directory_search *search);
+static int directory_next_cookie(LDAP *handle, LDAPControl **controls, struct berval *cookie);
 
 static const int64_t usual_timeout = 120LL * 1000000000;
-
-/* splitmix64; what it decides is of no weight here. */
-static uint64_t directory_next_random(void *state)
-{
-    uint64_t *seed = state;
-    uint64_t z = *seed += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
-
-static void start_request(struct directory *directory)
-{
-    directory->error[0] = '\0';
-    directory->conversation.wire.deadline = clock_now() + directory->timeout;
-}
-
-static int directory_failed(struct directory *directory, const struct outcome *outcome, int error)
-{
-    snprintf(directory->error, sizeof directory->error, "%s",
-             outcome->cause[0] ? outcome->cause : stream_error_text(error));
-    return error;
-}
 
 void directory_prepare(struct directory *directory, const struct dc *dc, struct waiter *waiter)
 {
@@ -51,6 +38,16 @@ void directory_prepare(struct directory *directory, const struct dc *dc, struct 
     conversation_init(conversation);
 }
 
+/* splitmix64; what it decides is of no weight here. */
+static uint64_t directory_next_random(void *state)
+{
+    uint64_t *seed = state;
+    uint64_t z = *seed += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
 int directory_open(struct directory *directory, const struct dc *dc, struct waiter *waiter)
 {
     directory_prepare(directory, dc, waiter);
@@ -58,6 +55,19 @@ int directory_open(struct directory *directory, const struct dc *dc, struct wait
     struct outcome outcome =
         ldap_connection_open_admin(&directory->connection, &directory->conversation);
     return outcome.kind == OUTCOME_OK ? 0 : directory_failed(directory, &outcome, -EACCES);
+}
+
+static void start_request(struct directory *directory)
+{
+    directory->error[0] = '\0';
+    directory->conversation.wire.deadline = clock_now() + directory->timeout;
+}
+
+static int directory_failed(struct directory *directory, const struct outcome *outcome, int error)
+{
+    snprintf(directory->error, sizeof directory->error, "%s",
+             outcome->cause[0] ? outcome->cause : stream_error_text(error));
+    return error;
 }
 
 void directory_close(struct directory *directory)
@@ -68,20 +78,24 @@ void directory_close(struct directory *directory)
         conversation_reset(&directory->conversation);
 }
 
-/* "code (diagnostic message)" on one line. */
-static void keep_refusal(struct directory *directory, int code, const char *diagnostic)
+int directory_add(struct directory *directory, const char *dn, LDAPMod **mods,
+                  LDAPControl **controls)
 {
-    const char *name = ldap_result_name(code);
-    char number[32];
-    snprintf(number, sizeof number, "result code %d", code);
-    if (diagnostic && *diagnostic)
-        snprintf(directory->error, sizeof directory->error, "%s (%s)", name ? name : number,
-                 diagnostic);
-    else
-        snprintf(directory->error, sizeof directory->error, "%s", name ? name : number);
-    for (char *c = directory->error; *c; c++)
-        if ((unsigned char)*c < ' ')
-            *c = ' ';
+    int message = 0;
+    start_request(directory);
+    int sent = ldap_add_ext(ldap_connection_handle(directory->connection), dn, mods, controls, NULL,
+                            &message);
+    return directory_finish(directory, sent, message);
+}
+
+static int directory_finish(struct directory *directory, int sent, int message)
+{
+    LDAPMessage *result;
+    int error = wait_reply(directory, sent, message, &result);
+    if (!error)
+        error = parse_reply(directory, result, NULL);
+    ldap_msgfree(result);
+    return error;
 }
 
 /* Waits for a request that libldap has taken with `sent`; *result as ldap_connection_wait() gives
@@ -113,24 +127,20 @@ static int parse_reply(struct directory *directory, LDAPMessage *result, LDAPCon
     return code;
 }
 
-static int directory_finish(struct directory *directory, int sent, int message)
+/* "code (diagnostic message)" on one line. */
+static void keep_refusal(struct directory *directory, int code, const char *diagnostic)
 {
-    LDAPMessage *result;
-    int error = wait_reply(directory, sent, message, &result);
-    if (!error)
-        error = parse_reply(directory, result, NULL);
-    ldap_msgfree(result);
-    return error;
-}
-
-int directory_add(struct directory *directory, const char *dn, LDAPMod **mods,
-                  LDAPControl **controls)
-{
-    int message = 0;
-    start_request(directory);
-    int sent = ldap_add_ext(ldap_connection_handle(directory->connection), dn, mods, controls, NULL,
-                            &message);
-    return directory_finish(directory, sent, message);
+    const char *name = ldap_result_name(code);
+    char number[32];
+    snprintf(number, sizeof number, "result code %d", code);
+    if (diagnostic && *diagnostic)
+        snprintf(directory->error, sizeof directory->error, "%s (%s)", name ? name : number,
+                 diagnostic);
+    else
+        snprintf(directory->error, sizeof directory->error, "%s", name ? name : number);
+    for (char *c = directory->error; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
 }
 
 int directory_modify(struct directory *directory, const char *dn, LDAPMod **mods,
@@ -152,28 +162,18 @@ int directory_delete(struct directory *directory, const char *dn, LDAPControl **
     return directory_finish(directory, sent, message);
 }
 
-static int visit_entries(LDAP *handle, LDAPMessage *result, const struct directory_search *search)
+int directory_search(struct directory *directory, const struct directory_search *search)
 {
-    for (LDAPMessage *entry = ldap_first_entry(handle, result); entry;
-         entry = ldap_next_entry(handle, entry)) {
-        int stop = search->entry(search->context, handle, entry);
-        if (stop)
-            return stop;
-    }
-    return 0;
+    struct berval cookie = {0};
+    int error;
+    do
+        error = search_page(directory, search, &cookie);
+    while (!error && cookie.bv_len > 0);
+    ber_memfree(cookie.bv_val);
+    return error;
 }
 
-/* Where the next page begins, or *cookie empty: that was the last. */
-static int directory_next_cookie(LDAP *handle, LDAPControl **controls, struct berval *cookie)
-{
-    ber_memfree(cookie->bv_val);
-    *cookie = (struct berval){0};
-    LDAPControl *page = ldap_control_find(LDAP_CONTROL_PAGEDRESULTS, controls, NULL);
-    ber_int_t estimate;
-    if (page && ldap_parse_pageresponse_control(handle, page, &estimate, cookie) != LDAP_SUCCESS)
-        return -EBADMSG;
-    return 0;
-}
+enum { PAGE_SIZE = 1000 };
 
 static int search_page(struct directory *directory, const struct directory_search *search,
                        struct berval *cookie)
@@ -207,15 +207,27 @@ static int search_page(struct directory *directory, const struct directory_searc
     return error;
 }
 
-int directory_search(struct directory *directory, const struct directory_search *search)
+static int visit_entries(LDAP *handle, LDAPMessage *result, const struct directory_search *search)
 {
-    struct berval cookie = {0};
-    int error;
-    do
-        error = search_page(directory, search, &cookie);
-    while (!error && cookie.bv_len > 0);
-    ber_memfree(cookie.bv_val);
-    return error;
+    for (LDAPMessage *entry = ldap_first_entry(handle, result); entry;
+         entry = ldap_next_entry(handle, entry)) {
+        int stop = search->entry(search->context, handle, entry);
+        if (stop)
+            return stop;
+    }
+    return 0;
+}
+
+/* Where the next page begins, or *cookie empty: that was the last. */
+static int directory_next_cookie(LDAP *handle, LDAPControl **controls, struct berval *cookie)
+{
+    ber_memfree(cookie->bv_val);
+    *cookie = (struct berval){0};
+    LDAPControl *page = ldap_control_find(LDAP_CONTROL_PAGEDRESULTS, controls, NULL);
+    ber_int_t estimate;
+    if (page && ldap_parse_pageresponse_control(handle, page, &estimate, cookie) != LDAP_SUCCESS)
+        return -EBADMSG;
+    return 0;
 }
 
 char *directory_text(LDAP *handle, LDAPMessage *entry, const char *attribute)

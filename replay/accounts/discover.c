@@ -28,36 +28,67 @@
 #include "replay/engine/loop.h"
 
 static const int64_t second = 1000000000;
-static const int64_t patience = 6 * second;         /* for an answer from all addresses together */
-static const int64_t patience_refused = 2 * second; /* with a server that may just be starting */
-static const int64_t pause_refused = second / 4;
+static const int64_t patience = 6 * second; /* for an answer from all addresses together */
 
+struct root_dse {
+    struct dc *dc;
+    int error;
+};
+
+struct dns_search {
+    struct dc *dc;
+    unsigned answered;
+};
+
+static int find_addresses(const char *given, struct addrinfo **out, char *error, size_t error_size);
 static int discover_say(char *error, size_t error_size, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+static int set_given(struct dc *dc, const char *given);
+static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+                        char *error, size_t error_size);
+static int set_address(struct dc *dc, const struct addrinfo *address);
+static int discover_set_text(char **text, const char *value);
+static int ask_generic(struct dc *dc, char *error, size_t error_size);
+static uint64_t discover_no_random(void *state);
+static int search_root_dse(struct dc *dc, struct ldap_connection *connection);
+static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result);
+static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+                        const char *workgroup, char *error, size_t error_size);
+static int ping_any(struct dc *dc, const struct addrinfo *addresses,
+                    struct cldap_netlogon *netlogon, char *error, size_t error_size);
+static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *netlogon);
+static void rest(int64_t duration);
+static int discover_explain(const struct dc *dc, int code, char *error, size_t error_size);
+static bool listens(const struct dc *dc);
+static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon, char *error,
+                          size_t error_size);
+static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon);
+static int set_realm(struct dc *dc, const char *realm);
+static int discover_read_root_dse(struct dc *dc);
+static void take_root_dse(void *context, const char *attribute, const struct berval *values,
+                          size_t count);
+static int take_sid(void *context, LDAP *handle, LDAPMessage *entry);
+static char *sid_text(const uint8_t *sid, size_t size);
+static const char *way_out(const struct dc *dc, const char *cause);
+static void probe_one(struct loop *loop, void *argument, uint64_t i);
 
-/* Puts the line into error and returns code. */
-static int discover_say(char *error, size_t error_size, int code, const char *format, ...)
+int discover_dc(struct dc *dc, const char *given, const char *realm, const char *workgroup,
+                char *error, size_t error_size)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(error, error_size, format, args);
-    va_end(args);
+    struct addrinfo *addresses = NULL;
+    int code = find_addresses(given, &addresses, error, error_size);
+    if (code)
+        return code;
+    code = set_given(dc, given);
+    if (code)
+        discover_say(error, error_size, code, "out of memory");
+    else if (dc->options.generic_ldap)
+        code = find_generic(dc, addresses, realm, error, error_size);
+    else
+        code = discover_ask(dc, addresses, realm, workgroup, error, error_size);
+    freeaddrinfo(addresses);
     return code;
 }
-
-/* Replaces *text by a copy. */
-static int discover_set_text(char **text, const char *value)
-{
-    char *copy = strdup(value);
-    if (!copy)
-        return -ENOMEM;
-    free(*text);
-    *text = copy;
-    return 0;
-}
-
-/* --- Its address --------------------------------------------------------------------------------
- */
 
 static int find_addresses(const char *given, struct addrinfo **out, char *error, size_t error_size)
 {
@@ -86,6 +117,41 @@ static int find_addresses(const char *given, struct addrinfo **out, char *error,
     return 0;
 }
 
+/* Puts the line into error and returns code. */
+static int discover_say(char *error, size_t error_size, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, error_size, format, args);
+    va_end(args);
+    return code;
+}
+
+/* What the user calls it, without an address. */
+static int set_given(struct dc *dc, const char *given)
+{
+    free(dc->given);
+    dc->given = strndup(given, strcspn(given, "="));
+    return dc->given ? 0 : -ENOMEM;
+}
+
+static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+                        char *error, size_t error_size)
+{
+    int code = -EAFNOSUPPORT;
+    for (const struct addrinfo *address = addresses; code && address; address = address->ai_next) {
+        code = set_address(dc, address);
+        if (!code)
+            code = ask_generic(dc, error, error_size);
+    }
+    /* The name in service principals and for TLS. */
+    if (!code)
+        code = discover_set_text(&dc->dns_name, dc->given);
+    if (!code && realm)
+        code = discover_set_text(&dc->realm, realm);
+    return code;
+}
+
 static int set_address(struct dc *dc, const struct addrinfo *address)
 {
     char text[NI_MAXHOST];
@@ -99,23 +165,128 @@ static int set_address(struct dc *dc, const struct addrinfo *address)
     return discover_set_text(&dc->address_text, text);
 }
 
-/* What the user calls it, without an address. */
-static int set_given(struct dc *dc, const char *given)
+/* Replaces *text by a copy. */
+static int discover_set_text(char **text, const char *value)
 {
-    free(dc->given);
-    dc->given = strndup(given, strcspn(given, "="));
-    return dc->given ? 0 : -ENOMEM;
+    char *copy = strdup(value);
+    if (!copy)
+        return -ENOMEM;
+    free(*text);
+    *text = copy;
+    return 0;
 }
 
-/* --- LDAP ping ----------------------------------------------------------------------------------
- */
-
-static void rest(int64_t duration)
+/* By the transport that it speaks: in clear, or else over TLS. */
+static int ask_generic(struct dc *dc, char *error, size_t error_size)
 {
-    struct timespec time = {.tv_sec = duration / second, .tv_nsec = duration % second};
-    while (nanosleep(&time, &time) < 0 && errno == EINTR)
-        ;
+    static const enum ldap_transport transports[] = {LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_LDAPS};
+    struct conversation conversation = {.dc = dc, .random = discover_no_random};
+    conversation.wire.waiter = wire_blocking_waiter();
+    conversation_init(&conversation);
+    struct outcome outcome = {0};
+    for (size_t i = 0; i < sizeof transports / sizeof transports[0]; i++) {
+        struct ldap_connection *connection = NULL;
+        conversation.wire.deadline = clock_now() + patience / 2;
+        outcome = ldap_connection_open(&connection, &conversation, transports[i]);
+        if (outcome.kind != OUTCOME_OK)
+            continue;
+        int code = search_root_dse(dc, connection);
+        ldap_connection_close(connection);
+        if (!code)
+            return 0;
+        return discover_say(error, error_size, code,
+                            "%s does not tell what it holds (namingContexts): %s", dc->address_text,
+                            code == -ENOENT ? "none" : stream_error_text(code));
+    }
+    return discover_say(error, error_size, -ECONNREFUSED,
+                        "no LDAP server answers at %s, ports %u and %u: %s", dc->address_text,
+                        dc->ports.ldap, dc->ports.ldaps, outcome.cause);
 }
+
+static uint64_t discover_no_random(void *state)
+{
+    (void)state;
+    return 0;
+}
+
+static int search_root_dse(struct dc *dc, struct ldap_connection *connection)
+{
+    static const char *const attributes[] = {"namingContexts", "defaultNamingContext", NULL};
+    LDAP *handle = ldap_connection_handle(connection);
+    LDAPMessage *result = NULL;
+    int id;
+    if (ldap_search_ext(handle, "", LDAP_SCOPE_BASE, "(objectClass=*)",
+                        (char **)(uintptr_t)attributes, 0, NULL, NULL, NULL, 0,
+                        &id) != LDAP_SUCCESS)
+        return -EPROTO;
+    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &result);
+    if (!error)
+        error = take_naming_context(dc, handle, result);
+    ldap_msgfree(result);
+    return error;
+}
+
+/* Its first naming context is what is played against, unless it names a default. */
+static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result)
+{
+    static const char *const attributes[] = {"defaultNamingContext", "namingContexts"};
+    LDAPMessage *entry = ldap_first_entry(handle, result);
+    int error = -ENOENT;
+    for (size_t i = 0; entry && error && i < sizeof attributes / sizeof attributes[0]; i++) {
+        struct berval **values = ldap_get_values_len(handle, entry, attributes[i]);
+        if (values && values[0] && values[0]->bv_len > 0)
+            error = discover_set_text(&dc->base_dn, values[0]->bv_val);
+        ldap_value_free_len(values);
+    }
+    return error;
+}
+
+static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,
+                        const char *workgroup, char *error, size_t error_size)
+{
+    struct cldap_netlogon netlogon;
+    int code = ping_any(dc, addresses, &netlogon, error, error_size);
+    if (!code)
+        code = discover_check(dc, &netlogon, error, error_size);
+    if (code)
+        return code;
+    code = take_netlogon(dc, &netlogon);
+    if (!code)
+        code = set_realm(dc, realm);
+    if (!code && workgroup)
+        code = discover_set_text(&dc->netbios_domain, workgroup);
+    if (code)
+        return discover_say(error, error_size, code, "out of memory");
+    code = discover_read_root_dse(dc);
+    return code ? discover_say(error, error_size, code < 0 ? code : -EPROTO,
+                               "%s answers LDAP pings but not for its root DSE (%s)",
+                               dc->address_text,
+                               code < 0 ? stream_error_text(code) : "refused by the server")
+                : 0;
+}
+
+/* Asks the addresses in turn until one answers; each has an equal share of the time. */
+static int ping_any(struct dc *dc, const struct addrinfo *addresses,
+                    struct cldap_netlogon *netlogon, char *error, size_t error_size)
+{
+    int count = 0;
+    for (const struct addrinfo *address = addresses; address; address = address->ai_next)
+        count++;
+    int code = -EAFNOSUPPORT;
+    for (const struct addrinfo *address = addresses; address; address = address->ai_next) {
+        code = set_address(dc, address);
+        if (!code)
+            code = ping(dc, patience / count, netlogon);
+        if (!code)
+            return 0;
+    }
+    return code == -ENOMEM ? discover_say(error, error_size, code, "out of memory")
+                           : discover_explain(dc, code, error, error_size);
+}
+
+static const int64_t patience_refused = 2 * second; /* with a server that may just be starting */
+
+static const int64_t pause_refused = second / 4;
 
 /* Pings the DC until it answers, at most for the given time. */
 static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *netlogon)
@@ -131,16 +302,11 @@ static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *ne
     }
 }
 
-/* Does TCP port 389 accept connections? To tell what is wrong with UDP. */
-static bool listens(const struct dc *dc)
+static void rest(int64_t duration)
 {
-    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = clock_now() + second};
-    struct sockaddr_storage peer;
-    socklen_t peer_len = dc_address(dc, dc->ports.ldap, &peer);
-    struct stream *stream = NULL;
-    int error = stream_open(&stream, &wire, STREAM_TCP, (struct sockaddr *)&peer, peer_len);
-    stream_close(stream);
-    return error == 0;
+    struct timespec time = {.tv_sec = duration / second, .tv_nsec = duration % second};
+    while (nanosleep(&time, &time) < 0 && errno == EINTR)
+        ;
 }
 
 static int discover_explain(const struct dc *dc, int code, char *error, size_t error_size)
@@ -176,16 +342,28 @@ static int discover_explain(const struct dc *dc, int code, char *error, size_t e
                         port, code < 0 ? stream_error_text(code) : "refused by the server");
 }
 
-/* --- What it says of itself ---------------------------------------------------------------------
- */
-
-/* The domain's DNS name in upper case, unless the user knows better. */
-static int set_realm(struct dc *dc, const char *realm)
+/* Does TCP port 389 accept connections? To tell what is wrong with UDP. */
+static bool listens(const struct dc *dc)
 {
-    int error = discover_set_text(&dc->realm, realm ? realm : dc->dns_domain);
-    for (char *letter = dc->realm; !error && letter && *letter; letter++)
-        *letter = (char)toupper((unsigned char)*letter);
-    return error;
+    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = clock_now() + second};
+    struct sockaddr_storage peer;
+    socklen_t peer_len = dc_address(dc, dc->ports.ldap, &peer);
+    struct stream *stream = NULL;
+    int error = stream_open(&stream, &wire, STREAM_TCP, (struct sockaddr *)&peer, peer_len);
+    stream_close(stream);
+    return error == 0;
+}
+
+static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon, char *error,
+                          size_t error_size)
+{
+    if (netlogon->opcode == CLDAP_SAM_PAUSE_RESPONSE_EX)
+        return discover_say(error, error_size, -EAGAIN, "%s: its netlogon service is paused",
+                            dc->given);
+    if (netlogon->opcode != CLDAP_SAM_LOGON_RESPONSE_EX || !*netlogon->dns_domain ||
+        !*netlogon->dns_host || !*netlogon->netbios_domain)
+        return discover_explain(dc, -EBADMSG, error, error_size);
+    return 0;
 }
 
 static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon)
@@ -207,10 +385,26 @@ static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon)
     return 0;
 }
 
-struct root_dse {
-    struct dc *dc;
-    int error;
-};
+/* The domain's DNS name in upper case, unless the user knows better. */
+static int set_realm(struct dc *dc, const char *realm)
+{
+    int error = discover_set_text(&dc->realm, realm ? realm : dc->dns_domain);
+    for (char *letter = dc->realm; !error && letter && *letter; letter++)
+        *letter = (char)toupper((unsigned char)*letter);
+    return error;
+}
+
+static int discover_read_root_dse(struct dc *dc)
+{
+    static char *const attributes[] = {"defaultNamingContext", "configurationNamingContext",
+                                       "schemaNamingContext", NULL};
+    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = clock_now() + patience};
+    struct root_dse root_dse = {.dc = dc};
+    int error = cldap_root_dse(&wire, dc, attributes, take_root_dse, &root_dse);
+    if (error || root_dse.error)
+        return error ? error : root_dse.error;
+    return dc->base_dn && dc->config_dn && dc->schema_dn ? 0 : -ENOENT;
+}
 
 static void take_root_dse(void *context, const char *attribute, const struct berval *values,
                           size_t count)
@@ -226,205 +420,6 @@ static void take_root_dse(void *context, const char *attribute, const struct ber
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0] && count > 0; i++)
         if (strcasecmp(attribute, wanted[i].attribute) == 0 && !root_dse->error)
             root_dse->error = discover_set_text(wanted[i].text, values[0].bv_val);
-}
-
-static int discover_read_root_dse(struct dc *dc)
-{
-    static char *const attributes[] = {"defaultNamingContext", "configurationNamingContext",
-                                       "schemaNamingContext", NULL};
-    struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = clock_now() + patience};
-    struct root_dse root_dse = {.dc = dc};
-    int error = cldap_root_dse(&wire, dc, attributes, take_root_dse, &root_dse);
-    if (error || root_dse.error)
-        return error ? error : root_dse.error;
-    return dc->base_dn && dc->config_dn && dc->schema_dn ? 0 : -ENOENT;
-}
-
-static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon, char *error,
-                          size_t error_size)
-{
-    if (netlogon->opcode == CLDAP_SAM_PAUSE_RESPONSE_EX)
-        return discover_say(error, error_size, -EAGAIN, "%s: its netlogon service is paused",
-                            dc->given);
-    if (netlogon->opcode != CLDAP_SAM_LOGON_RESPONSE_EX || !*netlogon->dns_domain ||
-        !*netlogon->dns_host || !*netlogon->netbios_domain)
-        return discover_explain(dc, -EBADMSG, error, error_size);
-    return 0;
-}
-
-/* Asks the addresses in turn until one answers; each has an equal share of the time. */
-static int ping_any(struct dc *dc, const struct addrinfo *addresses,
-                    struct cldap_netlogon *netlogon, char *error, size_t error_size)
-{
-    int count = 0;
-    for (const struct addrinfo *address = addresses; address; address = address->ai_next)
-        count++;
-    int code = -EAFNOSUPPORT;
-    for (const struct addrinfo *address = addresses; address; address = address->ai_next) {
-        code = set_address(dc, address);
-        if (!code)
-            code = ping(dc, patience / count, netlogon);
-        if (!code)
-            return 0;
-    }
-    return code == -ENOMEM ? discover_say(error, error_size, code, "out of memory")
-                           : discover_explain(dc, code, error, error_size);
-}
-
-static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,
-                        const char *workgroup, char *error, size_t error_size)
-{
-    struct cldap_netlogon netlogon;
-    int code = ping_any(dc, addresses, &netlogon, error, error_size);
-    if (!code)
-        code = discover_check(dc, &netlogon, error, error_size);
-    if (code)
-        return code;
-    code = take_netlogon(dc, &netlogon);
-    if (!code)
-        code = set_realm(dc, realm);
-    if (!code && workgroup)
-        code = discover_set_text(&dc->netbios_domain, workgroup);
-    if (code)
-        return discover_say(error, error_size, code, "out of memory");
-    code = discover_read_root_dse(dc);
-    return code ? discover_say(error, error_size, code < 0 ? code : -EPROTO,
-                               "%s answers LDAP pings but not for its root DSE (%s)",
-                               dc->address_text,
-                               code < 0 ? stream_error_text(code) : "refused by the server")
-                : 0;
-}
-
-/* --- A server that is no DC ---------------------------------------------------------------------
- */
-
-static uint64_t discover_no_random(void *state)
-{
-    (void)state;
-    return 0;
-}
-
-/* Its first naming context is what is played against, unless it names a default. */
-static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result)
-{
-    static const char *const attributes[] = {"defaultNamingContext", "namingContexts"};
-    LDAPMessage *entry = ldap_first_entry(handle, result);
-    int error = -ENOENT;
-    for (size_t i = 0; entry && error && i < sizeof attributes / sizeof attributes[0]; i++) {
-        struct berval **values = ldap_get_values_len(handle, entry, attributes[i]);
-        if (values && values[0] && values[0]->bv_len > 0)
-            error = discover_set_text(&dc->base_dn, values[0]->bv_val);
-        ldap_value_free_len(values);
-    }
-    return error;
-}
-
-static int search_root_dse(struct dc *dc, struct ldap_connection *connection)
-{
-    static const char *const attributes[] = {"namingContexts", "defaultNamingContext", NULL};
-    LDAP *handle = ldap_connection_handle(connection);
-    LDAPMessage *result = NULL;
-    int id;
-    if (ldap_search_ext(handle, "", LDAP_SCOPE_BASE, "(objectClass=*)",
-                        (char **)(uintptr_t)attributes, 0, NULL, NULL, NULL, 0,
-                        &id) != LDAP_SUCCESS)
-        return -EPROTO;
-    int error = ldap_connection_wait(connection, id, LDAP_MSG_ALL, &result);
-    if (!error)
-        error = take_naming_context(dc, handle, result);
-    ldap_msgfree(result);
-    return error;
-}
-
-/* By the transport that it speaks: in clear, or else over TLS. */
-static int ask_generic(struct dc *dc, char *error, size_t error_size)
-{
-    static const enum ldap_transport transports[] = {LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_LDAPS};
-    struct conversation conversation = {.dc = dc, .random = discover_no_random};
-    conversation.wire.waiter = wire_blocking_waiter();
-    conversation_init(&conversation);
-    struct outcome outcome = {0};
-    for (size_t i = 0; i < sizeof transports / sizeof transports[0]; i++) {
-        struct ldap_connection *connection = NULL;
-        conversation.wire.deadline = clock_now() + patience / 2;
-        outcome = ldap_connection_open(&connection, &conversation, transports[i]);
-        if (outcome.kind != OUTCOME_OK)
-            continue;
-        int code = search_root_dse(dc, connection);
-        ldap_connection_close(connection);
-        if (!code)
-            return 0;
-        return discover_say(error, error_size, code,
-                            "%s does not tell what it holds (namingContexts): %s", dc->address_text,
-                            code == -ENOENT ? "none" : stream_error_text(code));
-    }
-    return discover_say(error, error_size, -ECONNREFUSED,
-                        "no LDAP server answers at %s, ports %u and %u: %s", dc->address_text,
-                        dc->ports.ldap, dc->ports.ldaps, outcome.cause);
-}
-
-static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
-                        char *error, size_t error_size)
-{
-    int code = -EAFNOSUPPORT;
-    for (const struct addrinfo *address = addresses; code && address; address = address->ai_next) {
-        code = set_address(dc, address);
-        if (!code)
-            code = ask_generic(dc, error, error_size);
-    }
-    /* The name in service principals and for TLS. */
-    if (!code)
-        code = discover_set_text(&dc->dns_name, dc->given);
-    if (!code && realm)
-        code = discover_set_text(&dc->realm, realm);
-    return code;
-}
-
-/* --- Its domain's SID ---------------------------------------------------------------------------
- */
-
-/* MS-DTYP 2.4.2.2 to 2.4.2.1. */
-static char *sid_text(const uint8_t *sid, size_t size)
-{
-    enum { FIXED = 8, SUBAUTHORITIES_MAX = 15 };
-    if (size < FIXED || sid[0] != 1 || sid[1] > SUBAUTHORITIES_MAX || size != FIXED + 4u * sid[1])
-        return NULL;
-    uint64_t authority = 0;
-    for (int i = 2; i < FIXED; i++)
-        authority = authority << 8 | sid[i];
-    char text[256];
-    int length = snprintf(text, sizeof text, "S-1-%" PRIu64, authority);
-    for (const uint8_t *at = sid + FIXED; at < sid + size; at += 4) {
-        uint32_t part;
-        memcpy(&part, at, sizeof part);
-        length += snprintf(text + length, sizeof text - (size_t)length, "-%" PRIu32, le32toh(part));
-    }
-    return strdup(text);
-}
-
-static int take_sid(void *context, LDAP *handle, LDAPMessage *entry)
-{
-    struct dc *dc = context;
-    struct berval **values = ldap_get_values_len(handle, entry, "objectSid");
-    if (values && values[0]) {
-        free(dc->domain_sid);
-        dc->domain_sid = sid_text((const uint8_t *)values[0]->bv_val, values[0]->bv_len);
-    }
-    ldap_value_free_len(values);
-    return 0;
-}
-
-/* What helps the administrator whose bind failed, if anything does: servers may refuse NTLM without
- * a word about it. */
-static const char *way_out(const struct dc *dc, const char *cause)
-{
-    if (dc->admin_ccache || dc->options.prefer_kerberos)
-        return "";
-    if (strstr(cause, "NTLM is switched off"))
-        return "; -K uses Kerberos";
-    /* A sub-code says that the name and password have been looked at. */
-    return strstr(cause, "(data ") ? ""
-                                   : " (with NTLM; where that is switched off, -K uses Kerberos)";
 }
 
 int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
@@ -450,19 +445,48 @@ int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
     return code;
 }
 
-/* --- What its DNS knows -------------------------------------------------------------------------
- */
-
-struct dns_search {
-    struct dc *dc;
-    unsigned answered;
-};
-
-static void probe_one(struct loop *loop, void *argument, uint64_t i)
+static int take_sid(void *context, LDAP *handle, LDAPMessage *entry)
 {
-    struct dns_search *search = argument;
-    struct wire wire = {.waiter = loop_waiter(loop)};
-    search->answered += dns_probe(search->dc, &wire, (unsigned)i);
+    struct dc *dc = context;
+    struct berval **values = ldap_get_values_len(handle, entry, "objectSid");
+    if (values && values[0]) {
+        free(dc->domain_sid);
+        dc->domain_sid = sid_text((const uint8_t *)values[0]->bv_val, values[0]->bv_len);
+    }
+    ldap_value_free_len(values);
+    return 0;
+}
+
+/* MS-DTYP 2.4.2.2 to 2.4.2.1. */
+static char *sid_text(const uint8_t *sid, size_t size)
+{
+    enum { FIXED = 8, SUBAUTHORITIES_MAX = 15 };
+    if (size < FIXED || sid[0] != 1 || sid[1] > SUBAUTHORITIES_MAX || size != FIXED + 4u * sid[1])
+        return NULL;
+    uint64_t authority = 0;
+    for (int i = 2; i < FIXED; i++)
+        authority = authority << 8 | sid[i];
+    char text[256];
+    int length = snprintf(text, sizeof text, "S-1-%" PRIu64, authority);
+    for (const uint8_t *at = sid + FIXED; at < sid + size; at += 4) {
+        uint32_t part;
+        memcpy(&part, at, sizeof part);
+        length += snprintf(text + length, sizeof text - (size_t)length, "-%" PRIu32, le32toh(part));
+    }
+    return strdup(text);
+}
+
+/* What helps the administrator whose bind failed, if anything does: servers may refuse NTLM without
+ * a word about it. */
+static const char *way_out(const struct dc *dc, const char *cause)
+{
+    if (dc->admin_ccache || dc->options.prefer_kerberos)
+        return "";
+    if (strstr(cause, "NTLM is switched off"))
+        return "; -K uses Kerberos";
+    /* A sub-code says that the name and password have been looked at. */
+    return strstr(cause, "(data ") ? ""
+                                   : " (with NTLM; where that is switched off, -K uses Kerberos)";
 }
 
 int discover_dns(struct dc *dc, unsigned *answered)
@@ -475,20 +499,9 @@ int discover_dns(struct dc *dc, unsigned *answered)
     return error;
 }
 
-int discover_dc(struct dc *dc, const char *given, const char *realm, const char *workgroup,
-                char *error, size_t error_size)
+static void probe_one(struct loop *loop, void *argument, uint64_t i)
 {
-    struct addrinfo *addresses = NULL;
-    int code = find_addresses(given, &addresses, error, error_size);
-    if (code)
-        return code;
-    code = set_given(dc, given);
-    if (code)
-        discover_say(error, error_size, code, "out of memory");
-    else if (dc->options.generic_ldap)
-        code = find_generic(dc, addresses, realm, error, error_size);
-    else
-        code = discover_ask(dc, addresses, realm, workgroup, error, error_size);
-    freeaddrinfo(addresses);
-    return code;
+    struct dns_search *search = argument;
+    struct wire wire = {.waiter = loop_waiter(loop)};
+    search->answered += dns_probe(search->dc, &wire, (unsigned)i);
 }

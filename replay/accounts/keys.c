@@ -16,9 +16,52 @@
 #include "protocols/kerberos/kerberos.h"
 
 enum { THREADS_MAX = 64 };
-static const int64_t learn_timeout = 30LL * 1000000000;
 
-/* --- What is needed ------------------------------------------------------------------------ */
+/* Shared by the threads: accounts are taken by number, users first. */
+struct work {
+    struct dc *dc;
+    struct account **accounts;
+    size_t count;
+    _Atomic size_t next;
+    pthread_mutex_t lock; /* over what follows */
+    struct progress progress;
+    int result;
+};
+
+static bool kerberos_can_occur(const struct settings *settings, const struct model *model);
+static bool keys_plays(const struct settings *settings, const struct model *model,
+                       const char *protocol, const char *opcode);
+static bool carries(const struct model *model, const char *protocol, const char *opcode,
+                    const char *key, const char *value);
+static int hash_all(struct account *accounts, size_t count);
+static int keys_learn(struct work *work, char *error, size_t error_size);
+static uint64_t keys_no_random(void *state);
+static void keys_collect(struct work *work, struct account *accounts, size_t count);
+static int derive_in_threads(struct work *work);
+static unsigned cores(void);
+static void *keys_derive_some(void *argument);
+
+struct keys_wanted keys_wanted(const struct settings *settings, const struct model *model)
+{
+    if (settings->play.generic_ldap || !kerberos_can_occur(settings, model))
+        return (struct keys_wanted){0};
+    bool as_machine = keys_plays(settings, model, "kerberos", "10") &&
+                      carries(model, "kerberos", "10", "as", "machine");
+    bool as_admin =
+        (keys_plays(settings, model, "samr", NULL) && !settings->play.samr_as_user) ||
+        (keys_plays(settings, model, "drsuapi", "3") && settings->play.allow_replication);
+    return (struct keys_wanted){.users = true,
+                                .machines =
+                                    as_machine || keys_plays(settings, model, "lsarpc", NULL),
+                                .admin = as_admin && settings->admin_kerberos == false};
+}
+
+static bool kerberos_can_occur(const struct settings *settings, const struct model *model)
+{
+    return settings->play.prefer_kerberos || keys_plays(settings, model, "kerberos", NULL) ||
+           (keys_plays(settings, model, "ldap", "0") &&
+            carries(model, "ldap", "0", "mech", "GSSAPI"));
+}
 
 static bool keys_plays(const struct settings *settings, const struct model *model,
                        const char *protocol, const char *opcode)
@@ -49,28 +92,6 @@ static bool carries(const struct model *model, const char *protocol, const char 
     return false;
 }
 
-static bool kerberos_can_occur(const struct settings *settings, const struct model *model)
-{
-    return settings->play.prefer_kerberos || keys_plays(settings, model, "kerberos", NULL) ||
-           (keys_plays(settings, model, "ldap", "0") &&
-            carries(model, "ldap", "0", "mech", "GSSAPI"));
-}
-
-struct keys_wanted keys_wanted(const struct settings *settings, const struct model *model)
-{
-    if (settings->play.generic_ldap || !kerberos_can_occur(settings, model))
-        return (struct keys_wanted){0};
-    bool as_machine = keys_plays(settings, model, "kerberos", "10") &&
-                      carries(model, "kerberos", "10", "as", "machine");
-    bool as_admin =
-        (keys_plays(settings, model, "samr", NULL) && !settings->play.samr_as_user) ||
-        (keys_plays(settings, model, "drsuapi", "3") && settings->play.allow_replication);
-    return (struct keys_wanted){.users = true,
-                                .machines =
-                                    as_machine || keys_plays(settings, model, "lsarpc", NULL),
-                                .admin = as_admin && settings->admin_kerberos == false};
-}
-
 bool keys_machines_used(const struct settings *settings, const struct model *model)
 {
     if (settings->play.generic_ldap)
@@ -81,60 +102,31 @@ bool keys_machines_used(const struct settings *settings, const struct model *mod
             carries(model, "kerberos", "10", "as", "machine"));
 }
 
-/* --- Making them --------------------------------------------------------------------------- */
-
-/* Shared by the threads: accounts are taken by number, users first. */
-struct work {
-    struct dc *dc;
-    struct account **accounts;
-    size_t count;
-    _Atomic size_t next;
-    pthread_mutex_t lock; /* over what follows */
-    struct progress progress;
-    int result;
-};
-
-static void *keys_derive_some(void *argument)
+int keys_of_admin(struct dc *dc)
 {
-    struct work *work = argument;
-    for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->count;) {
-        int result = kerberos_derive_key(work->accounts[i], work->dc->realm);
-        pthread_mutex_lock(&work->lock);
-        if (result && !work->result)
-            work->result = result;
-        progress_step(&work->progress);
-        pthread_mutex_unlock(&work->lock);
+    return dc->admin.password ? hash_all(&dc->admin, 1) : 0;
+}
+
+static int hash_all(struct account *accounts, size_t count)
+{
+    int result = 0;
+    for (size_t i = 0; accounts && i < count && !result; i++) {
+        result = ntlmssp_nt_hash(accounts[i].password, accounts[i].nt_hash);
+        accounts[i].has_nt_hash = result == 0;
     }
-    return NULL;
+    return result;
 }
 
-static unsigned cores(void)
+int keys_learn_admin(struct dc *dc, char *error, size_t error_size)
 {
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (unsigned)count;
+    struct account *admin = &dc->admin;
+    struct work alone = {.dc = dc, .accounts = &admin, .count = 1};
+    if (!admin->password || admin->has_aes256_key)
+        return 0;
+    return keys_learn(&alone, error, error_size);
 }
 
-static int derive_in_threads(struct work *work)
-{
-    pthread_t threads[THREADS_MAX];
-    unsigned wanted = cores(), started = 0;
-    pthread_mutex_init(&work->lock, NULL);
-    while (started + 1 < wanted && started + 1 < work->count &&
-           pthread_create(&threads[started], NULL, keys_derive_some, work) == 0)
-        started++;
-    keys_derive_some(work);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    pthread_mutex_destroy(&work->lock);
-    return work->result;
-}
-
-static uint64_t keys_no_random(void *state)
-{
-    (void)state;
-    return 0;
-}
+static const int64_t learn_timeout = 30LL * 1000000000;
 
 /* One AS-REQ each tells the salt. */
 static int keys_learn(struct work *work, char *error, size_t error_size)
@@ -156,34 +148,10 @@ static int keys_learn(struct work *work, char *error, size_t error_size)
     return outcome.kind == OUTCOME_OK ? 0 : -EACCES;
 }
 
-static int hash_all(struct account *accounts, size_t count)
+static uint64_t keys_no_random(void *state)
 {
-    int result = 0;
-    for (size_t i = 0; accounts && i < count && !result; i++) {
-        result = ntlmssp_nt_hash(accounts[i].password, accounts[i].nt_hash);
-        accounts[i].has_nt_hash = result == 0;
-    }
-    return result;
-}
-
-int keys_of_admin(struct dc *dc)
-{
-    return dc->admin.password ? hash_all(&dc->admin, 1) : 0;
-}
-
-static void keys_collect(struct work *work, struct account *accounts, size_t count)
-{
-    for (size_t i = 0; accounts && i < count; i++)
-        work->accounts[work->count++] = &accounts[i];
-}
-
-int keys_learn_admin(struct dc *dc, char *error, size_t error_size)
-{
-    struct account *admin = &dc->admin;
-    struct work alone = {.dc = dc, .accounts = &admin, .count = 1};
-    if (!admin->password || admin->has_aes256_key)
-        return 0;
-    return keys_learn(&alone, error, error_size);
+    (void)state;
+    return 0;
 }
 
 int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, char *error,
@@ -216,4 +184,46 @@ int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, c
         result = keys_learn_admin(dc, error, error_size);
     free(work.accounts);
     return result;
+}
+
+static void keys_collect(struct work *work, struct account *accounts, size_t count)
+{
+    for (size_t i = 0; accounts && i < count; i++)
+        work->accounts[work->count++] = &accounts[i];
+}
+
+static int derive_in_threads(struct work *work)
+{
+    pthread_t threads[THREADS_MAX];
+    unsigned wanted = cores(), started = 0;
+    pthread_mutex_init(&work->lock, NULL);
+    while (started + 1 < wanted && started + 1 < work->count &&
+           pthread_create(&threads[started], NULL, keys_derive_some, work) == 0)
+        started++;
+    keys_derive_some(work);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&work->lock);
+    return work->result;
+}
+
+static unsigned cores(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (unsigned)count;
+}
+
+static void *keys_derive_some(void *argument)
+{
+    struct work *work = argument;
+    for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->count;) {
+        int result = kerberos_derive_key(work->accounts[i], work->dc->realm);
+        pthread_mutex_lock(&work->lock);
+        if (result && !work->result)
+            work->result = result;
+        progress_step(&work->progress);
+        pthread_mutex_unlock(&work->lock);
+    }
+    return NULL;
 }

@@ -15,7 +15,42 @@
 
 enum { FILE_SIZE_MAX = 4096, KEY_HEX_SIZE = 2 * PASSWORD_STORE_KEY_SIZE };
 
-static const char alphabet[] = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789+-_=";
+static char *state_folder(void);
+static int password_store_explain(const struct password_store *store, int result, char *error,
+                                  size_t error_size);
+static char *store_path(const char *folder, const char *domain, int instance);
+static int password_store_make_folder(const char *folder);
+static int read_file(struct password_store *store);
+static int password_store_parse(char *text, struct password_store *store);
+static int parse_key(const char *hex, size_t length, uint8_t key[PASSWORD_STORE_KEY_SIZE]);
+static int write_file(const struct password_store *store);
+static int password_store_write_all(int file, const char *text, size_t size);
+static int make_password(char password[PASSWORD_STORE_LENGTH + 1]);
+static bool has_one_of(const char *password, const char *set);
+
+int password_store_open(const char *domain, int instance, struct password_store *store, char *error,
+                        size_t error_size)
+{
+    *store = (struct password_store){0};
+    char *folder = state_folder();
+    if (!folder)
+        return password_store_explain(store, -errno, error, error_size);
+    char *path = store_path(folder, domain, instance);
+    int result = path ? password_store_make_folder(folder) : -ENOMEM;
+    free(folder);
+    store->path = path;
+    if (!result)
+        result = read_file(store);
+    if (result == -ENOENT) {
+        result = password_store_make(store);
+        store->path = path;
+        if (!result)
+            result = write_file(store);
+        if (result == -EEXIST)
+            result = read_file(store);
+    }
+    return password_store_explain(store, result, error, error_size);
+}
 
 /* "/home/me/.local/state/traffic-replay" or NULL with errno. */
 static char *state_folder(void)
@@ -29,6 +64,25 @@ static char *state_folder(void)
     else if (home && home[0] == '/')
         size = asprintf(&path, "%s/.local/state/traffic-replay", home);
     return size < 0 ? NULL : path;
+}
+
+static int password_store_explain(const struct password_store *store, int result, char *error,
+                                  size_t error_size)
+{
+    const char *path = store->path ? store->path : "the test accounts' password";
+    if (result == -EPERM)
+        snprintf(error, error_size, "%s: it must belong to you and to nobody else (chmod 600)",
+                 path);
+    else if (result == -EINVAL)
+        snprintf(error, error_size, "%s: it is damaged; remove it, and all passwords are reset",
+                 path);
+    else if (!store->path && result == -ENOENT)
+        snprintf(error, error_size,
+                 "there is no place to keep %s: set XDG_STATE_HOME or HOME, or give -F", path);
+    else if (result)
+        snprintf(error, error_size, "%s: cannot keep the test accounts' password there: %s", path,
+                 strerror(-result));
+    return result;
 }
 
 static char *store_path(const char *folder, const char *domain, int instance)
@@ -62,48 +116,56 @@ static int password_store_make_folder(const char *folder)
     return result;
 }
 
-static bool has_one_of(const char *password, const char *set)
+/* -ENOENT: there is none; -EPERM: others may read it, or it belongs to somebody else. */
+static int read_file(struct password_store *store)
 {
-    return strpbrk(password, set) != NULL;
-}
-
-/* A password that every policy of complexity takes: capital, small letter, digit and mark. */
-static int make_password(char password[PASSWORD_STORE_LENGTH + 1])
-{
-    enum { LETTERS = sizeof alphabet - 1, FAIR = 256 / LETTERS * LETTERS };
-    do {
-        for (size_t i = 0; i < PASSWORD_STORE_LENGTH;) {
-            uint8_t byte;
-            if (getrandom(&byte, 1, 0) != 1)
-                return -errno;
-            if (byte < FAIR)
-                password[i++] = alphabet[byte % LETTERS];
-        }
-        password[PASSWORD_STORE_LENGTH] = '\0';
-    } while (!has_one_of(password, "ABCDEFGHJKLMNPQRSTUVWXYZ") ||
-             !has_one_of(password, "abcdefghijkmnopqrstuvwxyz") ||
-             !has_one_of(password, "0123456789") || !has_one_of(password, "+-_="));
-    return 0;
-}
-
-int password_store_make(struct password_store *store)
-{
-    *store = (struct password_store){0};
-    if (getrandom(store->key, sizeof store->key, 0) != sizeof store->key)
+    struct stat status;
+    char text[FILE_SIZE_MAX];
+    int file = open(store->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0)
         return -errno;
-    return make_password(store->password);
+    int result = 0;
+    if (fstat(file, &status) != 0)
+        result = -errno;
+    else if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
+        result = -EPERM;
+    ssize_t size = result ? -1 : read(file, text, sizeof text - 1);
+    if (!result && size < 0)
+        result = -errno;
+    close(file);
+    if (!result) {
+        text[size] = '\0';
+        result = password_store_parse(text, store);
+    }
+    explicit_bzero(text, sizeof text);
+    return result;
 }
 
-static int password_store_write_all(int file, const char *text, size_t size)
+static int password_store_parse(char *text, struct password_store *store)
 {
-    while (size > 0) {
-        ssize_t written = write(file, text, size);
-        if (written < 0)
-            return -errno;
-        text += written;
-        size -= (size_t)written;
+    bool has_password = false, has_key = false;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        if (strncmp(line, "password = ", 11) == 0) {
+            has_password = strlen(line + 11) == PASSWORD_STORE_LENGTH;
+            if (has_password)
+                memcpy(store->password, line + 11, PASSWORD_STORE_LENGTH + 1);
+        } else if (strncmp(line, "key = ", 6) == 0) {
+            has_key = parse_key(line + 6, strlen(line + 6), store->key) == 0;
+        }
     }
-    return 0;
+    return has_password && has_key ? 0 : -EINVAL;
+}
+
+static int parse_key(const char *hex, size_t length, uint8_t key[PASSWORD_STORE_KEY_SIZE])
+{
+    struct base16_decode_ctx context;
+    size_t size = PASSWORD_STORE_KEY_SIZE;
+    if (length != KEY_HEX_SIZE)
+        return -EINVAL;
+    base16_decode_init(&context);
+    if (!base16_decode_update(&context, &size, key, length, hex) || !base16_decode_final(&context))
+        return -EINVAL;
+    return size == PASSWORD_STORE_KEY_SIZE ? 0 : -EINVAL;
 }
 
 /* Writes a new file whole, then gives it its name, unless somebody else was first (-EEXIST). */
@@ -133,99 +195,50 @@ static int write_file(const struct password_store *store)
     return result;
 }
 
-static int parse_key(const char *hex, size_t length, uint8_t key[PASSWORD_STORE_KEY_SIZE])
+static int password_store_write_all(int file, const char *text, size_t size)
 {
-    struct base16_decode_ctx context;
-    size_t size = PASSWORD_STORE_KEY_SIZE;
-    if (length != KEY_HEX_SIZE)
-        return -EINVAL;
-    base16_decode_init(&context);
-    if (!base16_decode_update(&context, &size, key, length, hex) || !base16_decode_final(&context))
-        return -EINVAL;
-    return size == PASSWORD_STORE_KEY_SIZE ? 0 : -EINVAL;
-}
-
-static int password_store_parse(char *text, struct password_store *store)
-{
-    bool has_password = false, has_key = false;
-    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
-        if (strncmp(line, "password = ", 11) == 0) {
-            has_password = strlen(line + 11) == PASSWORD_STORE_LENGTH;
-            if (has_password)
-                memcpy(store->password, line + 11, PASSWORD_STORE_LENGTH + 1);
-        } else if (strncmp(line, "key = ", 6) == 0) {
-            has_key = parse_key(line + 6, strlen(line + 6), store->key) == 0;
-        }
+    while (size > 0) {
+        ssize_t written = write(file, text, size);
+        if (written < 0)
+            return -errno;
+        text += written;
+        size -= (size_t)written;
     }
-    return has_password && has_key ? 0 : -EINVAL;
+    return 0;
 }
 
-/* -ENOENT: there is none; -EPERM: others may read it, or it belongs to somebody else. */
-static int read_file(struct password_store *store)
-{
-    struct stat status;
-    char text[FILE_SIZE_MAX];
-    int file = open(store->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (file < 0)
-        return -errno;
-    int result = 0;
-    if (fstat(file, &status) != 0)
-        result = -errno;
-    else if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
-        result = -EPERM;
-    ssize_t size = result ? -1 : read(file, text, sizeof text - 1);
-    if (!result && size < 0)
-        result = -errno;
-    close(file);
-    if (!result) {
-        text[size] = '\0';
-        result = password_store_parse(text, store);
-    }
-    explicit_bzero(text, sizeof text);
-    return result;
-}
-
-static int password_store_explain(const struct password_store *store, int result, char *error,
-                                  size_t error_size)
-{
-    const char *path = store->path ? store->path : "the test accounts' password";
-    if (result == -EPERM)
-        snprintf(error, error_size, "%s: it must belong to you and to nobody else (chmod 600)",
-                 path);
-    else if (result == -EINVAL)
-        snprintf(error, error_size, "%s: it is damaged; remove it, and all passwords are reset",
-                 path);
-    else if (!store->path && result == -ENOENT)
-        snprintf(error, error_size,
-                 "there is no place to keep %s: set XDG_STATE_HOME or HOME, or give -F", path);
-    else if (result)
-        snprintf(error, error_size, "%s: cannot keep the test accounts' password there: %s", path,
-                 strerror(-result));
-    return result;
-}
-
-int password_store_open(const char *domain, int instance, struct password_store *store, char *error,
-                        size_t error_size)
+int password_store_make(struct password_store *store)
 {
     *store = (struct password_store){0};
-    char *folder = state_folder();
-    if (!folder)
-        return password_store_explain(store, -errno, error, error_size);
-    char *path = store_path(folder, domain, instance);
-    int result = path ? password_store_make_folder(folder) : -ENOMEM;
-    free(folder);
-    store->path = path;
-    if (!result)
-        result = read_file(store);
-    if (result == -ENOENT) {
-        result = password_store_make(store);
-        store->path = path;
-        if (!result)
-            result = write_file(store);
-        if (result == -EEXIST)
-            result = read_file(store);
-    }
-    return password_store_explain(store, result, error, error_size);
+    if (getrandom(store->key, sizeof store->key, 0) != sizeof store->key)
+        return -errno;
+    return make_password(store->password);
+}
+
+static const char alphabet[] = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789+-_=";
+
+/* A password that every policy of complexity takes: capital, small letter, digit and mark. */
+static int make_password(char password[PASSWORD_STORE_LENGTH + 1])
+{
+    enum { LETTERS = sizeof alphabet - 1, FAIR = 256 / LETTERS * LETTERS };
+    do {
+        for (size_t i = 0; i < PASSWORD_STORE_LENGTH;) {
+            uint8_t byte;
+            if (getrandom(&byte, 1, 0) != 1)
+                return -errno;
+            if (byte < FAIR)
+                password[i++] = alphabet[byte % LETTERS];
+        }
+        password[PASSWORD_STORE_LENGTH] = '\0';
+    } while (!has_one_of(password, "ABCDEFGHJKLMNPQRSTUVWXYZ") ||
+             !has_one_of(password, "abcdefghijkmnopqrstuvwxyz") ||
+             !has_one_of(password, "0123456789") || !has_one_of(password, "+-_="));
+    return 0;
+}
+
+static bool has_one_of(const char *password, const char *set)
+{
+    return strpbrk(password, set) != NULL;
 }
 
 void password_store_marker(const struct password_store *store, const char *password,

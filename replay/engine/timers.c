@@ -5,10 +5,33 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void timers_put(struct timers *timers, uint32_t i, struct timers_entry entry)
+static void settle(struct timers *timers, uint32_t i, struct timers_entry entry);
+static void sift_up(struct timers *timers, uint32_t i, struct timers_entry entry);
+static void timers_put(struct timers *timers, uint32_t i, struct timers_entry entry);
+static void timers_sift_down(struct timers *timers, uint32_t i, struct timers_entry entry);
+static uint32_t smallest_child(const struct timers *timers, uint32_t i);
+static int timers_make_room(struct timers *timers);
+
+int timers_set(struct timers *timers, struct loop_timer *timer, int64_t due)
 {
-    timers->entries[i] = entry;
-    entry.timer->position = i + 1;
+    struct timers_entry entry = {.due = due, .timer = timer};
+    timer->due = due;
+    if (timer->position) {
+        settle(timers, timer->position - 1, entry);
+        return 0;
+    }
+    int error = timers_make_room(timers);
+    if (!error)
+        sift_up(timers, timers->count++, entry);
+    return error;
+}
+
+static void settle(struct timers *timers, uint32_t i, struct timers_entry entry)
+{
+    if (i > 0 && entry.due < timers->entries[(i - 1) / 4].due)
+        sift_up(timers, i, entry);
+    else
+        timers_sift_down(timers, i, entry);
 }
 
 static void sift_up(struct timers *timers, uint32_t i, struct timers_entry entry)
@@ -23,13 +46,10 @@ static void sift_up(struct timers *timers, uint32_t i, struct timers_entry entry
     timers_put(timers, i, entry);
 }
 
-static uint32_t smallest_child(const struct timers *timers, uint32_t i)
+static void timers_put(struct timers *timers, uint32_t i, struct timers_entry entry)
 {
-    uint32_t first = i * 4 + 1, smallest = first;
-    for (uint32_t child = first + 1; child < first + 4 && child < timers->count; child++)
-        if (timers->entries[child].due < timers->entries[smallest].due)
-            smallest = child;
-    return smallest;
+    timers->entries[i] = entry;
+    entry.timer->position = i + 1;
 }
 
 static void timers_sift_down(struct timers *timers, uint32_t i, struct timers_entry entry)
@@ -44,12 +64,13 @@ static void timers_sift_down(struct timers *timers, uint32_t i, struct timers_en
     timers_put(timers, i, entry);
 }
 
-static void settle(struct timers *timers, uint32_t i, struct timers_entry entry)
+static uint32_t smallest_child(const struct timers *timers, uint32_t i)
 {
-    if (i > 0 && entry.due < timers->entries[(i - 1) / 4].due)
-        sift_up(timers, i, entry);
-    else
-        timers_sift_down(timers, i, entry);
+    uint32_t first = i * 4 + 1, smallest = first;
+    for (uint32_t child = first + 1; child < first + 4 && child < timers->count; child++)
+        if (timers->entries[child].due < timers->entries[smallest].due)
+            smallest = child;
+    return smallest;
 }
 
 static int timers_make_room(struct timers *timers)
@@ -65,20 +86,6 @@ static int timers_make_room(struct timers *timers)
     timers->entries = entries;
     timers->room = room;
     return 0;
-}
-
-int timers_set(struct timers *timers, struct loop_timer *timer, int64_t due)
-{
-    struct timers_entry entry = {.due = due, .timer = timer};
-    timer->due = due;
-    if (timer->position) {
-        settle(timers, timer->position - 1, entry);
-        return 0;
-    }
-    int error = timers_make_room(timers);
-    if (!error)
-        sift_up(timers, timers->count++, entry);
-    return error;
 }
 
 void timers_stop(struct timers *timers, struct loop_timer *timer)

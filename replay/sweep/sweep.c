@@ -50,63 +50,59 @@ struct sweep {
     char error[SWEEP_ERROR_SIZE];
 };
 
+static int read_model(struct sweep *sweep);
+static void sweep_warn_of_model(void *context, const char *line);
 static int sweep_tell(struct sweep *sweep, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+static void expect_recording(struct sweep *sweep, const struct model *model);
+static int open_store(struct sweep *sweep);
+static int open_player(struct sweep *sweep);
+static void hide_progress(void *context);
+static void on_interrupt(void *context, unsigned interrupts);
+static void on_tick(void *context);
+static int find_max(struct sweep *sweep);
+static int sweep_by_value(const void *left, const void *right);
+static int list_cells(struct sweep *sweep, struct sweep_cells *cells);
+static int look_up_all(struct sweep *sweep, const struct sweep_cells *cells);
+static int look_up(struct sweep *sweep, const struct sweep_cell *cell,
+                   const struct sweep_files *files, bool *there);
+static int search_combination(struct sweep *sweep, size_t number);
+static int do_cell(struct sweep *sweep, const struct sweep_cell *cell);
+static int sweep_judge(struct sweep *sweep, const char *name, int result);
+static int read_metrics(struct sweep *sweep, const struct sweep_files *files);
+static void note_run(const struct sweep *sweep, struct sweep_search_cell *cell,
+                     struct tally *tally);
+static void print_found(struct sweep *sweep, const struct sweep_search *search,
+                        const struct sweep_cell *cell);
+static void print_combination(const struct sweep *sweep, const struct sweep_cell *cell);
+static void print_place(const struct sweep *sweep, const struct sweep_search *search, size_t index);
+static int play_grid(struct sweep *sweep);
+static int sweep_finish(struct sweep *sweep, int status);
 
-static int sweep_tell(struct sweep *sweep, int status, const char *format, ...)
+int sweep_run(struct sweep_options *options)
 {
-    va_list args;
-    va_start(args, format);
-    sweep_progress_hide(&sweep->progress);
-    message_tell_args(format, args);
-    va_end(args);
+    static int (*const steps[])(struct sweep *) = {read_model, open_store, open_player};
+    struct sweep sweep = {.options = options, .store = {.lock = -1}, .player = {.secrets = -1}};
+    const struct settings *replay = &options->replay;
+    sweep.watch = (struct sweep_watch){
+        .fd = -1, .interrupted = on_interrupt, .tick = on_tick, .context = &sweep};
+    sweep_progress_init(&sweep.progress);
+    int status = -1;
+    int error = sweep_watch_open(&sweep.watch);
+    if (error)
+        status = sweep_tell(&sweep, EXIT_FAILED, "signals cannot be taken: %s", strerror(-error));
+    for (size_t i = 0; status < 0 && i < sizeof steps / sizeof steps[0]; i++)
+        status = steps[i](&sweep);
+    sweep.progress.expected =
+        options->settle + replay->warmup + replay->duration + replay->latency_timeout;
+    if (status < 0)
+        status = options->find_max ? find_max(&sweep) : play_grid(&sweep);
+    status = sweep_finish(&sweep, status);
+    sweep_player_close(&sweep.player);
+    sweep_store_close(&sweep.store);
+    sweep_watch_close(&sweep.watch);
+    free(sweep.options_text);
     return status;
-}
-
-/* --- What comes from outside meanwhile ----------------------------------------------------- */
-
-static void on_interrupt(void *context, unsigned interrupts)
-{
-    struct sweep *sweep = context;
-    if (interrupts == 1)
-        sweep_tell(sweep, 0,
-                   "interrupted: the running cell is played to its end; once more to end at "
-                   "once");
-}
-
-static void on_tick(void *context)
-{
-    struct sweep *sweep = context;
-    sweep_player_tick(&sweep->player);
-    if (sweep->progress.started)
-        sweep_progress_show(&sweep->progress);
-}
-
-static void hide_progress(void *context)
-{
-    struct sweep *sweep = context;
-    sweep_progress_hide(&sweep->progress);
-}
-
-/* --- Before the first cell ----------------------------------------------------------------- */
-
-static void sweep_warn_of_model(void *context, const char *line)
-{
-    sweep_tell(context, 0, "%s", line);
-}
-
-/* A recording is as long as it is unless -D says otherwise; it is longest at the smallest rate. The
- * runs find out by themselves: this is for their time limit and for the time left. */
-static void expect_recording(struct sweep *sweep, const struct model *model)
-{
-    struct settings *replay = &sweep->options->replay;
-    const struct sweep_list *r = &sweep->options->r;
-    double least = r->items[0].value;
-    if (!model_is_recording(model) || replay->duration_given)
-        return;
-    for (size_t i = 1; i < r->count; i++)
-        least = fmin(least, r->items[i].value);
-    replay->duration = model_recording_seconds(model, least);
 }
 
 /* Loaded for its checks, and for the SHA-256 that finished cells must have. */
@@ -122,6 +118,35 @@ static int read_model(struct sweep *sweep)
     expect_recording(sweep, model);
     model_free(model);
     return -1;
+}
+
+static void sweep_warn_of_model(void *context, const char *line)
+{
+    sweep_tell(context, 0, "%s", line);
+}
+
+static int sweep_tell(struct sweep *sweep, int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    sweep_progress_hide(&sweep->progress);
+    message_tell_args(format, args);
+    va_end(args);
+    return status;
+}
+
+/* A recording is as long as it is unless -D says otherwise; it is longest at the smallest rate. The
+ * runs find out by themselves: this is for their time limit and for the time left. */
+static void expect_recording(struct sweep *sweep, const struct model *model)
+{
+    struct settings *replay = &sweep->options->replay;
+    const struct sweep_list *r = &sweep->options->r;
+    double least = r->items[0].value;
+    if (!model_is_recording(model) || replay->duration_given)
+        return;
+    for (size_t i = 1; i < r->count; i++)
+        least = fmin(least, r->items[i].value);
+    replay->duration = model_recording_seconds(model, least);
 }
 
 static int open_store(struct sweep *sweep)
@@ -158,7 +183,86 @@ static int open_player(struct sweep *sweep)
     return -1;
 }
 
-/* --- Cells that are there ------------------------------------------------------------------ */
+static void hide_progress(void *context)
+{
+    struct sweep *sweep = context;
+    sweep_progress_hide(&sweep->progress);
+}
+
+static void on_interrupt(void *context, unsigned interrupts)
+{
+    struct sweep *sweep = context;
+    if (interrupts == 1)
+        sweep_tell(sweep, 0,
+                   "interrupted: the running cell is played to its end; once more to end at "
+                   "once");
+}
+
+static void on_tick(void *context)
+{
+    struct sweep *sweep = context;
+    sweep_player_tick(&sweep->player);
+    if (sweep->progress.started)
+        sweep_progress_show(&sweep->progress);
+}
+
+static int find_max(struct sweep *sweep)
+{
+    struct sweep_options *options = sweep->options;
+    const struct sweep_search all = {.rows = options->r.count, .columns = options->S.count};
+    size_t combinations = sweep_combinations(options);
+    unsigned repeats = options->repeat ? (unsigned)options->repeat : USUAL_REPEATS;
+    struct sweep_cells cells;
+    /* Neighbours in the grid are neighbours in value. */
+    qsort(options->r.items, options->r.count, sizeof *options->r.items, sweep_by_value);
+    qsort(options->S.items, options->S.count, sizeof *options->S.items, sweep_by_value);
+    options->repeat = repeats;
+    int status = list_cells(sweep, &cells);
+    sweep_cells_clear(&cells);
+    sweep->progress.at_most = true;
+    sweep->progress.total =
+        combinations * (sweep_search_budget(&all) + SWEEP_SEARCH_RIVALS * (size_t)(repeats - 1));
+    for (size_t number = 0; status < 0 && number < combinations; number++)
+        status = search_combination(sweep, number);
+    return status;
+}
+
+static int sweep_by_value(const void *left, const void *right)
+{
+    const struct sweep_number *a = left, *b = right;
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+/* The seed may be learned from what is there: a random order is that of then. */
+static int list_cells(struct sweep *sweep, struct sweep_cells *cells)
+{
+    int status = -1;
+    if (sweep_cells_make(sweep->options, sweep->identity.seed, cells) == 0)
+        status = look_up_all(sweep, cells);
+    sweep->listed = true;
+    sweep_cells_clear(cells);
+    if (status < 0 && sweep_cells_make(sweep->options, sweep->identity.seed, cells) < 0)
+        status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
+    return status;
+}
+
+/* All that are there are looked at before the first is played: a mistake is told at once. */
+static int look_up_all(struct sweep *sweep, const struct sweep_cells *cells)
+{
+    int status = -1;
+    for (size_t i = 0; status < 0 && i < cells->count; i++) {
+        struct sweep_files files = {0};
+        bool there;
+        char *name = sweep_cell_name(sweep->options, &cells->items[i]);
+        if (!name || sweep_files_name(&sweep->store, name, &files) < 0)
+            status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
+        else
+            status = look_up(sweep, &cells->items[i], &files, &there);
+        sweep_files_clear(&files);
+        free(name);
+    }
+    return status;
+}
 
 /* A cell that an earlier call has finished, checked; *there tells whether there is one. Without
  * --random-seed, its seed is the sweep's. */
@@ -190,41 +294,38 @@ static int look_up(struct sweep *sweep, const struct sweep_cell *cell,
     return status;
 }
 
-/* What grids show of a finished cell, into sweep->metrics. */
-static int read_metrics(struct sweep *sweep, const struct sweep_files *files)
+static int search_combination(struct sweep *sweep, size_t number)
 {
-    struct reading reading = {0};
-    char *bytes = NULL;
-    size_t length = 0;
-    int error = result_load(files->json, &bytes, &length, sweep->error, sizeof sweep->error);
-    if (error == 0) {
-        error =
-            reading_parse(&reading, bytes, length, files->json, sweep->error, sizeof sweep->error);
-        memcpy(sweep->metrics, reading.metrics, sizeof sweep->metrics);
-        reading.path = NULL; /* not its own */
-        reading_clear(&reading);
+    const struct sweep_options *options = sweep->options;
+    size_t rows = options->r.count, columns = options->S.count, next;
+    struct sweep_search search = {0};
+    struct sweep_cell cell = {0};
+    double *load = calloc(rows * columns, sizeof *load);
+    struct tally *tallies = calloc(rows * columns, sizeof *tallies);
+    int status = -1;
+    if (!load || !tallies ||
+        sweep_search_init(&search, rows, columns, load, (unsigned)options->repeat) < 0) {
+        status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
+        goto cleanup;
     }
-    free(bytes);
-    return error ? sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error) : -1;
-}
-
-/* --- One cell ------------------------------------------------------------------------------ */
-
-static int sweep_judge(struct sweep *sweep, const char *name, int result)
-{
-    if (result == 0)
-        return -1;
-    sweep_progress_fail(&sweep->progress);
-    if (result == -EINTR)
-        return EXIT_INTERRUPTED;
-    sweep_tell(sweep, 0, "%s: %s", name, sweep->error);
-    sweep_player_show_tail(&sweep->player);
-    if (sweep->last[0])
-        sweep_tell(sweep, 0,
-                   "if the server has failed before, the last cell (%s) may be spoiled: look "
-                   "at it before you go on",
-                   sweep->last);
-    return EXIT_FAILED;
+    for (size_t i = 0; i < rows * columns; i++)
+        load[i] = options->r.items[i / columns].value * options->S.items[i % columns].value;
+    sweep_combination(options, number, cell.value);
+    while (status < 0 && (next = sweep_search_next(&search)) != SIZE_MAX) {
+        cell.r = next / columns;
+        cell.S = next % columns;
+        cell.repeat = search.cells[next].runs + 1;
+        status = do_cell(sweep, &cell);
+        if (status < 0)
+            note_run(sweep, &search.cells[next], &tallies[next]);
+    }
+    if (status < 0)
+        print_found(sweep, &search, &cell);
+cleanup:
+    sweep_search_clear(&search);
+    free(tallies);
+    free(load);
+    return status;
 }
 
 /* Plays it, unless it is there. Leaves its metrics. */
@@ -263,58 +364,40 @@ cleanup:
     return status;
 }
 
-/* --- A full grid --------------------------------------------------------------------------- */
-
-/* All that are there are looked at before the first is played: a mistake is told at once. */
-static int look_up_all(struct sweep *sweep, const struct sweep_cells *cells)
+static int sweep_judge(struct sweep *sweep, const char *name, int result)
 {
-    int status = -1;
-    for (size_t i = 0; status < 0 && i < cells->count; i++) {
-        struct sweep_files files = {0};
-        bool there;
-        char *name = sweep_cell_name(sweep->options, &cells->items[i]);
-        if (!name || sweep_files_name(&sweep->store, name, &files) < 0)
-            status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
-        else
-            status = look_up(sweep, &cells->items[i], &files, &there);
-        sweep_files_clear(&files);
-        free(name);
+    if (result == 0)
+        return -1;
+    sweep_progress_fail(&sweep->progress);
+    if (result == -EINTR)
+        return EXIT_INTERRUPTED;
+    sweep_tell(sweep, 0, "%s: %s", name, sweep->error);
+    sweep_player_show_tail(&sweep->player);
+    if (sweep->last[0])
+        sweep_tell(sweep, 0,
+                   "if the server has failed before, the last cell (%s) may be spoiled: look "
+                   "at it before you go on",
+                   sweep->last);
+    return EXIT_FAILED;
+}
+
+/* What grids show of a finished cell, into sweep->metrics. */
+static int read_metrics(struct sweep *sweep, const struct sweep_files *files)
+{
+    struct reading reading = {0};
+    char *bytes = NULL;
+    size_t length = 0;
+    int error = result_load(files->json, &bytes, &length, sweep->error, sizeof sweep->error);
+    if (error == 0) {
+        error =
+            reading_parse(&reading, bytes, length, files->json, sweep->error, sizeof sweep->error);
+        memcpy(sweep->metrics, reading.metrics, sizeof sweep->metrics);
+        reading.path = NULL; /* not its own */
+        reading_clear(&reading);
     }
-    return status;
+    free(bytes);
+    return error ? sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error) : -1;
 }
-
-/* The seed may be learned from what is there: a random order is that of then. */
-static int list_cells(struct sweep *sweep, struct sweep_cells *cells)
-{
-    int status = -1;
-    if (sweep_cells_make(sweep->options, sweep->identity.seed, cells) == 0)
-        status = look_up_all(sweep, cells);
-    sweep->listed = true;
-    sweep_cells_clear(cells);
-    if (status < 0 && sweep_cells_make(sweep->options, sweep->identity.seed, cells) < 0)
-        status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
-    return status;
-}
-
-static int play_grid(struct sweep *sweep)
-{
-    struct sweep_cells cells;
-    int status = list_cells(sweep, &cells);
-    sweep->progress.total = cells.count;
-    for (size_t i = 0; status < 0 && i < cells.count; i++)
-        status = do_cell(sweep, &cells.items[i]);
-    sweep_cells_clear(&cells);
-    if (status >= 0)
-        return status;
-    sweep_progress_hide(&sweep->progress);
-    printf("%zu cells are in %s; the largest: %.3f successful operations/s in %s\n"
-           "traffic-summary %s shows them\n",
-           sweep->progress.done, sweep->options->results, sweep->progress.best_rate,
-           sweep->progress.best, sweep->options->results);
-    return -1;
-}
-
-/* --- The search ---------------------------------------------------------------------------- */
 
 static void note_run(const struct sweep *sweep, struct sweep_search_cell *cell, struct tally *tally)
 {
@@ -337,22 +420,6 @@ static void note_run(const struct sweep *sweep, struct sweep_search_cell *cell, 
     }
     cell->missed =
         sweep->options->slo.count > 0 && slo_judge(&sweep->options->slo, means) != SLO_KEPT;
-}
-
-static void print_place(const struct sweep *sweep, const struct sweep_search *search, size_t index)
-{
-    const struct sweep_search_cell *cell = &search->cells[index];
-    printf("%.3f/s at r=%s S=%s", cell->mean, sweep->options->r.items[index / search->columns].text,
-           sweep->options->S.items[index % search->columns].text);
-    if (cell->runs > 1)
-        printf(" (%u runs, %.3f to %.3f)", cell->runs, cell->min, cell->max);
-}
-
-static void print_combination(const struct sweep *sweep, const struct sweep_cell *cell)
-{
-    for (size_t i = 0; i < sweep->options->vary_count; i++)
-        printf("%s=%s: ", sweep->options->vary[i].name,
-               sweep->options->vary[i].values[cell->value[i]]);
 }
 
 static void print_found(struct sweep *sweep, const struct sweep_search *search,
@@ -386,68 +453,39 @@ static void print_found(struct sweep *sweep, const struct sweep_search *search,
     putchar('\n');
 }
 
-static int search_combination(struct sweep *sweep, size_t number)
+static void print_combination(const struct sweep *sweep, const struct sweep_cell *cell)
 {
-    const struct sweep_options *options = sweep->options;
-    size_t rows = options->r.count, columns = options->S.count, next;
-    struct sweep_search search = {0};
-    struct sweep_cell cell = {0};
-    double *load = calloc(rows * columns, sizeof *load);
-    struct tally *tallies = calloc(rows * columns, sizeof *tallies);
-    int status = -1;
-    if (!load || !tallies ||
-        sweep_search_init(&search, rows, columns, load, (unsigned)options->repeat) < 0) {
-        status = sweep_tell(sweep, EXIT_FAILED, "out of memory");
-        goto cleanup;
-    }
-    for (size_t i = 0; i < rows * columns; i++)
-        load[i] = options->r.items[i / columns].value * options->S.items[i % columns].value;
-    sweep_combination(options, number, cell.value);
-    while (status < 0 && (next = sweep_search_next(&search)) != SIZE_MAX) {
-        cell.r = next / columns;
-        cell.S = next % columns;
-        cell.repeat = search.cells[next].runs + 1;
-        status = do_cell(sweep, &cell);
-        if (status < 0)
-            note_run(sweep, &search.cells[next], &tallies[next]);
-    }
-    if (status < 0)
-        print_found(sweep, &search, &cell);
-cleanup:
-    sweep_search_clear(&search);
-    free(tallies);
-    free(load);
-    return status;
+    for (size_t i = 0; i < sweep->options->vary_count; i++)
+        printf("%s=%s: ", sweep->options->vary[i].name,
+               sweep->options->vary[i].values[cell->value[i]]);
 }
 
-static int sweep_by_value(const void *left, const void *right)
+static void print_place(const struct sweep *sweep, const struct sweep_search *search, size_t index)
 {
-    const struct sweep_number *a = left, *b = right;
-    return a->value < b->value ? -1 : a->value > b->value;
+    const struct sweep_search_cell *cell = &search->cells[index];
+    printf("%.3f/s at r=%s S=%s", cell->mean, sweep->options->r.items[index / search->columns].text,
+           sweep->options->S.items[index % search->columns].text);
+    if (cell->runs > 1)
+        printf(" (%u runs, %.3f to %.3f)", cell->runs, cell->min, cell->max);
 }
 
-static int find_max(struct sweep *sweep)
+static int play_grid(struct sweep *sweep)
 {
-    struct sweep_options *options = sweep->options;
-    const struct sweep_search all = {.rows = options->r.count, .columns = options->S.count};
-    size_t combinations = sweep_combinations(options);
-    unsigned repeats = options->repeat ? (unsigned)options->repeat : USUAL_REPEATS;
     struct sweep_cells cells;
-    /* Neighbours in the grid are neighbours in value. */
-    qsort(options->r.items, options->r.count, sizeof *options->r.items, sweep_by_value);
-    qsort(options->S.items, options->S.count, sizeof *options->S.items, sweep_by_value);
-    options->repeat = repeats;
     int status = list_cells(sweep, &cells);
+    sweep->progress.total = cells.count;
+    for (size_t i = 0; status < 0 && i < cells.count; i++)
+        status = do_cell(sweep, &cells.items[i]);
     sweep_cells_clear(&cells);
-    sweep->progress.at_most = true;
-    sweep->progress.total =
-        combinations * (sweep_search_budget(&all) + SWEEP_SEARCH_RIVALS * (size_t)(repeats - 1));
-    for (size_t number = 0; status < 0 && number < combinations; number++)
-        status = search_combination(sweep, number);
-    return status;
+    if (status >= 0)
+        return status;
+    sweep_progress_hide(&sweep->progress);
+    printf("%zu cells are in %s; the largest: %.3f successful operations/s in %s\n"
+           "traffic-summary %s shows them\n",
+           sweep->progress.done, sweep->options->results, sweep->progress.best_rate,
+           sweep->progress.best, sweep->options->results);
+    return -1;
 }
-
-/* --- All of it ----------------------------------------------------------------------------- */
 
 static int sweep_finish(struct sweep *sweep, int status)
 {
@@ -466,30 +504,4 @@ static int sweep_finish(struct sweep *sweep, int status)
         return sweep_tell(sweep, EXIT_FAILED, "cannot write to standard output: %s",
                           strerror(errno));
     return sweep->empty == sweep->progress.done ? EXIT_FAILED : EXIT_OK;
-}
-
-int sweep_run(struct sweep_options *options)
-{
-    static int (*const steps[])(struct sweep *) = {read_model, open_store, open_player};
-    struct sweep sweep = {.options = options, .store = {.lock = -1}, .player = {.secrets = -1}};
-    const struct settings *replay = &options->replay;
-    sweep.watch = (struct sweep_watch){
-        .fd = -1, .interrupted = on_interrupt, .tick = on_tick, .context = &sweep};
-    sweep_progress_init(&sweep.progress);
-    int status = -1;
-    int error = sweep_watch_open(&sweep.watch);
-    if (error)
-        status = sweep_tell(&sweep, EXIT_FAILED, "signals cannot be taken: %s", strerror(-error));
-    for (size_t i = 0; status < 0 && i < sizeof steps / sizeof steps[0]; i++)
-        status = steps[i](&sweep);
-    sweep.progress.expected =
-        options->settle + replay->warmup + replay->duration + replay->latency_timeout;
-    if (status < 0)
-        status = options->find_max ? find_max(&sweep) : play_grid(&sweep);
-    status = sweep_finish(&sweep, status);
-    sweep_player_close(&sweep.player);
-    sweep_store_close(&sweep.store);
-    sweep_watch_close(&sweep.watch);
-    free(sweep.options_text);
-    return status;
 }

@@ -12,6 +12,18 @@
 
 #include "base/random.h"
 
+static void shuffle(struct sweep_cells *cells, uint64_t seed);
+static void write_safe(FILE *stream, const char *text, size_t length);
+static bool same_when_safe(const char *one, const char *other);
+static void write_word(FILE *stream, const char *word);
+static void write_option(FILE *stream, bool first, const char *name, const char *value);
+static int differs(char *error, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int options_differ(const char *was, const char *is, const char *path, char *error,
+                          size_t size);
+static const char *not_in(const char *one, const char *other, size_t *length);
+static size_t word_length(const char *text);
+
 size_t sweep_combinations(const struct sweep_options *options)
 {
     size_t count = 1;
@@ -26,20 +38,6 @@ void sweep_combination(const struct sweep_options *options, size_t number,
     for (size_t i = options->vary_count; i-- > 0;) {
         value[i] = number % options->vary[i].count;
         number /= options->vary[i].count;
-    }
-}
-
-/* --- Order --------------------------------------------------------------------------------- */
-
-static void shuffle(struct sweep_cells *cells, uint64_t seed)
-{
-    struct random_stream random;
-    random_seed(&random, seed, RANDOM_SWEEP, 0);
-    for (size_t i = cells->count; i > 1; i--) {
-        size_t other = (size_t)random_below(&random, i);
-        struct sweep_cell cell = cells->items[i - 1];
-        cells->items[i - 1] = cells->items[other];
-        cells->items[other] = cell;
     }
 }
 
@@ -67,21 +65,22 @@ int sweep_cells_make(const struct sweep_options *options, uint64_t seed, struct 
     return 0;
 }
 
+static void shuffle(struct sweep_cells *cells, uint64_t seed)
+{
+    struct random_stream random;
+    random_seed(&random, seed, RANDOM_SWEEP, 0);
+    for (size_t i = cells->count; i > 1; i--) {
+        size_t other = (size_t)random_below(&random, i);
+        struct sweep_cell cell = cells->items[i - 1];
+        cells->items[i - 1] = cells->items[other];
+        cells->items[other] = cell;
+    }
+}
+
 void sweep_cells_clear(struct sweep_cells *cells)
 {
     free(cells->items);
     *cells = (struct sweep_cells){0};
-}
-
-/* --- Names --------------------------------------------------------------------------------- */
-
-/* What may stand in a file's name as it is. */
-static void write_safe(FILE *stream, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        fputc(isalnum((unsigned char)text[i]) || (strchr("+-.:@", text[i]) && text[i]) ? text[i]
-                                                                                       : '_',
-              stream);
 }
 
 char *sweep_cell_name(const struct sweep_options *options, const struct sweep_cell *cell)
@@ -109,16 +108,13 @@ char *sweep_cell_name(const struct sweep_options *options, const struct sweep_ce
     return NULL;
 }
 
-/* Values that differ in what names cannot hold only. */
-static bool same_when_safe(const char *one, const char *other)
+/* What may stand in a file's name as it is. */
+static void write_safe(FILE *stream, const char *text, size_t length)
 {
-    for (; *one && *other; one++, other++) {
-        bool a = isalnum((unsigned char)*one) || strchr("+-.:@_", *one);
-        bool b = isalnum((unsigned char)*other) || strchr("+-.:@_", *other);
-        if ((a ? *one : '_') != (b ? *other : '_'))
-            return false;
-    }
-    return *one == *other;
+    for (size_t i = 0; i < length; i++)
+        fputc(isalnum((unsigned char)text[i]) || (strchr("+-.:@", text[i]) && text[i]) ? text[i]
+                                                                                       : '_',
+              stream);
 }
 
 int sweep_cell_check_names(const struct sweep_options *options, char *error, size_t size)
@@ -150,26 +146,16 @@ int sweep_cell_check_names(const struct sweep_options *options, char *error, siz
     return -EINVAL;
 }
 
-/* --- What all cells have in common --------------------------------------------------------- */
-
-/* As a shell would read it back. */
-static void write_word(FILE *stream, const char *word)
+/* Values that differ in what names cannot hold only. */
+static bool same_when_safe(const char *one, const char *other)
 {
-    if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                    "0123456789-_=+.,:/@%{}")]) {
-        fputs(word, stream);
-        return;
+    for (; *one && *other; one++, other++) {
+        bool a = isalnum((unsigned char)*one) || strchr("+-.:@_", *one);
+        bool b = isalnum((unsigned char)*other) || strchr("+-.:@_", *other);
+        if ((a ? *one : '_') != (b ? *other : '_'))
+            return false;
     }
-    fputc('\'', stream);
-    for (; *word; word++)
-        *word == '\'' ? fputs("'\\''", stream) : fputc(*word, stream);
-    fputc('\'', stream);
-}
-
-static void write_option(FILE *stream, bool first, const char *name, const char *value)
-{
-    fprintf(stream, "%s--%s=", first ? "" : " ", name);
-    write_word(stream, value);
+    return *one == *other;
 }
 
 char *sweep_options_text(const struct sweep_options *options)
@@ -197,71 +183,24 @@ char *sweep_options_text(const struct sweep_options *options)
     return NULL;
 }
 
-/* --- Is it one of ours? -------------------------------------------------------------------- */
-
-const char *sweep_label(const struct result *result, const char *name)
+/* As a shell would read it back. */
+static void write_word(FILE *stream, const char *word)
 {
-    for (size_t i = 0; i < result->label_count; i++)
-        if (strcmp(result->labels[i].name, name) == 0)
-            return result->labels[i].value;
-    return NULL;
-}
-
-static int differs(char *error, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int differs(char *error, size_t size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(error, size, format, args);
-    va_end(args);
-    return -EINVAL;
-}
-
-/* The length of the word at text, which a blank outside quotes ends. */
-static size_t word_length(const char *text)
-{
-    bool quoted = false;
-    size_t length = 0;
-    for (; text[length] && (quoted || text[length] != ' '); length++)
-        quoted = quoted != (text[length] == '\'');
-    return length;
-}
-
-/* The first word of one that other does not have; *length 0: there is none. */
-static const char *not_in(const char *one, const char *other, size_t *length)
-{
-    for (; *one; one += *length + (one[*length] == ' ')) {
-        bool found = false;
-        *length = word_length(one);
-        for (const char *at = other; *at && !found;) {
-            size_t there = word_length(at);
-            found = there == *length && strncmp(at, one, there) == 0;
-            at += there + (at[there] == ' ');
-        }
-        if (!found)
-            return one;
+    if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789-_=+.,:/@%{}")]) {
+        fputs(word, stream);
+        return;
     }
-    *length = 0;
-    return one;
+    fputc('\'', stream);
+    for (; *word; word++)
+        *word == '\'' ? fputs("'\\''", stream) : fputc(*word, stream);
+    fputc('\'', stream);
 }
 
-static int options_differ(const char *was, const char *is, const char *path, char *error,
-                          size_t size)
+static void write_option(FILE *stream, bool first, const char *name, const char *value)
 {
-    size_t was_length, is_length;
-    const char *only_was = not_in(was, is, &was_length), *only_is = not_in(is, was, &is_length);
-    if (was_length == 0 && is_length == 0)
-        return differs(error, size, "%s was played with %s, this sweep has %s", path, was, is);
-    if (is_length == 0)
-        return differs(error, size, "%s was played with %.*s, this sweep is without", path,
-                       (int)was_length, only_was);
-    if (was_length == 0)
-        return differs(error, size, "%s was played without %.*s, which this sweep has", path,
-                       (int)is_length, only_is);
-    return differs(error, size, "%s was played with %.*s, this sweep has %.*s", path,
-                   (int)was_length, only_was, (int)is_length, only_is);
+    fprintf(stream, "%s--%s=", first ? "" : " ", name);
+    write_word(stream, value);
 }
 
 int sweep_identity_check(const struct sweep_identity *identity, const struct result *result,
@@ -289,4 +228,66 @@ int sweep_identity_check(const struct sweep_identity *identity, const struct res
                        ", this sweep would play it with %" PRIu64,
                        path, result->seed, identity->seed + repeat - 1);
     return 0;
+}
+
+static int differs(char *error, size_t size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, size, format, args);
+    va_end(args);
+    return -EINVAL;
+}
+
+static int options_differ(const char *was, const char *is, const char *path, char *error,
+                          size_t size)
+{
+    size_t was_length, is_length;
+    const char *only_was = not_in(was, is, &was_length), *only_is = not_in(is, was, &is_length);
+    if (was_length == 0 && is_length == 0)
+        return differs(error, size, "%s was played with %s, this sweep has %s", path, was, is);
+    if (is_length == 0)
+        return differs(error, size, "%s was played with %.*s, this sweep is without", path,
+                       (int)was_length, only_was);
+    if (was_length == 0)
+        return differs(error, size, "%s was played without %.*s, which this sweep has", path,
+                       (int)is_length, only_is);
+    return differs(error, size, "%s was played with %.*s, this sweep has %.*s", path,
+                   (int)was_length, only_was, (int)is_length, only_is);
+}
+
+/* The first word of one that other does not have; *length 0: there is none. */
+static const char *not_in(const char *one, const char *other, size_t *length)
+{
+    for (; *one; one += *length + (one[*length] == ' ')) {
+        bool found = false;
+        *length = word_length(one);
+        for (const char *at = other; *at && !found;) {
+            size_t there = word_length(at);
+            found = there == *length && strncmp(at, one, there) == 0;
+            at += there + (at[there] == ' ');
+        }
+        if (!found)
+            return one;
+    }
+    *length = 0;
+    return one;
+}
+
+/* The length of the word at text, which a blank outside quotes ends. */
+static size_t word_length(const char *text)
+{
+    bool quoted = false;
+    size_t length = 0;
+    for (; text[length] && (quoted || text[length] != ' '); length++)
+        quoted = quoted != (text[length] == '\'');
+    return length;
+}
+
+const char *sweep_label(const struct result *result, const char *name)
+{
+    for (size_t i = 0; i < result->label_count; i++)
+        if (strcmp(result->labels[i].name, name) == 0)
+            return result->labels[i].value;
+    return NULL;
 }

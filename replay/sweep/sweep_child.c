@@ -14,18 +14,17 @@
 #include "base/clock.h"
 
 static const int64_t second = 1000000000, millisecond = 1000000;
-static const int64_t patience = 3000000000; /* between TERM and KILL */
-enum { EXIT_NOT_STARTED = 127 };
 
-/* --- Signals ------------------------------------------------------------------------------- */
-
-static void our_signals(sigset_t *signals)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-    sigemptyset(signals);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        sigaddset(signals, numbers[i]);
-}
+static void our_signals(sigset_t *signals);
+static void become(const struct sweep_watch *watch, const struct sweep_child *child, pid_t parent,
+                   int report);
+static int child_place(int fd, int target, int flags);
+static void end(pid_t pid, bool foreground, int number);
+static void reap(pid_t pid, int *status);
+static int end_late(struct sweep_watch *watch, const struct sweep_child *child, pid_t pid,
+                    int *status);
+static void wait_a_little(struct sweep_watch *watch, int64_t until);
+static void read_signals(struct sweep_watch *watch);
 
 int sweep_watch_open(struct sweep_watch *watch)
 {
@@ -39,6 +38,14 @@ int sweep_watch_open(struct sweep_watch *watch)
     return watch->fd < 0 ? -errno : 0;
 }
 
+static void our_signals(sigset_t *signals)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+    sigemptyset(signals);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaddset(signals, numbers[i]);
+}
+
 void sweep_watch_close(struct sweep_watch *watch)
 {
     if (watch->fd >= 0)
@@ -47,53 +54,31 @@ void sweep_watch_close(struct sweep_watch *watch)
     pthread_sigmask(SIG_SETMASK, &watch->before, NULL);
 }
 
-/* Takes what came in. */
-static void read_signals(struct sweep_watch *watch)
+pid_t sweep_child_start(const struct sweep_watch *watch, const struct sweep_child *child)
 {
-    struct signalfd_siginfo info;
-    while (read(watch->fd, &info, sizeof info) == sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
-            continue;
-        watch->interrupts++;
-        if (watch->interrupted)
-            watch->interrupted(watch->context, watch->interrupts);
+    int report[2], reason = 0;
+    pid_t parent = getpid();
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return -errno;
+    pid_t pid = fork();
+    if (pid == 0)
+        become(watch, child, parent, report[1]);
+    int error = errno;
+    close(report[1]);
+    if (pid > 0) {
+        ssize_t got;
+        do
+            got = read(report[0], &reason, sizeof reason);
+        while (got < 0 && errno == EINTR);
+        error = got == sizeof reason ? reason : 0;
     }
+    close(report[0]);
+    if (pid > 0 && error)
+        waitpid(pid, NULL, 0);
+    return error && (pid < 0 || reason) ? -error : pid;
 }
 
-/* Ticks, and waits for a signal, at most until then and at most a second. */
-static void wait_a_little(struct sweep_watch *watch, int64_t until)
-{
-    if (watch->tick)
-        watch->tick(watch->context);
-    int64_t now = clock_now(), next = now + second - now % second;
-    if (next > until)
-        next = until;
-    struct pollfd poller = {.fd = watch->fd, .events = POLLIN};
-    int64_t wait = next > now ? (next - now + millisecond - 1) / millisecond : 0;
-    if (poll(&poller, 1, (int)wait) > 0)
-        read_signals(watch);
-}
-
-int sweep_watch_wait(struct sweep_watch *watch, double seconds)
-{
-    int64_t end = clock_now() + (int64_t)(seconds * (double)second);
-    read_signals(watch);
-    while (watch->interrupts == 0 && clock_now() < end)
-        wait_a_little(watch, end);
-    return watch->interrupts ? -EINTR : 0;
-}
-
-/* --- In the child -------------------------------------------------------------------------- */
-
-static int child_place(int fd, int target, int flags)
-{
-    if (fd < 0)
-        fd = open("/dev/null", flags | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    /* dup2() onto itself would leave the close-on-exec flag. */
-    return fd == target ? fcntl(fd, F_SETFD, 0) : dup2(fd, target);
-}
+enum { EXIT_NOT_STARTED = 127 };
 
 static void become(const struct sweep_watch *watch, const struct sweep_child *child, pid_t parent,
                    int report)
@@ -120,59 +105,14 @@ failed:;
     _exit(EXIT_NOT_STARTED);
 }
 
-/* --- In the parent ------------------------------------------------------------------------- */
-
-pid_t sweep_child_start(const struct sweep_watch *watch, const struct sweep_child *child)
+static int child_place(int fd, int target, int flags)
 {
-    int report[2], reason = 0;
-    pid_t parent = getpid();
-    if (pipe2(report, O_CLOEXEC) != 0)
-        return -errno;
-    pid_t pid = fork();
-    if (pid == 0)
-        become(watch, child, parent, report[1]);
-    int error = errno;
-    close(report[1]);
-    if (pid > 0) {
-        ssize_t got;
-        do
-            got = read(report[0], &reason, sizeof reason);
-        while (got < 0 && errno == EINTR);
-        error = got == sizeof reason ? reason : 0;
-    }
-    close(report[0]);
-    if (pid > 0 && error)
-        waitpid(pid, NULL, 0);
-    return error && (pid < 0 || reason) ? -error : pid;
-}
-
-/* It with all of its process group, the hook's shell's children say. */
-static void end(pid_t pid, bool foreground, int number)
-{
-    kill(foreground ? pid : -pid, number);
-}
-
-static void reap(pid_t pid, int *status)
-{
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-        ;
-}
-
-/* Its time is over: TERM, and KILL when that is not enough. */
-static int end_late(struct sweep_watch *watch, const struct sweep_child *child, pid_t pid,
-                    int *status)
-{
-    int64_t until = clock_now() + patience;
-    bool ended = false;
-    end(pid, child->foreground, SIGTERM);
-    while (!ended && clock_now() < until && watch->interrupts < 2) {
-        wait_a_little(watch, until);
-        ended = waitpid(pid, status, WNOHANG) != 0;
-    }
-    end(pid, child->foreground, SIGKILL); /* others of the group may be left */
-    if (!ended)
-        reap(pid, status);
-    return -ETIMEDOUT;
+    if (fd < 0)
+        fd = open("/dev/null", flags | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    /* dup2() onto itself would leave the close-on-exec flag. */
+    return fd == target ? fcntl(fd, F_SETFD, 0) : dup2(fd, target);
 }
 
 int sweep_child_run(struct sweep_watch *watch, const struct sweep_child *child, int *status)
@@ -195,4 +135,71 @@ int sweep_child_run(struct sweep_watch *watch, const struct sweep_child *child, 
             return end_late(watch, child, pid, status);
         wait_a_little(watch, until);
     }
+}
+
+/* It with all of its process group, the hook's shell's children say. */
+static void end(pid_t pid, bool foreground, int number)
+{
+    kill(foreground ? pid : -pid, number);
+}
+
+static void reap(pid_t pid, int *status)
+{
+    while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static const int64_t patience = 3000000000; /* between TERM and KILL */
+
+/* Its time is over: TERM, and KILL when that is not enough. */
+static int end_late(struct sweep_watch *watch, const struct sweep_child *child, pid_t pid,
+                    int *status)
+{
+    int64_t until = clock_now() + patience;
+    bool ended = false;
+    end(pid, child->foreground, SIGTERM);
+    while (!ended && clock_now() < until && watch->interrupts < 2) {
+        wait_a_little(watch, until);
+        ended = waitpid(pid, status, WNOHANG) != 0;
+    }
+    end(pid, child->foreground, SIGKILL); /* others of the group may be left */
+    if (!ended)
+        reap(pid, status);
+    return -ETIMEDOUT;
+}
+
+/* Ticks, and waits for a signal, at most until then and at most a second. */
+static void wait_a_little(struct sweep_watch *watch, int64_t until)
+{
+    if (watch->tick)
+        watch->tick(watch->context);
+    int64_t now = clock_now(), next = now + second - now % second;
+    if (next > until)
+        next = until;
+    struct pollfd poller = {.fd = watch->fd, .events = POLLIN};
+    int64_t wait = next > now ? (next - now + millisecond - 1) / millisecond : 0;
+    if (poll(&poller, 1, (int)wait) > 0)
+        read_signals(watch);
+}
+
+/* Takes what came in. */
+static void read_signals(struct sweep_watch *watch)
+{
+    struct signalfd_siginfo info;
+    while (read(watch->fd, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            continue;
+        watch->interrupts++;
+        if (watch->interrupted)
+            watch->interrupted(watch->context, watch->interrupts);
+    }
+}
+
+int sweep_watch_wait(struct sweep_watch *watch, double seconds)
+{
+    int64_t end = clock_now() + (int64_t)(seconds * (double)second);
+    read_signals(watch);
+    while (watch->interrupts == 0 && clock_now() < end)
+        wait_a_little(watch, end);
+    return watch->interrupts ? -EINTR : 0;
 }

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-
-static size_t name_length(const char *text)
-{
-    return strspn(text, LETTERS) ? strspn(text, LETTERS "0123456789-") : 0;
-}
+static size_t name_length(const char *text);
+static const char *expand_value_of(const char *text, size_t length,
+                                   const struct sweep_variable *variables, size_t count,
+                                   char *error, size_t size);
 
 bool sweep_is_name(const char *text)
 {
@@ -20,21 +18,11 @@ bool sweep_is_name(const char *text)
     return length > 0 && text[length] == '\0';
 }
 
-/* What stands for the name at text; NULL and a line in error: nothing does. */
-static const char *expand_value_of(const char *text, size_t length,
-                                   const struct sweep_variable *variables, size_t count,
-                                   char *error, size_t size)
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
+static size_t name_length(const char *text)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strlen(variables[i].name) == length && strncmp(variables[i].name, text, length) == 0)
-            return variables[i].value;
-    size_t used = (size_t)snprintf(error, size, "there is no {%.*s}: expected", (int)length, text);
-    for (size_t i = 0; i < count && used < size; i++)
-        used +=
-            (size_t)snprintf(error + used, size - used, "%s {%s}", i ? "," : "", variables[i].name);
-    if (used < size)
-        snprintf(error + used, size - used, ", or {{%.*s} for a brace", (int)length, text);
-    return NULL;
+    return strspn(text, LETTERS) ? strspn(text, LETTERS "0123456789-") : 0;
 }
 
 int sweep_expand(const char *text, const struct sweep_variable *variables, size_t count, char **out,
@@ -71,4 +59,21 @@ int sweep_expand(const char *text, const struct sweep_variable *variables, size_
         *out = NULL;
     }
     return result;
+}
+
+/* What stands for the name at text; NULL and a line in error: nothing does. */
+static const char *expand_value_of(const char *text, size_t length,
+                                   const struct sweep_variable *variables, size_t count,
+                                   char *error, size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(variables[i].name) == length && strncmp(variables[i].name, text, length) == 0)
+            return variables[i].value;
+    size_t used = (size_t)snprintf(error, size, "there is no {%.*s}: expected", (int)length, text);
+    for (size_t i = 0; i < count && used < size; i++)
+        used +=
+            (size_t)snprintf(error + used, size - used, "%s {%s}", i ? "," : "", variables[i].name);
+    if (used < size)
+        snprintf(error + used, size - used, ", or {{%.*s} for a brace", (int)length, text);
+    return NULL;
 }

@@ -20,11 +20,56 @@ struct reader {
     char *folder; /* of the file: its model is looked for there */
 };
 
+static int sweep_file_read_document(struct reader *reader, const char *text, size_t size);
+static int sweep_file_expected(const struct reader *reader, const struct document_node *node,
+                               const char *key, const char *what);
 static int at(const struct reader *reader, const struct document_node *node, const char *key,
-              const char *what)
+              const char *what);
+static int read_key(const struct reader *reader, const struct document_node *key,
+                    const struct document_node *value);
+static int read_word(const struct reader *reader, const char *key,
+                     const struct document_node *node);
+static int read_replay_options(const struct reader *reader, const struct document_node *node);
+static int sweep_file_add_word(const struct reader *reader, const struct document_node *node,
+                               const char *name, const char *value);
+static int read_vary(const struct reader *reader, const struct document_node *node);
+static int unknown_key(const struct reader *reader, const struct document_node *key);
+static int read_row(const struct reader *reader, const struct options_row *row,
+                    const struct document_node *value);
+static char *joined(const struct reader *reader, const struct document_node *node, const char *key);
+
+int sweep_file_read(struct sweep_options *options, const char *path)
 {
-    return options_complain("%s:%u:%u: %s%s%s", reader->name, node->place.line, node->place.column,
-                            key, *key ? ": " : "", what);
+    enum { LARGEST = 1 << 20 };
+    char *text = NULL, *copy, error[ERROR_SIZE];
+    size_t size;
+    if (document_read_file(path, LARGEST, &text, &size, error, sizeof error) < 0)
+        return options_complain("%s", error);
+    struct reader reader = {.options = options, .name = document_file_name(path)};
+    copy = strdup(path);
+    reader.folder = copy ? strdup(strcmp(path, "-") == 0 ? "." : dirname(copy)) : NULL;
+    int status =
+        reader.folder ? sweep_file_read_document(&reader, text, size) : options_out_of_memory();
+    free(reader.folder);
+    free(copy);
+    free(text);
+    return status;
+}
+
+static int sweep_file_read_document(struct reader *reader, const char *text, size_t size)
+{
+    struct document *document = NULL;
+    char error[ERROR_SIZE];
+    int status = -1;
+    if (document_parse(reader->name, text, size, &document, error, sizeof error) < 0)
+        return options_complain("%s", error);
+    const struct document_node *root = document_root(document);
+    if (root->kind != DOCUMENT_MAPPING)
+        status = sweep_file_expected(reader, root, "", "a mapping");
+    for (size_t i = 0; status < 0 && i < root->count; i++)
+        status = read_key(reader, root->items[2 * i], root->items[2 * i + 1]);
+    document_free(document);
+    return status;
 }
 
 static int sweep_file_expected(const struct reader *reader, const struct document_node *node,
@@ -36,73 +81,70 @@ static int sweep_file_expected(const struct reader *reader, const struct documen
     return at(reader, node, key, text);
 }
 
-/* A scalar, or a sequence of them joined by commas; kept. NULL: it was told. */
-static char *joined(const struct reader *reader, const struct document_node *node, const char *key)
+static int at(const struct reader *reader, const struct document_node *node, const char *key,
+              const char *what)
 {
-    char *text = NULL, *kept = NULL;
-    size_t size = 0;
-    if (node->kind == DOCUMENT_SCALAR)
-        kept = sweep_options_keep(reader->options, node->text);
-    else if (node->kind == DOCUMENT_MAPPING || node->count == 0)
-        return sweep_file_expected(reader, node, key, "a value or a list of values"), NULL;
-    FILE *stream = kept ? NULL : open_memstream(&text, &size);
-    for (size_t i = 0; stream && i < node->count; i++) {
-        if (node->items[i]->kind != DOCUMENT_SCALAR) {
-            fclose(stream);
-            free(text);
-            return sweep_file_expected(reader, node->items[i], key, "a plain value"), NULL;
-        }
-        fprintf(stream, "%s%s", i ? "," : "", node->items[i]->text);
-    }
-    if (stream && fclose(stream) == 0)
-        kept = sweep_options_keep(reader->options, text);
-    free(text);
-    if (!kept)
-        options_out_of_memory();
-    return kept;
+    return options_complain("%s:%u:%u: %s%s%s", reader->name, node->place.line, node->place.column,
+                            key, *key ? ": " : "", what);
 }
 
-static int read_row(const struct reader *reader, const struct options_row *row,
+static int read_key(const struct reader *reader, const struct document_node *key,
                     const struct document_node *value)
 {
-    bool yes = false, list = row->properties & SWEEP_LIST;
-    if (row->kind == OPTIONS_FLAG) {
-        if (!document_boolean(value, &yes))
-            return sweep_file_expected(reader, value, row->name, "true or false");
-        *(bool *)((char *)reader->options + row->offset) = yes;
-        return -1;
-    }
-    if (!list && value->kind != DOCUMENT_SCALAR)
-        return sweep_file_expected(reader, value, row->name, "a value");
-    char *text = joined(reader, value, row->name);
-    const char *error = text ? options_apply(row, reader->options, text) : NULL;
-    if (!text)
-        return EXIT_USAGE;
-    return error ? at(reader, value, row->name, error) : -1;
+    const struct options_row *row = options_find(&sweep_options_table, key->text);
+    if (strcmp(key->text, "model") == 0 || strcmp(key->text, "dc") == 0)
+        return read_word(reader, key->text, value);
+    if (strcmp(key->text, "options") == 0)
+        return read_replay_options(reader, value);
+    if (strcmp(key->text, "vary") == 0)
+        return read_vary(reader, value);
+    if (!row)
+        return unknown_key(reader, key);
+    return row->properties & OPTIONS_COMMAND_LINE
+               ? at(reader, key, row->name, "it belongs on the command line")
+               : read_row(reader, row, value);
 }
 
-static int read_vary(const struct reader *reader, const struct document_node *node)
+/* The model's path is taken from the sweep file's folder. */
+static int read_word(const struct reader *reader, const char *key, const struct document_node *node)
 {
-    if (node->kind != DOCUMENT_MAPPING || node->count == 0)
-        return sweep_file_expected(reader, node, "vary", "a mapping of names to lists of values");
-    reader->options->memory->vary_from_file = true;
-    for (size_t i = 0; i < node->count; i++) {
-        const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
-        const char *error;
-        struct sweep_vary *vary =
-            sweep_vary_new(reader->options->vary, &reader->options->vary_count, key->text, &error);
-        if (!vary)
-            return at(reader, key, "vary", error);
-        if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
-            return sweep_file_expected(reader, value, key->text, "a list of values");
-        for (size_t v = 0; v < value->count; v++) {
-            if (value->items[v]->kind != DOCUMENT_SCALAR)
-                return sweep_file_expected(reader, value->items[v], key->text, "a plain value");
-            if ((error = sweep_vary_add(vary, value->items[v]->text)))
-                return at(reader, value->items[v], "vary", error);
-        }
-    }
+    bool model = strcmp(key, "model") == 0;
+    char *path = NULL;
+    if (node->kind != DOCUMENT_SCALAR || !node->text[0])
+        return sweep_file_expected(reader, node, key,
+                                   model ? "a model file" : "a name or an address");
+    bool relative = model && node->text[0] != '/' && strcmp(node->text, "-") != 0;
+    if (asprintf(&path, "%s%s%s", relative ? reader->folder : "", relative ? "/" : "", node->text) <
+        0)
+        return options_out_of_memory();
+    const char *kept = sweep_options_keep(reader->options, path);
+    free(path);
+    if (!kept)
+        return options_out_of_memory();
+    *(model ? &reader->options->memory->model : &reader->options->memory->dc) = kept;
     return -1;
+}
+
+/* "options": traffic-replay's, as in its configuration file. */
+static int read_replay_options(const struct reader *reader, const struct document_node *node)
+{
+    if (node->kind != DOCUMENT_MAPPING)
+        return sweep_file_expected(reader, node, "options",
+                                   "a mapping of traffic-replay's options");
+    int status = -1;
+    for (size_t i = 0; status < 0 && i < node->count; i++) {
+        const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
+        if (value->kind == DOCUMENT_MAPPING)
+            return sweep_file_expected(reader, value, key->text, "a value or a list of values");
+        if (value->kind == DOCUMENT_SCALAR)
+            status = sweep_file_add_word(reader, value, key->text, value->text);
+        for (size_t v = 0; status < 0 && value->kind == DOCUMENT_SEQUENCE && v < value->count; v++)
+            status =
+                value->items[v]->kind == DOCUMENT_SCALAR
+                    ? sweep_file_add_word(reader, value->items[v], key->text, value->items[v]->text)
+                    : sweep_file_expected(reader, value->items[v], key->text, "a plain value");
+    }
+    return status;
 }
 
 static int sweep_file_add_word(const struct reader *reader, const struct document_node *node,
@@ -135,45 +177,27 @@ static int sweep_file_add_word(const struct reader *reader, const struct documen
     return -1;
 }
 
-/* "options": traffic-replay's, as in its configuration file. */
-static int read_replay_options(const struct reader *reader, const struct document_node *node)
+static int read_vary(const struct reader *reader, const struct document_node *node)
 {
-    if (node->kind != DOCUMENT_MAPPING)
-        return sweep_file_expected(reader, node, "options",
-                                   "a mapping of traffic-replay's options");
-    int status = -1;
-    for (size_t i = 0; status < 0 && i < node->count; i++) {
+    if (node->kind != DOCUMENT_MAPPING || node->count == 0)
+        return sweep_file_expected(reader, node, "vary", "a mapping of names to lists of values");
+    reader->options->memory->vary_from_file = true;
+    for (size_t i = 0; i < node->count; i++) {
         const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
-        if (value->kind == DOCUMENT_MAPPING)
-            return sweep_file_expected(reader, value, key->text, "a value or a list of values");
-        if (value->kind == DOCUMENT_SCALAR)
-            status = sweep_file_add_word(reader, value, key->text, value->text);
-        for (size_t v = 0; status < 0 && value->kind == DOCUMENT_SEQUENCE && v < value->count; v++)
-            status =
-                value->items[v]->kind == DOCUMENT_SCALAR
-                    ? sweep_file_add_word(reader, value->items[v], key->text, value->items[v]->text)
-                    : sweep_file_expected(reader, value->items[v], key->text, "a plain value");
+        const char *error;
+        struct sweep_vary *vary =
+            sweep_vary_new(reader->options->vary, &reader->options->vary_count, key->text, &error);
+        if (!vary)
+            return at(reader, key, "vary", error);
+        if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
+            return sweep_file_expected(reader, value, key->text, "a list of values");
+        for (size_t v = 0; v < value->count; v++) {
+            if (value->items[v]->kind != DOCUMENT_SCALAR)
+                return sweep_file_expected(reader, value->items[v], key->text, "a plain value");
+            if ((error = sweep_vary_add(vary, value->items[v]->text)))
+                return at(reader, value->items[v], "vary", error);
+        }
     }
-    return status;
-}
-
-/* The model's path is taken from the sweep file's folder. */
-static int read_word(const struct reader *reader, const char *key, const struct document_node *node)
-{
-    bool model = strcmp(key, "model") == 0;
-    char *path = NULL;
-    if (node->kind != DOCUMENT_SCALAR || !node->text[0])
-        return sweep_file_expected(reader, node, key,
-                                   model ? "a model file" : "a name or an address");
-    bool relative = model && node->text[0] != '/' && strcmp(node->text, "-") != 0;
-    if (asprintf(&path, "%s%s%s", relative ? reader->folder : "", relative ? "/" : "", node->text) <
-        0)
-        return options_out_of_memory();
-    const char *kept = sweep_options_keep(reader->options, path);
-    free(path);
-    if (!kept)
-        return options_out_of_memory();
-    *(model ? &reader->options->memory->model : &reader->options->memory->dc) = kept;
     return -1;
 }
 
@@ -188,53 +212,47 @@ static int unknown_key(const struct reader *reader, const struct document_node *
     return sweep_file_expected(reader, key, "", what);
 }
 
-static int read_key(const struct reader *reader, const struct document_node *key,
+static int read_row(const struct reader *reader, const struct options_row *row,
                     const struct document_node *value)
 {
-    const struct options_row *row = options_find(&sweep_options_table, key->text);
-    if (strcmp(key->text, "model") == 0 || strcmp(key->text, "dc") == 0)
-        return read_word(reader, key->text, value);
-    if (strcmp(key->text, "options") == 0)
-        return read_replay_options(reader, value);
-    if (strcmp(key->text, "vary") == 0)
-        return read_vary(reader, value);
-    if (!row)
-        return unknown_key(reader, key);
-    return row->properties & OPTIONS_COMMAND_LINE
-               ? at(reader, key, row->name, "it belongs on the command line")
-               : read_row(reader, row, value);
+    bool yes = false, list = row->properties & SWEEP_LIST;
+    if (row->kind == OPTIONS_FLAG) {
+        if (!document_boolean(value, &yes))
+            return sweep_file_expected(reader, value, row->name, "true or false");
+        *(bool *)((char *)reader->options + row->offset) = yes;
+        return -1;
+    }
+    if (!list && value->kind != DOCUMENT_SCALAR)
+        return sweep_file_expected(reader, value, row->name, "a value");
+    char *text = joined(reader, value, row->name);
+    const char *error = text ? options_apply(row, reader->options, text) : NULL;
+    if (!text)
+        return EXIT_USAGE;
+    return error ? at(reader, value, row->name, error) : -1;
 }
 
-static int sweep_file_read_document(struct reader *reader, const char *text, size_t size)
+/* A scalar, or a sequence of them joined by commas; kept. NULL: it was told. */
+static char *joined(const struct reader *reader, const struct document_node *node, const char *key)
 {
-    struct document *document = NULL;
-    char error[ERROR_SIZE];
-    int status = -1;
-    if (document_parse(reader->name, text, size, &document, error, sizeof error) < 0)
-        return options_complain("%s", error);
-    const struct document_node *root = document_root(document);
-    if (root->kind != DOCUMENT_MAPPING)
-        status = sweep_file_expected(reader, root, "", "a mapping");
-    for (size_t i = 0; status < 0 && i < root->count; i++)
-        status = read_key(reader, root->items[2 * i], root->items[2 * i + 1]);
-    document_free(document);
-    return status;
-}
-
-int sweep_file_read(struct sweep_options *options, const char *path)
-{
-    enum { LARGEST = 1 << 20 };
-    char *text = NULL, *copy, error[ERROR_SIZE];
-    size_t size;
-    if (document_read_file(path, LARGEST, &text, &size, error, sizeof error) < 0)
-        return options_complain("%s", error);
-    struct reader reader = {.options = options, .name = document_file_name(path)};
-    copy = strdup(path);
-    reader.folder = copy ? strdup(strcmp(path, "-") == 0 ? "." : dirname(copy)) : NULL;
-    int status =
-        reader.folder ? sweep_file_read_document(&reader, text, size) : options_out_of_memory();
-    free(reader.folder);
-    free(copy);
+    char *text = NULL, *kept = NULL;
+    size_t size = 0;
+    if (node->kind == DOCUMENT_SCALAR)
+        kept = sweep_options_keep(reader->options, node->text);
+    else if (node->kind == DOCUMENT_MAPPING || node->count == 0)
+        return sweep_file_expected(reader, node, key, "a value or a list of values"), NULL;
+    FILE *stream = kept ? NULL : open_memstream(&text, &size);
+    for (size_t i = 0; stream && i < node->count; i++) {
+        if (node->items[i]->kind != DOCUMENT_SCALAR) {
+            fclose(stream);
+            free(text);
+            return sweep_file_expected(reader, node->items[i], key, "a plain value"), NULL;
+        }
+        fprintf(stream, "%s%s", i ? "," : "", node->items[i]->text);
+    }
+    if (stream && fclose(stream) == 0)
+        kept = sweep_options_keep(reader->options, text);
     free(text);
-    return status;
+    if (!kept)
+        options_out_of_memory();
+    return kept;
 }

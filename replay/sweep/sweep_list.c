@@ -12,10 +12,48 @@
 #include <string.h>
 
 enum { PARTS = 3 };
-static const double largest = 1e6; /* what traffic-replay takes for -r and -S */
 
+static int parse_item(struct sweep_list *list, const char *whole, char *item, char *error,
+                      size_t size);
 static int sweep_list_refuse(char *error, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+static int sweep_list_parse_number(const char *text, double *value, char *error, size_t size);
+static int sweep_list_add(struct sweep_list *list, double value, char *error, size_t size);
+static int add_range(struct sweep_list *list, const char *whole, const double part[PARTS],
+                     char *error, size_t size);
+
+int sweep_list_parse(const char *text, struct sweep_list *list, char *error, size_t size)
+{
+    char *copy = strdup(text);
+    int result = copy ? 0 : -ENOMEM;
+    if (!copy)
+        snprintf(error, size, "out of memory");
+    for (char *rest = copy, *item; result == 0 && (item = strsep(&rest, ","));)
+        result = parse_item(list, text, item, error, size);
+    free(copy);
+    return result;
+}
+
+/* One piece between commas; cuts it to pieces in place. */
+static int parse_item(struct sweep_list *list, const char *whole, char *item, char *error,
+                      size_t size)
+{
+    double part[PARTS] = {0, 0, 1};
+    size_t count = 0;
+    for (char *rest = item, *word; (word = strsep(&rest, ":")); count++) {
+        if (!*word || count == PARTS)
+            return sweep_list_refuse(
+                error, size,
+                "\"%s\" is no list: expected numbers and ranges FROM:TO or FROM:TO:STEP, "
+                "with commas between",
+                whole);
+        int result = sweep_list_parse_number(word, &part[count], error, size);
+        if (result < 0)
+            return result;
+    }
+    return count == 1 ? sweep_list_add(list, part[0], error, size)
+                      : add_range(list, whole, part, error, size);
+}
 
 static int sweep_list_refuse(char *error, size_t size, const char *format, ...)
 {
@@ -25,6 +63,8 @@ static int sweep_list_refuse(char *error, size_t size, const char *format, ...)
     va_end(args);
     return -EINVAL;
 }
+
+static const double largest = 1e6; /* what traffic-replay takes for -r and -S */
 
 static int sweep_list_parse_number(const char *text, double *value, char *error, size_t size)
 {
@@ -75,39 +115,6 @@ static int add_range(struct sweep_list *list, const char *whole, const double pa
     int result = 0;
     for (size_t i = 0; result == 0 && i <= (size_t)steps; i++)
         result = sweep_list_add(list, from + (double)i * step, error, size);
-    return result;
-}
-
-/* One piece between commas; cuts it to pieces in place. */
-static int parse_item(struct sweep_list *list, const char *whole, char *item, char *error,
-                      size_t size)
-{
-    double part[PARTS] = {0, 0, 1};
-    size_t count = 0;
-    for (char *rest = item, *word; (word = strsep(&rest, ":")); count++) {
-        if (!*word || count == PARTS)
-            return sweep_list_refuse(
-                error, size,
-                "\"%s\" is no list: expected numbers and ranges FROM:TO or FROM:TO:STEP, "
-                "with commas between",
-                whole);
-        int result = sweep_list_parse_number(word, &part[count], error, size);
-        if (result < 0)
-            return result;
-    }
-    return count == 1 ? sweep_list_add(list, part[0], error, size)
-                      : add_range(list, whole, part, error, size);
-}
-
-int sweep_list_parse(const char *text, struct sweep_list *list, char *error, size_t size)
-{
-    char *copy = strdup(text);
-    int result = copy ? 0 : -ENOMEM;
-    if (!copy)
-        snprintf(error, size, "out of memory");
-    for (char *rest = copy, *item; result == 0 && (item = strsep(&rest, ","));)
-        result = parse_item(list, text, item, error, size);
-    free(copy);
     return result;
 }
 

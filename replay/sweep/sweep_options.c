@@ -26,16 +26,33 @@ static const char *const group_titles[GROUP_COUNT] = {
     [GROUP_OTHER] = "Other",
 };
 
-static const char *parse_rates(void *owner, char *value);
-static const char *parse_scales(void *owner, char *value);
-static const char *parse_order(void *owner, char *value);
-static const char *parse_vary(void *owner, char *value);
-static const char *parse_slo(void *owner, char *value);
-static const char *parse_file(void *owner, char *value);
-
 #define AT(member) offsetof(struct sweep_options, member)
 
 enum { REPEAT_MAX = 1000, SECONDS_MAX = 86400 };
+
+/* clang-format on */
+enum { ERROR_SIZE = OPTIONS_ERROR_SIZE };
+
+static int sweep_options_set_defaults(struct sweep_options *options);
+static int sweep_options_take_options(struct sweep_options *options, int argc, char **argv,
+                                      int *first);
+static int sweep_options_complain_unknown(const struct options_given *given);
+static int sweep_options_take_option(struct sweep_options *options,
+                                     const struct options_given *given);
+static int sweep_options_finish_output(void);
+static int find_file(struct sweep_options *options);
+static const char *parse_file(void *owner, char *value);
+static int apply_command_line(struct sweep_options *options);
+static int complete_lists(struct sweep_options *options);
+static const char *parse_list(struct sweep_list *list, const char *value);
+static int sweep_options_check(const struct sweep_options *options);
+static int read_replay(struct sweep_options *options, int argc, char **argv, int first);
+static int check_replay_options(const struct sweep_options *options);
+static const char *parse_rates(void *owner, char *value);
+static const char *parse_scales(void *owner, char *value);
+static const char *parse_vary(void *owner, char *value);
+static const char *parse_order(void *owner, char *value);
+static const char *parse_slo(void *owner, char *value);
 
 /* clang-format off */
 static const struct options_row rows[] = {
@@ -80,9 +97,7 @@ static const struct options_row rows[] = {
     {"version", 'V', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "print the version", NULL},
 };
-/* clang-format on */
 
-enum { ERROR_SIZE = OPTIONS_ERROR_SIZE };
 _Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX,
                "a reading has no room for so many rows");
 
@@ -92,85 +107,50 @@ const struct options_table sweep_options_table = {.rows = rows,
                                                   .group_count = GROUP_COUNT,
                                                   .help_column = 30};
 
-char *sweep_options_keep(struct sweep_options *options, const char *text)
+int sweep_options_read(struct sweep_options *options, int argc, char **argv)
 {
-    struct sweep_options_memory *memory = options->memory;
-    char **grown = reallocarray(memory->kept, memory->kept_count + 1, sizeof *grown);
-    if (!grown)
-        return NULL;
-    memory->kept = grown;
-    grown[memory->kept_count] = strdup(text);
-    return grown[memory->kept_count] ? grown[memory->kept_count++] : NULL;
+    int first = argc;
+    int status = sweep_options_set_defaults(options);
+    if (status < 0)
+        status = sweep_options_take_options(options, argc, argv, &first);
+    if (status < 0)
+        status = find_file(options);
+    if (status < 0)
+        status = apply_command_line(options);
+    if (status < 0)
+        status = complete_lists(options);
+    if (status < 0)
+        status = sweep_options_check(options);
+    return status < 0 ? read_replay(options, argc, argv, first) : status;
 }
 
-/* --- Values -------------------------------------------------------------------------------- */
-
-static const char *parse_list(struct sweep_list *list, const char *value)
+static int sweep_options_set_defaults(struct sweep_options *options)
 {
-    char error[ERROR_SIZE];
-    sweep_list_clear(list);
-    return sweep_list_parse(value, list, error, sizeof error) == 0 ? NULL
-                                                                   : options_wrong("%s", error);
+    *options = (struct sweep_options){.results = "results", .hook_timeout = 300};
+    options->memory = calloc(1, sizeof *options->memory);
+    return options->memory ? -1 : options_out_of_memory();
 }
 
-static const char *parse_rates(void *owner, char *value)
+/* Up to --, or the end; words without a dash are moved behind the options. *first is theirs. */
+static int sweep_options_take_options(struct sweep_options *options, int argc, char **argv,
+                                      int *first)
 {
-    struct sweep_options *options = owner;
-    return parse_list(&options->r, value);
+    struct options_scan scan;
+    struct options_given given;
+    options_scan(&scan, &sweep_options_table, argc, argv);
+    while (options_next(&scan, &given, first)) {
+        int status;
+        if (given.fault == OPTIONS_UNKNOWN)
+            status = sweep_options_complain_unknown(&given);
+        else if (given.fault != OPTIONS_GOOD)
+            status = options_complain_of(&given);
+        else
+            status = sweep_options_take_option(options, &given);
+        if (status >= 0)
+            return status;
+    }
+    return -1;
 }
-
-static const char *parse_scales(void *owner, char *value)
-{
-    struct sweep_options *options = owner;
-    return parse_list(&options->S, value);
-}
-
-static const char *parse_order(void *owner, char *value)
-{
-    struct sweep_options *options = owner;
-    options->random_order = strcmp(value, "random") == 0;
-    return options->random_order || strcmp(value, "serial") == 0
-               ? NULL
-               : options_wrong("\"%s\" is neither serial nor random", value);
-}
-
-static const char *parse_slo(void *owner, char *value)
-{
-    struct sweep_options *options = owner;
-    char error[ERROR_SIZE];
-    return slo_parse(&options->slo, value, error, sizeof error) == 0 ? NULL
-                                                                     : options_wrong("%s", error);
-}
-
-static const char *parse_file(void *owner, char *value)
-{
-    struct sweep_options *options = owner;
-    options->memory->file = value;
-    return *value ? NULL : options_wrong("it is empty");
-}
-
-/* --- --vary -------------------------------------------------------------------------------- */
-
-/* NAME=V1,V2,...; cuts it to pieces in place. The command line's list replaces the file's. */
-static const char *parse_vary(void *owner, char *value)
-{
-    struct sweep_options *options = owner;
-    const char *error = NULL;
-    char *equals = strchr(value, '=');
-    if (!equals || equals == value)
-        return options_wrong("\"%s\" is not NAME=V1,V2,...", value);
-    *equals = '\0';
-    if (options->memory->vary_from_file)
-        while (options->vary_count > 0)
-            sweep_vary_clear(&options->vary[--options->vary_count]);
-    options->memory->vary_from_file = false;
-    struct sweep_vary *vary = sweep_vary_new(options->vary, &options->vary_count, value, &error);
-    for (char *rest = equals + 1, *word; !error && (word = strsep(&rest, ","));)
-        error = sweep_vary_add(vary, word);
-    return error;
-}
-
-/* --- The command line ---------------------------------------------------------------------- */
 
 static int sweep_options_complain_unknown(const struct options_given *given)
 {
@@ -182,14 +162,6 @@ static int sweep_options_complain_unknown(const struct options_given *given)
     bool replays = settings_is_flag(name) || !settings_try(name, "1");
     return options_complain("--%s: there is no such option%s", name,
                             replays ? "; traffic-replay's stand behind --" : "; see --help");
-}
-
-static int sweep_options_finish_output(void)
-{
-    if (fflush(stdout) == 0)
-        return EXIT_OK;
-    options_complain("cannot write to standard output: %s", strerror(errno));
-    return EXIT_FAILED;
 }
 
 static int sweep_options_take_option(struct sweep_options *options,
@@ -217,25 +189,29 @@ static int sweep_options_take_option(struct sweep_options *options,
     return -1;
 }
 
-/* Up to --, or the end; words without a dash are moved behind the options. *first is theirs. */
-static int sweep_options_take_options(struct sweep_options *options, int argc, char **argv,
-                                      int *first)
+static int sweep_options_finish_output(void)
 {
-    struct options_scan scan;
-    struct options_given given;
-    options_scan(&scan, &sweep_options_table, argc, argv);
-    while (options_next(&scan, &given, first)) {
-        int status;
-        if (given.fault == OPTIONS_UNKNOWN)
-            status = sweep_options_complain_unknown(&given);
-        else if (given.fault != OPTIONS_GOOD)
-            status = options_complain_of(&given);
-        else
-            status = sweep_options_take_option(options, &given);
-        if (status >= 0)
-            return status;
-    }
-    return -1;
+    if (fflush(stdout) == 0)
+        return EXIT_OK;
+    options_complain("cannot write to standard output: %s", strerror(errno));
+    return EXIT_FAILED;
+}
+
+/* --file comes before everything else. */
+static int find_file(struct sweep_options *options)
+{
+    const struct sweep_options_memory *memory = options->memory;
+    for (size_t i = 0; i < memory->count; i++)
+        if (memory->assignments[i].row->parse == parse_file)
+            options->memory->file = memory->assignments[i].value;
+    return memory->file ? sweep_file_read(options, memory->file) : -1;
+}
+
+static const char *parse_file(void *owner, char *value)
+{
+    struct sweep_options *options = owner;
+    options->memory->file = value;
+    return *value ? NULL : options_wrong("it is empty");
 }
 
 static int apply_command_line(struct sweep_options *options)
@@ -252,50 +228,42 @@ static int apply_command_line(struct sweep_options *options)
     return -1;
 }
 
-/* --file comes before everything else. */
-static int find_file(struct sweep_options *options)
+static int complete_lists(struct sweep_options *options)
 {
-    const struct sweep_options_memory *memory = options->memory;
-    for (size_t i = 0; i < memory->count; i++)
-        if (memory->assignments[i].row->parse == parse_file)
-            options->memory->file = memory->assignments[i].value;
-    return memory->file ? sweep_file_read(options, memory->file) : -1;
+    const char *error = options->r.count ? NULL : parse_list(&options->r, "1");
+    if (!error && options->S.count == 0)
+        error = parse_list(&options->S, "1");
+    return error ? options_complain("%s", error) : -1;
 }
 
-/* --- traffic-replay's part ----------------------------------------------------------------- */
-
-/* Each cell has its own; or they end or change what a run is. */
-static int check_replay_options(const struct sweep_options *options)
+static const char *parse_list(struct sweep_list *list, const char *value)
 {
-    static const char *const cells[] = {"replay-rate", "scale-traffic"};
-    static const char *const others[] = {"packets-per-second",  "json",         "timing-data",
-                                         "traffic-summary",     "dry-run",      "clean-up",
-                                         "generate-users-only", "make-accounts"};
-    const struct settings *replay = &options->replay;
-    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
-        if (settings_given(replay, cells[i]))
-            return options_complain("--%s: give it to traffic-sweep, before the --", cells[i]);
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (settings_given(replay, others[i]))
-            return options_complain("--%s: a sweep cannot have it", others[i]);
-    if (replay->json || replay->timing_data)
-        return options_complain("--%s: all cells would write the same file; take it out of the "
-                                "configuration file",
-                                replay->json ? "json" : "timing-data");
-    if (replay->random_seed > (uint64_t)INT64_MAX - REPEAT_MAX)
+    char error[ERROR_SIZE];
+    sweep_list_clear(list);
+    return sweep_list_parse(value, list, error, sizeof error) == 0 ? NULL
+                                                                   : options_wrong("%s", error);
+}
+
+static int sweep_options_check(const struct sweep_options *options)
+{
+    struct sweep_variable variables[SWEEP_VARY_MAX + 2] = {{"r", "1"}, {"S", "1"}};
+    const char *const commands[] = {options->before, options->after, options->sample};
+    static const char *const names[] = {"before", "after", "sample"};
+    char *text = NULL, error[ERROR_SIZE];
+    if (options->slo.text && !options->find_max)
         return options_complain(
-            "--random-seed: repeats add to it, and the sum would be out of range");
-    if (strcmp(replay->model, "-") == 0)
-        return options_complain("MODEL: standard input can be read once only; give a file");
-    for (size_t i = 0; i < replay->label_count; i++) {
-        bool taken = strcmp(replay->labels[i].name, "repeat") == 0 ||
-                     strcmp(replay->labels[i].name, "options") == 0;
-        for (size_t v = 0; v < options->vary_count; v++)
-            taken = taken || strcmp(replay->labels[i].name, options->vary[v].name) == 0;
-        if (taken)
-            return options_complain(
-                "--label: the label \"%s\" is the sweep's own; give it another name",
-                replay->labels[i].name);
+            "--slo: only --find-max looks at it; traffic-summary --slo judges results");
+    if (options->find_max && options->random_order)
+        return options_complain("--order: --find-max has an order of its own; leave one out");
+    for (size_t i = 0; i < options->vary_count; i++)
+        variables[2 + i] =
+            (struct sweep_variable){options->vary[i].name, options->vary[i].values[0]};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (commands[i] && sweep_expand(commands[i], variables, options->vary_count + 2, &text,
+                                        error, sizeof error) < 0)
+            return options_complain("--%s: %s", names[i], error);
+        free(text);
+        text = NULL;
     }
     return -1;
 }
@@ -344,62 +312,40 @@ static int read_replay(struct sweep_options *options, int argc, char **argv, int
     return status;
 }
 
-/* --- All of it ----------------------------------------------------------------------------- */
-
-static int sweep_options_check(const struct sweep_options *options)
+/* Each cell has its own; or they end or change what a run is. */
+static int check_replay_options(const struct sweep_options *options)
 {
-    struct sweep_variable variables[SWEEP_VARY_MAX + 2] = {{"r", "1"}, {"S", "1"}};
-    const char *const commands[] = {options->before, options->after, options->sample};
-    static const char *const names[] = {"before", "after", "sample"};
-    char *text = NULL, error[ERROR_SIZE];
-    if (options->slo.text && !options->find_max)
+    static const char *const cells[] = {"replay-rate", "scale-traffic"};
+    static const char *const others[] = {"packets-per-second",  "json",         "timing-data",
+                                         "traffic-summary",     "dry-run",      "clean-up",
+                                         "generate-users-only", "make-accounts"};
+    const struct settings *replay = &options->replay;
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
+        if (settings_given(replay, cells[i]))
+            return options_complain("--%s: give it to traffic-sweep, before the --", cells[i]);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (settings_given(replay, others[i]))
+            return options_complain("--%s: a sweep cannot have it", others[i]);
+    if (replay->json || replay->timing_data)
+        return options_complain("--%s: all cells would write the same file; take it out of the "
+                                "configuration file",
+                                replay->json ? "json" : "timing-data");
+    if (replay->random_seed > (uint64_t)INT64_MAX - REPEAT_MAX)
         return options_complain(
-            "--slo: only --find-max looks at it; traffic-summary --slo judges results");
-    if (options->find_max && options->random_order)
-        return options_complain("--order: --find-max has an order of its own; leave one out");
-    for (size_t i = 0; i < options->vary_count; i++)
-        variables[2 + i] =
-            (struct sweep_variable){options->vary[i].name, options->vary[i].values[0]};
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        if (commands[i] && sweep_expand(commands[i], variables, options->vary_count + 2, &text,
-                                        error, sizeof error) < 0)
-            return options_complain("--%s: %s", names[i], error);
-        free(text);
-        text = NULL;
+            "--random-seed: repeats add to it, and the sum would be out of range");
+    if (strcmp(replay->model, "-") == 0)
+        return options_complain("MODEL: standard input can be read once only; give a file");
+    for (size_t i = 0; i < replay->label_count; i++) {
+        bool taken = strcmp(replay->labels[i].name, "repeat") == 0 ||
+                     strcmp(replay->labels[i].name, "options") == 0;
+        for (size_t v = 0; v < options->vary_count; v++)
+            taken = taken || strcmp(replay->labels[i].name, options->vary[v].name) == 0;
+        if (taken)
+            return options_complain(
+                "--label: the label \"%s\" is the sweep's own; give it another name",
+                replay->labels[i].name);
     }
     return -1;
-}
-
-static int sweep_options_set_defaults(struct sweep_options *options)
-{
-    *options = (struct sweep_options){.results = "results", .hook_timeout = 300};
-    options->memory = calloc(1, sizeof *options->memory);
-    return options->memory ? -1 : options_out_of_memory();
-}
-
-static int complete_lists(struct sweep_options *options)
-{
-    const char *error = options->r.count ? NULL : parse_list(&options->r, "1");
-    if (!error && options->S.count == 0)
-        error = parse_list(&options->S, "1");
-    return error ? options_complain("%s", error) : -1;
-}
-
-int sweep_options_read(struct sweep_options *options, int argc, char **argv)
-{
-    int first = argc;
-    int status = sweep_options_set_defaults(options);
-    if (status < 0)
-        status = sweep_options_take_options(options, argc, argv, &first);
-    if (status < 0)
-        status = find_file(options);
-    if (status < 0)
-        status = apply_command_line(options);
-    if (status < 0)
-        status = complete_lists(options);
-    if (status < 0)
-        status = sweep_options_check(options);
-    return status < 0 ? read_replay(options, argc, argv, first) : status;
 }
 
 void sweep_options_clear(struct sweep_options *options)
@@ -423,8 +369,6 @@ void sweep_options_clear(struct sweep_options *options)
     *options = (struct sweep_options){0};
 }
 
-/* --- Help ---------------------------------------------------------------------------------- */
-
 void sweep_options_help(FILE *out)
 {
     fputs("traffic-sweep plays a whole grid of traffic-replay's cells, unattended.\n"
@@ -438,4 +382,63 @@ void sweep_options_help(FILE *out)
     fputs("\nOptions of traffic-replay (durations, credentials, seed, ...) stand behind a --. See "
           "traffic-sweep(1).\n",
           out);
+}
+
+char *sweep_options_keep(struct sweep_options *options, const char *text)
+{
+    struct sweep_options_memory *memory = options->memory;
+    char **grown = reallocarray(memory->kept, memory->kept_count + 1, sizeof *grown);
+    if (!grown)
+        return NULL;
+    memory->kept = grown;
+    grown[memory->kept_count] = strdup(text);
+    return grown[memory->kept_count] ? grown[memory->kept_count++] : NULL;
+}
+
+static const char *parse_rates(void *owner, char *value)
+{
+    struct sweep_options *options = owner;
+    return parse_list(&options->r, value);
+}
+
+static const char *parse_scales(void *owner, char *value)
+{
+    struct sweep_options *options = owner;
+    return parse_list(&options->S, value);
+}
+
+/* NAME=V1,V2,...; cuts it to pieces in place. The command line's list replaces the file's. */
+static const char *parse_vary(void *owner, char *value)
+{
+    struct sweep_options *options = owner;
+    const char *error = NULL;
+    char *equals = strchr(value, '=');
+    if (!equals || equals == value)
+        return options_wrong("\"%s\" is not NAME=V1,V2,...", value);
+    *equals = '\0';
+    if (options->memory->vary_from_file)
+        while (options->vary_count > 0)
+            sweep_vary_clear(&options->vary[--options->vary_count]);
+    options->memory->vary_from_file = false;
+    struct sweep_vary *vary = sweep_vary_new(options->vary, &options->vary_count, value, &error);
+    for (char *rest = equals + 1, *word; !error && (word = strsep(&rest, ","));)
+        error = sweep_vary_add(vary, word);
+    return error;
+}
+
+static const char *parse_order(void *owner, char *value)
+{
+    struct sweep_options *options = owner;
+    options->random_order = strcmp(value, "random") == 0;
+    return options->random_order || strcmp(value, "serial") == 0
+               ? NULL
+               : options_wrong("\"%s\" is neither serial nor random", value);
+}
+
+static const char *parse_slo(void *owner, char *value)
+{
+    struct sweep_options *options = owner;
+    char error[ERROR_SIZE];
+    return slo_parse(&options->slo, value, error, sizeof error) == 0 ? NULL
+                                                                     : options_wrong("%s", error);
 }

@@ -22,11 +22,78 @@
 #include "summary/result/result.h"
 
 enum { VARIABLES_MAX = SWEEP_VARY_MAX + 2 };
-/* What a run may take beside warm-up, window and its own limits: start-up, accounts, keys. */
-static const double start_up_limit = 1800;
 
+struct words {
+    char **items;
+    size_t count;
+    bool failed;
+};
+
+static char *find_program(void);
 static int player_fail(char *error, size_t size, int result, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+static int ask_version(struct sweep_player *player, char *error, size_t size);
+static int open_output(void);
+static int write_secrets(struct sweep_player *player, char *error, size_t size);
+static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, const char *name,
+                    const char *command, char *error, size_t size);
+static int expand(const struct sweep_player *player, const struct sweep_cell *cell,
+                  const char *command, char **out, char *error, size_t size);
+static size_t list_variables(const struct sweep_player *player, const struct sweep_cell *cell,
+                             struct sweep_variable variables[VARIABLES_MAX]);
+static void player_tell(const struct sweep_player *player, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int judge_hook(struct sweep_player *player, int result, int status, int output,
+                      const char *name, const char *command, char *error, size_t size);
+static void read_tail(struct sweep_player *player, int fd);
+static const char *describe_end(int status, char text[64]);
+static int play_and_save(struct sweep_player *player, const struct sweep_cell *cell,
+                         const struct sweep_files *files, char *error, size_t size);
+static int player_make_accounts(struct sweep_player *player, char *error, size_t size);
+static void begin_words(const struct sweep_player *player, struct words *words);
+static void player_add(struct words *words, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void end_words(const struct sweep_player *player, struct words *words);
+static void free_words(struct words *words);
+static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell, char *error,
+                         size_t size);
+static int run_replay(struct sweep_player *player, const struct sweep_cell *cell,
+                      const struct sweep_files *files, char *error, size_t size);
+static void cell_words(const struct sweep_player *player, const struct sweep_cell *cell,
+                       const struct sweep_files *files, struct words *words);
+static double run_limit(const struct settings *replay);
+static int judge_run(struct sweep_player *player, int result, int status, int errors,
+                     const struct sweep_files *files, char *error, size_t size);
+static int save(struct sweep_player *player, const struct sweep_files *files, char *error,
+                size_t size);
+static void end_samples(struct sweep_player *player);
+
+int sweep_player_open(struct sweep_player *player, char *error, size_t size)
+{
+    player->secrets = -1;
+    player->program = find_program();
+    if (!player->program)
+        return player_fail(error, size, -ENOMEM, "out of memory");
+    /* The environment would go over the file. */
+    unsetenv("TRAFFIC_REPLAY_USER");
+    unsetenv("TRAFFIC_REPLAY_PASSWORD");
+    int result = ask_version(player, error, size);
+    return result < 0 ? result : write_secrets(player, error, size);
+}
+
+/* Beside this program; else PATH finds it. */
+static char *find_program(void)
+{
+    char own[PATH_MAX], *path = NULL;
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    own[length < 0 ? 0 : length] = '\0';
+    if (length > 0 && asprintf(&path, "%s/traffic-replay", dirname(own)) < 0)
+        return NULL;
+    if (path && access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return strdup("traffic-replay");
+}
 
 static int player_fail(char *error, size_t size, int result, const char *format, ...)
 {
@@ -37,84 +104,62 @@ static int player_fail(char *error, size_t size, int result, const char *format,
     return result;
 }
 
-static void player_tell(const struct sweep_player *player, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void player_tell(const struct sweep_player *player, const char *format, ...)
+/* The version that results will bear. */
+static int ask_version(struct sweep_player *player, char *error, size_t size)
 {
-    va_list args;
-    va_start(args, format);
-    if (player->before_telling)
-        player->before_telling(player->context);
-    message_tell_args(format, args);
-    va_end(args);
+    char *argv[] = {player->program, (char[]){"--version"}, NULL}, text[128] = "";
+    int status = 0, output = open_output();
+    const struct sweep_child child = {
+        .argv = argv, .input = -1, .output = output, .errors = -1, .kept = -1, .limit = 30};
+    int result = output < 0 ? -errno : sweep_child_run(player->watch, &child, &status);
+    ssize_t got = result == 0 ? pread(output, text, sizeof text - 1, 0) : 0;
+    if (output >= 0)
+        close(output);
+    text[got < 0 ? 0 : got] = '\0';
+    if (result == 0 && status == 0 && sscanf(text, "traffic-replay %63s", player->version) == 1)
+        return 0;
+    if (result == -EINTR)
+        return result;
+    return player_fail(error, size, result ? result : -EPROTO, "%s cannot be run: %s",
+                       player->program,
+                       result ? strerror(-result) : "it does not tell its version");
 }
-
-/* --- Words of a command line --------------------------------------------------------------- */
-
-struct words {
-    char **items;
-    size_t count;
-    bool failed;
-};
-
-static void player_add(struct words *words, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void player_add(struct words *words, const char *format, ...)
-{
-    va_list args;
-    char **grown = reallocarray(words->items, words->count + 2, sizeof *grown);
-    va_start(args, format);
-    if (grown)
-        words->items = grown;
-    if (!grown || vasprintf(&grown[words->count], format, args) < 0)
-        words->failed = true;
-    else
-        grown[++words->count] = NULL;
-    va_end(args);
-}
-
-static void free_words(struct words *words)
-{
-    for (size_t i = 0; i < words->count; i++)
-        free(words->items[i]);
-    free(words->items);
-    *words = (struct words){0};
-}
-
-/* What every traffic-replay of the sweep is called with. */
-static void begin_words(const struct sweep_player *player, struct words *words)
-{
-    *words = (struct words){0};
-    player_add(words, "%s", player->program);
-    for (size_t i = 0; player->options->words[i]; i++)
-        player_add(words, "%s", player->options->words[i]);
-    player_add(words, "--config=/proc/self/fd/%d", player->secrets);
-    if (player->options->replay.yes)
-        player_add(words, "--yes");
-}
-
-static void end_words(const struct sweep_player *player, struct words *words)
-{
-    player_add(words, "--");
-    player_add(words, "%s", player->options->replay.model);
-    player_add(words, "%s", player->options->replay.dc);
-}
-
-/* --- Output of children -------------------------------------------------------------------- */
 
 static int open_output(void)
 {
     return memfd_create("output", MFD_CLOEXEC);
 }
 
-/* The last of what a child said. */
-static void read_tail(struct sweep_player *player, int fd)
+static int write_secrets(struct sweep_player *player, char *error, size_t size)
 {
-    off_t end = lseek(fd, 0, SEEK_END), room = sizeof player->tail - 1;
-    ssize_t got = end > 0 ? pread(fd, player->tail, (size_t)room, end > room ? end - room : 0) : 0;
-    player->tail[got < 0 ? 0 : got] = '\0';
+    player->secrets = memfd_create("credentials", MFD_CLOEXEC);
+    int copy = player->secrets < 0 ? -1 : fcntl(player->secrets, F_DUPFD_CLOEXEC, 0);
+    FILE *stream = copy < 0 ? NULL : fdopen(copy, "w");
+    if (!stream || fchmod(player->secrets, 0600) != 0)
+        return player_fail(error, size, -errno, "credentials cannot be kept for the runs: %s",
+                           strerror(errno));
+    setvbuf(stream, NULL, _IONBF, 0); /* no copy of them stays in stdio's buffer */
+    int result = settings_write_secrets(&player->options->replay, stream);
+    fclose(stream);
+    if (result == -EINVAL)
+        return player_fail(
+            error, size, result,
+            "-A: the administrator's name has a character (%%, \\, / or @) that it cannot "
+            "be passed on with");
+    return result ? player_fail(error, size, result, "credentials cannot be kept for the runs: %s",
+                                strerror(-result))
+                  : 0;
+}
+
+void sweep_player_close(struct sweep_player *player)
+{
+    if (player->secrets >= 0)
+        close(player->secrets);
+    player->secrets = -1;
+    sweep_sampler_free(player->sampler);
+    player->sampler = NULL;
+    free(player->program);
+    player->program = NULL;
 }
 
 void sweep_player_show_tail(struct sweep_player *player)
@@ -127,53 +172,34 @@ void sweep_player_show_tail(struct sweep_player *player)
     player->tail[0] = '\0';
 }
 
-static const char *describe_end(int status, char text[64])
+void sweep_player_tick(struct sweep_player *player)
 {
-    if (WIFSIGNALED(status))
-        snprintf(text, 64, "ended by signal %d", WTERMSIG(status));
-    else
-        snprintf(text, 64, "exit status %d", WEXITSTATUS(status));
-    return text;
+    sweep_sampler_tick(player->sampler, player->watch);
 }
 
-/* --- Commands of the user ------------------------------------------------------------------ */
-
-static size_t list_variables(const struct sweep_player *player, const struct sweep_cell *cell,
-                             struct sweep_variable variables[VARIABLES_MAX])
+int sweep_player_play(struct sweep_player *player, const struct sweep_cell *cell,
+                      const struct sweep_files *files, char *error, size_t size)
 {
     const struct sweep_options *options = player->options;
-    variables[0] = (struct sweep_variable){"r", options->r.items[cell->r].text};
-    variables[1] = (struct sweep_variable){"S", options->S.items[cell->S].text};
-    for (size_t i = 0; i < options->vary_count; i++)
-        variables[2 + i] =
-            (struct sweep_variable){options->vary[i].name, options->vary[i].values[cell->value[i]]};
-    return 2 + options->vary_count;
-}
-
-static int expand(const struct sweep_player *player, const struct sweep_cell *cell,
-                  const char *command, char **out, char *error, size_t size)
-{
-    struct sweep_variable variables[VARIABLES_MAX];
-    size_t count = list_variables(player, cell, variables);
-    return sweep_expand(command, variables, count, out, error, size);
-}
-
-static int judge_hook(struct sweep_player *player, int result, int status, int output,
-                      const char *name, const char *command, char *error, size_t size)
-{
-    char how[64];
-    if (result == -EINTR || (result == 0 && status == 0))
-        return result;
-    read_tail(player, output);
-    if (result == -ETIMEDOUT)
-        return player_fail(error, size, result,
-                           "--%s: \"%.200s\" took more than %.12g s and was ended", name, command,
-                           player->options->hook_timeout);
+    char later[SWEEP_ERROR_SIZE];
+    int result =
+        options->before ? run_hook(player, cell, "before", options->before, error, size) : 0;
     if (result < 0)
-        return player_fail(error, size, result, "--%s: it cannot be started: %s", name,
-                           strerror(-result));
-    return player_fail(error, size, -EIO, "--%s: \"%.200s\" failed (%s)", name, command,
-                       describe_end(status, how));
+        return result;
+    /* What the one has set up the other takes down, also when the cell could not be played. */
+    result = play_and_save(player, cell, files, error, size);
+    if (!options->after || player->watch->interrupts >= 2)
+        return result;
+    if (result < 0 && result != -EINTR) {
+        player_tell(player, "%s", error);
+        sweep_player_show_tail(player);
+    }
+    int ended = run_hook(player, cell, "after", options->after, later, sizeof later);
+    if (ended < 0 && ended != -EINTR)
+        snprintf(error, size, "%s", later);
+    else if (result < 0 && result != -EINTR)
+        snprintf(error, size, "see above");
+    return ended < 0 && ended != -EINTR ? ended : result < 0 ? result : ended;
 }
 
 /* --before or --after. A daemon that it leaves behind may keep its output: only the command itself
@@ -210,86 +236,89 @@ cleanup:
     return result;
 }
 
-/* --- traffic-replay ------------------------------------------------------------------------ */
-
-/* Beside this program; else PATH finds it. */
-static char *find_program(void)
+static int expand(const struct sweep_player *player, const struct sweep_cell *cell,
+                  const char *command, char **out, char *error, size_t size)
 {
-    char own[PATH_MAX], *path = NULL;
-    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    own[length < 0 ? 0 : length] = '\0';
-    if (length > 0 && asprintf(&path, "%s/traffic-replay", dirname(own)) < 0)
-        return NULL;
-    if (path && access(path, X_OK) == 0)
-        return path;
-    free(path);
-    return strdup("traffic-replay");
+    struct sweep_variable variables[VARIABLES_MAX];
+    size_t count = list_variables(player, cell, variables);
+    return sweep_expand(command, variables, count, out, error, size);
 }
 
-/* The version that results will bear. */
-static int ask_version(struct sweep_player *player, char *error, size_t size)
+static size_t list_variables(const struct sweep_player *player, const struct sweep_cell *cell,
+                             struct sweep_variable variables[VARIABLES_MAX])
 {
-    char *argv[] = {player->program, (char[]){"--version"}, NULL}, text[128] = "";
-    int status = 0, output = open_output();
-    const struct sweep_child child = {
-        .argv = argv, .input = -1, .output = output, .errors = -1, .kept = -1, .limit = 30};
-    int result = output < 0 ? -errno : sweep_child_run(player->watch, &child, &status);
-    ssize_t got = result == 0 ? pread(output, text, sizeof text - 1, 0) : 0;
-    if (output >= 0)
-        close(output);
-    text[got < 0 ? 0 : got] = '\0';
-    if (result == 0 && status == 0 && sscanf(text, "traffic-replay %63s", player->version) == 1)
-        return 0;
-    if (result == -EINTR)
+    const struct sweep_options *options = player->options;
+    variables[0] = (struct sweep_variable){"r", options->r.items[cell->r].text};
+    variables[1] = (struct sweep_variable){"S", options->S.items[cell->S].text};
+    for (size_t i = 0; i < options->vary_count; i++)
+        variables[2 + i] =
+            (struct sweep_variable){options->vary[i].name, options->vary[i].values[cell->value[i]]};
+    return 2 + options->vary_count;
+}
+
+static void player_tell(const struct sweep_player *player, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (player->before_telling)
+        player->before_telling(player->context);
+    message_tell_args(format, args);
+    va_end(args);
+}
+
+static int judge_hook(struct sweep_player *player, int result, int status, int output,
+                      const char *name, const char *command, char *error, size_t size)
+{
+    char how[64];
+    if (result == -EINTR || (result == 0 && status == 0))
         return result;
-    return player_fail(error, size, result ? result : -EPROTO, "%s cannot be run: %s",
-                       player->program,
-                       result ? strerror(-result) : "it does not tell its version");
+    read_tail(player, output);
+    if (result == -ETIMEDOUT)
+        return player_fail(error, size, result,
+                           "--%s: \"%.200s\" took more than %.12g s and was ended", name, command,
+                           player->options->hook_timeout);
+    if (result < 0)
+        return player_fail(error, size, result, "--%s: it cannot be started: %s", name,
+                           strerror(-result));
+    return player_fail(error, size, -EIO, "--%s: \"%.200s\" failed (%s)", name, command,
+                       describe_end(status, how));
 }
 
-static int write_secrets(struct sweep_player *player, char *error, size_t size)
+/* The last of what a child said. */
+static void read_tail(struct sweep_player *player, int fd)
 {
-    player->secrets = memfd_create("credentials", MFD_CLOEXEC);
-    int copy = player->secrets < 0 ? -1 : fcntl(player->secrets, F_DUPFD_CLOEXEC, 0);
-    FILE *stream = copy < 0 ? NULL : fdopen(copy, "w");
-    if (!stream || fchmod(player->secrets, 0600) != 0)
-        return player_fail(error, size, -errno, "credentials cannot be kept for the runs: %s",
-                           strerror(errno));
-    setvbuf(stream, NULL, _IONBF, 0); /* no copy of them stays in stdio's buffer */
-    int result = settings_write_secrets(&player->options->replay, stream);
-    fclose(stream);
-    if (result == -EINVAL)
-        return player_fail(
-            error, size, result,
-            "-A: the administrator's name has a character (%%, \\, / or @) that it cannot "
-            "be passed on with");
-    return result ? player_fail(error, size, result, "credentials cannot be kept for the runs: %s",
-                                strerror(-result))
-                  : 0;
+    off_t end = lseek(fd, 0, SEEK_END), room = sizeof player->tail - 1;
+    ssize_t got = end > 0 ? pread(fd, player->tail, (size_t)room, end > room ? end - room : 0) : 0;
+    player->tail[got < 0 ? 0 : got] = '\0';
 }
 
-int sweep_player_open(struct sweep_player *player, char *error, size_t size)
+static const char *describe_end(int status, char text[64])
 {
-    player->secrets = -1;
-    player->program = find_program();
-    if (!player->program)
-        return player_fail(error, size, -ENOMEM, "out of memory");
-    /* The environment would go over the file. */
-    unsetenv("TRAFFIC_REPLAY_USER");
-    unsetenv("TRAFFIC_REPLAY_PASSWORD");
-    int result = ask_version(player, error, size);
-    return result < 0 ? result : write_secrets(player, error, size);
+    if (WIFSIGNALED(status))
+        snprintf(text, 64, "ended by signal %d", WTERMSIG(status));
+    else
+        snprintf(text, 64, "exit status %d", WEXITSTATUS(status));
+    return text;
 }
 
-void sweep_player_close(struct sweep_player *player)
+static int play_and_save(struct sweep_player *player, const struct sweep_cell *cell,
+                         const struct sweep_files *files, char *error, size_t size)
 {
-    if (player->secrets >= 0)
-        close(player->secrets);
-    player->secrets = -1;
-    sweep_sampler_free(player->sampler);
-    player->sampler = NULL;
-    free(player->program);
-    player->program = NULL;
+    int result = sweep_watch_wait(player->watch, 0);
+    if (result == 0)
+        result = player_make_accounts(player, error, size);
+    if (result == 0)
+        result = sweep_watch_wait(player->watch, player->options->settle);
+    if (result == 0)
+        result = begin_samples(player, cell, error, size);
+    if (result == 0)
+        result = run_replay(player, cell, files, error, size);
+    if (result == 0)
+        result = save(player, files, error, size);
+    end_samples(player);
+    if (result < 0)
+        sweep_files_abandon(files);
+    return result;
 }
 
 /* The largest cell's are enough for all. It may ask the user, so it has the terminal. */
@@ -333,45 +362,68 @@ static int player_make_accounts(struct sweep_player *player, char *error, size_t
     return 0;
 }
 
-static void cell_words(const struct sweep_player *player, const struct sweep_cell *cell,
-                       const struct sweep_files *files, struct words *words)
+/* What every traffic-replay of the sweep is called with. */
+static void begin_words(const struct sweep_player *player, struct words *words)
+{
+    *words = (struct words){0};
+    player_add(words, "%s", player->program);
+    for (size_t i = 0; player->options->words[i]; i++)
+        player_add(words, "%s", player->options->words[i]);
+    player_add(words, "--config=/proc/self/fd/%d", player->secrets);
+    if (player->options->replay.yes)
+        player_add(words, "--yes");
+}
+
+static void player_add(struct words *words, const char *format, ...)
+{
+    va_list args;
+    char **grown = reallocarray(words->items, words->count + 2, sizeof *grown);
+    va_start(args, format);
+    if (grown)
+        words->items = grown;
+    if (!grown || vasprintf(&grown[words->count], format, args) < 0)
+        words->failed = true;
+    else
+        grown[++words->count] = NULL;
+    va_end(args);
+}
+
+static void end_words(const struct sweep_player *player, struct words *words)
+{
+    player_add(words, "--");
+    player_add(words, "%s", player->options->replay.model);
+    player_add(words, "%s", player->options->replay.dc);
+}
+
+static void free_words(struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(words->items[i]);
+    free(words->items);
+    *words = (struct words){0};
+}
+
+static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell, char *error,
+                         size_t size)
 {
     const struct sweep_options *options = player->options;
-    begin_words(player, words);
-    player_add(words, "--replay-rate=%s", options->r.items[cell->r].text);
-    player_add(words, "--scale-traffic=%s", options->S.items[cell->S].text);
-    player_add(words, "--random-seed=%" PRIu64, player->identity->seed + cell->repeat - 1);
-    for (size_t i = 0; i < options->vary_count; i++)
-        player_add(words, "--label=%s=%s", options->vary[i].name,
-                   options->vary[i].values[cell->value[i]]);
-    player_add(words, "--label=repeat=%u", cell->repeat);
-    player_add(words, "--label=options=%s", player->identity->options);
-    player_add(words, "--json=%s", files->unfinished_json);
-    end_words(player, words);
-}
-
-static int judge_run(struct sweep_player *player, int result, int status, int errors,
-                     const struct sweep_files *files, char *error, size_t size)
-{
-    char how[64];
-    bool written = access(files->unfinished_json, F_OK) == 0;
-    /* Exit status 1 with a result: it was made, but nothing succeeded. */
-    if (result == -EINTR ||
-        (result == 0 && written && WIFEXITED(status) && WEXITSTATUS(status) < 2))
-        return result;
-    if (result == -ETIMEDOUT)
-        return player_fail(error, size, result, "traffic-replay did not end and was killed");
+    char *command = NULL;
+    if (options->sample && strcmp(options->sample, "none") == 0)
+        return 0;
+    int result = options->sample ? expand(player, cell, options->sample, &command, error, size) : 0;
+    if (result == 0)
+        result = sweep_sampler_open(options->replay.dc, command, &player->sampler);
+    free(command);
     if (result < 0)
-        return player_fail(error, size, result, "traffic-replay cannot be started: %s",
-                           strerror(-result));
-    read_tail(player, errors);
-    return player_fail(error, size, -EIO, "traffic-replay failed (%s)", describe_end(status, how));
-}
-
-static double run_limit(const struct settings *replay)
-{
-    return start_up_limit + replay->warmup + replay->duration + replay->latency_timeout +
-           replay->timeout;
+        return player_fail(error, size, result, "samples: %s", strerror(-result));
+    if (!player->sampler && !player->told_samples)
+        player_tell(
+            player,
+            "no samples of the server: nobody listens on this machine at port 389 of %s whose "
+            "processes may be seen (--sample COMMAND takes them elsewhere)",
+            options->replay.dc);
+    player->told_samples = player->told_samples || !player->sampler;
+    return 0;
 }
 
 static int run_replay(struct sweep_player *player, const struct sweep_cell *cell,
@@ -410,44 +462,48 @@ cleanup:
     return result;
 }
 
-/* --- Samples and the result ---------------------------------------------------------------- */
-
-void sweep_player_tick(struct sweep_player *player)
-{
-    sweep_sampler_tick(player->sampler, player->watch);
-}
-
-static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell, char *error,
-                         size_t size)
+static void cell_words(const struct sweep_player *player, const struct sweep_cell *cell,
+                       const struct sweep_files *files, struct words *words)
 {
     const struct sweep_options *options = player->options;
-    char *command = NULL;
-    if (options->sample && strcmp(options->sample, "none") == 0)
-        return 0;
-    int result = options->sample ? expand(player, cell, options->sample, &command, error, size) : 0;
-    if (result == 0)
-        result = sweep_sampler_open(options->replay.dc, command, &player->sampler);
-    free(command);
-    if (result < 0)
-        return player_fail(error, size, result, "samples: %s", strerror(-result));
-    if (!player->sampler && !player->told_samples)
-        player_tell(
-            player,
-            "no samples of the server: nobody listens on this machine at port 389 of %s whose "
-            "processes may be seen (--sample COMMAND takes them elsewhere)",
-            options->replay.dc);
-    player->told_samples = player->told_samples || !player->sampler;
-    return 0;
+    begin_words(player, words);
+    player_add(words, "--replay-rate=%s", options->r.items[cell->r].text);
+    player_add(words, "--scale-traffic=%s", options->S.items[cell->S].text);
+    player_add(words, "--random-seed=%" PRIu64, player->identity->seed + cell->repeat - 1);
+    for (size_t i = 0; i < options->vary_count; i++)
+        player_add(words, "--label=%s=%s", options->vary[i].name,
+                   options->vary[i].values[cell->value[i]]);
+    player_add(words, "--label=repeat=%u", cell->repeat);
+    player_add(words, "--label=options=%s", player->identity->options);
+    player_add(words, "--json=%s", files->unfinished_json);
+    end_words(player, words);
 }
 
-static void end_samples(struct sweep_player *player)
+/* What a run may take beside warm-up, window and its own limits: start-up, accounts, keys. */
+static const double start_up_limit = 1800;
+
+static double run_limit(const struct settings *replay)
 {
-    const char *problem = sweep_sampler_problem(player->sampler);
-    if (problem && !player->told_samples)
-        player_tell(player, "samples of the server: %s", problem);
-    player->told_samples = player->told_samples || problem;
-    sweep_sampler_free(player->sampler);
-    player->sampler = NULL;
+    return start_up_limit + replay->warmup + replay->duration + replay->latency_timeout +
+           replay->timeout;
+}
+
+static int judge_run(struct sweep_player *player, int result, int status, int errors,
+                     const struct sweep_files *files, char *error, size_t size)
+{
+    char how[64];
+    bool written = access(files->unfinished_json, F_OK) == 0;
+    /* Exit status 1 with a result: it was made, but nothing succeeded. */
+    if (result == -EINTR ||
+        (result == 0 && written && WIFEXITED(status) && WEXITSTATUS(status) < 2))
+        return result;
+    if (result == -ETIMEDOUT)
+        return player_fail(error, size, result, "traffic-replay did not end and was killed");
+    if (result < 0)
+        return player_fail(error, size, result, "traffic-replay cannot be started: %s",
+                           strerror(-result));
+    read_tail(player, errors);
+    return player_fail(error, size, -EIO, "traffic-replay failed (%s)", describe_end(status, how));
 }
 
 static int save(struct sweep_player *player, const struct sweep_files *files, char *error,
@@ -468,49 +524,12 @@ static int save(struct sweep_player *player, const struct sweep_files *files, ch
     return saved;
 }
 
-/* --- The cell ------------------------------------------------------------------------------ */
-
-static int play_and_save(struct sweep_player *player, const struct sweep_cell *cell,
-                         const struct sweep_files *files, char *error, size_t size)
+static void end_samples(struct sweep_player *player)
 {
-    int result = sweep_watch_wait(player->watch, 0);
-    if (result == 0)
-        result = player_make_accounts(player, error, size);
-    if (result == 0)
-        result = sweep_watch_wait(player->watch, player->options->settle);
-    if (result == 0)
-        result = begin_samples(player, cell, error, size);
-    if (result == 0)
-        result = run_replay(player, cell, files, error, size);
-    if (result == 0)
-        result = save(player, files, error, size);
-    end_samples(player);
-    if (result < 0)
-        sweep_files_abandon(files);
-    return result;
-}
-
-int sweep_player_play(struct sweep_player *player, const struct sweep_cell *cell,
-                      const struct sweep_files *files, char *error, size_t size)
-{
-    const struct sweep_options *options = player->options;
-    char later[SWEEP_ERROR_SIZE];
-    int result =
-        options->before ? run_hook(player, cell, "before", options->before, error, size) : 0;
-    if (result < 0)
-        return result;
-    /* What the one has set up the other takes down, also when the cell could not be played. */
-    result = play_and_save(player, cell, files, error, size);
-    if (!options->after || player->watch->interrupts >= 2)
-        return result;
-    if (result < 0 && result != -EINTR) {
-        player_tell(player, "%s", error);
-        sweep_player_show_tail(player);
-    }
-    int ended = run_hook(player, cell, "after", options->after, later, sizeof later);
-    if (ended < 0 && ended != -EINTR)
-        snprintf(error, size, "%s", later);
-    else if (result < 0 && result != -EINTR)
-        snprintf(error, size, "see above");
-    return ended < 0 && ended != -EINTR ? ended : result < 0 ? result : ended;
+    const char *problem = sweep_sampler_problem(player->sampler);
+    if (problem && !player->told_samples)
+        player_tell(player, "samples of the server: %s", problem);
+    player->told_samples = player->told_samples || problem;
+    sweep_sampler_free(player->sampler);
+    player->sampler = NULL;
 }

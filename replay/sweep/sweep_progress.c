@@ -10,6 +10,8 @@
 
 static const double second = 1e9;
 
+static void sweep_progress_print(const struct sweep_progress *progress);
+
 void sweep_progress_init(struct sweep_progress *progress)
 {
     *progress = (struct sweep_progress){.terminal = isatty(STDERR_FILENO) == 1, .best_rate = -1};
@@ -38,39 +40,6 @@ const char *sweep_progress_time(double seconds, char text[32])
     return text;
 }
 
-static void sweep_progress_print(const struct sweep_progress *progress)
-{
-    char left[32];
-    fprintf(stderr, "%zu of %s%zu cells", progress->done, progress->at_most ? "at most " : "",
-            progress->total);
-    if (progress->best_rate >= 0)
-        fprintf(stderr, ", best %.3f/s in %s", progress->best_rate, progress->best);
-    if (progress->done < progress->total)
-        fprintf(stderr, ", %s%s left", progress->at_most ? "at most " : "",
-                sweep_progress_time(sweep_progress_left(progress, clock_now()), left));
-}
-
-void sweep_progress_show(struct sweep_progress *progress)
-{
-    if (!progress->terminal)
-        return;
-    /* A line longer than the terminal is wide is cut there: wrapped, it could not be taken back. */
-    fputs("\r\033[?7l", stderr);
-    sweep_progress_print(progress);
-    if (progress->started)
-        fprintf(stderr, "; now %s", progress->now);
-    fputs("\033[K\033[?7h", stderr);
-    fflush(stderr);
-    progress->shown = true;
-}
-
-void sweep_progress_hide(struct sweep_progress *progress)
-{
-    if (progress->shown)
-        fputs("\r\033[K", stderr);
-    progress->shown = false;
-}
-
 void sweep_progress_begin(struct sweep_progress *progress, const char *name)
 {
     snprintf(progress->now, sizeof progress->now, "%s", name);
@@ -97,7 +66,40 @@ void sweep_progress_end(struct sweep_progress *progress, const char *name, doubl
     }
 }
 
+static void sweep_progress_print(const struct sweep_progress *progress)
+{
+    char left[32];
+    fprintf(stderr, "%zu of %s%zu cells", progress->done, progress->at_most ? "at most " : "",
+            progress->total);
+    if (progress->best_rate >= 0)
+        fprintf(stderr, ", best %.3f/s in %s", progress->best_rate, progress->best);
+    if (progress->done < progress->total)
+        fprintf(stderr, ", %s%s left", progress->at_most ? "at most " : "",
+                sweep_progress_time(sweep_progress_left(progress, clock_now()), left));
+}
+
 void sweep_progress_fail(struct sweep_progress *progress)
 {
     progress->started = 0;
+}
+
+void sweep_progress_show(struct sweep_progress *progress)
+{
+    if (!progress->terminal)
+        return;
+    /* A line longer than the terminal is wide is cut there: wrapped, it could not be taken back. */
+    fputs("\r\033[?7l", stderr);
+    sweep_progress_print(progress);
+    if (progress->started)
+        fprintf(stderr, "; now %s", progress->now);
+    fputs("\033[K\033[?7h", stderr);
+    fflush(stderr);
+    progress->shown = true;
+}
+
+void sweep_progress_hide(struct sweep_progress *progress)
+{
+    if (progress->shown)
+        fputs("\r\033[K", stderr);
+    progress->shown = false;
 }

@@ -22,7 +22,6 @@
 
 enum { LDAP_PORT_NUMBER = 389, OUTPUT_MAX = 64 << 10, NAME_MAX_LENGTH = 64 };
 static const int64_t second = 1000000000;
-static const int64_t command_limit = 10 * 1000000000LL;
 
 struct value {
     char *name;
@@ -48,49 +47,19 @@ struct sweep_sampler {
     char problem[256]; /* the first; "": none */
 };
 
-static double unix_time(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / (double)second;
-}
-
+static bool find_local(const char *dc, struct sockaddr_storage *address);
+static void end_command(struct sweep_sampler *sampler);
 static void trouble(struct sweep_sampler *sampler, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-static void trouble(struct sweep_sampler *sampler, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    if (!sampler->problem[0])
-        vsnprintf(sampler->problem, sizeof sampler->problem, format, args);
-    va_end(args);
-}
-
-const char *sweep_sampler_problem(const struct sweep_sampler *sampler)
-{
-    return sampler && sampler->problem[0] ? sampler->problem : NULL;
-}
-
-/* --- The server ---------------------------------------------------------------------------- */
-
-/* NAME=ADDRESS, or a name or address that the system resolves. */
-static bool find_local(const char *dc, struct sockaddr_storage *address)
-{
-    const char *equals = strchr(dc, '=');
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    bool local = false;
-    if (getaddrinfo(equals ? equals + 1 : dc, NULL, &hints, &found) != 0)
-        return false;
-    for (struct addrinfo *item = found; item && !local; item = item->ai_next) {
-        if (item->ai_family != AF_INET && item->ai_family != AF_INET6)
-            continue;
-        memcpy(address, item->ai_addr, item->ai_addrlen);
-        local = sweep_proc_is_local(address);
-    }
-    freeaddrinfo(found);
-    return local;
-}
+static void take_output(struct sweep_sampler *sampler);
+static void take_lines(struct sweep_sampler *sampler, char *text);
+static struct row *sample_add_row(struct sweep_sampler *sampler, double time);
+static void sample_add_value(struct sweep_sampler *sampler, struct row *row, const char *name,
+                             double value);
+static void start_command(struct sweep_sampler *sampler, const struct sweep_watch *watch);
+static double unix_time(void);
+static void take_from_proc(struct sweep_sampler *sampler);
+static int merge_row(const struct row *row, struct result *result);
 
 int sweep_sampler_open(const char *dc, const char *command, struct sweep_sampler **out)
 {
@@ -115,6 +84,24 @@ int sweep_sampler_open(const char *dc, const char *command, struct sweep_sampler
     return result == -ENOENT ? 0 : result;
 }
 
+/* NAME=ADDRESS, or a name or address that the system resolves. */
+static bool find_local(const char *dc, struct sockaddr_storage *address)
+{
+    const char *equals = strchr(dc, '=');
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    bool local = false;
+    if (getaddrinfo(equals ? equals + 1 : dc, NULL, &hints, &found) != 0)
+        return false;
+    for (struct addrinfo *item = found; item && !local; item = item->ai_next) {
+        if (item->ai_family != AF_INET && item->ai_family != AF_INET6)
+            continue;
+        memcpy(address, item->ai_addr, item->ai_addrlen);
+        local = sweep_proc_is_local(address);
+    }
+    freeaddrinfo(found);
+    return local;
+}
+
 void sweep_sampler_free(struct sweep_sampler *sampler)
 {
     if (!sampler)
@@ -137,7 +124,84 @@ void sweep_sampler_free(struct sweep_sampler *sampler)
     free(sampler);
 }
 
-/* --- Rows ---------------------------------------------------------------------------------- */
+void sweep_sampler_tick(struct sweep_sampler *sampler, const struct sweep_watch *watch)
+{
+    int64_t now = clock_now();
+    if (!sampler)
+        return;
+    if (sampler->child > 0)
+        end_command(sampler);
+    if (now < sampler->next || sampler->child > 0)
+        return;
+    sampler->next = now - now % second + second;
+    if (sampler->command)
+        start_command(sampler, watch);
+    else
+        take_from_proc(sampler);
+}
+
+static const int64_t command_limit = 10 * 1000000000LL;
+
+static void end_command(struct sweep_sampler *sampler)
+{
+    int status = 0;
+    bool late = clock_now() - sampler->started > command_limit;
+    if (late)
+        kill(-sampler->child, SIGKILL);
+    if (waitpid(sampler->child, &status, late ? 0 : WNOHANG) != sampler->child)
+        return;
+    if (late)
+        trouble(sampler, "it took more than %d s", (int)(command_limit / second));
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        trouble(sampler, "it ended with status %d",
+                WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    else
+        take_output(sampler);
+    close(sampler->output);
+    sampler->output = -1;
+    sampler->child = 0;
+}
+
+static void trouble(struct sweep_sampler *sampler, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!sampler->problem[0])
+        vsnprintf(sampler->problem, sizeof sampler->problem, format, args);
+    va_end(args);
+}
+
+static void take_output(struct sweep_sampler *sampler)
+{
+    char *text = malloc(OUTPUT_MAX + 1);
+    ssize_t got = text ? pread(sampler->output, text, OUTPUT_MAX, 0) : -1;
+    if (got < 0) {
+        trouble(sampler, "its output cannot be read");
+    } else {
+        text[got] = '\0';
+        take_lines(sampler, text);
+    }
+    free(text);
+}
+
+static void take_lines(struct sweep_sampler *sampler, char *text)
+{
+    struct row *row = sample_add_row(sampler, sampler->time);
+    for (char *rest = text, *line; row && (line = strsep(&rest, "\n"));) {
+        const char *name;
+        double value;
+        if (!line[strspn(line, " \t\r")])
+            continue;
+        if (sweep_sample_parse(line, &name, &value))
+            sample_add_value(sampler, row, name, value);
+        else
+            trouble(sampler, "expected lines of a name and a number, found \"%.80s\"", line);
+    }
+    if (row && row->count == 0) {
+        trouble(sampler, "the command printed nothing");
+        sampler->count--;
+    }
+}
 
 static struct row *sample_add_row(struct sweep_sampler *sampler, double time)
 {
@@ -171,7 +235,35 @@ static void sample_add_value(struct sweep_sampler *sampler, struct row *row, con
     grown[row->count++].value = value;
 }
 
-/* --- /proc --------------------------------------------------------------------------------- */
+static void start_command(struct sweep_sampler *sampler, const struct sweep_watch *watch)
+{
+    char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, sampler->command, NULL};
+    sampler->output = memfd_create("sample", MFD_CLOEXEC);
+    const struct sweep_child child = {.argv = argv,
+                                      .input = -1,
+                                      .output = sampler->output,
+                                      .errors = -1,
+                                      .kept = -1,
+                                      .dies_with_us = true};
+    sampler->time = unix_time();
+    sampler->started = clock_now();
+    sampler->child = sampler->output < 0 ? -errno : sweep_child_start(watch, &child);
+    if (sampler->child < 0)
+        trouble(sampler, "it cannot be started: %s", strerror(-sampler->child));
+    if (sampler->child <= 0) {
+        sampler->child = 0;
+        if (sampler->output >= 0)
+            close(sampler->output);
+        sampler->output = -1;
+    }
+}
+
+static double unix_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / (double)second;
+}
 
 static void take_from_proc(struct sweep_sampler *sampler)
 {
@@ -198,115 +290,25 @@ static void take_from_proc(struct sweep_sampler *sampler)
     }
 }
 
-/* --- A command ----------------------------------------------------------------------------- */
-
-bool sweep_sample_parse(char *line, const char **name, double *value)
+int sweep_sampler_merge(const struct sweep_sampler *sampler, struct result *result)
 {
-    char *end, *at = line + strspn(line, " \t");
-    size_t length = strcspn(at, " \t");
-    char *number = at + length + strspn(at + length, " \t");
-    if (length == 0 || length > NAME_MAX_LENGTH || number == at + length || !*number)
-        return false;
-    *value = strtod(number, &end);
-    bool plain = !strpbrk(number, "xXpP") && isfinite(*value) && end != number;
-    if (!plain || end[strspn(end, " \t\r")] || (length == 1 && *at == 't'))
-        return false;
-    at[length] = '\0';
-    *name = at;
-    return true;
-}
-
-static void take_lines(struct sweep_sampler *sampler, char *text)
-{
-    struct row *row = sample_add_row(sampler, sampler->time);
-    for (char *rest = text, *line; row && (line = strsep(&rest, "\n"));) {
-        const char *name;
-        double value;
-        if (!line[strspn(line, " \t\r")])
-            continue;
-        if (sweep_sample_parse(line, &name, &value))
-            sample_add_value(sampler, row, name, value);
-        else
-            trouble(sampler, "expected lines of a name and a number, found \"%.80s\"", line);
+    size_t before = result->sample_count;
+    if (!sampler || sampler->count == 0)
+        return 0;
+    struct result_sample *all =
+        result_alloc(result, before + sampler->count, sizeof *result->samples);
+    if (!all)
+        return -ENOMEM;
+    if (before)
+        memcpy(all, result->samples, before * sizeof *all);
+    result->samples = all;
+    for (size_t i = 0; i < sampler->count; i++) {
+        const struct row *row = &sampler->rows[i];
+        double t = row->time - result->start;
+        if (t >= 0 && t <= result->window && merge_row(row, result) < 0)
+            return -ENOMEM;
     }
-    if (row && row->count == 0) {
-        trouble(sampler, "the command printed nothing");
-        sampler->count--;
-    }
-}
-
-static void take_output(struct sweep_sampler *sampler)
-{
-    char *text = malloc(OUTPUT_MAX + 1);
-    ssize_t got = text ? pread(sampler->output, text, OUTPUT_MAX, 0) : -1;
-    if (got < 0) {
-        trouble(sampler, "its output cannot be read");
-    } else {
-        text[got] = '\0';
-        take_lines(sampler, text);
-    }
-    free(text);
-}
-
-static void start_command(struct sweep_sampler *sampler, const struct sweep_watch *watch)
-{
-    char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, sampler->command, NULL};
-    sampler->output = memfd_create("sample", MFD_CLOEXEC);
-    const struct sweep_child child = {.argv = argv,
-                                      .input = -1,
-                                      .output = sampler->output,
-                                      .errors = -1,
-                                      .kept = -1,
-                                      .dies_with_us = true};
-    sampler->time = unix_time();
-    sampler->started = clock_now();
-    sampler->child = sampler->output < 0 ? -errno : sweep_child_start(watch, &child);
-    if (sampler->child < 0)
-        trouble(sampler, "it cannot be started: %s", strerror(-sampler->child));
-    if (sampler->child <= 0) {
-        sampler->child = 0;
-        if (sampler->output >= 0)
-            close(sampler->output);
-        sampler->output = -1;
-    }
-}
-
-static void end_command(struct sweep_sampler *sampler)
-{
-    int status = 0;
-    bool late = clock_now() - sampler->started > command_limit;
-    if (late)
-        kill(-sampler->child, SIGKILL);
-    if (waitpid(sampler->child, &status, late ? 0 : WNOHANG) != sampler->child)
-        return;
-    if (late)
-        trouble(sampler, "it took more than %d s", (int)(command_limit / second));
-    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        trouble(sampler, "it ended with status %d",
-                WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-    else
-        take_output(sampler);
-    close(sampler->output);
-    sampler->output = -1;
-    sampler->child = 0;
-}
-
-/* --- All of it ----------------------------------------------------------------------------- */
-
-void sweep_sampler_tick(struct sweep_sampler *sampler, const struct sweep_watch *watch)
-{
-    int64_t now = clock_now();
-    if (!sampler)
-        return;
-    if (sampler->child > 0)
-        end_command(sampler);
-    if (now < sampler->next || sampler->child > 0)
-        return;
-    sampler->next = now - now % second + second;
-    if (sampler->command)
-        start_command(sampler, watch);
-    else
-        take_from_proc(sampler);
+    return 0;
 }
 
 static int merge_row(const struct row *row, struct result *result)
@@ -327,23 +329,23 @@ static int merge_row(const struct row *row, struct result *result)
     return 0;
 }
 
-int sweep_sampler_merge(const struct sweep_sampler *sampler, struct result *result)
+const char *sweep_sampler_problem(const struct sweep_sampler *sampler)
 {
-    size_t before = result->sample_count;
-    if (!sampler || sampler->count == 0)
-        return 0;
-    struct result_sample *all =
-        result_alloc(result, before + sampler->count, sizeof *result->samples);
-    if (!all)
-        return -ENOMEM;
-    if (before)
-        memcpy(all, result->samples, before * sizeof *all);
-    result->samples = all;
-    for (size_t i = 0; i < sampler->count; i++) {
-        const struct row *row = &sampler->rows[i];
-        double t = row->time - result->start;
-        if (t >= 0 && t <= result->window && merge_row(row, result) < 0)
-            return -ENOMEM;
-    }
-    return 0;
+    return sampler && sampler->problem[0] ? sampler->problem : NULL;
+}
+
+bool sweep_sample_parse(char *line, const char **name, double *value)
+{
+    char *end, *at = line + strspn(line, " \t");
+    size_t length = strcspn(at, " \t");
+    char *number = at + length + strspn(at + length, " \t");
+    if (length == 0 || length > NAME_MAX_LENGTH || number == at + length || !*number)
+        return false;
+    *value = strtod(number, &end);
+    bool plain = !strpbrk(number, "xXpP") && isfinite(*value) && end != number;
+    if (!plain || end[strspn(end, " \t\r")] || (length == 1 && *at == 't'))
+        return false;
+    at[length] = '\0';
+    *name = at;
+    return true;
 }

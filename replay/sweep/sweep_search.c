@@ -7,6 +7,26 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* More load and less; then along the line of equal load, where a server's ridge lies. */
+static const struct {
+    int row, column;
+} directions[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, -1}, {-1, 1}};
+
+static size_t next_coarse(const struct sweep_search *search);
+static size_t coarse_count(size_t values);
+static size_t coarse_value(size_t values, size_t i);
+static bool will_miss(const struct sweep_search *search, size_t index);
+static bool has_more(const struct sweep_search *search, size_t a, size_t b);
+static size_t next_around(const struct sweep_search *search);
+static size_t first_step(size_t values);
+static size_t neighbour(const struct sweep_search *search, size_t index, size_t direction,
+                        size_t row_step, size_t column_step);
+static size_t half(size_t step);
+static size_t next_on_edge(const struct sweep_search *search);
+static size_t next_repeat(const struct sweep_search *search);
+static bool search_is_better(const struct sweep_search *search, size_t a, size_t b);
+static size_t search_place_of(const struct sweep_search *search, size_t index);
+
 int sweep_search_init(struct sweep_search *search, size_t rows, size_t columns, const double *load,
                       unsigned repeats)
 {
@@ -36,54 +56,41 @@ size_t sweep_search_played(const struct sweep_search *search)
     return count;
 }
 
-/* Whether cell a is better than b; both are played. A cell that misses the level is worse than any
- * that keeps it, and the worse the more load it has: so the search goes back to where it is kept.
- */
-static bool search_is_better(const struct sweep_search *search, size_t a, size_t b)
+size_t sweep_search_next(const struct sweep_search *search)
 {
-    const struct sweep_search_cell *left = &search->cells[a], *right = &search->cells[b];
-    if (left->missed != right->missed)
-        return right->missed;
-    if (left->missed && search->load[a] != search->load[b])
-        return search->load[a] < search->load[b];
-    return left->mean > right->mean;
+    size_t next = SIZE_MAX;
+    if (sweep_search_played(search) < sweep_search_budget(search)) {
+        next = next_coarse(search);
+        if (next == SIZE_MAX)
+            next = next_around(search);
+        if (next == SIZE_MAX)
+            next = next_on_edge(search);
+    }
+    return next == SIZE_MAX ? next_repeat(search) : next;
 }
 
-size_t sweep_search_best(const struct sweep_search *search)
+static size_t next_coarse(const struct sweep_search *search)
 {
-    size_t best = SIZE_MAX;
-    for (size_t i = 0; i < search->rows * search->columns; i++)
-        if (search->cells[i].runs > 0 && (best == SIZE_MAX || search_is_better(search, i, best)))
-            best = i;
-    return best;
-}
-
-/* How many played cells are better than this one. */
-static size_t search_place_of(const struct sweep_search *search, size_t index)
-{
-    size_t place = 0;
-    for (size_t i = 0; i < search->rows * search->columns; i++)
-        if (i != index && search->cells[i].runs > 0 &&
-            (search_is_better(search, i, index) ||
-             (!search_is_better(search, index, i) && i < index)))
-            place++;
-    return place;
-}
-
-size_t sweep_search_ranked(const struct sweep_search *search, size_t place)
-{
-    for (size_t i = 0; i < search->rows * search->columns; i++)
-        if (search->cells[i].runs > 0 && !search->cells[i].missed &&
-            search_place_of(search, i) == place)
-            return i;
+    size_t rows = coarse_count(search->rows), columns = coarse_count(search->columns);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) {
+            size_t index =
+                coarse_value(search->rows, i) * search->columns + coarse_value(search->columns, j);
+            if (search->cells[index].runs == 0 && !will_miss(search, index))
+                return index;
+        }
     return SIZE_MAX;
 }
 
-/* --- What need not be played --------------------------------------------------------------- */
-
-static bool has_more(const struct sweep_search *search, size_t a, size_t b)
+/* About the square root of the values of an axis are played at first, spread evenly. */
+static size_t coarse_count(size_t values)
 {
-    return a / search->columns >= b / search->columns && a % search->columns >= b % search->columns;
+    return (size_t)ceil(sqrt((double)values));
+}
+
+static size_t coarse_value(size_t values, size_t i)
+{
+    return values * (2 * i + 1) / (2 * coarse_count(values));
 }
 
 /* With at least the r and the S of a cell that misses the level, a cell misses it too; unless one
@@ -103,62 +110,12 @@ static bool will_miss(const struct sweep_search *search, size_t index)
     return false;
 }
 
-/* --- The coarse grid ----------------------------------------------------------------------- */
-
-/* About the square root of the values of an axis are played at first, spread evenly. */
-static size_t coarse_count(size_t values)
+static bool has_more(const struct sweep_search *search, size_t a, size_t b)
 {
-    return (size_t)ceil(sqrt((double)values));
+    return a / search->columns >= b / search->columns && a % search->columns >= b % search->columns;
 }
 
-static size_t coarse_value(size_t values, size_t i)
-{
-    return values * (2 * i + 1) / (2 * coarse_count(values));
-}
-
-static size_t next_coarse(const struct sweep_search *search)
-{
-    size_t rows = coarse_count(search->rows), columns = coarse_count(search->columns);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j++) {
-            size_t index =
-                coarse_value(search->rows, i) * search->columns + coarse_value(search->columns, j);
-            if (search->cells[index].runs == 0 && !will_miss(search, index))
-                return index;
-        }
-    return SIZE_MAX;
-}
-
-/* --- Around the best ----------------------------------------------------------------------- */
-
-/* More load and less; then along the line of equal load, where a server's ridge lies. */
-static const struct {
-    int row, column;
-} directions[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, -1}, {-1, 1}};
 enum { DIRECTIONS = sizeof directions / sizeof directions[0] };
-
-static size_t neighbour(const struct sweep_search *search, size_t index, size_t direction,
-                        size_t row_step, size_t column_step)
-{
-    int64_t row =
-        (int64_t)(index / search->columns) + directions[direction].row * (int64_t)row_step;
-    int64_t column =
-        (int64_t)(index % search->columns) + directions[direction].column * (int64_t)column_step;
-    if (row < 0 || column < 0 || row >= (int64_t)search->rows || column >= (int64_t)search->columns)
-        return SIZE_MAX;
-    return (size_t)row * search->columns + (size_t)column;
-}
-
-static size_t first_step(size_t values)
-{
-    size_t distance = values / coarse_count(values);
-    return distance < 2 ? 1 : distance / 2;
-}
-
-static size_t half(size_t step)
-{
-    return step < 2 ? 1 : step / 2;
-}
 
 static size_t next_around(const struct sweep_search *search)
 {
@@ -177,7 +134,28 @@ static size_t next_around(const struct sweep_search *search)
     }
 }
 
-/* --- Along the edge of the service level --------------------------------------------------- */
+static size_t first_step(size_t values)
+{
+    size_t distance = values / coarse_count(values);
+    return distance < 2 ? 1 : distance / 2;
+}
+
+static size_t neighbour(const struct sweep_search *search, size_t index, size_t direction,
+                        size_t row_step, size_t column_step)
+{
+    int64_t row =
+        (int64_t)(index / search->columns) + directions[direction].row * (int64_t)row_step;
+    int64_t column =
+        (int64_t)(index % search->columns) + directions[direction].column * (int64_t)column_step;
+    if (row < 0 || column < 0 || row >= (int64_t)search->rows || column >= (int64_t)search->columns)
+        return SIZE_MAX;
+    return (size_t)row * search->columns + (size_t)column;
+}
+
+static size_t half(size_t step)
+{
+    return step < 2 ? 1 : step / 2;
+}
 
 /* Neighbours are not enough where a level cuts the grid off along a line of equal load: a cell far
  * off on that line may have a bit more load than the best and still keep the level. The middle of
@@ -203,8 +181,6 @@ static size_t next_on_edge(const struct sweep_search *search)
     return next;
 }
 
-/* --- All of it ----------------------------------------------------------------------------- */
-
 /* The first of the best that lacks repeats. Cells that miss the level need none, unless all do. */
 static size_t next_repeat(const struct sweep_search *search)
 {
@@ -216,20 +192,48 @@ static size_t next_repeat(const struct sweep_search *search)
     return SIZE_MAX;
 }
 
-size_t sweep_search_next(const struct sweep_search *search)
+size_t sweep_search_best(const struct sweep_search *search)
 {
-    size_t next = SIZE_MAX;
-    if (sweep_search_played(search) < sweep_search_budget(search)) {
-        next = next_coarse(search);
-        if (next == SIZE_MAX)
-            next = next_around(search);
-        if (next == SIZE_MAX)
-            next = next_on_edge(search);
-    }
-    return next == SIZE_MAX ? next_repeat(search) : next;
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < search->rows * search->columns; i++)
+        if (search->cells[i].runs > 0 && (best == SIZE_MAX || search_is_better(search, i, best)))
+            best = i;
+    return best;
 }
 
-/* --- How sure ------------------------------------------------------------------------------ */
+/* Whether cell a is better than b; both are played. A cell that misses the level is worse than any
+ * that keeps it, and the worse the more load it has: so the search goes back to where it is kept.
+ */
+static bool search_is_better(const struct sweep_search *search, size_t a, size_t b)
+{
+    const struct sweep_search_cell *left = &search->cells[a], *right = &search->cells[b];
+    if (left->missed != right->missed)
+        return right->missed;
+    if (left->missed && search->load[a] != search->load[b])
+        return search->load[a] < search->load[b];
+    return left->mean > right->mean;
+}
+
+size_t sweep_search_ranked(const struct sweep_search *search, size_t place)
+{
+    for (size_t i = 0; i < search->rows * search->columns; i++)
+        if (search->cells[i].runs > 0 && !search->cells[i].missed &&
+            search_place_of(search, i) == place)
+            return i;
+    return SIZE_MAX;
+}
+
+/* How many played cells are better than this one. */
+static size_t search_place_of(const struct sweep_search *search, size_t index)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < search->rows * search->columns; i++)
+        if (i != index && search->cells[i].runs > 0 &&
+            (search_is_better(search, i, index) ||
+             (!search_is_better(search, index, i) && i < index)))
+            place++;
+    return place;
+}
 
 double sweep_search_uncertainty(const struct sweep_search_cell *cell)
 {

@@ -11,10 +11,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int store_fail(char *error, size_t size, const char *what, const char *path, int number)
+static int store_make_folder(const char *folder, char *error, size_t size);
+static int store_fail(char *error, size_t size, const char *what, const char *path, int number);
+static int try_to_write(const struct sweep_store *store, char *error, size_t size);
+
+int sweep_store_open(struct sweep_store *store, const char *folder, char *error, size_t size)
 {
-    snprintf(error, size, "%s %s: %s", what, path, strerror(number));
-    return -number;
+    *store = (struct sweep_store){.folder = folder, .lock = -1};
+    int result = store_make_folder(folder, error, size);
+    if (result < 0)
+        return result;
+    store->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (store->lock < 0)
+        return store_fail(error, size, "--results: cannot use", folder, errno);
+    if (flock(store->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        snprintf(error, size, "--results: another sweep is busy in %s", folder);
+        return -EBUSY;
+    }
+    return try_to_write(store, error, size);
 }
 
 /* With all folders above it. */
@@ -38,6 +52,12 @@ static int store_make_folder(const char *folder, char *error, size_t size)
     return result;
 }
 
+static int store_fail(char *error, size_t size, const char *what, const char *path, int number)
+{
+    snprintf(error, size, "%s %s: %s", what, path, strerror(number));
+    return -number;
+}
+
 /* A folder that is full or read-only is told before anything is played. */
 static int try_to_write(const struct sweep_store *store, char *error, size_t size)
 {
@@ -52,22 +72,6 @@ static int try_to_write(const struct sweep_store *store, char *error, size_t siz
     unlinkat(store->lock, name, 0);
     return number ? store_fail(error, size, "--results: cannot write into", store->folder, number)
                   : 0;
-}
-
-int sweep_store_open(struct sweep_store *store, const char *folder, char *error, size_t size)
-{
-    *store = (struct sweep_store){.folder = folder, .lock = -1};
-    int result = store_make_folder(folder, error, size);
-    if (result < 0)
-        return result;
-    store->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (store->lock < 0)
-        return store_fail(error, size, "--results: cannot use", folder, errno);
-    if (flock(store->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        snprintf(error, size, "--results: another sweep is busy in %s", folder);
-        return -EBUSY;
-    }
-    return try_to_write(store, error, size);
 }
 
 void sweep_store_close(struct sweep_store *store)

@@ -8,32 +8,6 @@
 #include "base/options.h"
 #include "replay/sweep/sweep_expand.h"
 
-void sweep_vary_clear(struct sweep_vary *vary)
-{
-    for (size_t i = 0; i < vary->count; i++)
-        free(vary->values[i]);
-    free(vary->values);
-    free(vary->name);
-    *vary = (struct sweep_vary){0};
-}
-
-const char *sweep_vary_add(struct sweep_vary *vary, const char *value)
-{
-    if (!*value)
-        return options_wrong("a value of %s is empty", vary->name);
-    for (size_t i = 0; i < vary->count; i++)
-        if (strcmp(vary->values[i], value) == 0)
-            return options_wrong("the value %s of %s is given twice", value, vary->name);
-    char **grown = reallocarray(vary->values, vary->count + 1, sizeof *grown);
-    if (!grown || !(grown[vary->count] = strdup(value))) {
-        vary->values = grown ? grown : vary->values;
-        return options_wrong("out of memory");
-    }
-    vary->values = grown;
-    vary->count++;
-    return NULL;
-}
-
 struct sweep_vary *sweep_vary_new(struct sweep_vary all[SWEEP_VARY_MAX], size_t *count,
                                   const char *name, const char **error)
 {
@@ -62,4 +36,30 @@ struct sweep_vary *sweep_vary_new(struct sweep_vary all[SWEEP_VARY_MAX], size_t 
     }
     ++*count;
     return vary;
+}
+
+const char *sweep_vary_add(struct sweep_vary *vary, const char *value)
+{
+    if (!*value)
+        return options_wrong("a value of %s is empty", vary->name);
+    for (size_t i = 0; i < vary->count; i++)
+        if (strcmp(vary->values[i], value) == 0)
+            return options_wrong("the value %s of %s is given twice", value, vary->name);
+    char **grown = reallocarray(vary->values, vary->count + 1, sizeof *grown);
+    if (!grown || !(grown[vary->count] = strdup(value))) {
+        vary->values = grown ? grown : vary->values;
+        return options_wrong("out of memory");
+    }
+    vary->values = grown;
+    vary->count++;
+    return NULL;
+}
+
+void sweep_vary_clear(struct sweep_vary *vary)
+{
+    for (size_t i = 0; i < vary->count; i++)
+        free(vary->values[i]);
+    free(vary->values);
+    free(vary->name);
+    *vary = (struct sweep_vary){0};
 }

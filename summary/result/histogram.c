@@ -30,11 +30,48 @@ struct histogram_packed {
     } buckets[];
 };
 _Static_assert(HISTOGRAM_BUCKETS <= 1 << 12, "a packed bucket's number has 12 bits");
-static const uint64_t packed_count_max = (UINT64_C(1) << 52) - 1;
+
+struct packing {
+    struct histogram_packed *packed; /* NULL: only counts */
+    unsigned count;
+    bool too_many; /* values in one bucket */
+};
+
+/* The text of counts grows by doubling. */
+struct counts_text {
+    char *text;
+    size_t used, size;
+    bool failed;
+};
+
+/* What a text of counts holds: how many values, and the first and last bucket. */
+struct counts_read {
+    uint64_t count, first, last;
+};
+
+static void free_pages(struct histogram *histogram);
+static uint64_t *bucket_counter(struct histogram *histogram, unsigned bucket);
+static int unpack(struct histogram *histogram);
+static uint64_t *page_counter(struct histogram *histogram, unsigned bucket);
+static void pack_bucket(void *context, unsigned bucket, uint64_t count);
+static unsigned bucket_of_rank(const struct histogram *histogram, uint64_t rank);
+static void counts_append(void *context, unsigned bucket, uint64_t count);
+static int histogram_read_counts(struct histogram *to, const char *text,
+                                 struct counts_read *counts);
+static const char *histogram_read_number(const char *text, uint64_t limit, uint64_t *out);
+static int check_limits(const struct counts_read *counts, const json_t *min, const json_t *max,
+                        double sum);
 
 void histogram_init(struct histogram *histogram)
 {
     *histogram = (struct histogram){.min = INT64_MAX, .max = INT64_MIN};
+}
+
+void histogram_clear(struct histogram *histogram)
+{
+    free_pages(histogram);
+    free(histogram->packed);
+    histogram_init(histogram);
 }
 
 static void free_pages(struct histogram *histogram)
@@ -45,46 +82,26 @@ static void free_pages(struct histogram *histogram)
     histogram->pages = NULL;
 }
 
-void histogram_clear(struct histogram *histogram)
+int histogram_add(struct histogram *histogram, int64_t ns)
 {
-    free_pages(histogram);
-    free(histogram->packed);
-    histogram_init(histogram);
+    if (ns < 0)
+        ns = 0;
+    uint64_t *counter = bucket_counter(histogram, histogram_bucket(ns));
+    if (!counter)
+        return -ENOMEM;
+    ++*counter;
+    histogram->count++;
+    histogram->sum += (double)ns;
+    if (ns < histogram->min)
+        histogram->min = ns;
+    if (ns > histogram->max)
+        histogram->max = ns;
+    return 0;
 }
 
-unsigned histogram_bucket(int64_t ns)
+static uint64_t *bucket_counter(struct histogram *histogram, unsigned bucket)
 {
-    if (ns < INT64_C(1) << FIRST_EXPONENT)
-        return 0;
-    unsigned exponent = 63 - (unsigned)__builtin_clzll((unsigned long long)ns);
-    if (exponent >= FIRST_EXPONENT + PAGES)
-        return HISTOGRAM_BUCKETS - 1;
-    unsigned in_page = (unsigned)(ns >> (exponent - PAGE_SHIFT)) & (PAGE_BUCKETS - 1);
-    return (exponent - FIRST_EXPONENT) * PAGE_BUCKETS + in_page;
-}
-
-int64_t histogram_bucket_value(unsigned bucket)
-{
-    unsigned exponent = FIRST_EXPONENT + bucket / PAGE_BUCKETS;
-    int64_t width = INT64_C(1) << (exponent - PAGE_SHIFT);
-    return (INT64_C(1) << exponent) + (bucket % PAGE_BUCKETS) * width + width / 2;
-}
-
-/* The counter of a bucket, allocated when it is not there yet. NULL: no memory. */
-static uint64_t *page_counter(struct histogram *histogram, unsigned bucket)
-{
-    if (!histogram->pages) {
-        histogram->pages = calloc(PAGES, sizeof *histogram->pages);
-        if (!histogram->pages)
-            return NULL;
-    }
-    uint64_t **page = &histogram->pages[bucket / PAGE_BUCKETS];
-    if (!*page) {
-        *page = calloc(PAGE_BUCKETS, sizeof **page);
-        if (!*page)
-            return NULL;
-    }
-    return &(*page)[bucket % PAGE_BUCKETS];
+    return unpack(histogram) < 0 ? NULL : page_counter(histogram, bucket);
 }
 
 /* 0 or -ENOMEM, and then it is as it was. */
@@ -104,25 +121,21 @@ static int unpack(struct histogram *histogram)
     return 0;
 }
 
-static uint64_t *bucket_counter(struct histogram *histogram, unsigned bucket)
+/* The counter of a bucket, allocated when it is not there yet. NULL: no memory. */
+static uint64_t *page_counter(struct histogram *histogram, unsigned bucket)
 {
-    return unpack(histogram) < 0 ? NULL : page_counter(histogram, bucket);
-}
-
-struct packing {
-    struct histogram_packed *packed; /* NULL: only counts */
-    unsigned count;
-    bool too_many; /* values in one bucket */
-};
-
-static void pack_bucket(void *context, unsigned bucket, uint64_t count)
-{
-    struct packing *packing = context;
-    if (packing->packed)
-        packing->packed->buckets[packing->count] =
-            (struct packed_bucket){.bucket = bucket, .count = count & packed_count_max};
-    packing->too_many |= count > packed_count_max;
-    packing->count++;
+    if (!histogram->pages) {
+        histogram->pages = calloc(PAGES, sizeof *histogram->pages);
+        if (!histogram->pages)
+            return NULL;
+    }
+    uint64_t **page = &histogram->pages[bucket / PAGE_BUCKETS];
+    if (!*page) {
+        *page = calloc(PAGE_BUCKETS, sizeof **page);
+        if (!*page)
+            return NULL;
+    }
+    return &(*page)[bucket % PAGE_BUCKETS];
 }
 
 void histogram_pack(struct histogram *histogram)
@@ -143,21 +156,16 @@ void histogram_pack(struct histogram *histogram)
     histogram->packed = packed;
 }
 
-int histogram_add(struct histogram *histogram, int64_t ns)
+static const uint64_t packed_count_max = (UINT64_C(1) << 52) - 1;
+
+static void pack_bucket(void *context, unsigned bucket, uint64_t count)
 {
-    if (ns < 0)
-        ns = 0;
-    uint64_t *counter = bucket_counter(histogram, histogram_bucket(ns));
-    if (!counter)
-        return -ENOMEM;
-    ++*counter;
-    histogram->count++;
-    histogram->sum += (double)ns;
-    if (ns < histogram->min)
-        histogram->min = ns;
-    if (ns > histogram->max)
-        histogram->max = ns;
-    return 0;
+    struct packing *packing = context;
+    if (packing->packed)
+        packing->packed->buckets[packing->count] =
+            (struct packed_bucket){.bucket = bucket, .count = count & packed_count_max};
+    packing->too_many |= count > packed_count_max;
+    packing->count++;
 }
 
 int histogram_merge(struct histogram *to, const struct histogram *from)
@@ -186,15 +194,21 @@ int histogram_merge(struct histogram *to, const struct histogram *from)
     return 0;
 }
 
-void histogram_each(const struct histogram *histogram,
-                    void (*visit)(void *context, unsigned bucket, uint64_t count), void *context)
+int64_t histogram_quantile(const struct histogram *histogram, double fraction)
 {
-    for (unsigned page = 0; histogram->pages && page < PAGES; page++)
-        for (unsigned i = 0; histogram->pages[page] && i < PAGE_BUCKETS; i++)
-            if (histogram->pages[page][i])
-                visit(context, page * PAGE_BUCKETS + i, histogram->pages[page][i]);
-    for (unsigned i = 0; histogram->packed && i < histogram->packed->count; i++)
-        visit(context, histogram->packed->buckets[i].bucket, histogram->packed->buckets[i].count);
+    if (histogram->count == 0)
+        return -1;
+    if (!(fraction > 0))
+        return histogram->min;
+    /* 0.95 x 20 is a hair above 19 in binary: that must not make it the 20th. */
+    double wanted = ceil(fraction * (double)histogram->count * (1 - 1e-15));
+    if (wanted >= (double)histogram->count)
+        return histogram->max;
+    uint64_t rank = wanted < 1 ? 1 : (uint64_t)wanted;
+    int64_t value = histogram_bucket_value(bucket_of_rank(histogram, rank));
+    if (value < histogram->min)
+        return histogram->min;
+    return value > histogram->max ? histogram->max : value;
 }
 
 /* The bucket in which the value of a rank (1 is the smallest) lies. */
@@ -215,52 +229,38 @@ static unsigned bucket_of_rank(const struct histogram *histogram, uint64_t rank)
     return HISTOGRAM_BUCKETS - 1;
 }
 
-int64_t histogram_quantile(const struct histogram *histogram, double fraction)
+unsigned histogram_bucket(int64_t ns)
 {
-    if (histogram->count == 0)
-        return -1;
-    if (!(fraction > 0))
-        return histogram->min;
-    /* 0.95 x 20 is a hair above 19 in binary: that must not make it the 20th. */
-    double wanted = ceil(fraction * (double)histogram->count * (1 - 1e-15));
-    if (wanted >= (double)histogram->count)
-        return histogram->max;
-    uint64_t rank = wanted < 1 ? 1 : (uint64_t)wanted;
-    int64_t value = histogram_bucket_value(bucket_of_rank(histogram, rank));
-    if (value < histogram->min)
-        return histogram->min;
-    return value > histogram->max ? histogram->max : value;
+    if (ns < INT64_C(1) << FIRST_EXPONENT)
+        return 0;
+    unsigned exponent = 63 - (unsigned)__builtin_clzll((unsigned long long)ns);
+    if (exponent >= FIRST_EXPONENT + PAGES)
+        return HISTOGRAM_BUCKETS - 1;
+    unsigned in_page = (unsigned)(ns >> (exponent - PAGE_SHIFT)) & (PAGE_BUCKETS - 1);
+    return (exponent - FIRST_EXPONENT) * PAGE_BUCKETS + in_page;
+}
+
+int64_t histogram_bucket_value(unsigned bucket)
+{
+    unsigned exponent = FIRST_EXPONENT + bucket / PAGE_BUCKETS;
+    int64_t width = INT64_C(1) << (exponent - PAGE_SHIFT);
+    return (INT64_C(1) << exponent) + (bucket % PAGE_BUCKETS) * width + width / 2;
+}
+
+void histogram_each(const struct histogram *histogram,
+                    void (*visit)(void *context, unsigned bucket, uint64_t count), void *context)
+{
+    for (unsigned page = 0; histogram->pages && page < PAGES; page++)
+        for (unsigned i = 0; histogram->pages[page] && i < PAGE_BUCKETS; i++)
+            if (histogram->pages[page][i])
+                visit(context, page * PAGE_BUCKETS + i, histogram->pages[page][i]);
+    for (unsigned i = 0; histogram->packed && i < histogram->packed->count; i++)
+        visit(context, histogram->packed->buckets[i].bucket, histogram->packed->buckets[i].count);
 }
 
 double histogram_mean(const struct histogram *histogram)
 {
     return histogram->count ? histogram->sum / (double)histogram->count : NAN;
-}
-
-/* The text of counts grows by doubling. */
-struct counts_text {
-    char *text;
-    size_t used, size;
-    bool failed;
-};
-
-static void counts_append(void *context, unsigned bucket, uint64_t count)
-{
-    struct counts_text *counts = context;
-    if (counts->failed)
-        return;
-    if (counts->size - counts->used < ENTRY_TEXT_MAX + 1) {
-        size_t size = counts->size ? counts->size * 2 : 256;
-        char *text = realloc(counts->text, size);
-        if (!text) {
-            counts->failed = true;
-            return;
-        }
-        counts->text = text;
-        counts->size = size;
-    }
-    counts->used += (size_t)sprintf(counts->text + counts->used, "%s%u:%" PRIu64,
-                                    counts->used ? " " : "", bucket, count);
 }
 
 json_t *histogram_to_json(const struct histogram *histogram)
@@ -282,67 +282,32 @@ cleanup:
     return json;
 }
 
-/* Reads a decimal number without sign or leading zeros, at most limit; NULL when there is none. */
-static const char *histogram_read_number(const char *text, uint64_t limit, uint64_t *out)
+static void counts_append(void *context, unsigned bucket, uint64_t count)
 {
-    uint64_t value = 0;
-    if (*text < '1' || *text > '9') {
-        *out = 0;
-        return *text == '0' && (text[1] < '0' || text[1] > '9') ? text + 1 : NULL;
+    struct counts_text *counts = context;
+    if (counts->failed)
+        return;
+    if (counts->size - counts->used < ENTRY_TEXT_MAX + 1) {
+        size_t size = counts->size ? counts->size * 2 : 256;
+        char *text = realloc(counts->text, size);
+        if (!text) {
+            counts->failed = true;
+            return;
+        }
+        counts->text = text;
+        counts->size = size;
     }
-    for (; *text >= '0' && *text <= '9'; text++) {
-        uint64_t digit = (uint64_t)(*text - '0');
-        if (value > (limit - digit) / 10)
-            return NULL;
-        value = value * 10 + digit;
-    }
-    *out = value;
-    return text;
+    counts->used += (size_t)sprintf(counts->text + counts->used, "%s%u:%" PRIu64,
+                                    counts->used ? " " : "", bucket, count);
 }
 
-/* What a text of counts holds: how many values, and the first and last bucket. */
-struct counts_read {
-    uint64_t count, first, last;
-};
-
-/* Reads "bucket:count bucket:count ...", buckets rising, and adds it to to unless that is NULL. */
-static int histogram_read_counts(struct histogram *to, const char *text, struct counts_read *counts)
+int histogram_from_json(struct histogram *histogram, const json_t *json)
 {
-    for (bool begin = true; begin ? *text != '\0' : *text == ' '; begin = false) {
-        uint64_t bucket, count;
-        text = histogram_read_number(begin ? text : text + 1, HISTOGRAM_BUCKETS - 1, &bucket);
-        if (!text || *text != ':' || (!begin && bucket <= counts->last))
-            return -EINVAL;
-        text = histogram_read_number(text + 1, UINT64_MAX, &count);
-        if (!text || count == 0 || __builtin_add_overflow(counts->count, count, &counts->count))
-            return -EINVAL;
-        uint64_t *counter = to ? bucket_counter(to, (unsigned)bucket) : NULL;
-        if (counter)
-            *counter += count;
-        else if (to)
-            return -ENOMEM;
-        if (begin)
-            counts->first = bucket;
-        counts->last = bucket;
-    }
-    return *text == '\0' ? 0 : -EINVAL;
-}
-
-/* min and max must lie in the first and last bucket, and the sum between count x min and max. */
-static int check_limits(const struct counts_read *counts, const json_t *min, const json_t *max,
-                        double sum)
-{
-    json_int_t low = json_integer_value(min), high = json_integer_value(max);
-    double count = (double)counts->count;
-    const double slack = 1e-6; /* a sum of many doubles is a little off */
-    if (counts->count == 0)
-        return json_is_null(min) && json_is_null(max) && sum == 0 ? 0 : -EINVAL;
-    if (!json_is_integer(min) || !json_is_integer(max) || low < 0 || high < low ||
-        histogram_bucket(low) != counts->first || histogram_bucket(high) != counts->last)
-        return -EINVAL;
-    return sum >= count * (double)low * (1 - slack) && sum <= count * (double)high * (1 + slack)
-               ? 0
-               : -EINVAL;
+    histogram_clear(histogram);
+    int result = histogram_add_json(histogram, json);
+    if (result < 0)
+        histogram_clear(histogram);
+    return result;
 }
 
 int histogram_add_json(struct histogram *to, const json_t *json)
@@ -370,11 +335,60 @@ int histogram_add_json(struct histogram *to, const json_t *json)
     return 0;
 }
 
-int histogram_from_json(struct histogram *histogram, const json_t *json)
+/* Reads "bucket:count bucket:count ...", buckets rising, and adds it to to unless that is NULL. */
+static int histogram_read_counts(struct histogram *to, const char *text, struct counts_read *counts)
 {
-    histogram_clear(histogram);
-    int result = histogram_add_json(histogram, json);
-    if (result < 0)
-        histogram_clear(histogram);
-    return result;
+    for (bool begin = true; begin ? *text != '\0' : *text == ' '; begin = false) {
+        uint64_t bucket, count;
+        text = histogram_read_number(begin ? text : text + 1, HISTOGRAM_BUCKETS - 1, &bucket);
+        if (!text || *text != ':' || (!begin && bucket <= counts->last))
+            return -EINVAL;
+        text = histogram_read_number(text + 1, UINT64_MAX, &count);
+        if (!text || count == 0 || __builtin_add_overflow(counts->count, count, &counts->count))
+            return -EINVAL;
+        uint64_t *counter = to ? bucket_counter(to, (unsigned)bucket) : NULL;
+        if (counter)
+            *counter += count;
+        else if (to)
+            return -ENOMEM;
+        if (begin)
+            counts->first = bucket;
+        counts->last = bucket;
+    }
+    return *text == '\0' ? 0 : -EINVAL;
+}
+
+/* Reads a decimal number without sign or leading zeros, at most limit; NULL when there is none. */
+static const char *histogram_read_number(const char *text, uint64_t limit, uint64_t *out)
+{
+    uint64_t value = 0;
+    if (*text < '1' || *text > '9') {
+        *out = 0;
+        return *text == '0' && (text[1] < '0' || text[1] > '9') ? text + 1 : NULL;
+    }
+    for (; *text >= '0' && *text <= '9'; text++) {
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (value > (limit - digit) / 10)
+            return NULL;
+        value = value * 10 + digit;
+    }
+    *out = value;
+    return text;
+}
+
+/* min and max must lie in the first and last bucket, and the sum between count x min and max. */
+static int check_limits(const struct counts_read *counts, const json_t *min, const json_t *max,
+                        double sum)
+{
+    json_int_t low = json_integer_value(min), high = json_integer_value(max);
+    double count = (double)counts->count;
+    const double slack = 1e-6; /* a sum of many doubles is a little off */
+    if (counts->count == 0)
+        return json_is_null(min) && json_is_null(max) && sum == 0 ? 0 : -EINVAL;
+    if (!json_is_integer(min) || !json_is_integer(max) || low < 0 || high < low ||
+        histogram_bucket(low) != counts->first || histogram_bucket(high) != counts->last)
+        return -EINVAL;
+    return sum >= count * (double)low * (1 - slack) && sum <= count * (double)high * (1 + slack)
+               ? 0
+               : -EINVAL;
 }

@@ -20,81 +20,11 @@
 #include "base/json_text.h"
 #include "base/whole_file.h"
 
-enum { CHUNK_SIZE = 8192, ALIGNMENT = 16 };
-
 struct result_memory {
     struct result_memory *next;
     size_t used, size;
     char bytes[] __attribute__((aligned(16)));
 };
-
-void *result_alloc(struct result *result, size_t count, size_t size)
-{
-    size_t length, rounded;
-    if (__builtin_mul_overflow(count, size, &length) ||
-        __builtin_add_overflow(length, ALIGNMENT - 1, &rounded))
-        return NULL;
-    length = rounded & ~(size_t)(ALIGNMENT - 1);
-    struct result_memory *chunk = result->memory;
-    if (!chunk || chunk->size - chunk->used < length) {
-        size_t room = length > CHUNK_SIZE ? length : CHUNK_SIZE;
-        chunk = calloc(1, sizeof *chunk + room);
-        if (!chunk)
-            return NULL;
-        chunk->size = room;
-        chunk->next = result->memory;
-        result->memory = chunk;
-    }
-    void *out = chunk->bytes + chunk->used;
-    chunk->used += length;
-    return out;
-}
-
-const char *result_text(struct result *result, const char *text)
-{
-    size_t length = strlen(text) + 1;
-    char *copy = result_alloc(result, length, 1);
-    if (copy)
-        memcpy(copy, text, length);
-    return copy;
-}
-
-/* A string of JSON; bytes of a text that is not UTF-8 (a command line may hold any) become "?". */
-static json_t *text_to_json(const char *text)
-{
-    json_t *string = json_string(text);
-    char *clean = string ? NULL : strdup(text);
-    if (!clean)
-        return string;
-    for (char *byte = clean; *byte; byte++)
-        if ((unsigned char)*byte >= 0x80)
-            *byte = '?';
-    string = json_string(clean);
-    free(clean);
-    return string;
-}
-
-void result_init(struct result *result)
-{
-    *result = (struct result){
-        .program = "", .version = "", .command = "", .model = "", .model_sha256 = "", .dc = ""};
-    result->S = result->T = result->timer_p99 = result->busy = NAN;
-}
-
-void result_clear(struct result *result)
-{
-    for (size_t i = 0; i < result->packet_count; i++) {
-        histogram_clear(&result->packets[i].service);
-        histogram_clear(&result->packets[i].response);
-        histogram_clear(&result->packets[i].lag);
-    }
-    while (result->memory) {
-        struct result_memory *next = result->memory->next;
-        free(result->memory);
-        result->memory = next;
-    }
-    result_init(result);
-}
 
 enum field_kind {
     FIELD_COUNT,   /* uint64_t */
@@ -191,9 +121,168 @@ static const struct {
                     {"lag", offsetof(struct result_packet, lag)}};
 enum { PACKET_TIMES = sizeof packet_times / sizeof packet_times[0] };
 
-static json_t *real_to_json(double value)
+enum { NO_INDEX = 0xffffffff };
+
+/* Where a reader stands, for its error lines. */
+struct reader {
+    struct result *result;
+    struct histogram *response; /* where to add response times to; NULL: kept by packet type */
+    const char *name;           /* of the file */
+    char *error;
+    size_t size;
+    const char *place; /* "packets" and the like, "" for the top */
+    size_t index;      /* in an array; NO_INDEX: an object */
+};
+
+static json_t *result_to_json(const struct result *result);
+static bool set(json_t *object, const char *name, json_t *value);
+static bool set_fields(json_t *object, const struct field *fields, const void *from);
+static json_t *field_to_json(const struct field *field, const void *from);
+static json_t *real_to_json(double value);
+static json_t *text_to_json(const char *text);
+static json_t *labels_to_json(const struct result *result);
+static json_t *fields_to_json(const struct field *fields, const void *from);
+static json_t *counts_to_json(const struct result_count *counts, size_t count);
+static json_t *packets_to_json(const struct result *result);
+static json_t *packet_to_json(const struct result_packet *packet);
+static json_t *seconds_to_json(const struct result *result);
+static json_t *samples_to_json(const struct result *result);
+static json_t *sample_to_json(const struct result_sample *sample);
+static int dump(FILE *stream, void *root);
+static int result_parse_json(struct reader *reader, const char *bytes, size_t length);
+static int result_read_root(struct reader *reader, const json_t *root);
+static int read_format(const struct reader *reader, const json_t *root);
+static int read_fields(const struct reader *reader, const struct field *fields,
+                       const json_t *object, void *to);
+static int result_read_field(const struct reader *reader, const struct field *field,
+                             const json_t *value, void *at);
+static int read_integer(const struct reader *reader, const struct field *field, const json_t *value,
+                        json_int_t *out);
+static int result_refuse(const struct reader *reader, const char *field, const char *expected);
+static int read_seed(const struct reader *reader, const char *field, const json_t *value,
+                     uint64_t *out);
+static int read_real(const struct reader *reader, const struct field *field, const json_t *value,
+                     double *out);
+static int result_read_text(const struct reader *reader, const char *field, const json_t *value,
+                            const char **out);
+static int result_no_memory(const struct reader *reader);
+static int read_objects(struct reader *reader, const json_t *root);
+static int read_labels(const struct reader *reader, json_t *object);
+static int result_read_object(struct reader *reader, const char *name, const struct field *fields,
+                              const json_t *root);
+static int result_read_counts(const struct reader *reader, const char *field, json_t *object,
+                              struct result_count **out, size_t *count);
+static int result_read_packets(struct reader *reader, const json_t *array);
+static int begin_array(struct reader *reader, const char *name, const json_t *array, size_t size,
+                       void *out);
+static int read_packet(const struct reader *reader, json_t *object, struct result_packet *packet);
+static int read_times(const struct reader *reader, const json_t *object,
+                      struct result_packet *packet, size_t time);
+static int result_read_seconds(struct reader *reader, const json_t *array);
+static int read_samples(struct reader *reader, const json_t *array);
+static int read_sample(const struct reader *reader, json_t *object, struct result_sample *sample);
+static int load_open(int fd, char **bytes, size_t *length);
+static int differ(char *error, size_t size, const char *what, uint64_t left, uint64_t right);
+static int result_check_packets(const struct result *result, char *error, size_t size);
+static int check_rows(const struct result *result, char *error, size_t size);
+
+void result_init(struct result *result)
 {
-    return isfinite(value) ? json_real(value) : json_null();
+    *result = (struct result){
+        .program = "", .version = "", .command = "", .model = "", .model_sha256 = "", .dc = ""};
+    result->S = result->T = result->timer_p99 = result->busy = NAN;
+}
+
+void result_clear(struct result *result)
+{
+    for (size_t i = 0; i < result->packet_count; i++) {
+        histogram_clear(&result->packets[i].service);
+        histogram_clear(&result->packets[i].response);
+        histogram_clear(&result->packets[i].lag);
+    }
+    while (result->memory) {
+        struct result_memory *next = result->memory->next;
+        free(result->memory);
+        result->memory = next;
+    }
+    result_init(result);
+}
+
+enum { CHUNK_SIZE = 8192, ALIGNMENT = 16 };
+
+void *result_alloc(struct result *result, size_t count, size_t size)
+{
+    size_t length, rounded;
+    if (__builtin_mul_overflow(count, size, &length) ||
+        __builtin_add_overflow(length, ALIGNMENT - 1, &rounded))
+        return NULL;
+    length = rounded & ~(size_t)(ALIGNMENT - 1);
+    struct result_memory *chunk = result->memory;
+    if (!chunk || chunk->size - chunk->used < length) {
+        size_t room = length > CHUNK_SIZE ? length : CHUNK_SIZE;
+        chunk = calloc(1, sizeof *chunk + room);
+        if (!chunk)
+            return NULL;
+        chunk->size = room;
+        chunk->next = result->memory;
+        result->memory = chunk;
+    }
+    void *out = chunk->bytes + chunk->used;
+    chunk->used += length;
+    return out;
+}
+
+const char *result_text(struct result *result, const char *text)
+{
+    size_t length = strlen(text) + 1;
+    char *copy = result_alloc(result, length, 1);
+    if (copy)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+int result_write(const struct result *result, const char *path, char *error, size_t size)
+{
+    json_t *root = result_to_json(result);
+    if (!root) {
+        snprintf(error, size, "%s: cannot be written: out of memory", path);
+        return -ENOMEM;
+    }
+    int written = whole_file_write(path, dump, root, error, size);
+    json_decref(root);
+    return written;
+}
+
+/* NULL: no memory, or a text that is not UTF-8. */
+static json_t *result_to_json(const struct result *result)
+{
+    json_t *root = json_object();
+    if (root && set(root, "format", json_integer(RESULT_FORMAT)) &&
+        set_fields(root, head_fields, result) && set(root, "labels", labels_to_json(result)) &&
+        set(root, "backlog", fields_to_json(backlog_fields, result)) &&
+        set(root, "cpu", fields_to_json(cpu_fields, result)) &&
+        set(root, "skipped", counts_to_json(result->skipped, result->skipped_count)) &&
+        set(root, "left_out", counts_to_json(result->left_out, result->left_out_count)) &&
+        set(root, "packets", packets_to_json(result)) &&
+        set(root, "seconds", seconds_to_json(result)) &&
+        set(root, "samples", samples_to_json(result)))
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+/* json_object_set_new() takes the value, also when it fails; a NULL value is a failure. */
+static bool set(json_t *object, const char *name, json_t *value)
+{
+    return json_object_set_new(object, name, value) == 0;
+}
+
+static bool set_fields(json_t *object, const struct field *fields, const void *from)
+{
+    for (; fields->name; fields++)
+        if (!set(object, fields->name, field_to_json(fields, from)))
+            return false;
+    return true;
 }
 
 static json_t *field_to_json(const struct field *field, const void *from)
@@ -218,18 +307,35 @@ static json_t *field_to_json(const struct field *field, const void *from)
     return NULL;
 }
 
-/* json_object_set_new() takes the value, also when it fails; a NULL value is a failure. */
-static bool set(json_t *object, const char *name, json_t *value)
+static json_t *real_to_json(double value)
 {
-    return json_object_set_new(object, name, value) == 0;
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
-static bool set_fields(json_t *object, const struct field *fields, const void *from)
+/* A string of JSON; bytes of a text that is not UTF-8 (a command line may hold any) become "?". */
+static json_t *text_to_json(const char *text)
 {
-    for (; fields->name; fields++)
-        if (!set(object, fields->name, field_to_json(fields, from)))
-            return false;
-    return true;
+    json_t *string = json_string(text);
+    char *clean = string ? NULL : strdup(text);
+    if (!clean)
+        return string;
+    for (char *byte = clean; *byte; byte++)
+        if ((unsigned char)*byte >= 0x80)
+            *byte = '?';
+    string = json_string(clean);
+    free(clean);
+    return string;
+}
+
+static json_t *labels_to_json(const struct result *result)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; object && i < result->label_count; i++)
+        if (!set(object, result->labels[i].name, text_to_json(result->labels[i].value))) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
 }
 
 static json_t *fields_to_json(const struct field *fields, const void *from)
@@ -253,6 +359,17 @@ static json_t *counts_to_json(const struct result_count *counts, size_t count)
     return object;
 }
 
+static json_t *packets_to_json(const struct result *result)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < result->packet_count; i++)
+        if (json_array_append_new(array, packet_to_json(&result->packets[i])) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
 static json_t *packet_to_json(const struct result_packet *packet)
 {
     json_t *object = fields_to_json(packet_fields, packet);
@@ -268,17 +385,6 @@ static json_t *packet_to_json(const struct result_packet *packet)
     return NULL;
 }
 
-static json_t *packets_to_json(const struct result *result)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < result->packet_count; i++)
-        if (json_array_append_new(array, packet_to_json(&result->packets[i])) < 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
 static json_t *seconds_to_json(const struct result *result)
 {
     json_t *array = json_array();
@@ -290,15 +396,15 @@ static json_t *seconds_to_json(const struct result *result)
     return array;
 }
 
-static json_t *labels_to_json(const struct result *result)
+static json_t *samples_to_json(const struct result *result)
 {
-    json_t *object = json_object();
-    for (size_t i = 0; object && i < result->label_count; i++)
-        if (!set(object, result->labels[i].name, text_to_json(result->labels[i].value))) {
-            json_decref(object);
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < result->sample_count; i++)
+        if (json_array_append_new(array, sample_to_json(&result->samples[i])) < 0) {
+            json_decref(array);
             return NULL;
         }
-    return object;
+    return array;
 }
 
 static json_t *sample_to_json(const struct result_sample *sample)
@@ -313,64 +419,122 @@ static json_t *sample_to_json(const struct result_sample *sample)
     return NULL;
 }
 
-static json_t *samples_to_json(const struct result *result)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < result->sample_count; i++)
-        if (json_array_append_new(array, sample_to_json(&result->samples[i])) < 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
-/* NULL: no memory, or a text that is not UTF-8. */
-static json_t *result_to_json(const struct result *result)
-{
-    json_t *root = json_object();
-    if (root && set(root, "format", json_integer(RESULT_FORMAT)) &&
-        set_fields(root, head_fields, result) && set(root, "labels", labels_to_json(result)) &&
-        set(root, "backlog", fields_to_json(backlog_fields, result)) &&
-        set(root, "cpu", fields_to_json(cpu_fields, result)) &&
-        set(root, "skipped", counts_to_json(result->skipped, result->skipped_count)) &&
-        set(root, "left_out", counts_to_json(result->left_out, result->left_out_count)) &&
-        set(root, "packets", packets_to_json(result)) &&
-        set(root, "seconds", seconds_to_json(result)) &&
-        set(root, "samples", samples_to_json(result)))
-        return root;
-    json_decref(root);
-    return NULL;
-}
-
 static int dump(FILE *stream, void *root)
 {
     return json_text_write(stream, root, JSON_COMPACT);
 }
 
-int result_write(const struct result *result, const char *path, char *error, size_t size)
+int result_read(struct result *result, const char *path, char *error, size_t size)
 {
-    json_t *root = result_to_json(result);
-    if (!root) {
-        snprintf(error, size, "%s: cannot be written: out of memory", path);
-        return -ENOMEM;
-    }
-    int written = whole_file_write(path, dump, root, error, size);
-    json_decref(root);
-    return written;
+    char *bytes;
+    size_t length;
+    int read = result_load(path, &bytes, &length, error, size);
+    if (read == 0)
+        read = result_parse(result, bytes, length, path, error, size);
+    free(bytes);
+    return read;
 }
 
-enum { NO_INDEX = 0xffffffff };
+int result_parse(struct result *result, const char *bytes, size_t length, const char *name,
+                 char *error, size_t size)
+{
+    struct reader reader = {
+        .result = result, .name = name, .error = error, .size = size, .place = ""};
+    return result_parse_json(&reader, bytes, length);
+}
 
-/* Where a reader stands, for its error lines. */
-struct reader {
-    struct result *result;
-    struct histogram *response; /* where to add response times to; NULL: kept by packet type */
-    const char *name;           /* of the file */
-    char *error;
-    size_t size;
-    const char *place; /* "packets" and the like, "" for the top */
-    size_t index;      /* in an array; NO_INDEX: an object */
-};
+static int result_parse_json(struct reader *reader, const char *bytes, size_t length)
+{
+    json_error_t fault;
+    char detail[RESULT_ERROR_SIZE];
+    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &fault);
+    if (!root) {
+        snprintf(reader->error, reader->size, "%s:%d:%d: not JSON: %s", reader->name, fault.line,
+                 fault.column, fault.text);
+        return json_error_code(&fault) == json_error_out_of_memory ? -ENOMEM : -EINVAL;
+    }
+    int read = result_read_root(reader, root);
+    json_decref(root);
+    if (read == 0 && result_check(reader->result, detail, sizeof detail) < 0) {
+        snprintf(reader->error, reader->size, "%s: damaged: %s", reader->name, detail);
+        read = -EINVAL;
+    }
+    return read;
+}
+
+static int result_read_root(struct reader *reader, const json_t *root)
+{
+    int result = read_format(reader, root);
+    if (result == 0)
+        result = read_fields(reader, head_fields, root, reader->result);
+    if (result == 0)
+        result = read_objects(reader, root);
+    if (result == 0)
+        result = result_read_packets(reader, json_object_get(root, "packets"));
+    if (result == 0)
+        result = result_read_seconds(reader, json_object_get(root, "seconds"));
+    if (result == 0)
+        result = read_samples(reader, json_object_get(root, "samples"));
+    return result;
+}
+
+static int read_format(const struct reader *reader, const json_t *root)
+{
+    const json_t *format = json_object_get(root, "format");
+    if (!json_is_integer(format)) {
+        snprintf(reader->error, reader->size, "%s: not a result of traffic-replay", reader->name);
+        return -EINVAL;
+    }
+    if (json_integer_value(format) != RESULT_FORMAT) {
+        snprintf(reader->error, reader->size,
+                 "%s: written in format %lld; this program reads format %d", reader->name,
+                 (long long)json_integer_value(format), RESULT_FORMAT);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int read_fields(const struct reader *reader, const struct field *fields,
+                       const json_t *object, void *to)
+{
+    for (; fields->name; fields++) {
+        int result = result_read_field(reader, fields, json_object_get(object, fields->name),
+                                       (char *)to + fields->offset);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static int result_read_field(const struct reader *reader, const struct field *field,
+                             const json_t *value, void *at)
+{
+    switch (field->kind) {
+    case FIELD_COUNT:
+    case FIELD_INTEGER:
+        return read_integer(reader, field, value, at);
+    case FIELD_SEED:
+        return read_seed(reader, field->name, value, at);
+    case FIELD_REAL:
+    case FIELD_MAYBE:
+        return read_real(reader, field, value, at);
+    case FIELD_TEXT:
+        return result_read_text(reader, field->name, value, at);
+    case FIELD_BOOL:
+        *(bool *)at = json_is_true(value);
+        return json_is_boolean(value) ? 0 : result_refuse(reader, field->name, "true or false");
+    }
+    return -EINVAL;
+}
+
+static int read_integer(const struct reader *reader, const struct field *field, const json_t *value,
+                        json_int_t *out)
+{
+    *out = json_integer_value(value);
+    if (!json_is_integer(value) || (field->kind == FIELD_COUNT && *out < 0))
+        return result_refuse(reader, field->name, "a whole number");
+    return 0;
+}
 
 static int result_refuse(const struct reader *reader, const char *field, const char *expected)
 {
@@ -383,22 +547,6 @@ static int result_refuse(const struct reader *reader, const char *field, const c
     else
         snprintf(reader->error, reader->size, "%s: %s: expected %s", reader->name, field, expected);
     return -EINVAL;
-}
-
-static int result_no_memory(const struct reader *reader)
-{
-    snprintf(reader->error, reader->size, "%s: out of memory", reader->name);
-    return -ENOMEM;
-}
-
-static int result_read_text(const struct reader *reader, const char *field, const json_t *value,
-                            const char **out)
-{
-    const char *text = json_string_value(value);
-    if (!text)
-        return result_refuse(reader, field, "a string");
-    *out = result_text(reader->result, text);
-    return *out ? 0 : result_no_memory(reader);
 }
 
 static int read_seed(const struct reader *reader, const char *field, const json_t *value,
@@ -426,46 +574,71 @@ static int read_real(const struct reader *reader, const struct field *field, con
     return 0;
 }
 
-static int read_integer(const struct reader *reader, const struct field *field, const json_t *value,
-                        json_int_t *out)
+static int result_read_text(const struct reader *reader, const char *field, const json_t *value,
+                            const char **out)
 {
-    *out = json_integer_value(value);
-    if (!json_is_integer(value) || (field->kind == FIELD_COUNT && *out < 0))
-        return result_refuse(reader, field->name, "a whole number");
+    const char *text = json_string_value(value);
+    if (!text)
+        return result_refuse(reader, field, "a string");
+    *out = result_text(reader->result, text);
+    return *out ? 0 : result_no_memory(reader);
+}
+
+static int result_no_memory(const struct reader *reader)
+{
+    snprintf(reader->error, reader->size, "%s: out of memory", reader->name);
+    return -ENOMEM;
+}
+
+static int read_objects(struct reader *reader, const json_t *root)
+{
+    struct result *to = reader->result;
+    int result = read_labels(reader, json_object_get(root, "labels"));
+    if (result == 0)
+        result = result_read_object(reader, "backlog", backlog_fields, root);
+    if (result == 0)
+        result = result_read_object(reader, "cpu", cpu_fields, root);
+    if (result == 0)
+        result = result_read_counts(reader, "skipped", json_object_get(root, "skipped"),
+                                    &to->skipped, &to->skipped_count);
+    if (result == 0)
+        result = result_read_counts(reader, "left_out", json_object_get(root, "left_out"),
+                                    &to->left_out, &to->left_out_count);
+    return result;
+}
+
+static int read_labels(const struct reader *reader, json_t *object)
+{
+    struct result *result = reader->result;
+    if (!json_is_object(object))
+        return result_refuse(reader, "labels", "an object of strings");
+    result->labels = result_alloc(result, json_object_size(object), sizeof *result->labels);
+    if (!result->labels)
+        return result_no_memory(reader);
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value)
+    {
+        struct result_label *label = &result->labels[result->label_count];
+        int text = result_read_text(reader, "labels", value, &label->value);
+        if (text < 0)
+            return text;
+        label->name = result_text(result, name);
+        if (!label->name)
+            return result_no_memory(reader);
+        result->label_count++;
+    }
     return 0;
 }
 
-static int result_read_field(const struct reader *reader, const struct field *field,
-                             const json_t *value, void *at)
+static int result_read_object(struct reader *reader, const char *name, const struct field *fields,
+                              const json_t *root)
 {
-    switch (field->kind) {
-    case FIELD_COUNT:
-    case FIELD_INTEGER:
-        return read_integer(reader, field, value, at);
-    case FIELD_SEED:
-        return read_seed(reader, field->name, value, at);
-    case FIELD_REAL:
-    case FIELD_MAYBE:
-        return read_real(reader, field, value, at);
-    case FIELD_TEXT:
-        return result_read_text(reader, field->name, value, at);
-    case FIELD_BOOL:
-        *(bool *)at = json_is_true(value);
-        return json_is_boolean(value) ? 0 : result_refuse(reader, field->name, "true or false");
-    }
-    return -EINVAL;
-}
-
-static int read_fields(const struct reader *reader, const struct field *fields,
-                       const json_t *object, void *to)
-{
-    for (; fields->name; fields++) {
-        int result = result_read_field(reader, fields, json_object_get(object, fields->name),
-                                       (char *)to + fields->offset);
-        if (result < 0)
-            return result;
-    }
-    return 0;
+    reader->place = name;
+    reader->index = NO_INDEX;
+    int result = read_fields(reader, fields, json_object_get(root, name), reader->result);
+    reader->place = "";
+    return result;
 }
 
 /* An object of names and whole numbers. */
@@ -496,71 +669,6 @@ static int result_read_counts(const struct reader *reader, const char *field, js
     return 0;
 }
 
-static int read_labels(const struct reader *reader, json_t *object)
-{
-    struct result *result = reader->result;
-    if (!json_is_object(object))
-        return result_refuse(reader, "labels", "an object of strings");
-    result->labels = result_alloc(result, json_object_size(object), sizeof *result->labels);
-    if (!result->labels)
-        return result_no_memory(reader);
-    const char *name;
-    json_t *value;
-    json_object_foreach(object, name, value)
-    {
-        struct result_label *label = &result->labels[result->label_count];
-        int text = result_read_text(reader, "labels", value, &label->value);
-        if (text < 0)
-            return text;
-        label->name = result_text(result, name);
-        if (!label->name)
-            return result_no_memory(reader);
-        result->label_count++;
-    }
-    return 0;
-}
-
-/* One of a packet's three histograms. */
-static int read_times(const struct reader *reader, const json_t *object,
-                      struct result_packet *packet, size_t time)
-{
-    const json_t *json = json_object_get(object, packet_times[time].name);
-    struct histogram *total = time == RESULT_RESPONSE ? reader->response : NULL;
-    void *own = (char *)packet + packet_times[time].offset;
-    int result =
-        reader->response ? histogram_add_json(total, json) : histogram_from_json(own, json);
-    if (result == -EINVAL)
-        return result_refuse(reader, packet_times[time].name,
-                             "a histogram by the rule \"" HISTOGRAM_RULE "\" whose counts add up");
-    return result < 0 ? result_no_memory(reader) : 0;
-}
-
-static int read_packet(const struct reader *reader, json_t *object, struct result_packet *packet)
-{
-    int result = read_fields(reader, packet_fields, object, packet);
-    if (result == 0)
-        result = result_read_counts(reader, "causes", json_object_get(object, "causes"),
-                                    &packet->causes, &packet->cause_count);
-    for (size_t i = 0; result == 0 && i < PACKET_TIMES; i++)
-        result = read_times(reader, object, packet, i);
-    return result;
-}
-
-/* Makes room for an array's elements. -EINVAL when it is none. */
-static int begin_array(struct reader *reader, const char *name, const json_t *array, size_t size,
-                       void *out)
-{
-    reader->place = "";
-    if (!json_is_array(array))
-        return result_refuse(reader, name, "an array");
-    void *elements = result_alloc(reader->result, json_array_size(array), size);
-    if (!elements)
-        return result_no_memory(reader);
-    memcpy(out, &elements, sizeof elements);
-    reader->place = name;
-    return 0;
-}
-
 static int result_read_packets(struct reader *reader, const json_t *array)
 {
     struct result *to = reader->result;
@@ -579,6 +687,47 @@ static int result_read_packets(struct reader *reader, const json_t *array)
     return result;
 }
 
+/* Makes room for an array's elements. -EINVAL when it is none. */
+static int begin_array(struct reader *reader, const char *name, const json_t *array, size_t size,
+                       void *out)
+{
+    reader->place = "";
+    if (!json_is_array(array))
+        return result_refuse(reader, name, "an array");
+    void *elements = result_alloc(reader->result, json_array_size(array), size);
+    if (!elements)
+        return result_no_memory(reader);
+    memcpy(out, &elements, sizeof elements);
+    reader->place = name;
+    return 0;
+}
+
+static int read_packet(const struct reader *reader, json_t *object, struct result_packet *packet)
+{
+    int result = read_fields(reader, packet_fields, object, packet);
+    if (result == 0)
+        result = result_read_counts(reader, "causes", json_object_get(object, "causes"),
+                                    &packet->causes, &packet->cause_count);
+    for (size_t i = 0; result == 0 && i < PACKET_TIMES; i++)
+        result = read_times(reader, object, packet, i);
+    return result;
+}
+
+/* One of a packet's three histograms. */
+static int read_times(const struct reader *reader, const json_t *object,
+                      struct result_packet *packet, size_t time)
+{
+    const json_t *json = json_object_get(object, packet_times[time].name);
+    struct histogram *total = time == RESULT_RESPONSE ? reader->response : NULL;
+    void *own = (char *)packet + packet_times[time].offset;
+    int result =
+        reader->response ? histogram_add_json(total, json) : histogram_from_json(own, json);
+    if (result == -EINVAL)
+        return result_refuse(reader, packet_times[time].name,
+                             "a histogram by the rule \"" HISTOGRAM_RULE "\" whose counts add up");
+    return result < 0 ? result_no_memory(reader) : 0;
+}
+
 static int result_read_seconds(struct reader *reader, const json_t *array)
 {
     struct result *to = reader->result;
@@ -589,6 +738,19 @@ static int result_read_seconds(struct reader *reader, const json_t *array)
         if (result == 0 && i > 0 && to->seconds[i].t <= to->seconds[i - 1].t)
             result = result_refuse(reader, "t", "rising seconds");
         to->second_count++;
+    }
+    reader->place = "";
+    return result;
+}
+
+static int read_samples(struct reader *reader, const json_t *array)
+{
+    struct result *to = reader->result;
+    int result = begin_array(reader, "samples", array, sizeof *to->samples, &to->samples);
+    for (size_t i = 0; result == 0 && i < json_array_size(array); i++) {
+        reader->index = i;
+        result = read_sample(reader, json_array_get(array, i), &to->samples[i]);
+        to->sample_count++;
     }
     reader->place = "";
     return result;
@@ -621,115 +783,21 @@ static int read_sample(const struct reader *reader, json_t *object, struct resul
     return 0;
 }
 
-static int read_samples(struct reader *reader, const json_t *array)
+int result_load(const char *path, char **bytes, size_t *length, char *error, size_t size)
 {
-    struct result *to = reader->result;
-    int result = begin_array(reader, "samples", array, sizeof *to->samples, &to->samples);
-    for (size_t i = 0; result == 0 && i < json_array_size(array); i++) {
-        reader->index = i;
-        result = read_sample(reader, json_array_get(array, i), &to->samples[i]);
-        to->sample_count++;
-    }
-    reader->place = "";
-    return result;
-}
-
-static int read_format(const struct reader *reader, const json_t *root)
-{
-    const json_t *format = json_object_get(root, "format");
-    if (!json_is_integer(format)) {
-        snprintf(reader->error, reader->size, "%s: not a result of traffic-replay", reader->name);
-        return -EINVAL;
-    }
-    if (json_integer_value(format) != RESULT_FORMAT) {
-        snprintf(reader->error, reader->size,
-                 "%s: written in format %lld; this program reads format %d", reader->name,
-                 (long long)json_integer_value(format), RESULT_FORMAT);
-        return -EINVAL;
-    }
-    return 0;
-}
-
-static int result_read_object(struct reader *reader, const char *name, const struct field *fields,
-                              const json_t *root)
-{
-    reader->place = name;
-    reader->index = NO_INDEX;
-    int result = read_fields(reader, fields, json_object_get(root, name), reader->result);
-    reader->place = "";
-    return result;
-}
-
-static int read_objects(struct reader *reader, const json_t *root)
-{
-    struct result *to = reader->result;
-    int result = read_labels(reader, json_object_get(root, "labels"));
-    if (result == 0)
-        result = result_read_object(reader, "backlog", backlog_fields, root);
-    if (result == 0)
-        result = result_read_object(reader, "cpu", cpu_fields, root);
-    if (result == 0)
-        result = result_read_counts(reader, "skipped", json_object_get(root, "skipped"),
-                                    &to->skipped, &to->skipped_count);
-    if (result == 0)
-        result = result_read_counts(reader, "left_out", json_object_get(root, "left_out"),
-                                    &to->left_out, &to->left_out_count);
-    return result;
-}
-
-static int result_read_root(struct reader *reader, const json_t *root)
-{
-    int result = read_format(reader, root);
-    if (result == 0)
-        result = read_fields(reader, head_fields, root, reader->result);
-    if (result == 0)
-        result = read_objects(reader, root);
-    if (result == 0)
-        result = result_read_packets(reader, json_object_get(root, "packets"));
-    if (result == 0)
-        result = result_read_seconds(reader, json_object_get(root, "seconds"));
-    if (result == 0)
-        result = read_samples(reader, json_object_get(root, "samples"));
-    return result;
-}
-
-static int result_parse_json(struct reader *reader, const char *bytes, size_t length)
-{
-    json_error_t fault;
-    char detail[RESULT_ERROR_SIZE];
-    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &fault);
-    if (!root) {
-        snprintf(reader->error, reader->size, "%s:%d:%d: not JSON: %s", reader->name, fault.line,
-                 fault.column, fault.text);
-        return json_error_code(&fault) == json_error_out_of_memory ? -ENOMEM : -EINVAL;
-    }
-    int read = result_read_root(reader, root);
-    json_decref(root);
-    if (read == 0 && result_check(reader->result, detail, sizeof detail) < 0) {
-        snprintf(reader->error, reader->size, "%s: damaged: %s", reader->name, detail);
-        read = -EINVAL;
-    }
-    return read;
-}
-
-int result_parse(struct result *result, const char *bytes, size_t length, const char *name,
-                 char *error, size_t size)
-{
-    struct reader reader = {
-        .result = result, .name = name, .error = error, .size = size, .place = ""};
-    return result_parse_json(&reader, bytes, length);
-}
-
-int result_parse_totals(struct result *result, struct histogram *response, const char *bytes,
-                        size_t length, const char *name, char *error, size_t size)
-{
-    struct reader reader = {.result = result,
-                            .response = response,
-                            .name = name,
-                            .error = error,
-                            .size = size,
-                            .place = ""};
-    return result_parse_json(&reader, bytes, length);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), loaded = fd < 0 ? -errno : 0;
+    *bytes = NULL;
+    *length = 0;
+    if (loaded == 0)
+        loaded = load_open(fd, bytes, length);
+    if (fd >= 0)
+        close(fd);
+    if (loaded == 0)
+        return 0;
+    snprintf(error, size, "%s: cannot be read: %s", path, strerror(-loaded));
+    free(*bytes);
+    *bytes = NULL;
+    return loaded;
 }
 
 /* Reads all of an open file. Returns 0 or a negative errno. */
@@ -756,32 +824,16 @@ static int load_open(int fd, char **bytes, size_t *length)
     return 0;
 }
 
-int result_load(const char *path, char **bytes, size_t *length, char *error, size_t size)
+int result_parse_totals(struct result *result, struct histogram *response, const char *bytes,
+                        size_t length, const char *name, char *error, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), loaded = fd < 0 ? -errno : 0;
-    *bytes = NULL;
-    *length = 0;
-    if (loaded == 0)
-        loaded = load_open(fd, bytes, length);
-    if (fd >= 0)
-        close(fd);
-    if (loaded == 0)
-        return 0;
-    snprintf(error, size, "%s: cannot be read: %s", path, strerror(-loaded));
-    free(*bytes);
-    *bytes = NULL;
-    return loaded;
-}
-
-int result_read(struct result *result, const char *path, char *error, size_t size)
-{
-    char *bytes;
-    size_t length;
-    int read = result_load(path, &bytes, &length, error, size);
-    if (read == 0)
-        read = result_parse(result, bytes, length, path, error, size);
-    free(bytes);
-    return read;
+    struct reader reader = {.result = result,
+                            .response = response,
+                            .name = name,
+                            .error = error,
+                            .size = size,
+                            .place = ""};
+    return result_parse_json(&reader, bytes, length);
 }
 
 int result_total(const struct result *result, enum result_time time, struct histogram *out)
@@ -793,6 +845,19 @@ int result_total(const struct result *result, enum result_time time, struct hist
             return merged;
     }
     return 0;
+}
+
+int result_check(const struct result *result, char *error, size_t size)
+{
+    uint64_t known = result->sent + result->not_sent + result->dropped;
+    if (result->planned != known)
+        return differ(error, size, "planned and sent + not_sent + dropped", result->planned, known);
+    known = result->ok + result->failed + result->no_answer + result->unfinished;
+    if (result->sent != known)
+        return differ(error, size, "sent and ok + failed + no_answer + unfinished", result->sent,
+                      known);
+    int checked = result_check_packets(result, error, size);
+    return checked < 0 ? checked : check_rows(result, error, size);
 }
 
 static int differ(char *error, size_t size, const char *what, uint64_t left, uint64_t right)
@@ -843,17 +908,4 @@ static int check_rows(const struct result *result, char *error, size_t size)
     if (planned != result->planned)
         return differ(error, size, "the seconds' planned and planned", planned, result->planned);
     return 0;
-}
-
-int result_check(const struct result *result, char *error, size_t size)
-{
-    uint64_t known = result->sent + result->not_sent + result->dropped;
-    if (result->planned != known)
-        return differ(error, size, "planned and sent + not_sent + dropped", result->planned, known);
-    known = result->ok + result->failed + result->no_answer + result->unfinished;
-    if (result->sent != known)
-        return differ(error, size, "sent and ok + failed + no_answer + unfinished", result->sent,
-                      known);
-    int checked = result_check_packets(result, error, size);
-    return checked < 0 ? checked : check_rows(result, error, size);
 }
