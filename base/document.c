@@ -13,6 +13,7 @@
 #include <yaml.h>
 
 #include "base/arena.h"
+#include "base/error.h"
 
 struct document {
     struct arena arena;
@@ -33,8 +34,7 @@ struct builder {
     size_t depth, room;
     struct frame frames[DOCUMENT_NESTING_MAX];
     size_t frame_count;
-    char *error;
-    size_t error_size;
+    struct error *error;
 };
 
 static int document_read_all(int fd, const char *begin, size_t begun, size_t limit, char **text,
@@ -59,47 +59,45 @@ static int check_keys(struct builder *builder, const struct document_node *mappi
 static int document_compare_keys(const void *a, const void *b);
 static int refuse_twice(struct builder *builder, const struct document_node *key);
 
-int document_read_file(const char *path, size_t limit, char **text, size_t *size, char *error,
-                       size_t error_size)
+int document_read_file(const char *path, size_t limit, char **text, size_t *size,
+                       struct error *error)
 {
-    int fd = document_open(path, error, error_size);
+    int fd = document_open(path, error);
     if (fd < 0)
         return fd;
-    int result = document_read_rest(fd, path, NULL, 0, limit, text, size, error, error_size);
+    int result = document_read_rest(fd, path, NULL, 0, limit, text, size, error);
     close(fd);
     return result;
 }
 
-int document_open(const char *path, char *error, size_t error_size)
+int document_open(const char *path, struct error *error)
 {
     const char *name = document_file_name(path);
     struct stat status;
     int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         int result = -errno;
-        snprintf(error, error_size, "%s: %s", name, strerror(-result));
-        return result;
+        return error_set(error, result, "%s: %s", name, strerror(-result));
     }
     if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
         close(fd);
-        snprintf(error, error_size, "%s: expected a file, found a directory", name);
-        return -EINVAL;
+        return error_set(error, -EINVAL, "%s: expected a file, found a directory", name);
     }
     return fd;
 }
 
 int document_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
-                       char **text, size_t *size, char *error, size_t error_size)
+                       char **text, size_t *size, struct error *error)
 {
     const char *name = document_file_name(path);
     int result = document_read_all(fd, begin, begun, limit, text, size);
     if (result == -EFBIG)
-        snprintf(error, error_size, "%s:1:1: expected at most %zu MiB", name, limit >> 20);
+        error_set(error, -EINVAL, "%s:1:1: expected at most %zu MiB", name, limit >> 20);
     else if (result < 0)
-        snprintf(error, error_size, "%s: %s", name, strerror(-result));
+        error_set(error, result, "%s: %s", name, strerror(-result));
     if (result < 0)
         return result;
-    result = document_check_text(name, *text, *size, error, error_size);
+    result = document_check_text(name, *text, *size, error);
     if (result < 0) {
         free(*text);
         *text = NULL;
@@ -143,21 +141,18 @@ static int document_read_all(int fd, const char *begin, size_t begun, size_t lim
     return 0;
 }
 
-int document_check_text(const char *name, const char *text, size_t size, char *error,
-                        size_t error_size)
+int document_check_text(const char *name, const char *text, size_t size, struct error *error)
 {
     const char *problem = not_text(text, size);
     if (problem) {
-        snprintf(error, error_size, "%s:1:1: %s", name, problem);
-        return -EINVAL;
+        return error_set(error, -EINVAL, "%s:1:1: %s", name, problem);
     }
     const char *nul = memchr(text, '\0', size);
     if (!nul)
         return 0;
     struct document_place place = place_at(text, (size_t)(nul - text));
-    snprintf(error, error_size, "%s:%u:%u: expected text, found a NUL byte", name, place.line,
-             place.column);
-    return -EINVAL;
+    return error_set(error, -EINVAL, "%s:%u:%u: expected text, found a NUL byte", name, place.line,
+                     place.column);
 }
 
 /* Text that no YAML or JSON parser need look at: NULL, or what is wrong with it. */
@@ -197,15 +192,12 @@ const char *document_file_name(const char *path)
 }
 
 int document_parse(const char *name, const char *text, size_t size, struct document **out,
-                   char *error, size_t error_size)
+                   struct error *error)
 {
     /* libyaml takes no byte order mark once the encoding is set. */
     size_t mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    struct builder builder = {.name = name,
-                              .text = text + mark,
-                              .size = size - mark,
-                              .error = error,
-                              .error_size = error_size};
+    struct builder builder = {
+        .name = name, .text = text + mark, .size = size - mark, .error = error};
     yaml_parser_t parser;
     builder.document = calloc(1, sizeof *builder.document);
     if (!builder.document || !yaml_parser_initialize(&parser)) {
@@ -229,8 +221,7 @@ int document_parse(const char *name, const char *text, size_t size, struct docum
 
 static int document_no_memory(struct builder *builder)
 {
-    snprintf(builder->error, builder->error_size, "%s: out of memory", builder->name);
-    return -ENOMEM;
+    return error_set(builder->error, -ENOMEM, "%s: out of memory", builder->name);
 }
 
 static int run_parser(struct builder *builder, yaml_parser_t *parser)
@@ -274,9 +265,8 @@ static struct document_place document_place_of(yaml_mark_t mark)
 
 static int document_wrong(struct builder *builder, struct document_place place, const char *what)
 {
-    snprintf(builder->error, builder->error_size, "%s:%u:%u: %s", builder->name, place.line,
-             place.column, what);
-    return -EINVAL;
+    return error_set(builder->error, -EINVAL, "%s:%u:%u: %s", builder->name, place.line,
+                     place.column, what);
 }
 
 static int add_event(struct builder *builder, const yaml_event_t *event)

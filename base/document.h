@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 enum { DOCUMENT_NESTING_MAX = 64, DOCUMENT_FILE_MAX = 64 << 20 };
 
 struct document_place {
@@ -36,18 +38,17 @@ struct document;
  * its size bytes. Refuses what is no file, is empty, is larger than limit or holds NUL bytes, with
  * a line in error. A UTF-8 byte order mark is kept. 0 or a negative errno (-EINVAL: it is wrong).
  */
-int document_read_file(const char *path, size_t limit, char **text, size_t *size, char *error,
-                       size_t error_size);
+int document_read_file(const char *path, size_t limit, char **text, size_t *size,
+                       struct error *error);
 
 /* The two halves of it. Opens a file for reading: the descriptor, or a negative errno with a line
  * in error; then reads the rest of one of which `begun` bytes were read already. */
-int document_open(const char *path, char *error, size_t error_size);
+int document_open(const char *path, struct error *error);
 int document_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
-                       char **text, size_t *size, char *error, size_t error_size);
+                       char **text, size_t *size, struct error *error);
 
 /* The same checks for text that is already in memory. */
-int document_check_text(const char *name, const char *text, size_t size, char *error,
-                        size_t error_size);
+int document_check_text(const char *name, const char *text, size_t size, struct error *error);
 
 /* What messages call a path: itself, or "stdin" for "-". */
 const char *document_file_name(const char *path);
@@ -55,7 +56,7 @@ const char *document_file_name(const char *path);
 /* Makes a document of text; name is what messages call the file. 0, -ENOMEM, or -EINVAL and a line
  * in error. text may go afterwards. */
 int document_parse(const char *name, const char *text, size_t size, struct document **out,
-                   char *error, size_t error_size);
+                   struct error *error);
 void document_free(struct document *document);
 
 const struct document_node *document_root(const struct document *document);

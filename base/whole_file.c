@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 static int draw_and_flush(FILE *stream, int (*draw)(FILE *stream, void *context), void *context);
 static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *context), void *context);
 static int replace_file(const char *path, int (*draw)(FILE *stream, void *context), void *context);
@@ -16,12 +18,12 @@ static int open_temporary(char *path);
 static int write_through(const char *path, int (*draw)(FILE *stream, void *context), void *context);
 
 int whole_file_write(const char *path, int (*draw)(FILE *stream, void *context), void *context,
-                     char *error, size_t size)
+                     struct error *error)
 {
     int written = strcmp(path, "-") == 0 ? draw_and_flush(stdout, draw, context)
                                          : draw_to_file(path, draw, context);
     if (written < 0)
-        snprintf(error, size, "%s: cannot be written: %s", path, strerror(-written));
+        error_set(error, written, "%s: cannot be written: %s", path, strerror(-written));
     return written;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "model/plan.h"
 
 static bool every_packet(const struct model_type *type, void *context)
@@ -47,11 +48,11 @@ int main(int argc, char **argv)
         .seed = 1, .replay_rate = 4, .scale = 100, .duration = 1000, .is_operation = every_packet};
     struct model *model = NULL;
     struct plan *plan = NULL;
-    char error[MODEL_ERROR_SIZE];
+    struct error error = {0};
     double start = now();
-    if (model_load(path, &model, error, sizeof error, NULL, NULL) < 0 ||
-        plan_make(model, &settings, &plan, error, sizeof error) < 0) {
-        fprintf(stderr, "bench_plan: %s\n", error);
+    if (model_load(path, &model, &error, NULL, NULL) < 0 ||
+        plan_make(model, &settings, &plan, &error) < 0) {
+        fprintf(stderr, "bench_plan: %s\n", error.text);
         model_free(model);
         return 2;
     }

@@ -61,7 +61,8 @@ static void fill_seconds(struct result *result)
 static int write_result(const char *folder, unsigned r, unsigned S, unsigned run)
 {
     struct result result;
-    char path[512], error[RESULT_ERROR_SIZE] = "out of memory";
+    struct error error = {0};
+    char path[512];
     int written = 0;
     result_init(&result);
     result.program = "traffic-replay";
@@ -88,10 +89,10 @@ static int write_result(const char *folder, unsigned r, unsigned S, unsigned run
         result.second_count = SECONDS;
         fill_seconds(&result);
         snprintf(path, sizeof path, "%s/dc1_r%u_S%u_%u.json", folder, r, S, run);
-        written = result_write(&result, path, error, sizeof error);
+        written = result_write(&result, path, &error);
     }
     if (written < 0)
-        fprintf(stderr, "bench_results: %s\n", error);
+        fprintf(stderr, "bench_results: %s\n", error.text);
     result_clear(&result);
     return written;
 }

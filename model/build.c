@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 typedef uint32_t hash_function(const struct build *build, const void *key);
 typedef bool same_function(const struct build *build, uint32_t index, const void *key);
 
@@ -39,12 +41,11 @@ static bool is_same_key(const struct gaps *a, const struct gaps *b);
 static uint32_t hash_history(const struct build *build, const void *key);
 static bool same_history(const struct build *build, uint32_t index, const void *key);
 
-int build_begin(struct build *build, const char *file, char *error, size_t error_size,
-                build_warning *warning, void *context)
+int build_begin(struct build *build, const char *file, struct error *error, build_warning *warning,
+                void *context)
 {
     *build = (struct build){.file = file,
                             .error = error,
-                            .error_size = error_size,
                             .warning = warning,
                             .warning_context = context,
                             .separator = ' '};
@@ -58,10 +59,11 @@ int build_begin(struct build *build, const char *file, char *error, size_t error
 int build_wrong(struct build *build, struct document_place place, const char *format, ...)
 {
     va_list args;
+    char line[ERROR_TEXT_SIZE];
     va_start(args, format);
-    build_format_line(build, place, build->error, build->error_size, format, args);
+    build_format_line(build, place, line, sizeof line, format, args);
     va_end(args);
-    return -EINVAL;
+    return error_set(build->error, -EINVAL, "%s", line);
 }
 
 /* "file:line:column: ..." Files may hold what a terminal would obey: control characters do not get
@@ -79,13 +81,12 @@ static void build_format_line(const struct build *build, struct document_place p
 
 int build_no_memory(struct build *build)
 {
-    snprintf(build->error, build->error_size, "%s: out of memory", build->file);
-    return -ENOMEM;
+    return error_set(build->error, -ENOMEM, "%s: out of memory", build->file);
 }
 
 void build_warn(struct build *build, struct document_place place, const char *format, ...)
 {
-    char line[MODEL_ERROR_SIZE];
+    char line[ERROR_TEXT_SIZE];
     va_list args;
     if (!build->warning)
         return;

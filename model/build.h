@@ -8,6 +8,7 @@
 #define MODEL_BUILD_H
 
 #include "base/document.h"
+#include "base/error.h"
 #include "model/chain.h"
 
 enum { BUILD_NAME_MAX = 64 };
@@ -44,8 +45,7 @@ struct build_gaps {
 
 struct build {
     const char *file;
-    char *error;
-    size_t error_size;
+    struct error *error;
     build_warning *warning;
     void *warning_context;
     char separator;  /* between a history's entries in a key: ' ', or a tab in Samba v2 models */
@@ -62,8 +62,8 @@ struct build {
 };
 
 /* Readies a build for file (as messages call it). The strings must outlive it. 0 or -ENOMEM. */
-int build_begin(struct build *build, const char *file, char *error, size_t error_size,
-                build_warning *warning, void *context);
+int build_begin(struct build *build, const char *file, struct error *error, build_warning *warning,
+                void *context);
 
 /* "file:line:column: ..." into error; returns -EINVAL. */
 int build_wrong(struct build *build, struct document_place place, const char *format, ...)

@@ -416,7 +416,7 @@ static int refuse_trap(const struct finish *finish, const bool *out)
     uint32_t entries[NAMED_MAX];
     size_t count = 0, used = 0;
     bool more = false;
-    char names[MODEL_ERROR_SIZE / 2] = "";
+    char names[ERROR_TEXT_SIZE / 4] = "";
     uint32_t first = UINT32_MAX;
     for (uint32_t i = 0; i < build->history_count; i++) {
         uint32_t history = finish->order[i];

@@ -73,8 +73,7 @@ int load_yaml(struct build *build, const char *text, size_t size)
                                               {"dns", false, load_yaml_read_dns},
                                               {NULL, false, NULL}};
     struct document *document = NULL;
-    int result =
-        document_parse(build->file, text, size, &document, build->error, build->error_size);
+    int result = document_parse(build->file, text, size, &document, build->error);
     if (result < 0)
         return result;
     build->length = 2;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "model/build.h"
 #include "model/chain.h"
 #include "model/load.h"
@@ -23,31 +24,31 @@ struct input {
     struct sha256_ctx sha256;
 };
 
-static int load_file(int fd, const char *path, struct model **out, char *error, size_t error_size,
+static int load_file(int fd, const char *path, struct model **out, struct error *error,
                      build_warning *warning, void *context);
 static ssize_t read_beginning(int fd, char *begin, size_t size);
-static int load_recording(const char *name, struct input *input, struct model **out, char *error,
-                          size_t error_size, build_warning *warning, void *context);
+static int load_recording(const char *name, struct input *input, struct model **out,
+                          struct error *error, build_warning *warning, void *context);
 static ssize_t model_read_input(void *cookie, char *buffer, size_t size);
-static int set_name(struct model *model, const char *file, char *error, size_t error_size);
+static int set_name(struct model *model, const char *file, struct error *error);
 static int model_load_any(const char *name, const char *text, size_t size, struct model **out,
-                          char *error, size_t error_size, build_warning *warning, void *context);
+                          struct error *error, build_warning *warning, void *context);
 static bool looks_like_json(const char *text, size_t size);
 static void set_sha256(struct model *model, const char *text, size_t size);
 static int model_compare_types(const void *a, const void *b, void *context);
 
-int model_load(const char *path, struct model **out, char *error, size_t error_size,
+int model_load(const char *path, struct model **out, struct error *error,
                void (*warning)(void *context, const char *line), void *context)
 {
-    int fd = document_open(path, error, error_size);
+    int fd = document_open(path, error);
     if (fd < 0)
         return fd;
-    int result = load_file(fd, path, out, error, error_size, warning, context);
+    int result = load_file(fd, path, out, error, warning, context);
     close(fd);
     return result;
 }
 
-static int load_file(int fd, const char *path, struct model **out, char *error, size_t error_size,
+static int load_file(int fd, const char *path, struct model **out, struct error *error,
                      build_warning *warning, void *context)
 {
     const char *name = document_file_name(path);
@@ -55,18 +56,18 @@ static int load_file(int fd, const char *path, struct model **out, char *error, 
     size_t size = 0;
     ssize_t begun = read_beginning(fd, begin, sizeof begin);
     if (begun < 0) {
-        snprintf(error, error_size, "%s: %s", name, strerror((int)-begun));
+        error_set(error, (int)begun, "%s: %s", name, strerror((int)-begun));
         return (int)begun;
     }
     if (summary_is_line(begin)) {
         struct input input = {.begin = begin, .begun = (size_t)begun, .fd = fd};
-        return load_recording(name, &input, out, error, error_size, warning, context);
+        return load_recording(name, &input, out, error, warning, context);
     }
-    int result = document_read_rest(fd, path, begin, (size_t)begun, MODEL_FILE_MAX, &text, &size,
-                                    error, error_size);
+    int result =
+        document_read_rest(fd, path, begin, (size_t)begun, MODEL_FILE_MAX, &text, &size, error);
     if (result < 0)
         return result;
-    result = model_load_any(name, text, size, out, error, error_size, warning, context);
+    result = model_load_any(name, text, size, out, error, warning, context);
     free(text);
     return result;
 }
@@ -87,22 +88,22 @@ static ssize_t read_beginning(int fd, char *begin, size_t size)
     return (ssize_t)used;
 }
 
-static int load_recording(const char *name, struct input *input, struct model **out, char *error,
-                          size_t error_size, build_warning *warning, void *context)
+static int load_recording(const char *name, struct input *input, struct model **out,
+                          struct error *error, build_warning *warning, void *context)
 {
     enum { BUFFER = 64 << 10 };
     struct model *model = calloc(1, sizeof *model);
     FILE *file = fopencookie(input, "r", (cookie_io_functions_t){.read = model_read_input});
     int result = model && file ? 0 : -ENOMEM;
     if (result < 0)
-        snprintf(error, error_size, "%s: out of memory", name);
+        error_set(error, -ENOMEM, "%s: out of memory", name);
     sha256_init(&input->sha256);
     if (file)
         setvbuf(file, NULL, _IOFBF, BUFFER);
     if (result == 0)
-        result = set_name(model, name, error, error_size);
+        result = set_name(model, name, error);
     if (result == 0)
-        result = recording_load(model, file, name, error, error_size, warning, context);
+        result = recording_load(model, file, name, error, warning, context);
     if (file)
         fclose(file);
     if (result < 0) {
@@ -132,27 +133,26 @@ static ssize_t model_read_input(void *cookie, char *buffer, size_t size)
     return got;
 }
 
-static int set_name(struct model *model, const char *file, char *error, size_t error_size)
+static int set_name(struct model *model, const char *file, struct error *error)
 {
     const char *slash = strrchr(file, '/');
     const char *name = slash ? slash + 1 : file;
     model->name = arena_string(&model->arena, name, strlen(name));
     if (model->name)
         return 0;
-    snprintf(error, error_size, "%s: out of memory", file);
-    return -ENOMEM;
+    return error_set(error, -ENOMEM, "%s: out of memory", file);
 }
 
 /* text is terminated and was checked. */
 static int model_load_any(const char *name, const char *text, size_t size, struct model **out,
-                          char *error, size_t error_size, build_warning *warning, void *context)
+                          struct error *error, build_warning *warning, void *context)
 {
     struct build build;
     bool yaml = !looks_like_json(text, size);
-    int result = build_begin(&build, name, error, error_size, warning, context);
+    int result = build_begin(&build, name, error, warning, context);
     if (result == 0) {
         set_sha256(build.model, text, size);
-        result = set_name(build.model, name, error, error_size);
+        result = set_name(build.model, name, error);
     }
     if (result == 0 && !yaml)
         result = load_samba(&build, text, size, &yaml);
@@ -188,24 +188,23 @@ static void set_sha256(struct model *model, const char *text, size_t size)
 }
 
 int model_load_text(const char *name, const char *text, size_t size, struct model **out,
-                    char *error, size_t error_size,
-                    void (*warning)(void *context, const char *line), void *context)
+                    struct error *error, void (*warning)(void *context, const char *line),
+                    void *context)
 {
-    int result = document_check_text(name, text, size, error, error_size);
+    int result = document_check_text(name, text, size, error);
     if (result < 0)
         return result;
     char *copy = malloc(size + 1);
     if (!copy) {
-        snprintf(error, error_size, "%s: out of memory", name);
-        return -ENOMEM;
+        return error_set(error, -ENOMEM, "%s: out of memory", name);
     }
     memcpy(copy, text, size);
     copy[size] = '\0';
     if (summary_is_line(copy)) {
         struct input input = {.begin = copy, .begun = size, .fd = -1};
-        result = load_recording(name, &input, out, error, error_size, warning, context);
+        result = load_recording(name, &input, out, error, warning, context);
     } else {
-        result = model_load_any(name, copy, size, out, error, error_size, warning, context);
+        result = model_load_any(name, copy, size, out, error, warning, context);
     }
     free(copy);
     return result;

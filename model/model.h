@@ -13,9 +13,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/error.h"
+
 struct model;
 
-enum { MODEL_ERROR_SIZE = 512, MODEL_SHA256_SIZE = 32 };
+enum { MODEL_SHA256_SIZE = 32 };
 enum { MODEL_FILE_MAX = 64 << 20, MODEL_NESTING_MAX = 64 };
 
 /* One field of details: `attrs: [cn, member]` is {"attrs", 2, {"cn", "member"}}. */
@@ -49,12 +51,12 @@ struct model_type {
  * called for what the user should know but can live with (a Samba v2 history with a negative
  * balance); may be NULL.
  */
-int model_load(const char *path, struct model **out, char *error, size_t error_size,
+int model_load(const char *path, struct model **out, struct error *error,
                void (*warning)(void *context, const char *line), void *context);
 /* The same from memory; name stands for the file's. */
 int model_load_text(const char *name, const char *text, size_t size, struct model **out,
-                    char *error, size_t error_size,
-                    void (*warning)(void *context, const char *line), void *context);
+                    struct error *error, void (*warning)(void *context, const char *line),
+                    void *context);
 void model_free(struct model *model);
 
 const struct model_type *model_types(const struct model *model, size_t *count);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "model/chain.h"
 #include "model/recording.h"
 
@@ -33,13 +34,13 @@ struct plan {
     struct recording_plan recording; /* when the model is one: all of the walk is its */
 };
 
-static int check_settings(const struct plan_settings *settings, char *error, size_t error_size);
-static int scale(struct plan *plan, char *error, size_t error_size);
-static int plan_complete(struct plan *plan, char *error, size_t error_size);
+static int check_settings(const struct plan_settings *settings, struct error *error);
+static int scale(struct plan *plan, struct error *error);
+static int plan_complete(struct plan *plan, struct error *error);
 static int find_operations(struct plan *plan);
 static bool is_operation(const struct plan *plan, const struct chain_transition *transition);
-static int complete_recording(struct plan *plan, char *error, size_t error_size);
-static int plan_check_share(const struct plan *plan, char *error, size_t error_size);
+static int complete_recording(struct plan *plan, struct error *error);
+static int plan_check_share(const struct plan *plan, struct error *error);
 static double mean_rest(double persistence);
 static double mean_wait(int n);
 static void sum_conversation(struct plan *plan);
@@ -66,19 +67,19 @@ static void plan_fill_end(const struct plan *plan, struct plan_client *cursor,
                           struct plan_step *step);
 
 int plan_make(const struct model *model, const struct plan_settings *settings, struct plan **out,
-              char *error, size_t error_size)
+              struct error *error)
 {
-    int result = check_settings(settings, error, error_size);
+    int result = check_settings(settings, error);
     if (result < 0)
         return result;
     struct plan *plan = calloc(1, sizeof *plan);
     if (plan) {
         plan->model = model;
         plan->settings = *settings;
-        result = plan_complete(plan, error, error_size);
+        result = plan_complete(plan, error);
     }
     if (!plan || result == -ENOMEM) {
-        snprintf(error, error_size, "out of memory");
+        error_no_memory(error);
         result = -ENOMEM;
     }
     if (result < 0)
@@ -88,7 +89,7 @@ int plan_make(const struct model *model, const struct plan_settings *settings, s
     return result;
 }
 
-static int check_settings(const struct plan_settings *settings, char *error, size_t error_size)
+static int check_settings(const struct plan_settings *settings, struct error *error)
 {
     bool by_rate = settings->packets_per_second > 0;
     const char *wrong = NULL;
@@ -103,11 +104,11 @@ static int check_settings(const struct plan_settings *settings, char *error, siz
                settings->warmup + settings->duration <= 1e9))
         wrong = "-D, --warmup: expected seconds, at most a billion";
     if (wrong)
-        snprintf(error, error_size, "%s", wrong);
+        error_set(error, -EINVAL, "%s", wrong);
     return wrong ? -EINVAL : 0;
 }
 
-static int scale(struct plan *plan, char *error, size_t error_size)
+static int scale(struct plan *plan, struct error *error)
 {
     const struct plan_settings *settings = &plan->settings;
     struct plan_figures *figures = &plan->figures;
@@ -116,10 +117,10 @@ static int scale(struct plan *plan, char *error, size_t error_size)
                       : settings->scale * plan->model->packet_rate;
     double clients = fmax(1, round(rate / figures->client_rate));
     if (!(clients <= PLAN_CLIENTS_MAX)) {
-        snprintf(error, error_size,
-                 "this takes %.0f clients, more than %d: lower %s (%s asks for %g packets/s)",
-                 clients, PLAN_CLIENTS_MAX, settings->packets_per_second > 0 ? "-T" : "-S",
-                 plan->model->name, rate * settings->replay_rate);
+        error_set(error, -EINVAL,
+                  "this takes %.0f clients, more than %d: lower %s (%s asks for %g packets/s)",
+                  clients, PLAN_CLIENTS_MAX, settings->packets_per_second > 0 ? "-T" : "-S",
+                  plan->model->name, rate * settings->replay_rate);
         return -ERANGE;
     }
     figures->clients = (uint32_t)clients;
@@ -130,19 +131,19 @@ static int scale(struct plan *plan, char *error, size_t error_size)
     return 0;
 }
 
-static int plan_complete(struct plan *plan, char *error, size_t error_size)
+static int plan_complete(struct plan *plan, struct error *error)
 {
     int result = find_operations(plan);
     if (result < 0)
         return result;
     if (plan->model->recording)
-        return complete_recording(plan, error, error_size);
+        return complete_recording(plan, error);
     plan->rest_weight = mean_rest(plan->settings.persistence);
     plan->end = plan->settings.warmup + plan->settings.duration;
     sum_conversation(plan);
-    result = plan_check_share(plan, error, error_size);
+    result = plan_check_share(plan, error);
     if (result == 0)
-        result = scale(plan, error, error_size);
+        result = scale(plan, error);
     if (result == 0)
         result = weigh_transitions(plan);
     if (result == 0)
@@ -167,21 +168,22 @@ static bool is_operation(const struct plan *plan, const struct chain_transition 
            !transition->further_leg;
 }
 
-static int complete_recording(struct plan *plan, char *error, size_t error_size)
+static int complete_recording(struct plan *plan, struct error *error)
 {
     int result = recording_plan_make(plan->model, &plan->settings, plan->operations,
-                                     &plan->recording, &plan->figures, error, error_size);
-    return result < 0 ? result : plan_check_share(plan, error, error_size);
+                                     &plan->recording, &plan->figures, error);
+    return result < 0 ? result : plan_check_share(plan, error);
 }
 
-static int plan_check_share(const struct plan *plan, char *error, size_t error_size)
+static int plan_check_share(const struct plan *plan, struct error *error)
 {
     if (plan->figures.conversation_operations > 0)
         return 0;
-    snprintf(error, error_size,
-             "nothing to send: none of the packets of %s has a player that --only and --skip leave "
-             "in",
-             plan->model->name);
+    error_set(
+        error, -EINVAL,
+        "nothing to send: none of the packets of %s has a player that --only and --skip leave "
+        "in",
+        plan->model->name);
     return -EINVAL;
 }
 

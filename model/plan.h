@@ -9,6 +9,7 @@
 #ifndef MODEL_PLAN_H
 #define MODEL_PLAN_H
 
+#include "base/error.h"
 #include "base/random.h"
 #include "model/model.h"
 
@@ -73,7 +74,7 @@ struct plan_client {
 /* Makes a plan. model and settings.context must outlive it. On failure a negative errno and a line
  * in error (too many clients, nothing to send, ...). */
 int plan_make(const struct model *model, const struct plan_settings *settings, struct plan **out,
-              char *error, size_t error_size);
+              struct error *error);
 void plan_free(struct plan *plan);
 
 const struct plan_figures *plan_figures(const struct plan *plan);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/intern.h"
 #include "model/chain.h"
 #include "model/summary_text.h"
@@ -45,8 +46,7 @@ struct talk {
 struct load {
     struct model *model;
     const char *name;
-    char *error;
-    size_t error_size;
+    struct error *error;
     uint64_t line;
     struct intern clients, types, forms;
     struct loaded *packets;
@@ -104,18 +104,17 @@ static void recording_warn(const struct load *load,
                            void (*warning)(void *context, const char *line), void *context);
 static void clear(struct load *load);
 
-int recording_load(struct model *model, FILE *file, const char *name, char *error,
-                   size_t error_size, void (*warning)(void *context, const char *line),
-                   void *context)
+int recording_load(struct model *model, FILE *file, const char *name, struct error *error,
+                   void (*warning)(void *context, const char *line), void *context)
 {
-    struct load load = {.model = model, .name = name, .error = error, .error_size = error_size};
+    struct load load = {.model = model, .name = name, .error = error};
     load.talks = calloc(TALKS, sizeof *load.talks);
     load.key = malloc(FORM_KEY_SIZE);
     int result = load.talks && load.key ? 0 : recording_no_memory(&load);
     if (result == 0)
-        result = summary_read_file(file, name, recording_take_packet, &load, error, error_size);
+        result = summary_read_file(file, name, recording_take_packet, &load, error);
     if (result == 0 && load.packet_count == 0) {
-        snprintf(error, error_size, "%s: expected packets of clients, found only replies", name);
+        error_set(error, -EINVAL, "%s: expected packets of clients, found only replies", name);
         result = -EINVAL;
     }
     if (result == 0)
@@ -128,8 +127,7 @@ int recording_load(struct model *model, FILE *file, const char *name, char *erro
 
 static int recording_no_memory(const struct load *load)
 {
-    snprintf(load->error, load->error_size, "%s: out of memory", load->name);
-    return -ENOMEM;
+    return error_set(load->error, -ENOMEM, "%s: out of memory", load->name);
 }
 
 static int recording_take_packet(void *context, const struct summary_packet *packet)
@@ -280,12 +278,11 @@ static int number_client(struct load *load, const char *name, size_t length, uin
 static int recording_wrong(const struct load *load, const char *format, ...)
 {
     va_list args;
-    int used = snprintf(load->error, load->error_size, "%s:%" PRIu64 ": ", load->name, load->line);
+    char text[ERROR_TEXT_SIZE / 2];
     va_start(args, format);
-    if (used >= 0 && (size_t)used < load->error_size)
-        vsnprintf(load->error + used, load->error_size - (size_t)used, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return -EINVAL;
+    return error_set(load->error, -EINVAL, "%s:%" PRIu64 ": %s", load->name, load->line, text);
 }
 
 static int grow_last(struct load *load)
@@ -606,17 +603,17 @@ static int recording_check_whole(const struct load *load)
     const struct recording *recording = load->model->recording;
     if (recording->length <= RECORDING_DAYS_MAX * 86400 * SECOND)
         return 0;
-    snprintf(load->error, load->error_size,
-             "%s: expected a recording of at most %d days, found %.1f between its first and last "
-             "packet",
-             load->name, RECORDING_DAYS_MAX, (double)recording->length / 1e9 / 86400);
+    error_set(load->error, -EINVAL,
+              "%s: expected a recording of at most %d days, found %.1f between its first and last "
+              "packet",
+              load->name, RECORDING_DAYS_MAX, (double)recording->length / 1e9 / 86400);
     return -EINVAL;
 }
 
 static void recording_warn(const struct load *load,
                            void (*warning)(void *context, const char *line), void *context)
 {
-    char line[MODEL_ERROR_SIZE];
+    char line[ERROR_TEXT_SIZE];
     if (warning && load->replies + load->folded > 0) {
         snprintf(line, sizeof line,
                  "%s: %" PRIu64 " replies and %" PRIu64

@@ -7,6 +7,7 @@
 #ifndef MODEL_RECORDING_H
 #define MODEL_RECORDING_H
 
+#include "base/error.h"
 #include "model/model.h"
 #include "model/plan.h"
 
@@ -43,9 +44,8 @@ struct recording {
  * Warns of replies and further legs that it left out. 0, -EINVAL and "file:line: expected ..." in
  * error, or another negative errno with a line in error; the model is the caller's in any case.
  */
-int recording_load(struct model *model, FILE *file, const char *name, char *error,
-                   size_t error_size, void (*warning)(void *context, const char *line),
-                   void *context);
+int recording_load(struct model *model, FILE *file, const char *name, struct error *error,
+                   void (*warning)(void *context, const char *line), void *context);
 void recording_free(struct recording *recording);
 
 /* ---- Plan ---- */
@@ -66,7 +66,7 @@ struct recording_plan {
  */
 int recording_plan_make(const struct model *model, const struct plan_settings *settings,
                         const bool *operations, struct recording_plan *plan,
-                        struct plan_figures *figures, char *error, size_t error_size);
+                        struct plan_figures *figures, struct error *error);
 /* plan_client_start() and plan_client_next() of such a plan. */
 void recording_plan_client_start(const struct recording_plan *plan, uint32_t client,
                                  struct plan_client *cursor);

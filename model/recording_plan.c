@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "model/chain.h"
 #include "model/recording.h"
 
@@ -19,8 +20,8 @@ struct sums {
 };
 
 static int recording_plan_choose(const struct model *model, const struct plan_settings *settings,
-                                 struct recording_plan *plan, uint32_t *clients, char *error,
-                                 size_t error_size);
+                                 struct recording_plan *plan, uint32_t *clients,
+                                 struct error *error);
 static void sum_clients(const struct recording_plan *plan, struct sums *sums);
 static void add_client(const struct recording_plan *plan, uint32_t number, double times,
                        struct sums *sums);
@@ -35,16 +36,15 @@ static void recording_plan_fill_packet(const struct recording_plan *plan,
 
 int recording_plan_make(const struct model *model, const struct plan_settings *settings,
                         const bool *operations, struct recording_plan *plan,
-                        struct plan_figures *figures, char *error, size_t error_size)
+                        struct plan_figures *figures, struct error *error)
 {
     struct sums sums = {0};
     if (settings->persistence > 0) {
-        snprintf(
-            error, error_size,
+        return error_set(
+            error, -EINVAL,
             "--conversation-persistence: %s is a recording, which has its own pauses; leave it "
             "out",
             model->name);
-        return -EINVAL;
     }
     *plan = (struct recording_plan){
         .recording = model->recording,
@@ -52,7 +52,7 @@ int recording_plan_make(const struct model *model, const struct plan_settings *s
         .replay_rate = settings->replay_rate,
         .end = (int64_t)((settings->warmup + settings->duration) * 1e9),
     };
-    int result = recording_plan_choose(model, settings, plan, &figures->clients, error, error_size);
+    int result = recording_plan_choose(model, settings, plan, &figures->clients, error);
     if (result < 0)
         return result;
     sum_clients(plan, &sums);
@@ -62,8 +62,8 @@ int recording_plan_make(const struct model *model, const struct plan_settings *s
 
 /* Copies, and how many clients of one more; at least one client. */
 static int recording_plan_choose(const struct model *model, const struct plan_settings *settings,
-                                 struct recording_plan *plan, uint32_t *clients, char *error,
-                                 size_t error_size)
+                                 struct recording_plan *plan, uint32_t *clients,
+                                 struct error *error)
 {
     double count = model->recording->client_count;
     bool by_rate = settings->packets_per_second > 0;
@@ -72,9 +72,9 @@ static int recording_plan_choose(const struct model *model, const struct plan_se
                        : settings->scale;
     double all = fmax(1, floor(scale) * count + round((scale - floor(scale)) * count));
     if (!(all <= PLAN_CLIENTS_MAX)) {
-        snprintf(error, error_size,
-                 "this takes %.0f clients, more than %d: lower %s (%s has %.0f clients)", all,
-                 PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", model->name, count);
+        error_set(error, -EINVAL,
+                  "this takes %.0f clients, more than %d: lower %s (%s has %.0f clients)", all,
+                  PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", model->name, count);
         return -ERANGE;
     }
     *clients = (uint32_t)all;

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/document.h"
+#include "base/error.h"
 #include "model/details.h"
 #include "model/learn/learn_line.h"
 #include "model/shape.h"
@@ -30,8 +31,7 @@ struct reader {
     const char *name;
     int (*packet)(void *context, const struct summary_packet *packet);
     void *context;
-    char *error;
-    size_t error_size;
+    struct error *error;
     uint64_t line;
     struct pair *pairs;
     struct arena arena;
@@ -67,17 +67,15 @@ static bool looks_like_leg(const struct summary_packet *packet);
 
 int summary_read(const char *path,
                  int (*packet)(void *context, const struct summary_packet *packet), void *context,
-                 char *error, size_t error_size)
+                 struct error *error)
 {
     bool standard = strcmp(path, "-") == 0;
     FILE *file = standard ? stdin : fopen(path, "re");
     if (!file) {
         int result = -errno;
-        snprintf(error, error_size, "%s: %s", path, strerror(-result));
-        return result;
+        return error_set(error, result, "%s: %s", path, strerror(-result));
     }
-    int result =
-        summary_read_file(file, document_file_name(path), packet, context, error, error_size);
+    int result = summary_read_file(file, document_file_name(path), packet, context, error);
     if (!standard)
         fclose(file);
     return result;
@@ -85,14 +83,10 @@ int summary_read(const char *path,
 
 int summary_read_file(FILE *file, const char *name,
                       int (*packet)(void *context, const struct summary_packet *packet),
-                      void *context, char *error, size_t error_size)
+                      void *context, struct error *error)
 {
-    struct reader reader = {.file = file,
-                            .name = name,
-                            .packet = packet,
-                            .context = context,
-                            .error = error,
-                            .error_size = error_size};
+    struct reader reader = {
+        .file = file, .name = name, .packet = packet, .context = context, .error = error};
     reader.pairs = calloc(PAIRS_MAX, sizeof *reader.pairs);
     if (!reader.pairs)
         return summary_text_no_memory(&reader);
@@ -104,8 +98,7 @@ int summary_read_file(FILE *file, const char *name,
 
 static int summary_text_no_memory(const struct reader *reader)
 {
-    snprintf(reader->error, reader->error_size, "%s: out of memory", reader->name);
-    return -ENOMEM;
+    return error_set(reader->error, -ENOMEM, "%s: out of memory", reader->name);
 }
 
 static int summary_text_read_lines(struct reader *reader)
@@ -127,16 +120,15 @@ static int summary_text_read_lines(struct reader *reader)
     free(line);
     if (result == 0 && ferror(reader->file)) {
         result = errno ? -errno : -EIO;
-        snprintf(reader->error, reader->error_size, "%s: %s", reader->name, strerror(-result));
+        error_set(reader->error, result, "%s: %s", reader->name, strerror(-result));
     }
     return result;
 }
 
 static int summary_text_wrong(const struct reader *reader, const char *expected)
 {
-    snprintf(reader->error, reader->error_size, "%s:%" PRIu64 ": expected %s", reader->name,
-             reader->line, expected);
-    return -EINVAL;
+    return error_set(reader->error, -EINVAL, "%s:%" PRIu64 ": expected %s", reader->name,
+                     reader->line, expected);
 }
 
 static int summary_text_read_line(struct reader *reader, char *line)

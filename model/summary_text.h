@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "model/model.h"
 
 /* One line. Everything in it belongs to the reader and lasts until the callback returns. */
@@ -43,12 +44,12 @@ struct summary_packet {
  */
 int summary_read(const char *path,
                  int (*packet)(void *context, const struct summary_packet *packet), void *context,
-                 char *error, size_t error_size);
+                 struct error *error);
 
 /* The same from a stream that is open; name is what messages call it. Does not close it. */
 int summary_read_file(FILE *file, const char *name,
                       int (*packet)(void *context, const struct summary_packet *packet),
-                      void *context, char *error, size_t error_size);
+                      void *context, struct error *error);
 
 /* True when text begins as a line of such a file does. */
 bool summary_is_line(const char *text);

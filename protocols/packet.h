@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 struct conversation;
 struct dc_options;
 
@@ -41,8 +43,7 @@ struct packet_type {
      * No fields: the packet's usual form. On failure returns NULL and a line in error; otherwise
      * the result is freed with release(). NULL: this packet has no details.
      */
-    void *(*compile)(const struct packet_field *fields, size_t count, char *error,
-                     size_t error_size);
+    void *(*compile)(const struct packet_field *fields, size_t count, struct error *error);
     void (*release)(void *compiled);
     /* Told after compile() how often the model saw these details. May be NULL. */
     void (*weigh)(void *compiled, uint64_t count);

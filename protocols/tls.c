@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/error.h"
+
 struct tls {
     gnutls_certificate_credentials_t credentials;
     gnutls_priority_t priority;
@@ -33,11 +35,11 @@ static bool is_address(const char *name);
 static bool again_at_once(ssize_t code);
 static int translate(struct tls_session *session, ssize_t code, enum wire_event *event);
 
-struct tls *tls_new(bool verify, const char *ca_file, char *error, size_t error_size)
+struct tls *tls_new(bool verify, const char *ca_file, struct error *error)
 {
     struct tls *tls = calloc(1, sizeof *tls);
     if (!tls) {
-        snprintf(error, error_size, "TLS: out of memory");
+        error_set(error, -ENOMEM, "TLS: out of memory");
         return NULL;
     }
     tls->verify = verify;
@@ -45,7 +47,7 @@ struct tls *tls_new(bool verify, const char *ca_file, char *error, size_t error_
     if (n == 0)
         n = gnutls_priority_init(&tls->priority, NULL, NULL);
     if (n < 0) {
-        snprintf(error, error_size, "TLS: %s", gnutls_strerror(n));
+        error_set(error, -EINVAL, "TLS: %s", gnutls_strerror(n));
         goto cleanup;
     }
     if (!verify)
@@ -53,9 +55,9 @@ struct tls *tls_new(bool verify, const char *ca_file, char *error, size_t error_
     n = load_authorities(tls, ca_file);
     if (n > 0)
         return tls;
-    snprintf(error, error_size, "TLS: no certificate authority in %s%s%s",
-             ca_file ? ca_file : "the system's trust store", n < 0 ? ": " : "",
-             n < 0 ? gnutls_strerror(n) : "");
+    error_set(error, -EINVAL, "TLS: no certificate authority in %s%s%s",
+              ca_file ? ca_file : "the system's trust store", n < 0 ? ": " : "",
+              n < 0 ? gnutls_strerror(n) : "");
 cleanup:
     tls_free(tls);
     return NULL;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "protocols/wire.h"
 
 struct tls;
@@ -18,7 +19,7 @@ struct tls_session;
 
 /* verify: check the server's certificate against ca_file (NULL: the system's authorities). On
  * failure NULL and a line in error. Immutable afterwards: shared by threads. */
-struct tls *tls_new(bool verify, const char *ca_file, char *error, size_t error_size);
+struct tls *tls_new(bool verify, const char *ca_file, struct error *error);
 void tls_free(struct tls *tls);
 
 /*

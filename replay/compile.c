@@ -6,14 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error.h"
+
 static int compile_type(const struct model *model, const struct model_type *type,
-                        struct compiled_type *compiled, char *error, size_t error_size);
+                        struct compiled_type *compiled, struct error *error);
 static int compile_details(const struct model *model, const struct model_type *type, size_t number,
-                           struct compiled_type *compiled, char *error, size_t error_size);
+                           struct compiled_type *compiled, struct error *error);
 static struct packet_field *packet_fields(const struct model_details *details);
 
 int compile_model(const struct model *model, const struct settings *settings, struct compiled **out,
-                  char *error, size_t error_size)
+                  struct error *error)
 {
     size_t count;
     const struct model_type *types = model_types(model, &count);
@@ -26,20 +28,20 @@ int compile_model(const struct model *model, const struct settings *settings, st
     for (size_t i = 0; !result && i < count; i++) {
         compiled->types[i].packet = packet_type_find(types[i].protocol, types[i].opcode);
         compiled->types[i].part = run_part(settings, &types[i]);
-        result = compile_type(model, &types[i], &compiled->types[i], error, error_size);
+        result = compile_type(model, &types[i], &compiled->types[i], error);
     }
     if (!result) {
         *out = compiled;
         return 0;
     }
     if (result == -ENOMEM)
-        snprintf(error, error_size, "out of memory while making ready the model's packets");
+        error_set(error, -EINVAL, "out of memory while making ready the model's packets");
     compile_free(compiled);
     return result;
 }
 
 static int compile_type(const struct model *model, const struct model_type *type,
-                        struct compiled_type *compiled, char *error, size_t error_size)
+                        struct compiled_type *compiled, struct error *error)
 {
     bool played = compiled->part == RUN_OPERATION || compiled->part == RUN_STATE;
     if (!played || !compiled->packet->compile)
@@ -50,26 +52,25 @@ static int compile_type(const struct model *model, const struct model_type *type
         return -ENOMEM;
     int result = 0;
     for (size_t i = 0; !result && i < count; i++)
-        result = compile_details(model, type, i, compiled, error, error_size);
+        result = compile_details(model, type, i, compiled, error);
     return result;
 }
 
 static int compile_details(const struct model *model, const struct model_type *type, size_t number,
-                           struct compiled_type *compiled, char *error, size_t error_size)
+                           struct compiled_type *compiled, struct error *error)
 {
     static const struct model_details none = {0};
     const struct model_details *details = type->details_count ? &type->details[number] : &none;
     struct packet_field *fields = packet_fields(details);
     if (!fields)
         return -ENOMEM;
-    char reason[256] = "out of memory";
-    void *made = compiled->packet->compile(fields, details->field_count, reason, sizeof reason);
+    struct error reason = {0};
+    void *made = compiled->packet->compile(fields, details->field_count, &reason);
     free(fields);
-    if (!made) {
-        snprintf(error, error_size, "%s: details %zu of %s:%s: %s", model_name(model), number + 1,
-                 type->protocol, type->opcode, reason);
-        return -EINVAL;
-    }
+    if (!made)
+        return error_set(error, reason.code == -ENOMEM ? -ENOMEM : -EINVAL,
+                         "%s: details %zu of %s:%s: %s", model_name(model), number + 1,
+                         type->protocol, type->opcode, reason.text);
     if (compiled->packet->weigh && type->details_count)
         compiled->packet->weigh(made, details->count);
     compiled->details[compiled->details_count++] = made;

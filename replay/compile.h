@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
 #include "model/model.h"
 #include "protocols/packet.h"
 #include "replay/run.h"
@@ -29,7 +30,7 @@ struct compiled {
 /* On success *out is the caller's. Else -ENOMEM, or -EINVAL and a line in error that names the
  * packet and its details. */
 int compile_model(const struct model *model, const struct settings *settings, struct compiled **out,
-                  char *error, size_t error_size);
+                  struct error *error);
 void compile_free(struct compiled *compiled);
 
 #endif

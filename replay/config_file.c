@@ -9,13 +9,14 @@
 #include <sys/stat.h>
 #include <yaml.h>
 
+#include "base/error.h"
+
 struct reader {
     const char *path;
     yaml_parser_t parser;
     struct config_file *file;
     char *key;
-    char *error;
-    size_t error_size;
+    struct error *error;
 };
 
 static int config_file_read_document(struct reader *reader);
@@ -30,7 +31,7 @@ static int read_list(struct reader *reader);
 
 enum { CONFIG_FILE_MAX = 1 << 20 };
 
-int config_file_read(const char *path, struct config_file *file, char *error, size_t error_size)
+int config_file_read(const char *path, struct config_file *file, struct error *error)
 {
     *file = (struct config_file){0};
     FILE *input = fopen(path, "re");
@@ -47,11 +48,11 @@ int config_file_read(const char *path, struct config_file *file, char *error, si
     else if (status.st_size > CONFIG_FILE_MAX)
         result = -EFBIG;
     if (result) {
-        snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(-result));
+        error_set(error, result, "%s: cannot read it: %s", path, strerror(-result));
         goto cleanup;
     }
     file->world_readable = (status.st_mode & S_IROTH) != 0;
-    struct reader reader = {.path = path, .file = file, .error = error, .error_size = error_size};
+    struct reader reader = {.path = path, .file = file, .error = error};
     if (!yaml_parser_initialize(&reader.parser)) {
         result = -ENOMEM;
         goto cleanup;
@@ -60,7 +61,7 @@ int config_file_read(const char *path, struct config_file *file, char *error, si
     result = config_file_read_document(&reader);
     yaml_parser_delete(&reader.parser);
     if (result == -ENOMEM)
-        snprintf(error, error_size, "%s: out of memory", path);
+        error_set(error, -ENOMEM, "%s: out of memory", path);
 cleanup:
     if (input)
         fclose(input);
@@ -103,9 +104,8 @@ static int next(struct reader *reader, yaml_event_t *event)
 
 static int config_file_wrong(struct reader *reader, yaml_mark_t mark, const char *what)
 {
-    snprintf(reader->error, reader->error_size, "%s:%zu:%zu: %s", reader->path, mark.line + 1,
-             mark.column + 1, what);
-    return -EINVAL;
+    return error_set(reader->error, -EINVAL, "%s:%zu:%zu: %s", reader->path, mark.line + 1,
+                     mark.column + 1, what);
 }
 
 static int config_file_read_mapping(struct reader *reader)

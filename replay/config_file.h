@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 struct config_entry {
     char *key;
     char *value;
@@ -27,7 +29,7 @@ struct config_file {
  * and a line "file:line:column: what is wrong" in error. In any case the caller gives *file to
  * config_file_clear(), which overwrites the values: some are secrets.
  */
-int config_file_read(const char *path, struct config_file *file, char *error, size_t error_size);
+int config_file_read(const char *path, struct config_file *file, struct error *error);
 void config_file_clear(struct config_file *file);
 
 /* $XDG_CONFIG_HOME/traffic-replay.yaml, or under ~/.config; malloc'd. NULL: neither is known. */

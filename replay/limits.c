@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/error.h"
 #include "replay/engine/loop.h"
 
 /* Protocols whose packets keep a connection open for the rest of the conversation. Those of one
@@ -18,8 +19,8 @@ static const char *const holders[][4] = {
 static unsigned ldap_connections(const struct model *model, const struct compiled *compiled);
 static bool limits_plays(const struct compiled *compiled, const char *protocol);
 static bool plays_holder(const struct compiled *compiled, size_t i);
-static int prepare_files(uint64_t files, char *error, size_t error_size);
-static int prepare_mappings(uint64_t fibers, char *error, size_t error_size);
+static int prepare_files(uint64_t files, struct error *error);
+static int prepare_mappings(uint64_t fibers, struct error *error);
 static uint64_t limits_read_number(const char *path);
 static uint64_t mappings_now(void);
 
@@ -69,13 +70,13 @@ static bool plays_holder(const struct compiled *compiled, size_t i)
     return false;
 }
 
-int limits_prepare(uint64_t files, uint64_t fibers, char *error, size_t error_size)
+int limits_prepare(uint64_t files, uint64_t fibers, struct error *error)
 {
-    int result = prepare_files(files, error, error_size);
-    return result ? result : prepare_mappings(fibers, error, error_size);
+    int result = prepare_files(files, error);
+    return result ? result : prepare_mappings(fibers, error);
 }
 
-static int prepare_files(uint64_t files, char *error, size_t error_size)
+static int prepare_files(uint64_t files, struct error *error)
 {
     enum { MARGIN = 4 };
     struct rlimit limit;
@@ -88,26 +89,26 @@ static int prepare_files(uint64_t files, char *error, size_t error_size)
         wanted.rlim_cur = wanted.rlim_max = files;
     if (limit.rlim_cur >= wanted.rlim_cur || setrlimit(RLIMIT_NOFILE, &wanted) == 0)
         return 0;
-    snprintf(error, error_size,
-             "so many clients need %llu open files, but the hard limit is %llu; raise it, as root: "
-             "prlimit --nofile=%llu --pid $$",
-             (unsigned long long)files, (unsigned long long)limit.rlim_max,
-             (unsigned long long)files);
+    error_set(
+        error, -EINVAL,
+        "so many clients need %llu open files, but the hard limit is %llu; raise it, as root: "
+        "prlimit --nofile=%llu --pid $$",
+        (unsigned long long)files, (unsigned long long)limit.rlim_max, (unsigned long long)files);
     return -EMFILE;
 }
 
-static int prepare_mappings(uint64_t fibers, char *error, size_t error_size)
+static int prepare_mappings(uint64_t fibers, struct error *error)
 {
     enum { OTHERS = 500 }; /* heaps and threads' stacks that are still to come */
     uint64_t most = limits_read_number("/proc/sys/vm/max_map_count");
     uint64_t needed = mappings_now() + OTHERS + loop_maps_needed(fibers);
     if (most == 0 || needed <= most)
         return 0;
-    snprintf(error, error_size,
-             "%llu clients may wait at a time, which takes %llu memory mappings, but "
-             "vm.max_map_count is %llu; raise it as root with: sysctl -w vm.max_map_count=%llu",
-             (unsigned long long)fibers, (unsigned long long)needed, (unsigned long long)most,
-             (unsigned long long)needed);
+    error_set(error, -EINVAL,
+              "%llu clients may wait at a time, which takes %llu memory mappings, but "
+              "vm.max_map_count is %llu; raise it as root with: sysctl -w vm.max_map_count=%llu",
+              (unsigned long long)fibers, (unsigned long long)needed, (unsigned long long)most,
+              (unsigned long long)needed);
     return -ENOMEM;
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "replay/compile.h"
 
 /* Descriptors that clients of this model hold open at a time, each, as a rule: what a run cannot do
@@ -19,6 +20,6 @@ unsigned limits_files_a_client(const struct model *model, const struct compiled 
  * raises the hard one too if need be and allowed, and compares with vm.max_map_count. 0, or -EMFILE
  * or -ENOMEM and one line in error with the command that mends it.
  */
-int limits_prepare(uint64_t files, uint64_t fibers, char *error, size_t error_size);
+int limits_prepare(uint64_t files, uint64_t fibers, struct error *error);
 
 #endif

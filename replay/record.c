@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "replay/status.h"
 #include "replay/timing.h"
 
@@ -71,10 +72,10 @@ static int merge_packet(struct record_packet *to, const struct record_packet *fr
 static int merge_totals(struct record_totals *to, const struct record_totals *from);
 static int64_t larger(int64_t left, int64_t right);
 static int check_packet(const struct record_packet *packet, const struct record_type *type,
-                        char *error, size_t size);
-static int violated(char *error, size_t size, const struct record_type *type, const char *what,
+                        struct error *error);
+static int violated(struct error *error, const struct record_type *type, const char *what,
                     uint64_t left, uint64_t right);
-static int check_seconds(const struct records *records, char *error, size_t size);
+static int check_seconds(const struct records *records, struct error *error);
 
 struct records *records_new(const struct record_setup *setup)
 {
@@ -431,52 +432,50 @@ static int64_t larger(int64_t left, int64_t right)
     return left > right ? left : right;
 }
 
-int records_check(const struct records *records, char *error, size_t size)
+int records_check(const struct records *records, struct error *error)
 {
     if (records->out_of_memory) {
-        snprintf(error, size, "out of memory: not everything could be counted");
-        return -ENOMEM;
+        return error_set(error, -ENOMEM, "out of memory: not everything could be counted");
     }
     for (size_t i = 0; i < records->setup.type_count; i++) {
-        int result = check_packet(&records->packets[i], &records->setup.types[i], error, size);
+        int result = check_packet(&records->packets[i], &records->setup.types[i], error);
         if (result < 0)
             return result;
     }
-    return check_seconds(records, error, size);
+    return check_seconds(records, error);
 }
 
 static int check_packet(const struct record_packet *packet, const struct record_type *type,
-                        char *error, size_t size)
+                        struct error *error)
 {
     uint64_t known = packet->sent + packet->not_sent + packet->dropped, causes = 0;
     if (packet->planned != known)
-        return violated(error, size, type, "planned is not sent + not sent + dropped",
-                        packet->planned, known);
+        return violated(error, type, "planned is not sent + not sent + dropped", packet->planned,
+                        known);
     known = packet->ok + packet->failed + packet->no_answer + packet->unfinished;
     if (packet->sent != known)
-        return violated(error, size, type, "sent is not ok + failed + no answer + unfinished",
+        return violated(error, type, "sent is not ok + failed + no answer + unfinished",
                         packet->sent, known);
     for (size_t i = 0; i < packet->cause_count; i++)
         causes += packet->causes[i].count;
     if (packet->done_failed != causes)
-        return violated(error, size, type, "causes are not the failures", causes,
-                        packet->done_failed);
+        return violated(error, type, "causes are not the failures", causes, packet->done_failed);
     if (packet->response.count > packet->sent || packet->lag.count > packet->sent)
-        return violated(error, size, type, "more times than operations", packet->response.count,
+        return violated(error, type, "more times than operations", packet->response.count,
                         packet->sent);
     return 0;
 }
 
-static int violated(char *error, size_t size, const struct record_type *type, const char *what,
+static int violated(struct error *error, const struct record_type *type, const char *what,
                     uint64_t left, uint64_t right)
 {
-    snprintf(error, size, "accounting of %s:%s does not add up: %s (%" PRIu64 " and %" PRIu64 ")",
-             type->protocol, type->opcode, what, left, right);
-    return -EPROTO;
+    return error_set(error, -EPROTO,
+                     "accounting of %s:%s does not add up: %s (%" PRIu64 " and %" PRIu64 ")",
+                     type->protocol, type->opcode, what, left, right);
 }
 
 /* The rows a second must hold all that the packets hold. */
-static int check_seconds(const struct records *records, char *error, size_t size)
+static int check_seconds(const struct records *records, struct error *error)
 {
     static const struct record_type rows = {"rows", "a second", ""};
     struct record_second sum = {0};
@@ -492,11 +491,11 @@ static int check_seconds(const struct records *records, char *error, size_t size
         total.done_failed += records->packets[i].done_failed;
     }
     if (sum.planned != total.planned)
-        return violated(error, size, &rows, "planned", sum.planned, total.planned);
+        return violated(error, &rows, "planned", sum.planned, total.planned);
     if (sum.ok != total.done_ok)
-        return violated(error, size, &rows, "ok", sum.ok, total.done_ok);
+        return violated(error, &rows, "ok", sum.ok, total.done_ok);
     if (sum.failed != total.done_failed)
-        return violated(error, size, &rows, "failed", sum.failed, total.done_failed);
+        return violated(error, &rows, "failed", sum.failed, total.done_failed);
     return 0;
 }
 

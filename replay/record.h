@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "protocols/packet.h"
 #include "summary/result/histogram.h"
 
@@ -93,7 +94,7 @@ void record_conversation_ended(struct records *records);
 int records_merge(struct records *to, const struct records *from);
 /* Checks the identity above, by type and in sum. 0; -EPROTO with a line in error; or -ENOMEM when
  * something could not be counted for lack of memory. */
-int records_check(const struct records *records, char *error, size_t size);
+int records_check(const struct records *records, struct error *error);
 
 /* A snapshot for the status line; may be taken by another thread at any time. */
 enum { RECORD_LIVE_BUCKETS = HISTOGRAM_BUCKETS / 4 };

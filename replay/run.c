@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/names/dns.h"
 #include "replay/compile.h"
 #include "replay/limits.h"
@@ -54,8 +55,7 @@ struct conductor {
     struct histogram lateness; /* of a bare timer, inside the window */
     struct rusage before, after;
     bool window_opened, window_closed;
-    char *error;
-    size_t error_size;
+    struct error *error;
 };
 
 /*
@@ -67,9 +67,9 @@ static volatile sig_atomic_t signals_seen;
 static volatile int signal_wake_fd = -1;
 
 static int raise_limits(const struct settings *settings, const struct plan *plan,
-                        const struct compiled *compiled, char *error, size_t error_size);
-static int check_source(const struct settings *settings, const struct plan *plan, char *error,
-                        size_t error_size);
+                        const struct compiled *compiled, struct error *error);
+static int check_source(const struct settings *settings, const struct plan *plan,
+                        struct error *error);
 static int share(struct conductor *conductor);
 static int64_t run_nanoseconds(double seconds);
 static void cut(struct worker_run *run, enum run_end end);
@@ -107,46 +107,42 @@ unsigned run_threads(const struct settings *settings, uint32_t clients)
     return threads ? threads : 1;
 }
 
-int run_check(const struct settings *settings, const struct plan *plan, bool limits, char *error,
-              size_t error_size)
+int run_check(const struct settings *settings, const struct plan *plan, bool limits,
+              struct error *error)
 {
     struct compiled *compiled = NULL;
-    int result = compile_model(plan_model(plan), settings, &compiled, error, error_size);
+    int result = compile_model(plan_model(plan), settings, &compiled, error);
     if (!result && limits)
-        result = raise_limits(settings, plan, compiled, error, error_size);
+        result = raise_limits(settings, plan, compiled, error);
     compile_free(compiled);
     if (!result && limits)
-        result = check_source(settings, plan, error, error_size);
+        result = check_source(settings, plan, error);
     return result;
 }
 
 static int raise_limits(const struct settings *settings, const struct plan *plan,
-                        const struct compiled *compiled, char *error, size_t error_size)
+                        const struct compiled *compiled, struct error *error)
 {
     uint64_t clients = plan_figures(plan)->clients;
     double dns = settings->dns_rate * settings->timeout;
     uint64_t extra = dns > 0 ? (uint64_t)fmin(dns, 10000) : 0;
     uint64_t files = clients * limits_files_a_client(plan_model(plan), compiled, settings) + extra +
                      FILES_BESIDE;
-    return limits_prepare(files, clients + extra, error, error_size);
+    return limits_prepare(files, clients + extra, error);
 }
 
 /* As far as it can be known without the server's address. */
-static int check_source(const struct settings *settings, const struct plan *plan, char *error,
-                        size_t error_size)
+static int check_source(const struct settings *settings, const struct plan *plan,
+                        struct error *error)
 {
     struct source_range range;
-    int result = source_parse(settings->source, &range, error, error_size);
-    return result
-               ? result
-               : source_check(&range, plan_figures(plan)->clients, range.family, error, error_size);
+    int result = source_parse(settings->source, &range, error);
+    return result ? result : source_check(&range, plan_figures(plan)->clients, range.family, error);
 }
 
-int run_play(const struct run_setup *setup, struct run_result *result, char *error,
-             size_t error_size)
+int run_play(const struct run_setup *setup, struct run_result *result, struct error *error)
 {
-    struct conductor conductor = {
-        .setup = setup, .result = result, .wake_fd = -1, .error = error, .error_size = error_size};
+    struct conductor conductor = {.setup = setup, .result = result, .wake_fd = -1, .error = error};
     *result = (struct run_result){.timer_p99 = NAN};
     histogram_init(&conductor.lateness);
     int status = share(&conductor);
@@ -186,13 +182,12 @@ static int share(struct conductor *conductor)
     atomic_init(&run->window_end, run_nanoseconds(plan->warmup + plan->duration));
     atomic_init(&run->end, RUN_END_WINDOW);
     run->cut = cut;
-    int error =
-        source_parse(settings->source, &conductor->source, conductor->error, conductor->error_size);
+    int error = source_parse(settings->source, &conductor->source, conductor->error);
     if (!error)
         error = run_check_accounts(conductor);
     if (!error)
         error = compile_model(plan_model(setup->plan), settings, &conductor->compiled,
-                              conductor->error, conductor->error_size);
+                              conductor->error);
     run->compiled = conductor->compiled;
     if (!error)
         error = check_dns(conductor);
@@ -235,9 +230,9 @@ static int run_check_accounts(const struct conductor *conductor)
     const struct dc *dc = conductor->setup->dc;
     if ((!dc->users && !dc->machines) || dc->account_count >= conductor->shared.clients)
         return 0;
-    snprintf(conductor->error, conductor->error_size,
-             "%zu accounts for %u clients: every client needs one of its own", dc->account_count,
-             conductor->shared.clients);
+    error_set(conductor->error, -EINVAL,
+              "%zu accounts for %u clients: every client needs one of its own", dc->account_count,
+              conductor->shared.clients);
     return -EINVAL;
 }
 
@@ -248,8 +243,8 @@ static int check_dns(struct conductor *conductor)
         return 0;
     if (dns_extra_packet.available(&setup->settings->play))
         return 0;
-    snprintf(conductor->error, conductor->error_size,
-             "--dns-rate: a server of --server ldap is asked no DNS queries");
+    error_set(conductor->error, -EINVAL,
+              "--dns-rate: a server of --server ldap is asked no DNS queries");
     return -EINVAL;
 }
 
@@ -257,11 +252,11 @@ static int check_machine(const struct conductor *conductor)
 {
     uint64_t clients = conductor->shared.clients;
     int error = raise_limits(conductor->setup->settings, conductor->setup->plan,
-                             conductor->compiled, conductor->error, conductor->error_size);
+                             conductor->compiled, conductor->error);
     if (error)
         return error;
     return source_check(&conductor->source, clients, conductor->setup->dc->address.ss_family,
-                        conductor->error, conductor->error_size);
+                        conductor->error);
 }
 
 static int take_signals(struct conductor *conductor)
@@ -282,7 +277,7 @@ static int take_signals(struct conductor *conductor)
 
 static int system_error(struct conductor *conductor, const char *what, int error)
 {
-    snprintf(conductor->error, conductor->error_size, "%s: %s", what, strerrordesc_np(error));
+    error_set(conductor->error, -EINVAL, "%s: %s", what, strerrordesc_np(error));
     return -error;
 }
 

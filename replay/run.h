@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "model/plan.h"
 #include "protocols/dc.h"
 #include "protocols/packet.h"
@@ -37,8 +38,8 @@ unsigned run_threads(const struct settings *settings, uint32_t clients);
 /* Whether the packets' details can be played and, when the plan is to be played, this machine's
  * limits suffice and it has the source addresses: what run_play() would refuse, before accounts are
  * made for it. Raises the limits. Errors and messages as run_play(). */
-int run_check(const struct settings *settings, const struct plan *plan, bool limits, char *error,
-              size_t error_size);
+int run_check(const struct settings *settings, const struct plan *plan, bool limits,
+              struct error *error);
 
 struct run_setup {
     const struct settings *settings;
@@ -84,7 +85,6 @@ struct run_result {
  * this machine are too low for so many clients, a source address cannot be bound, details of the
  * model cannot be played.
  */
-int run_play(const struct run_setup *setup, struct run_result *result, char *error,
-             size_t error_size);
+int run_play(const struct run_setup *setup, struct run_result *result, struct error *error);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/message.h"
 #include "model/model.h"
 #include "model/plan.h"
@@ -59,7 +60,7 @@ struct session {
     bool timing_failed;
     struct report_skipped *skipped;
     size_t skipped_count;
-    char error[ERROR_SIZE];
+    struct error error;
 };
 
 struct known {
@@ -148,8 +149,7 @@ static int clean_up(struct session *session)
     int status = find_dc(session);
     if (status >= 0)
         return status;
-    int error =
-        accounts_clean_up(session->settings, session->dc, &removed, session->error, ERROR_SIZE);
+    int error = accounts_clean_up(session->settings, session->dc, &removed, &session->error);
     if (error)
         return tell_error(session, error);
     return session_tell(EXIT_OK,
@@ -165,11 +165,11 @@ static int find_dc(struct session *session)
     if (!dc || ldap_connection_global_init() != 0)
         return session_tell(EXIT_FAILED, "out of memory");
     dc->options = settings->play;
-    dc->tls = tls_new(settings->play.tls_verify, settings->tls_ca, session->error, ERROR_SIZE);
+    dc->tls = tls_new(settings->play.tls_verify, settings->tls_ca, &session->error);
     if (!dc->tls)
-        return session_tell(EXIT_USAGE, "%s", session->error);
-    int error = discover_dc(dc, settings->dc, settings->realm, settings->workgroup, session->error,
-                            ERROR_SIZE);
+        return session_tell(EXIT_USAGE, "%s", session->error.text);
+    int error =
+        discover_dc(dc, settings->dc, settings->realm, settings->workgroup, &session->error);
     if (error)
         return tell_error(session, error);
     if (settings->verbose > 0)
@@ -192,10 +192,11 @@ static int session_tell(int status, const char *format, ...)
     return status;
 }
 
-/* Tells session->error: -EINVAL is the user's mistake, all else a run that could not be made. */
+/* Tells session->error.text: -EINVAL is the user's mistake, all else a run that could not be made.
+ */
 static int tell_error(const struct session *session, int error)
 {
-    return session_tell(error == -EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s", session->error);
+    return session_tell(error == -EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s", session->error.text);
 }
 
 static void tell_server(const struct dc *dc)
@@ -249,11 +250,11 @@ static int prepare_kerberos(struct session *session)
     if (session->settings->admin_kerberos && !(dc->admin_ccache = kerberos_default_ccache()))
         return session_tell(EXIT_FAILED, "out of memory");
     session->kerberos = true;
-    if (kerberos_global_init(dc, session->error, ERROR_SIZE) != 0)
-        return session_tell(EXIT_FAILED, "%s", session->error);
+    if (kerberos_global_init(dc, &session->error) != 0)
+        return session_tell(EXIT_FAILED, "%s", session->error.text);
     /* With -K the administrator uses Kerberos too: the server may not take NTLM at all. */
-    if (dc->options.prefer_kerberos && keys_learn_admin(dc, session->error, ERROR_SIZE) != 0)
-        return session_tell(EXIT_FAILED, "%s", session->error);
+    if (dc->options.prefer_kerberos && keys_learn_admin(dc, &session->error) != 0)
+        return session_tell(EXIT_FAILED, "%s", session->error.text);
     return -1;
 }
 
@@ -272,8 +273,7 @@ static int generate(struct session *session)
 
 static int want_accounts(struct session *session, uint32_t clients)
 {
-    int error =
-        accounts_wanted(session->settings, clients, &session->accounts, session->error, ERROR_SIZE);
+    int error = accounts_wanted(session->settings, clients, &session->accounts, &session->error);
     return error ? tell_error(session, error) : -1;
 }
 
@@ -285,10 +285,10 @@ static int get_accounts(struct session *session)
     if (settings->accounts_file)
         error = account_file_load(settings->accounts_file, clients,
                                   keys_machines_used(settings, session->model), session->dc,
-                                  session->error, ERROR_SIZE);
+                                  &session->error);
     else
-        error = accounts_ensure(settings, &session->accounts, clients, session->dc, session->error,
-                                ERROR_SIZE);
+        error =
+            accounts_ensure(settings, &session->accounts, clients, session->dc, &session->error);
     return error ? tell_error(session, error) : -1;
 }
 
@@ -319,11 +319,11 @@ static int session_make_accounts(struct session *session)
 
 static int load_model(struct session *session)
 {
-    int error = model_load(session->settings->model, &session->model, session->error, ERROR_SIZE,
+    int error = model_load(session->settings->model, &session->model, &session->error,
                            session_warn_of_model, NULL);
     if (!error)
         return set_window(session);
-    return session_tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
+    return session_tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error.text);
 }
 
 static void session_warn_of_model(void *context, const char *line)
@@ -374,11 +374,10 @@ static int session_make_plan(struct session *session)
         status = session_check_packets(session, "--skip", settings->skip, settings->skip_count);
     if (status >= 0)
         return status;
-    int error =
-        plan_make(session->model, &wanted, &session->plan, session->error, sizeof session->error);
+    int error = plan_make(session->model, &wanted, &session->plan, &session->error);
     if (!error)
         return -1;
-    return session_tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error);
+    return session_tell(error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", session->error.text);
 }
 
 /* A mistyped protocol of --only or --skip would else go unseen. */
@@ -429,7 +428,7 @@ static int check_play(struct session *session)
 {
     const struct settings *settings = session->settings;
     bool offline = settings->dry_run || settings->traffic_summary;
-    int error = run_check(settings, session->plan, !offline, session->error, ERROR_SIZE);
+    int error = run_check(settings, session->plan, !offline, &session->error);
     return error ? tell_error(session, error) : -1;
 }
 
@@ -503,8 +502,8 @@ static int prepare_dns(struct session *session)
     if (settings->play.generic_ldap)
         return -1;
     if (settings->dns_query_file &&
-        dns_queries_read(session->dc, settings->dns_query_file, session->error, ERROR_SIZE) != 0)
-        return session_tell(EXIT_USAGE, "--dns-query-file: %s", session->error);
+        dns_queries_read(session->dc, settings->dns_query_file, &session->error) != 0)
+        return session_tell(EXIT_USAGE, "--dns-query-file: %s", session->error.text);
     if (settings->dns_rate <= 0 && !plays_protocol(session, "dns"))
         return -1;
     if (discover_dns(session->dc, &answered) != 0)
@@ -529,7 +528,7 @@ static int learn_domain_sid(struct session *session)
 {
     if (session->settings->play.generic_ldap)
         return -1;
-    int error = discover_domain_sid(session->dc, session->error, ERROR_SIZE);
+    int error = discover_domain_sid(session->dc, &session->error);
     return error ? tell_error(session, error) : -1;
 }
 
@@ -537,7 +536,7 @@ static int session_derive_keys(struct session *session)
 {
     struct keys_wanted wanted = keys_wanted(session->settings, session->model);
     int error = keys_derive(session->dc, &wanted, session->settings->accounts_file != NULL,
-                            session->error, ERROR_SIZE);
+                            &session->error);
     return error ? tell_error(session, error) : -1;
 }
 
@@ -552,8 +551,7 @@ static int read_catalogue(struct session *session)
     /* A conversation of its own; the catalogue opens its connection by itself. */
     directory_prepare(&admin, session->dc, wire_blocking_waiter());
     admin.conversation.wire.deadline = clock_now() + catalogue_timeout;
-    int error =
-        catalogue_read(&admin.conversation, &session->dc->catalogue, session->error, ERROR_SIZE);
+    int error = catalogue_read(&admin.conversation, &session->dc->catalogue, &session->error);
     directory_close(&admin);
     return error ? tell_error(session, error) : -1;
 }
@@ -565,12 +563,11 @@ static int survey_files(struct session *session)
     if (session->settings->play.generic_ldap || !plays_protocol(session, "smb2"))
         return -1;
     prepare_as_user(session, &directory);
-    int error = smb2_survey(&directory.conversation, &session->dc->shared_files, session->error,
-                            ERROR_SIZE);
+    int error = smb2_survey(&directory.conversation, &session->dc->shared_files, &session->error);
     directory_close(&directory);
     if (error) {
         session_tell(EXIT_OK, "%s; clients will read the default domain policy alone",
-                     session->error);
+                     session->error.text);
         tell_refused_password(session);
     }
     return -1;
@@ -595,7 +592,7 @@ static void tell_refused_password(const struct session *session)
     const char *file = session->settings->accounts_file;
     bool refused = false;
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
-        refused |= strstr(session->error, causes[i]) != NULL;
+        refused |= strstr(session->error.text, causes[i]) != NULL;
     if (refused)
         session_tell(0, "the server refuses the password of %s: %s%s", session->dc->users[0].name,
                      file ? "look at "
@@ -611,7 +608,7 @@ static int session_check_share(struct session *session)
         !plays_protocol(session, "smb2"))
         return -1;
     prepare_as_user(session, &directory);
-    int error = smb2_check_share(&directory.conversation, session->error, ERROR_SIZE);
+    int error = smb2_check_share(&directory.conversation, &session->error);
     directory_close(&directory);
     return error ? tell_error(session, error) : -1;
 }
@@ -621,9 +618,8 @@ static int prepare_records(struct session *session)
     const struct settings *settings = session->settings;
     session->workers = run_threads(settings, plan_figures(session->plan)->clients);
     if (settings->timing_data &&
-        !(session->timing =
-              timing_open(settings->timing_data, session->workers, session->error, ERROR_SIZE)))
-        return session_tell(EXIT_USAGE, "--timing-data: %s", session->error);
+        !(session->timing = timing_open(settings->timing_data, session->workers, &session->error)))
+        return session_tell(EXIT_USAGE, "--timing-data: %s", session->error.text);
     if (settings->log_failures && !(session->failures = failure_log_new(settings->log_failures)))
         return session_tell(EXIT_FAILED, "out of memory");
     int status = session_name_types(session);
@@ -690,7 +686,7 @@ static int session_play(struct session *session)
                                     .records = session->records,
                                     .tick = status ? status_tick : NULL,
                                     .context = status};
-    int error = run_play(&setup, &session->run, session->error, ERROR_SIZE);
+    int error = run_play(&setup, &session->run, &session->error);
     status_free(status);
     free(planned);
     return error ? tell_error(session, error) : -1;
@@ -715,15 +711,15 @@ static int merge_records(struct session *session)
     for (unsigned i = 1; i < session->workers; i++)
         if (records_merge(session->records[0], session->records[i]) != 0)
             return session_tell(EXIT_FAILED, "out of memory");
-    if (records_check(session->records[0], session->error, ERROR_SIZE) != 0)
+    if (records_check(session->records[0], &session->error) != 0)
         return session_tell(EXIT_FAILED, "the accounts of this run do not add up: %s",
-                            session->error);
+                            session->error.text);
     struct timing *timing = session->timing;
     session->timing = NULL;
     /* The report is not lost with them. */
-    if (timing && timing_close(timing, &session->timing_lost, session->error, ERROR_SIZE) != 0) {
+    if (timing && timing_close(timing, &session->timing_lost, &session->error) != 0) {
         session->timing_failed = true;
-        session_tell(EXIT_FAILED, "--timing-data: %s", session->error);
+        session_tell(EXIT_FAILED, "--timing-data: %s", session->error.text);
     }
     return -1;
 }
@@ -838,15 +834,15 @@ static int write_reports(const struct session *session, const struct result *res
 {
     const char *json = session->settings->json;
     FILE *out = json && strcmp(json, "-") == 0 ? stderr : stdout;
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     int status = report_print(out, result);
     if (status == 0 && fflush(out) != 0)
         status = -errno;
     /* That one of them cannot be written is no reason to lose the other. */
     if (status)
         session_tell(EXIT_FAILED, "cannot write the report: %s", strerror(-status));
-    if (json && result_write(result, json, error, sizeof error) != 0)
-        status = session_tell(EXIT_FAILED, "--json: %s", error);
+    if (json && result_write(result, json, &error) != 0)
+        status = session_tell(EXIT_FAILED, "--json: %s", error.text);
     return status ? EXIT_FAILED : -1;
 }
 
@@ -917,7 +913,7 @@ static void session_clear(struct session *session)
 {
     uint64_t lost;
     if (session->timing)
-        timing_close(session->timing, &lost, session->error, ERROR_SIZE);
+        timing_close(session->timing, &lost, &session->error);
     for (unsigned i = 0; session->records && i < session->workers; i++)
         records_free(session->records[i]);
     free(session->records);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/options.h"
 #include "base/secret.h"
 #include "replay/accounts/credentials.h"
@@ -247,12 +248,12 @@ static int read_config(struct settings *settings)
 {
     char *path = NULL;
     struct config_file file = {0};
-    char error[512];
+    struct error error = {0};
     int status = find_config(settings, &path);
     if (status >= 0 || !path)
         return status;
-    if (config_file_read(path, &file, error, sizeof error) != 0)
-        status = options_complain("%s", error);
+    if (config_file_read(path, &file, &error) != 0)
+        status = options_complain("%s", error.text);
     for (size_t i = 0; status < 0 && i < file.count; i++)
         status = settings_take_entry(settings, path, &file.entries[i], file.world_readable);
     config_file_clear(&file);
@@ -511,10 +512,10 @@ static int read_authentication_file(struct settings *settings)
         return -1;
     struct credentials found = {0};
     bool world_readable = false;
-    char error[512];
+    struct error error = {0};
     int status = -1;
-    if (credentials_read_file(path, &found, &world_readable, error, sizeof error) != 0) {
-        status = options_complain("-A: %s", error);
+    if (credentials_read_file(path, &found, &world_readable, &error) != 0) {
+        status = options_complain("-A: %s", error.text);
     } else if (!found.name || !found.name[0]) {
         status = options_complain("-A: %s: it names nobody; add a line \"username = ...\"", path);
     } else {

@@ -11,23 +11,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 static int read_cidr(const char *text, struct source_range *range, int *length);
 static int address_bits(int family);
 static void clear_host_bits(struct source_range *range, int length);
 static void address_add(uint8_t *address, int bytes, uint64_t number);
-static int source_check_bind(const struct source_range *range, uint64_t client, char *error,
-                             size_t error_size);
+static int source_check_bind(const struct source_range *range, uint64_t client,
+                             struct error *error);
 static int try_bind(const struct sockaddr_storage *address, socklen_t size);
 
-int source_parse(const char *text, struct source_range *range, char *error, size_t error_size)
+int source_parse(const char *text, struct source_range *range, struct error *error)
 {
     *range = (struct source_range){.text = text};
     if (!text)
         return 0;
     int length;
     if (read_cidr(text, range, &length)) {
-        snprintf(error, error_size,
-                 "--source %s: expected ADDRESS/LENGTH, such as 10.1.0.0/16 or fd00::/64", text);
+        error_set(error, -EINVAL,
+                  "--source %s: expected ADDRESS/LENGTH, such as 10.1.0.0/16 or fd00::/64", text);
         return -EINVAL;
     }
     int host_bits = address_bits(range->family) - length;
@@ -105,32 +107,31 @@ socklen_t source_address(const struct source_range *range, uint64_t client,
     return sizeof(struct sockaddr_in6);
 }
 
-int source_check(const struct source_range *range, uint64_t clients, int peer_family, char *error,
-                 size_t error_size)
+int source_check(const struct source_range *range, uint64_t clients, int peer_family,
+                 struct error *error)
 {
     if (!range->family)
         return 0;
     if (range->family != peer_family) {
-        snprintf(error, error_size,
-                 "--source %s: the server's address is an %s one; give a range "
-                 "of the same family",
-                 range->text, peer_family == AF_INET ? "IPv4" : "IPv6");
+        error_set(error, -EINVAL,
+                  "--source %s: the server's address is an %s one; give a range "
+                  "of the same family",
+                  range->text, peer_family == AF_INET ? "IPv4" : "IPv6");
         return -EINVAL;
     }
     if (range->count > 1 && range->count < clients) {
-        snprintf(error, error_size,
-                 "--source %s holds %llu addresses for %llu clients; give a larger range",
-                 range->text, (unsigned long long)range->count, (unsigned long long)clients);
+        error_set(error, -EINVAL,
+                  "--source %s holds %llu addresses for %llu clients; give a larger range",
+                  range->text, (unsigned long long)range->count, (unsigned long long)clients);
         return -EINVAL;
     }
     int result = 0;
     for (uint64_t i = 0; !result && i < clients && i < range->count; i++)
-        result = source_check_bind(range, i, error, error_size);
+        result = source_check_bind(range, i, error);
     return result;
 }
 
-static int source_check_bind(const struct source_range *range, uint64_t client, char *error,
-                             size_t error_size)
+static int source_check_bind(const struct source_range *range, uint64_t client, struct error *error)
 {
     struct sockaddr_storage address;
     socklen_t size = source_address(range, client, &address);
@@ -144,18 +145,18 @@ static int source_check_bind(const struct source_range *range, uint64_t client, 
                  : (void *)&((struct sockaddr_in6 *)&address)->sin6_addr,
               host, sizeof host);
     if (result == -EADDRNOTAVAIL && v4)
-        snprintf(error, error_size,
-                 "--source %s: %s is not an address of this machine; make them all so with: ip "
-                 "route add local %s dev lo",
-                 range->text, host, range->text);
+        error_set(error, -EINVAL,
+                  "--source %s: %s is not an address of this machine; make them all so with: ip "
+                  "route add local %s dev lo",
+                  range->text, host, range->text);
     else if (result == -EADDRNOTAVAIL)
-        snprintf(error, error_size,
-                 "--source %s: %s is not an address of this machine; add it with: ip address add "
-                 "%s/128 dev INTERFACE nodad",
-                 range->text, host, host);
+        error_set(error, -EINVAL,
+                  "--source %s: %s is not an address of this machine; add it with: ip address add "
+                  "%s/128 dev INTERFACE nodad",
+                  range->text, host, host);
     else
-        snprintf(error, error_size, "--source %s: cannot bind %s: %s", range->text, host,
-                 strerrordesc_np(-result));
+        error_set(error, result, "--source %s: cannot bind %s: %s", range->text, host,
+                  strerrordesc_np(-result));
     return result;
 }
 

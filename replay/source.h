@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/error.h"
+
 struct source_range {
     int family;        /* AF_INET, AF_INET6; 0: no range, the system chooses */
     uint8_t first[16]; /* the first address given out, network byte order */
@@ -19,7 +21,7 @@ struct source_range {
  * more than two addresses gives out neither its first (the network's) nor its last (broadcast), an
  * IPv6 range not its first (RFC 4291 2.6.1). 0, or -EINVAL and what is wrong in error.
  */
-int source_parse(const char *text, struct source_range *range, char *error, size_t error_size);
+int source_parse(const char *text, struct source_range *range, struct error *error);
 
 /* The address of a client (number below range->count, or any when the range is one address). */
 socklen_t source_address(const struct source_range *range, uint64_t client,
@@ -27,7 +29,7 @@ socklen_t source_address(const struct source_range *range, uint64_t client,
 
 /* Checks before the run that clients have addresses of the peer's family, enough of them, and that
  * this machine lets us bind each. 0, or a negative errno and one line in error with the remedy. */
-int source_check(const struct source_range *range, uint64_t clients, int peer_family, char *error,
-                 size_t error_size);
+int source_check(const struct source_range *range, uint64_t clients, int peer_family,
+                 struct error *error);
 
 #endif

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 enum {
     RING_SIZE = 8 << 20, /* about 100,000 lines */
     LINE_SIZE = 512,
@@ -53,7 +55,7 @@ static void clean_field(char *text);
 
 static const char header[] = "time\tconv\tprotocol\ttype\tduration\tsuccessful\terror\n";
 
-struct timing *timing_open(const char *path, unsigned workers, char *error, size_t size)
+struct timing *timing_open(const char *path, unsigned workers, struct error *error)
 {
     struct timing *timing = calloc(1, sizeof *timing);
     int result = ENOMEM;
@@ -77,7 +79,7 @@ struct timing *timing_open(const char *path, unsigned workers, char *error, size
 cleanup:
     if (!result)
         return timing;
-    snprintf(error, size, "%s: timing data cannot be written: %s", path, strerror(result));
+    error_set(error, -EINVAL, "%s: timing data cannot be written: %s", path, strerror(result));
     if (timing)
         timing_release(timing);
     return NULL;
@@ -218,7 +220,7 @@ static void clean_field(char *text)
             *text = ' ';
 }
 
-int timing_close(struct timing *timing, uint64_t *lost, char *error, size_t size)
+int timing_close(struct timing *timing, uint64_t *lost, struct error *error)
 {
     __atomic_store_n(&timing->stop, true, __ATOMIC_RELEASE);
     pthread_join(timing->writer, NULL);
@@ -232,8 +234,8 @@ int timing_close(struct timing *timing, uint64_t *lost, char *error, size_t size
         timing->fd = -1;
     }
     if (result)
-        snprintf(error, size, "%s: timing data could not be written: %s", timing->path,
-                 strerror(result));
+        error_set(error, -EINVAL, "%s: timing data could not be written: %s", timing->path,
+                  strerror(result));
     timing_release(timing);
     return -result;
 }

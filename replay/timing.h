@@ -18,10 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 struct timing;
 
 /* path "-" is standard output. On failure NULL and a line in error. */
-struct timing *timing_open(const char *path, unsigned workers, char *error, size_t size);
+struct timing *timing_open(const char *path, unsigned workers, struct error *error);
 
 struct timing_line {
     int64_t ended; /* ns since the plan's start */
@@ -37,6 +39,6 @@ void timing_write(struct timing *timing, unsigned worker, const struct timing_li
 
 /* After the workers stopped: writes what is left and frees it. *lost is the number of lines lost.
  * 0, or a negative errno (disk full, ...) with a line in error. */
-int timing_close(struct timing *timing, uint64_t *lost, char *error, size_t size);
+int timing_close(struct timing *timing, uint64_t *lost, struct error *error);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json_text.h"
 
 enum { RESAMPLES = 2000, TEXT_SIZE = 128, LINE_SIZE = 512, CELL_WIDTH = 9, LABEL_WIDTH = 3 };
@@ -27,8 +28,8 @@ static size_t gather(const struct readings *readings, enum metric metric, double
                      double *values);
 static double percent(double ratio);
 static void say_certainty(struct compare *compare, const struct compare_ratio *ratio);
-static int compare_add_details(struct compare *compare, enum compare_sides side, char *error,
-                               size_t size);
+static int compare_add_details(struct compare *compare, enum compare_sides side,
+                               struct error *error);
 static size_t runs_in(const struct grid *grid, double r, double S);
 static double mean_of(const double *values, size_t count);
 static void find_interval(struct compare_ratio *ratio, const double *a, const double *b);
@@ -66,11 +67,11 @@ static json_t *maximum_to_json(const struct grid *grid, const struct grid_cell *
 
 int compare_make(struct compare *compare, const struct readings *a, const struct readings *b,
                  const char *const names[COMPARE_SIDES], enum metric metric, const struct slo *slo,
-                 char *error, size_t size)
+                 struct error *error)
 {
     *compare = (struct compare){.readings = {a, b}, .names = {names[0], names[1]}};
     int made = 0;
-    snprintf(error, size, "out of memory");
+    error_no_memory(error);
     for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++) {
         const struct readings *readings = compare->readings[side];
         made = grid_make(&compare->grids[side], readings, metric, false, slo);
@@ -80,7 +81,7 @@ int compare_make(struct compare *compare, const struct readings *a, const struct
     if (made == 0)
         made = make_verdict(compare);
     for (size_t side = 0; made == 0 && side < COMPARE_SIDES; side++)
-        made = compare_add_details(compare, side, error, size);
+        made = compare_add_details(compare, side, error);
     if (made < 0)
         compare_clear(compare);
     return made;
@@ -182,15 +183,15 @@ static void say_certainty(struct compare *compare, const struct compare_ratio *r
 }
 
 /* Details of one side, over the cells in which the other has runs, too. */
-static int compare_add_details(struct compare *compare, enum compare_sides side, char *error,
-                               size_t size)
+static int compare_add_details(struct compare *compare, enum compare_sides side,
+                               struct error *error)
 {
     const struct readings *readings = compare->readings[side];
     const struct grid *other = &compare->grids[!side];
     int added = 0;
     for (size_t i = 0; added == 0 && i < readings->count; i++)
         if (runs_in(other, readings->items[i].r, readings->items[i].S) > 0)
-            added = detail_add(&compare->details[side], &readings->items[i], error, size);
+            added = detail_add(&compare->details[side], &readings->items[i], error);
     return added;
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "summary/detail.h"
 #include "summary/grid.h"
 #include "summary/reading.h"
@@ -41,7 +42,7 @@ struct compare {
  */
 int compare_make(struct compare *compare, const struct readings *a, const struct readings *b,
                  const char *const names[COMPARE_SIDES], enum metric metric, const struct slo *slo,
-                 char *error, size_t size);
+                 struct error *error);
 void compare_clear(struct compare *compare);
 
 /* The ratio of two samples. Repeatable: chance is drawn from a fixed seed. */

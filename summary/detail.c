@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "summary/result/result.h"
 
-static int detail_add_file(struct detail *detail, const char *path, char *error, size_t size);
+static int detail_add_file(struct detail *detail, const char *path, struct error *error);
 static int detail_add_packet(struct detail *detail, const struct result_packet *packet);
 static struct detail_type *take_type(struct detail *detail, const char *protocol,
                                      const char *opcode, const char *description);
@@ -21,7 +22,7 @@ static int detail_compare_types(const char *protocol, const char *opcode,
 static void clear_type(struct detail_type *type);
 static int detail_add_cause(struct detail_type *type, const char *name, uint64_t count);
 
-int detail_add(struct detail *detail, const struct reading *reading, char *error, size_t size)
+int detail_add(struct detail *detail, const struct reading *reading, struct error *error)
 {
     int added = 0;
     if (reading->form != READING_JSON) {
@@ -29,20 +30,20 @@ int detail_add(struct detail *detail, const struct reading *reading, char *error
         return 0;
     }
     for (const struct reading *part = reading; added == 0 && part; part = part->more)
-        added = detail_add_file(detail, part->path, error, size);
+        added = detail_add_file(detail, part->path, error);
     detail->runs++;
     return added;
 }
 
-static int detail_add_file(struct detail *detail, const char *path, char *error, size_t size)
+static int detail_add_file(struct detail *detail, const char *path, struct error *error)
 {
     struct result result;
     result_init(&result);
-    int added = result_read(&result, path, error, size);
+    int added = result_read(&result, path, error);
     for (size_t i = 0; added == 0 && i < result.packet_count; i++) {
         added = detail_add_packet(detail, &result.packets[i]);
         if (added < 0)
-            snprintf(error, size, "%s: out of memory", path);
+            error_set(error, -ENOMEM, "%s: out of memory", path);
     }
     result_clear(&result);
     return added;

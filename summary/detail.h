@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "summary/reading.h"
 #include "summary/result/histogram.h"
 
@@ -33,7 +34,7 @@ struct detail {
 };
 
 /* Adds a run with all its processes' files. Returns 0, or a negative errno with a line in error. */
-int detail_add(struct detail *detail, const struct reading *reading, char *error, size_t size);
+int detail_add(struct detail *detail, const struct reading *reading, struct error *error);
 /* Adds counts and causes of part, but no times. 0 or -ENOMEM. */
 int detail_merge_counts(struct detail *to, const struct detail *part);
 void detail_clear(struct detail *detail);

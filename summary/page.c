@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "summary/chart.h"
 #include "summary/heatmap.h"
 #include "summary/result/result.h"
@@ -25,8 +26,7 @@ struct page {
     const struct readings *readings;
     const struct grid_cell *best; /* that is looked at closer; NULL: no cell has a value */
     struct detail total;          /* counts and causes of all runs */
-    char *error;
-    size_t size;
+    struct error *error;
 };
 
 struct load_points {
@@ -95,15 +95,14 @@ static void print_sides(FILE *stream, const struct compare *compare);
 static void print_side(FILE *stream, const struct compare *compare, enum compare_sides side,
                        double least, double largest);
 
-int page_print(FILE *stream, const struct grid *grid, const struct readings *readings, char *error,
-               size_t size)
+int page_print(FILE *stream, const struct grid *grid, const struct readings *readings,
+               struct error *error)
 {
     struct page page = {.stream = stream,
                         .grid = grid,
                         .readings = readings,
                         .best = grid->largest_kept ? grid->largest_kept : grid->largest,
-                        .error = error,
-                        .size = size};
+                        .error = error};
     print_top(stream, "traffic-summary: what the server takes");
     int made = print_body(&page);
     print_bottom(stream);
@@ -260,7 +259,7 @@ static int detail_of_cell(const struct page *page, const struct grid_cell *cell,
     int added = 0;
     for (size_t i = 0; added == 0 && i < page->readings->count; i++)
         if (in_cell(page, &page->readings->items[i], cell))
-            added = detail_add(detail, &page->readings->items[i], page->error, page->size);
+            added = detail_add(detail, &page->readings->items[i], page->error);
     return added;
 }
 
@@ -355,8 +354,7 @@ static void print_failure_rows(FILE *stream, const struct failure *failures, siz
 
 static int page_no_memory(const struct page *page)
 {
-    snprintf(page->error, page->size, "out of memory");
-    return -ENOMEM;
+    return error_no_memory(page->error);
 }
 
 static int print_charts(const struct page *page)
@@ -594,7 +592,7 @@ static int print_samples(const struct page *page)
         if (reading->form != READING_JSON || !in_cell(page, reading, page->best))
             continue;
         result_init(&result);
-        read = result_read(&result, reading->path, page->error, page->size);
+        read = result_read(&result, reading->path, page->error);
         found = read == 0 && result.sample_count > 0;
         if (found)
             read = draw_samples(page, &result);
@@ -681,7 +679,7 @@ static void print_bottom(FILE *stream)
           stream);
 }
 
-int page_print_compare(FILE *stream, const struct compare *compare, char *error, size_t size)
+int page_print_compare(FILE *stream, const struct compare *compare, struct error *error)
 {
     char *text = NULL;
     size_t length = 0;
@@ -690,7 +688,7 @@ int page_print_compare(FILE *stream, const struct compare *compare, char *error,
     if (report && fclose(report) == EOF)
         made = -ENOMEM;
     if (made < 0) {
-        snprintf(error, size, "out of memory");
+        error_no_memory(error);
         free(text);
         return made;
     }

@@ -9,16 +9,17 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
 #include "summary/compare.h"
 #include "summary/grid.h"
 #include "summary/reading.h"
 
 /* The page of a grid. Returns 0, or a negative errno with a line in error. */
-int page_print(FILE *stream, const struct grid *grid, const struct readings *readings, char *error,
-               size_t size);
+int page_print(FILE *stream, const struct grid *grid, const struct readings *readings,
+               struct error *error);
 
 /* The page of a comparison: both grids side by side. */
-int page_print_compare(FILE *stream, const struct compare *compare, char *error, size_t size);
+int page_print_compare(FILE *stream, const struct compare *compare, struct error *error);
 
 /* Index of the knee among count points in order of rising offered load, or SIZE_MAX: where the
  * largest rate so far lies highest above the straight line from the first to the largest. There is

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "summary/result/result.h"
 #include "summary/text_report.h"
 
@@ -53,11 +54,11 @@ static double reading_quantile(const struct histogram *histogram, double fractio
 static int by_path(const void *left, const void *right);
 static const char *number_after(const char *text, const char *prefix, double *out);
 static int reading_parse_json(struct reading *reading, const char *bytes, size_t length,
-                              const char *path, char *error, size_t size);
+                              const char *path, struct error *error);
 static int of_result(struct reading *reading, const struct result *result);
 static int add_label(struct reading *reading, const char *name, const char *value);
 static int of_text(struct reading *reading, const struct text_report *report);
-static int find_cell(struct reading *reading, const char *path, char *error, size_t size);
+static int find_cell(struct reading *reading, const char *path, struct error *error);
 
 enum metric metric_find(const char *name)
 {
@@ -122,14 +123,14 @@ static int reading_add_entry(struct readings *readings, FTS *tree, FTSENT *entry
 
 static int reading_add_file(struct readings *readings, const char *path, const struct stat *stat)
 {
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     struct reading reading = {.device = stat->st_dev, .inode = stat->st_ino};
     char *bytes = NULL;
     size_t length;
     histogram_init(&reading.response);
-    int result = result_load(path, &bytes, &length, error, sizeof error);
+    int result = result_load(path, &bytes, &length, &error);
     if (result == 0)
-        result = reading_parse(&reading, bytes, length, path, error, sizeof error);
+        result = reading_parse(&reading, bytes, length, path, &error);
     free(bytes);
     if (result == 0) {
         reading.path = strdup(path);
@@ -140,7 +141,7 @@ static int reading_add_file(struct readings *readings, const char *path, const s
     reading_clear(&reading);
     if (result == -ENOMEM)
         return result;
-    reading_refuse(readings, "%s", error);
+    reading_refuse(readings, "%s", error.text);
     return 0;
 }
 
@@ -161,7 +162,7 @@ static int reading_append(struct readings *readings, const struct reading *readi
 __attribute__((format(printf, 2, 3))) static void reading_refuse(struct readings *readings,
                                                                  const char *format, ...)
 {
-    char line[RESULT_ERROR_SIZE + 64];
+    char line[ERROR_TEXT_SIZE];
     va_list args;
     readings->refused++;
     if (!readings->warning)
@@ -463,7 +464,7 @@ const char *reading_label(const struct reading *reading, const char *name)
 }
 
 int reading_parse(struct reading *reading, const char *bytes, size_t length, const char *path,
-                  char *error, size_t size)
+                  struct error *error)
 {
     size_t begin = 0;
     histogram_init(&reading->response);
@@ -472,29 +473,28 @@ int reading_parse(struct reading *reading, const char *bytes, size_t length, con
         begin++;
     int parsed;
     if (begin == length) {
-        snprintf(error, size, "%s: empty", path);
-        return -EINVAL;
+        return error_set(error, -EINVAL, "%s: empty", path);
     }
     if (bytes[begin] == '{') {
-        parsed = reading_parse_json(reading, bytes, length, path, error, size);
+        parsed = reading_parse_json(reading, bytes, length, path, error);
     } else {
         struct text_report report;
-        parsed = text_report_parse(&report, bytes, length, path, error, size);
+        parsed = text_report_parse(&report, bytes, length, path, error);
         if (parsed == 0)
             parsed = of_text(reading, &report);
     }
     if (parsed == -ENOMEM)
-        snprintf(error, size, "%s: out of memory", path);
-    return parsed < 0 ? parsed : find_cell(reading, path, error, size);
+        error_set(error, -ENOMEM, "%s: out of memory", path);
+    return parsed < 0 ? parsed : find_cell(reading, path, error);
 }
 
 static int reading_parse_json(struct reading *reading, const char *bytes, size_t length,
-                              const char *path, char *error, size_t size)
+                              const char *path, struct error *error)
 {
     struct result result;
     result_init(&result);
     reading->form = READING_JSON;
-    int parsed = result_parse_totals(&result, &reading->response, bytes, length, path, error, size);
+    int parsed = result_parse_totals(&result, &reading->response, bytes, length, path, error);
     if (parsed == 0)
         parsed = of_result(reading, &result);
     result_clear(&result);
@@ -577,15 +577,15 @@ static int of_text(struct reading *reading, const struct text_report *report)
 }
 
 /* The content's r and S go before the name's. */
-static int find_cell(struct reading *reading, const char *path, char *error, size_t size)
+static int find_cell(struct reading *reading, const char *path, struct error *error)
 {
     double r, S;
     if (!isnan(reading->r) && !isnan(reading->S))
         return 0;
     if (!reading_cell_of_name(path, &r, &S)) {
-        snprintf(error, size, "%s: neither its content nor its name (like dc1_r4_S5.txt) tells %s",
-                 path, isnan(reading->r) ? "r and S" : "S");
-        return -EINVAL;
+        return error_set(error, -EINVAL,
+                         "%s: neither its content nor its name (like dc1_r4_S5.txt) tells %s", path,
+                         isnan(reading->r) ? "r and S" : "S");
     }
     if (isnan(reading->r))
         reading->r = r;

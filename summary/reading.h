@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "summary/result/histogram.h"
 
 enum metric {
@@ -107,6 +108,6 @@ const char *reading_label(const struct reading *reading, const char *name);
  * caller, even after a failure). 0, -ENOMEM, or -EINVAL with a line
  * in error. */
 int reading_parse(struct reading *reading, const char *bytes, size_t length, const char *path,
-                  char *error, size_t size);
+                  struct error *error);
 
 #endif

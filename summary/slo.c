@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 static const struct {
     const char *sign;
     enum slo_relation relation;
@@ -43,55 +45,41 @@ static const struct {
     {"", MEASURE_COUNT, 1},
 };
 
-__attribute__((format(printf, 3, 4))) static int slo_refuse(char *error, size_t size,
-                                                            const char *format, ...);
-static int parse_condition(struct slo_condition *condition, const char *text, char *error,
-                           size_t size);
+static int parse_condition(struct slo_condition *condition, const char *text, struct error *error);
 static int parse_limit(struct slo_condition *condition, const char *text, const char *limit,
-                       enum measure measure, char *error, size_t size);
+                       enum measure measure, struct error *error);
 static bool slo_keeps(const struct slo_condition *condition, double value);
 
-int slo_parse(struct slo *slo, const char *text, char *error, size_t size)
+int slo_parse(struct slo *slo, const char *text, struct error *error)
 {
     char *copy = strdup(text), *rest = copy;
     int result = copy ? 0 : -ENOMEM;
     *slo = (struct slo){.text = text};
     for (char *part; result == 0 && (part = strsep(&rest, ","));) {
         if (slo->count == SLO_CONDITIONS_MAX)
-            result = slo_refuse(error, size, "more than %d conditions", SLO_CONDITIONS_MAX);
+            result = error_set(error, -EINVAL, "more than %d conditions", SLO_CONDITIONS_MAX);
         else
-            result = parse_condition(&slo->conditions[slo->count++], part, error, size);
+            result = parse_condition(&slo->conditions[slo->count++], part, error);
     }
     if (!copy)
-        snprintf(error, size, "out of memory");
+        error_no_memory(error);
     free(copy);
     return result;
-}
-
-__attribute__((format(printf, 3, 4))) static int slo_refuse(char *error, size_t size,
-                                                            const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(error, size, format, args);
-    va_end(args);
-    return -EINVAL;
 }
 
 enum { RELATIONS = sizeof relations / sizeof relations[0] };
 
 enum { NAMES = sizeof names / sizeof names[0] };
 
-static int parse_condition(struct slo_condition *condition, const char *text, char *error,
-                           size_t size)
+static int parse_condition(struct slo_condition *condition, const char *text, struct error *error)
 {
     size_t name = 0, relation = 0, length = strcspn(text, "<>=");
     while (name < NAMES &&
            !(strlen(names[name].name) == length && strncmp(names[name].name, text, length) == 0))
         name++;
     if (name == NAMES)
-        return slo_refuse(
-            error, size,
+        return error_set(
+            error, -EINVAL,
             "%s: expected success, ok, failed, nominal, planned, mean, p50, p95 or p99, "
             "then >= or <=",
             text);
@@ -99,12 +87,12 @@ static int parse_condition(struct slo_condition *condition, const char *text, ch
            strncmp(relations[relation].sign, text + length, strlen(relations[relation].sign)) != 0)
         relation++;
     if (relation == RELATIONS)
-        return slo_refuse(error, size, "%s: expected >=, <=, > or < after %s", text,
-                          names[name].name);
+        return error_set(error, -EINVAL, "%s: expected >=, <=, > or < after %s", text,
+                         names[name].name);
     condition->metric = names[name].metric;
     condition->relation = relations[relation].relation;
     return parse_limit(condition, text, text + length + strlen(relations[relation].sign),
-                       names[name].measure, error, size);
+                       names[name].measure, error);
 }
 
 enum { UNITS = sizeof units / sizeof units[0] };
@@ -118,7 +106,7 @@ static const char *const unit_wanted[] = {
 
 /* The number and unit behind the relation. */
 static int parse_limit(struct slo_condition *condition, const char *text, const char *limit,
-                       enum measure measure, char *error, size_t size)
+                       enum measure measure, struct error *error)
 {
     char *end;
     double value = strtod(limit, &end);
@@ -128,8 +116,8 @@ static int parse_limit(struct slo_condition *condition, const char *text, const 
             condition->limit = value * units[i].factor;
             return 0;
         }
-    return slo_refuse(error, size, "%s: expected %s after the relation", text,
-                      unit_wanted[measure]);
+    return error_set(error, -EINVAL, "%s: expected %s after the relation", text,
+                     unit_wanted[measure]);
 }
 
 enum slo_verdict slo_judge(const struct slo *slo, const double metrics[METRICS])

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "summary/reading.h"
 
 enum { SLO_CONDITIONS_MAX = 16 };
@@ -33,7 +34,7 @@ enum slo_verdict {
 };
 
 /* Reads conditions separated by commas. On failure returns -EINVAL and a line in error. */
-int slo_parse(struct slo *slo, const char *text, char *error, size_t size);
+int slo_parse(struct slo *slo, const char *text, struct error *error);
 
 /* SLO_KEPT for a slo without conditions. */
 enum slo_verdict slo_judge(const struct slo *slo, const double metrics[METRICS]);

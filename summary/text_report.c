@@ -12,6 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/error.h"
+
 enum value_kind {
     VALUE_COUNT, /* uint64_t, what follows it does not matter */
     VALUE_SIGNED,
@@ -56,8 +58,7 @@ enum { RESPONSE_COLUMN = 25, RESPONSE_VALUES = 7, ROW_VALUES = 7, ROW_COUNTS_COL
 struct parser {
     struct text_report *report;
     const char *name;
-    char *error;
-    size_t size;
+    struct error *error;
     unsigned line;
     bool seen[LABELS];
     bool begun, table_seen, in_table, response_seen;
@@ -84,9 +85,9 @@ static bool read_label(const char *text, struct text_report *report);
 static int text_report_check_whole(const struct parser *parser);
 
 int text_report_parse(struct text_report *report, const char *bytes, size_t length,
-                      const char *name, char *error, size_t size)
+                      const char *name, struct error *error)
 {
-    struct parser parser = {.report = report, .name = name, .error = error, .size = size};
+    struct parser parser = {.report = report, .name = name, .error = error};
     *report = (struct text_report){.r = NAN,
                                    .S = NAN,
                                    .mean = NAN,
@@ -105,8 +106,7 @@ int text_report_parse(struct text_report *report, const char *bytes, size_t leng
     if (result < 0)
         return result;
     if (!parser.begun) {
-        snprintf(error, size, "%s: not a result of a traffic replay", name);
-        return -EINVAL;
+        return error_set(error, -EINVAL, "%s: not a result of a traffic replay", name);
     }
     if (parser.weight)
         report->mean = parser.weighted / (double)parser.weight;
@@ -218,8 +218,8 @@ static bool read_time(const char **text, double *out)
 
 static int damaged(const struct parser *parser, const char *what)
 {
-    snprintf(parser->error, parser->size, "%s:%u: damaged: %s", parser->name, parser->line, what);
-    return -EINVAL;
+    return error_set(parser->error, -EINVAL, "%s:%u: damaged: %s", parser->name, parser->line,
+                     what);
 }
 
 static int parse_response(struct parser *parser, const char *line)

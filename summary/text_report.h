@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 enum { TEXT_LABELS_MAX = 32 };
 
 struct text_label {
@@ -39,6 +41,6 @@ struct text_report {
 /* Reads a report from bytes; what stands before its first line (timing data) is passed over. name
  * is for error lines. Returns 0, or -EINVAL (foreign, damaged, cut off) with a line in error. */
 int text_report_parse(struct text_report *report, const char *bytes, size_t length,
-                      const char *name, char *error, size_t size);
+                      const char *name, struct error *error);
 
 #endif

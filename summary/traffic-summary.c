@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/whole_file.h"
 #include "summary/compare.h"
 #include "summary/grid.h"
@@ -42,7 +43,7 @@ struct picture {
     const struct grid *grid;
     const struct readings *readings;
     const struct compare *compare;
-    char error[RESULT_ERROR_SIZE];
+    struct error error;
 };
 
 static bool traffic_summary_read_options(struct options *options, int argc, char **argv);
@@ -267,12 +268,12 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
                          const struct options *options)
 {
     struct compare compare;
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     const char *const names[] = {paths[0], paths[1]};
     int result = compare_make(&compare, &sides[COMPARE_A], &sides[COMPARE_B], names,
-                              options->metric, &options->slo, error, sizeof error);
+                              options->metric, &options->slo, &error);
     if (result < 0) {
-        fprintf(stderr, "traffic-summary: %s\n", error);
+        fprintf(stderr, "traffic-summary: %s\n", error.text);
         return 1;
     }
     if (options->csv)
@@ -295,21 +296,21 @@ static int traffic_summary_draw(const char *option, const char *path,
                                 int (*function)(FILE *stream, void *context),
                                 struct picture *picture)
 {
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     if (!path)
         return 0;
-    picture->error[0] = '\0';
-    if (whole_file_write(path, function, picture, error, sizeof error) == 0)
+    picture->error = (struct error){0};
+    if (whole_file_write(path, function, picture, &error) == 0)
         return 0;
     fprintf(stderr, "traffic-summary: --%s: %s\n", option,
-            picture->error[0] ? picture->error : error);
+            picture->error.code ? picture->error.text : error.text);
     return 1;
 }
 
 static int draw_compare_page(FILE *stream, void *context)
 {
     struct picture *picture = context;
-    return page_print_compare(stream, picture->compare, picture->error, sizeof picture->error);
+    return page_print_compare(stream, picture->compare, &picture->error);
 }
 
 /* The exit status: by what went wrong (told here when it is an errno), and whether files were left
@@ -406,8 +407,7 @@ static int draw_map(FILE *stream, void *context)
 static int draw_page(FILE *stream, void *context)
 {
     struct picture *picture = context;
-    return page_print(stream, picture->grid, picture->readings, picture->error,
-                      sizeof picture->error);
+    return page_print(stream, picture->grid, picture->readings, &picture->error);
 }
 
 static bool set_metric(struct options *options, const char *value)
@@ -424,10 +424,10 @@ static bool set_metric(struct options *options, const char *value)
 
 static bool set_slo(struct options *options, const char *value)
 {
-    char error[RESULT_ERROR_SIZE];
-    if (slo_parse(&options->slo, value, error, sizeof error) == 0)
+    struct error error = {0};
+    if (slo_parse(&options->slo, value, &error) == 0)
         return true;
-    fprintf(stderr, "traffic-summary: --slo %s\n", error);
+    fprintf(stderr, "traffic-summary: --slo %s\n", error.text);
     return false;
 }
 

@@ -10,6 +10,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 static int capture_no_memory(const struct learn_capture *capture);
 static int capture_open_records(struct learn_capture *capture);
 static int file_failed(const struct learn_capture *capture, const char *what);
@@ -19,7 +21,7 @@ static const char *kind_of_name(const struct learn_capture *capture, uint32_t nu
                                 uint32_t server);
 static bool is_of_server(const struct learn_name *facts, uint32_t server);
 
-int learn_capture_begin(struct learn_capture *capture, char *error)
+int learn_capture_begin(struct learn_capture *capture, struct error *error)
 {
     *capture = (struct learn_capture){.first = INT64_MAX, .last = INT64_MIN, .error = error};
     capture->name_facts = calloc(LEARN_NAMES_MAX, sizeof *capture->name_facts);
@@ -30,8 +32,7 @@ int learn_capture_begin(struct learn_capture *capture, char *error)
 
 static int capture_no_memory(const struct learn_capture *capture)
 {
-    snprintf(capture->error, LEARN_ERROR_SIZE, "out of memory");
-    return -ENOMEM;
+    return error_no_memory(capture->error);
 }
 
 /* A file that nobody else sees and that is gone when we are. */
@@ -56,9 +57,8 @@ static int file_failed(const struct learn_capture *capture, const char *what)
 {
     int result = errno ? -errno : -EIO;
     const char *folder = getenv("TMPDIR");
-    snprintf(capture->error, LEARN_ERROR_SIZE, "%s a temporary file in %s: %s", what,
-             folder && *folder ? folder : "/tmp", strerror(-result));
-    return result;
+    return error_set(capture->error, result, "%s a temporary file in %s: %s", what,
+                     folder && *folder ? folder : "/tmp", strerror(-result));
 }
 
 void learn_capture_clear(struct learn_capture *capture)

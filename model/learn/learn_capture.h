@@ -15,11 +15,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "model/learn/learn_words.h"
 
 enum { LEARN_FIELD = 0x1f, LEARN_FORM_SIZE = 8192, LEARN_FORMS_MAX = 50000 };
 enum { LEARN_NAMES_MAX = 4096, LEARN_NAME_ADDRESSES = 4 };
-enum { LEARN_ERROR_SIZE = 512 };
 
 /* What was counted; all but the first two were left out of the records. */
 enum learn_count {
@@ -72,12 +72,12 @@ struct learn_capture {
     int64_t first, last; /* ns, of frames; first > last: none */
     FILE *records;
     uint64_t record_count;
-    char *error; /* LEARN_ERROR_SIZE */
+    struct error *error;
 };
 
-/* Readies a capture; messages of what goes wrong go to error (LEARN_ERROR_SIZE bytes). 0 or a
+/* Readies a capture; messages of what goes wrong go to error. 0 or a
  * negative errno. */
-int learn_capture_begin(struct learn_capture *capture, char *error);
+int learn_capture_begin(struct learn_capture *capture, struct error *error);
 void learn_capture_clear(struct learn_capture *capture);
 
 /* Notes that something was seen at this time. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "model/plan.h"
 
 enum { SHOWN = 12, NANOSECONDS = 1000000000 };
@@ -29,9 +30,9 @@ static int check_count_packet(struct measure *measure, const char *type, size_t 
 static int capture_end(void *context, struct walk_conversation *conversation);
 static void count_conversation(struct measure *measure, uint64_t packets, double seconds);
 static int measure_model(struct measure *measure, const struct model *model, uint64_t seed,
-                         uint64_t packets, char *error);
+                         uint64_t packets, struct error *error);
 static int check_make_plan(const struct model *model, uint64_t seed, uint64_t packets,
-                           struct plan **plan, char *error);
+                           struct plan **plan, struct error *error);
 static bool every_packet(const struct model_type *type, void *context);
 static int walk_plan(struct measure *measure, const struct plan *plan, uint64_t packets);
 static void check_compare(struct check *check);
@@ -52,7 +53,7 @@ static json_t *json_side(const struct learn_histogram *histogram);
 static json_t *json_mix(const struct check *check);
 
 int check_make(struct check *check, struct learn_capture *capture, const struct walk_settings *walk,
-               const struct model *model, uint64_t seed, uint64_t packets, char *error)
+               const struct model *model, uint64_t seed, uint64_t packets, struct error *error)
 {
     *check = (struct check){.seed = seed};
     struct capture_measure measure = {&check->capture, capture};
@@ -61,7 +62,7 @@ int check_make(struct check *check, struct learn_capture *capture, const struct 
     if (result == 0)
         result = measure_model(&check->model, model, seed, packets, error);
     if (result == -ENOMEM)
-        snprintf(error, LEARN_ERROR_SIZE, "out of memory");
+        error_no_memory(error);
     if (result == 0)
         check_compare(check);
     return result;
@@ -104,7 +105,7 @@ static void count_conversation(struct measure *measure, uint64_t packets, double
 }
 
 static int measure_model(struct measure *measure, const struct model *model, uint64_t seed,
-                         uint64_t packets, char *error)
+                         uint64_t packets, struct error *error)
 {
     struct plan *plan = NULL;
     int result = check_make_plan(model, seed, packets, &plan, error);
@@ -116,11 +117,11 @@ static int measure_model(struct measure *measure, const struct model *model, uin
 
 /* One client whose pauses are as the model has them, for so long that it sends as many packets. */
 static int check_make_plan(const struct model *model, uint64_t seed, uint64_t packets,
-                           struct plan **plan, char *error)
+                           struct plan **plan, struct error *error)
 {
     struct plan_settings settings = {
         .seed = seed, .replay_rate = 1, .scale = 1, .duration = 60, .is_operation = every_packet};
-    int result = plan_make(model, &settings, plan, error, LEARN_ERROR_SIZE);
+    int result = plan_make(model, &settings, plan, error);
     if (result < 0)
         return result;
     double rate = plan_figures(*plan)->client_rate;
@@ -128,7 +129,7 @@ static int check_make_plan(const struct model *model, uint64_t seed, uint64_t pa
     *plan = NULL;
     settings.packets_per_second = rate;
     settings.duration = fmin((double)packets / rate * 1.2 + 60, 9e8);
-    return plan_make(model, &settings, plan, error, LEARN_ERROR_SIZE);
+    return plan_make(model, &settings, plan, error);
 }
 
 static bool every_packet(const struct model_type *type, void *context)

@@ -3,6 +3,7 @@
 #ifndef MODEL_LEARN_LEARN_CHECK_H
 #define MODEL_LEARN_LEARN_CHECK_H
 
+#include "base/error.h"
 #include "model/learn/learn_histogram.h"
 #include "model/learn/learn_walk.h"
 #include "model/model.h"
@@ -29,9 +30,9 @@ enum { CHECK_PACKETS = 10000000 };
 
 /* Measures the conversations of a capture, and of a plan from the model that has at least so many
  * packets, with unstretched pauses at -r 1. check is to be cleared afterwards in any case. 0 or a
- * negative errno with a line in error (LEARN_ERROR_SIZE). */
+ * negative errno with a line in error. */
 int check_make(struct check *check, struct learn_capture *capture, const struct walk_settings *walk,
-               const struct model *model, uint64_t seed, uint64_t packets, char *error);
+               const struct model *model, uint64_t seed, uint64_t packets, struct error *error);
 void check_clear(struct check *check);
 
 /* Side by side for people, or JSON. 0 or a negative errno. */

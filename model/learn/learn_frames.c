@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "model/details.h"
 #include "model/learn/learn_frames_private.h"
 
@@ -49,9 +50,10 @@ int frames_take(struct frames *frames, const struct line *line)
 {
     frames->line = line;
     if (!line_time(line->values[LINE_TIME], &frames->time)) {
-        snprintf(frames->capture->error, LEARN_ERROR_SIZE,
-                 "tshark finds no captured frames in it: no capture, or one that is cut off at its "
-                 "beginning");
+        error_set(
+            frames->capture->error, -EINVAL,
+            "tshark finds no captured frames in it: no capture, or one that is cut off at its "
+            "beginning");
         return -EINVAL;
     }
     frames_count(frames, LEARN_FRAMES);

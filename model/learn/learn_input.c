@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/document.h"
+#include "base/error.h"
 #include "model/summary_text.h"
 
 /* Standard input with what was read of it already in front. */
@@ -22,7 +23,7 @@ struct rest {
 
 static ssize_t read_some(int file, char *buffer, size_t size);
 static int input_judge(const char *name, struct input *input, const char *bytes, size_t size,
-                       char *error);
+                       struct error *error);
 static bool is_capture(const unsigned char *bytes, size_t size);
 static bool is_text(const unsigned char *bytes, size_t size);
 static bool is_model(const char *text);
@@ -32,7 +33,7 @@ static int take_line(void *context, const struct summary_packet *packet);
 static uint32_t connection_of(const struct summary_packet *packet);
 static bool make_form(const struct summary_packet *packet, char *form, size_t size);
 
-int input_look(const char *path, struct input *input, char *error)
+int input_look(const char *path, struct input *input, struct error *error)
 {
     char bytes[INPUT_PEEK + 1];
     bool standard = strcmp(path, "-") == 0;
@@ -47,7 +48,7 @@ int input_look(const char *path, struct input *input, char *error)
     if (file >= 0 && !standard)
         close(file);
     if (size < 0) {
-        snprintf(error, LEARN_ERROR_SIZE, "%s: %s", name, strerror((int)-size));
+        error_set(error, (int)size, "%s: %s", name, strerror((int)-size));
         return (int)size;
     }
     bytes[size] = '\0';
@@ -57,8 +58,7 @@ int input_look(const char *path, struct input *input, char *error)
     input->size = (size_t)size;
     input->begun = malloc((size_t)size + 1);
     if (!input->begun) {
-        snprintf(error, LEARN_ERROR_SIZE, "out of memory");
-        return -ENOMEM;
+        return error_no_memory(error);
     }
     memcpy(input->begun, bytes, (size_t)size + 1);
     return 0;
@@ -81,10 +81,10 @@ static ssize_t read_some(int file, char *buffer, size_t size)
 }
 
 static int input_judge(const char *name, struct input *input, const char *bytes, size_t size,
-                       char *error)
+                       struct error *error)
 {
     if (size == 0)
-        snprintf(error, LEARN_ERROR_SIZE, "%s: the file is empty", name);
+        error_set(error, -EINVAL, "%s: the file is empty", name);
     else if (is_capture((const unsigned char *)bytes, size)) {
         input->kind = INPUT_CAPTURE;
         return 0;
@@ -99,10 +99,10 @@ static int input_judge(const char *name, struct input *input, const char *bytes,
         input->kind = INPUT_MODEL;
         return 0;
     } else {
-        snprintf(error, LEARN_ERROR_SIZE,
-                 "%s: a text, but neither a traffic-summary (lines of fields between tabs that "
-                 "begin with a time) nor a model",
-                 name);
+        error_set(error, -EINVAL,
+                  "%s: a text, but neither a traffic-summary (lines of fields between tabs that "
+                  "begin with a time) nor a model",
+                  name);
     }
     return -EINVAL;
 }
@@ -185,11 +185,9 @@ int input_read_summary(const char *path, const struct input *input, struct learn
     FILE *file = input_open(path, input);
     if (!file) {
         int result = -errno;
-        snprintf(capture->error, LEARN_ERROR_SIZE, "%s: %s", name, strerror(-result));
-        return result;
+        return error_set(capture->error, result, "%s: %s", name, strerror(-result));
     }
-    int result =
-        summary_read_file(file, name, take_line, capture, capture->error, LEARN_ERROR_SIZE);
+    int result = summary_read_file(file, name, take_line, capture, capture->error);
     fclose(file);
     return result;
 }

@@ -6,6 +6,8 @@
 
 #include "model/learn/learn_tshark.h"
 
+#include "base/error.h"
+
 enum input_kind { INPUT_CAPTURE, INPUT_SUMMARY, INPUT_MODEL };
 
 /* How much of standard input is read to find out. */
@@ -17,9 +19,9 @@ struct input {
     size_t size;
 };
 
-/* Finds out what a file is. 0, or a negative errno with a line in error (LEARN_ERROR_SIZE) for
+/* Finds out what a file is. 0, or a negative errno with a line in error for
  * files that cannot be read, are empty or are nothing of this. */
-int input_look(const char *path, struct input *input, char *error);
+int input_look(const char *path, struct input *input, struct error *error);
 
 /* Opens an input that was looked at, from its beginning; input has to outlive it. NULL and errno.
  */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "model/build.h"
 #include "model/details.h"
 #include "model/learn/learn_histogram.h"
@@ -84,7 +85,7 @@ int learn_model(struct learn_capture *capture, const struct learn_settings *sett
     if (result == 0)
         result = make_model(&lesson, out);
     if (result == -ENOMEM)
-        snprintf(capture->error, LEARN_ERROR_SIZE, "out of memory");
+        error_no_memory(capture->error);
     lesson_clear(&lesson);
     return result;
 }
@@ -162,8 +163,7 @@ static int learn_model_take_end(void *context, struct walk_conversation *convers
 static int make_model(struct lesson *lesson, struct model **out)
 {
     struct build build;
-    int result = build_begin(&build, lesson->settings->name, lesson->capture->error,
-                             LEARN_ERROR_SIZE, NULL, NULL);
+    int result = build_begin(&build, lesson->settings->name, lesson->capture->error, NULL, NULL);
     if (result == 0)
         result = build_head(lesson, &build);
     if (result == 0)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "model/learn/learn_frames.h"
 #include "model/learn/learn_line.h"
 
@@ -194,8 +195,7 @@ static int make_pipe(int *from, int *to)
 
 static int tshark_failed(struct run *run, int result, const char *format, const char *name)
 {
-    snprintf(run->capture->error, LEARN_ERROR_SIZE, format, name, strerror(-result));
-    return result;
+    return error_set(run->capture->error, result, format, name, strerror(-result));
 }
 
 /* Starts a program with these as its standard input (-1: empty) and output. */
@@ -427,14 +427,13 @@ static int run_once(struct run *run, bool *again)
 /* How a child ended. Frames before the place where a capture is cut off are as good as others. */
 static int tshark_judge(struct run *run, const struct child *child, const char *name)
 {
-    char text[COMPLAINT_SIZE], line[LEARN_ERROR_SIZE];
+    char text[COMPLAINT_SIZE], line[ERROR_TEXT_SIZE];
     const char *complaint = complaint_of(child, text, sizeof text);
     bool ended = WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0;
     bool cut = strstr(complaint, "cut short") != NULL;
     if (WIFSIGNALED(child->status)) {
-        snprintf(run->capture->error, LEARN_ERROR_SIZE, "%s was ended by signal %d (%s)", name,
-                 WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
-        return -ECHILD;
+        return error_set(run->capture->error, -ECHILD, "%s was ended by signal %d (%s)", name,
+                         WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
     }
     if (cut && run->capture->counts[LEARN_FRAMES] > 0) {
         snprintf(line, sizeof line, "the capture is cut off; what comes before is used (%.300s)",
@@ -444,9 +443,8 @@ static int tshark_judge(struct run *run, const struct child *child, const char *
     }
     if (ended)
         return 0;
-    snprintf(run->capture->error, LEARN_ERROR_SIZE, "%s: %.400s", name,
-             complaint[0] ? complaint : "it failed and did not say why");
-    return -EINVAL;
+    return error_set(run->capture->error, -EINVAL, "%s: %.400s", name,
+                     complaint[0] ? complaint : "it failed and did not say why");
 }
 
 static void tshark_warn(struct run *run, const char *text)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 struct walk {
     struct learn_capture *capture;
     const struct walk_settings *settings;
@@ -43,9 +45,7 @@ int learn_walk(struct learn_capture *capture, const struct walk_settings *settin
     if (result == 0)
         result = end_silent(&walk, INT64_MAX);
     free(walk.table);
-    if (result == -ENOMEM)
-        snprintf(capture->error, LEARN_ERROR_SIZE, "out of memory");
-    return result;
+    return result == -ENOMEM ? error_no_memory(capture->error) : result;
 }
 
 static int take_record(struct walk *walk, const struct learn_record *record)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/document.h"
+#include "base/error.h"
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"
@@ -57,8 +58,8 @@ static bool traffic_learn_read_options(struct options *options, int argc, char *
 static void traffic_learn_make_getopt(struct option *long_options, char *letters);
 static bool check_options(const struct options *options, int files);
 static void traffic_learn_print_help(void);
-static int traffic_learn_look(char **paths, size_t count, struct input *input, char *error);
-static int traffic_learn_failed(const char *error);
+static int traffic_learn_look(char **paths, size_t count, struct input *input, struct error *error);
+static int traffic_learn_failed(const struct error *error);
 static int traffic_learn_convert(const struct options *options, const char *path,
                                  const struct input *input);
 static void traffic_learn_print_warning(void *context, const char *line);
@@ -68,7 +69,7 @@ static int make_temporary(struct output *output);
 static int output_failed(const struct output *output, int result);
 static int output_close(struct output *output, int result);
 static int traffic_learn_run(const struct options *options, char **paths, size_t count,
-                             const struct input *input, char *error);
+                             const struct input *input, struct error *error);
 static const char *capture_name(char **paths, size_t count, char *buffer, size_t size);
 static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
                                     const struct input *input, struct learn_capture *capture);
@@ -143,7 +144,7 @@ int main(int argc, char **argv)
     struct options options = {
         .program = "tshark", .history = 2, .max_details = 50, .idle = 60, .seed = 1};
     struct input input = {0};
-    char error[LEARN_ERROR_SIZE];
+    struct error error = {0};
     if (!traffic_learn_read_options(&options, argc, argv))
         return EXIT_USAGE;
     if (options.help) {
@@ -156,14 +157,14 @@ int main(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN);
     size_t count = (size_t)(argc - optind);
-    if (traffic_learn_look(argv + optind, count, &input, error) < 0) {
-        traffic_learn_failed(error);
+    if (traffic_learn_look(argv + optind, count, &input, &error) < 0) {
+        traffic_learn_failed(&error);
         free(input.begun);
         return EXIT_USAGE;
     }
     int status = input.kind == INPUT_MODEL
                      ? traffic_learn_convert(&options, argv[optind], &input)
-                     : traffic_learn_run(&options, argv + optind, count, &input, error);
+                     : traffic_learn_run(&options, argv + optind, count, &input, &error);
     free(input.begun);
     return status;
 }
@@ -237,30 +238,28 @@ static void traffic_learn_print_help(void)
 }
 
 /* Looks at all files first: nothing is begun that cannot be ended. */
-static int traffic_learn_look(char **paths, size_t count, struct input *input, char *error)
+static int traffic_learn_look(char **paths, size_t count, struct input *input, struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
         struct input one;
         if (count > 1 && strcmp(paths[i], "-") == 0) {
-            snprintf(error, LEARN_ERROR_SIZE, "standard input cannot be one of several");
-            return -EINVAL;
+            return error_set(error, -EINVAL, "standard input cannot be one of several");
         }
         int result = input_look(paths[i], &one, error);
         if (result < 0)
             return result;
         if (count > 1 && one.kind != INPUT_CAPTURE) {
-            snprintf(error, LEARN_ERROR_SIZE, "%s: only captures can be merged, give it alone",
-                     paths[i]);
-            return -EINVAL;
+            return error_set(error, -EINVAL, "%s: only captures can be merged, give it alone",
+                             paths[i]);
         }
         *input = one;
     }
     return 0;
 }
 
-static int traffic_learn_failed(const char *error)
+static int traffic_learn_failed(const struct error *error)
 {
-    fprintf(stderr, "traffic-learn: %s\n", error);
+    fprintf(stderr, "traffic-learn: %s\n", error->text);
     return EXIT_FAILED;
 }
 
@@ -268,7 +267,8 @@ static int traffic_learn_failed(const char *error)
 static int traffic_learn_convert(const struct options *options, const char *path,
                                  const struct input *input)
 {
-    char error[LEARN_ERROR_SIZE], *text = NULL;
+    struct error error = {0};
+    char *text = NULL;
     size_t size = 0, room = 0;
     struct model *model = NULL;
     int result = 0;
@@ -278,18 +278,18 @@ static int traffic_learn_convert(const struct options *options, const char *path
         return EXIT_USAGE;
     }
     if (strcmp(path, "-") != 0) {
-        result = model_load(path, &model, error, sizeof error, traffic_learn_print_warning, NULL);
+        result = model_load(path, &model, &error, traffic_learn_print_warning, NULL);
     } else {
         FILE *file = input_open(path, input);
         ssize_t got = file ? getdelim(&text, &room, '\0', file) : -1;
         size = got > 0 ? (size_t)got : 0;
         if (file)
             fclose(file);
-        result = model_load_text("stdin", text ? text : "", size, &model, error, sizeof error,
+        result = model_load_text("stdin", text ? text : "", size, &model, &error,
                                  traffic_learn_print_warning, NULL);
     }
     if (result < 0)
-        traffic_learn_failed(error);
+        traffic_learn_failed(&error);
     if (result == 0)
         result = write_model(model, options->output);
     model_free(model);
@@ -381,7 +381,7 @@ static int output_close(struct output *output, int result)
 }
 
 static int traffic_learn_run(const struct options *options, char **paths, size_t count,
-                             const struct input *input, char *error)
+                             const struct input *input, struct error *error)
 {
     struct learn_capture capture;
     struct walk_settings walk;
@@ -453,12 +453,12 @@ static int choose_server(const struct options *options, struct learn_capture *ca
     if (options->server)
         return find_server(options, capture, name, server);
     if (learn_capture_server(capture, server) < 0) {
-        snprintf(capture->error, LEARN_ERROR_SIZE,
-                 "%s: no request to a domain controller among %" PRIu64 " frames%s", name,
-                 capture->counts[LEARN_FRAMES],
-                 capture->record_count == 0
-                     ? ""
-                     : ", only name queries (--server takes a name server all the same)");
+        error_set(capture->error, -EINVAL,
+                  "%s: no request to a domain controller among %" PRIu64 " frames%s", name,
+                  capture->counts[LEARN_FRAMES],
+                  capture->record_count == 0
+                      ? ""
+                      : ", only name queries (--server takes a name server all the same)");
         return -ENOENT;
     }
     if (!options->quiet)
@@ -473,9 +473,8 @@ static int find_server(const struct options *options, struct learn_capture *capt
     *server = learn_words_find(&capture->addresses, options->server, strlen(options->server));
     if (*server != UINT32_MAX && capture->seen[*server].requests > 0)
         return 0;
-    snprintf(capture->error, LEARN_ERROR_SIZE, "%s: no request to --server %s", name,
-             options->server);
-    return -ENOENT;
+    return error_set(capture->error, -ENOENT, "%s: no request to --server %s", name,
+                     options->server);
 }
 
 static void print_seen(const struct learn_capture *capture)
@@ -512,14 +511,13 @@ static void traffic_learn_print_count(const struct learn_capture *capture, enum 
 static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
                                  const struct walk_settings *walk)
 {
-    char error[LEARN_ERROR_SIZE];
+    struct error error = {0};
     struct model *model = NULL;
     struct check check = {0};
     struct output output;
-    int result =
-        model_load(options->check, &model, error, sizeof error, traffic_learn_print_warning, NULL);
+    int result = model_load(options->check, &model, &error, traffic_learn_print_warning, NULL);
     if (result < 0) {
-        traffic_learn_failed(error);
+        traffic_learn_failed(&error);
         return result == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
     }
     if (model_is_recording(model)) {
@@ -546,9 +544,9 @@ static int traffic_learn_summarise(const struct options *options, struct learn_c
     int result = output_open(&output, options->output);
     if (result < 0)
         return EXIT_FAILED;
-    capture->error[0] = '\0';
+    *capture->error = (struct error){0};
     result = learn_summary(capture, walk, output.file);
-    if (result < 0 && capture->error[0])
+    if (result < 0 && capture->error->code)
         traffic_learn_failed(capture->error);
     return output_close(&output, result) < 0 ? EXIT_FAILED : EXIT_OK;
 }

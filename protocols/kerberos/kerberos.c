@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 #include "protocols/packet_tables.h"
@@ -16,12 +17,10 @@ struct details {
 };
 
 static struct outcome play_hint(struct conversation *conversation, const void *details);
-static void *compile_as(const struct packet_field *fields, size_t count, char *error,
-                        size_t error_size);
-static void *new_details(char *error, size_t error_size);
+static void *compile_as(const struct packet_field *fields, size_t count, struct error *error);
+static void *new_details(struct error *error);
 static struct outcome play_as(struct conversation *conversation, const void *compiled);
-static void *compile_tgs(const struct packet_field *fields, size_t count, char *error,
-                         size_t error_size);
+static void *compile_tgs(const struct packet_field *fields, size_t count, struct error *error);
 static bool is_service(const char *name);
 static struct outcome play_tgs(struct conversation *conversation, const void *compiled);
 
@@ -58,10 +57,9 @@ static struct outcome play_hint(struct conversation *conversation, const void *d
     return outcome_nothing();
 }
 
-static void *compile_as(const struct packet_field *fields, size_t count, char *error,
-                        size_t error_size)
+static void *compile_as(const struct packet_field *fields, size_t count, struct error *error)
 {
-    struct details *details = new_details(error, error_size);
+    struct details *details = new_details(error);
     for (size_t i = 0; details && i < count; i++) {
         const char *value = fields[i].count == 1 ? fields[i].values[0] : "";
         bool machine = strcmp(value, "machine") == 0;
@@ -69,19 +67,19 @@ static void *compile_as(const struct packet_field *fields, size_t count, char *e
             details->machine = machine;
             continue;
         }
-        snprintf(error, error_size, "kerberos:10 knows as: user and as: machine, not %s: %s",
-                 fields[i].key, value);
+        error_set(error, -EINVAL, "kerberos:10 knows as: user and as: machine, not %s: %s",
+                  fields[i].key, value);
         free(details);
         return NULL;
     }
     return details;
 }
 
-static void *new_details(char *error, size_t error_size)
+static void *new_details(struct error *error)
 {
     struct details *details = calloc(1, sizeof *details);
     if (!details)
-        snprintf(error, error_size, "out of memory");
+        error_no_memory(error);
     return details;
 }
 
@@ -93,19 +91,19 @@ static struct outcome play_as(struct conversation *conversation, const void *com
                                                                           : conversation->user);
 }
 
-static void *compile_tgs(const struct packet_field *fields, size_t count, char *error,
-                         size_t error_size)
+static void *compile_tgs(const struct packet_field *fields, size_t count, struct error *error)
 {
-    struct details *details = new_details(error, error_size);
+    struct details *details = new_details(error);
     for (size_t i = 0; details && i < count; i++) {
         const char *value = fields[i].count == 1 ? fields[i].values[0] : "";
         if (strcmp(fields[i].key, "service") == 0 && is_service(value)) {
             snprintf(details->service, sizeof details->service, "%s", value);
             continue;
         }
-        snprintf(error, error_size,
-                 "kerberos:12 knows service: and the first part of a service principal, not %s: %s",
-                 fields[i].key, value);
+        error_set(
+            error, -EINVAL,
+            "kerberos:12 knows service: and the first part of a service principal, not %s: %s",
+            fields[i].key, value);
         free(details);
         return NULL;
     }

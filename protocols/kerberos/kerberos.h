@@ -9,13 +9,14 @@
 
 #include <gssapi/gssapi.h>
 
+#include "base/error.h"
 #include "protocols/conversation.h"
 #include "protocols/packet.h"
 
 /* Once, in main, before threads start and after discovery: makes a private profile (no DNS, no
  * canonicalization), sets KRB5_CONFIG, touches libkrb5, GSS and libsasl, reads the tickets of
  * dc->admin_ccache if it is set. Negative errno and a line in error on failure. */
-int kerberos_global_init(const struct dc *dc, char *error, size_t error_size);
+int kerberos_global_init(const struct dc *dc, struct error *error);
 void kerberos_global_end(void);
 
 /* The name of the user's own ticket cache ($KRB5CCNAME or the system's default), for -k; to be

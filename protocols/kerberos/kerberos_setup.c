@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 
@@ -43,8 +44,7 @@ static void print_profile(FILE *file, const struct dc *dc, bool name_kdc);
 static bool setup_is_name(const char *text);
 static int touch_libraries(void);
 static int discard_log(void *context, int level, const char *message);
-static int read_admin_tickets(krb5_context context, const char *name, char *error,
-                              size_t error_size);
+static int read_admin_tickets(krb5_context context, const char *name, struct error *error);
 static int copy_tickets(krb5_context context, krb5_ccache ccache, size_t *count);
 static int setup_keep_ticket(krb5_context context, size_t count, krb5_creds *ticket);
 static void free_admin_tickets(krb5_context context);
@@ -100,23 +100,21 @@ char *kerberos_default_ccache(void)
     return copy;
 }
 
-int kerberos_global_init(const struct dc *dc, char *error, size_t error_size)
+int kerberos_global_init(const struct dc *dc, struct error *error)
 {
     int code = install_profile(dc);
     if (code) {
-        snprintf(error, error_size, "Kerberos profile: %s", strerror(-code));
-        return code;
+        return error_set(error, code, "Kerberos profile: %s", strerror(-code));
     }
     krb5_context context = kerberos_context();
     if (!context) {
-        snprintf(error, error_size, "Kerberos library cannot be set up");
-        return -ENOMEM;
+        return error_set(error, -ENOMEM, "Kerberos library cannot be set up");
     }
     code = touch_libraries();
     if (code)
-        snprintf(error, error_size, "SASL library cannot be set up");
+        error_set(error, -EINVAL, "SASL library cannot be set up");
     else if (dc->admin_ccache)
-        code = read_admin_tickets(context, dc->admin_ccache, error, error_size);
+        code = read_admin_tickets(context, dc->admin_ccache, error);
     return code;
 }
 
@@ -219,8 +217,7 @@ static int discard_log(void *context, int level, const char *message)
     return SASL_OK;
 }
 
-static int read_admin_tickets(krb5_context context, const char *name, char *error,
-                              size_t error_size)
+static int read_admin_tickets(krb5_context context, const char *name, struct error *error)
 {
     krb5_ccache ccache;
     size_t count = 0;
@@ -230,12 +227,11 @@ static int read_admin_tickets(krb5_context context, const char *name, char *erro
         krb5_cc_close(context, ccache);
     }
     if (code == -ENOENT)
-        snprintf(error, error_size, "there are no Kerberos tickets in %s: run kinit first", name);
+        error_set(error, -EINVAL, "there are no Kerberos tickets in %s: run kinit first", name);
     else if (code)
-        snprintf(error, error_size, "Kerberos ticket cache %s cannot be read", name);
+        error_set(error, -EINVAL, "Kerberos ticket cache %s cannot be read", name);
     else if (count == 0)
-        snprintf(error, error_size, "the Kerberos tickets in %s have expired: run kinit again",
-                 name);
+        error_set(error, -EINVAL, "the Kerberos tickets in %s have expired: run kinit again", name);
     return code || count > 0 ? code : -EKEYEXPIRED;
 }
 

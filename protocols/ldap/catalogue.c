@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
 #include "protocols/ldap/ldap_search.h"
 
 struct object {
@@ -73,15 +74,14 @@ static bool has_value(const struct object *object, int value);
 static bool is_gpo(const struct object *object, int value);
 static int compare_key(const void *key, const void *group);
 
-int catalogue_read(struct conversation *admin, struct catalogue **out, char *error,
-                   size_t error_size)
+int catalogue_read(struct conversation *admin, struct catalogue **out, struct error *error)
 {
     const struct dc *dc = admin->dc;
     struct reading reading = {.catalogue = dc->base_dn ? catalogue_new(dc->base_dn) : NULL};
     struct ldap_connection *connection = NULL;
     if (!reading.catalogue) {
-        snprintf(error, error_size, "the directory cannot be read: %s",
-                 dc->base_dn ? "out of memory" : "its base DN is not known");
+        error_set(error, -EINVAL, "the directory cannot be read: %s",
+                  dc->base_dn ? "out of memory" : "its base DN is not known");
         return dc->base_dn ? -ENOMEM : -EINVAL;
     }
     struct outcome outcome = ldap_connection_open_admin(&connection, admin);
@@ -96,8 +96,8 @@ int catalogue_read(struct conversation *admin, struct catalogue **out, char *err
     }
     catalogue_free(reading.catalogue);
     bool ended = outcome.kind == OUTCOME_UNFINISHED;
-    snprintf(error, error_size, "reading the directory below %s failed: %s", dc->base_dn,
-             ended ? "interrupted" : outcome.cause);
+    error_set(error, -EINVAL, "reading the directory below %s failed: %s", dc->base_dn,
+              ended ? "interrupted" : outcome.cause);
     return ended ? -ECANCELED : -EIO;
 }
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "protocols/conversation.h"
 
 struct catalogue;
@@ -38,8 +39,7 @@ struct catalogue_bytes {
  * account). Waits through admin's wire, whose deadline bounds the whole. 0 and *out is the
  * caller's, or a negative errno and a line in error.
  */
-int catalogue_read(struct conversation *admin, struct catalogue **out, char *error,
-                   size_t error_size);
+int catalogue_read(struct conversation *admin, struct catalogue **out, struct error *error);
 /* NULL is allowed. */
 void catalogue_free(struct catalogue *catalogue);
 

@@ -2,10 +2,12 @@
 /* From the fields that a model stores of LDAP packets to what is played. */
 #include "protocols/ldap/ldap_details.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "protocols/ldap/catalogue.h"
 #include "protocols/ldap/ldap_search.h"
 
@@ -13,7 +15,7 @@
 struct field_rule {
     const char *key;
     bool single; /* exactly one value */
-    bool (*take)(void *details, const struct packet_field *field, char *error, size_t error_size);
+    bool (*take)(void *details, const struct packet_field *field, struct error *error);
 };
 
 struct search_parse {
@@ -49,76 +51,63 @@ static const char *const look_up_scope[] = {"sub"};
 static const char *const look_up_base[] = {"DC,DC"};
 static const char *const look_up_attributes[] = {"objectSid", "userPrincipalName", "memberOf"};
 
-static bool take_auth(void *details, const struct packet_field *field, char *error,
-                      size_t error_size);
-static bool ldap_details_wrong(char *error, size_t error_size, const struct packet_field *field,
+static bool take_auth(void *details, const struct packet_field *field, struct error *error);
+static bool ldap_details_wrong(struct error *error, const struct packet_field *field,
                                const char *expected);
-static bool take_mech(void *details, const struct packet_field *field, char *error,
-                      size_t error_size);
+static bool take_mech(void *details, const struct packet_field *field, struct error *error);
 static bool ldap_details_is_oid(const char *text);
-static bool take_tls(void *details, const struct packet_field *field, char *error,
-                     size_t error_size);
-static bool ldap_details_no_memory(char *error, size_t error_size);
+static bool take_tls(void *details, const struct packet_field *field, struct error *error);
+static bool ldap_details_no_memory(struct error *error);
 static bool take_fields(void *details, const struct field_rule *rules, size_t rule_count,
-                        const struct packet_field *fields, size_t count, char *error,
-                        size_t error_size);
+                        const struct packet_field *fields, size_t count, struct error *error);
 static struct ldap_search_details *ldap_details_compile(const struct packet_field *fields,
-                                                        size_t count, char *error,
-                                                        size_t error_size);
-static bool take_scope(void *details, const struct packet_field *field, char *error,
-                       size_t error_size);
-static bool take_base(void *details, const struct packet_field *field, char *error,
-                      size_t error_size);
-static bool take_filter(void *details, const struct packet_field *field, char *error,
-                        size_t error_size);
-static bool take_attributes(void *details, const struct packet_field *field, char *error,
-                            size_t error_size);
-static bool take_controls(void *details, const struct packet_field *field, char *error,
-                          size_t error_size);
+                                                        size_t count, struct error *error);
+static bool take_scope(void *details, const struct packet_field *field, struct error *error);
+static bool take_base(void *details, const struct packet_field *field, struct error *error);
+static bool take_filter(void *details, const struct packet_field *field, struct error *error);
+static bool take_attributes(void *details, const struct packet_field *field, struct error *error);
+static bool take_controls(void *details, const struct packet_field *field, struct error *error);
 static LDAPControl *make_control(const char *oid);
-static bool ldap_details_take_sealed(void *details, const struct packet_field *field, char *error,
-                                     size_t error_size);
-static bool ldap_details_complete(struct search_parse *parse, char *error, size_t error_size);
+static bool ldap_details_take_sealed(void *details, const struct packet_field *field,
+                                     struct error *error);
+static bool ldap_details_complete(struct search_parse *parse, struct error *error);
 static bool add_readable(const struct ldap_search_details *search);
 static void remove_readable(const struct ldap_search_details *search);
 
-void *ldap_bind_compile(const struct packet_field *fields, size_t count, char *error,
-                        size_t error_size)
+void *ldap_bind_compile(const struct packet_field *fields, size_t count, struct error *error)
 {
     static const struct field_rule rules[] = {
         {"auth", true, take_auth}, {"mech", true, take_mech}, {"tls", true, take_tls}};
     struct ldap_bind_details *bind = calloc(1, sizeof *bind);
     if (!bind) {
-        ldap_details_no_memory(error, error_size);
+        ldap_details_no_memory(error);
         return NULL;
     }
     bind->mechanism = LDAP_MECHANISM_GSS_SPNEGO;
-    if (take_fields(bind, rules, sizeof rules / sizeof rules[0], fields, count, error, error_size))
+    if (take_fields(bind, rules, sizeof rules / sizeof rules[0], fields, count, error))
         return bind;
     ldap_bind_release(bind);
     return NULL;
 }
 
-static bool take_auth(void *details, const struct packet_field *field, char *error,
-                      size_t error_size)
+static bool take_auth(void *details, const struct packet_field *field, struct error *error)
 {
     struct ldap_bind_details *bind = details;
     bind->simple = strcmp(field->values[0], "simple") == 0;
     return bind->simple || strcmp(field->values[0], "sasl") == 0 ||
-           ldap_details_wrong(error, error_size, field, "simple or sasl");
+           ldap_details_wrong(error, field, "simple or sasl");
 }
 
-static bool ldap_details_wrong(char *error, size_t error_size, const struct packet_field *field,
+static bool ldap_details_wrong(struct error *error, const struct packet_field *field,
                                const char *expected)
 {
-    snprintf(error, error_size, "%s: \"%.80s\" is not %s", field->key,
-             field->count ? field->values[0] : "", expected);
+    error_set(error, -EINVAL, "%s: \"%.80s\" is not %s", field->key,
+              field->count ? field->values[0] : "", expected);
     return false;
 }
 
 /* Models name the mechanism, or the OID of what was inside SPNEGO. */
-static bool take_mech(void *details, const struct packet_field *field, char *error,
-                      size_t error_size)
+static bool take_mech(void *details, const struct packet_field *field, struct error *error)
 {
     struct ldap_bind_details *bind = details;
     const char *mech = field->values[0];
@@ -126,7 +115,7 @@ static bool take_mech(void *details, const struct packet_field *field, char *err
         strcmp(mech, "GSSAPI") == 0 ? LDAP_MECHANISM_GSSAPI : LDAP_MECHANISM_GSS_SPNEGO;
     return strcmp(mech, "GSSAPI") == 0 || strcmp(mech, "GSS-SPNEGO") == 0 ||
            ldap_details_is_oid(mech) ||
-           ldap_details_wrong(error, error_size, field, "GSSAPI, GSS-SPNEGO or an OID");
+           ldap_details_wrong(error, field, "GSSAPI, GSS-SPNEGO or an OID");
 }
 
 static bool ldap_details_is_oid(const char *text)
@@ -134,8 +123,7 @@ static bool ldap_details_is_oid(const char *text)
     return *text && strspn(text, "0123456789.") == strlen(text);
 }
 
-static bool take_tls(void *details, const struct packet_field *field, char *error,
-                     size_t error_size)
+static bool take_tls(void *details, const struct packet_field *field, struct error *error)
 {
     static const struct {
         const char *name;
@@ -150,33 +138,32 @@ static bool take_tls(void *details, const struct packet_field *field, char *erro
             bind->transport_given = bind->transport != LDAP_TRANSPORT_CLEAR;
             return true;
         }
-    return ldap_details_wrong(error, error_size, field, "none, starttls or ldaps");
+    return ldap_details_wrong(error, field, "none, starttls or ldaps");
 }
 
-static bool ldap_details_no_memory(char *error, size_t error_size)
+static bool ldap_details_no_memory(struct error *error)
 {
-    snprintf(error, error_size, "out of memory");
+    error_no_memory(error);
     return false;
 }
 
 static bool take_fields(void *details, const struct field_rule *rules, size_t rule_count,
-                        const struct packet_field *fields, size_t count, char *error,
-                        size_t error_size)
+                        const struct packet_field *fields, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
         size_t r = 0;
         while (r < rule_count && strcmp(rules[r].key, fields[i].key) != 0)
             r++;
         if (r == rule_count) {
-            snprintf(error, error_size, "\"%.80s\" is no field of this packet", fields[i].key);
+            error_set(error, -EINVAL, "\"%.80s\" is no field of this packet", fields[i].key);
             return false;
         }
         if (rules[r].single && fields[i].count != 1) {
-            snprintf(error, error_size, "%s: expected one value, found %zu", fields[i].key,
-                     fields[i].count);
+            error_set(error, -EINVAL, "%s: expected one value, found %zu", fields[i].key,
+                      fields[i].count);
             return false;
         }
-        if (!rules[r].take(details, &fields[i], error, error_size))
+        if (!rules[r].take(details, &fields[i], error))
             return false;
     }
     return true;
@@ -194,21 +181,19 @@ static const struct packet_field look_up[] = {
     {"attrs", 3, look_up_attributes},
 };
 
-void *ldap_search_compile(const struct packet_field *fields, size_t count, char *error,
-                          size_t error_size)
+void *ldap_search_compile(const struct packet_field *fields, size_t count, struct error *error)
 {
-    struct ldap_search_details *search = ldap_details_compile(fields, count, error, error_size);
+    struct ldap_search_details *search = ldap_details_compile(fields, count, error);
     /* Sealed ones keep a look-up for when the model holds no readable search. */
     if (search && (search->sealed || count == 0)) {
         bool sealed = search->sealed;
         ldap_search_release(search);
-        search =
-            ldap_details_compile(look_up, sizeof look_up / sizeof look_up[0], error, error_size);
+        search = ldap_details_compile(look_up, sizeof look_up / sizeof look_up[0], error);
         if (search)
             search->sealed = sealed;
     }
     if (search && !search->sealed && count && !add_readable(search)) {
-        ldap_details_no_memory(error, error_size);
+        ldap_details_no_memory(error);
         ldap_search_release(search);
         return NULL;
     }
@@ -216,8 +201,7 @@ void *ldap_search_compile(const struct packet_field *fields, size_t count, char 
 }
 
 static struct ldap_search_details *ldap_details_compile(const struct packet_field *fields,
-                                                        size_t count, char *error,
-                                                        size_t error_size)
+                                                        size_t count, struct error *error)
 {
     static const struct field_rule rules[] = {
         {"scope", true, take_scope},        {"base", true, take_base},
@@ -225,21 +209,19 @@ static struct ldap_search_details *ldap_details_compile(const struct packet_fiel
         {"controls", false, take_controls}, {"sealed", true, ldap_details_take_sealed}};
     struct search_parse parse = {.search = calloc(1, sizeof *parse.search)};
     if (!parse.search) {
-        ldap_details_no_memory(error, error_size);
+        ldap_details_no_memory(error);
         return NULL;
     }
     parse.search->scope = LDAP_SCOPE_SUBTREE;
     parse.search->weight = 1;
-    if (take_fields(&parse, rules, sizeof rules / sizeof rules[0], fields, count, error,
-                    error_size) &&
-        ldap_details_complete(&parse, error, error_size))
+    if (take_fields(&parse, rules, sizeof rules / sizeof rules[0], fields, count, error) &&
+        ldap_details_complete(&parse, error))
         return parse.search;
     ldap_search_release(parse.search);
     return NULL;
 }
 
-static bool take_scope(void *details, const struct packet_field *field, char *error,
-                       size_t error_size)
+static bool take_scope(void *details, const struct packet_field *field, struct error *error)
 {
     static const struct {
         const char *name;
@@ -253,40 +235,37 @@ static bool take_scope(void *details, const struct packet_field *field, char *er
             parse->search->scope = names[i].scope;
             return true;
         }
-    return ldap_details_wrong(error, error_size, field, "base, one or sub");
+    return ldap_details_wrong(error, field, "base, one or sub");
 }
 
 /* A pattern ("CN,DC,DC"), or a DN for who writes a model by hand; "" is the root DSE. */
-static bool take_base(void *details, const struct packet_field *field, char *error,
-                      size_t error_size)
+static bool take_base(void *details, const struct packet_field *field, struct error *error)
 {
     struct search_parse *parse = details;
     if (parse->base)
-        return ldap_details_wrong(error, error_size, field, "the only base");
+        return ldap_details_wrong(error, field, "the only base");
     parse->base = field->values[0];
     bool is_pattern = !strchr(parse->base, '=');
     static const char pattern_chars[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-, ";
     if (is_pattern && strspn(parse->base, pattern_chars) != strlen(parse->base))
-        return ldap_details_wrong(error, error_size, field, "a pattern such as CN,DC,DC, or a DN");
+        return ldap_details_wrong(error, field, "a pattern such as CN,DC,DC, or a DN");
     if (is_pattern)
         return true;
     parse->search->base = strdup(parse->base);
-    return parse->search->base || ldap_details_no_memory(error, error_size);
+    return parse->search->base || ldap_details_no_memory(error);
 }
 
-static bool take_filter(void *details, const struct packet_field *field, char *error,
-                        size_t error_size)
+static bool take_filter(void *details, const struct packet_field *field, struct error *error)
 {
     struct search_parse *parse = details;
     if (*field->values[0] == '\0' || parse->search->filter)
         return true;
-    parse->search->filter = ldap_filter_parse(field->values[0], error, error_size);
+    parse->search->filter = ldap_filter_parse(field->values[0], error);
     return parse->search->filter != NULL;
 }
 
-static bool take_attributes(void *details, const struct packet_field *field, char *error,
-                            size_t error_size)
+static bool take_attributes(void *details, const struct packet_field *field, struct error *error)
 {
     struct search_parse *parse = details;
     if (field->count == 0 || parse->search->attributes)
@@ -295,31 +274,30 @@ static bool take_attributes(void *details, const struct packet_field *field, cha
     bool ok = parse->search->attributes != NULL;
     for (size_t i = 0; ok && i < field->count; i++)
         ok = (parse->search->attributes[i] = strdup(field->values[i])) != NULL;
-    return ok || ldap_details_no_memory(error, error_size);
+    return ok || ldap_details_no_memory(error);
 }
 
-static bool take_controls(void *details, const struct packet_field *field, char *error,
-                          size_t error_size)
+static bool take_controls(void *details, const struct packet_field *field, struct error *error)
 {
     struct ldap_search_details *search = ((struct search_parse *)details)->search;
     if (field->count == 0 || search->controls)
         return true;
     if (field->count > LDAP_SEARCH_CONTROLS_MAX)
-        return ldap_details_wrong(error, error_size, field, "the first of at most 16 controls");
+        return ldap_details_wrong(error, field, "the first of at most 16 controls");
     search->controls = calloc(field->count + 1, sizeof *search->controls);
     size_t made = 0;
     for (size_t i = 0; search->controls && i < field->count; i++) {
         if (!ldap_details_is_oid(field->values[i])) {
             struct packet_field one = {.key = field->key, .count = 1, .values = &field->values[i]};
-            return ldap_details_wrong(error, error_size, &one, "an OID");
+            return ldap_details_wrong(error, &one, "an OID");
         }
         /* Pages are asked for anyway. */
         if (strcmp(field->values[i], LDAP_CONTROL_PAGEDRESULTS) == 0)
             continue;
         if (!(search->controls[made++] = make_control(field->values[i])))
-            return ldap_details_no_memory(error, error_size);
+            return ldap_details_no_memory(error);
     }
-    return search->controls || ldap_details_no_memory(error, error_size);
+    return search->controls || ldap_details_no_memory(error);
 }
 
 static LDAPControl *make_control(const char *oid)
@@ -338,17 +316,17 @@ static LDAPControl *make_control(const char *oid)
     return NULL;
 }
 
-static bool ldap_details_take_sealed(void *details, const struct packet_field *field, char *error,
-                                     size_t error_size)
+static bool ldap_details_take_sealed(void *details, const struct packet_field *field,
+                                     struct error *error)
 {
     struct search_parse *parse = details;
     parse->search->sealed = strcmp(field->values[0], "true") == 0;
     return parse->search->sealed || strcmp(field->values[0], "false") == 0 ||
-           ldap_details_wrong(error, error_size, field, "true or false");
+           ldap_details_wrong(error, field, "true or false");
 }
 
 /* What details do not say. */
-static bool ldap_details_complete(struct search_parse *parse, char *error, size_t error_size)
+static bool ldap_details_complete(struct search_parse *parse, struct error *error)
 {
     struct ldap_search_details *search = parse->search;
     const char *pattern = parse->base ? parse->base : "";
@@ -360,9 +338,8 @@ static bool ldap_details_complete(struct search_parse *parse, char *error, size_
     if (!search->filter && search->scope == LDAP_SCOPE_SUBTREE)
         search->filter = ldap_filter_guess(pattern, search->attributes);
     else if (!search->filter)
-        search->filter = ldap_filter_parse("(objectClass=*)", error, error_size);
-    return ((search->base || search->base_key) && search->filter) ||
-           ldap_details_no_memory(error, error_size);
+        search->filter = ldap_filter_parse("(objectClass=*)", error);
+    return ((search->base || search->base_key) && search->filter) || ldap_details_no_memory(error);
 }
 
 static bool add_readable(const struct ldap_search_details *search)

@@ -3,6 +3,7 @@
 #ifndef PROTOCOLS_LDAP_LDAP_DETAILS_H
 #define PROTOCOLS_LDAP_LDAP_DETAILS_H
 
+#include "base/error.h"
 #include "protocols/ldap/ldap_connection.h"
 #include "protocols/ldap/ldap_filter.h"
 #include "protocols/packet.h"
@@ -28,11 +29,9 @@ struct ldap_search_details {
 };
 
 /* Compile and release functions of struct packet_type. */
-void *ldap_bind_compile(const struct packet_field *fields, size_t count, char *error,
-                        size_t error_size);
+void *ldap_bind_compile(const struct packet_field *fields, size_t count, struct error *error);
 void ldap_bind_release(void *compiled);
-void *ldap_search_compile(const struct packet_field *fields, size_t count, char *error,
-                          size_t error_size);
+void *ldap_search_compile(const struct packet_field *fields, size_t count, struct error *error);
 void ldap_search_weigh(void *compiled, uint64_t count);
 void ldap_search_release(void *compiled);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
 #include "protocols/ldap/catalogue.h"
 
 /* What a piece of a filter becomes. */
@@ -72,8 +73,7 @@ struct parser {
     struct ldap_filter *filter;
     const char *start, *at;
     const char *text; /* where the text begins that is not yet a piece */
-    char *error;
-    size_t error_size;
+    struct error *error;
 };
 
 /* By an attribute that is asked for. The first row that fits counts. */
@@ -213,20 +213,16 @@ void ldap_text_free(struct ldap_text *text)
     *text = (struct ldap_text){0};
 }
 
-struct ldap_filter *ldap_filter_parse(const char *text, char *error, size_t error_size)
+struct ldap_filter *ldap_filter_parse(const char *text, struct error *error)
 {
     struct ldap_filter *filter = calloc(1, sizeof *filter);
-    struct parser parser = {.filter = filter,
-                            .start = text,
-                            .at = text,
-                            .text = text,
-                            .error = error,
-                            .error_size = error_size};
+    struct parser parser = {
+        .filter = filter, .start = text, .at = text, .text = text, .error = error};
     int result = filter ? filter_parse_whole(&parser) : -ENOMEM;
     if (result == 0)
         return filter;
     if (result == -ENOMEM)
-        snprintf(error, error_size, "out of memory");
+        error_no_memory(error);
     ldap_filter_free(filter);
     return NULL;
 }
@@ -234,8 +230,7 @@ struct ldap_filter *ldap_filter_parse(const char *text, char *error, size_t erro
 static int filter_parse_whole(struct parser *parser)
 {
     if (strlen(parser->start) > LDAP_FILTER_SIZE_MAX) {
-        snprintf(parser->error, parser->error_size, "a filter of more than 64 KiB");
-        return -EINVAL;
+        return error_set(parser->error, -EINVAL, "a filter of more than 64 KiB");
     }
     int error = filter_in_parentheses(parser, 1);
     if (!error && *parser->at)
@@ -265,9 +260,8 @@ static int filter_expected(const struct parser *parser, const char *what)
     char found[16] = "the end";
     if (*parser->at)
         snprintf(found, sizeof found, "'%c'", *parser->at);
-    snprintf(parser->error, parser->error_size,
-             "filter \"%.200s\": character %td: expected %s, found %s", parser->start,
-             parser->at - parser->start + 1, what, found);
+    error_set(parser->error, -EINVAL, "filter \"%.200s\": character %td: expected %s, found %s",
+              parser->start, parser->at - parser->start + 1, what, found);
     return -EINVAL;
 }
 

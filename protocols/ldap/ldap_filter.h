@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
 #include "protocols/conversation.h"
 
 struct ldap_filter;
@@ -33,7 +34,7 @@ void ldap_text_free(struct ldap_text *text);
  * RFC 4515, where an item may lack its value: "(&(sAMAccountName)(objectClass=user))". On failure
  * NULL and a line in error that says at which character what was expected.
  */
-struct ldap_filter *ldap_filter_parse(const char *text, char *error, size_t error_size);
+struct ldap_filter *ldap_filter_parse(const char *text, struct error *error);
 
 /* What a captured subtree search without a filter was for, told by its base pattern and the
  * attributes that it asks (NULL-terminated, or NULL). NULL: no memory. */

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
 #include "base/little_endian.h"
 #include "protocols/conversation.h"
 #include "protocols/datagram.h"
@@ -94,8 +95,7 @@ static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *v
                         void *context);
 static int cldap_read_entry(BerElement *ber, cldap_visit *visit, void *context);
 static int read_done(BerElement *ber, int *code);
-static void *cldap_compile(const struct packet_field *fields, size_t count, char *error,
-                           size_t error_size);
+static void *cldap_compile(const struct packet_field *fields, size_t count, struct error *error);
 static int copy_attributes(struct details *details, const struct packet_field *field);
 static void cldap_release(void *compiled);
 static struct outcome cldap_play(struct conversation *conversation, const void *compiled);
@@ -481,8 +481,7 @@ void cldap_reset(struct conversation *conversation)
 
 /* The fields of a search; over UDP a DC answers base searches of the root DSE alone (MS-ADTS
  * 3.1.1.3.1.1), and a ping's filter is made from what the run knows, so only attrs matters. */
-static void *cldap_compile(const struct packet_field *fields, size_t count, char *error,
-                           size_t error_size)
+static void *cldap_compile(const struct packet_field *fields, size_t count, struct error *error)
 {
     static const char *const known[] = {"scope", "base", "filter", "controls", "sealed", NULL};
     struct details *details = calloc(1, sizeof *details);
@@ -498,13 +497,12 @@ static void *cldap_compile(const struct packet_field *fields, size_t count, char
         else if (!known[k])
             failure = -EINVAL;
         if (failure == -EINVAL)
-            snprintf(error, error_size, "cldap:3 has no field \"%s\"; it knows attrs",
-                     fields[i].key);
+            error_set(error, -EINVAL, "cldap:3 has no field \"%s\"; it knows attrs", fields[i].key);
     }
     if (!failure)
         return details;
     if (failure == -ENOMEM)
-        snprintf(error, error_size, "out of memory");
+        error_no_memory(error);
     cldap_release(details);
     return NULL;
 }

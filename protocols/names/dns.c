@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/datagram.h"
 #include "protocols/packet_tables.h"
 #include "protocols/stream.h"
@@ -83,7 +84,7 @@ static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct q
 static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
                        uint8_t **reply, size_t *reply_size);
 static int dns_read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
-                          const char *realm, char *error, size_t error_size);
+                          const char *realm, struct error *error);
 static char *dns_trim(char *text);
 static const char *parse_query(char *line, const char *realm, struct query *query);
 static bool fill_name(const char *name, const char *realm, char out[NAME_SIZE]);
@@ -91,8 +92,7 @@ static uint16_t parse_type(const char *text);
 static int add_query(struct dns_names *dns_names, const struct query *query);
 static bool is_our_question(ns_msg *message, const char *name, uint16_t type);
 static bool is_same_name(const u_char *a, const u_char *b);
-static void *dns_compile(const struct packet_field *fields, size_t count, char *error,
-                         size_t error_size);
+static void *dns_compile(const struct packet_field *fields, size_t count, struct error *error);
 static bool dns_take_field(struct details *details, const struct packet_field *field);
 static struct outcome dns_play(struct conversation *conversation, const void *compiled);
 static struct details dns_draw(struct conversation *conversation, const struct details *details);
@@ -245,26 +245,24 @@ static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *que
     return error;
 }
 
-int dns_queries_read(struct dc *dc, const char *file, char *error, size_t error_size)
+int dns_queries_read(struct dc *dc, const char *file, struct error *error)
 {
     if (dns_names_prepare(dc) != 0) {
-        snprintf(error, error_size, "out of memory");
-        return -ENOMEM;
+        return error_no_memory(error);
     }
     FILE *stream = fopen(file, "re");
     if (!stream) {
         int code = -errno;
-        snprintf(error, error_size, "%s: %s", file, strerror(-code));
-        return code;
+        return error_set(error, code, "%s: %s", file, strerror(-code));
     }
-    int result = dns_read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "",
-                                error, error_size);
+    int result =
+        dns_read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "", error);
     fclose(stream);
     return result;
 }
 
 static int dns_read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
-                          const char *realm, char *error, size_t error_size)
+                          const char *realm, struct error *error)
 {
     char *line = NULL;
     size_t size = 0;
@@ -277,17 +275,17 @@ static int dns_read_lines(struct dns_names *dns_names, FILE *stream, const char 
         const char *wrong = parse_query(text, realm, &query);
         result = wrong ? -EINVAL : add_query(dns_names, &query);
         if (wrong)
-            snprintf(error, error_size, "%s:%u: line %s", file, number, wrong);
+            error_set(error, -EINVAL, "%s:%u: line %s", file, number, wrong);
         else if (result)
-            snprintf(error, error_size, "out of memory");
+            error_no_memory(error);
     }
     free(line);
     if (!result && ferror(stream)) {
         result = -EIO;
-        snprintf(error, error_size, "%s: cannot be read", file);
+        error_set(error, -EINVAL, "%s: cannot be read", file);
     } else if (!result && dns_names->query_count == 0) {
         result = -EINVAL;
-        snprintf(error, error_size, "%s: holds no queries", file);
+        error_set(error, -EINVAL, "%s: holds no queries", file);
     }
     return result;
 }
@@ -424,22 +422,21 @@ static bool is_same_name(const u_char *a, const u_char *b)
     return false;
 }
 
-static void *dns_compile(const struct packet_field *fields, size_t count, char *error,
-                         size_t error_size)
+static void *dns_compile(const struct packet_field *fields, size_t count, struct error *error)
 {
     struct details *details = calloc(1, sizeof *details);
     if (!details) {
-        snprintf(error, error_size, "out of memory");
+        error_no_memory(error);
         return NULL;
     }
     details->name = NAMES;
     for (size_t i = 0; i < count; i++) {
         if (dns_take_field(details, &fields[i]))
             continue;
-        snprintf(error, error_size,
-                 "dns:0 knows type: A, AAAA, SRV, ... TYPE65 and name: realm, dc, ldap, kerberos, "
-                 "msdcs or other, not %s: %s",
-                 fields[i].key, fields[i].count == 1 ? fields[i].values[0] : "(a list)");
+        error_set(error, -EINVAL,
+                  "dns:0 knows type: A, AAAA, SRV, ... TYPE65 and name: realm, dc, ldap, kerberos, "
+                  "msdcs or other, not %s: %s",
+                  fields[i].key, fields[i].count == 1 ? fields[i].values[0] : "(a list)");
         free(details);
         return NULL;
     }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "protocols/conversation.h"
 #include "protocols/packet.h"
 
@@ -37,7 +38,7 @@ bool dns_probe(struct dc *dc, struct wire *wire, unsigned i);
  * answer record must come) or no (none may come). 0, -EINVAL for a line that is none, another
  * negative errno when the file cannot be read; in error a line with file and line number.
  */
-int dns_queries_read(struct dc *dc, const char *file, char *error, size_t error_size);
+int dns_queries_read(struct dc *dc, const char *file, struct error *error);
 
 /* An extra query of --dns-rate: one of the file's lines, or without a file what dns:0 would ask. */
 extern const struct packet_type dns_extra_packet;

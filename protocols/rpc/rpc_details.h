@@ -3,6 +3,7 @@
 #ifndef PROTOCOLS_RPC_RPC_DETAILS_H
 #define PROTOCOLS_RPC_RPC_DETAILS_H
 
+#include "base/error.h"
 #include "protocols/packet.h"
 
 struct rpc_level_details {
@@ -11,6 +12,6 @@ struct rpc_level_details {
 
 /* For packet_type.compile: `level` must be one of levels (ended by 0). Freed with free(). */
 void *rpc_level_compile(const struct packet_field *fields, size_t count, const uint16_t *levels,
-                        char *error, size_t error_size);
+                        struct error *error);
 
 #endif

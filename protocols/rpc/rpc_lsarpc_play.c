@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "protocols/ntstatus.h"
 #include "protocols/packet_tables.h"
 #include "protocols/rpc/rpc_details.h"
@@ -248,11 +249,10 @@ static struct outcome play_lookup_names4(struct conversation *conversation, cons
     return outcome;
 }
 
-static void *compile_level(const struct packet_field *fields, size_t count, char *error,
-                           size_t error_size)
+static void *compile_level(const struct packet_field *fields, size_t count, struct error *error)
 {
     static const uint16_t levels[] = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 0};
-    return rpc_level_compile(fields, count, levels, error, error_size);
+    return rpc_level_compile(fields, count, levels, error);
 }
 
 RPC_PLAY_OVER_PIPE(lsarpc_play_close)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "protocols/ntstatus.h"
 #include "protocols/packet_tables.h"
 #include "protocols/rpc/rpc_details.h"
@@ -67,8 +68,8 @@ static struct outcome enumerate_page(struct conversation *conversation, uint16_t
 static struct outcome play_query_domain(struct conversation *conversation, const void *details);
 static struct outcome query_domain(struct conversation *conversation, uint16_t opnum,
                                    const struct rpc_level_details *details);
-static void *compile_domain_level(const struct packet_field *fields, size_t count, char *error,
-                                  size_t error_size);
+static void *compile_domain_level(const struct packet_field *fields, size_t count,
+                                  struct error *error);
 static struct outcome play_enum_groups(struct conversation *conversation, const void *details);
 static struct outcome play_enum_users(struct conversation *conversation, const void *details);
 static struct outcome play_enum_aliases(struct conversation *conversation, const void *details);
@@ -79,8 +80,8 @@ static struct outcome play_group_members(struct conversation *conversation, cons
 static struct outcome ask_object(struct conversation *conversation, uint16_t opnum,
                                  enum samr_handle on, void *reply, const uint32_t *status);
 static struct outcome play_query_user(struct conversation *conversation, const void *details);
-static void *compile_user_level(const struct packet_field *fields, size_t count, char *error,
-                                size_t error_size);
+static void *compile_user_level(const struct packet_field *fields, size_t count,
+                                struct error *error);
 static struct outcome play_groups_for_user(struct conversation *conversation, const void *details);
 static struct outcome play_display_info(struct conversation *conversation, const void *details);
 static struct outcome play_password_info(struct conversation *conversation, const void *details);
@@ -403,11 +404,11 @@ static struct outcome query_domain(struct conversation *conversation, uint16_t o
 }
 
 /* Levels that a query may ask for: those whose replies can be read (rpc_samr.c). */
-static void *compile_domain_level(const struct packet_field *fields, size_t count, char *error,
-                                  size_t error_size)
+static void *compile_domain_level(const struct packet_field *fields, size_t count,
+                                  struct error *error)
 {
     static const uint16_t levels[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 0};
-    return rpc_level_compile(fields, count, levels, error, error_size);
+    return rpc_level_compile(fields, count, levels, error);
 }
 
 static struct outcome play_enum_groups(struct conversation *conversation, const void *details)
@@ -515,12 +516,12 @@ static struct outcome play_query_user(struct conversation *conversation, const v
     return outcome;
 }
 
-static void *compile_user_level(const struct packet_field *fields, size_t count, char *error,
-                                size_t error_size)
+static void *compile_user_level(const struct packet_field *fields, size_t count,
+                                struct error *error)
 {
     static const uint16_t levels[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
                                       11, 12, 13, 14, 16, 17, 20, 21, 0};
-    return rpc_level_compile(fields, count, levels, error, error_size);
+    return rpc_level_compile(fields, count, levels, error);
 }
 
 static struct outcome play_groups_for_user(struct conversation *conversation, const void *details)

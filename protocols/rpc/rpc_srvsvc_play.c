@@ -2,6 +2,7 @@
 /* Server service packets (MS-SRVS 3.1.4) over \PIPE\srvsvc in the user's SMB2 session. */
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "protocols/packet_tables.h"
 #include "protocols/rpc/rpc_details.h"
 #include "protocols/rpc/rpc_play.h"
@@ -68,18 +69,18 @@ static struct outcome play_share_enum(struct conversation *conversation, const v
     return outcome;
 }
 
-static void *compile_share_level(const struct packet_field *fields, size_t count, char *error,
-                                 size_t error_size)
+static void *compile_share_level(const struct packet_field *fields, size_t count,
+                                 struct error *error)
 {
     static const uint16_t levels[] = {1, 2, 501, 502, 1005, 0};
-    return rpc_level_compile(fields, count, levels, error, error_size);
+    return rpc_level_compile(fields, count, levels, error);
 }
 
-static void *compile_server_level(const struct packet_field *fields, size_t count, char *error,
-                                  size_t error_size)
+static void *compile_server_level(const struct packet_field *fields, size_t count,
+                                  struct error *error)
 {
     static const uint16_t levels[] = {100, 101, 102, 0};
-    return rpc_level_compile(fields, count, levels, error, error_size);
+    return rpc_level_compile(fields, count, levels, error);
 }
 
 RPC_PLAY_OVER_PIPE(play_share_info)

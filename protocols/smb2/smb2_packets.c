@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "protocols/packet_tables.h"
 #include "protocols/smb2/smb2.h"
 
@@ -192,33 +193,32 @@ static const struct field_rule info_rules[] = {
     {"class", take_info_class, "an information class from 1 to 0x4ff"}, {NULL, NULL, NULL}};
 
 static bool smb2_packets_take_field(struct details *details, const struct field_rule *rules,
-                                    const struct packet_field *field, char *error,
-                                    size_t error_size)
+                                    const struct packet_field *field, struct error *error)
 {
     while (rules->key && strcmp(rules->key, field->key) != 0)
         rules++;
     if (!rules->key)
-        snprintf(error, error_size, "\"%.80s\" is no field of this packet", field->key);
+        error_set(error, -EINVAL, "\"%.80s\" is no field of this packet", field->key);
     else if (field->count != 1)
-        snprintf(error, error_size, "%s: expected one value, found %zu", field->key, field->count);
+        error_set(error, -EINVAL, "%s: expected one value, found %zu", field->key, field->count);
     else if (!rules->take(details, field->values[0]))
-        snprintf(error, error_size, "%s: \"%.80s\" is not %s", field->key, field->values[0],
-                 rules->expected);
+        error_set(error, -EINVAL, "%s: \"%.80s\" is not %s", field->key, field->values[0],
+                  rules->expected);
     else
         return true;
     return false;
 }
 
 static void *smb2_packets_compile(const struct field_rule *rules, const struct packet_field *fields,
-                                  size_t count, char *error, size_t error_size)
+                                  size_t count, struct error *error)
 {
     struct details *details = calloc(1, sizeof *details);
     if (!details) {
-        snprintf(error, error_size, "out of memory");
+        error_no_memory(error);
         return NULL;
     }
     for (size_t i = 0; i < count; i++)
-        if (!smb2_packets_take_field(details, rules, &fields[i], error, error_size)) {
+        if (!smb2_packets_take_field(details, rules, &fields[i], error)) {
             free(details);
             return NULL;
         }
@@ -226,10 +226,10 @@ static void *smb2_packets_compile(const struct field_rule *rules, const struct p
 }
 
 #define COMPILE(name)                                                                              \
-    static void *name##_compile(const struct packet_field *fields, size_t count, char *error,      \
-                                size_t error_size)                                                 \
+    static void *name##_compile(const struct packet_field *fields, size_t count,                   \
+                                struct error *error)                                               \
     {                                                                                              \
-        return smb2_packets_compile(name##_rules, fields, count, error, error_size);               \
+        return smb2_packets_compile(name##_rules, fields, count, error);                           \
     }
 COMPILE(share)
 COMPILE(create)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
 #include "base/utf16.h"
 #include "protocols/smb2/smb2.h"
 #include "protocols/smb2/smb2_state.h"
@@ -52,14 +53,13 @@ static size_t total(const struct smb2_shared_files *files);
 static struct outcome try_file(const struct walk *walk, const char *path);
 static bool is_script(enum smb2_share share, const char *path);
 
-int smb2_survey(struct conversation *conversation, struct smb2_shared_files **out, char *error,
-                size_t error_size)
+int smb2_survey(struct conversation *conversation, struct smb2_shared_files **out,
+                struct error *error)
 {
     *out = NULL;
     struct smb2_shared_files *files = calloc(1, sizeof *files);
     if (!files) {
-        snprintf(error, error_size, "out of memory");
-        return -ENOMEM;
+        return error_no_memory(error);
     }
     struct outcome outcome = walk_share(conversation, files, SMB2_SHARE_SYSVOL);
     const char *share = "SYSVOL";
@@ -69,7 +69,7 @@ int smb2_survey(struct conversation *conversation, struct smb2_shared_files **ou
     }
     smb2_reset(conversation);
     if (outcome.kind != OUTCOME_OK) {
-        snprintf(error, error_size, "reading %s over SMB2: %s", share, outcome.cause);
+        error_set(error, -EINVAL, "reading %s over SMB2: %s", share, outcome.cause);
         smb2_shared_files_free(files);
         return -EIO;
     }
@@ -206,7 +206,7 @@ static bool is_script(enum smb2_share share, const char *path)
     return share == SMB2_SHARE_NETLOGON;
 }
 
-int smb2_check_share(struct conversation *conversation, char *error, size_t error_size)
+int smb2_check_share(struct conversation *conversation, struct error *error)
 {
     static const struct smb2_open_request scratch = {.file_class = SMB2_FILE_OTHER};
     const char *name = conversation->dc->options.smb_share;
@@ -225,8 +225,7 @@ int smb2_check_share(struct conversation *conversation, char *error, size_t erro
     smb2_reset(conversation); /* which deletes the file: it is made to go when it is closed */
     if (told || outcome.kind == OUTCOME_OK)
         return 0;
-    snprintf(error, error_size, "--smb-share: %s \"%s\": %s", refused, name, outcome.cause);
-    return -EINVAL;
+    return error_set(error, -EINVAL, "--smb-share: %s \"%s\": %s", refused, name, outcome.cause);
 }
 
 void smb2_shared_files_free(struct smb2_shared_files *files)

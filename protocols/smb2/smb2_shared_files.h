@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "protocols/conversation.h"
 #include "protocols/smb2/smb2_connection.h"
 
@@ -32,15 +33,15 @@ struct smb2_shared_file {
  * smb2_shared_files_free() after the run. On failure a negative errno, a line in error and *out is
  * NULL: the run may go on without, and then reads the policy that every domain has.
  */
-int smb2_survey(struct conversation *conversation, struct smb2_shared_files **out, char *error,
-                size_t error_size);
+int smb2_survey(struct conversation *conversation, struct smb2_shared_files **out,
+                struct error *error);
 
 /*
  * Whether the conversation's user may write to the share of --smb-share: makes a scratch file
  * there, which goes again, before wire.deadline. 0: yes, or nobody could tell (no connection, no
  * logon), which the packets will say themselves. -EINVAL: no, and a line in error.
  */
-int smb2_check_share(struct conversation *conversation, char *error, size_t error_size);
+int smb2_check_share(struct conversation *conversation, struct error *error);
 
 void smb2_shared_files_free(struct smb2_shared_files *files);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "base/message.h"
 #include "base/secret.h"
 #include "replay/accounts/credentials.h"
@@ -17,8 +18,7 @@ struct lookup {
     const char *path;
     struct dc *dc;
     struct directory directory;
-    char *error;
-    size_t error_size;
+    struct error *error;
 };
 
 struct found {
@@ -27,7 +27,7 @@ struct found {
 };
 
 static int account_file_read_line(struct account_file *file, const char *path, char *line,
-                                  size_t number, char *error, size_t error_size);
+                                  size_t number, struct error *error);
 static const char *cut_line(char *line, char **name, char **password);
 static char *cut_field(char **text);
 static int add_line(struct account_file *file, const char *name, const char *password,
@@ -47,13 +47,13 @@ static char *filter_of(const struct dc *dc, const char *name);
 static char *escape(const char *text);
 static int keep_found(void *context, LDAP *handle, LDAPMessage *entry);
 
-int account_file_read(const char *path, struct account_file *file, char *error, size_t error_size)
+int account_file_read(const char *path, struct account_file *file, struct error *error)
 {
     *file = (struct account_file){0};
     FILE *input = fopen(path, "re");
     struct stat status;
     if (!input || fstat(fileno(input), &status) != 0) {
-        snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(errno));
+        error_set(error, -errno, "%s: cannot read it: %s", path, strerror(errno));
         if (input)
             fclose(input);
         return -EINVAL;
@@ -63,7 +63,7 @@ int account_file_read(const char *path, struct account_file *file, char *error, 
     size_t size = 0, number = 0;
     int result = 0;
     while (!result && getline(&line, &size, input) >= 0)
-        result = account_file_read_line(file, path, line, ++number, error, error_size);
+        result = account_file_read_line(file, path, line, ++number, error);
     if (line)
         explicit_bzero(line, size);
     free(line);
@@ -72,7 +72,7 @@ int account_file_read(const char *path, struct account_file *file, char *error, 
 }
 
 static int account_file_read_line(struct account_file *file, const char *path, char *line,
-                                  size_t number, char *error, size_t error_size)
+                                  size_t number, struct error *error)
 {
     char *name, *password;
     line[strcspn(line, "\r\n")] = '\0';
@@ -80,13 +80,10 @@ static int account_file_read_line(struct account_file *file, const char *path, c
         return 0;
     const char *problem = cut_line(line, &name, &password);
     if (problem) {
-        snprintf(error, error_size, "%s:%zu: %s", path, number, problem);
-        return -EINVAL;
+        return error_set(error, -EINVAL, "%s:%zu: %s", path, number, problem);
     }
     int result = add_line(file, name, password, number);
-    if (result)
-        snprintf(error, error_size, "%s: out of memory", path);
-    return result;
+    return result ? error_set(error, result, "%s: out of memory", path) : 0;
 }
 
 /* Cuts a line into its two fields; NULL or what is wrong. */
@@ -165,12 +162,12 @@ void account_file_clear(struct account_file *file)
     *file = (struct account_file){0};
 }
 
-int account_file_load(const char *path, uint32_t clients, bool machines, struct dc *dc, char *error,
-                      size_t error_size)
+int account_file_load(const char *path, uint32_t clients, bool machines, struct dc *dc,
+                      struct error *error)
 {
     struct account_file file;
-    struct lookup lookup = {.path = path, .dc = dc, .error = error, .error_size = error_size};
-    int result = account_file_read(path, &file, error, error_size);
+    struct lookup lookup = {.path = path, .dc = dc, .error = error};
+    int result = account_file_read(path, &file, error);
     if (!result && file.world_readable)
         message_tell("--accounts: %s: everybody may read it; chmod o= it", path);
     if (!result)
@@ -185,8 +182,8 @@ static int load(struct lookup *lookup, const struct account_file *file, uint32_t
     struct dc *dc = lookup->dc;
     int result = directory_open(&lookup->directory, dc, wire_blocking_waiter());
     if (result) {
-        snprintf(lookup->error, lookup->error_size, "cannot log on to %s as %s: %s", dc->given,
-                 dc->admin.name ? dc->admin.name : "anybody", lookup->directory.error);
+        error_set(lookup->error, -EINVAL, "cannot log on to %s as %s: %s", dc->given,
+                  dc->admin.name ? dc->admin.name : "anybody", lookup->directory.error);
         goto cleanup;
     }
     dc->account_count = clients;
@@ -212,10 +209,10 @@ static int fill_all(struct lookup *lookup, const struct account_file *file, bool
         result = account_file_fill(lookup, &file->lines[i], &accounts[count++]);
     }
     if (!result && count < clients) {
-        snprintf(lookup->error, lookup->error_size,
-                 "--accounts: %s has %u %s, but this run has %u clients; add more, or lower -S",
-                 lookup->path, count, machines ? "machines (names that end in $)" : "users",
-                 clients);
+        error_set(lookup->error, -EINVAL,
+                  "--accounts: %s has %u %s, but this run has %u clients; add more, or lower -S",
+                  lookup->path, count, machines ? "machines (names that end in $)" : "users",
+                  clients);
         result = -EINVAL;
     }
     return result;
@@ -267,9 +264,8 @@ static int account_file_fill(struct lookup *lookup, const struct account_file_li
 static int account_file_complain(struct lookup *lookup, const struct account_file_line *line,
                                  int result, const char *what)
 {
-    snprintf(lookup->error, lookup->error_size, "%s:%zu: %s: %s", lookup->path, line->number,
-             line->name, what);
-    return result;
+    return error_set(lookup->error, result, "%s:%zu: %s: %s", lookup->path, line->number,
+                     line->name, what);
 }
 
 static bool is_dn(const char *name)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "protocols/dc.h"
 
 struct account_file_line {
@@ -28,7 +29,7 @@ struct account_file {
 
 /* -EINVAL: a line is wrong; with "file:line: what" in error. account_file_clear() is due in any
  * case. */
-int account_file_read(const char *path, struct account_file *file, char *error, size_t error_size);
+int account_file_read(const char *path, struct account_file *file, struct error *error);
 void account_file_clear(struct account_file *file);
 
 /*
@@ -37,7 +38,7 @@ void account_file_clear(struct account_file *file);
  * with dc->admin. 0; -EINVAL: the user's mistake (too few accounts, one that is not there); another
  * negative errno: the server. A line in error.
  */
-int account_file_load(const char *path, uint32_t clients, bool machines, struct dc *dc, char *error,
-                      size_t error_size);
+int account_file_load(const char *path, uint32_t clients, bool machines, struct dc *dc,
+                      struct error *error);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/progress.h"
 #include "base/utf16.h"
 #include "protocols/auth/security_descriptor.h"
@@ -21,8 +22,7 @@ struct run {
     struct progress progress;
     size_t next;
     int result; /* the first failure */
-    char *error;
-    size_t error_size;
+    struct error *error;
 };
 
 /* One request's attributes, one value each. */
@@ -123,12 +123,12 @@ void account_steps_clear(struct account_steps *steps)
  */
 enum { CONNECTIONS_MAX = 8 };
 
-int account_steps_run(struct account_steps *steps, const char *what, char *error, size_t error_size)
+int account_steps_run(struct account_steps *steps, const char *what, struct error *error)
 {
     size_t count = steps->count;
     if (count == 0)
         return 0;
-    struct run run = {.steps = steps, .error = error, .error_size = error_size};
+    struct run run = {.steps = steps, .error = error};
     progress_start(&run.progress, what, count);
     int result = 0;
     steps->count = take_first_user(steps);
@@ -139,7 +139,7 @@ int account_steps_run(struct account_steps *steps, const char *what, char *error
         steps->count = count;
     }
     if (result && !run.result)
-        snprintf(error, error_size, "cannot make accounts: %s", strerror(-result));
+        error_set(error, result, "cannot make accounts: %s", strerror(-result));
     progress_end(&run.progress);
     steps->count = 0;
     return run.result ? run.result : result;
@@ -163,8 +163,7 @@ static void work(struct loop *loop, void *argument, uint64_t i)
         return;
     int result = directory_open(&directory, run->steps->dc, loop_waiter(loop));
     if (result && !run->result) {
-        snprintf(run->error, run->error_size, "cannot log on for making accounts: %s",
-                 directory.error);
+        error_set(run->error, -EINVAL, "cannot log on for making accounts: %s", directory.error);
         run->result = result;
     }
     while (!run->result && run->next < run->steps->count)
@@ -191,8 +190,8 @@ static void steps_fail(struct run *run, const struct account_step *step, int res
         return;
     char name[ACCOUNT_NAME_SIZE];
     account_set_name(run->steps->set, (enum account_kind)step->kind, step->number, name);
-    snprintf(run->error, run->error_size, "cannot %s %s: %s%s", step_kinds[step->step].verb, name,
-             *words ? words : strerror(-result), account_steps_hint(result));
+    error_set(run->error, result, "cannot %s %s: %s%s", step_kinds[step->step].verb, name,
+              *words ? words : strerror(-result), account_steps_hint(result));
     run->result = result < 0 ? result : -EACCES;
 }
 

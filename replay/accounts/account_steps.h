@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "replay/accounts/account_set.h"
 #include "replay/accounts/memberships.h"
 
@@ -52,8 +53,7 @@ void account_steps_clear(struct account_steps *steps);
  * Ends at the first refusal. 0 or a negative errno with a line in error: what could not be done,
  * the server's words, a hint.
  */
-int account_steps_run(struct account_steps *steps, const char *what, char *error,
-                      size_t error_size);
+int account_steps_run(struct account_steps *steps, const char *what, struct error *error);
 
 /* A hint for the user on a server's refusal, with a leading "; ", or "". */
 const char *account_steps_hint(int code);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/message.h"
 #include "protocols/auth/security_descriptor.h"
 #include "replay/accounts/account_set.h"
@@ -45,16 +46,13 @@ struct work {
     const char *password;
     struct state state;
     char marker[PASSWORD_STORE_MARKER_SIZE]; /* of the password that accounts are to have */
-    char *error;
-    size_t error_size;
+    struct error *error;
 };
 
 static uint32_t groups_wanted(const struct settings *settings, uint32_t users);
 static int read_existing(struct work *work);
 static void parse_state(const char *description, struct state *state);
 static int refused(struct work *work, int result, const char *what, const char *name);
-static int accounts_wrong(struct work *work, int result, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 static int ask_when_first(struct work *work);
 static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry);
 static int accounts_ask(struct work *work);
@@ -78,7 +76,7 @@ static void tell_kept(const struct work *work);
 static int add_member_steps(struct work *work, struct memberships *made);
 static uint64_t keep_new(const struct work *work, struct memberships *made, uint32_t group);
 static int accounts_start(struct work *work, const struct settings *settings, struct dc *dc,
-                          char *error, size_t error_size);
+                          struct error *error);
 static int fill_dc(struct work *work, uint32_t clients);
 static int accounts_fill_account(const struct work *work, enum account_kind kind, uint32_t number,
                                  struct account *account);
@@ -88,14 +86,14 @@ static int delete_tree(struct work *work);
 static const double default_groups_per_user = 5;
 
 int accounts_wanted(const struct settings *settings, uint32_t clients,
-                    struct accounts_wanted *wanted, char *error, size_t error_size)
+                    struct accounts_wanted *wanted, struct error *error)
 {
     uint64_t users = settings->number_of_users;
     if (users > 0 && users < clients) {
-        snprintf(error, error_size,
-                 "-n: %" PRIu64 " users are too few for the %" PRIu32 " clients of this run; give "
-                 "at least as many, or leave -n out",
-                 users, clients);
+        error_set(error, -EINVAL,
+                  "-n: %" PRIu64 " users are too few for the %" PRIu32 " clients of this run; give "
+                  "at least as many, or leave -n out",
+                  users, clients);
         return -EINVAL;
     }
     *wanted = (struct accounts_wanted){.users = users ? (uint32_t)users : clients,
@@ -113,13 +111,13 @@ int accounts_wanted(const struct settings *settings, uint32_t clients,
     bool asked = settings->group_memberships_given || settings->average_groups_per_user > 0;
     wanted->memberships = settings->group_memberships_given ? settings->group_memberships : by_mean;
     if (asked && wanted->memberships > most) {
-        snprintf(error, error_size,
-                 "%s: %" PRIu64 " memberships are more than %" PRIu32 " users in %" PRIu32
-                 " groups%s can have (%" PRIu64 ")",
-                 settings->group_memberships_given ? "--group-memberships"
-                                                   : "--average-groups-per-user",
-                 wanted->memberships, wanted->users, wanted->groups,
-                 wanted->max_members ? " of --max-members" : "", most);
+        error_set(error, -EINVAL,
+                  "%s: %" PRIu64 " memberships are more than %" PRIu32 " users in %" PRIu32
+                  " groups%s can have (%" PRIu64 ")",
+                  settings->group_memberships_given ? "--group-memberships"
+                                                    : "--average-groups-per-user",
+                  wanted->memberships, wanted->users, wanted->groups,
+                  wanted->max_members ? " of --max-members" : "", most);
         return -EINVAL;
     }
     if (wanted->memberships > most)
@@ -139,13 +137,13 @@ static uint32_t groups_wanted(const struct settings *settings, uint32_t users)
 }
 
 int accounts_ensure(const struct settings *settings, const struct accounts_wanted *wanted,
-                    uint32_t clients, struct dc *dc, char *error, size_t error_size)
+                    uint32_t clients, struct dc *dc, struct error *error)
 {
     static int (*const phases[])(struct work *) = {read_existing, ask_when_first,  choose_password,
                                                    make_units,    give_rights,     reset_passwords,
                                                    make_missing,  make_memberships};
     struct work work;
-    int result = accounts_start(&work, settings, dc, error, error_size);
+    int result = accounts_start(&work, settings, dc, error);
     work.wanted = wanted;
     for (size_t i = 0; !result && i < sizeof phases / sizeof phases[0]; i++)
         result = phases[i](&work);
@@ -179,18 +177,9 @@ static int refused(struct work *work, int result, const char *what, const char *
 {
     if (result == 0)
         return 0;
-    return accounts_wrong(work, result < 0 ? result : -EACCES, "cannot %s %s: %s%s", what, name,
-                          work->admin.error[0] ? work->admin.error : strerror(-result),
-                          account_steps_hint(result));
-}
-
-static int accounts_wrong(struct work *work, int result, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(work->error, work->error_size, format, args);
-    va_end(args);
-    return result;
+    return error_set(work->error, result < 0 ? result : -EACCES, "cannot %s %s: %s%s", what, name,
+                     work->admin.error[0] ? work->admin.error : strerror(-result),
+                     account_steps_hint(result));
 }
 
 /* Before the first accounts in a domain: OU=traffic_replay is not there. */
@@ -224,17 +213,16 @@ static int accounts_ask(struct work *work)
     list_kinds(kinds, sizeof kinds, count_wanted, work);
     if (asprintf(&question, "traffic-replay will make %s in %s, under %s. Go on? [y/N] ", kinds,
                  work->dc->dns_domain, work->set.parent_dn) < 0)
-        return accounts_wrong(work, -ENOMEM, "out of memory");
+        return error_set(work->error, -ENOMEM, "out of memory");
     int result = credentials_prompt(question, false, &answer);
     bool yes = !result && (answer[0] == 'y' || answer[0] == 'Y');
     free(question);
     free(answer);
     if (result == -ENOTTY)
-        return accounts_wrong(
-            work, -EINVAL,
-            "%s would be made in %s, which has none of ours yet; allow it with --yes", kinds,
-            work->dc->dns_domain);
-    return yes ? 0 : accounts_wrong(work, -ECANCELED, "no accounts were made");
+        return error_set(work->error, -EINVAL,
+                         "%s would be made in %s, which has none of ours yet; allow it with --yes",
+                         kinds, work->dc->dns_domain);
+    return yes ? 0 : error_set(work->error, -ECANCELED, "no accounts were made");
 }
 
 /* "49 users, 49 machines and 4 groups" of count(kind). */
@@ -282,22 +270,22 @@ static uint32_t wanted_of(const struct accounts_wanted *wanted, enum account_kin
 static int choose_password(struct work *work)
 {
     const char *fixed = work->settings->fixed_password;
-    char reason[DIRECTORY_ERROR_SIZE];
+    struct error reason;
     int result = password_store_open(work->dc->dns_domain, work->settings->instance_id,
-                                     &work->store, reason, sizeof reason);
+                                     &work->store, &reason);
     if (result && !fixed)
-        return accounts_wrong(work, result == -ENOMEM ? result : -EINVAL, "%s", reason);
+        return error_set(work->error, result == -ENOMEM ? result : -EINVAL, "%s", reason.text);
     if (result) {
-        message_tell("%s; all passwords are reset in each run", reason);
+        message_tell("%s; all passwords are reset in each run", reason.text);
         password_store_clear(&work->store);
         result = password_store_make(&work->store);
         if (result)
-            return accounts_wrong(work, result, "no random numbers: %s", strerror(-result));
+            return error_set(work->error, result, "no random numbers: %s", strerror(-result));
     }
     work->password = fixed ? fixed : work->store.password;
     password_store_marker(&work->store, work->password, work->marker);
     result = account_steps_set_password(&work->steps, work->password);
-    return result == -EILSEQ ? accounts_wrong(work, -EINVAL, "-F: the password is not UTF-8")
+    return result == -EILSEQ ? error_set(work->error, -EINVAL, "-F: the password is not UTF-8")
                              : refused(work, result, "use", "the password");
 }
 
@@ -367,14 +355,14 @@ static int give_rights(struct work *work)
     bool changed = false;
     struct account_set *set = &work->set;
     if (!set->descriptor)
-        return accounts_wrong(work, -EACCES, "cannot read the rights on %s%s", set->instance_dn,
-                              account_steps_hint(LDAP_INSUFFICIENT_ACCESS));
+        return error_set(work->error, -EACCES, "cannot read the rights on %s%s", set->instance_dn,
+                         account_steps_hint(LDAP_INSUFFICIENT_ACCESS));
     int result =
         security_descriptor_add(set->descriptor, set->descriptor_size, instance_sddl,
                                 SECURITY_DESCRIPTOR_KEEP_INHERITED, &bytes, &size, &changed);
     if (result)
-        return accounts_wrong(work, result, "the rights on %s are malformed: %s", set->instance_dn,
-                              strerror(-result));
+        return error_set(work->error, result, "the rights on %s are malformed: %s",
+                         set->instance_dn, strerror(-result));
     if (changed) {
         struct berval value = {.bv_len = size, .bv_val = (char *)bytes};
         LDAPMod replace = {.mod_op = LDAP_MOD_REPLACE | LDAP_MOD_BVALUES,
@@ -402,7 +390,7 @@ static int reset_passwords(struct work *work)
     if (!result && all && work->steps.count > 0)
         message_tell("%s has accounts with another password; resetting it", work->set.instance_dn);
     if (!result)
-        result = account_steps_run(&work->steps, "Passwords reset", work->error, work->error_size);
+        result = account_steps_run(&work->steps, "Passwords reset", work->error);
     if (!result && all) {
         memcpy(work->state.marker, work->marker, sizeof work->state.marker);
         result = write_state(work);
@@ -415,7 +403,7 @@ static int add_step(struct work *work, int step, int kind, uint32_t number)
     const struct account_step one = {
         .step = (uint8_t)step, .kind = (uint8_t)kind, .number = number};
     int result = account_steps_add(&work->steps, &one);
-    return result ? accounts_wrong(work, result, "out of memory") : 0;
+    return result ? error_set(work->error, result, "out of memory") : 0;
 }
 
 static int write_state(struct work *work)
@@ -441,8 +429,7 @@ static int make_missing(struct work *work)
             if (!account_set_has(&work->set, (enum account_kind)kind, n))
                 result = add_step(work, STEP_CREATE, kind, n);
     }
-    return result ? result
-                  : account_steps_run(&work->steps, "Accounts made", work->error, work->error_size);
+    return result ? result : account_steps_run(&work->steps, "Accounts made", work->error);
 }
 
 static uint64_t missing(const struct work *work, enum account_kind kind, uint32_t wanted)
@@ -470,13 +457,12 @@ static int make_memberships(struct work *work)
     struct memberships made;
     int result = memberships_make(&wish, &made);
     if (result)
-        return accounts_wrong(work, result, "cannot distribute %" PRIu64 " memberships: %s",
-                              wish.memberships, strerror(-result));
+        return error_set(work->error, result, "cannot distribute %" PRIu64 " memberships: %s",
+                         wish.memberships, strerror(-result));
     work->steps.members = made.members;
     result = add_member_steps(work, &made);
     if (!result)
-        result = account_steps_run(&work->steps, "Changes of group members", work->error,
-                                   work->error_size);
+        result = account_steps_run(&work->steps, "Changes of group members", work->error);
     work->steps.members = NULL;
     memberships_clear(&made);
     if (result)
@@ -513,7 +499,7 @@ static int add_member_steps(struct work *work, struct memberships *made)
                                               .from = from,
                                               .to = to < end ? to : end};
             if (account_steps_add(&work->steps, &step) != 0)
-                result = accounts_wrong(work, -ENOMEM, "out of memory");
+                result = error_set(work->error, -ENOMEM, "out of memory");
         }
     }
     return result;
@@ -533,20 +519,20 @@ static uint64_t keep_new(const struct work *work, struct memberships *made, uint
 }
 
 static int accounts_start(struct work *work, const struct settings *settings, struct dc *dc,
-                          char *error, size_t error_size)
+                          struct error *error)
 {
-    *work = (struct work){.settings = settings, .dc = dc, .error = error, .error_size = error_size};
+    *work = (struct work){.settings = settings, .dc = dc, .error = error};
     account_steps_init(&work->steps, dc, &work->set);
     int result = account_set_init(&work->set, dc->base_dn, settings->instance_id);
     free(dc->instance_dn);
     dc->instance_dn = result ? NULL : strdup(work->set.instance_dn);
     if (!dc->instance_dn)
-        return accounts_wrong(work, -ENOMEM, "out of memory");
+        return error_set(work->error, -ENOMEM, "out of memory");
     result = directory_open(&work->admin, dc, wire_blocking_waiter());
     if (result)
-        return accounts_wrong(work, result, "cannot log on to %s as %s: %s", dc->given,
-                              dc->admin.name ? dc->admin.name : "the owner of the tickets",
-                              work->admin.error);
+        return error_set(work->error, result, "cannot log on to %s as %s: %s", dc->given,
+                         dc->admin.name ? dc->admin.name : "the owner of the tickets",
+                         work->admin.error);
     return 0;
 }
 
@@ -562,7 +548,7 @@ static int fill_dc(struct work *work, uint32_t clients)
         if (!result)
             result = accounts_fill_account(work, ACCOUNT_MACHINE, i + 1, &dc->machines[i]);
     }
-    return result ? accounts_wrong(work, result, "out of memory") : 0;
+    return result ? error_set(work->error, result, "out of memory") : 0;
 }
 
 static int accounts_fill_account(const struct work *work, enum account_kind kind, uint32_t number,
@@ -586,11 +572,11 @@ static void accounts_finish(struct work *work)
     password_store_clear(&work->store);
 }
 
-int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *removed, char *error,
-                      size_t error_size)
+int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *removed,
+                      struct error *error)
 {
     struct work work;
-    int result = accounts_start(&work, settings, dc, error, error_size);
+    int result = accounts_start(&work, settings, dc, error);
     if (result)
         goto cleanup;
     result = delete_tree(&work);
@@ -604,7 +590,7 @@ int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *remo
     (void)directory_delete(&work.admin, work.set.parent_dn, NULL);
     result = password_store_remove(dc->dns_domain, settings->instance_id);
     if (result)
-        accounts_wrong(&work, result, "cannot remove the kept password: %s", strerror(-result));
+        error_set(work.error, result, "cannot remove the kept password: %s", strerror(-result));
 cleanup:
     accounts_finish(&work);
     return result;

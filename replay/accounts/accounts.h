@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "protocols/dc.h"
 #include "replay/settings.h"
 
@@ -26,7 +27,7 @@ struct accounts_wanted {
  * users than clients, more memberships than there is room for.
  */
 int accounts_wanted(const struct settings *settings, uint32_t clients,
-                    struct accounts_wanted *wanted, char *error, size_t error_size);
+                    struct accounts_wanted *wanted, struct error *error);
 
 /*
  * Sees to it that the wanted accounts exist with the right password, and gives dc->users and
@@ -37,10 +38,10 @@ int accounts_wanted(const struct settings *settings, uint32_t clients,
  * another negative errno: the server refused or could not be reached. A line in error.
  */
 int accounts_ensure(const struct settings *settings, const struct accounts_wanted *wanted,
-                    uint32_t clients, struct dc *dc, char *error, size_t error_size);
+                    uint32_t clients, struct dc *dc, struct error *error);
 
 /* Removes the instance's accounts; none is success. *removed tells whether there were any. */
-int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *removed, char *error,
-                      size_t error_size);
+int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *removed,
+                      struct error *error);
 
 #endif

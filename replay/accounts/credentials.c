@@ -13,6 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/secret.h"
 
 static int credentials_read_line(char *line, struct credentials *out);
@@ -68,19 +69,19 @@ failed:
 }
 
 int credentials_read_file(const char *path, struct credentials *out, bool *world_readable,
-                          char *error, size_t error_size)
+                          struct error *error)
 {
     FILE *file = fopen(path, "re");
     struct stat status;
     if (!file || fstat(fileno(file), &status) != 0) {
         int result = -errno;
-        snprintf(error, error_size, "%s: cannot read it: %s", path, strerror(errno));
+        error_set(error, -errno, "%s: cannot read it: %s", path, strerror(errno));
         if (file)
             fclose(file);
         return result;
     }
     if (S_ISDIR(status.st_mode)) {
-        snprintf(error, error_size, "%s: cannot read it: it is a directory", path);
+        error_set(error, -EINVAL, "%s: cannot read it: it is a directory", path);
         fclose(file);
         return -EISDIR;
     }
@@ -95,11 +96,11 @@ int credentials_read_file(const char *path, struct credentials *out, bool *world
         result = credentials_read_line(line, out);
     }
     if (result == -EINVAL)
-        snprintf(error, error_size,
-                 "%s:%zu: expected one \"username = ...\", \"password = ...\" or \"domain = ...\"",
-                 path, number);
+        error_set(error, -EINVAL,
+                  "%s:%zu: expected one \"username = ...\", \"password = ...\" or \"domain = ...\"",
+                  path, number);
     else if (result)
-        snprintf(error, error_size, "%s: out of memory", path);
+        error_set(error, -ENOMEM, "%s: out of memory", path);
     if (line)
         explicit_bzero(line, size);
     free(line);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 /* All members malloc'd or NULL. */
 struct credentials {
     char *name;
@@ -31,7 +33,7 @@ int credentials_split_name(char **name, char **domain, char **realm);
  * On failure a negative errno and a line in error. *warning is set when others may read the file.
  */
 int credentials_read_file(const char *path, struct credentials *out, bool *world_readable,
-                          char *error, size_t error_size);
+                          struct error *error);
 
 /* Asks on the terminal of standard input; without echo when secret. *answer is malloc'd.
  * -ENOTTY: standard input is no terminal. */

@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/ldap/ldap_connection.h"
 #include "protocols/names/cldap.h"
 #include "protocols/names/dns.h"
@@ -40,28 +41,26 @@ struct dns_search {
     unsigned answered;
 };
 
-static int find_addresses(const char *given, struct addrinfo **out, char *error, size_t error_size);
-static int discover_say(char *error, size_t error_size, int code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+static int find_addresses(const char *given, struct addrinfo **out, struct error *error);
 static int set_given(struct dc *dc, const char *given);
 static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
-                        char *error, size_t error_size);
+                        struct error *error);
 static int set_address(struct dc *dc, const struct addrinfo *address);
 static int discover_set_text(char **text, const char *value);
-static int ask_generic(struct dc *dc, char *error, size_t error_size);
+static int ask_generic(struct dc *dc, struct error *error);
 static uint64_t discover_no_random(void *state);
 static int search_root_dse(struct dc *dc, struct ldap_connection *connection);
 static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result);
 static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,
-                        const char *workgroup, char *error, size_t error_size);
+                        const char *workgroup, struct error *error);
 static int ping_any(struct dc *dc, const struct addrinfo *addresses,
-                    struct cldap_netlogon *netlogon, char *error, size_t error_size);
+                    struct cldap_netlogon *netlogon, struct error *error);
 static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *netlogon);
 static void rest(int64_t duration);
-static int discover_explain(const struct dc *dc, int code, char *error, size_t error_size);
+static int discover_explain(const struct dc *dc, int code, struct error *error);
 static bool listens(const struct dc *dc);
-static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon, char *error,
-                          size_t error_size);
+static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon,
+                          struct error *error);
 static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon);
 static int set_realm(struct dc *dc, const char *realm);
 static int discover_read_root_dse(struct dc *dc);
@@ -73,30 +72,30 @@ static const char *way_out(const struct dc *dc, const char *cause);
 static void probe_one(struct loop *loop, void *argument, uint64_t i);
 
 int discover_dc(struct dc *dc, const char *given, const char *realm, const char *workgroup,
-                char *error, size_t error_size)
+                struct error *error)
 {
     struct addrinfo *addresses = NULL;
-    int code = find_addresses(given, &addresses, error, error_size);
+    int code = find_addresses(given, &addresses, error);
     if (code)
         return code;
     code = set_given(dc, given);
     if (code)
-        discover_say(error, error_size, code, "out of memory");
+        error_set(error, code, "out of memory");
     else if (dc->options.generic_ldap)
-        code = find_generic(dc, addresses, realm, error, error_size);
+        code = find_generic(dc, addresses, realm, error);
     else
-        code = discover_ask(dc, addresses, realm, workgroup, error, error_size);
+        code = discover_ask(dc, addresses, realm, workgroup, error);
     freeaddrinfo(addresses);
     return code;
 }
 
-static int find_addresses(const char *given, struct addrinfo **out, char *error, size_t error_size)
+static int find_addresses(const char *given, struct addrinfo **out, struct error *error)
 {
     const char *equals = strchr(given, '=');
     const char *host = equals ? equals + 1 : given;
     if (equals == given || !*host)
-        return discover_say(error, error_size, -EINVAL,
-                            "DC \"%s\" is neither a name, an address, nor NAME=ADDRESS", given);
+        return error_set(error, -EINVAL,
+                         "DC \"%s\" is neither a name, an address, nor NAME=ADDRESS", given);
     /* A resolver that is not there shall not hold us up for long. */
     if (res_init() == 0) {
         _res.retrans = 2;
@@ -105,26 +104,15 @@ static int find_addresses(const char *given, struct addrinfo **out, char *error,
     struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = equals ? AI_NUMERICHOST : 0};
     int code = getaddrinfo(host, NULL, &hints, out);
     if (code == EAI_MEMORY)
-        return discover_say(error, error_size, -ENOMEM, "out of memory");
+        return error_set(error, -ENOMEM, "out of memory");
     if (code && equals)
-        return discover_say(error, error_size, -EINVAL, "DC \"%s\": \"%s\" is not an address",
-                            given, host);
+        return error_set(error, -EINVAL, "DC \"%s\": \"%s\" is not an address", given, host);
     if (code)
-        return discover_say(
-            error, error_size, -EINVAL,
+        return error_set(
+            error, -EINVAL,
             "DC \"%s\" cannot be resolved (%s); NAME=ADDRESS names it and says where it is", given,
             code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
     return 0;
-}
-
-/* Puts the line into error and returns code. */
-static int discover_say(char *error, size_t error_size, int code, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(error, error_size, format, args);
-    va_end(args);
-    return code;
 }
 
 /* What the user calls it, without an address. */
@@ -136,13 +124,13 @@ static int set_given(struct dc *dc, const char *given)
 }
 
 static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
-                        char *error, size_t error_size)
+                        struct error *error)
 {
     int code = -EAFNOSUPPORT;
     for (const struct addrinfo *address = addresses; code && address; address = address->ai_next) {
         code = set_address(dc, address);
         if (!code)
-            code = ask_generic(dc, error, error_size);
+            code = ask_generic(dc, error);
     }
     /* The name in service principals and for TLS. */
     if (!code)
@@ -177,7 +165,7 @@ static int discover_set_text(char **text, const char *value)
 }
 
 /* By the transport that it speaks: in clear, or else over TLS. */
-static int ask_generic(struct dc *dc, char *error, size_t error_size)
+static int ask_generic(struct dc *dc, struct error *error)
 {
     static const enum ldap_transport transports[] = {LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_LDAPS};
     struct conversation conversation = {.dc = dc, .random = discover_no_random};
@@ -194,13 +182,11 @@ static int ask_generic(struct dc *dc, char *error, size_t error_size)
         ldap_connection_close(connection);
         if (!code)
             return 0;
-        return discover_say(error, error_size, code,
-                            "%s does not tell what it holds (namingContexts): %s", dc->address_text,
-                            code == -ENOENT ? "none" : stream_error_text(code));
+        return error_set(error, code, "%s does not tell what it holds (namingContexts): %s",
+                         dc->address_text, code == -ENOENT ? "none" : stream_error_text(code));
     }
-    return discover_say(error, error_size, -ECONNREFUSED,
-                        "no LDAP server answers at %s, ports %u and %u: %s", dc->address_text,
-                        dc->ports.ldap, dc->ports.ldaps, outcome.cause);
+    return error_set(error, -ECONNREFUSED, "no LDAP server answers at %s, ports %u and %u: %s",
+                     dc->address_text, dc->ports.ldap, dc->ports.ldaps, outcome.cause);
 }
 
 static uint64_t discover_no_random(void *state)
@@ -242,12 +228,12 @@ static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result)
 }
 
 static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const char *realm,
-                        const char *workgroup, char *error, size_t error_size)
+                        const char *workgroup, struct error *error)
 {
     struct cldap_netlogon netlogon;
-    int code = ping_any(dc, addresses, &netlogon, error, error_size);
+    int code = ping_any(dc, addresses, &netlogon, error);
     if (!code)
-        code = discover_check(dc, &netlogon, error, error_size);
+        code = discover_check(dc, &netlogon, error);
     if (code)
         return code;
     code = take_netlogon(dc, &netlogon);
@@ -256,18 +242,17 @@ static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const c
     if (!code && workgroup)
         code = discover_set_text(&dc->netbios_domain, workgroup);
     if (code)
-        return discover_say(error, error_size, code, "out of memory");
+        return error_set(error, code, "out of memory");
     code = discover_read_root_dse(dc);
-    return code ? discover_say(error, error_size, code < 0 ? code : -EPROTO,
-                               "%s answers LDAP pings but not for its root DSE (%s)",
-                               dc->address_text,
-                               code < 0 ? stream_error_text(code) : "refused by the server")
+    return code ? error_set(error, code < 0 ? code : -EPROTO,
+                            "%s answers LDAP pings but not for its root DSE (%s)", dc->address_text,
+                            code < 0 ? stream_error_text(code) : "refused by the server")
                 : 0;
 }
 
 /* Asks the addresses in turn until one answers; each has an equal share of the time. */
 static int ping_any(struct dc *dc, const struct addrinfo *addresses,
-                    struct cldap_netlogon *netlogon, char *error, size_t error_size)
+                    struct cldap_netlogon *netlogon, struct error *error)
 {
     int count = 0;
     for (const struct addrinfo *address = addresses; address; address = address->ai_next)
@@ -280,8 +265,8 @@ static int ping_any(struct dc *dc, const struct addrinfo *addresses,
         if (!code)
             return 0;
     }
-    return code == -ENOMEM ? discover_say(error, error_size, code, "out of memory")
-                           : discover_explain(dc, code, error, error_size);
+    return code == -ENOMEM ? error_set(error, code, "out of memory")
+                           : discover_explain(dc, code, error);
 }
 
 static const int64_t patience_refused = 2 * second; /* with a server that may just be starting */
@@ -309,37 +294,36 @@ static void rest(int64_t duration)
         ;
 }
 
-static int discover_explain(const struct dc *dc, int code, char *error, size_t error_size)
+static int discover_explain(const struct dc *dc, int code, struct error *error)
 {
     const char *where = dc->address_text;
     unsigned port = dc->ports.cldap;
     int failure = code < 0 ? code : -EPROTO;
     if ((code == -ETIMEDOUT || code == -ECONNREFUSED) && listens(dc))
-        return discover_say(
-            error, error_size, failure,
+        return error_set(
+            error, failure,
             "%s takes LDAP connections but does not answer LDAP pings on UDP port %u (%s): "
             "no domain controller (then --server ldap), or a firewall",
             where, port, stream_error_text(code));
     if (code == -ECONNREFUSED)
-        return discover_say(error, error_size, failure,
-                            "nothing listens on port %u of %s: is the domain controller running?",
-                            port, where);
+        return error_set(error, failure,
+                         "nothing listens on port %u of %s: is the domain controller running?",
+                         port, where);
     if (code == -ETIMEDOUT)
-        return discover_say(
-            error, error_size, failure,
-            "no answer from %s on UDP port %u within %d s: is this the right address?", where, port,
-            (int)(patience / second));
+        return error_set(error, failure,
+                         "no answer from %s on UDP port %u within %d s: is this the right address?",
+                         where, port, (int)(patience / second));
     if (code == -ENOENT)
-        return discover_say(
-            error, error_size, failure,
+        return error_set(
+            error, failure,
             "%s answers on UDP port %u but is no domain controller (then --server ldap)", where,
             port);
     if (code == -EBADMSG)
-        return discover_say(error, error_size, failure,
-                            "%s answers on UDP port %u, but not as a domain controller does", where,
-                            port);
-    return discover_say(error, error_size, failure, "LDAP ping to %s on UDP port %u: %s", where,
-                        port, code < 0 ? stream_error_text(code) : "refused by the server");
+        return error_set(error, failure,
+                         "%s answers on UDP port %u, but not as a domain controller does", where,
+                         port);
+    return error_set(error, failure, "LDAP ping to %s on UDP port %u: %s", where, port,
+                     code < 0 ? stream_error_text(code) : "refused by the server");
 }
 
 /* Does TCP port 389 accept connections? To tell what is wrong with UDP. */
@@ -354,15 +338,14 @@ static bool listens(const struct dc *dc)
     return error == 0;
 }
 
-static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon, char *error,
-                          size_t error_size)
+static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon,
+                          struct error *error)
 {
     if (netlogon->opcode == CLDAP_SAM_PAUSE_RESPONSE_EX)
-        return discover_say(error, error_size, -EAGAIN, "%s: its netlogon service is paused",
-                            dc->given);
+        return error_set(error, -EAGAIN, "%s: its netlogon service is paused", dc->given);
     if (netlogon->opcode != CLDAP_SAM_LOGON_RESPONSE_EX || !*netlogon->dns_domain ||
         !*netlogon->dns_host || !*netlogon->netbios_domain)
-        return discover_explain(dc, -EBADMSG, error, error_size);
+        return discover_explain(dc, -EBADMSG, error);
     return 0;
 }
 
@@ -422,7 +405,7 @@ static void take_root_dse(void *context, const char *attribute, const struct ber
             root_dse->error = discover_set_text(wanted[i].text, values[0].bv_val);
 }
 
-int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
+int discover_domain_sid(struct dc *dc, struct error *error)
 {
     static const char *const attributes[] = {"objectSid", NULL};
     const struct directory_search search = {.base = dc->base_dn,
@@ -434,13 +417,13 @@ int discover_domain_sid(struct dc *dc, char *error, size_t error_size)
     struct directory directory;
     int code = directory_open(&directory, dc, wire_blocking_waiter());
     if (code)
-        discover_say(error, error_size, code, "cannot bind to %s as the administrator: %s%s",
-                     dc->given, directory.error, way_out(dc, directory.error));
+        error_set(error, code, "cannot bind to %s as the administrator: %s%s", dc->given,
+                  directory.error, way_out(dc, directory.error));
     else if ((code = directory_search(&directory, &search)) != LDAP_SUCCESS)
-        code = discover_say(error, error_size, code < 0 ? code : -EACCES, "cannot read %s: %s",
-                            dc->base_dn, directory.error);
+        code = error_set(error, code < 0 ? code : -EACCES, "cannot read %s: %s", dc->base_dn,
+                         directory.error);
     else if (!dc->domain_sid)
-        code = discover_say(error, error_size, -ENOENT, "%s has no objectSid", dc->base_dn);
+        code = error_set(error, -ENOENT, "%s has no objectSid", dc->base_dn);
     directory_close(&directory);
     return code;
 }

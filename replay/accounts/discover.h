@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
 #include "protocols/dc.h"
 
 /*
@@ -24,11 +25,11 @@
  * errno: the server. In both cases one line in error that says what is wrong and what to do.
  */
 int discover_dc(struct dc *dc, const char *given, const char *realm, const char *workgroup,
-                char *error, size_t error_size);
+                struct error *error);
 
 /* Reads domain_sid from the domain's object, bound as dc->admin (after kerberos_global_init() when
  * there is an admin_ccache). 0, or a negative errno and a line in error. */
-int discover_domain_sid(struct dc *dc, char *error, size_t error_size);
+int discover_domain_sid(struct dc *dc, struct error *error);
 
 /* Asks the DC's DNS for all that packets may ask (dns_probe()), many queries at a time. *answered:
  * how many had an answer; 0 usually means that the DC is no DNS server. 0 or a negative errno. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/progress.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
@@ -34,7 +35,7 @@ static bool keys_plays(const struct settings *settings, const struct model *mode
 static bool carries(const struct model *model, const char *protocol, const char *opcode,
                     const char *key, const char *value);
 static int hash_all(struct account *accounts, size_t count);
-static int keys_learn(struct work *work, char *error, size_t error_size);
+static int keys_learn(struct work *work, struct error *error);
 static uint64_t keys_no_random(void *state);
 static void keys_collect(struct work *work, struct account *accounts, size_t count);
 static int derive_in_threads(struct work *work);
@@ -117,19 +118,19 @@ static int hash_all(struct account *accounts, size_t count)
     return result;
 }
 
-int keys_learn_admin(struct dc *dc, char *error, size_t error_size)
+int keys_learn_admin(struct dc *dc, struct error *error)
 {
     struct account *admin = &dc->admin;
     struct work alone = {.dc = dc, .accounts = &admin, .count = 1};
     if (!admin->password || admin->has_aes256_key)
         return 0;
-    return keys_learn(&alone, error, error_size);
+    return keys_learn(&alone, error);
 }
 
 static const int64_t learn_timeout = 30LL * 1000000000;
 
 /* One AS-REQ each tells the salt. */
-static int keys_learn(struct work *work, char *error, size_t error_size)
+static int keys_learn(struct work *work, struct error *error)
 {
     struct conversation conversation = {.dc = work->dc, .random = keys_no_random};
     conversation.wire.waiter = wire_blocking_waiter();
@@ -139,8 +140,8 @@ static int keys_learn(struct work *work, char *error, size_t error_size)
         conversation.wire.deadline = clock_now() + learn_timeout;
         outcome = kerberos_learn_key(&conversation, work->accounts[i]);
         if (outcome.kind != OUTCOME_OK)
-            snprintf(error, error_size, "cannot get the Kerberos salt of %s: %s",
-                     work->accounts[i]->name, outcome.cause);
+            error_set(error, -EINVAL, "cannot get the Kerberos salt of %s: %s",
+                      work->accounts[i]->name, outcome.cause);
         if (work->progress.total > 0)
             progress_step(&work->progress);
     }
@@ -154,34 +155,31 @@ static uint64_t keys_no_random(void *state)
     return 0;
 }
 
-int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, char *error,
-                size_t error_size)
+int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, struct error *error)
 {
     int result = hash_all(dc->users, dc->account_count);
     if (!result)
         result = hash_all(dc->machines, dc->account_count);
     if (result) {
-        snprintf(error, error_size, "a test account's password is not UTF-8");
-        return -EINVAL;
+        return error_set(error, -EINVAL, "a test account's password is not UTF-8");
     }
     struct work work = {.dc = dc};
     work.accounts = calloc(2 * dc->account_count + 1, sizeof(struct account *));
     if (!work.accounts) {
-        snprintf(error, error_size, "out of memory");
-        return -ENOMEM;
+        return error_no_memory(error);
     }
     if (wanted->users)
         keys_collect(&work, dc->users, dc->account_count);
     if (wanted->machines)
         keys_collect(&work, dc->machines, dc->account_count);
     progress_start(&work.progress, "Kerberos keys derived", work.count);
-    result = foreign ? keys_learn(&work, error, error_size) : derive_in_threads(&work);
+    result = foreign ? keys_learn(&work, error) : derive_in_threads(&work);
     if (result && !foreign)
-        snprintf(error, error_size, "cannot derive a Kerberos key: %s", strerror(-result));
+        error_set(error, result, "cannot derive a Kerberos key: %s", strerror(-result));
     if (work.count > 0)
         progress_end(&work.progress);
     if (!result && wanted->admin)
-        result = keys_learn_admin(dc, error, error_size);
+        result = keys_learn_admin(dc, error);
     free(work.accounts);
     return result;
 }

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
 #include "model/model.h"
 #include "protocols/dc.h"
 #include "replay/settings.h"
@@ -27,13 +28,12 @@ int keys_of_admin(struct dc *dc);
 
 /* The administrator's Kerberos key, when there is a password and no key yet. Its salt is seldom
  * what the name says, so the KDC is asked. 0, or a negative errno and a line in error. */
-int keys_learn_admin(struct dc *dc, char *error, size_t error_size);
+int keys_learn_admin(struct dc *dc, struct error *error);
 
 /*
  * Derives them with one thread a core. Accounts from a file (foreign) may have other salts than
  * ours: the KDC is asked for those. 0, or a negative errno and a line in error.
  */
-int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, char *error,
-                size_t error_size);
+int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, struct error *error);
 
 #endif

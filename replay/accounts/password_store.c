@@ -13,11 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 enum { FILE_SIZE_MAX = 4096, KEY_HEX_SIZE = 2 * PASSWORD_STORE_KEY_SIZE };
 
 static char *state_folder(void);
-static int password_store_explain(const struct password_store *store, int result, char *error,
-                                  size_t error_size);
+static int password_store_explain(const struct password_store *store, int result,
+                                  struct error *error);
 static char *store_path(const char *folder, const char *domain, int instance);
 static int password_store_make_folder(const char *folder);
 static int read_file(struct password_store *store);
@@ -28,13 +30,13 @@ static int password_store_write_all(int file, const char *text, size_t size);
 static int make_password(char password[PASSWORD_STORE_LENGTH + 1]);
 static bool has_one_of(const char *password, const char *set);
 
-int password_store_open(const char *domain, int instance, struct password_store *store, char *error,
-                        size_t error_size)
+int password_store_open(const char *domain, int instance, struct password_store *store,
+                        struct error *error)
 {
     *store = (struct password_store){0};
     char *folder = state_folder();
     if (!folder)
-        return password_store_explain(store, -errno, error, error_size);
+        return password_store_explain(store, -errno, error);
     char *path = store_path(folder, domain, instance);
     int result = path ? password_store_make_folder(folder) : -ENOMEM;
     free(folder);
@@ -49,7 +51,7 @@ int password_store_open(const char *domain, int instance, struct password_store 
         if (result == -EEXIST)
             result = read_file(store);
     }
-    return password_store_explain(store, result, error, error_size);
+    return password_store_explain(store, result, error);
 }
 
 /* "/home/me/.local/state/traffic-replay" or NULL with errno. */
@@ -66,22 +68,21 @@ static char *state_folder(void)
     return size < 0 ? NULL : path;
 }
 
-static int password_store_explain(const struct password_store *store, int result, char *error,
-                                  size_t error_size)
+static int password_store_explain(const struct password_store *store, int result,
+                                  struct error *error)
 {
     const char *path = store->path ? store->path : "the test accounts' password";
     if (result == -EPERM)
-        snprintf(error, error_size, "%s: it must belong to you and to nobody else (chmod 600)",
-                 path);
+        error_set(error, -EINVAL, "%s: it must belong to you and to nobody else (chmod 600)", path);
     else if (result == -EINVAL)
-        snprintf(error, error_size, "%s: it is damaged; remove it, and all passwords are reset",
-                 path);
+        error_set(error, -EINVAL, "%s: it is damaged; remove it, and all passwords are reset",
+                  path);
     else if (!store->path && result == -ENOENT)
-        snprintf(error, error_size,
-                 "there is no place to keep %s: set XDG_STATE_HOME or HOME, or give -F", path);
+        error_set(error, -EINVAL,
+                  "there is no place to keep %s: set XDG_STATE_HOME or HOME, or give -F", path);
     else if (result)
-        snprintf(error, error_size, "%s: cannot keep the test accounts' password there: %s", path,
-                 strerror(-result));
+        error_set(error, result, "%s: cannot keep the test accounts' password there: %s", path,
+                  strerror(-result));
     return result;
 }
 

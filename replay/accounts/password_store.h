@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 enum { PASSWORD_STORE_KEY_SIZE = 32, PASSWORD_STORE_MARKER_SIZE = 65, PASSWORD_STORE_LENGTH = 24 };
 
 struct password_store {
@@ -23,8 +25,8 @@ struct password_store {
  * Reads the file of (domain, instance), or makes it. On failure a negative errno and a line in
  * error: no place for it, a file that others may read or that is not ours, one that is damaged.
  */
-int password_store_open(const char *domain, int instance, struct password_store *store, char *error,
-                        size_t error_size);
+int password_store_open(const char *domain, int instance, struct password_store *store,
+                        struct error *error);
 
 /* One for this run only, with no file behind it. */
 int password_store_make(struct password_store *store);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/message.h"
 #include "model/model.h"
 #include "replay/sweep/sweep_cell.h"
@@ -47,7 +48,7 @@ struct sweep {
     char last[SWEEP_WHERE_SIZE]; /* the cell played before the one at hand */
     /* The cell at hand. */
     double metrics[METRICS];
-    char error[SWEEP_ERROR_SIZE];
+    struct error error;
 };
 
 static int read_model(struct sweep *sweep);
@@ -109,10 +110,11 @@ int sweep_run(struct sweep_options *options)
 static int read_model(struct sweep *sweep)
 {
     struct model *model = NULL;
-    int error = model_load(sweep->options->replay.model, &model, sweep->error, sizeof sweep->error,
-                           sweep_warn_of_model, sweep);
+    int error =
+        model_load(sweep->options->replay.model, &model, &sweep->error, sweep_warn_of_model, sweep);
     if (error)
-        return sweep_tell(sweep, error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s", sweep->error);
+        return sweep_tell(sweep, error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s",
+                          sweep->error.text);
     for (size_t i = 0; i < MODEL_SHA256_SIZE; i++)
         snprintf(sweep->sha256 + 2 * i, 3, "%02x", model_sha256(model)[i]);
     expect_recording(sweep, model);
@@ -151,11 +153,10 @@ static void expect_recording(struct sweep *sweep, const struct model *model)
 
 static int open_store(struct sweep *sweep)
 {
-    if (sweep_cell_check_names(sweep->options, sweep->error, sizeof sweep->error) < 0)
-        return sweep_tell(sweep, EXIT_USAGE, "%s", sweep->error);
-    int error =
-        sweep_store_open(&sweep->store, sweep->options->results, sweep->error, sizeof sweep->error);
-    return error ? sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error) : -1;
+    if (sweep_cell_check_names(sweep->options, &sweep->error) < 0)
+        return sweep_tell(sweep, EXIT_USAGE, "%s", sweep->error.text);
+    int error = sweep_store_open(&sweep->store, sweep->options->results, &sweep->error);
+    return error ? sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error.text) : -1;
 }
 
 static int open_player(struct sweep *sweep)
@@ -168,11 +169,11 @@ static int open_player(struct sweep *sweep)
                                           .identity = &sweep->identity,
                                           .before_telling = hide_progress,
                                           .context = sweep};
-    int error = sweep_player_open(&sweep->player, sweep->error, sizeof sweep->error);
+    int error = sweep_player_open(&sweep->player, &sweep->error);
     if (error == -EINTR)
         return EXIT_INTERRUPTED;
     if (error)
-        return sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error);
+        return sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error.text);
     const struct settings *replay = &sweep->options->replay;
     sweep->seed_known = settings_given(replay, "random-seed");
     sweep->identity = (struct sweep_identity){.model_sha256 = sweep->sha256,
@@ -272,10 +273,10 @@ static int look_up(struct sweep *sweep, const struct sweep_cell *cell,
     struct result result;
     result_init(&result);
     int status = -1;
-    int error = result_read(&result, files->json, sweep->error, sizeof sweep->error);
+    int error = result_read(&result, files->json, &sweep->error);
     *there = error == 0;
     if (error && error != -ENOENT && sweep->options->resume && !sweep->listed)
-        sweep_tell(sweep, 0, "%s; this cell is played again", sweep->error);
+        sweep_tell(sweep, 0, "%s; this cell is played again", sweep->error.text);
     else if (error != -ENOENT && !sweep->options->resume)
         status = sweep_tell(sweep, EXIT_USAGE,
                             "%s is there already: go on with --resume, or give another --results",
@@ -284,11 +285,11 @@ static int look_up(struct sweep *sweep, const struct sweep_cell *cell,
         if (!sweep->seed_known && result.seed >= cell->repeat - 1)
             sweep->identity.seed = result.seed - (cell->repeat - 1);
         sweep->seed_known = true;
-        if (sweep_identity_check(&sweep->identity, &result, cell->repeat, files->json, sweep->error,
-                                 sizeof sweep->error) < 0)
-            status =
-                sweep_tell(sweep, EXIT_USAGE,
-                           "%s: give what it was played with, or another --results", sweep->error);
+        if (sweep_identity_check(&sweep->identity, &result, cell->repeat, files->json,
+                                 &sweep->error) < 0)
+            status = sweep_tell(sweep, EXIT_USAGE,
+                                "%s: give what it was played with, or another --results",
+                                sweep->error.text);
     }
     result_clear(&result);
     return status;
@@ -344,9 +345,8 @@ static int do_cell(struct sweep *sweep, const struct sweep_cell *cell)
         goto cleanup;
     if (!there) {
         sweep_progress_begin(&sweep->progress, name);
-        status = sweep_judge(
-            sweep, name,
-            sweep_player_play(&sweep->player, cell, &files, sweep->error, sizeof sweep->error));
+        status = sweep_judge(sweep, name,
+                             sweep_player_play(&sweep->player, cell, &files, &sweep->error));
         if (status < 0)
             snprintf(sweep->last, sizeof sweep->last, "%s", name);
     }
@@ -371,7 +371,7 @@ static int sweep_judge(struct sweep *sweep, const char *name, int result)
     sweep_progress_fail(&sweep->progress);
     if (result == -EINTR)
         return EXIT_INTERRUPTED;
-    sweep_tell(sweep, 0, "%s: %s", name, sweep->error);
+    sweep_tell(sweep, 0, "%s: %s", name, sweep->error.text);
     sweep_player_show_tail(&sweep->player);
     if (sweep->last[0])
         sweep_tell(sweep, 0,
@@ -387,16 +387,15 @@ static int read_metrics(struct sweep *sweep, const struct sweep_files *files)
     struct reading reading = {0};
     char *bytes = NULL;
     size_t length = 0;
-    int error = result_load(files->json, &bytes, &length, sweep->error, sizeof sweep->error);
+    int error = result_load(files->json, &bytes, &length, &sweep->error);
     if (error == 0) {
-        error =
-            reading_parse(&reading, bytes, length, files->json, sweep->error, sizeof sweep->error);
+        error = reading_parse(&reading, bytes, length, files->json, &sweep->error);
         memcpy(sweep->metrics, reading.metrics, sizeof sweep->metrics);
         reading.path = NULL; /* not its own */
         reading_clear(&reading);
     }
     free(bytes);
-    return error ? sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error) : -1;
+    return error ? sweep_tell(sweep, EXIT_FAILED, "%s", sweep->error.text) : -1;
 }
 
 static void note_run(const struct sweep *sweep, struct sweep_search_cell *cell, struct tally *tally)

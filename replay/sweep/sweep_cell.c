@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/random.h"
 
 static void shuffle(struct sweep_cells *cells, uint64_t seed);
@@ -17,10 +18,7 @@ static void write_safe(FILE *stream, const char *text, size_t length);
 static bool same_when_safe(const char *one, const char *other);
 static void write_word(FILE *stream, const char *word);
 static void write_option(FILE *stream, bool first, const char *name, const char *value);
-static int differs(char *error, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static int options_differ(const char *was, const char *is, const char *path, char *error,
-                          size_t size);
+static int options_differ(const char *was, const char *is, const char *path, struct error *error);
 static const char *not_in(const char *one, const char *other, size_t *length);
 static size_t word_length(const char *text);
 
@@ -117,7 +115,7 @@ static void write_safe(FILE *stream, const char *text, size_t length)
               stream);
 }
 
-int sweep_cell_check_names(const struct sweep_options *options, char *error, size_t size)
+int sweep_cell_check_names(const struct sweep_options *options, struct error *error)
 {
     enum { LONGEST = 200 };
     for (size_t i = 0; i < options->vary_count; i++) {
@@ -125,10 +123,11 @@ int sweep_cell_check_names(const struct sweep_options *options, char *error, siz
         for (size_t a = 0; a < vary->count; a++)
             for (size_t b = 0; b < a; b++)
                 if (same_when_safe(vary->values[a], vary->values[b])) {
-                    snprintf(error, size,
-                             "--vary: the values \"%s\" and \"%s\" of %s would have results of the "
-                             "same name",
-                             vary->values[b], vary->values[a], vary->name);
+                    error_set(
+                        error, -EINVAL,
+                        "--vary: the values \"%s\" and \"%s\" of %s would have results of the "
+                        "same name",
+                        vary->values[b], vary->values[a], vary->name);
                     return -EINVAL;
                 }
     }
@@ -142,8 +141,8 @@ int sweep_cell_check_names(const struct sweep_options *options, char *error, siz
     }
     if (length <= LONGEST)
         return 0;
-    snprintf(error, size, "--vary: these values make file names too long; give shorter ones");
-    return -EINVAL;
+    return error_set(error, -EINVAL,
+                     "--vary: these values make file names too long; give shorter ones");
 }
 
 /* Values that differ in what names cannot hold only. */
@@ -204,56 +203,46 @@ static void write_option(FILE *stream, bool first, const char *name, const char 
 }
 
 int sweep_identity_check(const struct sweep_identity *identity, const struct result *result,
-                         unsigned repeat, const char *path, char *error, size_t size)
+                         unsigned repeat, const char *path, struct error *error)
 {
     const char *options = sweep_label(result, "options");
     if (strcmp(result->model_sha256, identity->model_sha256) != 0)
-        return differs(error, size,
-                       "%s was played with another model (%s, SHA-256 %.12s...; this sweep's is "
-                       "%.12s...)",
-                       path, result->model, result->model_sha256, identity->model_sha256);
+        return error_set(error, -EINVAL,
+                         "%s was played with another model (%s, SHA-256 %.12s...; this sweep's is "
+                         "%.12s...)",
+                         path, result->model, result->model_sha256, identity->model_sha256);
     if (strcmp(result->version, identity->version) != 0)
-        return differs(error, size, "%s was played by %s %s, this one is %s", path, result->program,
-                       result->version, identity->version);
+        return error_set(error, -EINVAL, "%s was played by %s %s, this one is %s", path,
+                         result->program, result->version, identity->version);
     if (!options)
-        return differs(error, size, "%s is not of a sweep: it has no label \"options\"", path);
+        return error_set(error, -EINVAL, "%s is not of a sweep: it has no label \"options\"", path);
     if (strcmp(result->dc, identity->dc) != 0)
-        return differs(error, size, "%s was played against %s, this sweep is against %s", path,
-                       result->dc, identity->dc);
+        return error_set(error, -EINVAL, "%s was played against %s, this sweep is against %s", path,
+                         result->dc, identity->dc);
     if (strcmp(options, identity->options) != 0)
-        return options_differ(options, identity->options, path, error, size);
+        return options_differ(options, identity->options, path, error);
     if (result->seed != identity->seed + repeat - 1)
-        return differs(error, size,
-                       "%s was played with --random-seed=%" PRIu64
-                       ", this sweep would play it with %" PRIu64,
-                       path, result->seed, identity->seed + repeat - 1);
+        return error_set(error, -EINVAL,
+                         "%s was played with --random-seed=%" PRIu64
+                         ", this sweep would play it with %" PRIu64,
+                         path, result->seed, identity->seed + repeat - 1);
     return 0;
 }
 
-static int differs(char *error, size_t size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(error, size, format, args);
-    va_end(args);
-    return -EINVAL;
-}
-
-static int options_differ(const char *was, const char *is, const char *path, char *error,
-                          size_t size)
+static int options_differ(const char *was, const char *is, const char *path, struct error *error)
 {
     size_t was_length, is_length;
     const char *only_was = not_in(was, is, &was_length), *only_is = not_in(is, was, &is_length);
     if (was_length == 0 && is_length == 0)
-        return differs(error, size, "%s was played with %s, this sweep has %s", path, was, is);
+        return error_set(error, -EINVAL, "%s was played with %s, this sweep has %s", path, was, is);
     if (is_length == 0)
-        return differs(error, size, "%s was played with %.*s, this sweep is without", path,
-                       (int)was_length, only_was);
+        return error_set(error, -EINVAL, "%s was played with %.*s, this sweep is without", path,
+                         (int)was_length, only_was);
     if (was_length == 0)
-        return differs(error, size, "%s was played without %.*s, which this sweep has", path,
-                       (int)is_length, only_is);
-    return differs(error, size, "%s was played with %.*s, this sweep has %.*s", path,
-                   (int)was_length, only_was, (int)is_length, only_is);
+        return error_set(error, -EINVAL, "%s was played without %.*s, which this sweep has", path,
+                         (int)is_length, only_is);
+    return error_set(error, -EINVAL, "%s was played with %.*s, this sweep has %.*s", path,
+                     (int)was_length, only_was, (int)is_length, only_is);
 }
 
 /* The first word of one that other does not have; *length 0: there is none. */

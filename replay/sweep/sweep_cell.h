@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "replay/sweep/sweep_options.h"
 #include "summary/result/result.h"
 
@@ -41,7 +42,7 @@ void sweep_cells_clear(struct sweep_cells *cells);
 char *sweep_cell_name(const struct sweep_options *options, const struct sweep_cell *cell);
 
 /* 0, or -EINVAL with a line in error: values differ, but not the names that they make. */
-int sweep_cell_check_names(const struct sweep_options *options, char *error, size_t size);
+int sweep_cell_check_names(const struct sweep_options *options, struct error *error);
 
 /* The options that every cell has, as text: traffic-replay's, and what the sweep does to the
  * server. It goes into each result as its label "options". Malloc'd or NULL. */
@@ -59,7 +60,7 @@ struct sweep_identity {
  * "path: ...".
  */
 int sweep_identity_check(const struct sweep_identity *identity, const struct result *result,
-                         unsigned repeat, const char *path, char *error, size_t size);
+                         unsigned repeat, const char *path, struct error *error);
 
 /* The value of a result's label, or NULL. */
 const char *sweep_label(const struct result *result, const char *name);

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 static size_t name_length(const char *text);
 static const char *expand_value_of(const char *text, size_t length,
                                    const struct sweep_variable *variables, size_t count,
-                                   char *error, size_t size);
+                                   struct error *error);
 
 bool sweep_is_name(const char *text)
 {
@@ -26,14 +28,13 @@ static size_t name_length(const char *text)
 }
 
 int sweep_expand(const char *text, const struct sweep_variable *variables, size_t count, char **out,
-                 char *error, size_t size)
+                 struct error *error)
 {
     size_t room = 0;
     FILE *stream = open_memstream(out, &room);
     int result = 0;
     if (!stream) {
-        snprintf(error, size, "out of memory");
-        return -ENOMEM;
+        return error_no_memory(error);
     }
     for (const char *at = text; *at && result == 0; at++) {
         size_t length = *at == '{' ? name_length(at + 1) : 0;
@@ -41,7 +42,7 @@ int sweep_expand(const char *text, const struct sweep_variable *variables, size_
         if (*at == '{' && at[1] == '{' && !shells) {
             fputc(*at++, stream);
         } else if (length > 0 && at[1 + length] == '}' && !shells) {
-            const char *value = expand_value_of(at + 1, length, variables, count, error, size);
+            const char *value = expand_value_of(at + 1, length, variables, count, error);
             if (value)
                 fputs(value, stream);
             result = value ? 0 : -EINVAL;
@@ -51,7 +52,7 @@ int sweep_expand(const char *text, const struct sweep_variable *variables, size_
         }
     }
     if (fclose(stream) != 0 && result == 0) {
-        snprintf(error, size, "out of memory");
+        error_no_memory(error);
         result = -ENOMEM;
     }
     if (result < 0) {
@@ -64,16 +65,16 @@ int sweep_expand(const char *text, const struct sweep_variable *variables, size_
 /* What stands for the name at text; NULL and a line in error: nothing does. */
 static const char *expand_value_of(const char *text, size_t length,
                                    const struct sweep_variable *variables, size_t count,
-                                   char *error, size_t size)
+                                   struct error *error)
 {
     for (size_t i = 0; i < count; i++)
         if (strlen(variables[i].name) == length && strncmp(variables[i].name, text, length) == 0)
             return variables[i].value;
-    size_t used = (size_t)snprintf(error, size, "there is no {%.*s}: expected", (int)length, text);
-    for (size_t i = 0; i < count && used < size; i++)
-        used +=
-            (size_t)snprintf(error + used, size - used, "%s {%s}", i ? "," : "", variables[i].name);
-    if (used < size)
-        snprintf(error + used, size - used, ", or {{%.*s} for a brace", (int)length, text);
+    char names[ERROR_TEXT_SIZE / 2] = "";
+    for (size_t i = 0, used = 0; i < count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s {%s}", i ? "," : "",
+                                 variables[i].name);
+    error_set(error, -EINVAL, "there is no {%.*s}: expected%s, or {{%.*s} for a brace", (int)length,
+              text, names, (int)length, text);
     return NULL;
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 struct sweep_variable {
     const char *name, *value;
 };
@@ -19,6 +21,6 @@ bool sweep_is_name(const char *text);
  * -EINVAL and in error that there is no such variable.
  */
 int sweep_expand(const char *text, const struct sweep_variable *variables, size_t count, char **out,
-                 char *error, size_t size);
+                 struct error *error);
 
 #endif

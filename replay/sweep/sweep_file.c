@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/error.h"
 #include "replay/sweep/sweep_memory.h"
 
 enum { ERROR_SIZE = OPTIONS_ERROR_SIZE };
@@ -41,10 +42,11 @@ static char *joined(const struct reader *reader, const struct document_node *nod
 int sweep_file_read(struct sweep_options *options, const char *path)
 {
     enum { LARGEST = 1 << 20 };
-    char *text = NULL, *copy, error[ERROR_SIZE];
+    struct error error;
+    char *text = NULL, *copy;
     size_t size;
-    if (document_read_file(path, LARGEST, &text, &size, error, sizeof error) < 0)
-        return options_complain("%s", error);
+    if (document_read_file(path, LARGEST, &text, &size, &error) < 0)
+        return options_complain("%s", error.text);
     struct reader reader = {.options = options, .name = document_file_name(path)};
     copy = strdup(path);
     reader.folder = copy ? strdup(strcmp(path, "-") == 0 ? "." : dirname(copy)) : NULL;
@@ -59,10 +61,10 @@ int sweep_file_read(struct sweep_options *options, const char *path)
 static int sweep_file_read_document(struct reader *reader, const char *text, size_t size)
 {
     struct document *document = NULL;
-    char error[ERROR_SIZE];
+    struct error error = {0};
     int status = -1;
-    if (document_parse(reader->name, text, size, &document, error, sizeof error) < 0)
-        return options_complain("%s", error);
+    if (document_parse(reader->name, text, size, &document, &error) < 0)
+        return options_complain("%s", error.text);
     const struct document_node *root = document_root(document);
     if (root->kind != DOCUMENT_MAPPING)
         status = sweep_file_expected(reader, root, "", "a mapping");

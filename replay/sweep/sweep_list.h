@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
+
 enum { SWEEP_LIST_MAX = 10000, SWEEP_NUMBER_SIZE = 32 };
 
 struct sweep_number {
@@ -22,7 +24,7 @@ struct sweep_list {
  * between, into *list, which comes zeroed. 0, -ENOMEM, or -EINVAL; then what is wrong is in error.
  * sweep_list_clear() is due in any case.
  */
-int sweep_list_parse(const char *text, struct sweep_list *list, char *error, size_t size);
+int sweep_list_parse(const char *text, struct sweep_list *list, struct error *error);
 void sweep_list_clear(struct sweep_list *list);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/secret.h"
 #include "replay/accounts/credentials.h"
 #include "replay/settings_words.h"
@@ -31,7 +32,6 @@ static const char *const group_titles[GROUP_COUNT] = {
 enum { REPEAT_MAX = 1000, SECONDS_MAX = 86400 };
 
 /* clang-format on */
-enum { ERROR_SIZE = OPTIONS_ERROR_SIZE };
 
 static int sweep_options_set_defaults(struct sweep_options *options);
 static int sweep_options_take_options(struct sweep_options *options, int argc, char **argv,
@@ -238,10 +238,10 @@ static int complete_lists(struct sweep_options *options)
 
 static const char *parse_list(struct sweep_list *list, const char *value)
 {
-    char error[ERROR_SIZE];
+    struct error error = {0};
     sweep_list_clear(list);
-    return sweep_list_parse(value, list, error, sizeof error) == 0 ? NULL
-                                                                   : options_wrong("%s", error);
+    return sweep_list_parse(value, list, &error) == 0 ? NULL
+                                                                   : options_wrong("%s", error.text);
 }
 
 static int sweep_options_check(const struct sweep_options *options)
@@ -249,7 +249,8 @@ static int sweep_options_check(const struct sweep_options *options)
     struct sweep_variable variables[SWEEP_VARY_MAX + 2] = {{"r", "1"}, {"S", "1"}};
     const char *const commands[] = {options->before, options->after, options->sample};
     static const char *const names[] = {"before", "after", "sample"};
-    char *text = NULL, error[ERROR_SIZE];
+    struct error error;
+    char *text = NULL;
     if (options->slo.text && !options->find_max)
         return options_complain(
             "--slo: only --find-max looks at it; traffic-summary --slo judges results");
@@ -260,8 +261,8 @@ static int sweep_options_check(const struct sweep_options *options)
             (struct sweep_variable){options->vary[i].name, options->vary[i].values[0]};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (commands[i] && sweep_expand(commands[i], variables, options->vary_count + 2, &text,
-                                        error, sizeof error) < 0)
-            return options_complain("--%s: %s", names[i], error);
+                                        &error) < 0)
+            return options_complain("--%s: %s", names[i], error.text);
         free(text);
         text = NULL;
     }
@@ -438,7 +439,7 @@ static const char *parse_order(void *owner, char *value)
 static const char *parse_slo(void *owner, char *value)
 {
     struct sweep_options *options = owner;
-    char error[ERROR_SIZE];
-    return slo_parse(&options->slo, value, error, sizeof error) == 0 ? NULL
-                                                                     : options_wrong("%s", error);
+    struct error error = {0};
+    return slo_parse(&options->slo, value, &error) == 0 ? NULL
+                                                                     : options_wrong("%s", error.text);
 }

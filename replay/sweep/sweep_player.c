@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/message.h"
 #include "replay/settings_words.h"
 #include "replay/sweep/sweep_expand.h"
@@ -30,55 +31,52 @@ struct words {
 };
 
 static char *find_program(void);
-static int player_fail(char *error, size_t size, int result, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static int ask_version(struct sweep_player *player, char *error, size_t size);
+static int ask_version(struct sweep_player *player, struct error *error);
 static int open_output(void);
-static int write_secrets(struct sweep_player *player, char *error, size_t size);
+static int write_secrets(struct sweep_player *player, struct error *error);
 static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, const char *name,
-                    const char *command, char *error, size_t size);
+                    const char *command, struct error *error);
 static int expand(const struct sweep_player *player, const struct sweep_cell *cell,
-                  const char *command, char **out, char *error, size_t size);
+                  const char *command, char **out, struct error *error);
 static size_t list_variables(const struct sweep_player *player, const struct sweep_cell *cell,
                              struct sweep_variable variables[VARIABLES_MAX]);
 static void player_tell(const struct sweep_player *player, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static int judge_hook(struct sweep_player *player, int result, int status, int output,
-                      const char *name, const char *command, char *error, size_t size);
+                      const char *name, const char *command, struct error *error);
 static void read_tail(struct sweep_player *player, int fd);
 static const char *describe_end(int status, char text[64]);
 static int play_and_save(struct sweep_player *player, const struct sweep_cell *cell,
-                         const struct sweep_files *files, char *error, size_t size);
-static int player_make_accounts(struct sweep_player *player, char *error, size_t size);
+                         const struct sweep_files *files, struct error *error);
+static int player_make_accounts(struct sweep_player *player, struct error *error);
 static void begin_words(const struct sweep_player *player, struct words *words);
 static void player_add(struct words *words, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void end_words(const struct sweep_player *player, struct words *words);
 static void free_words(struct words *words);
-static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell, char *error,
-                         size_t size);
+static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell,
+                         struct error *error);
 static int run_replay(struct sweep_player *player, const struct sweep_cell *cell,
-                      const struct sweep_files *files, char *error, size_t size);
+                      const struct sweep_files *files, struct error *error);
 static void cell_words(const struct sweep_player *player, const struct sweep_cell *cell,
                        const struct sweep_files *files, struct words *words);
 static double run_limit(const struct settings *replay);
 static int judge_run(struct sweep_player *player, int result, int status, int errors,
-                     const struct sweep_files *files, char *error, size_t size);
-static int save(struct sweep_player *player, const struct sweep_files *files, char *error,
-                size_t size);
+                     const struct sweep_files *files, struct error *error);
+static int save(struct sweep_player *player, const struct sweep_files *files, struct error *error);
 static void end_samples(struct sweep_player *player);
 
-int sweep_player_open(struct sweep_player *player, char *error, size_t size)
+int sweep_player_open(struct sweep_player *player, struct error *error)
 {
     player->secrets = -1;
     player->program = find_program();
     if (!player->program)
-        return player_fail(error, size, -ENOMEM, "out of memory");
+        return error_set(error, -ENOMEM, "out of memory");
     /* The environment would go over the file. */
     unsetenv("TRAFFIC_REPLAY_USER");
     unsetenv("TRAFFIC_REPLAY_PASSWORD");
-    int result = ask_version(player, error, size);
-    return result < 0 ? result : write_secrets(player, error, size);
+    int result = ask_version(player, error);
+    return result < 0 ? result : write_secrets(player, error);
 }
 
 /* Beside this program; else PATH finds it. */
@@ -95,17 +93,8 @@ static char *find_program(void)
     return strdup("traffic-replay");
 }
 
-static int player_fail(char *error, size_t size, int result, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(error, size, format, args);
-    va_end(args);
-    return result;
-}
-
 /* The version that results will bear. */
-static int ask_version(struct sweep_player *player, char *error, size_t size)
+static int ask_version(struct sweep_player *player, struct error *error)
 {
     char *argv[] = {player->program, (char[]){"--version"}, NULL}, text[128] = "";
     int status = 0, output = open_output();
@@ -120,9 +109,8 @@ static int ask_version(struct sweep_player *player, char *error, size_t size)
         return 0;
     if (result == -EINTR)
         return result;
-    return player_fail(error, size, result ? result : -EPROTO, "%s cannot be run: %s",
-                       player->program,
-                       result ? strerror(-result) : "it does not tell its version");
+    return error_set(error, result ? result : -EPROTO, "%s cannot be run: %s", player->program,
+                     result ? strerror(-result) : "it does not tell its version");
 }
 
 static int open_output(void)
@@ -130,24 +118,24 @@ static int open_output(void)
     return memfd_create("output", MFD_CLOEXEC);
 }
 
-static int write_secrets(struct sweep_player *player, char *error, size_t size)
+static int write_secrets(struct sweep_player *player, struct error *error)
 {
     player->secrets = memfd_create("credentials", MFD_CLOEXEC);
     int copy = player->secrets < 0 ? -1 : fcntl(player->secrets, F_DUPFD_CLOEXEC, 0);
     FILE *stream = copy < 0 ? NULL : fdopen(copy, "w");
     if (!stream || fchmod(player->secrets, 0600) != 0)
-        return player_fail(error, size, -errno, "credentials cannot be kept for the runs: %s",
-                           strerror(errno));
+        return error_set(error, -errno, "credentials cannot be kept for the runs: %s",
+                         strerror(errno));
     setvbuf(stream, NULL, _IONBF, 0); /* no copy of them stays in stdio's buffer */
     int result = settings_write_secrets(&player->options->replay, stream);
     fclose(stream);
     if (result == -EINVAL)
-        return player_fail(
-            error, size, result,
+        return error_set(
+            error, result,
             "-A: the administrator's name has a character (%%, \\, / or @) that it cannot "
             "be passed on with");
-    return result ? player_fail(error, size, result, "credentials cannot be kept for the runs: %s",
-                                strerror(-result))
+    return result ? error_set(error, result, "credentials cannot be kept for the runs: %s",
+                              strerror(-result))
                   : 0;
 }
 
@@ -178,43 +166,42 @@ void sweep_player_tick(struct sweep_player *player)
 }
 
 int sweep_player_play(struct sweep_player *player, const struct sweep_cell *cell,
-                      const struct sweep_files *files, char *error, size_t size)
+                      const struct sweep_files *files, struct error *error)
 {
     const struct sweep_options *options = player->options;
-    char later[SWEEP_ERROR_SIZE];
-    int result =
-        options->before ? run_hook(player, cell, "before", options->before, error, size) : 0;
+    struct error later;
+    int result = options->before ? run_hook(player, cell, "before", options->before, error) : 0;
     if (result < 0)
         return result;
     /* What the one has set up the other takes down, also when the cell could not be played. */
-    result = play_and_save(player, cell, files, error, size);
+    result = play_and_save(player, cell, files, error);
     if (!options->after || player->watch->interrupts >= 2)
         return result;
     if (result < 0 && result != -EINTR) {
-        player_tell(player, "%s", error);
+        player_tell(player, "%s", error->text);
         sweep_player_show_tail(player);
     }
-    int ended = run_hook(player, cell, "after", options->after, later, sizeof later);
+    int ended = run_hook(player, cell, "after", options->after, &later);
     if (ended < 0 && ended != -EINTR)
-        snprintf(error, size, "%s", later);
+        error_set(error, ended, "%s", later.text);
     else if (result < 0 && result != -EINTR)
-        snprintf(error, size, "see above");
+        error_set(error, -EINVAL, "see above");
     return ended < 0 && ended != -EINTR ? ended : result < 0 ? result : ended;
 }
 
 /* --before or --after. A daemon that it leaves behind may keep its output: only the command itself
  * is waited for. */
 static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, const char *name,
-                    const char *command, char *error, size_t size)
+                    const char *command, struct error *error)
 {
     char *text = NULL;
     int status = 0, output = -1;
-    int result = expand(player, cell, command, &text, error, size);
+    int result = expand(player, cell, command, &text, error);
     if (result < 0)
         return result;
     output = open_output();
     if (output < 0) {
-        result = player_fail(error, size, -errno, "--%s: %s", name, strerror(errno));
+        result = error_set(error, -errno, "--%s: %s", name, strerror(errno));
         goto cleanup;
     }
     char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, text, NULL};
@@ -228,7 +215,7 @@ static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, 
     if (shown)
         player_tell(player, "--%s: %s", name, text);
     result = sweep_child_run(player->watch, &child, &status);
-    result = judge_hook(player, result, status, output, name, text, error, size);
+    result = judge_hook(player, result, status, output, name, text, error);
 cleanup:
     if (output >= 0)
         close(output);
@@ -237,11 +224,11 @@ cleanup:
 }
 
 static int expand(const struct sweep_player *player, const struct sweep_cell *cell,
-                  const char *command, char **out, char *error, size_t size)
+                  const char *command, char **out, struct error *error)
 {
     struct sweep_variable variables[VARIABLES_MAX];
     size_t count = list_variables(player, cell, variables);
-    return sweep_expand(command, variables, count, out, error, size);
+    return sweep_expand(command, variables, count, out, error);
 }
 
 static size_t list_variables(const struct sweep_player *player, const struct sweep_cell *cell,
@@ -267,21 +254,19 @@ static void player_tell(const struct sweep_player *player, const char *format, .
 }
 
 static int judge_hook(struct sweep_player *player, int result, int status, int output,
-                      const char *name, const char *command, char *error, size_t size)
+                      const char *name, const char *command, struct error *error)
 {
     char how[64];
     if (result == -EINTR || (result == 0 && status == 0))
         return result;
     read_tail(player, output);
     if (result == -ETIMEDOUT)
-        return player_fail(error, size, result,
-                           "--%s: \"%.200s\" took more than %.12g s and was ended", name, command,
-                           player->options->hook_timeout);
+        return error_set(error, result, "--%s: \"%.200s\" took more than %.12g s and was ended",
+                         name, command, player->options->hook_timeout);
     if (result < 0)
-        return player_fail(error, size, result, "--%s: it cannot be started: %s", name,
-                           strerror(-result));
-    return player_fail(error, size, -EIO, "--%s: \"%.200s\" failed (%s)", name, command,
-                       describe_end(status, how));
+        return error_set(error, result, "--%s: it cannot be started: %s", name, strerror(-result));
+    return error_set(error, -EIO, "--%s: \"%.200s\" failed (%s)", name, command,
+                     describe_end(status, how));
 }
 
 /* The last of what a child said. */
@@ -302,19 +287,19 @@ static const char *describe_end(int status, char text[64])
 }
 
 static int play_and_save(struct sweep_player *player, const struct sweep_cell *cell,
-                         const struct sweep_files *files, char *error, size_t size)
+                         const struct sweep_files *files, struct error *error)
 {
     int result = sweep_watch_wait(player->watch, 0);
     if (result == 0)
-        result = player_make_accounts(player, error, size);
+        result = player_make_accounts(player, error);
     if (result == 0)
         result = sweep_watch_wait(player->watch, player->options->settle);
     if (result == 0)
-        result = begin_samples(player, cell, error, size);
+        result = begin_samples(player, cell, error);
     if (result == 0)
-        result = run_replay(player, cell, files, error, size);
+        result = run_replay(player, cell, files, error);
     if (result == 0)
-        result = save(player, files, error, size);
+        result = save(player, files, error);
     end_samples(player);
     if (result < 0)
         sweep_files_abandon(files);
@@ -322,7 +307,7 @@ static int play_and_save(struct sweep_player *player, const struct sweep_cell *c
 }
 
 /* The largest cell's are enough for all. It may ask the user, so it has the terminal. */
-static int player_make_accounts(struct sweep_player *player, char *error, size_t size)
+static int player_make_accounts(struct sweep_player *player, struct error *error)
 {
     const struct sweep_options *options = player->options;
     const struct sweep_number *largest = &options->S.items[0];
@@ -353,11 +338,10 @@ static int player_make_accounts(struct sweep_player *player, char *error, size_t
     if (player->watch->interrupts > 0)
         return -EINTR;
     if (result < 0)
-        return player_fail(error, size, result, "traffic-replay cannot be started: %s",
-                           strerror(-result));
+        return error_set(error, result, "traffic-replay cannot be started: %s", strerror(-result));
     if (status != 0)
-        return player_fail(error, size, -EIO, "the test accounts could not be made (%s)",
-                           describe_end(status, how));
+        return error_set(error, -EIO, "the test accounts could not be made (%s)",
+                         describe_end(status, how));
     player->accounts_made = true;
     return 0;
 }
@@ -403,19 +387,19 @@ static void free_words(struct words *words)
     *words = (struct words){0};
 }
 
-static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell, char *error,
-                         size_t size)
+static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell,
+                         struct error *error)
 {
     const struct sweep_options *options = player->options;
     char *command = NULL;
     if (options->sample && strcmp(options->sample, "none") == 0)
         return 0;
-    int result = options->sample ? expand(player, cell, options->sample, &command, error, size) : 0;
+    int result = options->sample ? expand(player, cell, options->sample, &command, error) : 0;
     if (result == 0)
         result = sweep_sampler_open(options->replay.dc, command, &player->sampler);
     free(command);
     if (result < 0)
-        return player_fail(error, size, result, "samples: %s", strerror(-result));
+        return error_set(error, result, "samples: %s", strerror(-result));
     if (!player->sampler && !player->told_samples)
         player_tell(
             player,
@@ -427,15 +411,15 @@ static int begin_samples(struct sweep_player *player, const struct sweep_cell *c
 }
 
 static int run_replay(struct sweep_player *player, const struct sweep_cell *cell,
-                      const struct sweep_files *files, char *error, size_t size)
+                      const struct sweep_files *files, struct error *error)
 {
     struct words words;
     int status = 0, result = -ENOMEM;
     int errors = open_output();
     int text = open(files->unfinished_text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (text < 0 || errors < 0) {
-        result = player_fail(error, size, -errno, "cannot write %s: %s",
-                             text < 0 ? files->unfinished_text : "anything", strerror(errno));
+        result = error_set(error, -errno, "cannot write %s: %s",
+                           text < 0 ? files->unfinished_text : "anything", strerror(errno));
         goto cleanup;
     }
     cell_words(player, cell, files, &words);
@@ -450,10 +434,9 @@ static int run_replay(struct sweep_player *player, const struct sweep_cell *cell
     if (!words.failed)
         result = sweep_child_run(player->watch, &child, &status);
     free_words(&words);
-    result = judge_run(player, result, status, errors, files, error, size);
+    result = judge_run(player, result, status, errors, files, error);
     if (result == 0 && fsync(text) != 0 && errno != EINVAL)
-        result =
-            player_fail(error, size, -errno, "cannot write %s: %s", files->text, strerror(errno));
+        result = error_set(error, -errno, "cannot write %s: %s", files->text, strerror(errno));
 cleanup:
     if (text >= 0)
         close(text);
@@ -489,7 +472,7 @@ static double run_limit(const struct settings *replay)
 }
 
 static int judge_run(struct sweep_player *player, int result, int status, int errors,
-                     const struct sweep_files *files, char *error, size_t size)
+                     const struct sweep_files *files, struct error *error)
 {
     char how[64];
     bool written = access(files->unfinished_json, F_OK) == 0;
@@ -498,28 +481,26 @@ static int judge_run(struct sweep_player *player, int result, int status, int er
         (result == 0 && written && WIFEXITED(status) && WEXITSTATUS(status) < 2))
         return result;
     if (result == -ETIMEDOUT)
-        return player_fail(error, size, result, "traffic-replay did not end and was killed");
+        return error_set(error, result, "traffic-replay did not end and was killed");
     if (result < 0)
-        return player_fail(error, size, result, "traffic-replay cannot be started: %s",
-                           strerror(-result));
+        return error_set(error, result, "traffic-replay cannot be started: %s", strerror(-result));
     read_tail(player, errors);
-    return player_fail(error, size, -EIO, "traffic-replay failed (%s)", describe_end(status, how));
+    return error_set(error, -EIO, "traffic-replay failed (%s)", describe_end(status, how));
 }
 
-static int save(struct sweep_player *player, const struct sweep_files *files, char *error,
-                size_t size)
+static int save(struct sweep_player *player, const struct sweep_files *files, struct error *error)
 {
     struct result result;
     result_init(&result);
-    int saved = result_read(&result, files->unfinished_json, error, size);
+    int saved = result_read(&result, files->unfinished_json, error);
     if (saved == 0 && result.interrupted)
-        saved = player_fail(error, size, -ECANCELED, "traffic-replay was interrupted by a signal");
+        saved = error_set(error, -ECANCELED, "traffic-replay was interrupted by a signal");
     if (saved == 0 && sweep_sampler_merge(player->sampler, &result) != 0)
-        saved = player_fail(error, size, -ENOMEM, "out of memory");
+        saved = error_set(error, -ENOMEM, "out of memory");
     if (saved == 0 && result.sample_count > 0)
-        saved = result_write(&result, files->unfinished_json, error, size);
+        saved = result_write(&result, files->unfinished_json, error);
     if (saved == 0)
-        saved = sweep_files_finish(files, error, size);
+        saved = sweep_files_finish(files, error);
     result_clear(&result);
     return saved;
 }

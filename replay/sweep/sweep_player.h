@@ -9,13 +9,14 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "replay/sweep/sweep_cell.h"
 #include "replay/sweep/sweep_child.h"
 #include "replay/sweep/sweep_options.h"
 #include "replay/sweep/sweep_sample.h"
 #include "replay/sweep/sweep_store.h"
 
-enum { SWEEP_ERROR_SIZE = 1024, SWEEP_VERSION_SIZE = 64, SWEEP_TAIL_SIZE = 4096 };
+enum { SWEEP_VERSION_SIZE = 64, SWEEP_TAIL_SIZE = 4096 };
 
 struct sweep_player {
     const struct sweep_options *options;
@@ -35,7 +36,7 @@ struct sweep_player {
 
 /* Finds traffic-replay and its version; makes the file of the secrets. 0 or a negative errno with a
  * line in error. */
-int sweep_player_open(struct sweep_player *player, char *error, size_t size);
+int sweep_player_open(struct sweep_player *player, struct error *error);
 void sweep_player_close(struct sweep_player *player);
 
 /* Shows the tail, line by line, on standard error, and forgets it. */
@@ -50,6 +51,6 @@ void sweep_player_tick(struct sweep_player *player);
  * what to tell in error. Nothing unfinished is left.
  */
 int sweep_player_play(struct sweep_player *player, const struct sweep_cell *cell,
-                      const struct sweep_files *files, char *error, size_t size);
+                      const struct sweep_files *files, struct error *error);
 
 #endif

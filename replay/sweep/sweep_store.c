@@ -11,67 +11,66 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int store_make_folder(const char *folder, char *error, size_t size);
-static int store_fail(char *error, size_t size, const char *what, const char *path, int number);
-static int try_to_write(const struct sweep_store *store, char *error, size_t size);
+#include "base/error.h"
 
-int sweep_store_open(struct sweep_store *store, const char *folder, char *error, size_t size)
+static int store_make_folder(const char *folder, struct error *error);
+static int store_fail(struct error *error, const char *what, const char *path, int number);
+static int try_to_write(const struct sweep_store *store, struct error *error);
+
+int sweep_store_open(struct sweep_store *store, const char *folder, struct error *error)
 {
     *store = (struct sweep_store){.folder = folder, .lock = -1};
-    int result = store_make_folder(folder, error, size);
+    int result = store_make_folder(folder, error);
     if (result < 0)
         return result;
     store->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (store->lock < 0)
-        return store_fail(error, size, "--results: cannot use", folder, errno);
+        return store_fail(error, "--results: cannot use", folder, errno);
     if (flock(store->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        snprintf(error, size, "--results: another sweep is busy in %s", folder);
-        return -EBUSY;
+        return error_set(error, -EBUSY, "--results: another sweep is busy in %s", folder);
     }
-    return try_to_write(store, error, size);
+    return try_to_write(store, error);
 }
 
 /* With all folders above it. */
-static int store_make_folder(const char *folder, char *error, size_t size)
+static int store_make_folder(const char *folder, struct error *error)
 {
     char *path = strdup(folder);
     int result = 0;
     if (!path) {
-        snprintf(error, size, "out of memory");
-        return -ENOMEM;
+        return error_no_memory(error);
     }
     for (char *at = strchr(path + 1, '/'); result == 0 && at; at = strchr(at + 1, '/')) {
         *at = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            result = store_fail(error, size, "--results: cannot make", path, errno);
+            result = store_fail(error, "--results: cannot make", path, errno);
         *at = '/';
     }
     if (result == 0 && mkdir(folder, 0777) != 0 && errno != EEXIST)
-        result = store_fail(error, size, "--results: cannot make", folder, errno);
+        result = store_fail(error, "--results: cannot make", folder, errno);
     free(path);
     return result;
 }
 
-static int store_fail(char *error, size_t size, const char *what, const char *path, int number)
+static int store_fail(struct error *error, const char *what, const char *path, int number)
 {
-    snprintf(error, size, "%s %s: %s", what, path, strerror(number));
+    error_set(error, -EINVAL, "%s %s: %s", what, path, strerror(number));
     return -number;
 }
 
 /* A folder that is full or read-only is told before anything is played. */
-static int try_to_write(const struct sweep_store *store, char *error, size_t size)
+static int try_to_write(const struct sweep_store *store, struct error *error)
 {
     static const char name[] = ".traffic-sweep";
     static const char bytes[4096];
     int fd = openat(store->lock, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
-        return store_fail(error, size, "--results: cannot write into", store->folder, errno);
+        return store_fail(error, "--results: cannot write into", store->folder, errno);
     ssize_t written = write(fd, bytes, sizeof bytes);
     int number = written < 0 ? errno : written < (ssize_t)sizeof bytes ? ENOSPC : 0;
     close(fd);
     unlinkat(store->lock, name, 0);
-    return number ? store_fail(error, size, "--results: cannot write into", store->folder, number)
-                  : 0;
+    return number ? store_fail(error, "--results: cannot write into", store->folder, number) : 0;
 }
 
 void sweep_store_close(struct sweep_store *store)
@@ -107,12 +106,12 @@ void sweep_files_clear(struct sweep_files *files)
     *files = (struct sweep_files){0};
 }
 
-int sweep_files_finish(const struct sweep_files *files, char *error, size_t size)
+int sweep_files_finish(const struct sweep_files *files, struct error *error)
 {
     if (rename(files->unfinished_text, files->text) != 0)
-        return store_fail(error, size, "cannot write", files->text, errno);
+        return store_fail(error, "cannot write", files->text, errno);
     if (rename(files->unfinished_json, files->json) != 0)
-        return store_fail(error, size, "cannot write", files->json, errno);
+        return store_fail(error, "cannot write", files->json, errno);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "summary/result/result.h"
 
 struct sweep_store {
@@ -25,7 +26,7 @@ struct sweep_files {
 
 /* Makes the folder when it is not there, tries to write into it, and locks it. 0 or a negative
  * errno, and then a line in error. */
-int sweep_store_open(struct sweep_store *store, const char *folder, char *error, size_t size);
+int sweep_store_open(struct sweep_store *store, const char *folder, struct error *error);
 void sweep_store_close(struct sweep_store *store);
 
 /* 0 or -ENOMEM. */
@@ -33,7 +34,7 @@ int sweep_files_name(const struct sweep_store *store, const char *name, struct s
 void sweep_files_clear(struct sweep_files *files);
 
 /* Makes both finished. 0 or a negative errno with a line in error. */
-int sweep_files_finish(const struct sweep_files *files, char *error, size_t size);
+int sweep_files_finish(const struct sweep_files *files, struct error *error);
 /* Takes away what is not finished. */
 void sweep_files_abandon(const struct sweep_files *files);
 

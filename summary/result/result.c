@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/json_text.h"
 #include "base/whole_file.h"
 
@@ -128,8 +129,7 @@ struct reader {
     struct result *result;
     struct histogram *response; /* where to add response times to; NULL: kept by packet type */
     const char *name;           /* of the file */
-    char *error;
-    size_t size;
+    struct error *error;
     const char *place; /* "packets" and the like, "" for the top */
     size_t index;      /* in an array; NO_INDEX: an object */
 };
@@ -182,9 +182,9 @@ static int result_read_seconds(struct reader *reader, const json_t *array);
 static int read_samples(struct reader *reader, const json_t *array);
 static int read_sample(const struct reader *reader, json_t *object, struct result_sample *sample);
 static int load_open(int fd, char **bytes, size_t *length);
-static int differ(char *error, size_t size, const char *what, uint64_t left, uint64_t right);
-static int result_check_packets(const struct result *result, char *error, size_t size);
-static int check_rows(const struct result *result, char *error, size_t size);
+static int differ(struct error *error, const char *what, uint64_t left, uint64_t right);
+static int result_check_packets(const struct result *result, struct error *error);
+static int check_rows(const struct result *result, struct error *error);
 
 void result_init(struct result *result)
 {
@@ -241,14 +241,13 @@ const char *result_text(struct result *result, const char *text)
     return copy;
 }
 
-int result_write(const struct result *result, const char *path, char *error, size_t size)
+int result_write(const struct result *result, const char *path, struct error *error)
 {
     json_t *root = result_to_json(result);
     if (!root) {
-        snprintf(error, size, "%s: cannot be written: out of memory", path);
-        return -ENOMEM;
+        return error_set(error, -ENOMEM, "%s: cannot be written: out of memory", path);
     }
-    int written = whole_file_write(path, dump, root, error, size);
+    int written = whole_file_write(path, dump, root, error);
     json_decref(root);
     return written;
 }
@@ -424,41 +423,38 @@ static int dump(FILE *stream, void *root)
     return json_text_write(stream, root, JSON_COMPACT);
 }
 
-int result_read(struct result *result, const char *path, char *error, size_t size)
+int result_read(struct result *result, const char *path, struct error *error)
 {
     char *bytes;
     size_t length;
-    int read = result_load(path, &bytes, &length, error, size);
+    int read = result_load(path, &bytes, &length, error);
     if (read == 0)
-        read = result_parse(result, bytes, length, path, error, size);
+        read = result_parse(result, bytes, length, path, error);
     free(bytes);
     return read;
 }
 
 int result_parse(struct result *result, const char *bytes, size_t length, const char *name,
-                 char *error, size_t size)
+                 struct error *error)
 {
-    struct reader reader = {
-        .result = result, .name = name, .error = error, .size = size, .place = ""};
+    struct reader reader = {.result = result, .name = name, .error = error, .place = ""};
     return result_parse_json(&reader, bytes, length);
 }
 
 static int result_parse_json(struct reader *reader, const char *bytes, size_t length)
 {
     json_error_t fault;
-    char detail[RESULT_ERROR_SIZE];
+    struct error detail;
     json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &fault);
     if (!root) {
-        snprintf(reader->error, reader->size, "%s:%d:%d: not JSON: %s", reader->name, fault.line,
-                 fault.column, fault.text);
+        error_set(reader->error, -EINVAL, "%s:%d:%d: not JSON: %s", reader->name, fault.line,
+                  fault.column, fault.text);
         return json_error_code(&fault) == json_error_out_of_memory ? -ENOMEM : -EINVAL;
     }
     int read = result_read_root(reader, root);
     json_decref(root);
-    if (read == 0 && result_check(reader->result, detail, sizeof detail) < 0) {
-        snprintf(reader->error, reader->size, "%s: damaged: %s", reader->name, detail);
-        read = -EINVAL;
-    }
+    if (read == 0 && result_check(reader->result, &detail) < 0)
+        read = error_set(reader->error, -EINVAL, "%s: damaged: %s", reader->name, detail.text);
     return read;
 }
 
@@ -482,13 +478,13 @@ static int read_format(const struct reader *reader, const json_t *root)
 {
     const json_t *format = json_object_get(root, "format");
     if (!json_is_integer(format)) {
-        snprintf(reader->error, reader->size, "%s: not a result of traffic-replay", reader->name);
-        return -EINVAL;
+        return error_set(reader->error, -EINVAL, "%s: not a result of traffic-replay",
+                         reader->name);
     }
     if (json_integer_value(format) != RESULT_FORMAT) {
-        snprintf(reader->error, reader->size,
-                 "%s: written in format %lld; this program reads format %d", reader->name,
-                 (long long)json_integer_value(format), RESULT_FORMAT);
+        error_set(reader->error, -EINVAL,
+                  "%s: written in format %lld; this program reads format %d", reader->name,
+                  (long long)json_integer_value(format), RESULT_FORMAT);
         return -EINVAL;
     }
     return 0;
@@ -539,13 +535,13 @@ static int read_integer(const struct reader *reader, const struct field *field, 
 static int result_refuse(const struct reader *reader, const char *field, const char *expected)
 {
     if (reader->place[0] && reader->index == NO_INDEX)
-        snprintf(reader->error, reader->size, "%s: %s.%s: expected %s", reader->name, reader->place,
-                 field, expected);
+        error_set(reader->error, -EINVAL, "%s: %s.%s: expected %s", reader->name, reader->place,
+                  field, expected);
     else if (reader->place[0])
-        snprintf(reader->error, reader->size, "%s: %s[%zu].%s: expected %s", reader->name,
-                 reader->place, reader->index, field, expected);
+        error_set(reader->error, -EINVAL, "%s: %s[%zu].%s: expected %s", reader->name,
+                  reader->place, reader->index, field, expected);
     else
-        snprintf(reader->error, reader->size, "%s: %s: expected %s", reader->name, field, expected);
+        error_set(reader->error, -EINVAL, "%s: %s: expected %s", reader->name, field, expected);
     return -EINVAL;
 }
 
@@ -586,8 +582,7 @@ static int result_read_text(const struct reader *reader, const char *field, cons
 
 static int result_no_memory(const struct reader *reader)
 {
-    snprintf(reader->error, reader->size, "%s: out of memory", reader->name);
-    return -ENOMEM;
+    return error_set(reader->error, -ENOMEM, "%s: out of memory", reader->name);
 }
 
 static int read_objects(struct reader *reader, const json_t *root)
@@ -783,7 +778,7 @@ static int read_sample(const struct reader *reader, json_t *object, struct resul
     return 0;
 }
 
-int result_load(const char *path, char **bytes, size_t *length, char *error, size_t size)
+int result_load(const char *path, char **bytes, size_t *length, struct error *error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), loaded = fd < 0 ? -errno : 0;
     *bytes = NULL;
@@ -794,7 +789,7 @@ int result_load(const char *path, char **bytes, size_t *length, char *error, siz
         close(fd);
     if (loaded == 0)
         return 0;
-    snprintf(error, size, "%s: cannot be read: %s", path, strerror(-loaded));
+    error_set(error, loaded, "%s: cannot be read: %s", path, strerror(-loaded));
     free(*bytes);
     *bytes = NULL;
     return loaded;
@@ -825,14 +820,10 @@ static int load_open(int fd, char **bytes, size_t *length)
 }
 
 int result_parse_totals(struct result *result, struct histogram *response, const char *bytes,
-                        size_t length, const char *name, char *error, size_t size)
+                        size_t length, const char *name, struct error *error)
 {
-    struct reader reader = {.result = result,
-                            .response = response,
-                            .name = name,
-                            .error = error,
-                            .size = size,
-                            .place = ""};
+    struct reader reader = {
+        .result = result, .response = response, .name = name, .error = error, .place = ""};
     return result_parse_json(&reader, bytes, length);
 }
 
@@ -847,26 +838,24 @@ int result_total(const struct result *result, enum result_time time, struct hist
     return 0;
 }
 
-int result_check(const struct result *result, char *error, size_t size)
+int result_check(const struct result *result, struct error *error)
 {
     uint64_t known = result->sent + result->not_sent + result->dropped;
     if (result->planned != known)
-        return differ(error, size, "planned and sent + not_sent + dropped", result->planned, known);
+        return differ(error, "planned and sent + not_sent + dropped", result->planned, known);
     known = result->ok + result->failed + result->no_answer + result->unfinished;
     if (result->sent != known)
-        return differ(error, size, "sent and ok + failed + no_answer + unfinished", result->sent,
-                      known);
-    int checked = result_check_packets(result, error, size);
-    return checked < 0 ? checked : check_rows(result, error, size);
+        return differ(error, "sent and ok + failed + no_answer + unfinished", result->sent, known);
+    int checked = result_check_packets(result, error);
+    return checked < 0 ? checked : check_rows(result, error);
 }
 
-static int differ(char *error, size_t size, const char *what, uint64_t left, uint64_t right)
+static int differ(struct error *error, const char *what, uint64_t left, uint64_t right)
 {
-    snprintf(error, size, "%s: %" PRIu64 " and %" PRIu64, what, left, right);
-    return -EPROTO;
+    return error_set(error, -EPROTO, "%s: %" PRIu64 " and %" PRIu64, what, left, right);
 }
 
-static int result_check_packets(const struct result *result, char *error, size_t size)
+static int result_check_packets(const struct result *result, struct error *error)
 {
     uint64_t count = 0, failed = 0, planned = 0;
     for (size_t i = 0; i < result->packet_count; i++) {
@@ -875,24 +864,23 @@ static int result_check_packets(const struct result *result, char *error, size_t
         for (size_t cause = 0; cause < packet->cause_count; cause++)
             causes += packet->causes[cause].count;
         if (causes != packet->failed || packet->failed > packet->count)
-            return differ(error, size, "a packet type's failures and their causes", packet->failed,
+            return differ(error, "a packet type's failures and their causes", packet->failed,
                           causes);
         count += packet->count;
         failed += packet->failed;
         planned += packet->planned;
     }
     if (count != result->done_ok + result->done_failed)
-        return differ(error, size, "the packets' count and done_ok + done_failed", count,
+        return differ(error, "the packets' count and done_ok + done_failed", count,
                       result->done_ok + result->done_failed);
     if (failed != result->done_failed)
-        return differ(error, size, "the packets' failed and done_failed", failed,
-                      result->done_failed);
+        return differ(error, "the packets' failed and done_failed", failed, result->done_failed);
     if (planned != result->planned)
-        return differ(error, size, "the packets' planned and planned", planned, result->planned);
+        return differ(error, "the packets' planned and planned", planned, result->planned);
     return 0;
 }
 
-static int check_rows(const struct result *result, char *error, size_t size)
+static int check_rows(const struct result *result, struct error *error)
 {
     uint64_t ok = 0, failed = 0, planned = 0;
     for (size_t i = 0; i < result->second_count; i++) {
@@ -901,11 +889,10 @@ static int check_rows(const struct result *result, char *error, size_t size)
         planned += result->seconds[i].planned;
     }
     if (ok != result->done_ok)
-        return differ(error, size, "the seconds' ok and done_ok", ok, result->done_ok);
+        return differ(error, "the seconds' ok and done_ok", ok, result->done_ok);
     if (failed != result->done_failed)
-        return differ(error, size, "the seconds' failed and done_failed", failed,
-                      result->done_failed);
+        return differ(error, "the seconds' failed and done_failed", failed, result->done_failed);
     if (planned != result->planned)
-        return differ(error, size, "the seconds' planned and planned", planned, result->planned);
+        return differ(error, "the seconds' planned and planned", planned, result->planned);
     return 0;
 }

@@ -12,9 +12,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "summary/result/histogram.h"
 
-enum { RESULT_FORMAT = 1, RESULT_ERROR_SIZE = 512 };
+enum { RESULT_FORMAT = 1 };
 /* Files larger than this are refused. */
 enum { RESULT_FILE_MAX = 256 << 20 };
 
@@ -121,25 +122,25 @@ const char *result_text(struct result *result, const char *text);
 
 /* Writes path by whole_file_write(). Returns 0 or a negative errno with a line "path: what" in
  * error. */
-int result_write(const struct result *result, const char *path, char *error, size_t size);
+int result_write(const struct result *result, const char *path, struct error *error);
 
 /* Reads and checks every field. *result comes initialised and is to be cleared even on failure.
  * Returns 0 or a negative errno (-EINVAL: not a result of this format, or damaged) with a line
  * "path: what" in error. */
-int result_read(struct result *result, const char *path, char *error, size_t size);
+int result_read(struct result *result, const char *path, struct error *error);
 /* The same from bytes in memory; name is for error lines. */
 int result_parse(struct result *result, const char *bytes, size_t length, const char *name,
-                 char *error, size_t size);
+                 struct error *error);
 
 /* All bytes of a regular file, to be freed; RESULT_FILE_MAX at most. 0 or a negative errno with a
  * line in error. */
-int result_load(const char *path, char **bytes, size_t *length, char *error, size_t size);
+int result_load(const char *path, char **bytes, size_t *length, struct error *error);
 
 /* result_parse() that keeps less: all is checked alike, but histograms are not kept by packet type
  * (they stay empty); those of response times are added to *response instead, which is spoiled by a
  * failure. */
 int result_parse_totals(struct result *result, struct histogram *response, const char *bytes,
-                        size_t length, const char *name, char *error, size_t size);
+                        size_t length, const char *name, struct error *error);
 
 /* All packet types' histograms added up into *out (initialised): 'response', 'service', 'lag'. */
 enum result_time { RESULT_SERVICE, RESULT_RESPONSE, RESULT_LAG };
@@ -147,6 +148,6 @@ int result_total(const struct result *result, enum result_time time, struct hist
 
 /* The accounting identities above, and that sums over packets and seconds agree with the totals
  * (result_read() checks it too). 0, or -EPROTO with a line in error. */
-int result_check(const struct result *result, char *error, size_t size);
+int result_check(const struct result *result, struct error *error);
 
 #endif

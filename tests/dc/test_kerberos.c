@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/packet.h"
 #include "replay/engine/loop.h"
@@ -382,14 +383,14 @@ static int set_up(void **state)
     (void)state;
     if (!lab_is_there())
         return 0;
-    char error[256];
+    struct error error = {0};
     struct dc *dc = lab.dc = lab_dc();
     LDAP *ldap = lab_ldap(dc);
     lab_make_account(ldap, dc, "krbtest-user", &lab.user);
     lab_make_account(ldap, dc, "krbtest-pc$", &lab.machine);
     make_renamed(ldap);
     ldap_unbind_ext_s(ldap, NULL, NULL);
-    if (kerberos_global_init(dc, error, sizeof error) != 0)
+    if (kerberos_global_init(dc, &error) != 0)
         fail_msg("%s", error);
     assert_int_equal(kerberos_derive_key(&lab.user, dc->realm), 0);
     assert_int_equal(kerberos_derive_key(&lab.machine, dc->realm), 0);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/ldap/catalogue.h"
@@ -81,10 +82,10 @@ static struct outcome play(struct conversation *conversation, const char *opcode
     va_end(args);
     const struct packet_type *type = packet_type_find("ldap", opcode);
     assert_non_null(type);
-    char error[200] = "";
+    struct error error = {0};
     void *details = NULL;
     if (type->compile) {
-        details = type->compile(fields, count, error, sizeof error);
+        details = type->compile(fields, count, &error);
         if (!details)
             fail_msg("%s", error);
     }
@@ -180,17 +181,16 @@ static char *find_admin_dn(struct ldap_connection *connection)
 static int set_up(void **state)
 {
     (void)state;
-    char error[300] = "";
+    struct error error = {0};
     dc = dc_new();
     const char *where = getenv("TRAFFIC_REPLAY_DC");
     if (!dc || !where)
         return dc ? 0 : -1;
     dc->admin.name = strdup(getenv("TRAFFIC_REPLAY_USER"));
     dc->admin.password = strdup(getenv("TRAFFIC_REPLAY_PASSWORD"));
-    if (discover_dc(dc, where, NULL, NULL, error, sizeof error) != 0 ||
-        kerberos_global_init(dc, error, sizeof error) != 0 || ldap_connection_global_init() != 0 ||
-        !(dc->tls = tls_new(false, NULL, error, sizeof error))) {
-        print_error("%s\n", error);
+    if (discover_dc(dc, where, NULL, NULL, &error) != 0 || kerberos_global_init(dc, &error) != 0 ||
+        ldap_connection_global_init() != 0 || !(dc->tls = tls_new(false, NULL, &error))) {
+        print_error("%s\n", error.text);
         return -1;
     }
     char text[200];
@@ -211,8 +211,8 @@ static int set_up(void **state)
     dc->admin.dn = find_admin_dn(connection);
     assert_non_null(dc->admin.dn);
     ldap_connection_close(connection);
-    if (catalogue_read(&admin.conversation, &dc->catalogue, error, sizeof error) != 0) {
-        print_error("%s\n", error);
+    if (catalogue_read(&admin.conversation, &dc->catalogue, &error) != 0) {
+        print_error("%s\n", error.text);
         return -1;
     }
     return 0;

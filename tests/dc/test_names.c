@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/ldap/ldap_connection.h"
@@ -31,10 +32,10 @@ static struct outcome play(const char *protocol, const char *opcode, const char 
                                         .random_state = &random};
     const struct packet_type *type = packet_type_find(protocol, opcode);
     struct packet_field field = {key, 1, &value};
-    char error[256];
+    struct error error = {0};
     assert_non_null(type);
     conversation_init(&conversation);
-    void *details = type->compile ? type->compile(&field, key ? 1 : 0, error, sizeof error) : NULL;
+    void *details = type->compile ? type->compile(&field, key ? 1 : 0, &error) : NULL;
     struct outcome outcome = packet_play(&conversation, type, details, INT64_C(10000000000));
     if (type->release)
         type->release(details);
@@ -67,8 +68,8 @@ static void the_domain_has_a_sid(void **state)
 {
     (void)state;
     NEED_LAB();
-    char error[256] = "";
-    if (discover_domain_sid(dc, error, sizeof error) != 0)
+    struct error error = {0};
+    if (discover_domain_sid(dc, &error) != 0)
         fail_msg("%s", error);
     assert_int_equal(strncmp(dc->domain_sid, "S-1-5-21-", 9), 0);
     unsigned a, b, c;
@@ -121,11 +122,11 @@ static void the_dc_as_any_ldap_server(void **state)
     (void)state;
     NEED_LAB();
     struct dc *generic = dc_new();
-    char error[256] = "";
+    struct error error = {0};
     assert_non_null(generic);
     generic->options.generic_ldap = true;
     assert_int_equal(ldap_connection_global_init(), 0);
-    if (discover_dc(generic, getenv("TRAFFIC_REPLAY_DC"), NULL, NULL, error, sizeof error) != 0)
+    if (discover_dc(generic, getenv("TRAFFIC_REPLAY_DC"), NULL, NULL, &error) != 0)
         fail_msg("%s", error);
     assert_string_equal(generic->base_dn, dc->base_dn);
     assert_string_equal(generic->dns_name, generic->given);
@@ -136,11 +137,11 @@ static void the_dc_as_any_ldap_server(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    char error[256];
+    struct error error = {0};
     if (!lab_is_there())
         return 0;
     dc = lab_dc();
-    if (ldap_connection_global_init() != 0 || kerberos_global_init(dc, error, sizeof error) != 0)
+    if (ldap_connection_global_init() != 0 || kerberos_global_init(dc, &error) != 0)
         return -1;
     dc->admin.has_nt_hash = true;
     return ntlmssp_nt_hash(dc->admin.password, dc->admin.nt_hash);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every RPC packet of the table against the lab's DC, many times over, with NTLM and Kerberos. */
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/auth/security_descriptor.h"
 #include "protocols/kerberos/kerberos.h"
@@ -180,7 +181,7 @@ static void let_write_itself(LDAP *ldap, const struct account *user)
 
 static void make_lab(void)
 {
-    char error[256] = "";
+    struct error error = {0};
     if (!lab_is_there())
         return;
     lab.dc = lab_dc();
@@ -189,12 +190,12 @@ static void make_lab(void)
     lab_make_account(ldap, lab.dc, "RPCTESTPC$", &lab.machine);
     let_write_itself(ldap, &lab.user);
     ldap_unbind_ext_s(ldap, NULL, NULL);
-    assert_int_equal(kerberos_global_init(lab.dc, error, sizeof error), 0);
+    assert_int_equal(kerberos_global_init(lab.dc, &error), 0);
     struct account *accounts[] = {&lab.user, &lab.machine, &lab.dc->admin};
     for (size_t i = 0; i < 3; i++)
         lab_derive_keys(lab.dc, accounts[i]);
     lab.dc->options.prefer_kerberos = ntlm_is_refused();
-    if (discover_domain_sid(lab.dc, error, sizeof error) != 0)
+    if (discover_domain_sid(lab.dc, &error) != 0)
         fail_msg("%s", error);
 }
 

@@ -7,6 +7,7 @@
  * TRAFFIC_REPLAY_DIALECT, _CIPHER and _SIGNING (numbers) are what must be negotiated.
  */
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/smb2/smb2.h"
@@ -264,10 +265,10 @@ static void survey_finds_the_policies(void **state)
     struct conversation conversation;
     struct smb2_shared_files *files = NULL;
     uint64_t random;
-    char error[256] = "";
+    struct error error = {0};
     begin(&conversation, &random);
     conversation.wire.deadline = clock_now() + timeout;
-    if (smb2_survey(&conversation, &files, error, sizeof error) != 0)
+    if (smb2_survey(&conversation, &files, &error) != 0)
         fail_msg("%s", error);
     assert_true(smb2_shared_files_count(files, SMB2_SHARED_POLICY) >= 2);
     assert_true(smb2_shared_files_count(files, SMB2_SHARED_DIRECTORY) >= 6);
@@ -464,7 +465,7 @@ static void ended_session_is_made_anew(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    char error[256] = "";
+    struct error error = {0};
     if (!lab_is_there())
         return 0;
     lab.dc = lab_dc();
@@ -475,7 +476,7 @@ static int set_up(void **state)
     lab_make_account(ldap, lab.dc, user, &lab.user);
     lab_make_account(ldap, lab.dc, machine, &lab.machine);
     ldap_unbind_ext_s(ldap, NULL, NULL);
-    if (kerberos_global_init(lab.dc, error, sizeof error) != 0)
+    if (kerberos_global_init(lab.dc, &error) != 0)
         fail_msg("%s", error);
     struct account *accounts[] = {&lab.user, &lab.machine};
     for (size_t i = 0; i < 2; i++)

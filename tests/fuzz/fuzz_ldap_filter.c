@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "protocols/ldap/ldap_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,8 +22,8 @@ static char *fill(const char *text)
         .users = &user, .account_count = 1, .base_dn = "DC=x", .dns_domain = "x"};
     struct conversation conversation = {.dc = &dc, .user = &user, .random = chance};
     struct ldap_text out = {0};
-    char error[300];
-    struct ldap_filter *filter = ldap_filter_parse(text, error, sizeof error);
+    struct error error = {0};
+    struct ldap_filter *filter = ldap_filter_parse(text, &error);
     if (!filter)
         return NULL;
     ldap_filter_fill(filter, &conversation, &out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "model/learn/learn_frames.h"
 #include "model/learn/learn_model.h"
 
@@ -27,11 +28,11 @@ static void learn(struct learn_capture *capture)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char error[LEARN_ERROR_SIZE];
+    struct error error = {0};
     struct learn_capture capture;
     enum line_field columns[LINE_FIELDS];
     char *text = malloc(size + 1);
-    if (!text || learn_capture_begin(&capture, error) < 0)
+    if (!text || learn_capture_begin(&capture, &error) < 0)
         abort();
     struct frames *frames = frames_make(&capture);
     memcpy(text, data, size);

@@ -2,6 +2,7 @@
 /* Samba v2 model files, and a short plan of what loads. */
 #include <stdint.h>
 
+#include "base/error.h"
 #include "model/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,8 +19,8 @@ static void walk(const struct model *model)
     struct plan_settings settings = {
         .replay_rate = 1, .packets_per_second = 10, .duration = 1, .is_operation = any};
     struct plan *plan = NULL;
-    char error[MODEL_ERROR_SIZE];
-    if (plan_make(model, &settings, &plan, error, sizeof error) < 0)
+    struct error error = {0};
+    if (plan_make(model, &settings, &plan, &error) < 0)
         return;
     struct plan_client cursor;
     struct plan_step step;
@@ -31,10 +32,9 @@ static void walk(const struct model *model)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char error[MODEL_ERROR_SIZE];
+    struct error error = {0};
     struct model *model = NULL;
-    if (model_load_text("fuzz", (const char *)data, size, &model, error, sizeof error, NULL,
-                        NULL) == 0)
+    if (model_load_text("fuzz", (const char *)data, size, &model, &error, NULL, NULL) == 0)
         walk(model);
     model_free(model);
     return 0;

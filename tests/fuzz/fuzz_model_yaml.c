@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "model/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void write_and_load(const struct model *model)
 {
-    char *text = NULL, error[MODEL_ERROR_SIZE];
+    struct error error = {0};
+    char *text = NULL;
     size_t size;
     struct model *again = NULL;
     FILE *stream = open_memstream(&text, &size);
@@ -18,7 +20,7 @@ static void write_and_load(const struct model *model)
         return;
     int result = model_write_yaml(model, stream);
     if (fclose(stream) == 0 && result == 0 &&
-        model_load_text("again", text, size, &again, error, sizeof error, NULL, NULL) < 0)
+        model_load_text("again", text, size, &again, &error, NULL, NULL) < 0)
         abort();
     model_free(again);
     free(text);
@@ -26,10 +28,9 @@ static void write_and_load(const struct model *model)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char error[MODEL_ERROR_SIZE];
+    struct error error = {0};
     struct model *model = NULL;
-    if (model_load_text("fuzz", (const char *)data, size, &model, error, sizeof error, NULL,
-                        NULL) == 0)
+    if (model_load_text("fuzz", (const char *)data, size, &model, &error, NULL, NULL) == 0)
         write_and_load(model);
     model_free(model);
     return 0;

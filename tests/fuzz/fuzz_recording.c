@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "model/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,11 +38,11 @@ static void walk(const struct model *model)
                                      .duration = model_recording_seconds(model, 3),
                                      .is_operation = any};
     struct plan *plan = NULL;
-    char error[MODEL_ERROR_SIZE];
+    struct error error = {0};
     size_t count;
     const struct model_type *types = model_types(model, &count);
     uint64_t packets = 0, played = 0;
-    if (plan_make(model, &settings, &plan, error, sizeof error) < 0)
+    if (plan_make(model, &settings, &plan, &error) < 0)
         abort();
     for (size_t i = 0; i < count; i++)
         packets += types[i].count;
@@ -54,10 +55,9 @@ static void walk(const struct model *model)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char error[MODEL_ERROR_SIZE];
+    struct error error = {0};
     struct model *model = NULL;
-    if (model_load_text("fuzz", (const char *)data, size, &model, error, sizeof error, NULL,
-                        NULL) == 0 &&
+    if (model_load_text("fuzz", (const char *)data, size, &model, &error, NULL, NULL) == 0 &&
         model_is_recording(model))
         walk(model);
     model_free(model);

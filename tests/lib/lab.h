@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/conversation.h"
 #include "protocols/dc.h"
@@ -50,9 +51,9 @@ static inline bool lab_is_there(void)
 static inline struct dc *lab_dc(void)
 {
     struct dc *dc = dc_new();
-    char error[256] = "";
+    struct error error = {0};
     assert_non_null(dc);
-    if (discover_dc(dc, getenv("TRAFFIC_REPLAY_DC"), NULL, NULL, error, sizeof error) != 0)
+    if (discover_dc(dc, getenv("TRAFFIC_REPLAY_DC"), NULL, NULL, &error) != 0)
         fail_msg("%s", error);
     dc->admin.name = strdup(getenv("TRAFFIC_REPLAY_USER"));
     dc->admin.password = strdup(getenv("TRAFFIC_REPLAY_PASSWORD"));
@@ -176,9 +177,9 @@ static inline struct outcome lab_play(struct conversation *conversation,
                                       const char *value, int64_t timeout)
 {
     assert_non_null(type);
-    char error[256] = "";
+    struct error error = {0};
     struct packet_field field = {key, 1, &value};
-    void *details = type->compile ? type->compile(&field, key ? 1 : 0, error, sizeof error) : NULL;
+    void *details = type->compile ? type->compile(&field, key ? 1 : 0, &error) : NULL;
     if (type->compile && !details)
         fail_msg("%s:%s %s: %s", type->protocol, type->opcode, value ? value : "", error);
     struct outcome outcome = packet_play(conversation, type, details, timeout);

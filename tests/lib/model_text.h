@@ -12,13 +12,14 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "model/model.h"
 
 #define OFFICE_V2 "tests/data/office-v2.json"
 
 struct warnings {
     unsigned count;
-    char last[MODEL_ERROR_SIZE];
+    char last[ERROR_TEXT_SIZE];
 };
 
 static inline void keep_warning(void *context, const char *line)
@@ -32,9 +33,9 @@ static inline void keep_warning(void *context, const char *line)
 static inline struct model *model_of(const char *text, struct warnings *warnings)
 {
     struct model *model = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
-    if (model_load_text("m", text, strlen(text), &model, error, sizeof error,
-                        warnings ? keep_warning : NULL, warnings) < 0)
+    struct error error = {0};
+    if (model_load_text("m", text, strlen(text), &model, &error, warnings ? keep_warning : NULL,
+                        warnings) < 0)
         fail_msg("%s", error);
     return model;
 }
@@ -42,8 +43,8 @@ static inline struct model *model_of(const char *text, struct warnings *warnings
 static inline struct model *model_of_file(const char *path)
 {
     struct model *model = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
-    if (model_load(path, &model, error, sizeof error, NULL, NULL) < 0)
+    struct error error = {0};
+    if (model_load(path, &model, &error, NULL, NULL) < 0)
         fail_msg("%s", error);
     return model;
 }

@@ -5,14 +5,15 @@
 
 #include <math.h>
 
+#include "base/error.h"
 #include "model/plan.h"
 #include "tests/lib/model_text.h"
 
 static inline struct plan *plan_of(const struct model *model, const struct plan_settings *settings)
 {
     struct plan *plan = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
-    if (plan_make(model, settings, &plan, error, sizeof error) < 0)
+    struct error error = {0};
+    if (plan_make(model, settings, &plan, &error) < 0)
         fail_msg("%s", error);
     return plan;
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "model/chain.h"
 #include "model/learn/learn_check.h"
@@ -18,14 +19,14 @@
 
 struct bench {
     struct learn_capture capture;
-    char error[LEARN_ERROR_SIZE];
+    struct error error;
 };
 
 static int setup(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     assert_non_null(bench);
-    assert_int_equal(learn_capture_begin(&bench->capture, bench->error), 0);
+    assert_int_equal(learn_capture_begin(&bench->capture, &bench->error), 0);
     *state = bench;
     return 0;
 }
@@ -209,11 +210,11 @@ static void test_check(void **state)
     struct bench *bench = *state;
     struct model *model = NULL, *other = NULL;
     struct check check;
-    char error[LEARN_ERROR_SIZE];
+    struct error error = {0};
     add_office(bench);
     struct learn_settings settings = settings_of(bench, 2, 60);
     assert_int_equal(learn_model(&bench->capture, &settings, &model), 0);
-    assert_int_equal(check_make(&check, &bench->capture, &settings.walk, model, 1, 2000000, error),
+    assert_int_equal(check_make(&check, &bench->capture, &settings.walk, model, 1, 2000000, &error),
                      0);
     assert_int_equal(check.capture.conversations, 400);
     assert_true(check.mix < 0.01);
@@ -225,9 +226,8 @@ static void test_check(void **state)
     static const char text[] = "version: 3\npacket_rate: 1\nhistory: 1\nchain:\n"
                                "  \"-\": {\"ldap:0\": 1}\n  \"ldap:0\": {\"ldap:3\": 1}\n"
                                "  \"ldap:3\": {\"-\": 1}\n";
-    assert_int_equal(
-        model_load_text("m", text, sizeof text - 1, &other, error, sizeof error, NULL, NULL), 0);
-    assert_int_equal(check_make(&check, &bench->capture, &settings.walk, other, 1, 100000, error),
+    assert_int_equal(model_load_text("m", text, sizeof text - 1, &other, &error, NULL, NULL), 0);
+    assert_int_equal(check_make(&check, &bench->capture, &settings.walk, other, 1, 100000, &error),
                      0);
     /* two thirds of the capture is ldap:3, half of the model is */
     assert_true(fabs(check.mix - 0.5) < 0.03);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "model/learn/learn_frames.h"
 #include "protocols/packet.h"
 
@@ -22,7 +23,7 @@ struct value {
 struct bench {
     struct learn_capture capture;
     struct frames *frames;
-    char error[LEARN_ERROR_SIZE];
+    struct error error;
     unsigned time; /* ms */
 };
 
@@ -30,7 +31,7 @@ static int setup(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     assert_non_null(bench);
-    assert_int_equal(learn_capture_begin(&bench->capture, bench->error), 0);
+    assert_int_equal(learn_capture_begin(&bench->capture, &bench->error), 0);
     bench->frames = frames_make(&bench->capture);
     assert_non_null(bench->frames);
     *state = bench;
@@ -406,11 +407,12 @@ static void test_levels_are_those_played(void **state)
                            {LINE_RPC_UUID, rows[i].uuid}));
         used += (size_t)snprintf(wanted + used, sizeof wanted - used, "dcerpc:11\n");
         for (unsigned level = 0; level < 1010; level += next_level(level)) {
-            char text[16], error[128];
+            struct error error = {0};
+            char text[16];
             const char *value = text;
             const struct packet_field field = {"level", 1, &value};
             snprintf(text, sizeof text, "%u", level);
-            void *details = type->compile(&field, 1, error, sizeof error);
+            void *details = type->compile(&field, 1, &error);
             unplayed += details == NULL;
             used += (size_t)snprintf(wanted + used, sizeof wanted - used, "%s:%s%s%s\n",
                                      rows[i].protocol, rows[i].opnum, details ? " level=" : "",

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "tests/lib/model_text.h"
 
 #include "model/chain.h"
@@ -221,10 +222,9 @@ static void test_office_v2(void **state)
 {
     (void)state;
     struct model *model = NULL;
-    char error[MODEL_ERROR_SIZE];
+    struct error error = {0};
     struct warnings warnings = {0};
-    assert_int_equal(model_load(OFFICE_V2, &model, error, sizeof error, keep_warning, &warnings),
-                     0);
+    assert_int_equal(model_load(OFFICE_V2, &model, &error, keep_warning, &warnings), 0);
     assert_int_equal(warnings.count, 0);
     assert_true(model_is_samba_v2(model));
     assert_string_equal(model_name(model), "office-v2.json");
@@ -480,13 +480,14 @@ static void run_corpus(const char *folder)
     DIR *directory = opendir(folder);
     assert_non_null(directory);
     for (struct dirent *entry; (entry = readdir(directory));) {
-        char path[512], error[MODEL_ERROR_SIZE] = "";
+        struct error error = {0};
+        char path[512];
         struct model *model = NULL;
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (model_load(path, &model, error, sizeof error, NULL, NULL) < 0) {
-            assert_ptr_equal(strstr(error, path), error);
+        if (model_load(path, &model, &error, NULL, NULL) < 0) {
+            assert_ptr_equal(strstr(error.text, path), error.text);
             continue;
         }
         loaded++;

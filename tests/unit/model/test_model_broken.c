@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "tests/lib/model_text.h"
 
 #define TEXT(literal) (literal), sizeof(literal) - 1
@@ -526,9 +527,9 @@ static const struct broken {
 static void expect_message(const char *name, const char *text, size_t size, const char *message)
 {
     struct model *model = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
-    int result = model_load_text("m", text, size, &model, error, sizeof error, NULL, NULL);
-    if (result != -EINVAL || strcmp(error, message) != 0)
+    struct error error = {0};
+    int result = model_load_text("m", text, size, &model, &error, NULL, NULL);
+    if (result != -EINVAL || strcmp(error.text, message) != 0)
         fail_msg("%s: got %d, %s", name, result, error);
 }
 
@@ -579,11 +580,10 @@ static void test_cut_off(void **state)
     for (size_t t = 0; t < 2; t++) {
         for (size_t size = 0; size < strlen(texts[t]); size++) {
             struct model *model = NULL;
-            char error[MODEL_ERROR_SIZE] = "";
-            assert_int_equal(
-                model_load_text("m", texts[t], size, &model, error, sizeof error, NULL, NULL),
-                -EINVAL);
-            assert_ptr_equal(strstr(error, "m:"), error);
+            struct error error = {0};
+            assert_int_equal(model_load_text("m", texts[t], size, &model, &error, NULL, NULL),
+                             -EINVAL);
+            assert_ptr_equal(strstr(error.text, "m:"), error.text);
         }
         model_free(model_of(texts[t], NULL));
     }
@@ -592,9 +592,9 @@ static void test_cut_off(void **state)
 static void expect_file(const char *path, int result, const char *message)
 {
     struct model *model = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
-    assert_int_equal(model_load(path, &model, error, sizeof error, NULL, NULL), result);
-    assert_string_equal(error, message);
+    struct error error = {0};
+    assert_int_equal(model_load(path, &model, &error, NULL, NULL), result);
+    assert_string_equal(error.text, message);
 }
 
 static void test_files(void **state)

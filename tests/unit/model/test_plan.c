@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "tests/lib/plans.h"
 
 #include "model/alias.h"
@@ -762,9 +763,9 @@ static void expect_refused(const struct model *model, const struct plan_settings
                            int result, const char *message)
 {
     struct plan *plan = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
-    assert_int_equal(plan_make(model, settings, &plan, error, sizeof error), result);
-    assert_string_equal(error, message);
+    struct error error = {0};
+    assert_int_equal(plan_make(model, settings, &plan, &error), result);
+    assert_string_equal(error.text, message);
 }
 
 static void test_refused(void **state)
@@ -812,11 +813,11 @@ static void test_extremes(void **state)
         struct plan_settings settings = settings_of(1000, 1e-3, 1e8);
         settings.warmup = 0;
         struct plan *plan = NULL;
-        char error[MODEL_ERROR_SIZE];
-        if (plan_make(model, &settings, &plan, error, sizeof error) == 0)
+        struct error error = {0};
+        if (plan_make(model, &settings, &plan, &error) == 0)
             check_client(plan, 0, INT64_C(100000000000000000));
         else
-            assert_non_null(strstr(error, "clients, more than 10000000: lower -S"));
+            assert_non_null(strstr(error.text, "clients, more than 10000000: lower -S"));
         plan_free(plan);
         model_free(model);
     }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "tests/lib/plans.h"
 
 #include "model/plan_count.h"
@@ -278,12 +279,12 @@ static void test_refused(void **state)
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct model *model = NULL;
-        char error[MODEL_ERROR_SIZE] = "";
-        assert_int_equal(model_load_text("m", texts[i][0], strlen(texts[i][0]), &model, error,
-                                         sizeof error, NULL, NULL),
-                         -EINVAL);
+        struct error error = {0};
+        assert_int_equal(
+            model_load_text("m", texts[i][0], strlen(texts[i][0]), &model, &error, NULL, NULL),
+            -EINVAL);
         assert_null(model);
-        if (strncmp(error, texts[i][1], strlen(texts[i][1])) != 0)
+        if (strncmp(error.text, texts[i][1], strlen(texts[i][1])) != 0)
             fail_msg("\"%s\" does not begin with \"%s\"", error, texts[i][1]);
     }
 }
@@ -305,11 +306,10 @@ static void test_too_many_types(void **state)
     (void)state;
     size_t size;
     struct model *model = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
+    struct error error = {0};
     char *text = many(LINE("1", "a", "foo\t%u\t"), 4097, &size);
-    assert_int_equal(model_load_text("m", text, size, &model, error, sizeof error, NULL, NULL),
-                     -EINVAL);
-    assert_string_equal(error, "m:4097: expected at most 4096 different packets");
+    assert_int_equal(model_load_text("m", text, size, &model, &error, NULL, NULL), -EINVAL);
+    assert_string_equal(error.text, "m:4097: expected at most 4096 different packets");
     free(text);
 }
 
@@ -435,15 +435,16 @@ static void test_refused_settings(void **state)
     struct model *model = model_of_file(EXCERPT);
     struct plan_settings settings = settings_of(model, 1, 1);
     struct plan *plan = NULL;
-    char error[MODEL_ERROR_SIZE];
+    struct error error = {0};
     settings.persistence = 0.1;
-    assert_int_equal(plan_make(model, &settings, &plan, error, sizeof error), -EINVAL);
+    assert_int_equal(plan_make(model, &settings, &plan, &error), -EINVAL);
     assert_non_null(
-        strstr(error, "--conversation-persistence: office-recording.txt is a recording"));
+        strstr(error.text, "--conversation-persistence: office-recording.txt is a recording"));
     settings.persistence = 0;
     settings.scale = 1e6;
-    assert_int_equal(plan_make(model, &settings, &plan, error, sizeof error), -ERANGE);
-    assert_non_null(strstr(error, "this takes 29000000 clients, more than 10000000: lower -S"));
+    assert_int_equal(plan_make(model, &settings, &plan, &error), -ERANGE);
+    assert_non_null(
+        strstr(error.text, "this takes 29000000 clients, more than 10000000: lower -S"));
     model_free(model);
 }
 

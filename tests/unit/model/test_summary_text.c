@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "model/shape.h"
 #include "model/summary_text.h"
 
@@ -38,11 +39,11 @@ static int note(void *context, const struct summary_packet *packet)
     return seen->result;
 }
 
-static int read_text(const char *text, struct seen *seen, char *error, size_t error_size)
+static int read_text(const char *text, struct seen *seen, struct error *error)
 {
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
     assert_non_null(file);
-    int result = summary_read_file(file, "text", note, seen, error, error_size);
+    int result = summary_read_file(file, "text", note, seen, error);
     fclose(file);
     return result;
 }
@@ -67,23 +68,24 @@ static const char expected[] =
 static void test_lines(void **state)
 {
     struct seen seen = {0};
-    char error[200] = "";
+    struct error error = {0};
     (void)state;
-    assert_int_equal(read_text(good, &seen, error, sizeof error), 0);
+    assert_int_equal(read_text(good, &seen, &error), 0);
     assert_string_equal(seen.text, expected);
 }
 
 static void test_round_trip(void **state)
 {
     struct seen seen = {0}, again = {0};
-    char error[200] = "", *text = NULL;
+    struct error error = {0};
+    char *text = NULL;
     size_t size = 0;
     (void)state;
     seen.copy = open_memstream(&text, &size);
     assert_non_null(seen.copy);
-    assert_int_equal(read_text(good, &seen, error, sizeof error), 0);
+    assert_int_equal(read_text(good, &seen, &error), 0);
     fclose(seen.copy);
-    assert_int_equal(read_text(text, &again, error, sizeof error), 0);
+    assert_int_equal(read_text(text, &again, &error), 0);
     assert_string_equal(again.text, expected);
     free(text);
 }
@@ -92,14 +94,14 @@ static void test_round_trip(void **state)
 static void test_direction(void **state)
 {
     struct seen seen = {0};
-    char error[200] = "";
+    struct error error = {0};
     (void)state;
     assert_int_equal(read_text("1\t06\t0\t9\t2\tsmb2\t1\tSession Setup\n"
                                "2\t06\t0\t2\t9\tsmb2\t1\tSession Setup\n"
                                "3\t06\t0\t9\t2\tsmb2\t1\tSession Setup\n"
                                "4\t06\t1\t2\t5\tkerberos\t30\tkrb-error\n"
                                "5\t06\t1\t2\t5\tsamr\t7\tOpenDomain\n",
-                               &seen, error, sizeof error),
+                               &seen, &error),
                      0);
     assert_string_equal(seen.text, "1000000000 9>2 smb2:1\n"
                                    "2000000000 9>2 smb2:1 reply\n"
@@ -112,13 +114,13 @@ static void test_direction(void **state)
 static void test_values_are_left_out(void **state)
 {
     struct seen seen = {0};
-    char error[200] = "";
+    struct error error = {0};
     (void)state;
     assert_int_equal(
         read_text("1\t06\t\t7\t1\tldap\t3\t\t2\tCN=Jane Secret,DC=secret,DC=example\t"
                   "(&(sAMAccountName=secret)(objectCategory=CN=Person,CN=Schema,DC=secret))\tcn\n"
                   "2\t06\t\t7\t1\tkerberos\t12\t\t\t\t\t\t\t\t\tservice=a/secret note=secret\n",
-                  &seen, error, sizeof error),
+                  &seen, &error),
         0);
     assert_null(strcasestr(seen.text, "secret"));
     assert_non_null(strstr(seen.text, "base=CN,DC,DC"));
@@ -137,15 +139,15 @@ static void test_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct seen seen = {0};
-        char error[200] = "";
-        assert_int_equal(read_text(texts[i][0], &seen, error, sizeof error), -EINVAL);
-        assert_memory_equal(error, texts[i][1], strlen(texts[i][1]));
+        struct error error = {0};
+        assert_int_equal(read_text(texts[i][0], &seen, &error), -EINVAL);
+        assert_memory_equal(error.text, texts[i][1], strlen(texts[i][1]));
     }
     struct seen stop = {.result = 5};
-    char error[200] = "";
-    assert_int_equal(read_text(good, &stop, error, sizeof error), 5);
+    struct error error = {0};
+    assert_int_equal(read_text(good, &stop, &error), 5);
     assert_int_equal(strcspn(stop.text, "\n") + 1, strlen(stop.text));
-    assert_int_equal(summary_read("/nonexistent/x", note, &stop, error, sizeof error), -ENOENT);
+    assert_int_equal(summary_read("/nonexistent/x", note, &stop, &error), -ENOENT);
 }
 
 static void test_shapes(void **state)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/conversation.h"
 #include "protocols/names/cldap.h"
 #include "protocols/packet.h"
@@ -491,11 +492,11 @@ static void packet_details(void **state)
 {
     (void)state;
     const struct packet_type *type = packet_type_find("cldap", "3");
-    char error[200] = "";
+    struct error error = {0};
     const char *const attrs[] = {"defaultNamingContext"};
     const char *const scope[] = {"base"};
     struct packet_field fields[] = {{"scope", 1, scope}, {"attrs", 1, attrs}};
-    void *details = type->compile(fields, 2, error, sizeof error);
+    void *details = type->compile(fields, 2, &error);
     assert_non_null(details);
     struct udp_server server = {.answer = answer_nothing_found};
     udp_server_start(&server);
@@ -509,8 +510,8 @@ static void packet_details(void **state)
     dc_free(dc);
     type->release(details);
     struct packet_field unknown = {"sort", 1, scope};
-    assert_null(type->compile(&unknown, 1, error, sizeof error));
-    assert_string_equal(error, "cldap:3 has no field \"sort\"; it knows attrs");
+    assert_null(type->compile(&unknown, 1, &error));
+    assert_string_equal(error.text, "cldap:3 has no field \"sort\"; it knows attrs");
 }
 
 int main(void)

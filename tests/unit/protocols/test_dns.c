@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/names/dns.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
@@ -158,14 +159,14 @@ static struct outcome play_type(struct dc *dc, const struct packet_type *type, c
                                         .random = next_random,
                                         .random_state = &seed};
     conversation_init(&conversation);
-    char error[256];
+    struct error error = {0};
     struct packet_field fields[2];
     size_t count = 0;
     if (name)
         fields[count++] = (struct packet_field){"name", 1, &name};
     if (rr_type)
         fields[count++] = (struct packet_field){"type", 1, &rr_type};
-    void *details = type->compile ? type->compile(fields, count, error, sizeof error) : NULL;
+    void *details = type->compile ? type->compile(fields, count, &error) : NULL;
     struct outcome outcome = packet_play(&conversation, type, details, timeout_ms * 1000000);
     free(details);
     return outcome;
@@ -380,27 +381,27 @@ static void details_are_checked(void **state)
                  {"type", "B", false},     {"type", "", false},          {"name", "realm", true},
                  {"name", "other", true},  {"name", "moon", false},      {"sort", "A", false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char error[256] = "";
+        struct error error = {0};
         struct packet_field field = {cases[i].key, 1, &cases[i].value};
-        void *details = type->compile(&field, 1, error, sizeof error);
+        void *details = type->compile(&field, 1, &error);
         assert_int_equal(details != NULL, cases[i].good);
-        assert_int_equal(error[0] == '\0', cases[i].good);
+        assert_int_equal(error.text[0] == '\0', cases[i].good);
         free(details);
     }
 }
 
-static int read_queries(struct dc *dc, const char *text, char *error, size_t error_size)
+static int read_queries(struct dc *dc, const char *text, struct error *error)
 {
     char file[] = "/tmp/test_dns.XXXXXX";
     int fd = mkstemp(file);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
-    int code = dns_queries_read(dc, file, error, error_size);
+    int code = dns_queries_read(dc, file, error);
     unlink(file);
     /* Leaves what is said after the file's name. */
-    if (strncmp(error, file, strlen(file)) == 0)
-        memmove(error, error + strlen(file), strlen(error + strlen(file)) + 1);
+    if (strncmp(error->text, file, strlen(file)) == 0)
+        memmove(error->text, error->text + strlen(file), strlen(error->text + strlen(file)) + 1);
     return code;
 }
 
@@ -422,19 +423,20 @@ static void query_file_with_mistakes(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct dc *dc = new_dc(1);
-        char error[256] = "";
-        assert_int_equal(read_queries(dc, cases[i].text, error, sizeof error), -EINVAL);
-        assert_string_equal(error, cases[i].error);
+        struct error error = {0};
+        assert_int_equal(read_queries(dc, cases[i].text, &error), -EINVAL);
+        assert_string_equal(error.text, cases[i].error);
         dc_free(dc);
     }
     struct dc *dc = new_dc(1);
-    char error[256] = "", longest[1000] = "0,";
+    struct error error = {0};
+    char longest[1000] = "0,";
     for (int i = 0; i < 100; i++)
         strcat(longest, "{realm}");
     strcat(longest, ",A,yes");
-    assert_int_equal(read_queries(dc, longest, error, sizeof error), -EINVAL);
-    assert_int_equal(dns_queries_read(dc, "/nonexistent/file", error, sizeof error), -ENOENT);
-    assert_string_equal(error, "/nonexistent/file: No such file or directory");
+    assert_int_equal(read_queries(dc, longest, &error), -EINVAL);
+    assert_int_equal(dns_queries_read(dc, "/nonexistent/file", &error), -ENOENT);
+    assert_string_equal(error.text, "/nonexistent/file: No such file or directory");
     dc_free(dc);
 }
 
@@ -445,8 +447,8 @@ static void query_file_is_asked(void **state)
     struct udp_server server = {.answer = answer, .context = &behaviour};
     udp_server_start(&server);
     struct dc *dc = new_dc(server.port);
-    char error[256] = "";
-    assert_int_equal(read_queries(dc, " 0 , dc1.{realm} , A , yes\r\n", error, sizeof error), 0);
+    struct error error = {0};
+    assert_int_equal(read_queries(dc, " 0 , dc1.{realm} , A , yes\r\n", &error), 0);
     assert_int_equal(play_type(dc, &dns_extra_packet, NULL, NULL, 7, 5000).kind, OUTCOME_OK);
     assert_memory_equal(server.last_question + 12,
                         "\x03"
@@ -458,7 +460,7 @@ static void query_file_is_asked(void **state)
     assert_failed(play_type(dc, &dns_extra_packet, NULL, NULL, 7, 5000), "NXDOMAIN");
     dns_names_free(dc->dns_names);
     dc->dns_names = NULL;
-    assert_int_equal(read_queries(dc, "12,dc1.{realm},A,no", error, sizeof error), 0);
+    assert_int_equal(read_queries(dc, "12,dc1.{realm},A,no", &error), 0);
     assert_int_equal(play_type(dc, &dns_extra_packet, NULL, NULL, 7, 5000).kind, OUTCOME_OK);
     behaviour.known = true;
     assert_failed(play_type(dc, &dns_extra_packet, NULL, NULL, 7, 5000),

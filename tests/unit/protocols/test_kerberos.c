@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 #include "tests/lib/bytes.h"
@@ -425,10 +426,10 @@ static void details_are_checked(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct packet_type *type = packet_type_find("kerberos", cases[i].opcode);
         struct packet_field field = {cases[i].key, 1, &cases[i].value};
-        char error[256] = "";
-        void *details = type->compile(&field, 1, error, sizeof error);
+        struct error error = {0};
+        void *details = type->compile(&field, 1, &error);
         assert_int_equal(details != NULL, cases[i].good);
-        assert_int_equal(error[0] == '\0', cases[i].good);
+        assert_int_equal(error.text[0] == '\0', cases[i].good);
         free(details);
     }
 }
@@ -440,11 +441,11 @@ static void profile_is_private_and_leaves_nothing(void **state)
 {
     (void)state;
     struct player player;
-    char error[256] = "";
+    struct error error = {0};
     player_init(&player, 1);
     free(player.dc->dns_name);
     player.dc->dns_name = strdup("dc1\n[plugins]"); /* a name from the wire stays out of it */
-    assert_int_equal(kerberos_global_init(player.dc, error, sizeof error), 0);
+    assert_int_equal(kerberos_global_init(player.dc, &error), 0);
     char text[4096], path[128];
     snprintf(path, sizeof path, "%s", getenv("KRB5_CONFIG"));
     FILE *file = fopen(path, "r");
@@ -556,7 +557,8 @@ static void tickets_take_the_place_of_older_ones(void **state)
 static void own_tickets_of_the_administrator(void **state)
 {
     (void)state;
-    char file[] = "/tmp/test_kerberos.XXXXXX", name[64], error[256] = "";
+    struct error error = {0};
+    char file[] = "/tmp/test_kerberos.XXXXXX", name[64];
     int fd = mkstemp(file);
     assert_true(fd >= 0);
     close(fd);
@@ -566,13 +568,13 @@ static void own_tickets_of_the_administrator(void **state)
     player.dc->admin_ccache = strdup(name);
 
     make_ccache(name, time(NULL) - 60);
-    assert_int_equal(kerberos_global_init(player.dc, error, sizeof error), -EKEYEXPIRED);
-    assert_non_null(strstr(error, "have expired: run kinit again"));
+    assert_int_equal(kerberos_global_init(player.dc, &error), -EKEYEXPIRED);
+    assert_non_null(strstr(error.text, "have expired: run kinit again"));
     kerberos_global_end();
 
     unsetenv("KRB5_CONFIG");
     make_ccache(name, time(NULL) + 3600);
-    assert_int_equal(kerberos_global_init(player.dc, error, sizeof error), 0);
+    assert_int_equal(kerberos_global_init(player.dc, &error), 0);
     unlink(file); /* it has been read */
     player.conversation.wire.deadline = clock_now() + INT64_C(5000000000);
     struct account *admin = &player.dc->admin;
@@ -586,8 +588,8 @@ static void own_tickets_of_the_administrator(void **state)
     conversation_reset(&player.conversation);
     kerberos_global_end();
 
-    assert_int_equal(kerberos_global_init(player.dc, error, sizeof error), -ENOENT);
-    assert_non_null(strstr(error, "there are no Kerberos tickets in"));
+    assert_int_equal(kerberos_global_init(player.dc, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "there are no Kerberos tickets in"));
     kerberos_global_end();
     unsetenv("KRB5_CONFIG");
     player_end(&player);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/ldap/ldap_connection_private.h"
 #include "protocols/ldap/ldap_layer.h"
 #include "protocols/ldap/ldap_search.h"
@@ -370,12 +371,12 @@ static void success_and_more(struct server *server, int id, int request, struct 
 static void bytes_before_the_handshake_are_refused(void **state)
 {
     (void)state;
-    char error[200];
+    struct error error = {0};
     struct server server = {.reply = success_and_more, .cut_after = SIZE_MAX};
     struct client client;
     server_start(&server);
     struct dc *dc = dc_of(&server);
-    dc->tls = tls_new(false, NULL, error, sizeof error);
+    dc->tls = tls_new(false, NULL, &error);
     assert_non_null(dc->tls);
     assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
     struct outcome outcome = ldap_connection_start_tls(client.connection);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "protocols/ldap/catalogue.h"
 #include "protocols/ldap/ldap_details.h"
 #include "protocols/ldap/ldap_filter.h"
@@ -109,9 +110,9 @@ static struct conversation a_conversation(const struct dc *dc, uint64_t (*chance
 static void assert_filled(const struct dc *dc, uint64_t (*chance)(void *), const char *text,
                           const char *expected)
 {
-    char error[300] = "";
+    struct error error = {0};
     struct conversation conversation = a_conversation(dc, chance);
-    struct ldap_filter *filter = ldap_filter_parse(text, error, sizeof error);
+    struct ldap_filter *filter = ldap_filter_parse(text, &error);
     if (!filter)
         fail_msg("%s: %s", text, error);
     struct ldap_text out = {0};
@@ -238,14 +239,15 @@ static void wrong_filters_are_refused(void **state)
         {"(:1.2:)", "character 7: expected '=' and a value, found ')'"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char error[300] = "", expected[300];
-        assert_null(ldap_filter_parse(rows[i].text, error, sizeof error));
+        struct error error = {0};
+        char expected[300];
+        assert_null(ldap_filter_parse(rows[i].text, &error));
         snprintf(expected, sizeof expected, "filter \"%s\": %s", rows[i].text, rows[i].error);
-        assert_string_equal(error, expected);
+        assert_string_equal(error.text, expected);
     }
 }
 
-static struct ldap_filter *parse_nested(int depth, char *error, size_t size)
+static struct ldap_filter *parse_nested(int depth, struct error *error)
 {
     char text[4 * 100 + 10] = "";
     for (int i = 1; i < depth; i++)
@@ -253,24 +255,24 @@ static struct ldap_filter *parse_nested(int depth, char *error, size_t size)
     strcat(text, "(cn=a)");
     for (int i = 1; i < depth; i++)
         strcat(text, ")");
-    return ldap_filter_parse(text, error, size);
+    return ldap_filter_parse(text, error);
 }
 
 static void nesting_and_size_are_bounded(void **state)
 {
     (void)state;
-    char error[300] = "";
-    struct ldap_filter *deep = parse_nested(LDAP_FILTER_NESTING_MAX, error, sizeof error);
+    struct error error = {0};
+    struct ldap_filter *deep = parse_nested(LDAP_FILTER_NESTING_MAX, &error);
     assert_non_null(deep);
     ldap_filter_free(deep);
-    assert_null(parse_nested(LDAP_FILTER_NESTING_MAX + 1, error, sizeof error));
-    assert_non_null(strstr(error, "at most 64 filters inside each other"));
+    assert_null(parse_nested(LDAP_FILTER_NESTING_MAX + 1, &error));
+    assert_non_null(strstr(error.text, "at most 64 filters inside each other"));
     char *large = malloc(LDAP_FILTER_SIZE_MAX + 10);
     assert_non_null(large);
     memset(large, 'a', LDAP_FILTER_SIZE_MAX + 9);
     large[LDAP_FILTER_SIZE_MAX + 9] = '\0';
-    assert_null(ldap_filter_parse(large, error, sizeof error));
-    assert_non_null(strstr(error, "64 KiB"));
+    assert_null(ldap_filter_parse(large, &error));
+    assert_non_null(strstr(error.text, "64 KiB"));
     free(large);
 }
 
@@ -416,13 +418,13 @@ static void a_catalogue_is_bounded(void **state)
 
 /* --- Details ------------------------------------------------------------------------------- */
 
-static void assert_refused(void *(*compile)(const struct packet_field *, size_t, char *, size_t),
+static void assert_refused(void *(*compile)(const struct packet_field *, size_t, struct error *),
                            const char *key, const char *value, const char *expected)
 {
-    char error[300] = "";
+    struct error error = {0};
     struct packet_field field = {.key = key, .count = 1, .values = &value};
-    assert_null(compile(&field, 1, error, sizeof error));
-    assert_string_equal(error, expected);
+    assert_null(compile(&field, 1, &error));
+    assert_string_equal(error.text, expected);
 }
 
 static void wrong_details_are_refused(void **state)
@@ -441,10 +443,10 @@ static void wrong_details_are_refused(void **state)
     assert_refused(ldap_search_compile, "controls", "paged", "controls: \"paged\" is not an OID");
     assert_refused(ldap_search_compile, "sealed", "1", "sealed: \"1\" is not true or false");
     const char *two[] = {"base", "sub"};
-    char error[300] = "";
+    struct error error = {0};
     struct packet_field field = {.key = "scope", .count = 2, .values = two};
-    assert_null(ldap_search_compile(&field, 1, error, sizeof error));
-    assert_string_equal(error, "scope: expected one value, found 2");
+    assert_null(ldap_search_compile(&field, 1, &error));
+    assert_string_equal(error.text, "scope: expected one value, found 2");
 }
 
 static void binds_compile(void **state)
@@ -475,8 +477,8 @@ static void binds_compile(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct packet_field fields[] = {
             {"auth", 1, &rows[i].auth}, {"mech", 1, &rows[i].mech}, {"tls", 1, &rows[i].tls}};
-        char error[300] = "";
-        struct ldap_bind_details *bind = ldap_bind_compile(fields, 3, error, sizeof error);
+        struct error error = {0};
+        struct ldap_bind_details *bind = ldap_bind_compile(fields, 3, &error);
         assert_non_null(bind);
         assert_int_equal(bind->simple, rows[i].expected.simple);
         assert_int_equal(bind->mechanism, rows[i].expected.mechanism);
@@ -488,7 +490,7 @@ static void binds_compile(void **state)
 
 static struct ldap_search_details *compile_search(const char *scope, const char *base)
 {
-    char error[300] = "";
+    struct error error = {0};
     static const char *const attributes[] = {"cn", "member"};
     static const char *const controls[] = {"1.2.840.113556.1.4.319", "1.2.840.113556.1.4.801",
                                            "1.2.3"};
@@ -496,7 +498,7 @@ static struct ldap_search_details *compile_search(const char *scope, const char 
                                           {"base", 1, &base},
                                           {"attrs", 2, attributes},
                                           {"controls", 3, controls}};
-    struct ldap_search_details *search = ldap_search_compile(fields, 4, error, sizeof error);
+    struct ldap_search_details *search = ldap_search_compile(fields, 4, &error);
     if (!search)
         fail_msg("%s", error);
     return search;
@@ -531,10 +533,10 @@ static void sealed_searches_are_drawn(void **state)
 {
     (void)state;
     struct conversation conversation = {.random = first_of_all};
-    char error[300] = "";
+    struct error error = {0};
     const char *yes = "true";
     struct packet_field field = {.key = "sealed", .count = 1, .values = &yes};
-    struct ldap_search_details *sealed = ldap_search_compile(&field, 1, error, sizeof error);
+    struct ldap_search_details *sealed = ldap_search_compile(&field, 1, &error);
     assert_non_null(sealed);
     assert_true(sealed->sealed);
     assert_non_null(sealed->filter); /* what is played when there is no readable one */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/conversation.h"
 #include "tests/lib/ldap_server.h"
 
@@ -141,10 +142,10 @@ static int tear_down(void **state)
 static struct outcome play_fields(const char *opcode, const struct packet_field *fields,
                                   size_t count)
 {
-    char error[200] = "";
+    struct error error = {0};
     const struct packet_type *type = packet_type_find("ldap", opcode);
-    void *details = type->compile ? type->compile(fields, count, error, sizeof error) : NULL;
-    assert_string_equal(error, "");
+    void *details = type->compile ? type->compile(fields, count, &error) : NULL;
+    assert_string_equal(error.text, "");
     struct outcome outcome = packet_play(&conversation, type, details, TIMEOUT);
     if (details)
         type->release(details);

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/ldap/catalogue.h"
 #include "protocols/ldap/ldap_connection.h"
 #include "protocols/ldap/ldap_search.h"
@@ -227,10 +228,10 @@ static void begin(struct conversation *conversation, struct waiter *waiter, uint
 static struct outcome play_fields(struct conversation *conversation, const char *opcode,
                                   const struct packet_field *fields, size_t count)
 {
-    char error[200] = "";
+    struct error error = {0};
     const struct packet_type *type = packet_type_find("ldap", opcode);
-    void *details = type->compile ? type->compile(fields, count, error, sizeof error) : NULL;
-    assert_string_equal(error, "");
+    void *details = type->compile ? type->compile(fields, count, &error) : NULL;
+    assert_string_equal(error.text, "");
     struct outcome outcome = packet_play(conversation, type, details, TIMEOUT);
     if (details)
         type->release(details);
@@ -265,9 +266,9 @@ static void the_catalogue_is_read(void **state)
     need_slapd();
     struct conversation conversation;
     uint64_t chance = 1;
-    char error[300] = "";
+    struct error error = {0};
     begin(&conversation, wire_blocking_waiter(), &chance, 0);
-    assert_int_equal(catalogue_read(&conversation, &dc->catalogue, error, sizeof error), 0);
+    assert_int_equal(catalogue_read(&conversation, &dc->catalogue, &error), 0);
     assert_int_equal(catalogue_count(dc->catalogue), PEOPLE_COUNT + 2);
     assert_string_equal(catalogue_base(dc->catalogue, &conversation, "OU"), PEOPLE);
     assert_memory_equal(catalogue_base(dc->catalogue, &conversation, "UID,OU"), "uid=p", 5);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "protocols/packet.h"
 #include "protocols/rpc/rpc_drsuapi.h"
 #include "protocols/rpc/rpc_epm.h"
@@ -94,7 +95,7 @@ static int each_golden(void (*check)(const struct message *message))
 
 /* Decodes size bytes of a message into *value of the pool. False when they are refused. */
 static bool decode(const struct message *message, const uint8_t *bytes, size_t size,
-                   struct pool *pool, void **value, char *error, size_t error_size)
+                   struct pool *pool, void **value, struct error *error)
 {
     struct ndr ndr;
     *value = pool_alloc(pool, message->memory);
@@ -103,7 +104,7 @@ static bool decode(const struct message *message, const uint8_t *bytes, size_t s
     message->coder(&ndr, "message", *value, 0);
     bool good = !ndr.failed;
     if (!good)
-        ndr_error_text(&ndr, message->name, error, error_size);
+        ndr_error_text(&ndr, message->name, error->text, sizeof error->text);
     ndr_end(&ndr);
     return good;
 }
@@ -113,13 +114,13 @@ static void check_round_trip(const struct message *message)
     struct pool pool = {0};
     struct ndr ndr;
     void *value;
-    char error[256] = "";
-    if (!decode(message, message->bytes, message->size, &pool, &value, error, sizeof error))
+    struct error error = {0};
+    if (!decode(message, message->bytes, message->size, &pool, &value, &error))
         fail_msg("%s", error);
     ndr_encode_start(&ndr);
     message->coder(&ndr, "message", value, 0);
     if (ndr.failed) {
-        ndr_error_text(&ndr, message->name, error, sizeof error);
+        ndr_error_text(&ndr, message->name, error.text, sizeof error.text);
         fail_msg("%s", error);
     }
     for (size_t i = 0; i < ndr.size && i < message->size; i++)
@@ -140,16 +141,16 @@ static void every_call_both_ways(void **state)
 
 static void check_truncation(const struct message *message)
 {
-    char error[256];
+    struct error error = {0};
     for (size_t size = 0; size < message->size; size++) {
         struct pool pool = {0};
         void *value;
         uint8_t *cut = malloc(size ? size : 1);
         memcpy(cut, message->bytes, size);
-        if (decode(message, cut, size, &pool, &value, error, sizeof error))
+        if (decode(message, cut, size, &pool, &value, &error))
             fail_msg("%s: accepted when cut to %zu of %zu bytes", message->name, size,
                      message->size);
-        assert_non_null(strstr(error, message->name));
+        assert_non_null(strstr(error.text, message->name));
         pool_free(&pool);
         free(cut);
     }
@@ -164,7 +165,7 @@ static void every_length_cut(void **state)
 static void check_mutations(const struct message *message)
 {
     static const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
-    char error[256];
+    struct error error = {0};
     uint8_t *bytes = malloc(message->size);
     for (size_t i = 0; i < message->size; i++) {
         memcpy(bytes, message->bytes, message->size);
@@ -172,7 +173,7 @@ static void check_mutations(const struct message *message)
             struct pool pool = {.limit = 8 << 20};
             void *value;
             bytes[i] = values[v];
-            decode(message, bytes, message->size, &pool, &value, error, sizeof error);
+            decode(message, bytes, message->size, &pool, &value, &error);
             assert_true(pool.total <= 8 << 20);
             pool_free(&pool);
         }
@@ -191,9 +192,10 @@ static void check_print(const struct message *message)
     struct pool pool = {0};
     struct ndr ndr;
     void *value;
-    char error[256], *text = NULL;
+    struct error error = {0};
+    char *text = NULL;
     size_t size = 0;
-    assert_true(decode(message, message->bytes, message->size, &pool, &value, error, sizeof error));
+    assert_true(decode(message, message->bytes, message->size, &pool, &value, &error));
     FILE *out = open_memstream(&text, &size);
     ndr_print_start(&ndr, out);
     message->coder(&ndr, "message", value, 0);
@@ -327,8 +329,9 @@ static void check_values(const struct message *message)
 {
     struct pool pool = {0};
     void *value;
-    char error[256], text[192];
-    assert_true(decode(message, message->bytes, message->size, &pool, &value, error, sizeof error));
+    struct error error = {0};
+    char text[192];
+    assert_true(decode(message, message->bytes, message->size, &pool, &value, &error));
     if (strcmp(message->name, "samr LookupNames request") == 0) {
         struct samr_LookupNames_request *request = value;
         assert_int_equal(request->count, 2);
@@ -382,14 +385,11 @@ static void levels_that_can_be_played(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct packet_type *type = packet_type_find(rows[i].protocol, rows[i].opcode);
         const struct packet_field field = {"level", 1, &rows[i].level};
-        char error[128] = "";
-        void *details = type->compile(&field, 1, error, sizeof error);
+        struct error error = {0};
+        void *details = type->compile(&field, 1, &error);
         assert_int_equal(details == NULL, rows[i].error != NULL);
-        assert_string_equal(error, rows[i].error ? rows[i].error : "");
+        assert_string_equal(error.text, rows[i].error ? rows[i].error : "");
         free(details);
-        char little[40] = "";
-        free(type->compile(&field, 1, little, sizeof little));
-        assert_memory_equal(little, error, strnlen(error, sizeof little - 1));
     }
 }
 

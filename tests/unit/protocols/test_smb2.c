@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/little_endian.h"
 #include "protocols/smb2/smb2.h"
 #include "protocols/smb2/smb2_negotiate.h"
@@ -78,10 +79,10 @@ static struct outcome play_with(struct client *client, const char *protocol, con
                                 const char *key, const char *value)
 {
     const struct packet_type *type = packet_type_find(protocol, opcode);
-    char error[256] = "";
+    struct error error = {0};
     assert_non_null(type);
     struct packet_field field = {key, 1, &value};
-    void *details = type->compile ? type->compile(&field, key ? 1 : 0, error, sizeof error) : NULL;
+    void *details = type->compile ? type->compile(&field, key ? 1 : 0, &error) : NULL;
     struct outcome outcome = packet_play(&client->conversation, type, details, timeout);
     if (type->release)
         type->release(details);
@@ -973,7 +974,7 @@ static void survey(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct client client;
         struct smb2_shared_files *files = NULL;
-        char error[256] = "";
+        struct error error = {0};
         struct smb2_server *server = server_new(&plain_311);
         server->fault = rows[i].fault;
         server->fault_command = rows[i].command;
@@ -981,8 +982,8 @@ static void survey(void **state)
         server->fault_skip = rows[i].skip;
         server_start(server);
         client_begin(&client, server);
-        int rc = smb2_survey(&client.conversation, &files, error, sizeof error);
-        assert_string_equal(error, rows[i].error ? rows[i].error : "");
+        int rc = smb2_survey(&client.conversation, &files, &error);
+        assert_string_equal(error.text, rows[i].error ? rows[i].error : "");
         assert_int_equal(rc == 0, rows[i].error == NULL);
         assert_int_equal(smb2_shared_files_count(files, SMB2_SHARED_POLICY), rows[i].policies);
         assert_int_equal(smb2_shared_files_count(files, SMB2_SHARED_SCRIPT), rows[i].scripts);
@@ -1018,15 +1019,15 @@ static void shares_are_checked(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct client client;
-        char error[256] = "";
+        struct error error = {0};
         struct smb2_server *server = server_new(&plain_311);
         server->fault = rows[i].fault;
         server->fault_command = rows[i].command;
         server->fault_at = rows[i].at;
         server_start(server);
         client_begin(&client, server);
-        int rc = smb2_check_share(&client.conversation, error, sizeof error);
-        assert_string_equal(error, rows[i].error);
+        int rc = smb2_check_share(&client.conversation, &error);
+        assert_string_equal(error.text, rows[i].error);
         assert_int_equal(rc, rows[i].error[0] ? -EINVAL : 0);
         both_end(&client, server);
     }
@@ -1106,15 +1107,15 @@ static void wrong_details(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct packet_type *type = packet_type_find("smb2", rows[i].opcode);
         struct packet_field field = {rows[i].key, 1, &rows[i].value};
-        char error[256] = "";
-        assert_null(type->compile(&field, 1, error, sizeof error));
-        assert_string_equal(error, rows[i].error);
+        struct error error = {0};
+        assert_null(type->compile(&field, 1, &error));
+        assert_string_equal(error.text, rows[i].error);
     }
     const char *two[] = {"1", "2"};
     struct packet_field field = {"size", 2, two};
-    char error[256] = "";
-    assert_null(packet_type_find("smb2", "8")->compile(&field, 1, error, sizeof error));
-    assert_string_equal(error, "size: expected one value, found 2");
+    struct error error = {0};
+    assert_null(packet_type_find("smb2", "8")->compile(&field, 1, &error));
+    assert_string_equal(error.text, "size: expected one value, found 2");
 }
 
 /* Rights that no user has on SYSVOL and NETLOGON are not asked for, nor what would have to be
@@ -1142,9 +1143,9 @@ static void shared_files_are_opened_to_be_read(void **state)
         struct packet_field fields[] = {{"file", 1, file},
                                         {"access", 1, all_rights},
                                         {rows[i].oplock ? "oplock" : "lease", 1, oplock}};
-        char error[256] = "";
+        struct error error = {0};
         const struct packet_type *type = packet_type_find("smb2", "5");
-        void *details = type->compile(fields, 3, error, sizeof error);
+        void *details = type->compile(fields, 3, &error);
         assert_non_null(details);
         server_start(server);
         client_begin(&client, server);

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/stream.h"
 #include "protocols/tls.h"
 #include "replay/engine/loop.h"
@@ -166,9 +167,9 @@ static void make_certificate(void)
 static int group_setup(void **state)
 {
     (void)state;
-    char error[200];
+    struct error error = {0};
     make_certificate();
-    client_tls = tls_new(false, NULL, error, sizeof error);
+    client_tls = tls_new(false, NULL, &error);
     assert_non_null(client_tls);
     return 0;
 }
@@ -1044,7 +1045,7 @@ static void leave(struct peer *peer, struct end *end)
 
 static void tls_verification(struct variant *v)
 {
-    char error[200];
+    struct error error = {0};
     static const struct {
         bool own_ca;
         const char *name;
@@ -1055,7 +1056,7 @@ static void tls_verification(struct variant *v)
                  {false, "dc1.example.com", -EKEYREJECTED}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct peer peer;
-        struct tls *tls = tls_new(true, cases[i].own_ca ? ca_path : NULL, error, sizeof error);
+        struct tls *tls = tls_new(true, cases[i].own_ca ? ca_path : NULL, &error);
         if (!tls && !cases[i].own_ca)
             continue; /* a system without authorities */
         assert_non_null(tls);
@@ -1068,8 +1069,8 @@ static void tls_verification(struct variant *v)
         peer_end(&peer);
         tls_free(tls);
     }
-    assert_null(tls_new(true, "/nonexistent/ca.pem", error, sizeof error));
-    assert_non_null(strstr(error, "/nonexistent/ca.pem"));
+    assert_null(tls_new(true, "/nonexistent/ca.pem", &error));
+    assert_non_null(strstr(error.text, "/nonexistent/ca.pem"));
 }
 
 /* ---- many fibers parked at once ---- */

@@ -13,17 +13,18 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "replay/accounts/account_set.h"
 
 static char path[] = "/tmp/test-accounts-XXXXXX";
 
-static int read_text(const char *text, struct account_file *file, char *error, size_t size)
+static int read_text(const char *text, struct account_file *file, struct error *error)
 {
     FILE *out = fopen(path, "w");
     assert_non_null(out);
     fputs(text, out);
     assert_int_equal(fclose(out), 0);
-    return account_file_read(path, file, error, size);
+    return account_file_read(path, file, error);
 }
 
 static void test_forms(void **state)
@@ -44,8 +45,8 @@ static void test_forms(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct account_file file;
-        char error[256] = "";
-        if (read_text(cases[i].text, &file, error, sizeof error) != 0)
+        struct error error = {0};
+        if (read_text(cases[i].text, &file, &error) != 0)
             fail_msg("%s: %s", cases[i].text, error);
         assert_int_equal(file.count, 1);
         assert_string_equal(file.lines[0].name, cases[i].name);
@@ -72,10 +73,11 @@ static void test_mistakes(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct account_file file;
-        char error[256] = "", expected[256];
+        struct error error = {0};
+        char expected[256];
         snprintf(expected, sizeof expected, "%s:%s", path, cases[i].message);
-        assert_int_equal(read_text(cases[i].text, &file, error, sizeof error), -EINVAL);
-        assert_string_equal(error, expected);
+        assert_int_equal(read_text(cases[i].text, &file, &error), -EINVAL);
+        assert_string_equal(error.text, expected);
         account_file_clear(&file);
     }
 }
@@ -84,28 +86,29 @@ static void test_many_and_modes(void **state)
 {
     (void)state;
     enum { COUNT = 1000 };
-    char *text = NULL, error[256];
+    struct error error = {0};
+    char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     for (int i = 0; i < COUNT; i++)
         fprintf(out, "u%d,p%d\n", i, i);
     fclose(out);
     struct account_file file;
-    assert_int_equal(read_text(text, &file, error, sizeof error), 0);
+    assert_int_equal(read_text(text, &file, &error), 0);
     assert_int_equal(file.count, COUNT);
     assert_string_equal(file.lines[COUNT - 1].name, "u999");
     assert_int_equal(file.lines[COUNT - 1].number, COUNT);
     account_file_clear(&file);
     free(text);
     chmod(path, 0600);
-    assert_int_equal(account_file_read(path, &file, error, sizeof error), 0);
+    assert_int_equal(account_file_read(path, &file, &error), 0);
     assert_false(file.world_readable);
     account_file_clear(&file);
     chmod(path, 0604);
-    assert_int_equal(account_file_read(path, &file, error, sizeof error), 0);
+    assert_int_equal(account_file_read(path, &file, &error), 0);
     assert_true(file.world_readable);
     account_file_clear(&file);
-    assert_int_equal(account_file_read("/nowhere/x", &file, error, sizeof error), -EINVAL);
+    assert_int_equal(account_file_read("/nowhere/x", &file, &error), -EINVAL);
     account_file_clear(&file);
 }
 

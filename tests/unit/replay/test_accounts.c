@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
+
 enum { NOT_GIVEN = -1 };
 
 static const struct {
@@ -63,8 +65,8 @@ static void test_wanted(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct settings settings = settings_of(i);
         struct accounts_wanted wanted;
-        char error[256] = "";
-        if (accounts_wanted(&settings, cases[i].clients, &wanted, error, sizeof error) != 0)
+        struct error error = {0};
+        if (accounts_wanted(&settings, cases[i].clients, &wanted, &error) != 0)
             fail_msg("%s: %s", cases[i].name, error);
         const struct accounts_wanted *right = &cases[i].wanted;
         if (wanted.users != right->users || wanted.machines != right->machines ||
@@ -79,9 +81,9 @@ static void test_wanted(void **state)
 static void expect_refused(const struct settings *settings, uint32_t clients, const char *message)
 {
     struct accounts_wanted wanted;
-    char error[256] = "";
-    assert_int_equal(accounts_wanted(settings, clients, &wanted, error, sizeof error), -EINVAL);
-    assert_string_equal(error, message);
+    struct error error = {0};
+    assert_int_equal(accounts_wanted(settings, clients, &wanted, &error), -EINVAL);
+    assert_string_equal(error.text, message);
 }
 
 static void test_refused(void **state)

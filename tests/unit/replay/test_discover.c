@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "protocols/wire.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
@@ -114,13 +115,13 @@ static size_t answer_garbage(void *context, unsigned nth, const uint8_t *questio
 
 /* Discovers a server of that answer as "dc1=127.0.0.1"; returns the dc, the caller's. */
 static struct dc *discover(struct udp_server *server, const char *realm, const char *workgroup,
-                           int *code, char *error, size_t error_size)
+                           int *code, struct error *error)
 {
     struct dc *dc = dc_new();
     assert_non_null(dc);
     udp_server_start(server);
     dc->ports.cldap = dc->ports.ldap = server->port;
-    *code = discover_dc(dc, "dc1=127.0.0.1", realm, workgroup, error, error_size);
+    *code = discover_dc(dc, "dc1=127.0.0.1", realm, workgroup, error);
     udp_server_stop(server);
     return dc;
 }
@@ -130,9 +131,9 @@ static void everything_is_learned(void **state)
     (void)state;
     struct udp_server server = {.answer = answer_as_dc};
     int code;
-    char error[256] = "";
-    struct dc *dc = discover(&server, NULL, NULL, &code, error, sizeof error);
-    assert_string_equal(error, "");
+    struct error error = {0};
+    struct dc *dc = discover(&server, NULL, NULL, &code, &error);
+    assert_string_equal(error.text, "");
     assert_int_equal(code, 0);
     assert_string_equal(dc->given, "dc1");
     assert_string_equal(dc->address_text, "127.0.0.1");
@@ -156,8 +157,8 @@ static void options_override(void **state)
     (void)state;
     struct udp_server server = {.answer = answer_as_dc};
     int code;
-    char error[256] = "";
-    struct dc *dc = discover(&server, "other.example.com", "OTHER", &code, error, sizeof error);
+    struct error error = {0};
+    struct dc *dc = discover(&server, "other.example.com", "OTHER", &code, &error);
     assert_int_equal(code, 0);
     assert_string_equal(dc->realm, "OTHER.EXAMPLE.COM");
     assert_string_equal(dc->netbios_domain, "OTHER");
@@ -178,21 +179,20 @@ static void servers_that_are_no_dc(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct udp_server server = {.answer = cases[i].answer};
         int code;
-        char error[256] = "";
-        dc_free(discover(&server, NULL, NULL, &code, error, sizeof error));
+        struct error error = {0};
+        dc_free(discover(&server, NULL, NULL, &code, &error));
         assert_int_equal(code, cases[i].code);
-        assert_non_null(strstr(error, cases[i].says));
+        assert_non_null(strstr(error.text, cases[i].says));
     }
 }
 
-static int discover_at(const char *given, uint16_t port, char *error, size_t error_size,
-                       double *seconds)
+static int discover_at(const char *given, uint16_t port, struct error *error, double *seconds)
 {
     struct dc *dc = dc_new();
     assert_non_null(dc);
     dc->ports.cldap = dc->ports.ldap = port;
     int64_t start = clock_now();
-    int code = discover_dc(dc, given, NULL, NULL, error, error_size);
+    int code = discover_dc(dc, given, NULL, NULL, error);
     *seconds = (double)(clock_now() - start) * 1e-9;
     dc_free(dc);
     return code;
@@ -201,11 +201,11 @@ static int discover_at(const char *given, uint16_t port, char *error, size_t err
 static void nobody_is_there(void **state)
 {
     (void)state;
-    char error[256] = "";
+    struct error error = {0};
     double seconds;
     uint16_t port = udp_server_dead_port();
-    assert_int_equal(discover_at("127.0.0.1", port, error, sizeof error, &seconds), -ECONNREFUSED);
-    assert_non_null(strstr(error, "nothing listens on port"));
+    assert_int_equal(discover_at("127.0.0.1", port, &error, &seconds), -ECONNREFUSED);
+    assert_non_null(strstr(error.text, "nothing listens on port"));
     assert_true(seconds > 1 && seconds < 3); /* a DC that is just starting is waited for */
 }
 
@@ -213,15 +213,14 @@ static void silence_has_an_end(void **state)
 {
     (void)state;
     struct udp_server server = {.answer = NULL};
-    char error[256] = "";
+    struct error error = {0};
     double seconds;
     udp_server_start(&server);
-    assert_int_equal(discover_at("127.0.0.1", server.port, error, sizeof error, &seconds),
-                     -ETIMEDOUT);
+    assert_int_equal(discover_at("127.0.0.1", server.port, &error, &seconds), -ETIMEDOUT);
     udp_server_stop(&server);
     assert_true(server.questions >= 3);
     assert_true(seconds > 5 && seconds < 8);
-    assert_non_null(strstr(error, "no answer from 127.0.0.1"));
+    assert_non_null(strstr(error.text, "no answer from 127.0.0.1"));
 }
 
 static void firewall_before_udp(void **state)
@@ -233,11 +232,11 @@ static void firewall_before_udp(void **state)
     assert_return_code(bind(fd, (struct sockaddr *)&name, size), 0);
     assert_return_code(listen(fd, 5), 0);
     assert_return_code(getsockname(fd, (struct sockaddr *)&name, &size), 0);
-    char error[256] = "";
+    struct error error = {0};
     double seconds;
-    assert_int_equal(discover_at("127.0.0.1", ntohs(name.sin_port), error, sizeof error, &seconds),
+    assert_int_equal(discover_at("127.0.0.1", ntohs(name.sin_port), &error, &seconds),
                      -ECONNREFUSED);
-    assert_non_null(strstr(error, "takes LDAP connections but does not answer LDAP pings"));
+    assert_non_null(strstr(error.text, "takes LDAP connections but does not answer LDAP pings"));
     close(fd);
 }
 
@@ -266,8 +265,8 @@ static void a_dc_that_is_just_starting(void **state)
         }
         _exit(0);
     }
-    char error[256] = "";
-    assert_int_equal(discover_dc(dc, "127.0.0.1", NULL, NULL, error, sizeof error), 0);
+    struct error error = {0};
+    assert_int_equal(discover_dc(dc, "127.0.0.1", NULL, NULL, &error), 0);
     assert_string_equal(dc->dns_name, "dc1.samdom.example.com");
     waitpid(child, NULL, 0);
     dc_free(dc);
@@ -285,10 +284,10 @@ static void names_that_are_none(void **state)
                  {"dc1=300.1.1.1", "\"300.1.1.1\" is not an address"},
                  {"no-such-name.invalid", "cannot be resolved"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char error[256] = "";
+        struct error error = {0};
         double seconds;
-        assert_int_equal(discover_at(cases[i].given, 9, error, sizeof error, &seconds), -EINVAL);
-        assert_non_null(strstr(error, cases[i].says));
+        assert_int_equal(discover_at(cases[i].given, 9, &error, &seconds), -EINVAL);
+        assert_non_null(strstr(error.text, cases[i].says));
     }
 }
 
@@ -298,8 +297,8 @@ static void address_of_version_6(void **state)
     struct dc *dc = dc_new();
     assert_non_null(dc);
     dc->ports.cldap = dc->ports.ldap = udp_server_dead_port();
-    char error[256] = "";
-    assert_true(discover_dc(dc, "dc1=::1", NULL, NULL, error, sizeof error) < 0);
+    struct error error = {0};
+    assert_true(discover_dc(dc, "dc1=::1", NULL, NULL, &error) < 0);
     assert_int_equal(dc->address.ss_family, AF_INET6);
     assert_string_equal(dc->address_text, "::1");
     struct sockaddr_storage peer;

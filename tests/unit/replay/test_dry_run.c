@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "tests/lib/model_text.h"
 
 #include "model/plan_count.h"
@@ -39,7 +40,7 @@ struct run {
 
 static void begin(struct run *run, struct model *model)
 {
-    char error[MODEL_ERROR_SIZE];
+    struct error error = {0};
     struct plan_settings wanted = {.seed = 5,
                                    .replay_rate = run->settings.replay_rate,
                                    .scale = run->settings.scale,
@@ -48,7 +49,7 @@ static void begin(struct run *run, struct model *model)
                                    .is_operation = run_is_operation,
                                    .context = &run->settings};
     run->model = model;
-    if (plan_make(model, &wanted, &run->plan, error, sizeof error) < 0)
+    if (plan_make(model, &wanted, &run->plan, &error) < 0)
         fail_msg("%s", error);
     run->out = open_memstream(&run->text, &run->size);
     assert_non_null(run->out);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "tests/lib/model_text.h"
 
 #include "protocols/packet.h"
@@ -28,8 +29,8 @@ static struct model *load(const struct example *example)
 {
     struct warnings warnings = {0};
     struct model *model = NULL;
-    char error[MODEL_ERROR_SIZE] = "";
-    if (model_load(example->path, &model, error, sizeof error, keep_warning, &warnings) < 0)
+    struct error error = {0};
+    if (model_load(example->path, &model, &error, keep_warning, &warnings) < 0)
         fail_msg("%s", error);
     if (warnings.count > 0)
         fail_msg("%s", warnings.last);
@@ -38,14 +39,14 @@ static struct model *load(const struct example *example)
 
 static void compile(const struct packet_type *packet, const struct model_details *details)
 {
-    char error[256] = "";
+    struct error error = {0};
     struct packet_field fields[16];
     assert_true(details->field_count <= 16);
     for (size_t f = 0; f < details->field_count; f++)
         fields[f] = (struct packet_field){details->fields[f].key, details->fields[f].count,
                                           details->fields[f].values};
     assert_non_null(packet->compile);
-    void *compiled = packet->compile(fields, details->field_count, error, sizeof error);
+    void *compiled = packet->compile(fields, details->field_count, &error);
     if (!compiled)
         fail_msg("%s:%s: %s", packet->protocol, packet->opcode, error);
     packet->release(compiled);
@@ -75,7 +76,7 @@ static void test_packets(void **state)
 static struct plan *plan_of(const struct model *model, struct settings *settings)
 {
     struct plan *plan = NULL;
-    char error[MODEL_ERROR_SIZE];
+    struct error error = {0};
     struct plan_settings wanted = {.seed = 1,
                                    .replay_rate = settings->replay_rate,
                                    .scale = settings->scale,
@@ -83,7 +84,7 @@ static struct plan *plan_of(const struct model *model, struct settings *settings
                                    .duration = 60,
                                    .is_operation = run_is_operation,
                                    .context = settings};
-    if (plan_make(model, &wanted, &plan, error, sizeof error) < 0)
+    if (plan_make(model, &wanted, &plan, &error) < 0)
         fail_msg("%s", error);
     return plan;
 }

@@ -15,8 +15,10 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
+
 static char folder[64];
-static char error[512];
+static struct error error = {0};
 
 static int make_folder(void **state)
 {
@@ -51,9 +53,9 @@ static void test_made_and_read_again(void **state)
     (void)state;
     struct password_store one, again, other;
     umask(0);
-    assert_int_equal(password_store_open("a.example", 3, &one, error, sizeof error), 0);
-    assert_int_equal(password_store_open("a.example", 3, &again, error, sizeof error), 0);
-    assert_int_equal(password_store_open("a.example", 4, &other, error, sizeof error), 0);
+    assert_int_equal(password_store_open("a.example", 3, &one, &error), 0);
+    assert_int_equal(password_store_open("a.example", 3, &again, &error), 0);
+    assert_int_equal(password_store_open("a.example", 4, &other, &error), 0);
     assert_int_equal(strlen(one.password), PASSWORD_STORE_LENGTH);
     assert_string_equal(one.password, again.password);
     assert_memory_equal(one.key, again.key, sizeof one.key);
@@ -100,7 +102,7 @@ static void expect_refused(const char *content, mode_t mode, int expected, const
     struct password_store store;
     snprintf(path, sizeof path, "%s/traffic-replay/b.example-instance-0", folder);
     unlink(path);
-    assert_int_equal(password_store_open("b.example", 0, &store, error, sizeof error), 0);
+    assert_int_equal(password_store_open("b.example", 0, &store, &error), 0);
     password_store_clear(&store);
     if (content) {
         FILE *file = fopen(path, "w");
@@ -108,9 +110,9 @@ static void expect_refused(const char *content, mode_t mode, int expected, const
         fclose(file);
     }
     chmod(path, mode);
-    assert_int_equal(password_store_open("b.example", 0, &store, error, sizeof error), expected);
-    assert_non_null(strstr(error, words));
-    assert_non_null(strstr(error, path));
+    assert_int_equal(password_store_open("b.example", 0, &store, &error), expected);
+    assert_non_null(strstr(error.text, words));
+    assert_non_null(strstr(error.text, path));
     password_store_clear(&store);
 }
 
@@ -137,7 +139,7 @@ static void test_link_is_not_followed(void **state)
     snprintf(path, sizeof path, "%s/traffic-replay/l.example-instance-0", folder);
     snprintf(target, sizeof target, "%s/elsewhere", folder);
     assert_int_equal(symlink(target, path), 0);
-    assert_true(password_store_open("l.example", 0, &store, error, sizeof error) < 0);
+    assert_true(password_store_open("l.example", 0, &store, &error) < 0);
     assert_int_not_equal(access(target, F_OK), 0);
     password_store_clear(&store);
 }
@@ -147,7 +149,7 @@ static void test_name_stays_inside(void **state)
 {
     (void)state;
     struct password_store store;
-    assert_int_equal(password_store_open("../../x/y", 0, &store, error, sizeof error), 0);
+    assert_int_equal(password_store_open("../../x/y", 0, &store, &error), 0);
     char expected[128];
     snprintf(expected, sizeof expected, "%s/traffic-replay/.._.._x_y-instance-0", folder);
     assert_string_equal(store.path, expected);
@@ -161,8 +163,8 @@ static void test_no_place(void **state)
     char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     setenv("XDG_STATE_HOME", "relative/is/ignored", 1);
     unsetenv("HOME");
-    assert_int_equal(password_store_open("a.example", 0, &store, error, sizeof error), -ENOENT);
-    assert_non_null(strstr(error, "XDG_STATE_HOME"));
+    assert_int_equal(password_store_open("a.example", 0, &store, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "XDG_STATE_HOME"));
     password_store_clear(&store);
     if (home)
         setenv("HOME", home, 1);
@@ -180,7 +182,7 @@ static void test_race(void **state)
     for (int i = 0; i < RACERS; i++)
         if (fork() == 0) {
             struct password_store store;
-            if (password_store_open("r.example", 0, &store, error, sizeof error) != 0)
+            if (password_store_open("r.example", 0, &store, &error) != 0)
                 _exit(1);
             _exit(write(pipes[1], store.password, PASSWORD_STORE_LENGTH) == PASSWORD_STORE_LENGTH
                       ? 0
@@ -204,7 +206,7 @@ static void test_removed(void **state)
 {
     (void)state;
     struct password_store store;
-    assert_int_equal(password_store_open("a.example", 9, &store, error, sizeof error), 0);
+    assert_int_equal(password_store_open("a.example", 9, &store, &error), 0);
     assert_int_equal(password_store_remove("a.example", 9), 0);
     assert_int_not_equal(access(store.path, F_OK), 0);
     assert_int_equal(password_store_remove("a.example", 9), 0);

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "replay/record.h"
 
 enum { SEARCH, BIND, NBNS, TYPES };
@@ -63,8 +64,8 @@ static void play(struct records *records, uint32_t type, int64_t due, enum outco
 
 static void assert_good(const struct records *records)
 {
-    char error[256] = "";
-    if (records_check(records, error, sizeof error) != 0)
+    struct error error = {0};
+    if (records_check(records, &error) != 0)
         fail_msg("%s", error);
 }
 
@@ -137,19 +138,19 @@ static void test_identity(void **state)
 static void test_identity_violated(void **state)
 {
     (void)state;
-    char error[256];
+    struct error error = {0};
     struct records *records = make();
     play(records, BIND, 3 * second, OUTCOME_OK);
     assert_good(records);
     record_planned(records, BIND, 3 * second);
-    assert_int_equal(records_check(records, error, sizeof error), -EPROTO);
-    assert_non_null(strstr(error, "ldap:0"));
-    assert_non_null(strstr(error, "2 and 1"));
+    assert_int_equal(records_check(records, &error), -EPROTO);
+    assert_non_null(strstr(error.text, "ldap:0"));
+    assert_non_null(strstr(error.text, "2 and 1"));
     record_not_sent(records, BIND, 3 * second);
     assert_good(records);
     record_dropped(records, NBNS, 3 * second);
-    assert_int_equal(records_check(records, error, sizeof error), -EPROTO);
-    assert_non_null(strstr(error, "nbns:0"));
+    assert_int_equal(records_check(records, &error), -EPROTO);
+    assert_non_null(strstr(error.text, "nbns:0"));
     records_free(records);
 }
 

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "model/model.h"
 #include "model/plan.h"
 #include "protocols/conversation.h"
@@ -232,12 +233,12 @@ static struct outcome fail_at_once(struct conversation *conversation, const void
     return outcome_failed("no");
 }
 
-static void *compile_echo(const struct packet_field *fields, size_t count, char *error, size_t size)
+static void *compile_echo(const struct packet_field *fields, size_t count, struct error *error)
 {
     if (count == 0)
         return strdup("usual");
     if (strcmp(fields[0].key, "filter") != 0 || strlen(fields[0].values[0]) != 5) {
-        snprintf(error, size, "filter: five letters are wanted");
+        error_set(error, -EINVAL, "filter: five letters are wanted");
         return NULL;
     }
     return strdup(fields[0].values[0]);
@@ -281,7 +282,7 @@ struct scenario {
     unsigned threads;
     uint32_t clients;
     struct run_result result;
-    char error[512];
+    struct error error;
     int status;
     int64_t took;
     void (*tick)(void *context, int64_t now);
@@ -333,10 +334,10 @@ static void load(struct scenario *s)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, s->model_text, strlen(s->model_text)), strlen(s->model_text));
     close(fd);
-    int status = model_load(path, &s->model, s->error, sizeof s->error, NULL, NULL);
+    int status = model_load(path, &s->model, &s->error, NULL, NULL);
     unlink(path);
     if (status)
-        print_message("# %s\n", s->error);
+        print_message("# %s\n", s->error.text);
     assert_int_equal(status, 0);
     struct plan_settings settings = {.seed = s->seed,
                                      .replay_rate = s->rate,
@@ -345,9 +346,9 @@ static void load(struct scenario *s)
                                      .duration = s->duration,
                                      .is_operation = run_is_operation,
                                      .context = &s->settings};
-    status = plan_make(s->model, &settings, &s->plan, s->error, sizeof s->error);
+    status = plan_make(s->model, &settings, &s->plan, &s->error);
     if (status)
-        print_message("# %s\n", s->error);
+        print_message("# %s\n", s->error.text);
     assert_int_equal(status, 0);
     s->clients = plan_figures(s->plan)->clients;
 }
@@ -407,15 +408,15 @@ static void play(struct scenario *s)
                               .tick = s->tick,
                               .context = s};
     int64_t before = clock_now();
-    s->status = run_play(&setup, &s->result, s->error, sizeof s->error);
+    s->status = run_play(&setup, &s->result, &s->error);
     s->took = clock_now() - before;
     if (s->status)
         return;
-    char line[256];
+    struct error error = {0};
     for (unsigned i = 1; i < s->threads; i++)
         assert_int_equal(records_merge(s->records[0], s->records[i]), 0);
-    if (records_check(s->records[0], line, sizeof line)) {
-        print_message("# %s\n", line);
+    if (records_check(s->records[0], &error)) {
+        print_message("# %s\n", error.text);
         fail();
     }
 }
@@ -425,7 +426,7 @@ static void play_well(struct scenario *s)
     prepare(s);
     play(s);
     if (s->status)
-        print_message("# %s\n", s->error);
+        print_message("# %s\n", s->error.text);
     assert_int_equal(s->status, 0);
 }
 
@@ -604,7 +605,7 @@ static void details_are_compiled_once(void **state)
     s.model_text = text;
     load(&s);
     struct compiled *compiled = NULL;
-    assert_int_equal(compile_model(s.model, &s.settings, &compiled, s.error, sizeof s.error), 0);
+    assert_int_equal(compile_model(s.model, &s.settings, &compiled, &s.error), 0);
     size_t type = model_find_type(s.model, "ldap", "3");
     assert_int_equal(compiled->types[type].details_count, 2);
     assert_string_equal(compiled->types[type].details[0], "alpha");
@@ -614,14 +615,13 @@ static void details_are_compiled_once(void **state)
 
     snprintf(text, sizeof text, model, "epsilon");
     load(&s);
-    assert_int_equal(compile_model(s.model, &s.settings, &compiled, s.error, sizeof s.error),
-                     -EINVAL);
-    assert_non_null(strstr(s.error, "details 2 of ldap:3: filter: five letters are wanted"));
+    assert_int_equal(compile_model(s.model, &s.settings, &compiled, &s.error), -EINVAL);
+    assert_non_null(strstr(s.error.text, "details 2 of ldap:3: filter: five letters are wanted"));
     /* Left out, it is of no interest. */
     struct settings_packet skip = {"ldap", NULL};
     s.settings.skip = &skip;
     s.settings.skip_count = 1;
-    assert_int_equal(compile_model(s.model, &s.settings, &compiled, s.error, sizeof s.error), 0);
+    assert_int_equal(compile_model(s.model, &s.settings, &compiled, &s.error), 0);
     compile_free(compiled);
     clear(&s);
     compile_free(NULL);
@@ -955,10 +955,10 @@ static void source_addresses(void **state)
         prepare(&s);
         play(&s);
         assert_true(s.status < 0);
-        if (!strstr(s.error, wrong[i].message))
-            print_message("# %s: %s\n", wrong[i].source, s.error);
-        assert_non_null(strstr(s.error, wrong[i].message));
-        assert_null(strchr(s.error, '\n'));
+        if (!strstr(s.error.text, wrong[i].message))
+            print_message("# %s: %s\n", wrong[i].source, s.error.text);
+        assert_non_null(strstr(s.error.text, wrong[i].message));
+        assert_null(strchr(s.error.text, '\n'));
         clear(&s);
     }
 }
@@ -986,8 +986,9 @@ static void source_ranges(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct source_range range;
         struct sockaddr_storage address;
-        char error[200], text[INET6_ADDRSTRLEN];
-        assert_int_equal(source_parse(cases[i].text, &range, error, sizeof error), 0);
+        struct error error = {0};
+        char text[INET6_ADDRSTRLEN];
+        assert_int_equal(source_parse(cases[i].text, &range, &error), 0);
         assert_int_equal(range.count, cases[i].count);
         socklen_t size = source_address(&range, cases[i].client, &address);
         bool v4 = address.ss_family == AF_INET;
@@ -1009,7 +1010,7 @@ static void too_few_accounts(void **state)
     play(&s);
     s.dc->account_count = 20;
     assert_int_equal(s.status, -EINVAL);
-    assert_non_null(strstr(s.error, "19 accounts for 20 clients"));
+    assert_non_null(strstr(s.error.text, "19 accounts for 20 clients"));
     clear(&s);
 }
 
@@ -1040,8 +1041,7 @@ static void files_a_client(void **state)
         s.model_text = text;
         s.settings.play.generic_ldap = cases[i].generic;
         load(&s);
-        assert_int_equal(compile_model(s.model, &s.settings, &compiled, s.error, sizeof s.error),
-                         0);
+        assert_int_equal(compile_model(s.model, &s.settings, &compiled, &s.error), 0);
         assert_int_equal(limits_files_a_client(s.model, compiled, &s.settings), cases[i].files);
         compile_free(compiled);
         clear(&s);
@@ -1052,7 +1052,7 @@ static void files_a_client(void **state)
 static void limits_are_told(void **state)
 {
     (void)state;
-    char error[512] = "";
+    struct error error = {0};
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     if (geteuid() == 0) {
@@ -1065,9 +1065,9 @@ static void limits_are_told(void **state)
                 _exit(2);
             struct rlimit high = {.rlim_cur = 64, .rlim_max = 5000};
             if (setrlimit(RLIMIT_NOFILE, &high)) /* a root without CAP_SYS_RESOURCE */
-                _exit(limits_prepare(5000, 10, error, sizeof error) == -EMFILE ? 0 : 5);
+                _exit(limits_prepare(5000, 10, &error) == -EMFILE ? 0 : 5);
             setrlimit(RLIMIT_NOFILE, &low);
-            if (limits_prepare(5000, 10, error, sizeof error))
+            if (limits_prepare(5000, 10, &error))
                 _exit(3);
             getrlimit(RLIMIT_NOFILE, &low);
             _exit(low.rlim_cur >= 5000 ? 0 : 4);
@@ -1081,17 +1081,19 @@ static void limits_are_told(void **state)
         struct rlimit low = {.rlim_cur = 64, .rlim_max = 200};
         if (setrlimit(RLIMIT_NOFILE, &low) || (geteuid() == 0 && setuid(65534)))
             _exit(2);
-        if (limits_prepare(150, 10, error, sizeof error)) /* the soft limit is ours */
+        if (limits_prepare(150, 10, &error)) /* the soft limit is ours */
             _exit(3);
-        if (limits_prepare(5000, 10, error, sizeof error) != -EMFILE)
+        if (limits_prepare(5000, 10, &error) != -EMFILE)
             _exit(4);
-        _exit(strstr(error, "5000") && strstr(error, "200") && !strchr(error, '\n') ? 0 : 5);
+        _exit(strstr(error.text, "5000") && strstr(error.text, "200") && !strchr(error.text, '\n')
+                  ? 0
+                  : 5);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_int_equal(limits_prepare(10, UINT64_MAX / 4, error, sizeof error), -ENOMEM);
-    assert_non_null(strstr(error, "sysctl -w vm.max_map_count="));
-    assert_null(strchr(error, '\n'));
+    assert_int_equal(limits_prepare(10, UINT64_MAX / 4, &error), -ENOMEM);
+    assert_non_null(strstr(error.text, "sysctl -w vm.max_map_count="));
+    assert_null(strchr(error.text, '\n'));
 }
 
 /* Every third name does not exist, the server says; nobody has heard of any before. */
@@ -1139,7 +1141,7 @@ static void extra_dns_queries(void **state)
     prepare(&s);
     play(&s);
     assert_int_equal(s.status, -EINVAL);
-    assert_non_null(strstr(s.error, "--dns-rate"));
+    assert_non_null(strstr(s.error.text, "--dns-rate"));
     clear(&s);
 }
 

@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/error.h"
+
 /* ---- Lists ---- */
 
 static const struct {
@@ -40,8 +42,9 @@ static void test_lists(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         struct sweep_list list = {0};
-        char error[256] = "", text[TEXT_MAX] = "";
-        if (sweep_list_parse(lists[i].text, &list, error, sizeof error) != 0)
+        struct error error = {0};
+        char text[TEXT_MAX] = "";
+        if (sweep_list_parse(lists[i].text, &list, &error) != 0)
             fail_msg("%s: %s", lists[i].text, error);
         for (size_t v = 0; v < list.count; v++) {
             if (v)
@@ -93,10 +96,9 @@ static void test_wrong_lists(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wrong_lists / sizeof wrong_lists[0]; i++) {
         struct sweep_list list = {0};
-        char error[256] = "";
-        assert_int_equal(sweep_list_parse(wrong_lists[i].text, &list, error, sizeof error),
-                         -EINVAL);
-        assert_string_equal(error, wrong_lists[i].error);
+        struct error error = {0};
+        assert_int_equal(sweep_list_parse(wrong_lists[i].text, &list, &error), -EINVAL);
+        assert_string_equal(error.text, wrong_lists[i].error);
         sweep_list_clear(&list);
     }
 }
@@ -129,11 +131,12 @@ static void test_expansions(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof expansions / sizeof expansions[0]; i++) {
-        char *out = NULL, error[256] = "";
-        int result = sweep_expand(expansions[i].text, variables, 3, &out, error, sizeof error);
+        struct error error = {0};
+        char *out = NULL;
+        int result = sweep_expand(expansions[i].text, variables, 3, &out, &error);
         if (expansions[i].error) {
             assert_int_equal(result, -EINVAL);
-            assert_string_equal(error, expansions[i].error);
+            assert_string_equal(error.text, expansions[i].error);
             assert_null(out);
         } else {
             assert_int_equal(result, 0);
@@ -491,11 +494,12 @@ static void test_cells(void **state)
     sweep_options_clear(&options);
 
     /* Values that would have the same names. */
-    char error[256];
+    struct error error = {0};
     read_well(&options, "--vary x=a/b,a_b @model dc1 -- -U a%b");
-    assert_int_equal(sweep_cell_check_names(&options, error, sizeof error), -EINVAL);
-    assert_string_equal(error, "--vary: the values \"a/b\" and \"a_b\" of x would have results of "
-                               "the same name");
+    assert_int_equal(sweep_cell_check_names(&options, &error), -EINVAL);
+    assert_string_equal(error.text,
+                        "--vary: the values \"a/b\" and \"a_b\" of x would have results of "
+                        "the same name");
     sweep_options_clear(&options);
 }
 
@@ -520,11 +524,11 @@ static const struct sweep_identity own = {.model_sha256 = "0123456789abcdef",
 static void expect_identity(struct sweep_identity identity, const struct result *result,
                             const char *message)
 {
-    char error[512] = "";
+    struct error error = {0};
     int wanted = message ? -EINVAL : 0;
-    assert_int_equal(sweep_identity_check(&identity, result, 2, "f", error, sizeof error), wanted);
+    assert_int_equal(sweep_identity_check(&identity, result, 2, "f", &error), wanted);
     if (message)
-        assert_string_equal(error, message);
+        assert_string_equal(error.text, message);
 }
 
 static void test_identity(void **state)

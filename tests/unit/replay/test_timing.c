@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "replay/record.h"
 #include "replay/status.h"
 #include "replay/timing.h"
@@ -31,9 +32,10 @@ static char *path_in_tmp(const char *name)
 static void test_lines(void **state)
 {
     (void)state;
-    char error[256] = "", *path = path_in_tmp("lines.tsv");
+    struct error error = {0};
+    char *path = path_in_tmp("lines.tsv");
     uint64_t lost = 99;
-    struct timing *timing = timing_open(path, 1, error, sizeof error);
+    struct timing *timing = timing_open(path, 1, &error);
     assert_non_null(timing);
     const struct timing_line lines[] = {
         {1234567890, 3, "ldap", "3", 1500000, NULL},
@@ -43,7 +45,7 @@ static void test_lines(void **state)
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         timing_write(timing, 0, &lines[i]);
-    assert_int_equal(timing_close(timing, &lost, error, sizeof error), 0);
+    assert_int_equal(timing_close(timing, &lost, &error), 0);
     assert_int_equal(lost, 0);
     char text[1024] = "";
     FILE *file = fopen(path, "r");
@@ -85,11 +87,12 @@ static void *write_many(void *argument)
 static void test_workers(void **state)
 {
     (void)state;
-    char error[256] = "", *path = path_in_tmp("workers.tsv"), line[256];
+    struct error error = {0};
+    char *path = path_in_tmp("workers.tsv"), line[256];
     struct worker workers[WORKERS];
     pthread_t threads[WORKERS];
     uint64_t next[WORKERS] = {0}, lost;
-    struct timing *timing = timing_open(path, WORKERS, error, sizeof error);
+    struct timing *timing = timing_open(path, WORKERS, &error);
     assert_non_null(timing);
     for (unsigned i = 0; i < WORKERS; i++) {
         workers[i] = (struct worker){timing, i};
@@ -97,7 +100,7 @@ static void test_workers(void **state)
     }
     for (unsigned i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
-    assert_int_equal(timing_close(timing, &lost, error, sizeof error), 0);
+    assert_int_equal(timing_close(timing, &lost, &error), 0);
     assert_int_equal(lost, 0);
 
     FILE *file = fopen(path, "r");
@@ -127,13 +130,13 @@ static void test_workers(void **state)
 static void test_full_disk(void **state)
 {
     (void)state;
-    char error[256] = "";
+    struct error error = {0};
     uint64_t lost;
-    struct timing *timing = timing_open("/dev/full", 2, error, sizeof error);
+    struct timing *timing = timing_open("/dev/full", 2, &error);
     assert_null(timing);
-    assert_non_null(strstr(error, "/dev/full: timing data cannot be written: No space left"));
-    assert_null(timing_open("/nonexistent/x", 1, error, sizeof error));
-    assert_non_null(strstr(error, "/nonexistent/x: "));
+    assert_non_null(strstr(error.text, "/dev/full: timing data cannot be written: No space left"));
+    assert_null(timing_open("/nonexistent/x", 1, &error));
+    assert_non_null(strstr(error.text, "/nonexistent/x: "));
 
     /* A reader that goes away after the header. */
     int ends[2], kept = dup(STDOUT_FILENO);
@@ -141,17 +144,17 @@ static void test_full_disk(void **state)
     fflush(stdout);
     dup2(ends[1], STDOUT_FILENO);
     close(ends[1]);
-    timing = timing_open("-", 2, error, sizeof error);
+    timing = timing_open("-", 2, &error);
     close(ends[0]);
     for (unsigned i = 0; i < 100; i++)
         timing_write(timing, i % 2, &(struct timing_line){0, i, "ldap", "3", 1, NULL});
-    error[0] = '\0';
-    int result = timing_close(timing, &lost, error, sizeof error);
+    error.text[0] = '\0';
+    int result = timing_close(timing, &lost, &error);
     dup2(kept, STDOUT_FILENO);
     close(kept);
     assert_int_equal(result, -EPIPE);
     assert_int_equal(lost, 100);
-    assert_non_null(strstr(error, "standard output: timing data could not be written: "));
+    assert_non_null(strstr(error.text, "standard output: timing data could not be written: "));
 }
 
 struct reader {
@@ -179,13 +182,14 @@ static void test_slow_writer(void **state)
 {
     (void)state;
     enum { MANY = 400000 };
-    char error[256] = "", path[64];
+    struct error error = {0};
+    char path[64];
     uint64_t lost;
     int ends[2];
     pthread_t thread;
     assert_int_equal(pipe(ends), 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
-    struct timing *timing = timing_open(path, 1, error, sizeof error);
+    struct timing *timing = timing_open(path, 1, &error);
     assert_non_null(timing);
     close(ends[1]);
     struct reader reader = {.fd = ends[0]};
@@ -194,7 +198,7 @@ static void test_slow_writer(void **state)
     for (uint64_t i = 0; i < MANY; i++)
         timing_write(timing, 0, &(struct timing_line){0, i, "ldap", "3", 1, NULL});
     __atomic_store_n(&reader.go, true, __ATOMIC_RELEASE);
-    assert_int_equal(timing_close(timing, &lost, error, sizeof error), 0);
+    assert_int_equal(timing_close(timing, &lost, &error), 0);
     pthread_join(thread, NULL);
     assert_true(lost > 0);
     assert_int_equal(reader.lines + lost, MANY);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "summary/chart.h"
 #include "summary/heatmap.h"
 #include "summary/page.h"
@@ -177,8 +178,8 @@ static void test_heatmap(void **state)
     }
     struct readings readings = {.items = items, .count = 4};
     struct slo slo;
-    char error[256];
-    assert_int_equal(slo_parse(&slo, "ok<=25", error, sizeof error), 0);
+    struct error error = {0};
+    assert_int_equal(slo_parse(&slo, "ok<=25", &error), 0);
     struct map_of of = {.map = {.standalone = true, .id = "g", .least = NAN, .largest = NAN}};
     assert_int_equal(grid_make(&of.grid, &readings, METRIC_OK, false, &slo), 0);
     char *text = text_of(draw_map, &of);

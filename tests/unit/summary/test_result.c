@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "base/error.h"
 #include "replay/report.h"
 #include "summary/text_report.h"
 
@@ -127,11 +128,11 @@ static void make_result(struct result *result)
     struct settings settings = make_settings();
     struct report_facts facts = make_facts(&settings);
     struct records *records = play_some();
-    char error[256] = "";
-    assert_int_equal(records_check(records, error, sizeof error), 0);
+    struct error error = {0};
+    assert_int_equal(records_check(records, &error), 0);
     assert_int_equal(report_make(records, &facts, result), 0);
     records_free(records);
-    if (result_check(result, error, sizeof error) != 0)
+    if (result_check(result, &error) != 0)
         fail_msg("%s", error);
 }
 
@@ -272,14 +273,14 @@ static void test_empty(void **state)
     struct settings settings = make_settings();
     struct report_facts facts = make_facts(&settings);
     struct result result;
-    char error[256];
+    struct error error = {0};
     struct records *records = make_records();
     record_window_end(records, 0);
     facts.interrupted = true;
     facts.busy = NAN;
     facts.skipped_count = 0;
     assert_int_equal(report_make(records, &facts, &result), 0);
-    assert_int_equal(result_check(&result, error, sizeof error), 0);
+    assert_int_equal(result_check(&result, &error), 0);
     assert_false(report_succeeded(&result));
     char *text = text_of(&result);
     assert_null(strstr(text, "nan"));
@@ -289,7 +290,7 @@ static void test_empty(void **state)
     assert_non_null(strstr(text, "Window:                      0.000 s after 1.000 s of warm-up, "
                                  "cut short by a signal\n"));
     struct text_report report;
-    if (text_report_parse(&report, text, strlen(text), "x", error, sizeof error) != 0)
+    if (text_report_parse(&report, text, strlen(text), "x", &error) != 0)
         fail_msg("%s", error);
     assert_true(isnan(report.response_p95));
     free(text);
@@ -428,21 +429,22 @@ static void test_json_round_trip(void **state)
 {
     (void)state;
     struct result before, after;
-    char error[RESULT_ERROR_SIZE] = "", *path = path_in_tmp("round-trip.json");
+    struct error error = {0};
+    char *path = path_in_tmp("round-trip.json");
     make_result(&before);
     struct result_value values[] = {{"cpu", 1.5}, {"memory", NAN}};
     struct result_sample samples[] = {{0.5, 2, values}, {1.5, 1, values}};
     before.samples = samples;
     before.sample_count = 2;
     mode_t mask = umask(027);
-    assert_int_equal(result_write(&before, path, error, sizeof error), 0);
+    assert_int_equal(result_write(&before, path, &error), 0);
     umask(mask);
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0640);
 
     result_init(&after);
-    if (result_read(&after, path, error, sizeof error) != 0)
+    if (result_read(&after, path, &error) != 0)
         fail_msg("%s", error);
     char *text = text_of(&before), *again = text_of(&after);
     assert_string_equal(text, again);
@@ -462,10 +464,9 @@ static void test_json_round_trip(void **state)
     /* Written once more it is the same file. */
     char *second_path = path_in_tmp("again.json"), *bytes, *second_bytes;
     size_t length, second_length;
-    assert_int_equal(result_write(&after, second_path, error, sizeof error), 0);
-    assert_int_equal(result_load(path, &bytes, &length, error, sizeof error), 0);
-    assert_int_equal(result_load(second_path, &second_bytes, &second_length, error, sizeof error),
-                     0);
+    assert_int_equal(result_write(&after, second_path, &error), 0);
+    assert_int_equal(result_load(path, &bytes, &length, &error), 0);
+    assert_int_equal(result_load(second_path, &second_bytes, &second_length, &error), 0);
     assert_int_equal(length, second_length);
     assert_memory_equal(bytes, second_bytes, length);
     unlink(path);
@@ -484,12 +485,13 @@ static void test_json_foreign_bytes(void **state)
 {
     (void)state;
     struct result result, after;
-    char error[RESULT_ERROR_SIZE], *path = path_in_tmp("bytes.json");
+    struct error error = {0};
+    char *path = path_in_tmp("bytes.json");
     result_init(&result);
     result.command = "traffic-replay K\xf6ln.yaml";
-    assert_int_equal(result_write(&result, path, error, sizeof error), 0);
+    assert_int_equal(result_write(&result, path, &error), 0);
     result_init(&after);
-    assert_int_equal(result_read(&after, path, error, sizeof error), 0);
+    assert_int_equal(result_read(&after, path, &error), 0);
     assert_string_equal(after.command, "traffic-replay K?ln.yaml");
     unlink(path);
     free(path);
@@ -502,13 +504,13 @@ static void test_write_fails(void **state)
 {
     (void)state;
     struct result result;
-    char error[RESULT_ERROR_SIZE] = "";
+    struct error error = {0};
     result_init(&result);
-    assert_int_equal(result_write(&result, "/nonexistent/x.json", error, sizeof error), -ENOENT);
-    assert_non_null(strstr(error, "/nonexistent/x.json: "));
+    assert_int_equal(result_write(&result, "/nonexistent/x.json", &error), -ENOENT);
+    assert_non_null(strstr(error.text, "/nonexistent/x.json: "));
     char *folder = path_in_tmp("folder.json");
     assert_int_equal(mkdir(folder, 0777), 0);
-    assert_true(result_write(&result, folder, error, sizeof error) < 0);
+    assert_true(result_write(&result, folder, &error) < 0);
     assert_int_equal(rmdir(folder), 0);
     free(folder);
     result_clear(&result);
@@ -520,22 +522,22 @@ static void test_write_special(void **state)
     (void)state;
     struct result result;
     struct stat status;
-    char error[RESULT_ERROR_SIZE] = "";
+    struct error error = {0};
     result_init(&result);
     /* A name of its own for the device: were it replaced, /dev/null itself would be safe. */
     char *link = path_in_tmp("null.json"), *target = path_in_tmp("target.json");
     assert_int_equal(symlink("/dev/full", link), 0);
-    assert_int_equal(result_write(&result, link, error, sizeof error), -ENOSPC);
+    assert_int_equal(result_write(&result, link, &error), -ENOSPC);
     assert_int_equal(lstat(link, &status), 0);
     assert_true(S_ISLNK(status.st_mode));
     assert_int_equal(stat(link, &status), 0);
     assert_true(S_ISCHR(status.st_mode));
     assert_int_equal(unlink(link), 0);
 
-    assert_int_equal(result_write(&result, target, error, sizeof error), 0);
+    assert_int_equal(result_write(&result, target, &error), 0);
     assert_int_equal(truncate(target, 0), 0);
     assert_int_equal(symlink(target, link), 0);
-    assert_int_equal(result_write(&result, link, error, sizeof error), 0);
+    assert_int_equal(result_write(&result, link, &error), 0);
     assert_int_equal(lstat(link, &status), 0);
     assert_true(S_ISLNK(status.st_mode));
     assert_int_equal(stat(target, &status), 0);
@@ -551,9 +553,10 @@ static void test_write_special(void **state)
 static json_t *good_tree(void)
 {
     struct result result;
-    char error[RESULT_ERROR_SIZE], *path = path_in_tmp("good.json");
+    struct error error = {0};
+    char *path = path_in_tmp("good.json");
     make_result(&result);
-    assert_int_equal(result_write(&result, path, error, sizeof error), 0);
+    assert_int_equal(result_write(&result, path, &error), 0);
     json_t *root = json_load_file(path, 0, NULL);
     assert_non_null(root);
     unlink(path);
@@ -562,13 +565,13 @@ static json_t *good_tree(void)
     return root;
 }
 
-static int parse_tree(const json_t *root, char *error, size_t size)
+static int parse_tree(const json_t *root, struct error *error)
 {
     struct result result;
     result_init(&result);
     char *text = json_dumps(root, JSON_COMPACT);
     assert_non_null(text);
-    int parsed = result_parse(&result, text, strlen(text), "x.json", error, size);
+    int parsed = result_parse(&result, text, strlen(text), "x.json", error);
     free(text);
     result_clear(&result);
     return parsed;
@@ -576,17 +579,17 @@ static int parse_tree(const json_t *root, char *error, size_t size)
 
 static void spoil(json_t *root, json_t *object, const char *place, const char *name)
 {
-    char error[RESULT_ERROR_SIZE] = "";
+    struct error error = {0};
     json_t *value = json_incref(json_object_get(object, name));
     json_object_del(object, name);
-    if (parse_tree(root, error, sizeof error) != -EINVAL || !strstr(error, name))
+    if (parse_tree(root, &error) != -EINVAL || !strstr(error.text, name))
         fail_msg("without %s%s: %s", place, name, error);
     json_object_set_new(object, name, json_pack("[[]]"));
-    error[0] = '\0';
-    if (parse_tree(root, error, sizeof error) != -EINVAL || !strstr(error, name))
+    error.text[0] = '\0';
+    if (parse_tree(root, &error) != -EINVAL || !strstr(error.text, name))
         fail_msg("with a list as %s%s: %s", place, name, error);
     json_object_set_new(object, name, value);
-    if (parse_tree(root, error, sizeof error) != 0)
+    if (parse_tree(root, &error) != 0)
         fail_msg("%s%s: not restored: %s", place, name, error);
 }
 
@@ -634,12 +637,11 @@ static void test_json_refusals(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct result result;
-        char error[RESULT_ERROR_SIZE] = "";
+        struct error error = {0};
         result_init(&result);
-        assert_int_equal(result_parse(&result, wrong[i].text, strlen(wrong[i].text), "x.json",
-                                      error, sizeof error),
-                         -EINVAL);
-        if (!strstr(error, wrong[i].error))
+        assert_int_equal(
+            result_parse(&result, wrong[i].text, strlen(wrong[i].text), "x.json", &error), -EINVAL);
+        if (!strstr(error.text, wrong[i].error))
             fail_msg("%s: %s", wrong[i].text, error);
         result_clear(&result);
     }
@@ -652,30 +654,30 @@ static void test_json_damaged(void **state)
     static const char *const counts[] = {"planned", "sent",    "not_sent",    "dropped",   "ok",
                                          "failed",  "done_ok", "done_failed", "unfinished"};
     json_t *root = good_tree();
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         json_int_t value = json_integer_value(json_object_get(root, counts[i]));
         json_object_set_new(root, counts[i], json_integer(value + 1));
-        assert_int_equal(parse_tree(root, error, sizeof error), -EINVAL);
-        assert_non_null(strstr(error, "x.json: damaged: "));
+        assert_int_equal(parse_tree(root, &error), -EINVAL);
+        assert_non_null(strstr(error.text, "x.json: damaged: "));
         json_object_set_new(root, counts[i], json_integer(-1));
-        assert_int_equal(parse_tree(root, error, sizeof error), -EINVAL);
+        assert_int_equal(parse_tree(root, &error), -EINVAL);
         json_object_set_new(root, counts[i], json_integer(value));
     }
     json_t *packet = json_array_get(json_object_get(root, "packets"), 0);
     json_object_set_new(json_object_get(packet, "causes"), "more", json_integer(1));
-    assert_int_equal(parse_tree(root, error, sizeof error), -EINVAL);
+    assert_int_equal(parse_tree(root, &error), -EINVAL);
     json_object_del(json_object_get(packet, "causes"), "more");
     json_t *row = json_array_get(json_object_get(root, "seconds"), 2);
     json_object_set_new(row, "ok", json_integer(1000));
-    assert_int_equal(parse_tree(root, error, sizeof error), -EINVAL);
+    assert_int_equal(parse_tree(root, &error), -EINVAL);
     json_object_set_new(row, "t", json_integer(1));
-    assert_int_equal(parse_tree(root, error, sizeof error), -EINVAL);
-    assert_non_null(strstr(error, "seconds[2].t"));
+    assert_int_equal(parse_tree(root, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "seconds[2].t"));
     /* What a later version may add does not matter. */
     json_t *fresh = good_tree();
     json_object_set_new(fresh, "weather", json_string("fine"));
-    assert_int_equal(parse_tree(fresh, error, sizeof error), 0);
+    assert_int_equal(parse_tree(fresh, &error), 0);
     json_decref(fresh);
     json_decref(root);
 }
@@ -685,7 +687,8 @@ static void test_json_truncated(void **state)
 {
     (void)state;
     json_t *root = good_tree();
-    char *text = json_dumps(root, JSON_COMPACT), error[RESULT_ERROR_SIZE];
+    struct error error = {0};
+    char *text = json_dumps(root, JSON_COMPACT);
     size_t length = strlen(text);
     for (size_t cut = 0; cut < length; cut += cut < 3000 ? 1 : 97) {
         char *part = malloc(cut ? cut : 1);
@@ -693,7 +696,7 @@ static void test_json_truncated(void **state)
         memcpy(part, text, cut);
         struct result result;
         result_init(&result);
-        assert_int_equal(result_parse(&result, part, cut, "x.json", error, sizeof error), -EINVAL);
+        assert_int_equal(result_parse(&result, part, cut, "x.json", &error), -EINVAL);
         result_clear(&result);
         free(part);
     }
@@ -707,11 +710,11 @@ static void test_text_read_back(void **state)
     (void)state;
     struct result result;
     struct text_report report;
-    char error[RESULT_ERROR_SIZE] = "";
+    struct error error = {0};
     make_result(&result);
     char *text = text_of(&result);
     size_t length = strlen(text);
-    if (text_report_parse(&report, text, length, "x", error, sizeof error) != 0)
+    if (text_report_parse(&report, text, length, "x", &error) != 0)
         fail_msg("%s", error);
     assert_true(report.ours);
     assert_int_equal(report.ok, 92);
@@ -731,8 +734,8 @@ static void test_text_read_back(void **state)
     histogram_clear(&total);
     size_t complete = (size_t)(strstr(text, "Generator's processor time:") - text);
     for (size_t cut = 0; cut < complete; cut++)
-        if (text[cut] == '\n' &&
-            text_report_parse(&report, text, cut + 1, "x", error, sizeof error) == 0 && report.ours)
+        if (text[cut] == '\n' && text_report_parse(&report, text, cut + 1, "x", &error) == 0 &&
+            report.ours)
             fail_msg("cut off at byte %zu it is taken as whole", cut);
     free(text);
     result_clear(&result);

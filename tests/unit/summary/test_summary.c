@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "replay/report.h"
 #include "summary/compare.h"
 #include "summary/grid.h"
@@ -125,9 +126,9 @@ static void make_result(struct result *result, const struct run *run)
 static void write_json(const struct run *run, const char *path)
 {
     struct result result;
-    char error[RESULT_ERROR_SIZE] = "";
+    struct error error = {0};
     make_result(&result, run);
-    if (result_write(&result, path, error, sizeof error) != 0)
+    if (result_write(&result, path, &error) != 0)
         fail_msg("%s", error);
     result_clear(&result);
 }
@@ -197,9 +198,10 @@ static void assert_grid(struct shape shape, const char *wanted)
 
 static char *load(const char *path)
 {
-    char error[RESULT_ERROR_SIZE] = "", *bytes;
+    struct error error = {0};
+    char *bytes;
     size_t length;
-    if (result_load(path, &bytes, &length, error, sizeof error) != 0)
+    if (result_load(path, &bytes, &length, &error) != 0)
         fail_msg("%s", error);
     bytes[length] = '\0';
     return bytes;
@@ -406,8 +408,8 @@ static void test_slo(void **state)
 {
     (void)state;
     struct slo slo;
-    char error[RESULT_ERROR_SIZE] = "";
-    assert_int_equal(slo_parse(&slo, "success>=99%,p95<=200ms", error, sizeof error), 0);
+    struct error error = {0};
+    assert_int_equal(slo_parse(&slo, "success>=99%,p95<=200ms", &error), 0);
     write_json(&(struct run){1, 1, 1, 9900, 100, 200000000}, in_folder("kept.json"));
     write_json(&(struct run){1, 2, 2, 12000, 130, 100000000}, in_folder("fails.json"));
     write_json(&(struct run){1, 3, 3, 13000, 0, 210000000}, in_folder("slow.json"));
@@ -421,7 +423,7 @@ static void test_slo(void **state)
                 "\n"
                 "max: 13.000\n"
                 "max within success>=99%,p95<=200ms: 9.900 at r=1 S=1\n");
-    assert_int_equal(slo_parse(&slo, "ok>100/s", error, sizeof error), 0);
+    assert_int_equal(slo_parse(&slo, "ok>100/s", &error), 0);
     struct readings readings = read_folder();
     char *text = grid_text(&readings, (struct shape){METRIC_OK, false, false, &slo, false});
     assert_non_null(strstr(text, "max within ok>100/s: none\n"));
@@ -448,9 +450,9 @@ static void test_slo_forms(void **state)
         {"planned>=1000", METRIC_PLANNED, SLO_AT_LEAST, 1000},
     };
     struct slo slo;
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        if (slo_parse(&slo, good[i].text, error, sizeof error) != 0)
+        if (slo_parse(&slo, good[i].text, &error) != 0)
             fail_msg("%s", error);
         assert_int_equal(slo.count, 1);
         assert_int_equal(slo.conditions[0].metric, good[i].metric);
@@ -464,8 +466,8 @@ static void test_slo_forms(void **state)
         "p95<=1sec", "successx>=1%", "p95<=infs", "planned>=1000/s", "p95==1s",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        error[0] = '\0';
-        if (slo_parse(&slo, wrong[i], error, sizeof error) != -EINVAL || !strstr(error, "expected"))
+        error.text[0] = '\0';
+        if (slo_parse(&slo, wrong[i], &error) != -EINVAL || !strstr(error.text, "expected"))
             fail_msg("%s: %s", wrong[i], error);
     }
 }
@@ -477,12 +479,12 @@ static void test_processes(void **state)
     const struct run first = {4, 2, 1, 3000, 1000, 250000000},
                      second = {4, 3, 2, 5000, 0, 100000000};
     struct result result;
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     write_json(&first, in_folder("a.json"));
     make_result(&result, &second);
     result.instance = 1;
     result.start += 3;
-    assert_int_equal(result_write(&result, in_folder("b.json"), error, sizeof error), 0);
+    assert_int_equal(result_write(&result, in_folder("b.json"), &error), 0);
     struct readings readings = read_folder();
     assert_int_equal(readings.count, 1);
     assert_int_equal(readings.joined, 1);
@@ -511,7 +513,7 @@ static void test_processes(void **state)
     others[3].label_count = 1;
     others[4].start += others[4].window;
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(result_write(&others[i], in_folder("b.json"), error, sizeof error), 0);
+        assert_int_equal(result_write(&others[i], in_folder("b.json"), &error), 0);
         readings = read_folder();
         assert_int_equal(readings.count, 2);
         assert_int_equal(readings.joined, 0);
@@ -524,7 +526,7 @@ static void test_processes(void **state)
 static void write_labelled(const char *name, const struct run *run, const char *value, double cpu)
 {
     struct result result;
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     struct result_label labels[] = {{"site", "lab"}, {"prefork", value}};
     struct result_value first = {"cpu", 100}, last = {"cpu", 100 + cpu};
     struct result_sample samples[] = {{0, 1, &first}, {1000, 1, &last}};
@@ -533,7 +535,7 @@ static void write_labelled(const char *name, const struct run *run, const char *
     result.label_count = value ? 2 : 1;
     result.samples = samples;
     result.sample_count = isnan(cpu) ? 0 : 2;
-    assert_int_equal(result_write(&result, in_folder("%s.json", name), error, sizeof error), 0);
+    assert_int_equal(result_write(&result, in_folder("%s.json", name), &error), 0);
     FILE *text = fopen(in_folder("%s.txt", name), "w");
     assert_non_null(text);
     assert_int_equal(report_print(text, &result), 0);
@@ -555,9 +557,10 @@ static void test_by(void **state)
     assert_int_equal(readings.count, 6);
     struct vary vary;
     struct slo slo;
-    char error[RESULT_ERROR_SIZE], *text = NULL;
+    struct error error = {0};
+    char *text = NULL;
     size_t length = 0;
-    assert_int_equal(slo_parse(&slo, "success>=99%", error, sizeof error), 0);
+    assert_int_equal(slo_parse(&slo, "success>=99%", &error), 0);
     assert_int_equal(vary_make(&vary, &readings, "prefork", METRIC_OK, &slo), 0);
     FILE *stream = open_memstream(&text, &length);
     assert_non_null(stream);
@@ -618,13 +621,13 @@ static void compare_folders(struct readings sides[2], struct compare *compare,
                             const struct slo *slo)
 {
     static const char *const names[] = {"a", "b"};
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     for (size_t side = 0; side < 2; side++) {
         sides[side] = (struct readings){.warning = keep_warning};
         assert_int_equal(readings_add(&sides[side], in_folder("%s", names[side])), 0);
         assert_int_equal(readings_finish(&sides[side]), 0);
     }
-    if (compare_make(compare, &sides[0], &sides[1], names, METRIC_OK, slo, error, sizeof error))
+    if (compare_make(compare, &sides[0], &sides[1], names, METRIC_OK, slo, &error))
         fail_msg("%s", error);
 }
 
@@ -642,7 +645,8 @@ static void test_compare_published(void **state)
     struct readings sides[2];
     struct compare compare;
     struct slo slo;
-    char error[RESULT_ERROR_SIZE], whole[sizeof folder];
+    struct error error = {0};
+    char whole[sizeof folder];
     snprintf(whole, sizeof whole, "%s", folder);
     for (const char *side = "ab"; *side; side++) {
         assert_int_equal(mkdir(in_folder("%c", *side), 0777), 0);
@@ -652,7 +656,7 @@ static void test_compare_published(void **state)
                         write_json, ".json");
         snprintf(folder, sizeof folder, "%s", whole);
     }
-    assert_int_equal(slo_parse(&slo, "ok<=200", error, sizeof error), 0);
+    assert_int_equal(slo_parse(&slo, "ok<=200", &error), 0);
     compare_folders(sides, &compare, &slo);
     assert_string_equal(
         compare.verdict,
@@ -668,9 +672,8 @@ static void test_compare_published(void **state)
     free(text);
     struct compare back;
     static const char *const names[] = {"b", "a"};
-    assert_int_equal(
-        compare_make(&back, &sides[1], &sides[0], names, METRIC_OK, &no_slo, error, sizeof error),
-        0);
+    assert_int_equal(compare_make(&back, &sides[1], &sides[0], names, METRIC_OK, &no_slo, &error),
+                     0);
     assert_string_equal(
         back.verdict,
         "B's maximum is 27.9% below A's (169.764 at r=23 S=4 against 235.421 at r=22 S=5).");
@@ -705,12 +708,11 @@ static void write_side(const char *side, unsigned number, const struct run *run,
                        int64_t service)
 {
     struct result result;
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     make_result(&result, run);
     result.packets[0].causes[0].name = cause;
     assert_int_equal(histogram_add(&result.packets[0].service, service), 0);
-    assert_int_equal(
-        result_write(&result, in_folder("%s/%u.json", side, number), error, sizeof error), 0);
+    assert_int_equal(result_write(&result, in_folder("%s/%u.json", side, number), &error), 0);
     result_clear(&result);
 }
 
@@ -892,11 +894,11 @@ static void test_text_damage(void **state)
     (void)state;
     char *text = load("tests/data/samba-runs/dc1_r8_S10.txt");
     size_t length = strlen(text);
-    char error[RESULT_ERROR_SIZE];
+    struct error error = {0};
     struct text_report whole, report;
-    assert_int_equal(text_report_parse(&whole, text, length, "x", error, sizeof error), 0);
+    assert_int_equal(text_report_parse(&whole, text, length, "x", &error), 0);
     for (size_t cut = 0; cut < length; cut++)
-        if (text_report_parse(&report, text, cut, "x", error, sizeof error) == 0)
+        if (text_report_parse(&report, text, cut, "x", &error) == 0)
             assert_true(report.ok == whole.ok && report.failed == whole.failed &&
                         cut > length - 40);
     free(text);
@@ -906,7 +908,7 @@ static void test_text_damage(void **state)
 static void test_text_around(void **state)
 {
     (void)state;
-    char error[RESULT_ERROR_SIZE] = "";
+    struct error error = {0};
     struct text_report report;
     static const char text[] = "time\tconv\tprotocol\ttype\tduration\tsuccessful\terror\r\n"
                                "1.0\t0\tldap\t3\t0.1\tTrue\t\r\n"
@@ -917,11 +919,11 @@ static void test_text_around(void **state)
                                "Protocol    Op Code  Description\r\n"
                                "ldap              3  search of all things     "
                                "1 0 0.5 0.5 0.5 0.0 0.5\r\n";
-    if (text_report_parse(&report, text, sizeof text - 1, "x", error, sizeof error) != 0)
+    if (text_report_parse(&report, text, sizeof text - 1, "x", &error) != 0)
         fail_msg("%s", error);
     assert_true(report.mean == 0.5);
     assert_int_equal(report.ok, 1);
-    assert_int_equal(text_report_parse(&report, "Total\0", 6, "x", error, sizeof error), -EINVAL);
+    assert_int_equal(text_report_parse(&report, "Total\0", 6, "x", &error), -EINVAL);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_folder, remove_folder)
