@@ -4,7 +4,7 @@
  * on model, seed, r, S or T, warm-up, duration and persistence alone, never on threads or timing:
  * every client draws from its own stream of random numbers and needs a few hundred bytes.
  *
- * Words and formulas are those of README's chapter "Scale".
+ * docs/measuring.md explains the words and the formulas.
  */
 #ifndef MODEL_PLAN_H
 #define MODEL_PLAN_H
