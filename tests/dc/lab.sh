@@ -31,12 +31,12 @@ mistaken "an option without =" 'not of the form' start --option foo
 
 run lab/dc status
 is "status before: exit status" "$status" 3
-like "status before" "$output" '^not made'
+like "status before" "$output" '^not created'
 run lab/dc env
 is "env before" "$status" 1
 mkdir -p "$TMPDIR/foreign/x"
 run lab/dc --dir "$TMPDIR/foreign" start
-like "a folder that is not ours" "$errors" 'not a lab of ours'
+like "a folder that is not ours" "$errors" 'was not created by lab/dc'
 holds "it is left alone" rmdir "$TMPDIR/foreign/x" "$TMPDIR/foreign"
 mkdir -m 700 "$TMPDIR/closed"
 run lab/dc --dir "$TMPDIR/closed/dc" start
