@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The peer of our AS exchange: what a program pays that asks for tickets with a password and
- * libkrb5's own call. bench_as_password PRINCIPAL SECONDS reads the password from standard input,
- * uses KRB5_CONFIG, and prints how many exchanges it made and the CPU seconds they took.
+ * The peer of the AS exchange: a program that gets tickets with a password through libkrb5.
+ *
+ * usage: bench_as_password PRINCIPAL SECONDS
+ *
+ * Reads the password from standard input, uses KRB5_CONFIG, and prints the number of exchanges and
+ * their CPU seconds.
  */
 #include <krb5.h>
 #include <stdio.h>
@@ -29,7 +32,7 @@ static krb5_error_code run(krb5_context context, const char *name, const char *p
     krb5_error_code code = krb5_parse_name(context, name, &client);
     if (code)
         return code;
-    /* The first one loads libraries and reads files. */
+    /* The first exchange loads libraries and reads files. */
     code = exchange(context, client, password);
     double cpu = cpu_seconds(), end = now() + seconds;
     unsigned long count = 0;

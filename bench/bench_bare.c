@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel alone takes of a client's work: connect, send and receive as often as the
- * protocol does, close, without a protocol. bench_bare ADDRESS CLIENTS TRIPS MICROSECONDS SECONDS
- * starts a server that has a process for each connection, as smbd has, and thinks MICROSECONDS over
- * each reply; the clients wait in epoll(7) as traffic-replay's do. TRIPS round trips of 200 bytes
- * make a connection; with 0 connections are kept for the whole run, and a round trip is what
- * counts. Prints how many connections (round trips) there were and the client's CPU seconds.
+ * The kernel's share of a client's work: connects, sends and receives as often as a protocol does,
+ * and closes, but without the protocol.
+ *
+ * usage: bench_bare ADDRESS CLIENTS TRIPS MICROSECONDS SECONDS
+ *
+ * Starts a server with one process per connection, like smbd, that computes for MICROSECONDS before
+ * each reply. The clients wait in epoll(7), like those of traffic-replay. Each connection has TRIPS
+ * round trips of 200 bytes; with 0, connections are kept for the whole run, and round trips are
+ * counted instead of connections. Prints the count and the client's CPU seconds.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,11 +35,11 @@ struct client {
 struct bare {
     struct sockaddr_in address;
     int epoll_fd;
-    unsigned long trips, done; /* round trips a connection; what is counted */
+    unsigned long trips, done; /* round trips per connection; the count to print */
     struct client clients[CLIENTS_MAX];
 };
 
-/* Over memory, so that the client finds its caches as a DC leaves them. */
+/* Touches memory, so that the caches look to the client as after the work of a DC. */
 static void think(double seconds)
 {
     static volatile char memory[MEMORY];
@@ -57,7 +60,7 @@ static void serve_connection(int fd, double seconds)
     }
 }
 
-/* The server: never returns. Ends with its parent. */
+/* The server. Never returns; the kernel ends it with its parent. */
 static void serve(int listener, double seconds)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -100,8 +103,8 @@ static int send_message(const struct client *client)
     return send(client->fd, message, sizeof message, MSG_NOSIGNAL) == sizeof message ? 0 : -errno;
 }
 
-/* Like a stream of ours: the first message follows at once, on loopback there is nothing to wait
- * for. */
+/* Like a stream of traffic-replay, sends the first message at once: a connect over loopback does
+ * not wait. */
 static int open_connection(struct bare *bare, struct client *client)
 {
     int one = 1;

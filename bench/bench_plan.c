@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a plan costs: loading a model and making its plan once, then each packet on the generator's
+ * The cost of a plan: of loading a model and making its plan, and of each packet on the generator's
  * hot path.
  *
  * usage: bench_plan [MODEL [PACKETS]]
@@ -26,7 +26,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Clients in turn until so many packets were drawn; returns how many. */
+/* Walks one client after another until this many packets were drawn; returns their number. */
 static unsigned long walk(const struct plan *plan, unsigned long packets)
 {
     unsigned long count = 0;
@@ -60,9 +60,9 @@ int main(int argc, char **argv)
     unsigned long packets = walk(plan, wanted);
     double walked = now();
     printf("model and plan made in %.2f ms\n", (made - start) * 1e3);
-    printf("%.1f ns a packet (%lu packets, pauses included)\n",
+    printf("%.1f ns per packet (%lu packets, pauses included)\n",
            (walked - made) * 1e9 / (double)packets, packets);
-    printf("%zu bytes a client\n", sizeof(struct plan_client));
+    printf("%zu bytes per client\n", sizeof(struct plan_client));
     plan_free(plan);
     model_free(model);
     return 0;

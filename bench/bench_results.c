@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A full grid of results for traffic-summary to read, and what jansson alone takes to parse them.
+ * Writes a full grid of results for traffic-summary, and parses them with jansson alone for
+ * comparison.
  *
- * usage: bench_results make FOLDER    2,520 results: r 4 to 24, S 1 to 12, 10 runs each, of 38
- *                                     packet types and 9,000 operations
- *        bench_results parse FILE...  parses them and forgets them
+ * usage: bench_results make FOLDER    write 2,520 results: r 4 to 24, S 1 to 12, 10 runs each, with
+ *                                     38 packet types and 9,000 operations
+ *        bench_results parse FILE...  parse them and drop the values
  */
 #include <jansson.h>
 #include <math.h>
@@ -17,7 +18,7 @@
 enum { TYPES = 38, OPERATIONS = 9000, SECONDS = 60, RUNS = 10 };
 enum { FIRST_R = 4, LAST_R = 24, FIRST_S = 1, LAST_S = 12 };
 
-/* A time in ns, log-normal around median. */
+/* A time in ns with a log-normal distribution. */
 static int64_t draw_time(double median)
 {
     double first = drand48() + 1e-12, second = drand48();

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The peer of our SASL GSSAPI bind: connect, ldap_sasl_interactive_bind_s with the service ticket
- * in KRB5CCNAME, unbind, again and again. bench_sasl_bind URI SECONDS prints how many binds it made
- * and the CPU seconds they took.
+ * The peer of the SASL GSSAPI bind.
+ *
+ * usage: bench_sasl_bind URI SECONDS
+ *
+ * Repeats: connect, ldap_sasl_interactive_bind_s with the service ticket in KRB5CCNAME, unbind.
+ * Prints the number of binds and their CPU seconds.
  */
 #include <ldap.h>
 #include <sasl/sasl.h>
@@ -11,7 +14,7 @@
 
 #include "bench/clocks.h"
 
-/* GSSAPI asks for nothing: the ticket says it all. */
+/* GSSAPI needs no answers: the ticket is enough. */
 static int interact(LDAP *ldap, unsigned flags, void *defaults, void *interaction)
 {
     (void)ldap, (void)flags, (void)defaults;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the programs beside which we are measured read: how late it is, and what they have used. */
+/* Clocks of the benchmark programs. */
 #ifndef BENCH_CLOCKS_H
 #define BENCH_CLOCKS_H
 
 #include <sys/resource.h>
 #include <time.h>
 
-/* User's and system's processor time of this process, in seconds. */
+/* User and system processor time of this process, in seconds. */
 static inline double cpu_seconds(void)
 {
     struct rusage usage;
@@ -15,7 +15,7 @@ static inline double cpu_seconds(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* Seconds since some moment in the past. */
+/* Monotonic time in seconds, from an arbitrary origin. */
 static inline double now(void)
 {
     struct timespec time;
