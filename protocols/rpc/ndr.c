@@ -19,22 +19,24 @@ struct ndr_deferred {
     uint32_t argument;
     uint32_t count; /* arrays */
     size_t size;    /* arrays: of an element in memory */
-    void **array;   /* not NULL: an array pointer, to be filled in by decoding */
+    void *array;    /* not NULL: the address of an array pointer, which decoding fills in */
 };
 
 static inline uint64_t code_number(struct ndr *ndr, const char *field, uint64_t value, size_t size);
 static void ndr_print_number(struct ndr *ndr, const char *field, uint64_t value);
 static uint8_t *put_room(struct ndr *ndr, const char *field, size_t size);
 static const uint8_t *get_room(struct ndr *ndr, const char *field, size_t size);
+static void *pointer_at(const void *place);
 static uint32_t code_unique_id(struct ndr *ndr, const char *field, bool present);
 static uint32_t code_referent_id(struct ndr *ndr, const char *field, bool present, uint32_t next);
-static void code_pointer(struct ndr *ndr, const char *field, uint32_t id, void **target,
-                         size_t size, ndr_coder *coder, uint32_t argument);
+static void code_pointer(struct ndr *ndr, const char *field, uint32_t id, void *target, size_t size,
+                         ndr_coder *coder, uint32_t argument);
+static void pointer_store(void *place, void *pointer);
 static void *pool_room(struct ndr *ndr, const char *field, size_t size);
 static struct ndr_deferred *defer(struct ndr *ndr, const char *field);
 static void remember_full_id(struct ndr *ndr, const char *field, uint32_t id);
 static bool code_referent(struct ndr *ndr, const char *field, bool present);
-static void code_elements(struct ndr *ndr, const char *field, void **array, uint32_t count,
+static void code_elements(struct ndr *ndr, const char *field, void *array, uint32_t count,
                           size_t size, ndr_coder *element);
 static void flush_from(struct ndr *ndr, size_t from);
 static void code_deferred(struct ndr *ndr, const struct ndr_deferred *item);
@@ -251,11 +253,19 @@ void ndr_tag32(struct ndr *ndr, const char *field, uint32_t expected)
         ndr_fail(ndr, field, "not the union member that was asked for");
 }
 
-void ndr_unique(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
-                uint32_t argument)
+void ndr_code_unique(struct ndr *ndr, const char *field, void *target, size_t size,
+                     ndr_coder *coder, uint32_t argument)
 {
-    uint32_t id = code_unique_id(ndr, field, *target != NULL);
+    uint32_t id = code_unique_id(ndr, field, pointer_at(target) != NULL);
     code_pointer(ndr, field, id, target, size, coder, argument);
+}
+
+/* The pointer that is kept at place, whatever it points to. */
+static void *pointer_at(const void *place)
+{
+    void *pointer;
+    memcpy(&pointer, place, sizeof pointer);
+    return pointer;
 }
 
 /* Ids of unique pointers start where Windows' do. */
@@ -279,19 +289,24 @@ static uint32_t code_referent_id(struct ndr *ndr, const char *field, bool presen
 }
 
 /* A pointee to come, when there is one: id is its referent's. */
-static void code_pointer(struct ndr *ndr, const char *field, uint32_t id, void **target,
-                         size_t size, ndr_coder *coder, uint32_t argument)
+static void code_pointer(struct ndr *ndr, const char *field, uint32_t id, void *target, size_t size,
+                         ndr_coder *coder, uint32_t argument)
 {
     if (ndr->mode == NDR_DECODE)
-        *target = id ? pool_room(ndr, field, size) : NULL;
+        pointer_store(target, id ? pool_room(ndr, field, size) : NULL);
     if (id == 0)
         return;
     struct ndr_deferred *item = defer(ndr, field);
     if (!item)
         return;
-    item->value = *target;
+    item->value = pointer_at(target);
     item->coder = coder;
     item->argument = argument;
+}
+
+static void pointer_store(void *place, void *pointer)
+{
+    memcpy(place, &pointer, sizeof pointer);
 }
 
 static void *pool_room(struct ndr *ndr, const char *field, size_t size)
@@ -321,10 +336,10 @@ static struct ndr_deferred *defer(struct ndr *ndr, const char *field)
     return item;
 }
 
-void ndr_full(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
-              uint32_t argument)
+void ndr_code_full(struct ndr *ndr, const char *field, void *target, size_t size, ndr_coder *coder,
+                   uint32_t argument)
 {
-    uint32_t id = code_referent_id(ndr, field, *target != NULL, ndr->full_count + 1);
+    uint32_t id = code_referent_id(ndr, field, pointer_at(target) != NULL, ndr->full_count + 1);
     if (id && ndr->mode != NDR_PRINT)
         remember_full_id(ndr, field, id);
     code_pointer(ndr, field, id, target, size, coder, argument);
@@ -341,20 +356,20 @@ static void remember_full_id(struct ndr *ndr, const char *field, uint32_t id)
         ndr->full_ids[ndr->full_count++] = id;
 }
 
-void ndr_ref(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
-             uint32_t argument)
+void ndr_code_ref(struct ndr *ndr, const char *field, void *target, size_t size, ndr_coder *coder,
+                  uint32_t argument)
 {
-    ndr_unique(ndr, field, target, size, coder, argument);
-    if (!ndr->failed && !*target)
+    ndr_code_unique(ndr, field, target, size, coder, argument);
+    if (!ndr->failed && !pointer_at(target))
         ndr_fail(ndr, field, "a null reference pointer");
 }
 
-void ndr_unique_array(struct ndr *ndr, const char *field, void **array, uint32_t count, size_t size,
-                      ndr_coder *element)
+void ndr_code_unique_array(struct ndr *ndr, const char *field, void *array, uint32_t count,
+                           size_t size, ndr_coder *element)
 {
-    if (!code_referent(ndr, field, *array != NULL)) {
+    if (!code_referent(ndr, field, pointer_at(array) != NULL)) {
         if (ndr->mode == NDR_DECODE)
-            *array = NULL;
+            pointer_store(array, NULL);
         if (!ndr->failed && count != 0)
             ndr_fail(ndr, field, "a null pointer to a counted array");
         return;
@@ -386,8 +401,8 @@ void ndr_unique_member(struct ndr *ndr, const char *field, bool present, void *h
     item->argument = argument;
 }
 
-void ndr_array(struct ndr *ndr, const char *field, void **array, uint32_t count, size_t size,
-               ndr_coder *element)
+void ndr_code_array(struct ndr *ndr, const char *field, void *array, uint32_t count, size_t size,
+                    ndr_coder *element)
 {
     uint32_t max_count = count;
     if (ndr->mode != NDR_PRINT)
@@ -398,7 +413,7 @@ void ndr_array(struct ndr *ndr, const char *field, void **array, uint32_t count,
 }
 
 /* Elements in a row; decoding makes room for them first, after a look at what is left to read. */
-static void code_elements(struct ndr *ndr, const char *field, void **array, uint32_t count,
+static void code_elements(struct ndr *ndr, const char *field, void *array, uint32_t count,
                           size_t size, ndr_coder *element)
 {
     if (ndr->failed)
@@ -408,18 +423,19 @@ static void code_elements(struct ndr *ndr, const char *field, void **array, uint
             ndr_fail(ndr, field, "more elements than the message holds");
             return;
         }
-        *array = pool_room(ndr, field, (size_t)count * size);
+        pointer_store(array, pool_room(ndr, field, (size_t)count * size));
     }
+    uint8_t *elements = pointer_at(array);
     if (count && element == ndr_u8_coder) { /* nothing to turn round or to align: all at once */
-        ndr_bytes(ndr, field, *array, count);
+        ndr_bytes(ndr, field, elements, count);
         return;
     }
     for (uint32_t i = 0; i < count && !ndr->failed; i++)
-        element(ndr, field, (uint8_t *)*array + i * size, 0);
+        element(ndr, field, elements + i * size, 0);
 }
 
-void ndr_varying_array(struct ndr *ndr, const char *field, void **array, uint32_t *max_count,
-                       uint32_t count, size_t size, ndr_coder *element)
+void ndr_code_varying_array(struct ndr *ndr, const char *field, void *array, uint32_t *max_count,
+                            uint32_t count, size_t size, ndr_coder *element)
 {
     uint32_t offset = 0, actual = count;
     if (ndr->mode != NDR_PRINT) {
@@ -458,7 +474,7 @@ static void flush_from(struct ndr *ndr, size_t from)
 static void code_deferred(struct ndr *ndr, const struct ndr_deferred *item)
 {
     if (item->array)
-        ndr_array(ndr, item->field, item->array, item->count, item->size, item->coder);
+        ndr_code_array(ndr, item->field, item->array, item->count, item->size, item->coder);
     else
         item->coder(ndr, item->field, item->value, item->argument);
 }

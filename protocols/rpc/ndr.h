@@ -89,31 +89,49 @@ void ndr_tag16(struct ndr *ndr, const char *field, uint16_t expected);
 void ndr_tag32(struct ndr *ndr, const char *field, uint32_t expected);
 
 /*
- * [unique] pointer to one value: *target NULL is the null pointer. Decoding allocates size bytes.
- * The pointee is coded when the queue is flushed.
+ * Pointers and arrays. The macros take the address of a typed pointer and derive the size of what
+ * it points to; the functions that they call copy the pointer itself with memcpy(), since a T *
+ * must not be read or written as a void *.
  */
-void ndr_unique(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
-                uint32_t argument);
-/* [ptr], a full pointer: as ndr_unique(). Two pointers to one pointee are not supported: meeting a
- * referent id twice is an error. */
-void ndr_full(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
-              uint32_t argument);
+
+/* [unique] pointer to one value: a null *target is the null pointer. Decoding allocates the value.
+ * The pointee is coded when the queue is flushed. */
+#define ndr_unique(ndr, field, target, coder, argument)                                            \
+    ndr_code_unique(ndr, field, target, sizeof **(target), coder, argument)
+/* [ptr], a full pointer: as ndr_unique(). Two pointers to one pointee are not supported: a referent
+ * id that occurs twice is an error. */
+#define ndr_full(ndr, field, target, coder, argument)                                              \
+    ndr_code_full(ndr, field, target, sizeof **(target), coder, argument)
 /* Embedded [ref] pointer: as ndr_unique(), but null is an error. */
-void ndr_ref(struct ndr *ndr, const char *field, void **target, size_t size, ndr_coder *coder,
-             uint32_t argument);
+#define ndr_ref(ndr, field, target, coder, argument)                                               \
+    ndr_code_ref(ndr, field, target, sizeof **(target), coder, argument)
 /* [unique, size_is(count)] pointer to a conformant array. */
-void ndr_unique_array(struct ndr *ndr, const char *field, void **array, uint32_t count, size_t size,
-                      ndr_coder *element);
+#define ndr_unique_array(ndr, field, array, count, element)                                        \
+    ndr_code_unique_array(ndr, field, array, count, sizeof **(array), element)
+/* The conformant array itself, where the IDL has no pointer to it. */
+#define ndr_array(ndr, field, array, count, element)                                               \
+    ndr_code_array(ndr, field, array, count, sizeof **(array), element)
+/* Conformant and varying: max count, offset 0, actual count. Decoding stores the max count. */
+#define ndr_varying_array(ndr, field, array, max_count, count, element)                            \
+    ndr_code_varying_array(ndr, field, array, max_count, count, sizeof **(array), element)
+
+void ndr_code_unique(struct ndr *ndr, const char *field, void *target, size_t size,
+                     ndr_coder *coder, uint32_t argument);
+void ndr_code_full(struct ndr *ndr, const char *field, void *target, size_t size, ndr_coder *coder,
+                   uint32_t argument);
+void ndr_code_ref(struct ndr *ndr, const char *field, void *target, size_t size, ndr_coder *coder,
+                  uint32_t argument);
+void ndr_code_unique_array(struct ndr *ndr, const char *field, void *array, uint32_t count,
+                           size_t size, ndr_coder *element);
+void ndr_code_array(struct ndr *ndr, const char *field, void *array, uint32_t count, size_t size,
+                    ndr_coder *element);
+void ndr_code_varying_array(struct ndr *ndr, const char *field, void *array, uint32_t *max_count,
+                            uint32_t count, size_t size, ndr_coder *element);
+
 /* A unique pointer whose pointee is coded through the struct that holds it, so that its coder can
  * set the struct's member: present says whether it is there when encoding. */
 void ndr_unique_member(struct ndr *ndr, const char *field, bool present, void *holder,
                        ndr_coder *coder, uint32_t argument);
-/* The conformant array itself, where the IDL has it without a pointer of its own. */
-void ndr_array(struct ndr *ndr, const char *field, void **array, uint32_t count, size_t size,
-               ndr_coder *element);
-/* Conformant and varying: max count, offset 0, actual count. Decoding stores the max count. */
-void ndr_varying_array(struct ndr *ndr, const char *field, void **array, uint32_t *max_count,
-                       uint32_t count, size_t size, ndr_coder *element);
 /* Codes every pointee that is queued, depth first. Call after each parameter. */
 void ndr_flush(struct ndr *ndr);
 

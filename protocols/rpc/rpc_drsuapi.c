@@ -32,11 +32,9 @@ static void drsuapi_DsBind_request_coder(struct ndr *ndr, const char *field, voi
 {
     (void)field, (void)arg;
     struct drsuapi_DsBind_request *request = value;
-    ndr_unique(ndr, "puuidClientDsa", (void **)&request->client, sizeof *request->client,
-               ndr_guid_coder, 0);
+    ndr_unique(ndr, "puuidClientDsa", &request->client, ndr_guid_coder, 0);
     ndr_flush(ndr);
-    ndr_unique(ndr, "pextClient", (void **)&request->extensions, sizeof *request->extensions,
-               extensions_coder, 0);
+    ndr_unique(ndr, "pextClient", &request->extensions, extensions_coder, 0);
     ndr_flush(ndr);
 }
 
@@ -45,8 +43,7 @@ static void drsuapi_DsBind_reply_coder(struct ndr *ndr, const char *field, void 
 {
     (void)field;
     struct drsuapi_DsBind_reply *reply = value;
-    ndr_unique(ndr, "ppextServer", (void **)&reply->extensions, sizeof *reply->extensions,
-               extensions_coder, 0);
+    ndr_unique(ndr, "ppextServer", &reply->extensions, extensions_coder, 0);
     ndr_flush(ndr);
     ndr_policy_handle_coder(ndr, "phDrs", &reply->handle, arg);
     ndr_u32(ndr, "Status", &reply->status);
@@ -92,8 +89,7 @@ static void drsuapi_DsCrackNames_request_coder(struct ndr *ndr, const char *fiel
     ndr_u32(ndr, "formatOffered", &request->offered);
     ndr_u32(ndr, "formatDesired", &request->desired);
     ndr_u32_range(ndr, "cNames", &request->count, 1, DRSUAPI_NAMES_MAX);
-    ndr_unique_array(ndr, "rpNames", (void **)&request->names, request->count,
-                     sizeof *request->names, text_pointer_coder);
+    ndr_unique_array(ndr, "rpNames", &request->names, request->count, text_pointer_coder);
     ndr_flush(ndr);
 }
 
@@ -113,8 +109,7 @@ static void drsuapi_names_coder(struct ndr *ndr, const char *field, void *value,
     (void)field, (void)arg;
     struct drsuapi_names *names = value;
     ndr_u32(ndr, "cItems", &names->count);
-    ndr_unique_array(ndr, "rItems", (void **)&names->names, names->count, sizeof *names->names,
-                     name_coder);
+    ndr_unique_array(ndr, "rItems", &names->names, names->count, name_coder);
 }
 
 static void drsuapi_DsCrackNames_reply_coder(struct ndr *ndr, const char *field, void *value,
@@ -124,8 +119,7 @@ static void drsuapi_DsCrackNames_reply_coder(struct ndr *ndr, const char *field,
     struct drsuapi_DsCrackNames_reply *reply = value;
     ndr_tag32(ndr, "pdwOutVersion", 1);
     ndr_tag32(ndr, "pmsgOut", 1);
-    ndr_unique(ndr, "pResult", (void **)&reply->result, sizeof *reply->result, drsuapi_names_coder,
-               0);
+    ndr_unique(ndr, "pResult", &reply->result, drsuapi_names_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -144,8 +138,7 @@ static void drsuapi_DsWriteAccountSpn_request_coder(struct ndr *ndr, const char 
     ndr_u32(ndr, "flags", &request->flags);
     ndr_unique_wstring(ndr, "pwszAccount", &request->account_dn);
     ndr_u32_range(ndr, "cSPN", &request->count, 0, DRSUAPI_NAMES_MAX);
-    ndr_unique_array(ndr, "rpwszSPN", (void **)&request->spns, request->count,
-                     sizeof *request->spns, text_pointer_coder);
+    ndr_unique_array(ndr, "rpwszSPN", &request->spns, request->count, text_pointer_coder);
     ndr_flush(ndr);
 }
 
@@ -204,8 +197,7 @@ static void drsuapi_DsGetNCChanges_request_coder(struct ndr *ndr, const char *fi
     ndr_align(ndr, 8);
     ndr_guid_coder(ndr, "uuidDsaObjDest", &request->destination, arg);
     ndr_guid_coder(ndr, "uuidInvocIdSrc", &request->invocation_id, arg);
-    ndr_ref(ndr, "pNC", (void **)&request->naming_context, sizeof *request->naming_context,
-            dsname_coder, 0);
+    ndr_ref(ndr, "pNC", &request->naming_context, dsname_coder, 0);
     usn_vector(ndr, &request->from);
     ndr_tag32(ndr, "pUpToDateVecDest", 0);
     ndr_u32(ndr, "ulFlags", &request->flags);

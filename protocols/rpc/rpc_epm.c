@@ -31,9 +31,9 @@ static void epm_Map_request_coder(struct ndr *ndr, const char *field, void *valu
 {
     (void)field;
     struct epm_Map_request *request = value;
-    ndr_full(ndr, "obj", (void **)&request->object, sizeof *request->object, ndr_guid_coder, 0);
+    ndr_full(ndr, "obj", &request->object, ndr_guid_coder, 0);
     ndr_flush(ndr);
-    ndr_full(ndr, "map_tower", (void **)&request->tower, sizeof *request->tower, tower_coder, 0);
+    ndr_full(ndr, "map_tower", &request->tower, tower_coder, 0);
     ndr_flush(ndr);
     ndr_policy_handle_coder(ndr, "entry_handle", &request->handle, arg);
     ndr_u32_range(ndr, "max_towers", &request->max_towers, 1, EPM_TOWERS_MAX);
@@ -41,7 +41,8 @@ static void epm_Map_request_coder(struct ndr *ndr, const char *field, void *valu
 
 static void tower_pointer_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
-    ndr_full(ndr, field, value, sizeof(struct epm_tower), tower_coder, arg);
+    struct epm_tower **tower = value;
+    ndr_full(ndr, field, tower, tower_coder, arg);
 }
 
 static void epm_Map_reply_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
@@ -50,8 +51,8 @@ static void epm_Map_reply_coder(struct ndr *ndr, const char *field, void *value,
     struct epm_Map_reply *reply = value;
     ndr_policy_handle_coder(ndr, "entry_handle", &reply->handle, arg);
     ndr_u32_range(ndr, "num_towers", &reply->count, 0, EPM_TOWERS_MAX);
-    ndr_varying_array(ndr, "towers", (void **)&reply->towers, &reply->max_towers, reply->count,
-                      sizeof *reply->towers, tower_pointer_coder);
+    ndr_varying_array(ndr, "towers", &reply->towers, &reply->max_towers, reply->count,
+                      tower_pointer_coder);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }

@@ -57,8 +57,7 @@ static void lsarpc_OpenPolicy_request_coder(struct ndr *ndr, const char *field, 
 {
     (void)field, (void)arg;
     struct lsarpc_OpenPolicy_request *request = value;
-    ndr_unique(ndr, "SystemName", (void **)&request->system_name, sizeof(uint16_t), ndr_u16_coder,
-               0);
+    ndr_unique(ndr, "SystemName", &request->system_name, ndr_u16_coder, 0);
     ndr_flush(ndr);
     object_attributes(ndr);
     ndr_u32(ndr, "DesiredAccess", &request->access);
@@ -104,8 +103,7 @@ static void audit_events_coder(struct ndr *ndr, const char *field, void *value, 
 {
     (void)arg;
     struct lsarpc_policy_info *info = value;
-    ndr_array(ndr, field, (void **)&info->events, info->event_count, sizeof(uint32_t),
-              ndr_u32_coder);
+    ndr_array(ndr, field, &info->events, info->event_count, ndr_u32_coder);
 }
 
 /* LSAPR_POLICY_AUDIT_EVENTS_INFO: AuditingMode, [size_is(Count)] EventAuditingOptions, Count */
@@ -121,7 +119,7 @@ static void policy_audit_events(struct ndr *ndr, struct lsarpc_policy_info *info
 static void policy_domain(struct ndr *ndr, struct lsarpc_policy_info *info)
 {
     ndr_unicode_string_large_coder(ndr, "DomainName", &info->name, 0);
-    ndr_unique(ndr, "DomainSid", (void **)&info->sid, sizeof *info->sid, ndr_sid_coder, 0);
+    ndr_unique(ndr, "DomainSid", &info->sid, ndr_sid_coder, 0);
 }
 
 static void policy_pd_account(struct ndr *ndr, struct lsarpc_policy_info *info)
@@ -153,7 +151,7 @@ static void policy_dns_domain(struct ndr *ndr, struct lsarpc_policy_info *info)
     ndr_unicode_string_large_coder(ndr, "DnsDomainName", &info->dns_domain, 0);
     ndr_unicode_string_large_coder(ndr, "DnsForestName", &info->dns_forest, 0);
     ndr_guid_coder(ndr, "DomainGuid", &info->guid, 0);
-    ndr_unique(ndr, "Sid", (void **)&info->sid, sizeof *info->sid, ndr_sid_coder, 0);
+    ndr_unique(ndr, "Sid", &info->sid, ndr_sid_coder, 0);
 }
 
 typedef void policy_arm(struct ndr *ndr, struct lsarpc_policy_info *info);
@@ -189,8 +187,7 @@ static void lsarpc_QueryInformationPolicy_reply_coder(struct ndr *ndr, const cha
 {
     (void)field, (void)arg;
     struct lsarpc_QueryInformationPolicy_reply *reply = value;
-    ndr_unique(ndr, "PolicyInformation", (void **)&reply->info, sizeof *reply->info,
-               policy_info_coder, 0);
+    ndr_unique(ndr, "PolicyInformation", &reply->info, policy_info_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -202,7 +199,7 @@ static void lsarpc_domain_coder(struct ndr *ndr, const char *field, void *value,
     (void)field;
     struct lsarpc_domain *domain = value;
     ndr_unicode_string_large_coder(ndr, "Name", &domain->name, arg);
-    ndr_unique(ndr, "Sid", (void **)&domain->sid, sizeof *domain->sid, ndr_sid_coder, 0);
+    ndr_unique(ndr, "Sid", &domain->sid, ndr_sid_coder, 0);
 }
 
 /* LSAPR_REFERENCED_DOMAIN_LIST: Entries, [size_is(Entries)] Domains, MaxEntries */
@@ -211,14 +208,13 @@ static void domains_coder(struct ndr *ndr, const char *field, void *value, uint3
     (void)field, (void)arg;
     struct lsarpc_domains *domains = value;
     ndr_u32_range(ndr, "Entries", &domains->count, 0, LSARPC_NAMES_MAX);
-    ndr_unique_array(ndr, "Domains", (void **)&domains->domains, domains->count,
-                     sizeof *domains->domains, lsarpc_domain_coder);
+    ndr_unique_array(ndr, "Domains", &domains->domains, domains->count, lsarpc_domain_coder);
     ndr_u32(ndr, "MaxEntries", &domains->max_count);
 }
 
 static void referenced_domains(struct ndr *ndr, struct lsarpc_domains **domains)
 {
-    ndr_unique(ndr, "ReferencedDomains", (void **)domains, sizeof **domains, domains_coder, 0);
+    ndr_unique(ndr, "ReferencedDomains", domains, domains_coder, 0);
     ndr_flush(ndr);
 }
 
@@ -236,7 +232,7 @@ static void lookup_parameters(struct ndr *ndr, const char *results, uint16_t *le
 static void name_array(struct ndr *ndr, uint32_t *count, char ***names)
 {
     ndr_u32_range(ndr, "Count", count, 0, LSARPC_NAMES_MAX);
-    ndr_array(ndr, "Names", (void **)names, *count, sizeof **names, ndr_unicode_string_coder);
+    ndr_array(ndr, "Names", names, *count, ndr_unicode_string_coder);
     ndr_flush(ndr);
 }
 
@@ -271,7 +267,7 @@ static void translated_sid_ex2_coder(struct ndr *ndr, const char *field, void *v
     struct lsarpc_translated_sid *sid = value;
     ndr_align(ndr, 4);
     ndr_u16(ndr, "Use", &sid->use);
-    ndr_unique(ndr, "Sid", (void **)&sid->sid, sizeof *sid->sid, ndr_sid_coder, 0);
+    ndr_unique(ndr, "Sid", &sid->sid, ndr_sid_coder, 0);
     ndr_u32(ndr, "DomainIndex", &sid->domain_index);
     ndr_u32(ndr, "Flags", &sid->flags);
 }
@@ -280,8 +276,7 @@ static void names_reply(struct ndr *ndr, struct lsarpc_LookupNames_reply *reply,
 {
     referenced_domains(ndr, &reply->domains);
     ndr_u32_range(ndr, "Entries", &reply->sids.count, 0, LSARPC_NAMES_MAX);
-    ndr_unique_array(ndr, "Sids", (void **)&reply->sids.sids, reply->sids.count,
-                     sizeof *reply->sids.sids, coder);
+    ndr_unique_array(ndr, "Sids", &reply->sids.sids, reply->sids.count, coder);
     ndr_flush(ndr);
     ndr_u32(ndr, "MappedCount", &reply->mapped);
     ndr_u32(ndr, "Status", &reply->status);
@@ -297,14 +292,14 @@ static void lsarpc_LookupNames_reply_coder(struct ndr *ndr, const char *field, v
 /* LSAPR_SID_ENUM_BUFFER: [range(0,20480)] Entries, [size_is(Entries)] SidInfo */
 static void lsarpc_sid_pointer_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
-    ndr_ref(ndr, field, value, sizeof(struct ndr_sid), ndr_sid_coder, arg);
+    struct ndr_sid **sid = value;
+    ndr_ref(ndr, field, sid, ndr_sid_coder, arg);
 }
 
 static void sid_array(struct ndr *ndr, uint32_t *count, struct ndr_sid ***sids)
 {
     ndr_u32_range(ndr, "Entries", count, 0, LSARPC_SIDS_MAX);
-    ndr_unique_array(ndr, "SidInfo", (void **)sids, *count, sizeof **sids,
-                     lsarpc_sid_pointer_coder);
+    ndr_unique_array(ndr, "SidInfo", sids, *count, lsarpc_sid_pointer_coder);
     ndr_flush(ndr);
 }
 
@@ -343,8 +338,7 @@ static void sids_reply(struct ndr *ndr, struct lsarpc_LookupSids_reply *reply, n
 {
     referenced_domains(ndr, &reply->domains);
     ndr_u32_range(ndr, "Entries", &reply->names.count, 0, LSARPC_SIDS_MAX);
-    ndr_unique_array(ndr, "Names", (void **)&reply->names.names, reply->names.count,
-                     sizeof *reply->names.names, coder);
+    ndr_unique_array(ndr, "Names", &reply->names.names, reply->names.count, coder);
     ndr_flush(ndr);
     ndr_u32(ndr, "MappedCount", &reply->mapped);
     ndr_u32(ndr, "Status", &reply->status);
@@ -422,8 +416,7 @@ static void lsarpc_QueryTrustedDomainInfo_reply_coder(struct ndr *ndr, const cha
 {
     (void)field, (void)arg;
     struct lsarpc_QueryTrustedDomainInfo_reply *reply = value;
-    ndr_unique(ndr, "TrustedDomainInformation", (void **)&reply->info, sizeof *reply->info,
-               trusted_name_coder, 0);
+    ndr_unique(ndr, "TrustedDomainInformation", &reply->info, trusted_name_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }

@@ -147,8 +147,7 @@ static void netlogon_LogonGetDomainInfo_request_coder(struct ndr *ndr, const cha
     authenticator_coder(ndr, field, &request->return_authenticator, arg);
     ndr_u32_range(ndr, "Level", &request->level, 1, 1);
     ndr_tag32(ndr, "WkstaBuffer", 1);
-    ndr_unique(ndr, "WorkstationInfo", (void **)&request->workstation, sizeof *request->workstation,
-               workstation_coder, 0);
+    ndr_unique(ndr, "WorkstationInfo", &request->workstation, workstation_coder, 0);
     ndr_flush(ndr);
 }
 
@@ -162,7 +161,7 @@ static void netlogon_domain_coder(struct ndr *ndr, const char *field, void *valu
     text_large(ndr, "DnsDomainName", &domain->dns_domain);
     text_large(ndr, "DnsForestName", &domain->dns_forest);
     ndr_guid_coder(ndr, "DomainGuid", &domain->guid, arg);
-    ndr_unique(ndr, "DomainSid", (void **)&domain->sid, sizeof *domain->sid, ndr_sid_coder, 0);
+    ndr_unique(ndr, "DomainSid", &domain->sid, ndr_sid_coder, 0);
     netlogon_text(ndr, "TrustExtension", &domain->trust_extension);
     for (int i = 0; i < 3; i++)
         netlogon_text(ndr, "DummyString", &domain->dummy_strings[i]);
@@ -179,10 +178,10 @@ static void netlogon_domain_info_coder(struct ndr *ndr, const char *field, void 
     struct netlogon_domain_info *info = value;
     netlogon_domain_coder(ndr, field, &info->primary, arg);
     ndr_u32(ndr, "TrustedDomainCount", &info->trusted_count);
-    ndr_unique_array(ndr, "TrustedDomains", (void **)&info->trusted, info->trusted_count,
-                     sizeof *info->trusted, netlogon_domain_coder);
+    ndr_unique_array(ndr, "TrustedDomains", &info->trusted, info->trusted_count,
+                     netlogon_domain_coder);
     ndr_u32(ndr, "LsaPolicySize", &info->policy_size);
-    ndr_unique_array(ndr, "LsaPolicy", (void **)&info->policy, info->policy_size, 1, ndr_u8_coder);
+    ndr_unique_array(ndr, "LsaPolicy", &info->policy, info->policy_size, ndr_u8_coder);
     text_large(ndr, "DnsHostNameInDs", &info->dns_host_name);
     for (int i = 0; i < 3; i++)
         netlogon_text(ndr, "DummyString", &info->dummy_strings[i]);
@@ -198,8 +197,7 @@ static void netlogon_LogonGetDomainInfo_reply_coder(struct ndr *ndr, const char 
     struct netlogon_LogonGetDomainInfo_reply *reply = value;
     authenticator_coder(ndr, field, &reply->return_authenticator, arg);
     ndr_u32_range(ndr, "DomBuffer", &reply->level, 1, 1);
-    ndr_unique(ndr, "DomainInfo", (void **)&reply->info, sizeof *reply->info,
-               netlogon_domain_info_coder, 0);
+    ndr_unique(ndr, "DomainInfo", &reply->info, netlogon_domain_info_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -233,8 +231,7 @@ static void response_bytes_coder(struct ndr *ndr, const char *field, void *value
     (void)arg;
     struct netlogon_response *response = value;
     uint32_t room = response->size;
-    ndr_varying_array(ndr, field, (void **)&response->bytes, &room, response->size, 1,
-                      ndr_u8_coder);
+    ndr_varying_array(ndr, field, &response->bytes, &room, response->size, ndr_u8_coder);
 }
 
 /* STRING (MS-NRPC 2.2.1.1.2): Length, MaximumLength, [size_is,length_is] Buffer */
@@ -275,7 +272,7 @@ static void logon_parameters(struct ndr *ndr, uint16_t *level, struct netlogon_n
         *level != NETLOGON_LOGON_NETWORK_TRANSITIVE)
         ndr_fail(ndr, "LogonLevel", "not a network logon");
     ndr_tag16(ndr, "LogonInformation", *level);
-    ndr_unique(ndr, "LogonNetwork", (void **)network, sizeof **network, network_coder, 0);
+    ndr_unique(ndr, "LogonNetwork", network, network_coder, 0);
     ndr_flush(ndr);
     ndr_u16(ndr, "ValidationLevel", validation_level);
 }
@@ -294,7 +291,7 @@ static void extra_sid_coder(struct ndr *ndr, const char *field, void *value, uin
 {
     (void)field, (void)arg;
     struct netlogon_extra_sid *extra = value;
-    ndr_unique(ndr, "Sid", (void **)&extra->sid, sizeof *extra->sid, ndr_sid_coder, 0);
+    ndr_unique(ndr, "Sid", &extra->sid, ndr_sid_coder, 0);
     ndr_u32(ndr, "Attributes", &extra->attributes);
 }
 
@@ -321,8 +318,7 @@ static void sam_info_account(struct ndr *ndr, struct netlogon_sam_info *info)
     ndr_u32(ndr, "UserId", &info->rid);
     ndr_u32(ndr, "PrimaryGroupId", &info->primary_gid);
     ndr_u32(ndr, "GroupCount", &info->group_count);
-    ndr_unique_array(ndr, "GroupIds", (void **)&info->groups, info->group_count,
-                     sizeof *info->groups, group_coder);
+    ndr_unique_array(ndr, "GroupIds", &info->groups, info->group_count, group_coder);
 }
 
 static void sam_info_logon(struct ndr *ndr, struct netlogon_sam_info *info)
@@ -331,8 +327,7 @@ static void sam_info_logon(struct ndr *ndr, struct netlogon_sam_info *info)
     ndr_bytes(ndr, "UserSessionKey", info->user_session_key, sizeof info->user_session_key);
     text_large(ndr, "LogonServer", &info->logon_server);
     text_large(ndr, "LogonDomainName", &info->logon_domain);
-    ndr_unique(ndr, "LogonDomainId", (void **)&info->domain_sid, sizeof *info->domain_sid,
-               ndr_sid_coder, 0);
+    ndr_unique(ndr, "LogonDomainId", &info->domain_sid, ndr_sid_coder, 0);
     ndr_bytes(ndr, "LMKey", info->lm_key, sizeof info->lm_key);
     ndr_u32(ndr, "UserAccountControl", &info->account_control);
     ndr_u32(ndr, "SubAuthStatus", &info->sub_authentication_status);
@@ -352,8 +347,7 @@ static void sam_info_coder(struct ndr *ndr, const char *field, void *value, uint
     sam_info_account(ndr, info);
     sam_info_logon(ndr, info);
     ndr_u32(ndr, "SidCount", &info->extra_count);
-    ndr_unique_array(ndr, "ExtraSids", (void **)&info->extra_sids, info->extra_count,
-                     sizeof *info->extra_sids, extra_sid_coder);
+    ndr_unique_array(ndr, "ExtraSids", &info->extra_sids, info->extra_count, extra_sid_coder);
     if (level != NETLOGON_VALIDATION_SAM_INFO4)
         return;
     netlogon_text(ndr, "DnsLogonDomainName", &info->dns_domain);
@@ -369,7 +363,7 @@ static void validation(struct ndr *ndr, uint16_t *level, struct netlogon_sam_inf
     if (!ndr->failed && *level != NETLOGON_VALIDATION_SAM_INFO2 &&
         *level != NETLOGON_VALIDATION_SAM_INFO4)
         ndr_fail(ndr, "ValidationLevel", "a validation that was not asked for");
-    ndr_unique(ndr, "ValidationInformation", (void **)info, sizeof **info, sam_info_coder, *level);
+    ndr_unique(ndr, "ValidationInformation", info, sam_info_coder, *level);
     ndr_flush(ndr);
 }
 
@@ -400,7 +394,7 @@ static void netlogon_LogonSamLogonEx_reply_coder(struct ndr *ndr, const char *fi
 static void unique_authenticator(struct ndr *ndr, const char *field,
                                  struct netlogon_authenticator **authenticator)
 {
-    ndr_unique(ndr, field, (void **)authenticator, sizeof **authenticator, authenticator_coder, 0);
+    ndr_unique(ndr, field, authenticator, authenticator_coder, 0);
     ndr_flush(ndr);
 }
 
@@ -476,7 +470,7 @@ static void trust_coder(struct ndr *ndr, const char *field, void *value, uint32_
     ndr_u32(ndr, "ParentIndex", &trust->parent_index);
     ndr_u32(ndr, "TrustType", &trust->type);
     ndr_u32(ndr, "TrustAttributes", &trust->attributes);
-    ndr_unique(ndr, "DomainSid", (void **)&trust->sid, sizeof *trust->sid, ndr_sid_coder, 0);
+    ndr_unique(ndr, "DomainSid", &trust->sid, ndr_sid_coder, 0);
     ndr_guid_coder(ndr, "DomainGuid", &trust->guid, arg);
 }
 
@@ -486,15 +480,14 @@ static void netlogon_DsrEnumerateDomainTrusts_reply_coder(struct ndr *ndr, const
     (void)field, (void)arg;
     struct netlogon_DsrEnumerateDomainTrusts_reply *reply = value;
     ndr_u32(ndr, "DomainCount", &reply->count);
-    ndr_unique_array(ndr, "Domains", (void **)&reply->trusts, reply->count, sizeof *reply->trusts,
-                     trust_coder);
+    ndr_unique_array(ndr, "Domains", &reply->trusts, reply->count, trust_coder);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
 
 static void unique_guid(struct ndr *ndr, const char *field, struct ndr_guid **guid)
 {
-    ndr_unique(ndr, field, (void **)guid, sizeof **guid, ndr_guid_coder, 0);
+    ndr_unique(ndr, field, guid, ndr_guid_coder, 0);
     ndr_flush(ndr);
 }
 
@@ -552,8 +545,7 @@ static void netlogon_DsrGetDcName_reply_coder(struct ndr *ndr, const char *field
 {
     (void)field, (void)arg;
     struct netlogon_DsrGetDcName_reply *reply = value;
-    ndr_unique(ndr, "DomainControllerInfo", (void **)&reply->info, sizeof *reply->info,
-               dc_info_coder, 0);
+    ndr_unique(ndr, "DomainControllerInfo", &reply->info, dc_info_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }

@@ -37,8 +37,7 @@ static void samr_Connect_request_coder(struct ndr *ndr, const char *field, void 
 {
     (void)field, (void)arg;
     struct samr_Connect_request *request = value;
-    ndr_unique(ndr, "ServerName", (void **)&request->server_name, sizeof(uint16_t), ndr_u16_coder,
-               0);
+    ndr_unique(ndr, "ServerName", &request->server_name, ndr_u16_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "DesiredAccess", &request->access);
 }
@@ -110,8 +109,7 @@ static void security_descriptor_coder(struct ndr *ndr, const char *field, void *
     (void)field, (void)arg;
     struct samr_security_descriptor *descriptor = value;
     ndr_u32_range(ndr, "Length", &descriptor->size, 0, 262144);
-    ndr_unique_array(ndr, "SecurityDescriptor", (void **)&descriptor->bytes, descriptor->size, 1,
-                     ndr_u8_coder);
+    ndr_unique_array(ndr, "SecurityDescriptor", &descriptor->bytes, descriptor->size, ndr_u8_coder);
 }
 
 static void samr_QuerySecurity_reply_coder(struct ndr *ndr, const char *field, void *value,
@@ -119,8 +117,7 @@ static void samr_QuerySecurity_reply_coder(struct ndr *ndr, const char *field, v
 {
     (void)field, (void)arg;
     struct samr_QuerySecurity_reply *reply = value;
-    ndr_unique(ndr, "SecurityDescriptor", (void **)&reply->descriptor, sizeof *reply->descriptor,
-               security_descriptor_coder, 0);
+    ndr_unique(ndr, "SecurityDescriptor", &reply->descriptor, security_descriptor_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -141,7 +138,7 @@ static void samr_LookupDomain_reply_coder(struct ndr *ndr, const char *field, vo
 {
     (void)field, (void)arg;
     struct samr_LookupDomain_reply *reply = value;
-    ndr_unique(ndr, "DomainId", (void **)&reply->sid, sizeof *reply->sid, ndr_sid_coder, 0);
+    ndr_unique(ndr, "DomainId", &reply->sid, ndr_sid_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -187,8 +184,7 @@ static void entries_coder(struct ndr *ndr, const char *field, void *value, uint3
     (void)field, (void)arg;
     struct samr_entries *entries = value;
     ndr_u32(ndr, "EntriesRead", &entries->count);
-    ndr_unique_array(ndr, "Buffer", (void **)&entries->entries, entries->count,
-                     sizeof *entries->entries, entry_coder);
+    ndr_unique_array(ndr, "Buffer", &entries->entries, entries->count, entry_coder);
 }
 
 static void samr_enum_reply_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
@@ -196,7 +192,7 @@ static void samr_enum_reply_coder(struct ndr *ndr, const char *field, void *valu
     (void)field, (void)arg;
     struct samr_enum_reply *reply = value;
     ndr_u32(ndr, "EnumerationContext", &reply->resume);
-    ndr_unique(ndr, "Buffer", (void **)&reply->entries, sizeof *reply->entries, entries_coder, 0);
+    ndr_unique(ndr, "Buffer", &reply->entries, entries_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "CountReturned", &reply->count);
     ndr_u32(ndr, "Status", &reply->status);
@@ -337,8 +333,7 @@ static void samr_QueryDomainInfo_reply_coder(struct ndr *ndr, const char *field,
 {
     (void)field, (void)arg;
     struct samr_QueryDomainInfo_reply *reply = value;
-    ndr_unique(ndr, "Buffer", (void **)&reply->info, sizeof *reply->info, samr_domain_info_coder,
-               0);
+    ndr_unique(ndr, "Buffer", &reply->info, samr_domain_info_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -350,7 +345,7 @@ static void ids_coder(struct ndr *ndr, const char *field, void *value, uint32_t 
     (void)arg;
     struct samr_ids *ids = value;
     ndr_u32(ndr, "Count", &ids->count);
-    ndr_unique_array(ndr, field, (void **)&ids->ids, ids->count, sizeof(uint32_t), ndr_u32_coder);
+    ndr_unique_array(ndr, field, &ids->ids, ids->count, ndr_u32_coder);
     ndr_flush(ndr);
 }
 
@@ -358,7 +353,8 @@ static void ids_coder(struct ndr *ndr, const char *field, void *value, uint32_t 
 static void samr_sid_pointer_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)arg;
-    ndr_ref(ndr, field, value, sizeof(struct ndr_sid), ndr_sid_coder, 0);
+    struct ndr_sid **sid = value;
+    ndr_ref(ndr, field, sid, ndr_sid_coder, 0);
 }
 
 /* 16: [in] DomainHandle, [in] SAMPR_PSID_ARRAY (Count, [size_is] Sids), [out] SAMPR_ULONG_ARRAY */
@@ -369,8 +365,7 @@ static void samr_GetAliasMembership_request_coder(struct ndr *ndr, const char *f
     struct samr_GetAliasMembership_request *request = value;
     ndr_policy_handle_coder(ndr, "DomainHandle", &request->handle, arg);
     ndr_u32_range(ndr, "Count", &request->count, 0, 1024);
-    ndr_unique_array(ndr, "Sids", (void **)&request->sids, request->count, sizeof *request->sids,
-                     samr_sid_pointer_coder);
+    ndr_unique_array(ndr, "Sids", &request->sids, request->count, samr_sid_pointer_coder);
     ndr_flush(ndr);
 }
 
@@ -394,8 +389,8 @@ static void samr_LookupNames_request_coder(struct ndr *ndr, const char *field, v
     uint32_t room = SAMR_NAMES_MAX;
     ndr_policy_handle_coder(ndr, "DomainHandle", &request->handle, arg);
     ndr_u32_range(ndr, "Count", &request->count, 0, SAMR_NAMES_MAX);
-    ndr_varying_array(ndr, "Names", (void **)&request->names, &room, request->count,
-                      sizeof *request->names, ndr_unicode_string_coder);
+    ndr_varying_array(ndr, "Names", &request->names, &room, request->count,
+                      ndr_unicode_string_coder);
     ndr_flush(ndr);
 }
 
@@ -420,8 +415,7 @@ static void samr_LookupRids_request_coder(struct ndr *ndr, const char *field, vo
     uint32_t room = SAMR_NAMES_MAX;
     ndr_policy_handle_coder(ndr, "DomainHandle", &request->handle, arg);
     ndr_u32_range(ndr, "Count", &request->count, 0, SAMR_NAMES_MAX);
-    ndr_varying_array(ndr, "RelativeIds", (void **)&request->rids, &room, request->count,
-                      sizeof *request->rids, ndr_u32_coder);
+    ndr_varying_array(ndr, "RelativeIds", &request->rids, &room, request->count, ndr_u32_coder);
 }
 
 static void samr_names_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
@@ -429,8 +423,7 @@ static void samr_names_coder(struct ndr *ndr, const char *field, void *value, ui
     (void)arg;
     struct samr_names *names = value;
     ndr_u32(ndr, "Count", &names->count);
-    ndr_unique_array(ndr, field, (void **)&names->names, names->count, sizeof *names->names,
-                     ndr_unicode_string_coder);
+    ndr_unique_array(ndr, field, &names->names, names->count, ndr_unicode_string_coder);
     ndr_flush(ndr);
 }
 
@@ -462,10 +455,8 @@ static void members_coder(struct ndr *ndr, const char *field, void *value, uint3
     (void)field, (void)arg;
     struct samr_members *members = value;
     ndr_u32(ndr, "MemberCount", &members->count);
-    ndr_unique_array(ndr, "Members", (void **)&members->rids, members->count, sizeof(uint32_t),
-                     ndr_u32_coder);
-    ndr_unique_array(ndr, "Attributes", (void **)&members->attributes, members->count,
-                     sizeof(uint32_t), ndr_u32_coder);
+    ndr_unique_array(ndr, "Members", &members->rids, members->count, ndr_u32_coder);
+    ndr_unique_array(ndr, "Attributes", &members->attributes, members->count, ndr_u32_coder);
 }
 
 static void samr_QueryGroupMember_reply_coder(struct ndr *ndr, const char *field, void *value,
@@ -473,7 +464,7 @@ static void samr_QueryGroupMember_reply_coder(struct ndr *ndr, const char *field
 {
     (void)field, (void)arg;
     struct samr_QueryGroupMember_reply *reply = value;
-    ndr_unique(ndr, "Members", (void **)&reply->members, sizeof *reply->members, members_coder, 0);
+    ndr_unique(ndr, "Members", &reply->members, members_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -493,8 +484,7 @@ static void memberships_coder(struct ndr *ndr, const char *field, void *value, u
     (void)field, (void)arg;
     struct samr_memberships *groups = value;
     ndr_u32(ndr, "MembershipCount", &groups->count);
-    ndr_unique_array(ndr, "Groups", (void **)&groups->memberships, groups->count,
-                     sizeof *groups->memberships, membership_coder);
+    ndr_unique_array(ndr, "Groups", &groups->memberships, groups->count, membership_coder);
 }
 
 static void samr_GetGroupsForUser_reply_coder(struct ndr *ndr, const char *field, void *value,
@@ -502,7 +492,7 @@ static void samr_GetGroupsForUser_reply_coder(struct ndr *ndr, const char *field
 {
     (void)field, (void)arg;
     struct samr_GetGroupsForUser_reply *reply = value;
-    ndr_unique(ndr, "Groups", (void **)&reply->groups, sizeof *reply->groups, memberships_coder, 0);
+    ndr_unique(ndr, "Groups", &reply->groups, memberships_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -522,7 +512,7 @@ static void samr_QueryUserInfo_reply_coder(struct ndr *ndr, const char *field, v
 {
     (void)field, (void)arg;
     struct samr_QueryUserInfo_reply *reply = value;
-    ndr_unique(ndr, "Buffer", (void **)&reply->info, sizeof *reply->info, samr_user_info_coder, 0);
+    ndr_unique(ndr, "Buffer", &reply->info, samr_user_info_coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -579,8 +569,7 @@ static void samr_QueryDisplayInfo_reply_coder(struct ndr *ndr, const char *field
         return;
     }
     ndr_u32(ndr, "EntriesRead", &reply->count);
-    ndr_unique_array(ndr, "Buffer", (void **)&reply->entries, reply->count, sizeof *reply->entries,
-                     display_coders[reply->level]);
+    ndr_unique_array(ndr, "Buffer", &reply->entries, reply->count, display_coders[reply->level]);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }

@@ -123,7 +123,7 @@ static void logon_hours_bits_coder(struct ndr *ndr, const char *field, void *val
 {
     struct samr_logon_hours *hours = value;
     uint32_t room = SAMR_LOGON_HOURS_MAX;
-    ndr_varying_array(ndr, field, (void **)&hours->bits, &room, arg, 1, ndr_u8_coder);
+    ndr_varying_array(ndr, field, &hours->bits, &room, arg, ndr_u8_coder);
 }
 
 static void user_logon_hours(struct ndr *ndr, struct samr_user_info *info)
@@ -221,8 +221,8 @@ static void user_all(struct ndr *ndr, struct samr_user_info *info)
     ndr_old_large_integer(ndr, "PasswordMustChange", &info->force_password_change);
     user_all_texts(ndr, info);
     ndr_u32_range(ndr, "SecurityDescriptorLength", &info->security_descriptor_size, 0, 262144);
-    ndr_unique_array(ndr, "SecurityDescriptor", (void **)&info->security_descriptor,
-                     info->security_descriptor_size, 1, ndr_u8_coder);
+    ndr_unique_array(ndr, "SecurityDescriptor", &info->security_descriptor,
+                     info->security_descriptor_size, ndr_u8_coder);
     ndr_u32(ndr, "UserId", &info->rid);
     ndr_u32(ndr, "PrimaryGroupId", &info->primary_gid);
     ndr_u32(ndr, "UserAccountControl", &info->account_control);

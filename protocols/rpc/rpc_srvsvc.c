@@ -25,8 +25,8 @@ static void share_form(struct ndr *ndr, struct srvsvc_share *share, enum share_p
     }
     if (last >= SHARE_SECURITY) {
         ndr_u32_range(ndr, "reserved", &share->security_descriptor_size, 0, 262144);
-        ndr_unique_array(ndr, "security_descriptor", (void **)&share->security_descriptor,
-                         share->security_descriptor_size, 1, ndr_u8_coder);
+        ndr_unique_array(ndr, "security_descriptor", &share->security_descriptor,
+                         share->security_descriptor_size, ndr_u8_coder);
     }
 }
 
@@ -99,13 +99,12 @@ static void container_coder(struct ndr *ndr, const char *field, void *value, uin
     ndr_coder *coder = level_find(ndr, share_coders, level);
     ndr_u32(ndr, "EntriesRead", &shares->count);
     if (coder)
-        ndr_unique_array(ndr, "Buffer", (void **)&shares->shares, shares->count,
-                         sizeof *shares->shares, coder);
+        ndr_unique_array(ndr, "Buffer", &shares->shares, shares->count, coder);
 }
 
 static void resume_handle(struct ndr *ndr, uint32_t **resume)
 {
-    ndr_unique(ndr, "ResumeHandle", (void **)resume, sizeof **resume, ndr_u32_coder, 0);
+    ndr_unique(ndr, "ResumeHandle", resume, ndr_u32_coder, 0);
     ndr_flush(ndr);
 }
 
@@ -121,7 +120,7 @@ static void srvsvc_NetShareEnumAll_request_coder(struct ndr *ndr, const char *fi
     ndr_flush(ndr);
     ndr_u32(ndr, "Level", &request->level);
     ndr_tag32(ndr, "ShareInfo", request->level);
-    ndr_unique(ndr, "Container", (void **)&shares, sizeof *shares, container_coder, request->level);
+    ndr_unique(ndr, "Container", &shares, container_coder, request->level);
     ndr_flush(ndr);
     ndr_u32(ndr, "PreferedMaximumLength", &request->max_size);
     resume_handle(ndr, &request->resume);
@@ -134,8 +133,7 @@ static void srvsvc_NetShareEnumAll_reply_coder(struct ndr *ndr, const char *fiel
     struct srvsvc_NetShareEnumAll_reply *reply = value;
     ndr_u32(ndr, "Level", &reply->level);
     ndr_tag32(ndr, "ShareInfo", reply->level);
-    ndr_unique(ndr, "Container", (void **)&reply->shares, sizeof *reply->shares, container_coder,
-               reply->level);
+    ndr_unique(ndr, "Container", &reply->shares, container_coder, reply->level);
     ndr_flush(ndr);
     ndr_u32(ndr, "TotalEntries", &reply->total);
     resume_handle(ndr, &reply->resume);
@@ -164,7 +162,7 @@ static void srvsvc_NetShareGetInfo_reply_coder(struct ndr *ndr, const char *fiel
     ndr_coder *coder = level_find(ndr, share_coders, reply->level);
     if (!coder)
         return;
-    ndr_unique(ndr, "InfoStruct", (void **)&reply->share, sizeof *reply->share, coder, 0);
+    ndr_unique(ndr, "InfoStruct", &reply->share, coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }
@@ -226,7 +224,7 @@ static void srvsvc_NetSrvGetInfo_reply_coder(struct ndr *ndr, const char *field,
     ndr_coder *coder = level_find(ndr, server_coders, reply->level);
     if (!coder)
         return;
-    ndr_unique(ndr, "InfoStruct", (void **)&reply->server, sizeof *reply->server, coder, 0);
+    ndr_unique(ndr, "InfoStruct", &reply->server, coder, 0);
     ndr_flush(ndr);
     ndr_u32(ndr, "Status", &reply->status);
 }

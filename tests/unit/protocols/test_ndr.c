@@ -204,8 +204,8 @@ static void node_coder(struct ndr *ndr, const char *field, void *value, uint32_t
     (void)field, (void)argument;
     struct node *node = value;
     ndr_u16(ndr, "number", &node->number);
-    ndr_unique(ndr, "left", (void **)&node->left, sizeof *node->left, node_coder, 0);
-    ndr_unique(ndr, "right", (void **)&node->right, sizeof *node->right, node_coder, 0);
+    ndr_unique(ndr, "left", &node->left, node_coder, 0);
+    ndr_unique(ndr, "right", &node->right, node_coder, 0);
 }
 
 static void code_tree(struct ndr *ndr, void *value)
@@ -269,23 +269,25 @@ static void pointers_nested_too_deep(void **state)
 
 static void code_ref(struct ndr *ndr, void *value)
 {
-    ndr_ref(ndr, "ref", value, sizeof(uint32_t), ndr_u32_coder, 0);
+    uint32_t **target = value;
+    ndr_ref(ndr, "ref", target, ndr_u32_coder, 0);
     ndr_flush(ndr);
 }
 
 static void code_two_full(struct ndr *ndr, void *value)
 {
-    void **targets = value;
+    uint32_t **targets = value;
     for (int i = 0; i < 2; i++) {
-        ndr_full(ndr, "full", &targets[i], sizeof(uint32_t), ndr_u32_coder, 0);
+        ndr_full(ndr, "full", &targets[i], ndr_u32_coder, 0);
         ndr_flush(ndr);
     }
 }
 
 static void code_many_full(struct ndr *ndr, void *value)
 {
+    uint32_t **target = value;
     for (int i = 0; i <= NDR_FULL_POINTERS_MAX; i++) {
-        ndr_full(ndr, "full", value, sizeof(uint32_t), ndr_u32_coder, 0);
+        ndr_full(ndr, "full", target, ndr_u32_coder, 0);
         ndr_flush(ndr);
     }
 }
@@ -322,8 +324,7 @@ static void code_array(struct ndr *ndr, void *value)
 {
     struct list *list = value;
     ndr_u32(ndr, "count", &list->count);
-    ndr_unique_array(ndr, "numbers", (void **)&list->numbers, list->count, sizeof(uint16_t),
-                     ndr_u16_coder);
+    ndr_unique_array(ndr, "numbers", &list->numbers, list->count, ndr_u16_coder);
     ndr_flush(ndr);
 }
 
@@ -331,8 +332,7 @@ static void code_varying(struct ndr *ndr, void *value)
 {
     struct list *list = value;
     ndr_u32(ndr, "count", &list->count);
-    ndr_varying_array(ndr, "numbers", (void **)&list->numbers, &list->most, list->count,
-                      sizeof(uint16_t), ndr_u16_coder);
+    ndr_varying_array(ndr, "numbers", &list->numbers, &list->most, list->count, ndr_u16_coder);
 }
 
 static const char other_size[] = "array size differs from its count";
