@@ -20,10 +20,10 @@ static void play_step(struct client *client, int64_t now);
 static bool drop_if_stale(struct client *client, int64_t now);
 static void play_packet(struct client *client);
 static const void *details_of(const struct compiled_type *type, uint32_t number);
-static void record(struct client *client, int64_t ready, int64_t ended,
-                   const struct outcome *outcome);
-static struct record_event client_describe(const struct client *client, int64_t ready,
-                                           int64_t ended);
+static void client_tally(struct client *client, int64_t ready, int64_t ended,
+                         const struct outcome *outcome);
+static struct tally_event client_describe(const struct client *client, int64_t ready,
+                                          int64_t ended);
 static bool goes_on(struct client *client);
 static void fail_without_stack(struct client *client);
 static void leave_rest(struct client *client);
@@ -57,7 +57,7 @@ static void timer_fired(void *argument)
 {
     struct client *client = argument;
     struct worker *worker = client->worker;
-    record_timer_late(worker->records, worker_now(worker) - client->step.due);
+    tally_timer_late(worker->tally, worker_now(worker) - client->step.due);
     while (client->step.kind == PLAN_END) {
         /* Needs no stack: closing never waits. */
         end_conversation(client);
@@ -80,7 +80,7 @@ static void end_conversation(struct client *client)
 {
     conversation_reset(&client->conversation);
     if (client->begun)
-        record_conversation_ended(client->worker->records);
+        tally_conversation_ended(client->worker->tally);
     client->begun = false;
 }
 
@@ -167,7 +167,7 @@ static void play_step(struct client *client, int64_t now)
         return;
     }
     if (client->step.operation)
-        record_planned(client->worker->records, client->step.type, client->step.due);
+        tally_planned(client->worker->tally, client->step.type, client->step.due);
     if (!drop_if_stale(client, now))
         play_packet(client);
     worker_connected(client->worker, client);
@@ -180,7 +180,7 @@ static bool drop_if_stale(struct client *client, int64_t now)
     if (!client->step.operation || worker->run->max_backlog == 0 ||
         now - client->step.due <= worker->run->max_backlog)
         return false;
-    record_dropped(worker->records, client->step.type, client->step.due);
+    tally_dropped(worker->tally, client->step.type, client->step.due);
     return true;
 }
 
@@ -191,14 +191,14 @@ static void play_packet(struct client *client)
     int64_t ready =
         client->step.due > client->previous_ended ? client->step.due : client->previous_ended;
     if (client->step.operation)
-        record_started(worker->records);
+        tally_started(worker->tally);
     struct outcome outcome =
         packet_play(&client->conversation, type->packet, details_of(type, client->step.details),
                     worker->run->timeout);
     client->previous_ended = worker_now(worker);
     if (!client->step.operation)
         return;
-    record(client, ready, client->previous_ended, &outcome);
+    client_tally(client, ready, client->previous_ended, &outcome);
     client->connected = true;
 }
 
@@ -207,28 +207,27 @@ static const void *details_of(const struct compiled_type *type, uint32_t number)
     return type->details ? type->details[number] : NULL;
 }
 
-static void record(struct client *client, int64_t ready, int64_t ended,
-                   const struct outcome *outcome)
+static void client_tally(struct client *client, int64_t ready, int64_t ended,
+                         const struct outcome *outcome)
 {
     struct worker *worker = client->worker;
-    struct record_event event = client_describe(client, ready, ended);
+    struct tally_event event = client_describe(client, ready, ended);
     if (event.first && event.first_sent != INT64_MIN) {
-        record_conversation(worker->records);
+        tally_conversation(worker->tally);
         client->begun = true;
     }
-    record_event(worker->records, &event, outcome);
+    tally_event(worker->tally, &event, outcome);
     if (outcome->kind == OUTCOME_FAILED && worker->run->settings->stop_on_any_error)
         worker->run->cut(worker->run, RUN_END_ERROR);
 }
 
-/* What is known of a packet that was just played, in the records' words. */
-static struct record_event client_describe(const struct client *client, int64_t ready,
-                                           int64_t ended)
+/* What is known of a packet that was just played, as tally.h has it. */
+static struct tally_event client_describe(const struct client *client, int64_t ready, int64_t ended)
 {
     const struct conversation *conversation = &client->conversation;
     const struct wire *wire = &conversation->wire;
     int64_t start = client->worker->run->start;
-    return (struct record_event){
+    return (struct tally_event){
         .type = client->step.type,
         .client = client->number,
         .conversation = client->step.conversation,
@@ -267,9 +266,9 @@ static void fail_without_stack(struct client *client)
     struct outcome outcome = outcome_failed("no memory for a fiber");
     client->conversation.wire.first_sent = client->conversation.wire.last_received = 0;
     if (client->step.operation) {
-        record_planned(worker->records, client->step.type, client->step.due);
-        record_started(worker->records);
-        record(client, client->step.due, now, &outcome);
+        tally_planned(worker->tally, client->step.type, client->step.due);
+        tally_started(worker->tally);
+        client_tally(client, client->step.due, now, &outcome);
     }
     worker_connected(worker, client);
     client->state = CLIENT_DONE;
@@ -301,8 +300,8 @@ static void leave_rest(struct client *client)
             break;
         if (client->step.kind != PLAN_PACKET || !client->step.operation)
             continue;
-        record_planned(worker->records, client->step.type, client->step.due);
-        record_not_sent(worker->records, client->step.type, client->step.due);
+        tally_planned(worker->tally, client->step.type, client->step.due);
+        tally_not_sent(worker->tally, client->step.type, client->step.due);
     } while (fetch(client));
     client->state = CLIENT_DONE;
 }

@@ -52,7 +52,7 @@ void client_go(struct client *client);
 /* The window is closed: it plays nothing more. */
 void client_close_window(struct client *client);
 
-/* The loop has ended: records what is left of its plan as not sent, closes its connections. (Not
+/* The loop has ended: counts what is left of its plan as not sent, closes its connections. (Not
  * before: a plan may have a lot left, and answers that are still to come must not wait for that.)
  */
 void client_finish(struct client *client);

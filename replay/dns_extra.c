@@ -72,7 +72,7 @@ static void fire_one(struct dns_extra *extra)
         return;
     }
     struct outcome outcome = outcome_failed("no memory for a fiber");
-    record_dns_extra(worker->records, &outcome);
+    tally_dns_extra(worker->tally, &outcome);
     if (slot)
         dns_extra_give_back(slot);
 }
@@ -110,7 +110,7 @@ static void dns_extra_ask(void *argument)
     struct worker *worker = slot->extra->worker;
     struct outcome outcome =
         packet_play(&slot->conversation, &dns_extra_packet, NULL, worker->run->timeout);
-    record_dns_extra(worker->records, &outcome);
+    tally_dns_extra(worker->tally, &outcome);
     dns_extra_give_back(slot);
     worker_ended(worker);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report. report_make() turns records into a result, report_print() a result into text: first
+ * The report. report_make() turns a tally into a result, report_print() a result into text: first
  * the lines and the table that the field's scripts parse, byte for byte in their layout, then a
  * part of our own of lines "Label:  value" with the value in the same column.
  */
@@ -19,21 +19,21 @@ static const double nanosecond = 1e-9;
 
 static const double fractions[] = {0.5, 0.9, 0.95, 0.99, 0.999, 1};
 
-static void make_sums(struct result *out, const struct records *records);
-static void make_totals(struct result *out, const struct records *records);
+static void make_sums(struct result *out, const struct tally *tally);
+static void make_totals(struct result *out, const struct tally *tally);
 static int make_settings(struct result *out, const struct settings *settings);
 static const char *report_copy_text(struct result *out, const char *text, int *result);
 static int make_labels(struct result *out, const struct settings *settings);
 static int make_facts(struct result *out, const struct report_facts *facts);
 static int make_skipped(struct result *out, const struct report_facts *facts);
-static int make_packets(struct result *out, const struct records *records);
-static int make_packet(struct result *out, struct result_packet *to, const struct record_type *type,
-                       const struct record_packet *from);
+static int make_packets(struct result *out, const struct tally *tally);
+static int make_packet(struct result *out, struct result_packet *to, const struct tally_type *type,
+                       const struct tally_packet *from);
 static int make_causes(struct result *out, struct result_packet *to,
-                       const struct record_packet *from);
+                       const struct tally_packet *from);
 static int compare_causes(const void *left, const void *right);
 static int compare_packets(const void *left, const void *right);
-static int make_seconds(struct result *out, const struct records *records);
+static int make_seconds(struct result *out, const struct tally *tally);
 static void print_head(FILE *stream, const struct result *result);
 static double per_second(uint64_t count, const struct result *result);
 static void print_table(FILE *stream, const struct result *result);
@@ -55,9 +55,9 @@ static void print_counts(FILE *stream, const char *title, const struct result_co
 static int print_generator(FILE *stream, const struct result *result);
 static int lag_p99(const struct result *result, double *lag);
 
-int report_make(const struct records *merged, const struct report_facts *facts, struct result *out)
+int report_make(const struct tally *merged, const struct report_facts *facts, struct result *out)
 {
-    const struct record_setup *setup = records_setup(merged);
+    const struct tally_setup *setup = tally_setup(merged);
     int result;
     result_init(out);
     out->window = (double)(setup->window_end - setup->window_start) * nanosecond;
@@ -71,10 +71,10 @@ int report_make(const struct records *merged, const struct report_facts *facts, 
     return result < 0 ? result : make_seconds(out, merged);
 }
 
-static void make_sums(struct result *out, const struct records *records)
+static void make_sums(struct result *out, const struct tally *tally)
 {
-    for (size_t i = 0; i < records_setup(records)->type_count; i++) {
-        const struct record_packet *packet = records_packet(records, i);
+    for (size_t i = 0; i < tally_setup(tally)->type_count; i++) {
+        const struct tally_packet *packet = tally_packet(tally, i);
         out->planned += packet->planned;
         out->sent += packet->sent;
         out->not_sent += packet->not_sent;
@@ -88,9 +88,9 @@ static void make_sums(struct result *out, const struct records *records)
     }
 }
 
-static void make_totals(struct result *out, const struct records *records)
+static void make_totals(struct result *out, const struct tally *tally)
 {
-    const struct record_totals *totals = records_totals(records);
+    const struct tally_totals *totals = tally_totals(tally);
     out->expected = totals->expected;
     out->dns_extra = totals->dns_extra;
     out->dns_extra_failed = totals->dns_extra_failed;
@@ -193,15 +193,15 @@ static int make_skipped(struct result *out, const struct report_facts *facts)
 }
 
 /* The packet types that this run had to do with. */
-static int make_packets(struct result *out, const struct records *records)
+static int make_packets(struct result *out, const struct tally *tally)
 {
-    const struct record_setup *setup = records_setup(records);
+    const struct tally_setup *setup = tally_setup(tally);
     int result = 0;
     out->packets = result_alloc(out, setup->type_count, sizeof *out->packets);
     if (!out->packets)
         return -ENOMEM;
     for (size_t i = 0; result == 0 && i < setup->type_count; i++) {
-        const struct record_packet *packet = records_packet(records, i);
+        const struct tally_packet *packet = tally_packet(tally, i);
         if (packet->planned || packet->done_ok || packet->done_failed || packet->done_no_answer)
             result = make_packet(out, &out->packets[out->packet_count], &setup->types[i], packet);
     }
@@ -209,8 +209,8 @@ static int make_packets(struct result *out, const struct records *records)
     return result;
 }
 
-static int make_packet(struct result *out, struct result_packet *to, const struct record_type *type,
-                       const struct record_packet *from)
+static int make_packet(struct result *out, struct result_packet *to, const struct tally_type *type,
+                       const struct tally_packet *from)
 {
     int result = 0;
     histogram_init(&to->service);
@@ -232,7 +232,7 @@ static int make_packet(struct result *out, struct result_packet *to, const struc
 }
 
 static int make_causes(struct result *out, struct result_packet *to,
-                       const struct record_packet *from)
+                       const struct tally_packet *from)
 {
     to->causes = result_alloc(out, from->cause_count, sizeof *to->causes);
     if (!to->causes)
@@ -269,10 +269,10 @@ static int compare_packets(const void *left, const void *right)
     return strcmp(a->opcode, b->opcode);
 }
 
-static int make_seconds(struct result *out, const struct records *records)
+static int make_seconds(struct result *out, const struct tally *tally)
 {
     size_t count;
-    const struct record_second *rows = records_seconds(records, &count);
+    const struct tally_second *rows = tally_seconds(tally, &count);
     out->seconds = result_alloc(out, count, sizeof *out->seconds);
     if (!out->seconds)
         return -ENOMEM;

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "replay/record.h"
 #include "replay/settings.h"
+#include "replay/tally.h"
 #include "summary/result/result.h"
 
 /* Packets of the plan that this run does not play as operations though they are more than silent.
@@ -23,7 +23,7 @@ struct report_skipped {
     uint64_t count; /* in this plan */
 };
 
-/* What the records do not know. Texts must outlive report_make() only. */
+/* What the tally does not know. Texts must outlive report_make() only. */
 struct report_facts {
     const struct settings *settings; /* command line, r, S or T, labels, instance, warm-up, ... */
     const char *model;
@@ -34,7 +34,7 @@ struct report_facts {
     double nominal, nominal_packets;                 /* operations and packets a second */
     uint64_t planned_conversations, planned_packets; /* of the whole plan */
     double start;                                    /* Unix time of the window's start */
-    bool interrupted;            /* by SIGINT or SIGTERM; the records' window says when */
+    bool interrupted;            /* by SIGINT or SIGTERM; the tally's window says when */
     double cpu_user, cpu_system; /* seconds of the process over the window */
     double timer_p99;            /* lateness of a bare timer, seconds; NaN: not known */
     double busy;   /* 0..1: the workers' time that was not spent waiting; NaN: not known */
@@ -45,7 +45,7 @@ struct report_facts {
 };
 
 /* Fills *out (initialised here; cleared by the caller, even after a failure). 0 or -ENOMEM. */
-int report_make(const struct records *merged, const struct report_facts *facts, struct result *out);
+int report_make(const struct tally *merged, const struct report_facts *facts, struct result *out);
 
 /* Prints the text report. 0 or a negative errno of the stream. */
 int report_print(FILE *stream, const struct result *result);

@@ -316,7 +316,7 @@ static int start_threads(struct conductor *conductor)
         return system_error(conductor, "workers", ENOMEM);
     for (unsigned i = 0; i < run->workers; i++)
         conductor->workers[i] =
-            (struct worker){.run = run, .number = i, .records = conductor->setup->records[i]};
+            (struct worker){.run = run, .number = i, .tally = conductor->setup->tallies[i]};
     sigset_t old;
     int error = block_signals(&old);
     for (; !error && conductor->started < run->workers; conductor->started += !error) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run: plays a plan against a server with one worker thread a core and tells how it went. What
- * happened to each operation goes into the workers' records (record.h); this only says what belongs
+ * happened to each operation goes into the workers' tallies (tally.h); this only says what belongs
  * to the run as a whole. Needs nothing of discovery: a struct dc filled by hand will do.
  */
 #ifndef REPLAY_RUN_H
@@ -15,8 +15,8 @@
 #include "model/plan.h"
 #include "protocols/dc.h"
 #include "protocols/packet.h"
-#include "replay/record.h"
 #include "replay/settings.h"
+#include "replay/tally.h"
 
 /* What this run does with a packet type of the model. */
 enum run_part {
@@ -47,7 +47,7 @@ struct run_setup {
     /* users and machines: at least one of each a client; account_count says how many. */
     const struct dc *dc;
     /* One a worker, run_threads() of them, made and freed by the caller, merged after the run. */
-    struct records *const *records;
+    struct tally *const *tallies;
     /* Called in the calling thread about five times a second while the run lasts, with ns since the
      * plan's start (negative while clients are made ready). For the status line. May be NULL. */
     void (*tick)(void *context, int64_t now);

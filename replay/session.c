@@ -50,9 +50,9 @@ struct session {
     struct dc *dc;
     bool kerberos; /* kerberos_global_end() is due */
     struct accounts_wanted accounts;
-    struct record_type *types;
+    struct tally_type *types;
     unsigned workers;
-    struct records **records;
+    struct tally **tallies;
     struct timing *timing;
     struct failure_log *failures;
     struct run_result run;
@@ -104,12 +104,12 @@ static int survey_files(struct session *session);
 static void prepare_as_user(const struct session *session, struct directory *directory);
 static void tell_refused_password(const struct session *session);
 static int session_check_share(struct session *session);
-static int prepare_records(struct session *session);
+static int prepare_tallies(struct session *session);
 static int session_name_types(struct session *session);
-static int session_open_records(struct session *session);
+static int session_make_tallies(struct session *session);
 static int session_play(struct session *session);
 static uint64_t *planned_by_second(const struct session *session, size_t *seconds);
-static int merge_records(struct session *session);
+static int merge_tallies(struct session *session);
 static int report(struct session *session);
 static int list_skipped(struct session *session, const struct plan_count *counted);
 static void state_facts(const struct session *session, const struct plan_count *counted,
@@ -479,9 +479,9 @@ static int session_run_steps(struct session *session)
         {read_catalogue, "catalogue"},
         {survey_files, "files"},
         {session_check_share, "share"},
-        {prepare_records, "records"},
+        {prepare_tallies, "counters"},
     };
-    static int (*const after[])(struct session *) = {session_play, merge_records, report};
+    static int (*const after[])(struct session *) = {session_play, merge_tallies, report};
     int status = -1;
     for (size_t i = 0; status < 0 && i < sizeof before / sizeof before[0]; i++)
         status = run_step(session, before[i].name, before[i].step);
@@ -613,7 +613,7 @@ static int session_check_share(struct session *session)
     return error ? tell_error(session, error) : -1;
 }
 
-static int prepare_records(struct session *session)
+static int prepare_tallies(struct session *session)
 {
     const struct settings *settings = session->settings;
     session->workers = run_threads(settings, plan_figures(session->plan)->clients);
@@ -623,7 +623,7 @@ static int prepare_records(struct session *session)
     if (settings->log_failures && !(session->failures = failure_log_new(settings->log_failures)))
         return session_tell(EXIT_FAILED, "out of memory");
     int status = session_name_types(session);
-    return status < 0 ? session_open_records(session) : status;
+    return status < 0 ? session_make_tallies(session) : status;
 }
 
 static int session_name_types(struct session *session)
@@ -635,7 +635,7 @@ static int session_name_types(struct session *session)
         return session_tell(EXIT_FAILED, "out of memory");
     for (size_t i = 0; i < count; i++) {
         const struct packet_type *packet = packet_type_find(types[i].protocol, types[i].opcode);
-        session->types[i] = (struct record_type){
+        session->types[i] = (struct tally_type){
             .protocol = types[i].protocol,
             .opcode = types[i].opcode,
             .description = packet && packet->description ? packet->description : ""};
@@ -643,24 +643,24 @@ static int session_name_types(struct session *session)
     return -1;
 }
 
-static int session_open_records(struct session *session)
+static int session_make_tallies(struct session *session)
 {
     const struct settings *settings = session->settings;
     size_t type_count;
     model_types(session->model, &type_count);
-    session->records = calloc(session->workers, sizeof(struct records *));
-    struct record_setup setup = {.types = session->types,
-                                 .type_count = type_count,
-                                 .clients = plan_figures(session->plan)->clients,
-                                 .window_start = (int64_t)(settings->warmup * second),
-                                 .window_end =
-                                     (int64_t)((settings->warmup + settings->duration) * second),
-                                 .timing = session->timing,
-                                 .log = session->failures};
-    for (; session->records && setup.worker < session->workers; setup.worker++)
-        if (!(session->records[setup.worker] = records_new(&setup)))
+    session->tallies = calloc(session->workers, sizeof(struct tally *));
+    struct tally_setup setup = {.types = session->types,
+                                .type_count = type_count,
+                                .clients = plan_figures(session->plan)->clients,
+                                .window_start = (int64_t)(settings->warmup * second),
+                                .window_end =
+                                    (int64_t)((settings->warmup + settings->duration) * second),
+                                .timing = session->timing,
+                                .log = session->failures};
+    for (; session->tallies && setup.worker < session->workers; setup.worker++)
+        if (!(session->tallies[setup.worker] = tally_new(&setup)))
             return session_tell(EXIT_FAILED, "out of memory");
-    return session->records ? -1 : session_tell(EXIT_FAILED, "out of memory");
+    return session->tallies ? -1 : session_tell(EXIT_FAILED, "out of memory");
 }
 
 static int session_play(struct session *session)
@@ -675,7 +675,7 @@ static int session_play(struct session *session)
                                        .planned = planned,
                                        .seconds = seconds,
                                        .nominal = plan_figures(session->plan)->nominal_operations,
-                                       .records = session->records,
+                                       .tallies = session->tallies,
                                        .count = session->workers};
     struct status *status = status_new(&shown);
     if (settings->verbose > 1)
@@ -683,7 +683,7 @@ static int session_play(struct session *session)
     const struct run_setup setup = {.settings = settings,
                                     .plan = session->plan,
                                     .dc = session->dc,
-                                    .records = session->records,
+                                    .tallies = session->tallies,
                                     .tick = status ? status_tick : NULL,
                                     .context = status};
     int error = run_play(&setup, &session->run, &session->error);
@@ -705,13 +705,13 @@ static uint64_t *planned_by_second(const struct session *session, size_t *second
     return quick ? plan_count_by_second(session->plan, seconds) : NULL;
 }
 
-/* All workers' records into the first; the accounting identity is checked. */
-static int merge_records(struct session *session)
+/* Merges all workers' tallies into the first; the accounting identity is checked. */
+static int merge_tallies(struct session *session)
 {
     for (unsigned i = 1; i < session->workers; i++)
-        if (records_merge(session->records[0], session->records[i]) != 0)
+        if (tally_merge(session->tallies[0], session->tallies[i]) != 0)
             return session_tell(EXIT_FAILED, "out of memory");
-    if (records_check(session->records[0], &session->error) != 0)
+    if (tally_check(session->tallies[0], &session->error) != 0)
         return session_tell(EXIT_FAILED, "the accounts of this run do not add up: %s",
                             session->error.text);
     struct timing *timing = session->timing;
@@ -738,7 +738,7 @@ static int report(struct session *session)
         status = list_skipped(session, &counted);
     if (status < 0) {
         state_facts(session, &counted, &facts);
-        if (report_make(session->records[0], &facts, &result) != 0)
+        if (report_make(session->tallies[0], &facts, &result) != 0)
             status = session_tell(EXIT_FAILED, "out of memory");
     }
     if (status < 0)
@@ -914,9 +914,9 @@ static void session_clear(struct session *session)
     uint64_t lost;
     if (session->timing)
         timing_close(session->timing, &lost, &session->error);
-    for (unsigned i = 0; session->records && i < session->workers; i++)
-        records_free(session->records[i]);
-    free(session->records);
+    for (unsigned i = 0; session->tallies && i < session->workers; i++)
+        tally_free(session->tallies[i]);
+    free(session->tallies);
     free(session->types);
     free(session->skipped);
     failure_log_free(session->failures);

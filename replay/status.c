@@ -8,17 +8,16 @@
 
 struct status {
     struct status_setup setup;
-    int64_t shown;             /* when the last line was shown; 0: none yet */
-    struct record_live before; /* the counters then */
+    int64_t shown;            /* when the last line was shown; 0: none yet */
+    struct tally_live before; /* the counters then */
 };
 
 /* True while a line without an end stands on the terminal. Guarded by the stream's lock. */
 static bool line_shown;
 
-static void print_line(struct status *status, int64_t now, const struct record_live *live);
+static void print_line(struct status *status, int64_t now, const struct tally_live *live);
 static void print_planned(const struct status_setup *setup, double elapsed);
-static void print_p95(FILE *stream, const struct record_live *before,
-                      const struct record_live *now);
+static void print_p95(FILE *stream, const struct tally_live *before, const struct tally_live *now);
 
 struct status *status_new(const struct status_setup *setup)
 {
@@ -47,9 +46,9 @@ void status_tick(void *context, int64_t now)
     int64_t interval = status->setup.terminal ? terminal_interval : plain_interval;
     if (now < status->shown + interval)
         return;
-    struct record_live live = {0};
+    struct tally_live live = {0};
     for (size_t i = 0; i < status->setup.count; i++)
-        records_live(status->setup.records[i], &live);
+        tally_live(status->setup.tallies[i], &live);
     print_line(status, now, &live);
     status->before = live;
     status->shown = now;
@@ -57,10 +56,10 @@ void status_tick(void *context, int64_t now)
 
 static const double nanosecond = 1e-9;
 
-static void print_line(struct status *status, int64_t now, const struct record_live *live)
+static void print_line(struct status *status, int64_t now, const struct tally_live *live)
 {
     FILE *stream = status->setup.stream;
-    const struct record_live *before = &status->before;
+    const struct tally_live *before = &status->before;
     double elapsed = (double)now * nanosecond, passed = (double)(now - status->shown) * nanosecond;
     double end = status->setup.warmup + status->setup.duration;
     flockfile(stream);
@@ -94,9 +93,9 @@ static void print_planned(const struct status_setup *setup, double elapsed)
             setup->planned[second < setup->seconds ? second : setup->seconds]);
 }
 
-static void print_p95(FILE *stream, const struct record_live *before, const struct record_live *now)
+static void print_p95(FILE *stream, const struct tally_live *before, const struct tally_live *now)
 {
-    int64_t p95 = record_live_quantile(before, now, 0.95);
+    int64_t p95 = tally_live_quantile(before, now, 0.95);
     if (p95 < 0)
         fputs("none", stream);
     else

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "replay/record.h"
+#include "replay/tally.h"
 
 struct status;
 
@@ -22,8 +22,8 @@ struct status_setup {
     double warmup, duration; /* seconds */
     const uint64_t *planned; /* operations due before each second, up to [seconds]; or NULL */
     size_t seconds;
-    double nominal;                 /* operations per second: what stands for planned when NULL */
-    struct records *const *records; /* of all workers; must outlive the status */
+    double nominal;               /* operations per second: what stands for planned when NULL */
+    struct tally *const *tallies; /* of all workers; must outlive the status */
     size_t count;
 };
 

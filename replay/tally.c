@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records: counters, causes and histograms of one worker. The hot path is record_planned(),
- * record_started() and record_event(): no lock, and no allocation but for the first value in a
+ * A tally: counters, causes and histograms of one worker. The hot path is tally_planned(),
+ * tally_started() and tally_event(): no lock, and no allocation but for the first value in a
  * histogram's page and the first failure of a cause. What could not be counted for lack of memory
- * is remembered and makes records_check() fail.
+ * is remembered and makes tally_check() fail.
  *
  * The times that histograms hold (of operations due inside the window that ended, even after it):
  *     lag       first byte sent - the later of due and the end of the packet before it
@@ -14,7 +14,7 @@
  * What nobody answered (OUTCOME_NO_ANSWER) has a lag only. Without a byte sent there is no lag and
  * no service time.
  */
-#include "replay/record.h"
+#include "replay/tally.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,16 +31,16 @@ static const int64_t second_ns = 1000000000;
 /* Written by the worker, read by whoever shows the status. */
 struct live_counters {
     uint64_t planned, started, ended, ok, failed, no_answer;
-    uint32_t response[RECORD_LIVE_BUCKETS];
+    uint32_t response[TALLY_LIVE_BUCKETS];
 };
 
-struct records {
-    struct record_setup setup;
-    struct record_packet *packets;
-    struct record_second *seconds;
+struct tally {
+    struct tally_setup setup;
+    struct tally_packet *packets;
+    struct tally_second *seconds;
     size_t second_count;
     size_t packed_seconds; /* those before are over, and packed */
-    struct record_totals totals;
+    struct tally_totals totals;
     bool out_of_memory;
     struct live_counters live;
 };
@@ -49,92 +49,92 @@ struct failure_log {
     int64_t left; /* atomic: failures that may still be shown */
 };
 
-static size_t window_seconds(const struct record_setup *setup);
+static size_t window_seconds(const struct tally_setup *setup);
 static void live_add(uint64_t *counter);
-static bool in_window(const struct records *records, int64_t time);
-static struct record_second *second_of(struct records *records, int64_t time);
-static void count_live(struct records *records, enum outcome_kind kind, int64_t response);
-static void count_due(struct records *records, struct record_packet *packet, int64_t ended,
+static bool in_window(const struct tally *tally, int64_t time);
+static struct tally_second *second_of(struct tally *tally, int64_t time);
+static void count_live(struct tally *tally, enum outcome_kind kind, int64_t response);
+static void count_due(struct tally *tally, struct tally_packet *packet, int64_t ended,
                       enum outcome_kind kind);
-static void count_lag(struct records *records, struct record_packet *packet,
-                      const struct record_event *event);
-static void note(struct records *records, int result);
-static void count_done(struct records *records, struct record_packet *packet,
-                       const struct record_event *event, const struct outcome *outcome,
+static void count_lag(struct tally *tally, struct tally_packet *packet,
+                      const struct tally_event *event);
+static void note(struct tally *tally, int result);
+static void count_done(struct tally *tally, struct tally_packet *packet,
+                       const struct tally_event *event, const struct outcome *outcome,
                        int64_t response);
-static int record_add_cause(struct record_packet *packet, const char *text, uint64_t count);
-static void pack_seconds(struct records *records, const struct record_second *now);
-static void write_timing(struct records *records, const struct record_event *event,
+static int tally_add_cause(struct tally_packet *packet, const char *text, uint64_t count);
+static void pack_seconds(struct tally *tally, const struct tally_second *now);
+static void write_timing(struct tally *tally, const struct tally_event *event,
                          const struct outcome *outcome, int64_t service);
-static void log_failure(struct records *records, const struct record_event *event,
+static void log_failure(struct tally *tally, const struct tally_event *event,
                         const struct outcome *outcome);
-static int merge_packet(struct record_packet *to, const struct record_packet *from);
-static int merge_totals(struct record_totals *to, const struct record_totals *from);
+static int merge_packet(struct tally_packet *to, const struct tally_packet *from);
+static int merge_totals(struct tally_totals *to, const struct tally_totals *from);
 static int64_t larger(int64_t left, int64_t right);
-static int check_packet(const struct record_packet *packet, const struct record_type *type,
+static int check_packet(const struct tally_packet *packet, const struct tally_type *type,
                         struct error *error);
-static int violated(struct error *error, const struct record_type *type, const char *what,
+static int violated(struct error *error, const struct tally_type *type, const char *what,
                     uint64_t left, uint64_t right);
-static int check_seconds(const struct records *records, struct error *error);
+static int check_seconds(const struct tally *tally, struct error *error);
 
-struct records *records_new(const struct record_setup *setup)
+struct tally *tally_new(const struct tally_setup *setup)
 {
-    struct records *records = calloc(1, sizeof *records);
-    if (!records)
+    struct tally *tally = calloc(1, sizeof *tally);
+    if (!tally)
         return NULL;
-    records->setup = *setup;
-    records->second_count = window_seconds(setup);
+    tally->setup = *setup;
+    tally->second_count = window_seconds(setup);
     /* One more of each: calloc() of nothing may be NULL. */
-    records->packets = calloc(setup->type_count + 1, sizeof *records->packets);
-    records->seconds = calloc(records->second_count + 1, sizeof *records->seconds);
-    histogram_init(&records->totals.backlog);
-    if (!records->packets || !records->seconds) {
-        free(records->packets);
-        free(records->seconds);
-        free(records);
+    tally->packets = calloc(setup->type_count + 1, sizeof *tally->packets);
+    tally->seconds = calloc(tally->second_count + 1, sizeof *tally->seconds);
+    histogram_init(&tally->totals.backlog);
+    if (!tally->packets || !tally->seconds) {
+        free(tally->packets);
+        free(tally->seconds);
+        free(tally);
         return NULL;
     }
     for (size_t i = 0; i < setup->type_count; i++) {
-        histogram_init(&records->packets[i].service);
-        histogram_init(&records->packets[i].response);
-        histogram_init(&records->packets[i].lag);
+        histogram_init(&tally->packets[i].service);
+        histogram_init(&tally->packets[i].response);
+        histogram_init(&tally->packets[i].lag);
     }
-    for (size_t i = 0; i < records->second_count; i++)
-        histogram_init(&records->seconds[i].response);
-    return records;
+    for (size_t i = 0; i < tally->second_count; i++)
+        histogram_init(&tally->seconds[i].response);
+    return tally;
 }
 
-static size_t window_seconds(const struct record_setup *setup)
+static size_t window_seconds(const struct tally_setup *setup)
 {
     int64_t length = setup->window_end - setup->window_start;
     return length > 0 ? (size_t)((length + second_ns - 1) / second_ns) : 0;
 }
 
-void records_free(struct records *records)
+void tally_free(struct tally *tally)
 {
-    if (!records)
+    if (!tally)
         return;
-    for (size_t i = 0; i < records->setup.type_count; i++) {
-        free(records->packets[i].causes);
-        histogram_clear(&records->packets[i].service);
-        histogram_clear(&records->packets[i].response);
-        histogram_clear(&records->packets[i].lag);
+    for (size_t i = 0; i < tally->setup.type_count; i++) {
+        free(tally->packets[i].causes);
+        histogram_clear(&tally->packets[i].service);
+        histogram_clear(&tally->packets[i].response);
+        histogram_clear(&tally->packets[i].lag);
     }
-    for (size_t i = 0; i < records->second_count; i++)
-        histogram_clear(&records->seconds[i].response);
-    histogram_clear(&records->totals.backlog);
-    free(records->packets);
-    free(records->seconds);
-    free(records);
+    for (size_t i = 0; i < tally->second_count; i++)
+        histogram_clear(&tally->seconds[i].response);
+    histogram_clear(&tally->totals.backlog);
+    free(tally->packets);
+    free(tally->seconds);
+    free(tally);
 }
 
-void record_planned(struct records *records, uint32_t type, int64_t due)
+void tally_planned(struct tally *tally, uint32_t type, int64_t due)
 {
-    live_add(&records->live.planned);
-    if (!in_window(records, due))
+    live_add(&tally->live.planned);
+    if (!in_window(tally, due))
         return;
-    records->packets[type].planned++;
-    second_of(records, due)->planned++;
+    tally->packets[type].planned++;
+    second_of(tally, due)->planned++;
 }
 
 /* The only writer is this worker: a load and a store will do, a locked add would not be cheap. */
@@ -143,49 +143,49 @@ static void live_add(uint64_t *counter)
     __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
 }
 
-static bool in_window(const struct records *records, int64_t time)
+static bool in_window(const struct tally *tally, int64_t time)
 {
-    return time >= records->setup.window_start && time < records->setup.window_end;
+    return time >= tally->setup.window_start && time < tally->setup.window_end;
 }
 
-static struct record_second *second_of(struct records *records, int64_t time)
+static struct tally_second *second_of(struct tally *tally, int64_t time)
 {
-    return &records->seconds[(time - records->setup.window_start) / second_ns];
+    return &tally->seconds[(time - tally->setup.window_start) / second_ns];
 }
 
-void record_event(struct records *records, const struct record_event *event,
-                  const struct outcome *outcome)
+void tally_event(struct tally *tally, const struct tally_event *event,
+                 const struct outcome *outcome)
 {
-    struct record_packet *packet = &records->packets[event->type];
-    bool sent = event->first_sent != INT64_MIN, due_inside = in_window(records, event->due);
+    struct tally_packet *packet = &tally->packets[event->type];
+    bool sent = event->first_sent != INT64_MIN, due_inside = in_window(tally, event->due);
     bool replied = outcome->kind == OUTCOME_OK && event->last_received != INT64_MIN;
     int64_t end = replied ? event->last_received : event->ended;
     int64_t response = end - event->due, service = sent ? end - event->first_sent : -1;
     bool timed = outcome->kind == OUTCOME_OK || outcome->kind == OUTCOME_FAILED;
 
-    count_live(records, outcome->kind, response);
+    count_live(tally, outcome->kind, response);
     if (due_inside)
-        count_due(records, packet, event->ended, outcome->kind);
+        count_due(tally, packet, event->ended, outcome->kind);
     if (due_inside && sent)
-        count_lag(records, packet, event);
+        count_lag(tally, packet, event);
     if (due_inside && timed) {
-        note(records, histogram_add(&packet->response, response));
+        note(tally, histogram_add(&packet->response, response));
         if (sent)
-            note(records, histogram_add(&packet->service, service));
+            note(tally, histogram_add(&packet->service, service));
     }
     if (outcome->kind == OUTCOME_UNFINISHED)
         return;
-    if (in_window(records, event->ended))
-        count_done(records, packet, event, outcome, response);
-    if (records->setup.timing)
-        write_timing(records, event, outcome, service);
-    if (records->setup.log && outcome->kind == OUTCOME_FAILED)
-        log_failure(records, event, outcome);
+    if (in_window(tally, event->ended))
+        count_done(tally, packet, event, outcome, response);
+    if (tally->setup.timing)
+        write_timing(tally, event, outcome, service);
+    if (tally->setup.log && outcome->kind == OUTCOME_FAILED)
+        log_failure(tally, event, outcome);
 }
 
-static void count_live(struct records *records, enum outcome_kind kind, int64_t response)
+static void count_live(struct tally *tally, enum outcome_kind kind, int64_t response)
 {
-    struct live_counters *live = &records->live;
+    struct live_counters *live = &tally->live;
     live_add(&live->ended);
     if (kind == OUTCOME_UNFINISHED)
         return;
@@ -199,11 +199,11 @@ static void count_live(struct records *records, enum outcome_kind kind, int64_t 
 }
 
 /* By due time: where the operation stands in the identity. */
-static void count_due(struct records *records, struct record_packet *packet, int64_t ended,
+static void count_due(struct tally *tally, struct tally_packet *packet, int64_t ended,
                       enum outcome_kind kind)
 {
     packet->sent++;
-    if (kind == OUTCOME_UNFINISHED || ended >= records->setup.window_end)
+    if (kind == OUTCOME_UNFINISHED || ended >= tally->setup.window_end)
         packet->unfinished++;
     else if (kind == OUTCOME_OK)
         packet->ok++;
@@ -213,30 +213,30 @@ static void count_due(struct records *records, struct record_packet *packet, int
         packet->no_answer++;
 }
 
-static void count_lag(struct records *records, struct record_packet *packet,
-                      const struct record_event *event)
+static void count_lag(struct tally *tally, struct tally_packet *packet,
+                      const struct tally_event *event)
 {
     int64_t lag = event->first_sent - event->ready;
-    note(records, histogram_add(&packet->lag, lag));
-    if (lag > records->totals.max_lag)
-        records->totals.max_lag = lag;
-    if (event->first && lag > records->totals.start_lag)
-        records->totals.start_lag = lag;
+    note(tally, histogram_add(&packet->lag, lag));
+    if (lag > tally->totals.max_lag)
+        tally->totals.max_lag = lag;
+    if (event->first && lag > tally->totals.start_lag)
+        tally->totals.start_lag = lag;
 }
 
-static void note(struct records *records, int result)
+static void note(struct tally *tally, int result)
 {
     if (result < 0)
-        records->out_of_memory = true;
+        tally->out_of_memory = true;
 }
 
 /* By completion time. */
-static void count_done(struct records *records, struct record_packet *packet,
-                       const struct record_event *event, const struct outcome *outcome,
+static void count_done(struct tally *tally, struct tally_packet *packet,
+                       const struct tally_event *event, const struct outcome *outcome,
                        int64_t response)
 {
-    struct record_second *second = second_of(records, event->ended);
-    records->totals.expected += event->expected_failures;
+    struct tally_second *second = second_of(tally, event->ended);
+    tally->totals.expected += event->expected_failures;
     if (outcome->kind == OUTCOME_NO_ANSWER) {
         packet->done_no_answer++;
         return;
@@ -247,72 +247,72 @@ static void count_done(struct records *records, struct record_packet *packet,
     } else {
         packet->done_failed++;
         second->failed++;
-        note(records, record_add_cause(packet, outcome->cause, 1));
+        note(tally, tally_add_cause(packet, outcome->cause, 1));
     }
-    note(records, histogram_add(&second->response, response));
-    pack_seconds(records, second);
+    note(tally, histogram_add(&second->response, response));
+    pack_seconds(tally, second);
 }
 
 /* Adds count failures of a cause; the last place of a full table is for all others. */
-static int record_add_cause(struct record_packet *packet, const char *text, uint64_t count)
+static int tally_add_cause(struct tally_packet *packet, const char *text, uint64_t count)
 {
     for (size_t i = 0; i < packet->cause_count; i++)
         if (strcmp(packet->causes[i].text, text) == 0) {
             packet->causes[i].count += count;
             return 0;
         }
-    if (packet->cause_count == RECORD_CAUSES_MAX) {
-        packet->causes[RECORD_CAUSES_MAX - 1].count += count;
+    if (packet->cause_count == TALLY_CAUSES_MAX) {
+        packet->causes[TALLY_CAUSES_MAX - 1].count += count;
         return 0;
     }
-    struct record_cause *causes =
+    struct tally_cause *causes =
         realloc(packet->causes, (packet->cause_count + 1) * sizeof *causes);
     if (!causes)
         return -ENOMEM;
     packet->causes = causes;
-    struct record_cause *cause = &causes[packet->cause_count++];
-    bool last = packet->cause_count == RECORD_CAUSES_MAX;
+    struct tally_cause *cause = &causes[packet->cause_count++];
+    bool last = packet->cause_count == TALLY_CAUSES_MAX;
     snprintf(cause->text, sizeof cause->text, "%s", last ? "other causes" : text);
     cause->count = count;
     return 0;
 }
 
 /* A long run has many seconds: what is over takes a tenth of the memory. One is left open. */
-static void pack_seconds(struct records *records, const struct record_second *now)
+static void pack_seconds(struct tally *tally, const struct tally_second *now)
 {
-    size_t index = (size_t)(now - records->seconds);
-    while (records->packed_seconds + 1 < index)
-        histogram_pack(&records->seconds[records->packed_seconds++].response);
+    size_t index = (size_t)(now - tally->seconds);
+    while (tally->packed_seconds + 1 < index)
+        histogram_pack(&tally->seconds[tally->packed_seconds++].response);
 }
 
-static void write_timing(struct records *records, const struct record_event *event,
+static void write_timing(struct tally *tally, const struct tally_event *event,
                          const struct outcome *outcome, int64_t service)
 {
-    const struct record_type *type = &records->setup.types[event->type];
+    const struct tally_type *type = &tally->setup.types[event->type];
     const char *error = NULL;
     if (outcome->kind == OUTCOME_FAILED)
         error = outcome->cause;
     else if (outcome->kind == OUTCOME_NO_ANSWER)
         error = "no answer";
-    timing_write(records->setup.timing, records->setup.worker,
-                 &(struct timing_line){.ended = event->ended,
-                                       .conversation =
-                                           (uint64_t)event->conversation * records->setup.clients +
-                                           event->client,
-                                       .protocol = type->protocol,
-                                       .opcode = type->opcode,
-                                       .duration = service,
-                                       .error = error});
+    timing_write(
+        tally->setup.timing, tally->setup.worker,
+        &(struct timing_line){.ended = event->ended,
+                              .conversation = (uint64_t)event->conversation * tally->setup.clients +
+                                              event->client,
+                              .protocol = type->protocol,
+                              .opcode = type->opcode,
+                              .duration = service,
+                              .error = error});
 }
 
-static void log_failure(struct records *records, const struct record_event *event,
+static void log_failure(struct tally *tally, const struct tally_event *event,
                         const struct outcome *outcome)
 {
-    struct failure_log *log = records->setup.log;
+    struct failure_log *log = tally->setup.log;
     if (__atomic_load_n(&log->left, __ATOMIC_RELAXED) <= 0 ||
         __atomic_fetch_sub(&log->left, 1, __ATOMIC_RELAXED) <= 0)
         return;
-    const struct record_type *type = &records->setup.types[event->type];
+    const struct tally_type *type = &tally->setup.types[event->type];
     flockfile(stderr);
     status_clear_line(stderr);
     fprintf(stderr, "failure: %s:%s of client %" PRIu32 " at %.3f s: %s\n", type->protocol,
@@ -320,59 +320,59 @@ static void log_failure(struct records *records, const struct record_event *even
     funlockfile(stderr);
 }
 
-void record_started(struct records *records)
+void tally_started(struct tally *tally)
 {
-    live_add(&records->live.started);
+    live_add(&tally->live.started);
 }
 
-void record_not_sent(struct records *records, uint32_t type, int64_t due)
+void tally_not_sent(struct tally *tally, uint32_t type, int64_t due)
 {
-    if (!in_window(records, due))
+    if (!in_window(tally, due))
         return;
-    records->packets[type].not_sent++;
-    note(records, histogram_add(&records->totals.backlog, records->setup.window_end - due));
+    tally->packets[type].not_sent++;
+    note(tally, histogram_add(&tally->totals.backlog, tally->setup.window_end - due));
 }
 
-void record_dropped(struct records *records, uint32_t type, int64_t due)
+void tally_dropped(struct tally *tally, uint32_t type, int64_t due)
 {
-    if (in_window(records, due))
-        records->packets[type].dropped++;
+    if (in_window(tally, due))
+        tally->packets[type].dropped++;
 }
 
-void record_window_end(struct records *records, int64_t end)
+void tally_window_end(struct tally *tally, int64_t end)
 {
-    if (end < records->setup.window_start)
-        end = records->setup.window_start;
-    if (end < records->setup.window_end)
-        records->setup.window_end = end;
+    if (end < tally->setup.window_start)
+        end = tally->setup.window_start;
+    if (end < tally->setup.window_end)
+        tally->setup.window_end = end;
 }
 
-void record_timer_late(struct records *records, int64_t ns)
+void tally_timer_late(struct tally *tally, int64_t ns)
 {
-    if (ns > records->totals.timer_miss)
-        records->totals.timer_miss = ns;
+    if (ns > tally->totals.timer_miss)
+        tally->totals.timer_miss = ns;
 }
 
-void record_dns_extra(struct records *records, const struct outcome *outcome)
+void tally_dns_extra(struct tally *tally, const struct outcome *outcome)
 {
     if (outcome->kind == OUTCOME_UNFINISHED)
         return;
-    records->totals.dns_extra++;
+    tally->totals.dns_extra++;
     if (outcome->kind != OUTCOME_OK)
-        records->totals.dns_extra_failed++;
+        tally->totals.dns_extra_failed++;
 }
 
-void record_conversation(struct records *records)
+void tally_conversation(struct tally *tally)
 {
-    records->totals.conversations++;
+    tally->totals.conversations++;
 }
 
-void record_conversation_ended(struct records *records)
+void tally_conversation_ended(struct tally *tally)
 {
-    records->totals.conversations_ended++;
+    tally->totals.conversations_ended++;
 }
 
-int records_merge(struct records *to, const struct records *from)
+int tally_merge(struct tally *to, const struct tally *from)
 {
     int result = 0;
     for (size_t i = 0; i < to->setup.type_count && result == 0; i++)
@@ -386,13 +386,13 @@ int records_merge(struct records *to, const struct records *from)
     }
     if (result == 0)
         result = merge_totals(&to->totals, &from->totals);
-    record_window_end(to, from->setup.window_end);
+    tally_window_end(to, from->setup.window_end);
     to->out_of_memory |= from->out_of_memory;
     note(to, result);
     return result;
 }
 
-static int merge_packet(struct record_packet *to, const struct record_packet *from)
+static int merge_packet(struct tally_packet *to, const struct tally_packet *from)
 {
     to->planned += from->planned;
     to->sent += from->sent;
@@ -406,7 +406,7 @@ static int merge_packet(struct record_packet *to, const struct record_packet *fr
     to->done_failed += from->done_failed;
     to->done_no_answer += from->done_no_answer;
     for (size_t i = 0; i < from->cause_count; i++)
-        if (record_add_cause(to, from->causes[i].text, from->causes[i].count) < 0)
+        if (tally_add_cause(to, from->causes[i].text, from->causes[i].count) < 0)
             return -ENOMEM;
     if (histogram_merge(&to->service, &from->service) < 0 ||
         histogram_merge(&to->response, &from->response) < 0)
@@ -414,7 +414,7 @@ static int merge_packet(struct record_packet *to, const struct record_packet *fr
     return histogram_merge(&to->lag, &from->lag);
 }
 
-static int merge_totals(struct record_totals *to, const struct record_totals *from)
+static int merge_totals(struct tally_totals *to, const struct tally_totals *from)
 {
     to->expected += from->expected;
     to->dns_extra += from->dns_extra;
@@ -432,20 +432,20 @@ static int64_t larger(int64_t left, int64_t right)
     return left > right ? left : right;
 }
 
-int records_check(const struct records *records, struct error *error)
+int tally_check(const struct tally *tally, struct error *error)
 {
-    if (records->out_of_memory) {
+    if (tally->out_of_memory) {
         return error_set(error, -ENOMEM, "out of memory: not everything could be counted");
     }
-    for (size_t i = 0; i < records->setup.type_count; i++) {
-        int result = check_packet(&records->packets[i], &records->setup.types[i], error);
+    for (size_t i = 0; i < tally->setup.type_count; i++) {
+        int result = check_packet(&tally->packets[i], &tally->setup.types[i], error);
         if (result < 0)
             return result;
     }
-    return check_seconds(records, error);
+    return check_seconds(tally, error);
 }
 
-static int check_packet(const struct record_packet *packet, const struct record_type *type,
+static int check_packet(const struct tally_packet *packet, const struct tally_type *type,
                         struct error *error)
 {
     uint64_t known = packet->sent + packet->not_sent + packet->dropped, causes = 0;
@@ -466,7 +466,7 @@ static int check_packet(const struct record_packet *packet, const struct record_
     return 0;
 }
 
-static int violated(struct error *error, const struct record_type *type, const char *what,
+static int violated(struct error *error, const struct tally_type *type, const char *what,
                     uint64_t left, uint64_t right)
 {
     return error_set(error, -EPROTO,
@@ -475,20 +475,20 @@ static int violated(struct error *error, const struct record_type *type, const c
 }
 
 /* The rows a second must hold all that the packets hold. */
-static int check_seconds(const struct records *records, struct error *error)
+static int check_seconds(const struct tally *tally, struct error *error)
 {
-    static const struct record_type rows = {"rows", "a second", ""};
-    struct record_second sum = {0};
-    for (size_t i = 0; i < records->second_count; i++) {
-        sum.planned += records->seconds[i].planned;
-        sum.ok += records->seconds[i].ok;
-        sum.failed += records->seconds[i].failed;
+    static const struct tally_type rows = {"rows", "a second", ""};
+    struct tally_second sum = {0};
+    for (size_t i = 0; i < tally->second_count; i++) {
+        sum.planned += tally->seconds[i].planned;
+        sum.ok += tally->seconds[i].ok;
+        sum.failed += tally->seconds[i].failed;
     }
-    struct record_packet total = {0};
-    for (size_t i = 0; i < records->setup.type_count; i++) {
-        total.planned += records->packets[i].planned;
-        total.done_ok += records->packets[i].done_ok;
-        total.done_failed += records->packets[i].done_failed;
+    struct tally_packet total = {0};
+    for (size_t i = 0; i < tally->setup.type_count; i++) {
+        total.planned += tally->packets[i].planned;
+        total.done_ok += tally->packets[i].done_ok;
+        total.done_failed += tally->packets[i].done_failed;
     }
     if (sum.planned != total.planned)
         return violated(error, &rows, "planned", sum.planned, total.planned);
@@ -499,9 +499,9 @@ static int check_seconds(const struct records *records, struct error *error)
     return 0;
 }
 
-void records_live(const struct records *records, struct record_live *live)
+void tally_live(const struct tally *tally, struct tally_live *live)
 {
-    const struct live_counters *from = &records->live;
+    const struct live_counters *from = &tally->live;
     live->planned += __atomic_load_n(&from->planned, __ATOMIC_RELAXED);
     /* ended before started: what ends in between must not make "in flight" negative. */
     live->ended += __atomic_load_n(&from->ended, __ATOMIC_ACQUIRE);
@@ -509,17 +509,17 @@ void records_live(const struct records *records, struct record_live *live)
     live->ok += __atomic_load_n(&from->ok, __ATOMIC_RELAXED);
     live->failed += __atomic_load_n(&from->failed, __ATOMIC_RELAXED);
     live->no_answer += __atomic_load_n(&from->no_answer, __ATOMIC_RELAXED);
-    for (size_t i = 0; i < RECORD_LIVE_BUCKETS; i++)
+    for (size_t i = 0; i < TALLY_LIVE_BUCKETS; i++)
         live->response[i] += __atomic_load_n(&from->response[i], __ATOMIC_RELAXED);
 }
 
-int64_t record_live_quantile(const struct record_live *before, const struct record_live *now,
-                             double fraction)
+int64_t tally_live_quantile(const struct tally_live *before, const struct tally_live *now,
+                            double fraction)
 {
     uint64_t count = 0, below = 0;
-    for (size_t i = 0; i < RECORD_LIVE_BUCKETS; i++)
+    for (size_t i = 0; i < TALLY_LIVE_BUCKETS; i++)
         count += (uint32_t)(now->response[i] - before->response[i]);
-    for (size_t i = 0; i < RECORD_LIVE_BUCKETS; i++) {
+    for (size_t i = 0; i < TALLY_LIVE_BUCKETS; i++) {
         below += (uint32_t)(now->response[i] - before->response[i]);
         if (below > 0 && (double)below >= fraction * (double)count)
             return (histogram_bucket_value((unsigned)i * 4 + 1) +
@@ -529,30 +529,30 @@ int64_t record_live_quantile(const struct record_live *before, const struct reco
     return -1;
 }
 
-const struct record_setup *records_setup(const struct records *records)
+const struct tally_setup *tally_setup(const struct tally *tally)
 {
-    return &records->setup;
+    return &tally->setup;
 }
 
-const struct record_packet *records_packet(const struct records *records, size_t type)
+const struct tally_packet *tally_packet(const struct tally *tally, size_t type)
 {
-    return &records->packets[type];
+    return &tally->packets[type];
 }
 
-const struct record_second *records_seconds(const struct records *records, size_t *count)
+const struct tally_second *tally_seconds(const struct tally *tally, size_t *count)
 {
     /* What ended between an interrupt and the moment its worker heard of it lies behind the end. */
-    size_t rows = window_seconds(&records->setup);
-    for (size_t i = rows; i < records->second_count; i++)
-        if (records->seconds[i].planned || records->seconds[i].ok || records->seconds[i].failed)
+    size_t rows = window_seconds(&tally->setup);
+    for (size_t i = rows; i < tally->second_count; i++)
+        if (tally->seconds[i].planned || tally->seconds[i].ok || tally->seconds[i].failed)
             rows = i + 1;
     *count = rows;
-    return records->seconds;
+    return tally->seconds;
 }
 
-const struct record_totals *records_totals(const struct records *records)
+const struct tally_totals *tally_totals(const struct tally *tally)
 {
-    return &records->totals;
+    return &tally->totals;
 }
 
 struct failure_log *failure_log_new(uint64_t first)

@@ -152,14 +152,14 @@ static void notified(void *argument)
 }
 
 /* Takes over an end of the window that another thread has moved. The one who moved it gave a time
- * that had not come yet, so nothing due after it was planned (record_window_end). */
+ * that had not come yet, so nothing due after it was planned (tally_window_end). */
 static void adopt_window_end(struct worker *worker)
 {
     int64_t end = atomic_load_explicit(&worker->run->window_end, memory_order_relaxed);
     if (end == worker->window_end)
         return;
     worker->window_end = end;
-    record_window_end(worker->records, end);
+    tally_window_end(worker->tally, end);
     if (!worker->closed)
         (void)loop_timer_set(worker->loop, &worker->close_timer, worker->run->start + end);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker: one thread with its event loop, its clients and its records. Workers share nothing that
+ * A worker: one thread with its event loop, its clients and its tally. Workers share nothing that
  * is written while they run but two atomics: where the window ends (moved once, when the run is
  * interrupted) and why.
  */
@@ -16,9 +16,9 @@
 #include "replay/client.h"
 #include "replay/compile.h"
 #include "replay/engine/loop.h"
-#include "replay/record.h"
 #include "replay/run.h"
 #include "replay/source.h"
+#include "replay/tally.h"
 
 struct dns_extra;
 
@@ -53,7 +53,7 @@ struct worker {
     struct worker_run *run;
     unsigned number;
     struct loop *loop;
-    struct records *records;
+    struct tally *tally;
     struct client *clients; /* number, number + workers, ... of the run's */
     uint32_t client_count;
     int64_t window_end; /* run->window_end as this worker knows it */
@@ -68,7 +68,7 @@ struct worker {
     int error; /* why it could not be made ready, or stopped */
 };
 
-/* The thread's function; argument is a struct worker whose run, number and records are set. */
+/* The thread's function; argument is a struct worker whose run, number and tally are set. */
 void *worker_main(void *worker);
 
 /* After its thread was joined; until then others may notify it. */

@@ -38,9 +38,9 @@
 #include "protocols/stream.h"
 #include "replay/compile.h"
 #include "replay/limits.h"
-#include "replay/record.h"
 #include "replay/run.h"
 #include "replay/source.h"
+#include "replay/tally.h"
 #include "tests/lib/udp_server.h"
 
 static const int64_t MS = 1000000;
@@ -277,8 +277,8 @@ struct scenario {
     struct model *model;
     struct plan *plan;
     struct dc *dc;
-    struct record_type *types;
-    struct records *records[16];
+    struct tally_type *types;
+    struct tally *tallies[16];
     unsigned threads;
     uint32_t clients;
     struct run_result result;
@@ -366,24 +366,24 @@ static void make_dc(struct scenario *s)
     s->dc->account_count = s->clients;
 }
 
-static void make_records(struct scenario *s)
+static void make_tally(struct scenario *s)
 {
     size_t count;
     const struct model_type *types = model_types(s->model, &count);
     s->types = calloc(count + 1, sizeof *s->types);
     for (size_t i = 0; i < count; i++)
-        s->types[i] = (struct record_type){types[i].protocol, types[i].opcode, ""};
+        s->types[i] = (struct tally_type){types[i].protocol, types[i].opcode, ""};
     s->threads = run_threads(&s->settings, s->clients);
     assert_true(s->threads <= 16);
     for (unsigned i = 0; i < s->threads; i++) {
-        struct record_setup setup = {.types = s->types,
-                                     .type_count = count,
-                                     .clients = s->clients,
-                                     .window_start = (int64_t)(s->warmup * 1e9),
-                                     .window_end = (int64_t)((s->warmup + s->duration) * 1e9),
-                                     .worker = i};
-        s->records[i] = records_new(&setup);
-        assert_non_null(s->records[i]);
+        struct tally_setup setup = {.types = s->types,
+                                    .type_count = count,
+                                    .clients = s->clients,
+                                    .window_start = (int64_t)(s->warmup * 1e9),
+                                    .window_end = (int64_t)((s->warmup + s->duration) * 1e9),
+                                    .worker = i};
+        s->tallies[i] = tally_new(&setup);
+        assert_non_null(s->tallies[i]);
     }
 }
 
@@ -391,7 +391,7 @@ static void prepare(struct scenario *s)
 {
     load(s);
     make_dc(s);
-    make_records(s);
+    make_tally(s);
     memset(played, 0, sizeof played);
     atomic_store(&hints, 0);
     atomic_store(&s->server->answered, 0);
@@ -404,7 +404,7 @@ static void play(struct scenario *s)
     struct run_setup setup = {.settings = &s->settings,
                               .plan = s->plan,
                               .dc = s->dc,
-                              .records = s->records,
+                              .tallies = s->tallies,
                               .tick = s->tick,
                               .context = s};
     int64_t before = clock_now();
@@ -414,8 +414,8 @@ static void play(struct scenario *s)
         return;
     struct error error = {0};
     for (unsigned i = 1; i < s->threads; i++)
-        assert_int_equal(records_merge(s->records[0], s->records[i]), 0);
-    if (records_check(s->records[0], &error)) {
+        assert_int_equal(tally_merge(s->tallies[0], s->tallies[i]), 0);
+    if (tally_check(s->tallies[0], &error)) {
         print_message("# %s\n", error.text);
         fail();
     }
@@ -433,7 +433,7 @@ static void play_well(struct scenario *s)
 static void clear(struct scenario *s)
 {
     for (unsigned i = 0; i < s->threads; i++)
-        records_free(s->records[i]);
+        tally_free(s->tallies[i]);
     free(s->types);
     plan_free(s->plan);
     model_free(s->model);
@@ -441,22 +441,22 @@ static void clear(struct scenario *s)
 }
 
 /* The counts of a packet type. */
-static const struct record_packet *counts(const struct scenario *s, const char *opcode)
+static const struct tally_packet *counts(const struct scenario *s, const char *opcode)
 {
     size_t type = model_find_type(s->model, "test", opcode);
     assert_true(type != SIZE_MAX);
-    return records_packet(s->records[0], type);
+    return tally_packet(s->tallies[0], type);
 }
 
 /* Nearly all of it: all but what became due just as the window closed. */
-static void assert_sent(const struct record_packet *packet)
+static void assert_sent(const struct tally_packet *packet)
 {
     assert_true(packet->planned > 0);
     assert_int_equal(packet->sent + packet->not_sent, packet->planned);
     assert_true(packet->not_sent <= packet->planned / 3); /* on a machine that is busy */
 }
 
-static uint64_t cause(const struct record_packet *packet, const char *text)
+static uint64_t cause(const struct tally_packet *packet, const char *text)
 {
     for (size_t i = 0; i < packet->cause_count; i++)
         if (strcmp(packet->causes[i].text, text) == 0)
@@ -504,7 +504,7 @@ static void everything_is_played(void **state)
         s.tick = count_tick;
         play_well(&s);
         assert_in_range(s.ticks, 2, 20); /* five a second */
-        const struct record_packet *packet = counts(&s, "1");
+        const struct tally_packet *packet = counts(&s, "1");
         assert_int_equal(s.clients, 20);
         assert_int_equal(s.result.end, RUN_END_WINDOW);
         assert_int_equal(s.result.threads, threads);
@@ -650,7 +650,7 @@ static void killed_and_restarted(void **state)
     play(&s);
     pthread_join(killer, NULL);
     assert_int_equal(s.status, 0);
-    const struct record_packet *packet = counts(&s, "1");
+    const struct tally_packet *packet = counts(&s, "1");
     assert_int_equal(packet->planned, planned_in_window(&s));
     assert_sent(packet); /* refused is sent, too */
     assert_true(cause(packet, "connection refused") > 20);
@@ -672,13 +672,13 @@ static void accepts_and_never_answers(void **state)
     s.settings.timeout = 0.3;
     s.warmup = 0;
     play_well(&s);
-    const struct record_packet *packet = counts(&s, "1");
+    const struct tally_packet *packet = counts(&s, "1");
     assert_int_equal(packet->planned, planned_in_window(&s));
     assert_int_equal(packet->ok, 0);
     assert_true(packet->failed > 20);   /* three of each client */
     assert_true(packet->not_sent > 50); /* three in a second is all a client gets to send */
     assert_int_equal(cause(packet, "timed out"), packet->done_failed);
-    const struct record_totals *totals = records_totals(s.records[0]);
+    const struct tally_totals *totals = tally_totals(s.tallies[0]);
     assert_int_equal(totals->backlog.count, packet->not_sent);
     assert_in_range(totals->backlog.max, 1, 1000 * MS);
     clear(&s);
@@ -702,7 +702,7 @@ static void answers_garbage(void **state)
     struct scenario s = scenario();
     atomic_store(&s.server->mode, GARBAGE);
     play_well(&s);
-    const struct record_packet *packet = counts(&s, "1");
+    const struct tally_packet *packet = counts(&s, "1");
     assert_int_equal(packet->planned, planned_in_window(&s));
     assert_sent(packet);
     assert_int_equal(packet->ok, 0);
@@ -718,7 +718,7 @@ static void accepts_and_closes(void **state)
     struct scenario s = scenario();
     atomic_store(&s.server->mode, CLOSE);
     play_well(&s);
-    const struct record_packet *packet = counts(&s, "1");
+    const struct tally_packet *packet = counts(&s, "1");
     assert_sent(packet);
     assert_int_equal(packet->ok, 0);
     assert_true(packet->failed > 100);
@@ -740,7 +740,7 @@ static void answers_after_the_window(void **state)
     s.settings.latency_timeout = 30;
     atomic_store(&s.server->delay, 400 * MS);
     play_well(&s);
-    const struct record_packet *packet = counts(&s, "1");
+    const struct tally_packet *packet = counts(&s, "1");
     assert_true(packet->unfinished > 0);
     assert_int_equal(packet->ok, 0);
     assert_int_equal(packet->response.count, packet->unfinished);
@@ -758,7 +758,7 @@ static void max_backlog(void **state)
     s.settings.max_backlog = 0.1;
     atomic_store(&s.server->delay, 100 * MS);
     play_well(&s);
-    const struct record_packet *packet = counts(&s, "1");
+    const struct tally_packet *packet = counts(&s, "1");
     assert_int_equal(packet->planned, planned_in_window(&s));
     assert_true(packet->dropped > 100);
     assert_true(packet->ok > 50);
@@ -791,7 +791,7 @@ static void interrupted(void **state)
     assert_int_equal(s.status, 0);
     assert_int_equal(s.result.end, RUN_END_INTERRUPTED);
     assert_in_range(s.result.window_end, 500 * MS, 20000 * MS);
-    const struct record_packet *packet = counts(&s, "1");
+    const struct tally_packet *packet = counts(&s, "1");
     assert_true(packet->planned > 50);
     assert_int_equal(packet->planned, planned_in_window(&s));
     assert_true(s.took < 30000 * MS);
@@ -874,7 +874,7 @@ static void failing_at_once(void **state)
     s.scale = 0.02;
     s.duration = 0.5;
     play_well(&s);
-    const struct record_packet *packet = counts(&s, "4");
+    const struct tally_packet *packet = counts(&s, "4");
     assert_true(packet->not_sent > 0);
     assert_int_equal(packet->planned, planned_in_window(&s));
     assert_in_range(s.took, 690 * MS, 30000 * MS);
@@ -892,7 +892,7 @@ static void no_memory_for_stacks(void **state)
     play(&s);
     assert_int_equal(atomic_exchange(&mprotect_fails, 0), 0);
     assert_int_equal(s.status, 0);
-    const struct record_packet *packet = counts(&s, "1");
+    const struct tally_packet *packet = counts(&s, "1");
     assert_int_equal(cause(packet, "no memory for a fiber"), 7);
     assert_int_equal(packet->planned, planned_in_window(&s));
     assert_true(packet->ok > 100);
@@ -1123,7 +1123,7 @@ static void extra_dns_queries(void **state)
     play(&s);
     udp_server_stop(&dns);
     assert_int_equal(s.status, 0);
-    const struct record_totals *totals = records_totals(s.records[0]);
+    const struct tally_totals *totals = tally_totals(s.tallies[0]);
     /* A Poisson process of 500 a second for 1.2 s and five standard deviations; fewer are sent when
      * the machine is too busy. */
     assert_in_range(totals->dns_extra, 300, 725);

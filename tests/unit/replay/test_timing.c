@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "replay/record.h"
 #include "replay/status.h"
+#include "replay/tally.h"
 #include "replay/timing.h"
 
 static const char header[] = "time\tconv\tprotocol\ttype\tduration\tsuccessful\terror\n";
@@ -204,28 +204,26 @@ static void test_slow_writer(void **state)
     assert_int_equal(reader.lines + lost, MANY);
 }
 
-static const struct record_type types[] = {{"ldap", "3", "searchRequest"}};
+static const struct tally_type types[] = {{"ldap", "3", "searchRequest"}};
 
-static struct records *make_records(void)
+static struct tally *make_tally(void)
 {
-    struct records *records =
-        records_new(&(struct record_setup){.types = types,
-                                           .type_count = 1,
-                                           .clients = 1,
-                                           .window_start = INT64_C(5) * 1000000000,
-                                           .window_end = INT64_C(65) * 1000000000});
-    assert_non_null(records);
-    return records;
+    struct tally *tally = tally_new(&(struct tally_setup){.types = types,
+                                                          .type_count = 1,
+                                                          .clients = 1,
+                                                          .window_start = INT64_C(5) * 1000000000,
+                                                          .window_end = INT64_C(65) * 1000000000});
+    assert_non_null(tally);
+    return tally;
 }
 
-static void play(struct records *records, enum outcome_kind kind)
+static void play(struct tally *tally, enum outcome_kind kind)
 {
     struct outcome outcome = {.kind = kind};
-    record_planned(records, 0, 0);
-    record_started(records);
-    record_event(
-        records,
-        &(struct record_event){.first_sent = 0, .last_received = 20000000, .ended = 20000000},
+    tally_planned(tally, 0, 0);
+    tally_started(tally);
+    tally_event(
+        tally, &(struct tally_event){.first_sent = 0, .last_received = 20000000, .ended = 20000000},
         &outcome);
 }
 
@@ -235,7 +233,7 @@ static char *show(bool terminal, const uint64_t *planned)
     size_t length = 0;
     FILE *stream = open_memstream(&text, &length);
     assert_non_null(stream);
-    struct records *records[] = {make_records(), make_records()};
+    struct tally *tallies[] = {make_tally(), make_tally()};
     struct status *status = status_new(&(struct status_setup){.stream = stream,
                                                               .terminal = terminal,
                                                               .warmup = 5,
@@ -243,22 +241,22 @@ static char *show(bool terminal, const uint64_t *planned)
                                                               .planned = planned,
                                                               .seconds = 12,
                                                               .nominal = 2,
-                                                              .records = records,
+                                                              .tallies = tallies,
                                                               .count = 2});
     assert_non_null(status);
     const int64_t tenth = 100000000;
     for (int64_t now = -20 * tenth; now <= 205 * tenth; now += 5 * tenth) {
         if (now == 50 * tenth) {
             for (unsigned i = 0; i < 20; i++)
-                play(records[i % 2], i % 4 ? OUTCOME_OK : OUTCOME_FAILED);
-            record_started(records[1]);
+                play(tallies[i % 2], i % 4 ? OUTCOME_OK : OUTCOME_FAILED);
+            tally_started(tallies[1]);
         }
         status_tick(status, now);
     }
     status_free(status);
     fclose(stream);
-    records_free(records[0]);
-    records_free(records[1]);
+    tally_free(tallies[0]);
+    tally_free(tallies[1]);
     return text;
 }
 

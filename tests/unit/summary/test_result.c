@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From records to report: what report_make() fills in, the text's byte layout, the JSON round trip,
- * and what result_read() refuses.
+ * From counters to report: what report_make() fills in, the text's byte layout, the JSON round
+ * trip, and what result_read() refuses.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,64 +24,64 @@
 static const int64_t us = 1000, second = 1000000000;
 
 enum { SEARCH, BIND, NBNS, ECHO, ODD, UNUSED, TYPES };
-static const struct record_type types[TYPES] = {
+static const struct tally_type types[TYPES] = {
     {"ldap", "3", "searchRequest"}, {"ldap", "0", "bindRequest"}, {"nbns", "0", "query"},
     {"smb2", "13", "Echo"},         {"smb", "0x72", ""},          {"samr", "0", "Connect"}};
 
-static void play(struct records *records, uint32_t type, int64_t due, int64_t service,
+static void play(struct tally *tally, uint32_t type, int64_t due, int64_t service,
                  const char *cause)
 {
     struct outcome outcome = {.kind = cause ? OUTCOME_FAILED : OUTCOME_OK};
     if (cause)
         strcpy(outcome.cause, cause);
-    record_planned(records, type, due);
-    record_event(records,
-                 &(struct record_event){.type = type,
-                                        .due = due,
-                                        .ready = due,
-                                        .first_sent = due + 20 * us,
-                                        .last_received = due + 20 * us + service,
-                                        .ended = due + 20 * us + service},
-                 &outcome);
+    tally_planned(tally, type, due);
+    tally_event(tally,
+                &(struct tally_event){.type = type,
+                                      .due = due,
+                                      .ready = due,
+                                      .first_sent = due + 20 * us,
+                                      .last_received = due + 20 * us + service,
+                                      .ended = due + 20 * us + service},
+                &outcome);
 }
 
 /* Warm-up 1 s, window 10 s. */
-static struct records *make_records(void)
+static struct tally *make_tally(void)
 {
-    struct records *records = records_new(&(struct record_setup){.types = types,
-                                                                 .type_count = TYPES,
-                                                                 .clients = 49,
-                                                                 .window_start = second,
-                                                                 .window_end = 11 * second});
-    assert_non_null(records);
-    return records;
+    struct tally *tally = tally_new(&(struct tally_setup){.types = types,
+                                                          .type_count = TYPES,
+                                                          .clients = 49,
+                                                          .window_start = second,
+                                                          .window_end = 11 * second});
+    assert_non_null(tally);
+    return tally;
 }
 
-static struct records *play_some(void)
+static struct tally *play_some(void)
 {
-    struct records *records = make_records();
+    struct tally *tally = make_tally();
     struct outcome none = {.kind = OUTCOME_NO_ANSWER};
     for (int64_t i = 0; i < 100; i++)
-        play(records, SEARCH, second + i * 90000 * us, (i + 1) * 1000 * us,
+        play(tally, SEARCH, second + i * 90000 * us, (i + 1) * 1000 * us,
              i % 10 == 9 ? "insufficientAccessRights" : NULL);
     for (int64_t i = 0; i < 3; i++)
-        play(records, BIND, 2 * second + i, 5000 * us, i ? "timed out" : "connection reset");
-    play(records, ECHO, 3 * second, 622 * us, NULL);
-    play(records, ODD, 3 * second, 622 * us, NULL);
-    record_planned(records, NBNS, 4 * second);
-    record_event(records,
-                 &(struct record_event){.type = NBNS,
-                                        .due = 4 * second,
-                                        .ready = 4 * second,
-                                        .first_sent = 4 * second,
-                                        .last_received = INT64_MIN,
-                                        .ended = 8 * second},
-                 &none);
+        play(tally, BIND, 2 * second + i, 5000 * us, i ? "timed out" : "connection reset");
+    play(tally, ECHO, 3 * second, 622 * us, NULL);
+    play(tally, ODD, 3 * second, 622 * us, NULL);
+    tally_planned(tally, NBNS, 4 * second);
+    tally_event(tally,
+                &(struct tally_event){.type = NBNS,
+                                      .due = 4 * second,
+                                      .ready = 4 * second,
+                                      .first_sent = 4 * second,
+                                      .last_received = INT64_MIN,
+                                      .ended = 8 * second},
+                &none);
     for (unsigned i = 0; i < 50; i++)
-        record_conversation(records);
-    record_conversation_ended(records);
-    record_timer_late(records, 8146 * us);
-    return records;
+        tally_conversation(tally);
+    tally_conversation_ended(tally);
+    tally_timer_late(tally, 8146 * us);
+    return tally;
 }
 
 static const uint8_t sha256[32] = {0xab, 0xcd, 0x01};
@@ -127,11 +127,11 @@ static void make_result(struct result *result)
 {
     struct settings settings = make_settings();
     struct report_facts facts = make_facts(&settings);
-    struct records *records = play_some();
+    struct tally *tally = play_some();
     struct error error = {0};
-    assert_int_equal(records_check(records, &error), 0);
-    assert_int_equal(report_make(records, &facts, result), 0);
-    records_free(records);
+    assert_int_equal(tally_check(tally, &error), 0);
+    assert_int_equal(report_make(tally, &facts, result), 0);
+    tally_free(tally);
     if (result_check(result, &error) != 0)
         fail_msg("%s", error);
 }
@@ -274,12 +274,12 @@ static void test_empty(void **state)
     struct report_facts facts = make_facts(&settings);
     struct result result;
     struct error error = {0};
-    struct records *records = make_records();
-    record_window_end(records, 0);
+    struct tally *tally = make_tally();
+    tally_window_end(tally, 0);
     facts.interrupted = true;
     facts.busy = NAN;
     facts.skipped_count = 0;
-    assert_int_equal(report_make(records, &facts, &result), 0);
+    assert_int_equal(report_make(tally, &facts, &result), 0);
     assert_int_equal(result_check(&result, &error), 0);
     assert_false(report_succeeded(&result));
     char *text = text_of(&result);
@@ -295,7 +295,7 @@ static void test_empty(void **state)
     assert_true(isnan(report.response_p95));
     free(text);
     result_clear(&result);
-    records_free(records);
+    tally_free(tally);
 }
 
 /* A server that answers one client and not the other: nothing waits, and yet a time is unknown. */
@@ -305,25 +305,25 @@ static void test_unanswered(void **state)
     struct settings settings = make_settings();
     struct report_facts facts = make_facts(&settings);
     struct result result;
-    struct records *records = make_records();
-    play(records, SEARCH, 2 * second, 1000 * us, NULL);
-    record_event(records,
-                 &(struct record_event){.type = SEARCH,
-                                        .due = 2 * second,
-                                        .ready = 2 * second,
-                                        .first_sent = 2 * second,
-                                        .last_received = INT64_MIN,
-                                        .ended = 12 * second},
-                 &(struct outcome){.kind = OUTCOME_UNFINISHED});
-    record_planned(records, SEARCH, 2 * second);
-    assert_int_equal(report_make(records, &facts, &result), 0);
+    struct tally *tally = make_tally();
+    play(tally, SEARCH, 2 * second, 1000 * us, NULL);
+    tally_event(tally,
+                &(struct tally_event){.type = SEARCH,
+                                      .due = 2 * second,
+                                      .ready = 2 * second,
+                                      .first_sent = 2 * second,
+                                      .last_received = INT64_MIN,
+                                      .ended = 12 * second},
+                &(struct outcome){.kind = OUTCOME_UNFINISHED});
+    tally_planned(tally, SEARCH, 2 * second);
+    assert_int_equal(report_make(tally, &facts, &result), 0);
     char *text = text_of(&result);
     assert_non_null(strstr(text, "Response time (at least) "));
     assert_non_null(strstr(text, "Backlog: 1 operations were cut without an answer: "
                                  "response times are lower bounds\n"));
     free(text);
     result_clear(&result);
-    records_free(records);
+    tally_free(tally);
 }
 
 /* A server that stalls: what was not sent is told beside the times that hide it. */
@@ -333,29 +333,29 @@ static void test_behind(void **state)
     struct settings settings = make_settings();
     struct report_facts facts = make_facts(&settings);
     struct result result;
-    struct records *records = make_records();
+    struct tally *tally = make_tally();
     settings.scale = 0;
     settings.packets_per_second = 100;
     facts.tls_used = true;
     facts.busy = 0.97;
     facts.timing_lost = 5;
-    play(records, SEARCH, 2 * second, 1000 * us, NULL);
-    record_event(records,
-                 &(struct record_event){.type = SEARCH,
-                                        .due = 2 * second,
-                                        .ready = 2 * second,
-                                        .first_sent = 2 * second + 50000 * us,
-                                        .last_received = INT64_MIN,
-                                        .ended = 12 * second},
-                 &(struct outcome){.kind = OUTCOME_UNFINISHED});
-    record_planned(records, SEARCH, 2 * second);
+    play(tally, SEARCH, 2 * second, 1000 * us, NULL);
+    tally_event(tally,
+                &(struct tally_event){.type = SEARCH,
+                                      .due = 2 * second,
+                                      .ready = 2 * second,
+                                      .first_sent = 2 * second + 50000 * us,
+                                      .last_received = INT64_MIN,
+                                      .ended = 12 * second},
+                &(struct outcome){.kind = OUTCOME_UNFINISHED});
+    tally_planned(tally, SEARCH, 2 * second);
     for (int64_t i = 0; i < 2; i++) {
-        record_planned(records, SEARCH, (4 + i) * second);
-        record_not_sent(records, SEARCH, (4 + i) * second);
+        tally_planned(tally, SEARCH, (4 + i) * second);
+        tally_not_sent(tally, SEARCH, (4 + i) * second);
     }
-    record_planned(records, SEARCH, 3 * second);
-    record_dropped(records, SEARCH, 3 * second);
-    assert_int_equal(report_make(records, &facts, &result), 0);
+    tally_planned(tally, SEARCH, 3 * second);
+    tally_dropped(tally, SEARCH, 3 * second);
+    assert_int_equal(report_make(tally, &facts, &result), 0);
     char *text = text_of(&result);
     static const char *const wanted[] = {
         "Packets per second (-T):     100\n",
@@ -376,7 +376,7 @@ static void test_behind(void **state)
     assert_null(strstr(text, "(-S)"));
     free(text);
     result_clear(&result);
-    records_free(records);
+    tally_free(tally);
 }
 
 /* One of the two signs alone is not the generator's fault. */
@@ -394,25 +394,25 @@ static void test_bottleneck_needs_both(void **state)
     struct settings settings = make_settings();
     struct report_facts facts = make_facts(&settings);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct records *records = make_records();
+        struct tally *tally = make_tally();
         struct result result;
-        record_planned(records, ECHO, 2 * second);
-        record_event(records,
-                     &(struct record_event){.type = ECHO,
-                                            .due = 2 * second,
-                                            .ready = 2 * second,
-                                            .first_sent = 2 * second + cases[i].lag,
-                                            .last_received = 3 * second,
-                                            .ended = 3 * second},
-                     &(struct outcome){.kind = OUTCOME_OK});
+        tally_planned(tally, ECHO, 2 * second);
+        tally_event(tally,
+                    &(struct tally_event){.type = ECHO,
+                                          .due = 2 * second,
+                                          .ready = 2 * second,
+                                          .first_sent = 2 * second + cases[i].lag,
+                                          .last_received = 3 * second,
+                                          .ended = 3 * second},
+                    &(struct outcome){.kind = OUTCOME_OK});
         facts.busy = cases[i].busy;
-        assert_int_equal(report_make(records, &facts, &result), 0);
+        assert_int_equal(report_make(tally, &facts, &result), 0);
         assert_true(report_succeeded(&result));
         char *text = text_of(&result);
         assert_int_equal(strstr(text, "bottleneck") != NULL, cases[i].told);
         free(text);
         result_clear(&result);
-        records_free(records);
+        tally_free(tally);
     }
 }
 
