@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is taken piece by piece and given back at once. */
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_SIZE = 64 << 10, ALIGNMENT = alignof(max_align_t) };
+/* Blocks double from the first size, which fits one decoded reply, to the largest. */
+enum { BLOCK_FIRST = 2 << 10, BLOCK_LARGEST = 1 << 20, ALIGNMENT = alignof(max_align_t) };
 
 struct arena_block {
     struct arena_block *next;
@@ -19,33 +20,37 @@ static struct arena_block *add_block(struct arena *arena, size_t size);
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-    if (size > SIZE_MAX / 2)
+    if (size > SIZE_MAX / 2 || (arena->limit && size > arena->limit - arena->total))
         return NULL;
-    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    size_t aligned = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     struct arena_block *block = arena->blocks;
-    if (!block || block->size - block->used < size)
-        block = add_block(arena, size > BLOCK_SIZE ? size : BLOCK_SIZE);
+    if (!block || block->size - block->used < aligned)
+        block = add_block(arena, aligned);
     if (!block)
         return NULL;
     void *memory = block->bytes + block->used;
-    block->used += size;
+    block->used += aligned;
+    arena->total += size;
     return memory;
 }
 
 static struct arena_block *add_block(struct arena *arena, size_t size)
 {
-    struct arena_block *block = calloc(1, sizeof *block + size);
+    struct arena_block *newest = arena->blocks;
+    size_t step = newest ? 2 * newest->size : BLOCK_FIRST;
+    if (step > BLOCK_LARGEST)
+        step = BLOCK_LARGEST;
+    struct arena_block *block = calloc(1, sizeof *block + (size > step ? size : step));
     if (!block)
         return NULL;
-    block->size = size;
-    /* What outgrows a block gets one of its own, behind the one that is being filled. */
-    if (size > BLOCK_SIZE && arena->blocks) {
-        block->next = arena->blocks->next;
-        arena->blocks->next = block;
-    } else {
-        block->next = arena->blocks;
+    block->size = size > step ? size : step;
+    /* A piece that is larger than a block gets a separate one after the block being filled. */
+    bool separate = size > step && newest;
+    block->next = separate ? newest->next : newest;
+    if (separate)
+        newest->next = block;
+    else
         arena->blocks = block;
-    }
     return block;
 }
 
@@ -74,4 +79,5 @@ void arena_free(struct arena *arena)
         free(arena->blocks);
         arena->blocks = next;
     }
+    arena->total = 0;
 }

@@ -64,14 +64,16 @@ void ndr_encode_start(struct ndr *ndr)
 }
 
 void ndr_decode_start(struct ndr *ndr, const uint8_t *data, size_t size, bool big_endian,
-                      struct pool *pool)
+                      struct arena *arena)
 {
     /* The cursor never writes through data when it decodes. */
     *ndr = (struct ndr){.mode = NDR_DECODE,
                         .data = (uint8_t *)(uintptr_t)data,
                         .size = size,
                         .big_endian = big_endian,
-                        .pool = pool};
+                        .arena = arena};
+    if (arena && !arena->limit)
+        arena->limit = NDR_ARENA_LIMIT;
 }
 
 void ndr_print_start(struct ndr *ndr, FILE *out)
@@ -311,7 +313,7 @@ static void pointer_store(void *place, void *pointer)
 
 static void *pool_room(struct ndr *ndr, const char *field, size_t size)
 {
-    void *memory = pool_alloc(ndr->pool, size ? size : 1);
+    void *memory = arena_alloc(ndr->arena, size ? size : 1);
     if (!memory)
         ndr_fail(ndr, field, "reply needs too much memory");
     return memory;

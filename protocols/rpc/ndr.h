@@ -18,12 +18,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/pool.h"
+#include "base/arena.h"
 
 enum ndr_mode { NDR_ENCODE, NDR_DECODE, NDR_PRINT };
 
 /* No reply or request that we send or take holds more elements in one array. */
 enum { NDR_COUNT_MAX = 1 << 20, NDR_DEPTH_MAX = 32, NDR_FULL_POINTERS_MAX = 32 };
+
+/* Most memory that one reply may decode to. */
+enum { NDR_ARENA_LIMIT = 64 << 20 };
 
 struct ndr;
 
@@ -34,13 +37,13 @@ struct ndr_deferred;
 
 struct ndr {
     enum ndr_mode mode;
-    uint8_t *data;      /* encode: malloc'd, grows; decode: the caller's bytes */
-    size_t size;        /* bytes written or to be read */
-    size_t capacity;    /* encode */
-    size_t offset;      /* decode */
-    bool big_endian;    /* decode: the sender's data representation */
-    struct pool *pool;  /* decode: what is read hangs here */
-    uint32_t referents; /* encode: pointers so far */
+    uint8_t *data;       /* encode: malloc'd, grows; decode: the caller's bytes */
+    size_t size;         /* bytes written or to be read */
+    size_t capacity;     /* encode */
+    size_t offset;       /* decode */
+    bool big_endian;     /* decode: the sender's data representation */
+    struct arena *arena; /* decode: what is read hangs here */
+    uint32_t referents;  /* encode: pointers so far */
     uint32_t full_ids[NDR_FULL_POINTERS_MAX]; /* full pointers so far */
     uint32_t full_count;
     uint32_t depth; /* how deep pointees nest */
@@ -55,9 +58,10 @@ struct ndr {
 };
 
 void ndr_encode_start(struct ndr *ndr);
-/* data stays the caller's and must outlive what was decoded only during decoding. */
+/* data stays the caller's and is read during decoding only. An arena without a limit gets
+ * NDR_ARENA_LIMIT. */
 void ndr_decode_start(struct ndr *ndr, const uint8_t *data, size_t size, bool big_endian,
-                      struct pool *pool);
+                      struct arena *arena);
 void ndr_print_start(struct ndr *ndr, FILE *out);
 /* Frees what the cursor itself holds (encode: also the bytes, unless ndr_take() took them). */
 void ndr_end(struct ndr *ndr);

@@ -75,7 +75,7 @@ static int open_response(struct rpc_association *association, const struct rpc_p
 static int stub_append(struct stub *stub, const uint8_t *data, size_t size);
 static struct outcome decode_reply(struct rpc_association *association,
                                    const struct rpc_procedure *procedure, const struct stub *stub,
-                                   void *reply, struct pool *pool);
+                                   void *reply, struct arena *arena);
 
 struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport *transport,
                         const struct rpc_binding *binding, struct rpc_association **out)
@@ -373,7 +373,7 @@ static struct outcome further_legs(struct rpc_association *association)
 }
 
 struct outcome rpc_call(struct rpc_association *association, const struct rpc_procedure *procedure,
-                        void *request, void *reply, struct pool *pool)
+                        void *request, void *reply, struct arena *arena)
 {
     struct ndr ndr;
     struct stub stub = {.data = NULL};
@@ -395,7 +395,7 @@ struct outcome rpc_call(struct rpc_association *association, const struct rpc_pr
     for (bool first = true; outcome.kind == OUTCOME_OK && !last; first = false)
         outcome = receive_fragment(association, &stub, first, &last);
     if (outcome.kind == OUTCOME_OK)
-        outcome = decode_reply(association, procedure, &stub, reply, pool);
+        outcome = decode_reply(association, procedure, &stub, reply, arena);
     free(stub.data);
     return outcome;
 }
@@ -581,13 +581,13 @@ static int stub_append(struct stub *stub, const uint8_t *data, size_t size)
 
 static struct outcome decode_reply(struct rpc_association *association,
                                    const struct rpc_procedure *procedure, const struct stub *stub,
-                                   void *reply, struct pool *pool)
+                                   void *reply, struct arena *arena)
 {
     struct ndr ndr;
     char text[OUTCOME_CAUSE_SIZE];
     struct outcome outcome = outcome_ok();
     memset(reply, 0, procedure->reply_size);
-    ndr_decode_start(&ndr, stub->data, stub->size, stub->big_endian, pool);
+    ndr_decode_start(&ndr, stub->data, stub->size, stub->big_endian, arena);
     procedure->reply(&ndr, procedure->name, reply, 0);
     if (ndr.failed) {
         association->broken = true;

@@ -48,12 +48,12 @@ struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport 
 
 /*
  * One call: encodes request, sends it in as many fragments as it needs, takes the reply's, verifies
- * and decodes it into *reply, whose pieces hang on pool. OUTCOME_OK says that a reply came; its
+ * and decodes it into *reply, whose pieces hang on arena. OUTCOME_OK says that a reply came; its
  * status member is the caller's to look at. A fault without a token fails with its name and leaves
  * the association usable; after any other failure rpc_association_broken() is true.
  */
 struct outcome rpc_call(struct rpc_association *association, const struct rpc_procedure *procedure,
-                        void *request, void *reply, struct pool *pool);
+                        void *request, void *reply, struct arena *arena);
 
 bool rpc_association_broken(const struct rpc_association *association);
 

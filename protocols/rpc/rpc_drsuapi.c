@@ -18,7 +18,7 @@ static void extensions_coder(struct ndr *ndr, const char *field, void *value, ui
     if (!ndr->failed && ndr->mode != NDR_PRINT && conformance != extensions->size)
         ndr_fail(ndr, field, "array size differs from its count");
     if (!ndr->failed && ndr_is_decode(ndr))
-        extensions->bytes = pool_alloc(ndr->pool, extensions->size);
+        extensions->bytes = arena_alloc(ndr->arena, extensions->size);
     if (!ndr->failed && !extensions->bytes)
         ndr_fail(ndr, field, "out of memory");
     else

@@ -20,12 +20,12 @@ static struct outcome bind_on(struct conversation *conversation, enum rpc_slot s
                               struct rpc_handle *handle);
 static struct outcome call_on(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
                               void *request, void *reply, const uint32_t *status,
-                              struct pool *pool);
+                              struct arena *arena);
 static struct outcome drsuapi_play_unbind(struct conversation *conversation, const void *details);
 static struct outcome need_handle(struct conversation *conversation);
 static struct outcome drsuapi_play_call(struct conversation *conversation, uint16_t opnum,
                                         void *request, void *reply, const uint32_t *status,
-                                        struct pool *pool);
+                                        struct arena *arena);
 static bool replication_allowed(const struct dc_options *options);
 static struct outcome play_replicate(struct conversation *conversation, const void *details);
 static struct outcome play_crack_names(struct conversation *conversation, const void *details);
@@ -68,7 +68,7 @@ static const uint8_t client_extensions[28] = {0x01, 0x80, 0x00, 0x04};
 static struct outcome bind_on(struct conversation *conversation, enum rpc_slot slot,
                               struct rpc_handle *handle)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct ndr_guid client;
     struct drsuapi_extensions extensions = {.size = sizeof client_extensions,
                                             .bytes = (uint8_t *)(uintptr_t)client_extensions};
@@ -77,18 +77,19 @@ static struct outcome bind_on(struct conversation *conversation, enum rpc_slot s
     if (ndr_guid_parse(DRSUAPI_CLIENT_GUID, &client) < 0)
         return outcome_of_error(-EINVAL);
     struct outcome outcome =
-        call_on(conversation, slot, DRSUAPI_DS_BIND, &request, &reply, &reply.status, &pool);
+        call_on(conversation, slot, DRSUAPI_DS_BIND, &request, &reply, &reply.status, &arena);
     if (outcome.kind == OUTCOME_OK)
         *handle = (struct rpc_handle){true, reply.handle};
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
 static struct outcome call_on(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
-                              void *request, void *reply, const uint32_t *status, struct pool *pool)
+                              void *request, void *reply, const uint32_t *status,
+                              struct arena *arena)
 {
     struct outcome outcome =
-        rpc_play_call(conversation, slot, &rpc_drsuapi, opnum, request, reply, pool);
+        rpc_play_call(conversation, slot, &rpc_drsuapi, opnum, request, reply, arena);
     return outcome.kind == OUTCOME_OK ? rpc_werror_outcome(*status, false) : outcome;
 }
 
@@ -96,7 +97,7 @@ static struct outcome call_on(struct conversation *conversation, enum rpc_slot s
 static struct outcome drsuapi_play_unbind(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct drsuapi_DsUnbind_reply reply = {.status = 0};
     struct outcome outcome = need_handle(conversation);
     if (outcome.kind != OUTCOME_OK)
@@ -104,8 +105,8 @@ static struct outcome drsuapi_play_unbind(struct conversation *conversation, con
     struct drsuapi_DsUnbind_request request = {.handle = conversation->rpc->drs.handle};
     conversation->rpc->drs.open = false;
     outcome =
-        drsuapi_play_call(conversation, DRSUAPI_DS_UNBIND, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        drsuapi_play_call(conversation, DRSUAPI_DS_UNBIND, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -119,9 +120,9 @@ static struct outcome need_handle(struct conversation *conversation)
 
 static struct outcome drsuapi_play_call(struct conversation *conversation, uint16_t opnum,
                                         void *request, void *reply, const uint32_t *status,
-                                        struct pool *pool)
+                                        struct arena *arena)
 {
-    return call_on(conversation, RPC_SLOT_DRSUAPI, opnum, request, reply, status, pool);
+    return call_on(conversation, RPC_SLOT_DRSUAPI, opnum, request, reply, status, arena);
 }
 
 static bool replication_allowed(const struct dc_options *options)
@@ -136,7 +137,7 @@ enum { DRS_WRIT_REP = 0x10, DRS_INIT_SYNC = 0x20, PAGE_OBJECTS = 402, PAGE_BYTES
 static struct outcome play_replicate(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct rpc_state *state = rpc_state_of(conversation);
     struct drsuapi_DsGetNCChanges_reply reply = {.version = 0};
     struct drsuapi_dsname domain = {.dn = conversation->dc->base_dn};
@@ -153,12 +154,12 @@ static struct outcome play_replicate(struct conversation *conversation, const vo
                                                      .max_objects = PAGE_OBJECTS,
                                                      .max_bytes = PAGE_BYTES};
     outcome = rpc_play_call(conversation, RPC_SLOT_REPLICATION, &rpc_drsuapi,
-                            DRSUAPI_GET_NC_CHANGES, &request, &reply, &pool);
+                            DRSUAPI_GET_NC_CHANGES, &request, &reply, &arena);
     if (outcome.kind == OUTCOME_OK && reply.version != 6)
         outcome = outcome_failed("drsuapi: GetNCChanges reply of version %u", reply.version);
     if (outcome.kind == OUTCOME_OK)
         outcome = rpc_werror_outcome(reply.error, false);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -168,7 +169,7 @@ static struct outcome play_crack_names(struct conversation *conversation, const 
 {
     (void)details;
     static const uint32_t formats[] = {1, 2, 3, 6, 7, 8, 9, 10, 11, 12};
-    struct pool pool = {0};
+    struct arena arena = {0};
     char *names[] = {conversation->dc->dns_name};
     struct drsuapi_DsCrackNames_reply reply = {.status = 0};
     struct outcome outcome = need_handle(conversation);
@@ -183,8 +184,8 @@ static struct outcome play_crack_names(struct conversation *conversation, const 
         .count = 1,
         .names = names};
     outcome = drsuapi_play_call(conversation, DRSUAPI_DS_CRACK_NAMES, &request, &reply,
-                                &reply.status, &pool);
-    pool_free(&pool);
+                                &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -192,7 +193,7 @@ static struct outcome play_crack_names(struct conversation *conversation, const 
 static struct outcome play_write_spn(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     char spn[512], *spns[] = {spn};
     struct drsuapi_DsWriteAccountSpn_reply reply = {.status = 0};
     struct outcome outcome = need_handle(conversation);
@@ -205,9 +206,9 @@ static struct outcome play_write_spn(struct conversation *conversation, const vo
                                                         .count = 1,
                                                         .spns = spns};
     outcome = drsuapi_play_call(conversation, DRSUAPI_DS_WRITE_ACCOUNT_SPN, &request, &reply,
-                                &reply.status, &pool);
+                                &reply.status, &arena);
     if (outcome.kind == OUTCOME_OK)
         outcome = rpc_werror_outcome(reply.result, false);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }

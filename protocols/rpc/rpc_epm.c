@@ -18,7 +18,7 @@ static void tower_coder(struct ndr *ndr, const char *field, void *value, uint32_
     if (!ndr->failed && ndr->mode != NDR_PRINT && conformance != tower->size)
         ndr_fail(ndr, field, "array size differs from its count");
     if (!ndr->failed && ndr_is_decode(ndr))
-        tower->bytes = pool_alloc(ndr->pool, tower->size);
+        tower->bytes = arena_alloc(ndr->arena, tower->size);
     if (!ndr->failed && tower->size && !tower->bytes)
         ndr_fail(ndr, field, "no octets");
     else
@@ -111,14 +111,14 @@ static uint8_t *put_floor(uint8_t *out, uint8_t protocol, uint16_t size)
     return out + size;
 }
 
-int epm_tower_build(const struct rpc_interface *interface, struct pool *pool,
+int epm_tower_build(const struct rpc_interface *interface, struct arena *arena,
                     struct epm_tower *tower)
 {
     struct ndr_guid syntax, transfer;
     if (ndr_guid_parse(interface->uuid, &syntax) < 0 ||
         ndr_guid_parse("8a885d04-1ceb-11c9-9fe8-08002b104860", &transfer) < 0)
         return -EINVAL;
-    uint8_t *out = pool_alloc(pool, TOWER_SIZE);
+    uint8_t *out = arena_alloc(arena, TOWER_SIZE);
     if (!out)
         return -ENOMEM;
     *tower = (struct epm_tower){.size = TOWER_SIZE, .bytes = out};

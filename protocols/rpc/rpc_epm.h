@@ -28,9 +28,9 @@ struct epm_Map_reply {
     uint32_t status;
 };
 
-/* The protocol tower of an interface over ncacn_ip_tcp; bytes are the pool's. 0, -ENOMEM or
+/* The protocol tower of an interface over ncacn_ip_tcp; bytes are the arena's. 0, -ENOMEM or
  * -EINVAL (the interface's uuid). */
-int epm_tower_build(const struct rpc_interface *interface, struct pool *pool,
+int epm_tower_build(const struct rpc_interface *interface, struct arena *arena,
                     struct epm_tower *tower);
 
 /* The TCP port in a tower, 0 when it has none or is malformed. */

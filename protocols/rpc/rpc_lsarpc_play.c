@@ -26,10 +26,10 @@ enum {
 
 static struct outcome lsarpc_play_call(struct conversation *conversation, uint16_t opnum,
                                        void *request, void *reply, const uint32_t *status,
-                                       struct pool *pool)
+                                       struct arena *arena)
 {
     struct outcome outcome =
-        rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, opnum, request, reply, pool);
+        rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, opnum, request, reply, arena);
     return outcome.kind == OUTCOME_OK ? ntstatus_outcome(*status) : outcome;
 }
 
@@ -52,27 +52,27 @@ static struct outcome keep_policy(struct conversation *conversation, struct outc
 static struct outcome play_open_policy2(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct lsarpc_handle_reply reply = {.status = 0};
     struct lsarpc_OpenPolicy2_request request = {
-        .system_name = rpc_server_name(conversation, &pool), .access = LSARPC_MAXIMUM_ALLOWED};
-    struct outcome outcome =
-        lsarpc_play_call(conversation, LSARPC_OPEN_POLICY2, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        .system_name = rpc_server_name(conversation, &arena), .access = LSARPC_MAXIMUM_ALLOWED};
+    struct outcome outcome = lsarpc_play_call(conversation, LSARPC_OPEN_POLICY2, &request, &reply,
+                                              &reply.status, &arena);
+    arena_free(&arena);
     return keep_policy(conversation, outcome, &reply);
 }
 
 static struct outcome play_open_policy(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     uint16_t name = '\\';
     struct lsarpc_handle_reply reply = {.status = 0};
     struct lsarpc_OpenPolicy_request request = {.system_name = &name,
                                                 .access = LSARPC_MAXIMUM_ALLOWED};
     struct outcome outcome =
-        lsarpc_play_call(conversation, LSARPC_OPEN_POLICY, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        lsarpc_play_call(conversation, LSARPC_OPEN_POLICY, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return keep_policy(conversation, outcome, &reply);
 }
 
@@ -88,22 +88,22 @@ static struct outcome need_policy(struct conversation *conversation)
 static struct outcome lsarpc_play_close(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct lsarpc_handle_reply reply = {.status = 0};
     struct outcome outcome = need_policy(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct lsarpc_handle_request request = {.handle = conversation->rpc->policy.handle};
     conversation->rpc->policy.open = false;
-    outcome = lsarpc_play_call(conversation, LSARPC_CLOSE, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+    outcome = lsarpc_play_call(conversation, LSARPC_CLOSE, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
 static struct outcome query_policy(struct conversation *conversation, uint16_t opnum,
                                    const struct rpc_level_details *level, uint16_t usual)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct lsarpc_QueryInformationPolicy_reply reply = {.status = 0};
     struct outcome outcome = need_policy(conversation);
     if (outcome.kind != OUTCOME_OK)
@@ -111,8 +111,8 @@ static struct outcome query_policy(struct conversation *conversation, uint16_t o
     struct lsarpc_QueryInformationPolicy_request request = {
         .handle = conversation->rpc->policy.handle,
         .level = level && level->level ? level->level : usual};
-    outcome = lsarpc_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+    outcome = lsarpc_play_call(conversation, opnum, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -138,7 +138,7 @@ static struct outcome lsarpc_play_lookup_names(struct conversation *conversation
                                                const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct lsarpc_LookupNames_reply reply = {.status = 0};
     struct outcome outcome = need_policy(conversation);
     if (outcome.kind != OUTCOME_OK)
@@ -148,16 +148,16 @@ static struct outcome lsarpc_play_lookup_names(struct conversation *conversation
                                                  .names = well_known_names,
                                                  .level = LOOKUP_WKSTA};
     outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, LSARPC_LOOKUP_NAMES,
-                            &request, &reply, &pool);
+                            &request, &reply, &arena);
     outcome = mapped(outcome, reply.status);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
 static struct outcome play_lookup_sids(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct lsarpc_LookupSids_reply reply = {.status = 0};
     struct outcome outcome = need_policy(conversation);
     if (outcome.kind != OUTCOME_OK)
@@ -167,9 +167,9 @@ static struct outcome play_lookup_sids(struct conversation *conversation, const 
                                                 .sids = anonymous_sids,
                                                 .level = LOOKUP_WKSTA};
     outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, LSARPC_LOOKUP_SIDS,
-                            &request, &reply, &pool);
+                            &request, &reply, &arena);
     outcome = mapped(outcome, reply.status);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -177,7 +177,7 @@ static struct outcome play_lookup_sids(struct conversation *conversation, const 
 static struct outcome play_query_trust(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct lsarpc_QueryTrustedDomainInfo_reply reply = {.status = 0};
     struct lsarpc_QueryTrustedDomainInfo_request request = {.level = 1};
     const char *sid = conversation->dc->domain_sid;
@@ -188,29 +188,29 @@ static struct outcome play_query_trust(struct conversation *conversation, const 
         return outcome;
     request.handle = conversation->rpc->policy.handle;
     outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc,
-                            LSARPC_QUERY_TRUSTED_DOMAIN_INFO_BY_SID, &request, &reply, &pool);
+                            LSARPC_QUERY_TRUSTED_DOMAIN_INFO_BY_SID, &request, &reply, &arena);
     if (outcome.kind == OUTCOME_OK && reply.status != STATUS_OBJECT_NAME_NOT_FOUND &&
         reply.status != STATUS_NO_SUCH_DOMAIN)
         outcome = ntstatus_outcome(reply.status);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
 /* Over the secure channel; once more over a new one when the server no longer knows it. */
 static struct outcome secure_call(struct conversation *conversation, uint16_t opnum, void *request,
-                                  void *reply, struct pool *pool)
+                                  void *reply, struct arena *arena)
 {
     bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
     struct outcome outcome = rpc_need(conversation, RPC_SLOT_LSARPC_SECURE);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_association *association = conversation->rpc->associations[RPC_SLOT_LSARPC_SECURE];
-    outcome = rpc_call(association, rpc_procedure_find(&rpc_lsarpc, opnum), request, reply, pool);
+    outcome = rpc_call(association, rpc_procedure_find(&rpc_lsarpc, opnum), request, reply, arena);
     uint32_t fault = rpc_association_fault(association);
     if (had_channel && (fault == FAULT_SEC_PKG_ERROR || fault == FAULT_ACCESS_DENIED)) {
         rpc_forget_channel(conversation);
         return rpc_play_call(conversation, RPC_SLOT_LSARPC_SECURE, &rpc_lsarpc, opnum, request,
-                             reply, pool);
+                             reply, arena);
     }
     if (outcome.kind != OUTCOME_OK && rpc_association_broken(association))
         rpc_drop(conversation, RPC_SLOT_LSARPC_SECURE);
@@ -220,32 +220,32 @@ static struct outcome secure_call(struct conversation *conversation, uint16_t op
 static struct outcome play_lookup_sids3(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct lsarpc_LookupSids3_reply reply = {.status = 0};
     struct lsarpc_LookupSids3_request request = {.count = 1,
                                                  .sids = anonymous_sids,
                                                  .level = LOOKUP_WKSTA,
                                                  .client_revision = CLIENT_REVISION};
     struct outcome outcome =
-        secure_call(conversation, LSARPC_LOOKUP_SIDS3, &request, &reply, &pool);
+        secure_call(conversation, LSARPC_LOOKUP_SIDS3, &request, &reply, &arena);
     outcome = mapped(outcome, reply.status);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
 static struct outcome play_lookup_names4(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct lsarpc_LookupNames4_reply reply = {.status = 0};
     struct lsarpc_LookupNames4_request request = {.count = 2,
                                                   .names = well_known_names,
                                                   .level = LOOKUP_WKSTA,
                                                   .client_revision = CLIENT_REVISION};
     struct outcome outcome =
-        secure_call(conversation, LSARPC_LOOKUP_NAMES4, &request, &reply, &pool);
+        secure_call(conversation, LSARPC_LOOKUP_NAMES4, &request, &reply, &arena);
     outcome = mapped(outcome, reply.status);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 

@@ -40,7 +40,7 @@ struct channel_call {
 
 /* One logon at the conversation's validation level; true in *lower when the DC refuses that. */
 typedef struct outcome logon_function(struct conversation *conversation,
-                                      struct netlogon_network *network, struct pool *pool,
+                                      struct netlogon_network *network, struct arena *arena,
                                       uint32_t *status);
 
 enum { DS_RETURN_DNS_NAME = 0x40000000 };
@@ -62,26 +62,26 @@ static struct outcome make_network(struct conversation *conversation,
                                    struct netlogon_network *network);
 static uint64_t netlogon_play_filetime_now(void);
 static struct outcome logon_plain(struct conversation *conversation,
-                                  struct netlogon_network *network, struct pool *pool,
+                                  struct netlogon_network *network, struct arena *arena,
                                   uint32_t *status);
 static struct outcome logon_with_chain(struct conversation *conversation, uint16_t opnum,
-                                       struct netlogon_network *network, struct pool *pool,
+                                       struct netlogon_network *network, struct arena *arena,
                                        uint32_t *status);
 static struct outcome channel_call(struct conversation *conversation, struct channel_call *call,
-                                   struct pool *pool);
+                                   struct arena *arena);
 static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
-                                struct pool *pool, uint32_t *fault);
+                                struct arena *arena, uint32_t *fault);
 static bool channel_lost(uint32_t fault, uint32_t status);
 static struct netlogon_authenticator *logon_returned(void *reply);
 static struct outcome play_challenge(struct conversation *conversation, const void *details);
 static struct outcome play_dc_name(struct conversation *conversation, const void *details);
 static struct outcome win32_call(struct conversation *conversation, uint16_t opnum, void *request,
-                                 void *reply, uint32_t *status, struct pool *pool);
+                                 void *reply, uint32_t *status, struct arena *arena);
 static struct outcome play_capabilities(struct conversation *conversation, const void *details);
 static struct netlogon_authenticator *capabilities_returned(void *reply);
 static struct outcome play_authenticate(struct conversation *conversation, const void *details);
 static struct outcome play_domain_info(struct conversation *conversation, const void *details);
-static char *machine_dns_name(const struct conversation *conversation, struct pool *pool);
+static char *machine_dns_name(const struct conversation *conversation, struct arena *arena);
 static struct netlogon_authenticator *domain_info_returned(void *reply);
 static struct outcome play_password_set(struct conversation *conversation, const void *details);
 static struct netlogon_authenticator *password_set_returned(void *reply);
@@ -89,11 +89,11 @@ static int prepare_password(struct conversation *conversation, void *request);
 static struct outcome play_dc_name_ex2(struct conversation *conversation, const void *details);
 static struct outcome play_logon_ex(struct conversation *conversation, const void *details);
 static struct outcome logon_ex(struct conversation *conversation, struct netlogon_network *network,
-                               struct pool *pool, uint32_t *status);
+                               struct arena *arena, uint32_t *status);
 static struct outcome play_trusts(struct conversation *conversation, const void *details);
 static struct outcome play_logon_with_flags(struct conversation *conversation, const void *details);
 static struct outcome logon_with_flags(struct conversation *conversation,
-                                       struct netlogon_network *network, struct pool *pool,
+                                       struct netlogon_network *network, struct arena *arena,
                                        uint32_t *status);
 
 const struct packet_type packet_tables_netlogon[] = {
@@ -147,19 +147,19 @@ static struct outcome attempt_wrong_key(struct conversation *conversation)
 static struct outcome request_challenge(struct conversation *conversation)
 {
     struct rpc_state *state = rpc_state_of(conversation);
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct netlogon_ServerReqChallenge_reply reply = {.status = 0};
     if (!state)
         return outcome_of_error(-ENOMEM);
     struct netlogon_ServerReqChallenge_request request = {
-        .server_name = rpc_server_name(conversation, &pool), .computer_name = state->computer};
+        .server_name = rpc_server_name(conversation, &arena), .computer_name = state->computer};
     struct outcome outcome;
     if (gnutls_rnd(GNUTLS_RND_NONCE, state->channel.client_challenge, 8) < 0) {
         outcome = outcome_failed("no random bytes");
     } else {
         memcpy(request.client_challenge, state->channel.client_challenge, 8);
         outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON, &rpc_netlogon,
-                                NETLOGON_SERVER_REQ_CHALLENGE, &request, &reply, &pool);
+                                NETLOGON_SERVER_REQ_CHALLENGE, &request, &reply, &arena);
     }
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(reply.status);
@@ -167,7 +167,7 @@ static struct outcome request_challenge(struct conversation *conversation)
         memcpy(state->channel.server_challenge, reply.server_challenge, 8);
         state->channel.challenged = true;
     }
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -176,12 +176,12 @@ static struct outcome try_authenticate(struct conversation *conversation, const 
                                        uint32_t *status)
 {
     struct rpc_state *state = conversation->rpc;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct netlogon_ServerAuthenticate3_reply reply = {.status = 0};
     uint8_t expected[8];
     netlogon_channel_compute(&state->channel, nt_hash, expected);
     struct netlogon_ServerAuthenticate3_request request = {
-        .server_name = rpc_server_name(conversation, &pool),
+        .server_name = rpc_server_name(conversation, &arena),
         .account_name = conversation->machine->name,
         .channel_type = state->channel_type,
         .computer_name = state->computer,
@@ -189,8 +189,8 @@ static struct outcome try_authenticate(struct conversation *conversation, const 
     memcpy(request.client_credential, state->channel.client_credential, 8);
     state->channel.challenged = false; /* a challenge is good for one attempt */
     struct outcome outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON, &rpc_netlogon,
-                                           NETLOGON_SERVER_AUTHENTICATE3, &request, &reply, &pool);
-    pool_free(&pool);
+                                           NETLOGON_SERVER_AUTHENTICATE3, &request, &reply, &arena);
+    arena_free(&arena);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     *status = reply.status;
@@ -244,7 +244,7 @@ static struct outcome play_logon(struct conversation *conversation, const void *
 
 static struct outcome logon(struct conversation *conversation, logon_function *function)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct netlogon_network network;
     uint32_t status = 0;
     struct rpc_state *state = rpc_state_of(conversation);
@@ -253,16 +253,16 @@ static struct outcome logon(struct conversation *conversation, logon_function *f
     struct outcome outcome = make_network(conversation, &network);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    outcome = function(conversation, &network, &pool, &status);
+    outcome = function(conversation, &network, &arena, &status);
     if (outcome.kind == OUTCOME_OK && status == STATUS_INVALID_INFO_CLASS &&
         state->validation_level != NETLOGON_VALIDATION_SAM_INFO2) {
         state->validation_level = NETLOGON_VALIDATION_SAM_INFO2;
-        outcome = function(conversation, &network, &pool, &status);
+        outcome = function(conversation, &network, &arena, &status);
     }
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(status);
     free(network.nt.bytes);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -309,20 +309,20 @@ static uint64_t netlogon_play_filetime_now(void)
 }
 
 static struct outcome logon_plain(struct conversation *conversation,
-                                  struct netlogon_network *network, struct pool *pool,
+                                  struct netlogon_network *network, struct arena *arena,
                                   uint32_t *status)
 {
-    return logon_with_chain(conversation, NETLOGON_LOGON_SAM_LOGON, network, pool, status);
+    return logon_with_chain(conversation, NETLOGON_LOGON_SAM_LOGON, network, arena, status);
 }
 
 static struct outcome logon_with_chain(struct conversation *conversation, uint16_t opnum,
-                                       struct netlogon_network *network, struct pool *pool,
+                                       struct netlogon_network *network, struct arena *arena,
                                        uint32_t *status)
 {
     struct netlogon_authenticator authenticator = {.timestamp = 0}, returned = {.timestamp = 0};
     struct netlogon_LogonSamLogonWithFlags_reply reply = {.status = 0};
     struct netlogon_LogonSamLogonWithFlags_request request = {
-        .server_name = rpc_server_name(conversation, pool),
+        .server_name = rpc_server_name(conversation, arena),
         .computer_name = conversation->rpc->computer,
         .authenticator = &authenticator,
         .return_authenticator = &returned,
@@ -335,22 +335,22 @@ static struct outcome logon_with_chain(struct conversation *conversation, uint16
                                 .status = &reply.status,
                                 .authenticator = &authenticator,
                                 .returned = logon_returned};
-    struct outcome outcome = channel_call(conversation, &call, pool);
+    struct outcome outcome = channel_call(conversation, &call, arena);
     *status = outcome.kind == OUTCOME_OK ? reply.status : 0;
     return outcome;
 }
 
 /* The call, once more over a new channel when the server had dropped the old one. */
 static struct outcome channel_call(struct conversation *conversation, struct channel_call *call,
-                                   struct pool *pool)
+                                   struct arena *arena)
 {
     bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
     uint32_t fault = 0;
-    struct outcome outcome = call_once(conversation, call, pool, &fault);
+    struct outcome outcome = call_once(conversation, call, arena, &fault);
     uint32_t status = outcome.kind == OUTCOME_OK ? *call->status : 0;
     if (had_channel && channel_lost(fault, status)) {
         rpc_forget_channel(conversation);
-        outcome = call_once(conversation, call, pool, &fault);
+        outcome = call_once(conversation, call, arena, &fault);
     }
     /* Without a reply the chain's state is anybody's guess. */
     if (call->authenticator && outcome.kind != OUTCOME_OK && conversation->rpc)
@@ -359,7 +359,7 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
 }
 
 static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
-                                struct pool *pool, uint32_t *fault)
+                                struct arena *arena, uint32_t *fault)
 {
     struct outcome outcome = rpc_need(conversation, RPC_SLOT_NETLOGON_SECURE);
     if (outcome.kind != OUTCOME_OK)
@@ -372,7 +372,7 @@ static struct outcome call_once(struct conversation *conversation, struct channe
     if (call->authenticator)
         netlogon_channel_authenticator(channel, (uint32_t)time(NULL), call->authenticator);
     outcome = rpc_call(association, rpc_procedure_find(&rpc_netlogon, call->opnum), call->request,
-                       call->reply, pool);
+                       call->reply, arena);
     *fault = rpc_association_fault(association);
     if (outcome.kind != OUTCOME_OK) {
         if (rpc_association_broken(association))
@@ -412,27 +412,27 @@ static struct outcome play_challenge(struct conversation *conversation, const vo
 static struct outcome play_dc_name(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct netlogon_DsrGetDcName_reply reply = {.status = 0};
     struct netlogon_DsrGetDcName_request request = {.computer_name =
-                                                        rpc_server_name(conversation, &pool),
+                                                        rpc_server_name(conversation, &arena),
                                                     .domain_name = conversation->dc->dns_domain,
                                                     .flags = DS_RETURN_DNS_NAME};
     return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME, &request, &reply, &reply.status,
-                      &pool);
+                      &arena);
 }
 
 /* Trusts and locating a DC: 40, 20, 34 */
 /* Calls that answer with a Win32 error and are in no credential chain. */
 static struct outcome win32_call(struct conversation *conversation, uint16_t opnum, void *request,
-                                 void *reply, uint32_t *status, struct pool *pool)
+                                 void *reply, uint32_t *status, struct arena *arena)
 {
     struct channel_call call = {
         .opnum = opnum, .request = request, .reply = reply, .status = status};
-    struct outcome outcome = channel_call(conversation, &call, pool);
+    struct outcome outcome = channel_call(conversation, &call, arena);
     if (outcome.kind == OUTCOME_OK)
         outcome = rpc_werror_outcome(*status, false);
-    pool_free(pool);
+    arena_free(arena);
     return outcome;
 }
 
@@ -440,13 +440,13 @@ static struct outcome win32_call(struct conversation *conversation, uint16_t opn
 static struct outcome play_capabilities(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct rpc_state *state = rpc_state_of(conversation);
     struct netlogon_LogonGetCapabilities_reply reply = {.status = 0};
     if (!state)
         return outcome_of_error(-ENOMEM);
     struct netlogon_LogonGetCapabilities_request request = {
-        .server_name = rpc_server_name(conversation, &pool),
+        .server_name = rpc_server_name(conversation, &arena),
         .computer_name = state->computer,
         .level = 1};
     struct channel_call call = {.opnum = NETLOGON_LOGON_GET_CAPABILITIES,
@@ -455,10 +455,10 @@ static struct outcome play_capabilities(struct conversation *conversation, const
                                 .status = &reply.status,
                                 .authenticator = &request.authenticator,
                                 .returned = capabilities_returned};
-    struct outcome outcome = channel_call(conversation, &call, &pool);
+    struct outcome outcome = channel_call(conversation, &call, &arena);
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(reply.status);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -477,19 +477,19 @@ static struct outcome play_authenticate(struct conversation *conversation, const
 static struct outcome play_domain_info(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct rpc_state *state = rpc_state_of(conversation);
     struct netlogon_LogonGetDomainInfo_reply reply = {.status = 0};
     if (!state)
         return outcome_of_error(-ENOMEM);
     /* WorkstationFlags 0x2: handles updates of its own SPN (2.2.1.3.6) */
     struct netlogon_workstation workstation = {
-        .dns_host_name = machine_dns_name(conversation, &pool),
+        .dns_host_name = machine_dns_name(conversation, &arena),
         .site_name = conversation->dc->site,
         .os_name = (char *)(uintptr_t) "Windows 10 Enterprise",
         .flags = 2};
     struct netlogon_LogonGetDomainInfo_request request = {.server_name =
-                                                              rpc_server_name(conversation, &pool),
+                                                              rpc_server_name(conversation, &arena),
                                                           .computer_name = state->computer,
                                                           .level = 1,
                                                           .workstation = &workstation};
@@ -499,19 +499,19 @@ static struct outcome play_domain_info(struct conversation *conversation, const 
                                 .status = &reply.status,
                                 .authenticator = &request.authenticator,
                                 .returned = domain_info_returned};
-    struct outcome outcome = channel_call(conversation, &call, &pool);
+    struct outcome outcome = channel_call(conversation, &call, &arena);
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(reply.status);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
 /* "stgm-0-1.samdom.example.com" */
-static char *machine_dns_name(const struct conversation *conversation, struct pool *pool)
+static char *machine_dns_name(const struct conversation *conversation, struct arena *arena)
 {
     const char *computer = conversation->rpc->computer, *domain = conversation->dc->dns_domain;
     size_t size = strlen(computer) + strlen(domain) + 2;
-    char *name = pool_alloc(pool, size);
+    char *name = arena_alloc(arena, size);
     if (!name)
         return NULL;
     char *at = name;
@@ -530,14 +530,14 @@ static struct netlogon_authenticator *domain_info_returned(void *reply)
 static struct outcome play_password_set(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct netlogon_ServerPasswordSet2_reply reply = {.status = 0};
     struct outcome outcome = rpc_need_channel(conversation); /* finds out the channel's type */
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_state *state = conversation->rpc;
     struct netlogon_ServerPasswordSet2_request request = {
-        .server_name = rpc_server_name(conversation, &pool),
+        .server_name = rpc_server_name(conversation, &arena),
         .account_name = conversation->machine->name,
         .channel_type = state->channel_type,
         .computer_name = state->computer};
@@ -548,10 +548,10 @@ static struct outcome play_password_set(struct conversation *conversation, const
                                 .authenticator = &request.authenticator,
                                 .returned = password_set_returned,
                                 .prepare = prepare_password};
-    outcome = channel_call(conversation, &call, &pool);
+    outcome = channel_call(conversation, &call, &arena);
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(reply.status);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -570,14 +570,14 @@ static int prepare_password(struct conversation *conversation, void *request)
 static struct outcome play_dc_name_ex2(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct netlogon_DsrGetDcNameEx2_reply reply = {.status = 0};
     struct netlogon_DsrGetDcNameEx2_request request = {.computer_name =
-                                                           rpc_server_name(conversation, &pool),
+                                                           rpc_server_name(conversation, &arena),
                                                        .domain_name = conversation->dc->dns_domain,
                                                        .flags = DS_RETURN_DNS_NAME};
     return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME_EX2, &request, &reply, &reply.status,
-                      &pool);
+                      &arena);
 }
 
 static struct outcome play_logon_ex(struct conversation *conversation, const void *details)
@@ -587,11 +587,11 @@ static struct outcome play_logon_ex(struct conversation *conversation, const voi
 }
 
 static struct outcome logon_ex(struct conversation *conversation, struct netlogon_network *network,
-                               struct pool *pool, uint32_t *status)
+                               struct arena *arena, uint32_t *status)
 {
     struct netlogon_LogonSamLogonEx_reply reply = {.status = 0};
     struct netlogon_LogonSamLogonEx_request request = {
-        .server_name = rpc_server_name(conversation, pool),
+        .server_name = rpc_server_name(conversation, arena),
         .computer_name = conversation->rpc->computer,
         .level = NETLOGON_LOGON_NETWORK_TRANSITIVE,
         .network = network,
@@ -600,7 +600,7 @@ static struct outcome logon_ex(struct conversation *conversation, struct netlogo
                                 .request = &request,
                                 .reply = &reply,
                                 .status = &reply.status};
-    struct outcome outcome = channel_call(conversation, &call, pool);
+    struct outcome outcome = channel_call(conversation, &call, arena);
     *status = outcome.kind == OUTCOME_OK ? reply.status : 0;
     return outcome;
 }
@@ -608,13 +608,13 @@ static struct outcome logon_ex(struct conversation *conversation, struct netlogo
 static struct outcome play_trusts(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct netlogon_DsrEnumerateDomainTrusts_reply reply = {.status = 0};
     /* DS_DOMAIN_IN_FOREST, DS_DOMAIN_DIRECT_OUTBOUND, DS_DOMAIN_DIRECT_INBOUND */
     struct netlogon_DsrEnumerateDomainTrusts_request request = {
-        .server_name = rpc_server_name(conversation, &pool), .flags = 0x1 | 0x2 | 0x20};
+        .server_name = rpc_server_name(conversation, &arena), .flags = 0x1 | 0x2 | 0x20};
     return win32_call(conversation, NETLOGON_DSR_ENUMERATE_DOMAIN_TRUSTS, &request, &reply,
-                      &reply.status, &pool);
+                      &reply.status, &arena);
 }
 
 static struct outcome play_logon_with_flags(struct conversation *conversation, const void *details)
@@ -624,9 +624,9 @@ static struct outcome play_logon_with_flags(struct conversation *conversation, c
 }
 
 static struct outcome logon_with_flags(struct conversation *conversation,
-                                       struct netlogon_network *network, struct pool *pool,
+                                       struct netlogon_network *network, struct arena *arena,
                                        uint32_t *status)
 {
-    return logon_with_chain(conversation, NETLOGON_LOGON_SAM_LOGON_WITH_FLAGS, network, pool,
+    return logon_with_chain(conversation, NETLOGON_LOGON_SAM_LOGON_WITH_FLAGS, network, arena,
                             status);
 }

@@ -171,11 +171,11 @@ static void syntax(struct ndr *ndr, const char *uuid, uint16_t major, uint16_t m
 int rpc_bind_ack_decode(const struct rpc_pdu_header *header, const uint8_t *data, size_t size,
                         struct rpc_bind_ack *ack)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct ndr ndr;
     uint16_t address_size = 0;
     uint8_t address[256], count[4] = {0};
-    ndr_decode_start(&ndr, data, size, header->big_endian, &pool);
+    ndr_decode_start(&ndr, data, size, header->big_endian, &arena);
     ndr.offset = RPC_HEADER_SIZE;
     ndr_u16(&ndr, "max_xmit_frag", &ack->max_xmit);
     ndr_u16(&ndr, "max_recv_frag", &ack->max_recv);

@@ -214,22 +214,22 @@ static struct outcome attempt_wrong_password(struct conversation *conversation, 
 
 struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot slot,
                              const struct rpc_interface *interface, uint16_t opnum, void *request,
-                             void *reply, struct pool *pool)
+                             void *reply, struct arena *arena)
 {
     struct outcome outcome = rpc_need(conversation, slot);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_association *association = conversation->rpc->associations[slot];
-    outcome = rpc_call(association, rpc_procedure_find(interface, opnum), request, reply, pool);
+    outcome = rpc_call(association, rpc_procedure_find(interface, opnum), request, reply, arena);
     if (outcome.kind != OUTCOME_OK && rpc_association_broken(association))
         rpc_drop(conversation, slot);
     return outcome;
 }
 
-char *rpc_server_name(const struct conversation *conversation, struct pool *pool)
+char *rpc_server_name(const struct conversation *conversation, struct arena *arena)
 {
     size_t size = strlen(conversation->dc->dns_name) + 3;
-    char *name = pool_alloc(pool, size);
+    char *name = arena_alloc(arena, size);
     if (name)
         snprintf(name, size, "\\\\%s", conversation->dc->dns_name);
     return name;

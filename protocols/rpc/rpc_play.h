@@ -64,7 +64,7 @@ struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot);
 /* rpc_need() and a call. Drops the association when that broke. */
 struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot slot,
                              const struct rpc_interface *interface, uint16_t opnum, void *request,
-                             void *reply, struct pool *pool);
+                             void *reply, struct arena *arena);
 
 /* A packet's play over a pipe, with its handles: once more, all of it, when the server had ended
  * the SMB2 session that the pipe is in. */
@@ -83,8 +83,8 @@ struct outcome rpc_try_wrong_channel(struct conversation *conversation);
  * that it secured. */
 void rpc_forget_channel(struct conversation *conversation);
 
-/* "\\dc1.samdom.example.com" in pool memory; NULL: none. */
-char *rpc_server_name(const struct conversation *conversation, struct pool *pool);
+/* "\\dc1.samdom.example.com" in arena memory; NULL: none. */
+char *rpc_server_name(const struct conversation *conversation, struct arena *arena);
 
 /* OUTCOME_OK for ERROR_SUCCESS (and, with more_data, ERROR_MORE_DATA), else the error's name. */
 struct outcome rpc_werror_outcome(uint32_t error, bool more_data);

@@ -38,7 +38,7 @@ enum {
 static struct outcome play_connect(struct conversation *conversation, const void *details);
 static struct outcome samr_play_call(struct conversation *conversation, uint16_t opnum,
                                      void *request, void *reply, const uint32_t *status,
-                                     struct pool *pool);
+                                     struct arena *arena);
 static struct outcome samr_play_keep(struct conversation *conversation, enum samr_handle which,
                                      struct outcome outcome, const struct samr_handle_reply *reply);
 static struct ndr_policy_handle handle(const struct conversation *conversation,
@@ -121,23 +121,23 @@ const struct packet_type packet_tables_samr[] = {
 static struct outcome play_connect(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     uint16_t name = '\\';
     struct samr_Connect_request request = {.server_name = &name, .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply reply = {.status = 0};
     struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        samr_play_call(conversation, SAMR_CONNECT, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }
 
 /* A call whose reply's status is wanted: status points into reply. */
 static struct outcome samr_play_call(struct conversation *conversation, uint16_t opnum,
                                      void *request, void *reply, const uint32_t *status,
-                                     struct pool *pool)
+                                     struct arena *arena)
 {
     struct outcome outcome =
-        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, reply, pool);
+        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, reply, arena);
     return outcome.kind == OUTCOME_OK ? ntstatus_outcome(*status) : outcome;
 }
 
@@ -160,7 +160,7 @@ static struct ndr_policy_handle handle(const struct conversation *conversation,
 static struct outcome samr_play_close(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_handle_reply reply = {.status = 0};
     int which = 0;
     while (which < SAMR_HANDLE_SERVER && !has(conversation, (enum samr_handle)which))
@@ -170,8 +170,8 @@ static struct outcome samr_play_close(struct conversation *conversation, const v
         return outcome;
     struct samr_handle_request request = {.handle = handle(conversation, (enum samr_handle)which)};
     conversation->rpc->samr[which].open = false;
-    outcome = samr_play_call(conversation, SAMR_CLOSE, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+    outcome = samr_play_call(conversation, SAMR_CLOSE, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -190,15 +190,15 @@ static struct outcome need_server(struct conversation *conversation)
 static struct outcome play_connect5(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
-    struct samr_Connect5_request request = {.server_name = rpc_server_name(conversation, &pool),
+    struct arena arena = {0};
+    struct samr_Connect5_request request = {.server_name = rpc_server_name(conversation, &arena),
                                             .access = SAMR_MAXIMUM_ALLOWED,
                                             .in_version = 1,
                                             .revision = 3};
     struct samr_Connect5_reply reply = {.status = 0};
     struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT5, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        samr_play_call(conversation, SAMR_CONNECT5, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     struct samr_handle_reply opened = {.handle = reply.handle};
     return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &opened);
 }
@@ -206,7 +206,7 @@ static struct outcome play_connect5(struct conversation *conversation, const voi
 static struct outcome play_query_security(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_QuerySecurity_reply reply = {.status = 0};
     struct outcome outcome = need_user(conversation);
     if (outcome.kind != OUTCOME_OK)
@@ -214,8 +214,8 @@ static struct outcome play_query_security(struct conversation *conversation, con
     struct samr_QuerySecurity_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
                                                  .security_information = DACL_SECURITY_INFORMATION};
     outcome =
-        samr_play_call(conversation, SAMR_QUERY_SECURITY, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        samr_play_call(conversation, SAMR_QUERY_SECURITY, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -244,7 +244,7 @@ static struct outcome need_domain(struct conversation *conversation)
 static struct outcome play_open_domain(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_handle_reply reply = {.status = 0};
     struct samr_OpenDomain_request request = {.access = SAMR_MAXIMUM_ALLOWED};
     struct outcome outcome = need_server(conversation);
@@ -254,8 +254,8 @@ static struct outcome play_open_domain(struct conversation *conversation, const 
         return outcome;
     request.handle = handle(conversation, SAMR_HANDLE_SERVER);
     outcome =
-        samr_play_call(conversation, SAMR_OPEN_DOMAIN, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        samr_play_call(conversation, SAMR_OPEN_DOMAIN, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return samr_play_keep(conversation, SAMR_HANDLE_DOMAIN, outcome, &reply);
 }
 
@@ -270,7 +270,7 @@ static struct outcome domain_sid(struct conversation *conversation, struct ndr_s
 /* Domains: 5, 6, 7 */
 static struct outcome lookup_domain(struct conversation *conversation, struct ndr_sid *sid)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_LookupDomain_reply reply = {.status = 0};
     struct outcome outcome = need_server(conversation);
     if (outcome.kind != OUTCOME_OK)
@@ -278,12 +278,12 @@ static struct outcome lookup_domain(struct conversation *conversation, struct nd
     struct samr_LookupDomain_request request = {.handle = handle(conversation, SAMR_HANDLE_SERVER),
                                                 .name = conversation->dc->netbios_domain};
     outcome =
-        samr_play_call(conversation, SAMR_LOOKUP_DOMAIN, &request, &reply, &reply.status, &pool);
+        samr_play_call(conversation, SAMR_LOOKUP_DOMAIN, &request, &reply, &reply.status, &arena);
     if (outcome.kind == OUTCOME_OK && !reply.sid)
         outcome = outcome_failed("samr: the domain has no SID");
     if (outcome.kind == OUTCOME_OK)
         *sid = *reply.sid;
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -296,7 +296,7 @@ static struct outcome need_rid(struct conversation *conversation)
 static struct outcome samr_play_lookup_names(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     char *names[] = {conversation->user->name};
     struct samr_LookupNames_reply reply = {.status = 0};
     struct outcome outcome = need_domain(conversation);
@@ -305,12 +305,12 @@ static struct outcome samr_play_lookup_names(struct conversation *conversation, 
     struct samr_LookupNames_request request = {
         .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .names = names};
     outcome =
-        samr_play_call(conversation, SAMR_LOOKUP_NAMES, &request, &reply, &reply.status, &pool);
+        samr_play_call(conversation, SAMR_LOOKUP_NAMES, &request, &reply, &reply.status, &arena);
     if (outcome.kind == OUTCOME_OK && reply.rids.count != 1)
         outcome = outcome_failed("samr: one name was asked for, %u came", reply.rids.count);
     if (outcome.kind == OUTCOME_OK)
         conversation->rpc->rid = reply.rids.ids[0];
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -318,14 +318,14 @@ static struct outcome samr_play_lookup_names(struct conversation *conversation, 
 static struct outcome open_object(struct conversation *conversation, uint16_t opnum, uint32_t rid,
                                   enum samr_handle which)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_handle_reply reply = {.status = 0};
     struct samr_open_request request = {.handle = handle(conversation, SAMR_HANDLE_DOMAIN),
                                         .access = SAMR_MAXIMUM_ALLOWED,
                                         .rid = rid};
     struct outcome outcome =
-        samr_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        samr_play_call(conversation, opnum, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return samr_play_keep(conversation, which, outcome, &reply);
 }
 
@@ -359,7 +359,7 @@ static struct outcome enumerate(struct conversation *conversation, uint16_t opnu
 static struct outcome enumerate_page(struct conversation *conversation, uint16_t opnum,
                                      enum samr_handle on, uint32_t *resume, bool *more)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_enum_reply reply = {.status = 0};
     struct samr_EnumDomains_request all = {
         .handle = handle(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
@@ -367,7 +367,7 @@ static struct outcome enumerate_page(struct conversation *conversation, uint16_t
         .handle = handle(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
     void *request = opnum == SAMR_ENUM_DOMAIN_USERS ? (void *)&users : (void *)&all;
     struct outcome outcome =
-        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, &reply, &pool);
+        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, &reply, &arena);
     *more = false;
     if (outcome.kind == OUTCOME_OK && reply.status == STATUS_MORE_ENTRIES) {
         *more = reply.resume != *resume; /* a server that does not move on would keep us for ever */
@@ -375,7 +375,7 @@ static struct outcome enumerate_page(struct conversation *conversation, uint16_t
     } else if (outcome.kind == OUTCOME_OK && reply.status != STATUS_NO_MORE_ENTRIES) {
         outcome = ntstatus_outcome(reply.status);
     }
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -389,7 +389,7 @@ static struct outcome query_domain(struct conversation *conversation, uint16_t o
                                    const struct rpc_level_details *details)
 {
     static const uint16_t usual[] = {8, 12};
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_QueryDomainInfo_reply reply = {.status = 0};
     struct outcome outcome = need_domain(conversation);
     if (outcome.kind != OUTCOME_OK)
@@ -398,8 +398,8 @@ static struct outcome query_domain(struct conversation *conversation, uint16_t o
         .handle = handle(conversation, SAMR_HANDLE_DOMAIN),
         .level = details && details->level ? details->level
                                            : usual[conversation_random(conversation, 2)]};
-    outcome = samr_play_call(conversation, opnum, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+    outcome = samr_play_call(conversation, opnum, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -432,7 +432,7 @@ static struct outcome play_enum_aliases(struct conversation *conversation, const
 static struct outcome play_alias_membership(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct ndr_sid sid, *sids[] = {&sid};
     struct samr_GetAliasMembership_reply reply = {.status = 0};
     struct outcome outcome = need_domain(conversation);
@@ -443,15 +443,15 @@ static struct outcome play_alias_membership(struct conversation *conversation, c
     struct samr_GetAliasMembership_request request = {
         .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .sids = sids};
     outcome = samr_play_call(conversation, SAMR_GET_ALIAS_MEMBERSHIP, &request, &reply,
-                             &reply.status, &pool);
-    pool_free(&pool);
+                             &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
 static struct outcome play_lookup_rids(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_LookupRids_reply reply = {.status = 0};
     struct outcome outcome = need_domain(conversation);
     if (outcome.kind == OUTCOME_OK)
@@ -462,8 +462,8 @@ static struct outcome play_lookup_rids(struct conversation *conversation, const 
                                               .count = 1,
                                               .rids = &conversation->rpc->rid};
     outcome =
-        samr_play_call(conversation, SAMR_LOOKUP_RIDS, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        samr_play_call(conversation, SAMR_LOOKUP_RIDS, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -488,22 +488,22 @@ static struct outcome play_group_members(struct conversation *conversation, cons
 static struct outcome ask_object(struct conversation *conversation, uint16_t opnum,
                                  enum samr_handle on, void *reply, const uint32_t *status)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct outcome outcome = has(conversation, on)     ? outcome_ok()
                              : on == SAMR_HANDLE_GROUP ? play_open_group(conversation, NULL)
                                                        : play_open_user(conversation, NULL);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct samr_handle_request request = {.handle = handle(conversation, on)};
-    outcome = samr_play_call(conversation, opnum, &request, reply, status, &pool);
-    pool_free(&pool);
+    outcome = samr_play_call(conversation, opnum, &request, reply, status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
 static struct outcome play_query_user(struct conversation *conversation, const void *details)
 {
     const struct rpc_level_details *level = details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_QueryUserInfo_reply reply = {.status = 0};
     struct outcome outcome = need_user(conversation);
     if (outcome.kind != OUTCOME_OK)
@@ -511,8 +511,8 @@ static struct outcome play_query_user(struct conversation *conversation, const v
     struct samr_QueryUserInfo_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
                                                  .level = level && level->level ? level->level : 1};
     outcome =
-        samr_play_call(conversation, SAMR_QUERY_USER_INFO, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        samr_play_call(conversation, SAMR_QUERY_USER_INFO, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -535,7 +535,7 @@ static struct outcome play_groups_for_user(struct conversation *conversation, co
 static struct outcome play_display_info(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_QueryDisplayInfo_reply reply = {.status = 0};
     struct outcome outcome = need_domain(conversation);
     if (outcome.kind != OUTCOME_OK)
@@ -546,10 +546,10 @@ static struct outcome play_display_info(struct conversation *conversation, const
                                                     .max_entries = 1000,
                                                     .max_size = ENUM_SIZE};
     outcome = rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, SAMR_QUERY_DISPLAY_INFO,
-                            &request, &reply, &pool);
+                            &request, &reply, &arena);
     if (outcome.kind == OUTCOME_OK && reply.status != STATUS_MORE_ENTRIES)
         outcome = ntstatus_outcome(reply.status);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -568,26 +568,26 @@ static struct outcome play_query_domain2(struct conversation *conversation, cons
 static struct outcome play_connect2(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
-    struct samr_Connect2_request request = {.server_name = rpc_server_name(conversation, &pool),
+    struct arena arena = {0};
+    struct samr_Connect2_request request = {.server_name = rpc_server_name(conversation, &arena),
                                             .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply reply = {.status = 0};
     struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT2, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        samr_play_call(conversation, SAMR_CONNECT2, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }
 
 static struct outcome play_connect4(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
-    struct samr_Connect4_request request = {.server_name = rpc_server_name(conversation, &pool),
+    struct arena arena = {0};
+    struct samr_Connect4_request request = {.server_name = rpc_server_name(conversation, &arena),
                                             .client_revision = 2,
                                             .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply reply = {.status = 0};
     struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT4, &request, &reply, &reply.status, &pool);
-    pool_free(&pool);
+        samr_play_call(conversation, SAMR_CONNECT4, &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
     return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }

@@ -12,10 +12,10 @@ enum { SHARES_MAX_SIZE = 0xffffffff, USUAL_SHARE_LEVEL = 1, USUAL_SERVER_LEVEL =
 
 static struct outcome srvsvc_play_call(struct conversation *conversation, uint16_t opnum,
                                        void *request, void *reply, const uint32_t *status,
-                                       struct pool *pool)
+                                       struct arena *arena)
 {
     struct outcome outcome =
-        rpc_play_call(conversation, RPC_SLOT_SRVSVC, &rpc_srvsvc, opnum, request, reply, pool);
+        rpc_play_call(conversation, RPC_SLOT_SRVSVC, &rpc_srvsvc, opnum, request, reply, arena);
     return outcome.kind == OUTCOME_OK ? rpc_werror_outcome(*status, true) : outcome;
 }
 
@@ -27,45 +27,45 @@ static uint32_t level_of(const void *details, uint32_t usual)
 
 static struct outcome play_share_info(struct conversation *conversation, const void *details)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct srvsvc_NetShareGetInfo_reply reply = {.status = 0};
     struct srvsvc_NetShareGetInfo_request request = {.server_name =
-                                                         rpc_server_name(conversation, &pool),
+                                                         rpc_server_name(conversation, &arena),
                                                      .share_name = (char *)(uintptr_t) "IPC$",
                                                      .level = level_of(details, USUAL_SHARE_LEVEL)};
     struct outcome outcome = srvsvc_play_call(conversation, SRVSVC_NET_SHARE_GET_INFO, &request,
-                                              &reply, &reply.status, &pool);
-    pool_free(&pool);
+                                              &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
 static struct outcome play_server_info(struct conversation *conversation, const void *details)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct srvsvc_NetSrvGetInfo_reply reply = {.status = 0};
     struct srvsvc_NetSrvGetInfo_request request = {.server_name =
-                                                       rpc_server_name(conversation, &pool),
+                                                       rpc_server_name(conversation, &arena),
                                                    .level = level_of(details, USUAL_SERVER_LEVEL)};
     struct outcome outcome = srvsvc_play_call(conversation, SRVSVC_NET_SRV_GET_INFO, &request,
-                                              &reply, &reply.status, &pool);
-    pool_free(&pool);
+                                              &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
 static struct outcome play_share_enum(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct pool pool = {0};
+    struct arena arena = {0};
     uint32_t resume = 0;
     struct srvsvc_NetShareEnumAll_reply reply = {.status = 0};
     struct srvsvc_NetShareEnumAll_request request = {.server_name =
-                                                         rpc_server_name(conversation, &pool),
+                                                         rpc_server_name(conversation, &arena),
                                                      .level = USUAL_SHARE_LEVEL,
                                                      .max_size = (uint32_t)SHARES_MAX_SIZE,
                                                      .resume = &resume};
     struct outcome outcome = srvsvc_play_call(conversation, SRVSVC_NET_SHARE_ENUM_ALL, &request,
-                                              &reply, &reply.status, &pool);
-    pool_free(&pool);
+                                              &reply, &reply.status, &arena);
+    arena_free(&arena);
     return outcome;
 }
 

@@ -147,17 +147,17 @@ struct outcome rpc_map_port(struct conversation *conversation,
 static struct outcome ask_mapper(struct rpc_association *mapper,
                                  const struct rpc_interface *interface, uint16_t *port)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct epm_tower tower;
     struct epm_Map_request request = {.tower = &tower, .max_towers = 4};
     struct epm_Map_reply reply;
-    int rc = epm_tower_build(interface, &pool, &tower);
+    int rc = epm_tower_build(interface, &arena, &tower);
     struct outcome outcome =
         rc ? outcome_of_error(rc)
-           : rpc_call(mapper, rpc_procedure_find(&rpc_epm, EPM_MAP), &request, &reply, &pool);
+           : rpc_call(mapper, rpc_procedure_find(&rpc_epm, EPM_MAP), &request, &reply, &arena);
     if (outcome.kind == OUTCOME_OK)
         outcome = port_of_reply(interface, &reply, port);
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 

@@ -21,12 +21,6 @@
 #include "base/json_text.h"
 #include "base/whole_file.h"
 
-struct result_memory {
-    struct result_memory *next;
-    size_t used, size;
-    char bytes[] __attribute__((aligned(16)));
-};
-
 enum field_kind {
     FIELD_COUNT,   /* uint64_t */
     FIELD_INTEGER, /* int64_t */
@@ -200,45 +194,18 @@ void result_clear(struct result *result)
         histogram_clear(&result->packets[i].response);
         histogram_clear(&result->packets[i].lag);
     }
-    while (result->memory) {
-        struct result_memory *next = result->memory->next;
-        free(result->memory);
-        result->memory = next;
-    }
+    arena_free(&result->memory);
     result_init(result);
 }
 
-enum { CHUNK_SIZE = 8192, ALIGNMENT = 16 };
-
 void *result_alloc(struct result *result, size_t count, size_t size)
 {
-    size_t length, rounded;
-    if (__builtin_mul_overflow(count, size, &length) ||
-        __builtin_add_overflow(length, ALIGNMENT - 1, &rounded))
-        return NULL;
-    length = rounded & ~(size_t)(ALIGNMENT - 1);
-    struct result_memory *chunk = result->memory;
-    if (!chunk || chunk->size - chunk->used < length) {
-        size_t room = length > CHUNK_SIZE ? length : CHUNK_SIZE;
-        chunk = calloc(1, sizeof *chunk + room);
-        if (!chunk)
-            return NULL;
-        chunk->size = room;
-        chunk->next = result->memory;
-        result->memory = chunk;
-    }
-    void *out = chunk->bytes + chunk->used;
-    chunk->used += length;
-    return out;
+    return arena_array(&result->memory, count, size);
 }
 
 const char *result_text(struct result *result, const char *text)
 {
-    size_t length = strlen(text) + 1;
-    char *copy = result_alloc(result, length, 1);
-    if (copy)
-        memcpy(copy, text, length);
-    return copy;
+    return arena_string(&result->memory, text, strlen(text));
 }
 
 int result_write(const struct result *result, const char *path, struct error *error)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "summary/result/histogram.h"
 
@@ -108,7 +109,7 @@ struct result {
     size_t sample_count;
     struct result_sample *samples;
 
-    struct result_memory *memory; /* private: what the texts and arrays live in */
+    struct arena memory; /* private: texts and arrays live here */
 };
 
 void result_init(struct result *result);

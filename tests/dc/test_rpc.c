@@ -239,7 +239,7 @@ enum { MANY_NAMES = 900 };
 /* A reply of that size comes in several fragments too: two arrays of MANY_NAMES numbers. */
 static void many_names(struct rpc_association *association, const struct ndr_policy_handle *domain)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     char *names[MANY_NAMES], name[MANY_NAMES][24];
     struct samr_LookupNames_reply reply = {.status = 0};
     for (int i = 0; i < MANY_NAMES; i++) {
@@ -249,28 +249,28 @@ static void many_names(struct rpc_association *association, const struct ndr_pol
     struct samr_LookupNames_request request = {
         .handle = *domain, .count = MANY_NAMES, .names = names};
     assert_ok(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_LOOKUP_NAMES), &request,
-                       &reply, &pool),
+                       &reply, &arena),
               "LookupNames");
     assert_int_equal(reply.status, 0x107); /* STATUS_SOME_UNMAPPED */
     assert_int_equal(reply.rids.count, MANY_NAMES);
     assert_int_equal(reply.rids.ids[1], 500);
     assert_int_equal(reply.rids.ids[0], 0);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 static void use_samr(struct rpc_association *association)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_Connect2_request connect = {.server_name = NULL, .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply server = {.status = 1}, domain = {.status = 1};
     assert_ok(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_CONNECT2), &connect, &server,
-                       &pool),
+                       &arena),
               "Connect2");
     assert_int_equal(server.status, 0);
     struct samr_OpenDomain_request open = {.handle = server.handle, .access = SAMR_MAXIMUM_ALLOWED};
     assert_int_equal(ndr_sid_parse(lab.dc->domain_sid, &open.sid), 0);
     assert_ok(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_OPEN_DOMAIN), &open, &domain,
-                       &pool),
+                       &arena),
               "OpenDomain");
     assert_int_equal(domain.status, 0);
     many_names(association, &domain.handle);
@@ -278,12 +278,12 @@ static void use_samr(struct rpc_association *association)
     struct rpc_procedure unknown = *rpc_procedure_find(&rpc_samr, SAMR_CLOSE);
     struct samr_handle_request nothing = {.handle = server.handle};
     unknown.opnum = 200;
-    struct outcome fault = rpc_call(association, &unknown, &nothing, &server, &pool);
+    struct outcome fault = rpc_call(association, &unknown, &nothing, &server, &arena);
     assert_int_equal(fault.kind, OUTCOME_FAILED);
     assert_string_equal(fault.cause, "fault nca_s_op_rng_error");
     assert_false(rpc_association_broken(association));
     many_names(association, &domain.handle);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 static void bind_and_use(enum rpc_security security, enum auth_level level, bool kerberos)

@@ -51,17 +51,17 @@ static uint64_t next_random(void *state)
 
 static void call(struct rpc_association *association)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct epm_tower tower;
     struct epm_Map_request request = {.tower = &tower, .max_towers = 4};
     struct epm_Map_reply reply;
-    if (epm_tower_build(&rpc_samr, &pool, &tower) == 0 &&
-        rpc_call(association, rpc_procedure_find(&rpc_epm, 3), &request, &reply, &pool).kind ==
+    if (epm_tower_build(&rpc_samr, &arena, &tower) == 0 &&
+        rpc_call(association, rpc_procedure_find(&rpc_epm, 3), &request, &reply, &arena).kind ==
             OUTCOME_OK)
         for (uint32_t i = 0; i < reply.count; i++)
             if (reply.towers[i])
                 (void)epm_tower_port(reply.towers[i]);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

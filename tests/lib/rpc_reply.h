@@ -37,19 +37,19 @@ static inline int rpc_reply_fuzz(const struct rpc_interface *interface, const ui
     if (size < 2)
         return 0;
     const struct rpc_procedure *procedure = rpc_reply_pick(interface, data[0]);
-    struct pool pool = {.limit = 64 << 20};
+    struct arena arena = {.limit = 64 << 20};
     struct ndr ndr;
     void *reply = calloc(1, procedure->reply_size);
     if (!reply)
         abort();
-    ndr_decode_start(&ndr, data + 2, size - 2, data[1] & 1, &pool);
+    ndr_decode_start(&ndr, data + 2, size - 2, data[1] & 1, &arena);
     procedure->reply(&ndr, procedure->name, reply, 0);
     bool good = !ndr.failed;
     ndr_end(&ndr);
     if (good)
         rpc_reply_show(procedure, reply);
     free(reply);
-    pool_free(&pool);
+    arena_free(&arena);
     return 0;
 }
 

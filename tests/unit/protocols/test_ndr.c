@@ -33,14 +33,14 @@ static void assert_encoding_fails(coder *code, void *value, const char *why)
 }
 
 /* Decodes bytes of the very size; why NULL: they are good. */
-static void decode_as(coder *code, void *value, const char *hex, bool big_endian, struct pool *pool,
-                      const char *why)
+static void decode_as(coder *code, void *value, const char *hex, bool big_endian,
+                      struct arena *arena, const char *why)
 {
     struct ndr ndr;
     uint8_t bytes[1024];
     size_t size = bytes_from_hex(hex, bytes);
     uint8_t *exact = bytes_exact(bytes, size);
-    ndr_decode_start(&ndr, exact, size, big_endian, pool);
+    ndr_decode_start(&ndr, exact, size, big_endian, arena);
     code(&ndr, value);
     if (ndr.failed != (why != NULL) || (why && strcmp(why, ndr.error) != 0))
         fail_msg("%s: %s instead of %s", hex, ndr.failed ? ndr.error : "good", why ? why : "good");
@@ -50,16 +50,16 @@ static void decode_as(coder *code, void *value, const char *hex, bool big_endian
     free(exact);
 }
 
-static void decodes(coder *code, void *value, const char *hex, struct pool *pool)
+static void decodes(coder *code, void *value, const char *hex, struct arena *arena)
 {
-    decode_as(code, value, hex, false, pool, NULL);
+    decode_as(code, value, hex, false, arena, NULL);
 }
 
 static void refuses(coder *code, void *value, const char *hex, const char *why)
 {
-    struct pool pool = {0};
-    decode_as(code, value, hex, false, &pool, why);
-    pool_free(&pool);
+    struct arena arena = {0};
+    decode_as(code, value, hex, false, &arena, why);
+    arena_free(&arena);
 }
 
 static const char too_early[] = "message ends too early";
@@ -224,15 +224,15 @@ static void pointees_depth_first(void **state)
                               "0300 0000 00000000 00000000";
     struct node four = {4, NULL, NULL}, three = {3, NULL, NULL}, two = {2, NULL, &four};
     struct node one = {1, &two, &three}, read = {0, NULL, NULL};
-    struct pool pool = {0};
+    struct arena arena = {0};
     assert_encodes(code_tree, &one, hex);
-    decodes(code_tree, &read, hex, &pool);
+    decodes(code_tree, &read, hex, &arena);
     assert_int_equal(read.number, 1);
     assert_int_equal(read.left->number, 2);
     assert_null(read.left->left);
     assert_int_equal(read.left->right->number, 4);
     assert_int_equal(read.right->number, 3);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 /* A chain of 31 is followed, one of 40 is not. */
@@ -245,11 +245,11 @@ static void pointers_nested_too_deep(void **state)
     assert_encoding_fails(code_tree, &nodes[0], "pointers nested too deep");
     struct ndr ndr, back;
     struct node read = {0, NULL, NULL};
-    struct pool pool = {0};
+    struct arena arena = {0};
     ndr_encode_start(&ndr);
     code_tree(&ndr, &nodes[9]);
     assert_false(ndr.failed);
-    ndr_decode_start(&back, ndr.data, ndr.size, false, &pool);
+    ndr_decode_start(&back, ndr.data, ndr.size, false, &arena);
     code_tree(&back, &read);
     assert_false(back.failed);
     ndr_end(&back);
@@ -258,13 +258,13 @@ static void pointers_nested_too_deep(void **state)
     assert_non_null(endless);
     for (size_t i = 0; i < 40; i++)
         endless[12 * i + 4] = 1;
-    ndr_decode_start(&back, endless, 40 * 12, false, &pool);
+    ndr_decode_start(&back, endless, 40 * 12, false, &arena);
     code_tree(&back, &read);
     assert_true(back.failed);
     assert_string_equal(back.error, "pointers nested too deep");
     ndr_end(&back);
     free(endless);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 static void code_ref(struct ndr *ndr, void *value)
@@ -297,20 +297,20 @@ static void reference_and_full_pointers(void **state)
     (void)state;
     uint32_t seven = 7, eight = 8;
     uint32_t *target = &seven, *none = NULL, *two[] = {&seven, &eight};
-    struct pool pool = {0};
+    struct arena arena = {0};
     assert_encodes(code_ref, &target, "00000200 07000000");
     assert_encoding_fails(code_ref, &none, "a null reference pointer");
     refuses(code_ref, &target, "00000000", "a null reference pointer");
     refuses(code_ref, &target, "00000200", too_early);
     assert_encodes(code_two_full, two, "01000000 07000000 02000000 08000000");
-    decodes(code_two_full, two, "05000000 09000000 00000000", &pool);
+    decodes(code_two_full, two, "05000000 09000000 00000000", &arena);
     assert_int_equal(*two[0], 9);
     assert_null(two[1]);
     refuses(code_two_full, two, "01000000 07000000 01000000 08000000",
             "two pointers to one thing are not supported");
     target = &seven;
     assert_encoding_fails(code_many_full, &target, "too many full pointers");
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 /* --- Arrays ---------------------------------------------------------------------------------- */
@@ -343,13 +343,13 @@ static void arrays(void **state)
     (void)state;
     uint16_t three[] = {1, 2, 3};
     struct list list = {.count = 3, .numbers = three}, read = {0};
-    struct pool pool = {0};
+    struct arena arena = {0};
     static const char hex[] = "03000000 00000200 03000000 0100 0200 0300";
     assert_encodes(code_array, &list, hex);
-    decodes(code_array, &read, hex, &pool);
+    decodes(code_array, &read, hex, &arena);
     assert_int_equal(read.count, 3);
     assert_memory_equal(read.numbers, three, sizeof three);
-    decodes(code_array, &read, "00000000 00000000", &pool);
+    decodes(code_array, &read, "00000000 00000000", &arena);
     assert_null(read.numbers);
     list.numbers = NULL;
     assert_encoding_fails(code_array, &list, "a null pointer to a counted array");
@@ -359,7 +359,7 @@ static void arrays(void **state)
     refuses(code_array, &read, "03000000 00000200 03000000 0100", too_many);
     refuses(code_array, &read, "03000000 00000200 03000000 0100 0200", too_early);
     refuses(code_array, &read, "00000010 00000200 00000010 0100 0200", too_many);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 static void varying_arrays(void **state)
@@ -367,34 +367,34 @@ static void varying_arrays(void **state)
     (void)state;
     uint16_t two[] = {1, 2};
     struct list list = {.count = 2, .most = 4, .numbers = two}, read = {0};
-    struct pool pool = {0};
+    struct arena arena = {0};
     static const char hex[] = "02000000 04000000 00000000 02000000 0100 0200";
     assert_encodes(code_varying, &list, hex);
-    decodes(code_varying, &read, hex, &pool);
+    decodes(code_varying, &read, hex, &arena);
     assert_int_equal(read.most, 4);
     assert_memory_equal(read.numbers, two, sizeof two);
     refuses(code_varying, &read, "02000000 04000000 01000000 02000000 0100 0200", other_size);
     refuses(code_varying, &read, "02000000 04000000 00000000 01000000 0100 0200", other_size);
     refuses(code_varying, &read, "02000000 01000000 00000000 02000000 0100 0200", other_size);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
-/* A message may be short and what it decodes to long: the pool has its limit. */
+/* A message may be short and what it decodes to long: the arena has its limit. */
 static void memory_has_a_limit(void **state)
 {
     (void)state;
     struct list read = {0};
-    struct pool pool = {.limit = 4};
-    decode_as(code_array, &read, "03000000 00000200 03000000 0100 0200 0300", false, &pool,
+    struct arena arena = {.limit = 4};
+    decode_as(code_array, &read, "03000000 00000200 03000000 0100 0200 0300", false, &arena,
               "reply needs too much memory");
-    pool_free(&pool);
-    pool = (struct pool){.limit = 64};
-    assert_non_null(pool_alloc(&pool, 64));
-    assert_null(pool_alloc(&pool, 1));
-    pool_free(&pool);
-    assert_null(pool_alloc(&pool, SIZE_MAX));
-    assert_non_null(pool_alloc(&pool, 40));
-    pool_free(&pool);
+    arena_free(&arena);
+    arena = (struct arena){.limit = 64};
+    assert_non_null(arena_alloc(&arena, 64));
+    assert_null(arena_alloc(&arena, 1));
+    arena_free(&arena);
+    assert_null(arena_alloc(&arena, SIZE_MAX));
+    assert_non_null(arena_alloc(&arena, 40));
+    arena_free(&arena);
 }
 
 /* --- Strings --------------------------------------------------------------------------------- */
@@ -422,12 +422,12 @@ static void strings(void **state)
 {
     (void)state;
     char text[] = "\xc3\xa4z", *name = text, *none = NULL;
-    struct pool pool = {0};
+    struct arena arena = {0};
     static const char hex[] = "03000000 00000000 03000000 e400 7a00 0000";
     assert_encodes(code_wstring, &name, hex);
-    decodes(code_wstring, &name, hex, &pool);
+    decodes(code_wstring, &name, hex, &arena);
     assert_string_equal(name, text);
-    decode_as(code_wstring, &name, "00000003 00000000 00000003 00e4 007a 0000", true, &pool, NULL);
+    decode_as(code_wstring, &name, "00000003 00000000 00000003 00e4 007a 0000", true, &arena, NULL);
     assert_string_equal(name, text);
     refuses(code_wstring, &name, "03000000 01000000 03000000 e400 7a00 0000", long_string);
     refuses(code_wstring, &name, "02000000 00000000 03000000 e400 7a00 0000", long_string);
@@ -447,11 +447,11 @@ static void strings(void **state)
             "string length differs from its count");
     name = text;
     assert_encodes(code_string, &name, "00000200 04000000 00000000 04000000 c3a47a00");
-    decodes(code_string, &name, "00000200 02000000 00000000 02000000 7a00", &pool);
+    decodes(code_string, &name, "00000200 02000000 00000000 02000000 7a00", &arena);
     assert_string_equal(name, "z");
-    decodes(code_string, &name, "00000000", &pool);
+    decodes(code_string, &name, "00000000", &arena);
     assert_null(name);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 static void code_sid(struct ndr *ndr, void *value)

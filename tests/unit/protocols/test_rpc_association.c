@@ -117,11 +117,11 @@ static struct rpc_association *bound(struct script *script)
 static struct outcome close_handle(struct rpc_association *association,
                                    struct samr_handle_reply *reply)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_handle_request request = {.handle = {.type = 7}};
     struct outcome outcome =
-        rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_CLOSE), &request, reply, &pool);
-    pool_free(&pool);
+        rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_CLOSE), &request, reply, &arena);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -462,7 +462,7 @@ static void long_request(void **state)
     (void)state;
     struct script script;
     struct rpc_association *association = bound(&script);
-    struct pool pool = {0};
+    struct arena arena = {0};
     static char name[2000];
     char *names[4] = {name, name, name, name};
     memset(name, 'x', sizeof name - 1);
@@ -471,12 +471,12 @@ static void long_request(void **state)
     struct samr_LookupNames_request request = {.count = 4, .names = names};
     struct samr_LookupNames_reply reply;
     assert_int_equal(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_LOOKUP_NAMES),
-                              &request, &reply, &pool)
+                              &request, &reply, &arena)
                          .kind,
                      OUTCOME_OK);
     assert_int_equal(script.sent, 1 + 3); /* the bind, then 16 KiB in pieces of 5,840 bytes */
     assert_int_equal(script.heard[3], LAST);
-    pool_free(&pool);
+    arena_free(&arena);
     done(&script, association);
 }
 

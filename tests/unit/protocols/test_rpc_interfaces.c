@@ -93,14 +93,14 @@ static int each_golden(void (*check)(const struct message *message))
     return lines;
 }
 
-/* Decodes size bytes of a message into *value of the pool. False when they are refused. */
+/* Decodes size bytes of a message into *value of the arena. False when they are refused. */
 static bool decode(const struct message *message, const uint8_t *bytes, size_t size,
-                   struct pool *pool, void **value, struct error *error)
+                   struct arena *arena, void **value, struct error *error)
 {
     struct ndr ndr;
-    *value = pool_alloc(pool, message->memory);
+    *value = arena_alloc(arena, message->memory);
     assert_non_null(*value);
-    ndr_decode_start(&ndr, bytes, size, false, pool);
+    ndr_decode_start(&ndr, bytes, size, false, arena);
     message->coder(&ndr, "message", *value, 0);
     bool good = !ndr.failed;
     if (!good)
@@ -111,11 +111,11 @@ static bool decode(const struct message *message, const uint8_t *bytes, size_t s
 
 static void check_round_trip(const struct message *message)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct ndr ndr;
     void *value;
     struct error error = {0};
-    if (!decode(message, message->bytes, message->size, &pool, &value, &error))
+    if (!decode(message, message->bytes, message->size, &arena, &value, &error))
         fail_msg("%s", error);
     ndr_encode_start(&ndr);
     message->coder(&ndr, "message", value, 0);
@@ -130,7 +130,7 @@ static void check_round_trip(const struct message *message)
     if (ndr.size != message->size)
         fail_msg("%s: %zu bytes instead of %zu", message->name, ndr.size, message->size);
     ndr_end(&ndr);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 static void every_call_both_ways(void **state)
@@ -143,15 +143,15 @@ static void check_truncation(const struct message *message)
 {
     struct error error = {0};
     for (size_t size = 0; size < message->size; size++) {
-        struct pool pool = {0};
+        struct arena arena = {0};
         void *value;
         uint8_t *cut = malloc(size ? size : 1);
         memcpy(cut, message->bytes, size);
-        if (decode(message, cut, size, &pool, &value, &error))
+        if (decode(message, cut, size, &arena, &value, &error))
             fail_msg("%s: accepted when cut to %zu of %zu bytes", message->name, size,
                      message->size);
         assert_non_null(strstr(error.text, message->name));
-        pool_free(&pool);
+        arena_free(&arena);
         free(cut);
     }
 }
@@ -170,12 +170,12 @@ static void check_mutations(const struct message *message)
     for (size_t i = 0; i < message->size; i++) {
         memcpy(bytes, message->bytes, message->size);
         for (size_t v = 0; v < sizeof values; v++) {
-            struct pool pool = {.limit = 8 << 20};
+            struct arena arena = {.limit = 8 << 20};
             void *value;
             bytes[i] = values[v];
-            decode(message, bytes, message->size, &pool, &value, &error);
-            assert_true(pool.total <= 8 << 20);
-            pool_free(&pool);
+            decode(message, bytes, message->size, &arena, &value, &error);
+            assert_true(arena.total <= 8 << 20);
+            arena_free(&arena);
         }
     }
     free(bytes);
@@ -189,13 +189,13 @@ static void every_byte_changed(void **state)
 
 static void check_print(const struct message *message)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct ndr ndr;
     void *value;
     struct error error = {0};
     char *text = NULL;
     size_t size = 0;
-    assert_true(decode(message, message->bytes, message->size, &pool, &value, &error));
+    assert_true(decode(message, message->bytes, message->size, &arena, &value, &error));
     FILE *out = open_memstream(&text, &size);
     ndr_print_start(&ndr, out);
     message->coder(&ndr, "message", value, 0);
@@ -205,7 +205,7 @@ static void check_print(const struct message *message)
     assert_true(size > 0);
     assert_int_equal(text[size - 1], '\n');
     free(text);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 static void every_message_printable(void **state)
@@ -327,11 +327,11 @@ static void no_call_left_out(void **state)
 /* Values, not only bytes: one message of each kind of trouble (varying arrays, unions, SIDs). */
 static void check_values(const struct message *message)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     void *value;
     struct error error = {0};
     char text[192];
-    assert_true(decode(message, message->bytes, message->size, &pool, &value, &error));
+    assert_true(decode(message, message->bytes, message->size, &arena, &value, &error));
     if (strcmp(message->name, "samr LookupNames request") == 0) {
         struct samr_LookupNames_request *request = value;
         assert_int_equal(request->count, 2);
@@ -354,7 +354,7 @@ static void check_values(const struct message *message)
         assert_int_equal(reply->shares->count, 1);
         assert_string_equal(reply->shares->shares[0].name, "IPC$");
     }
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 static void values_as_packed(void **state)
@@ -424,9 +424,9 @@ static void guids_as_text(void **state)
 static void towers(void **state)
 {
     (void)state;
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct epm_tower tower;
-    assert_int_equal(epm_tower_build(&rpc_samr, &pool, &tower), 0);
+    assert_int_equal(epm_tower_build(&rpc_samr, &arena, &tower), 0);
     assert_int_equal(tower.size, 75);
     assert_int_equal(epm_tower_port(&tower), 0);
     tower.bytes[64] = 0xc0;
@@ -440,7 +440,7 @@ static void towers(void **state)
     struct epm_tower short_one = {64, tower.bytes};
     tower.bytes[0] = 4;
     assert_int_equal(epm_tower_port(&short_one), 0);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 int main(void)

@@ -213,14 +213,14 @@ static void (*const answers[64])(struct peer *, const void *,
 
 static void hear_request(struct peer *peer, const uint8_t *pdu, size_t size)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct ndr ndr;
     uint16_t opnum = pdu[22];
     const struct rpc_procedure *procedure = rpc_procedure_find(&rpc_netlogon, opnum);
     assert_true(procedure && answers[opnum]);
-    void *request = pool_alloc(&pool, procedure->request_size);
-    void *reply = pool_alloc(&pool, procedure->reply_size);
-    ndr_decode_start(&ndr, pdu + 24, size - 24, false, &pool);
+    void *request = arena_alloc(&arena, procedure->request_size);
+    void *reply = arena_alloc(&arena, procedure->reply_size);
+    ndr_decode_start(&ndr, pdu + 24, size - 24, false, &arena);
     procedure->request(&ndr, procedure->name, request, 0);
     assert_false(ndr.failed);
     ndr_end(&ndr);
@@ -233,7 +233,7 @@ static void hear_request(struct peer *peer, const uint8_t *pdu, size_t size)
     assert_false(ndr.failed);
     say(peer, RPC_PDU_RESPONSE, pdu[12], ndr.data, ndr.size);
     ndr_end(&ndr);
-    pool_free(&pool);
+    arena_free(&arena);
 }
 
 static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_t size,

@@ -482,17 +482,17 @@ static void end(struct fixture *fixture)
 
 static struct outcome call(struct fixture *fixture)
 {
-    struct pool pool = {0};
+    struct arena arena = {0};
     struct samr_handle_request request = {.handle = {.type = 7}};
     struct samr_handle_reply reply = {.status = 1};
     struct outcome outcome = rpc_call(
-        fixture->association, rpc_procedure_find(&rpc_samr, SAMR_CLOSE), &request, &reply, &pool);
+        fixture->association, rpc_procedure_find(&rpc_samr, SAMR_CLOSE), &request, &reply, &arena);
     if (outcome.kind == OUTCOME_OK) {
         assert_int_equal(reply.handle.type, 9);
         assert_int_equal(reply.handle.uuid.node[2], 0xab);
         assert_int_equal(reply.status, 0);
     }
-    pool_free(&pool);
+    arena_free(&arena);
     return outcome;
 }
 
@@ -541,12 +541,12 @@ static void long_calls(void **state)
     for (size_t i = 0; i < 3 * WAYS; i++) {
         struct fixture *fixture =
             bound(ways[i % WAYS].security, ways[i % WAYS].level, rows[i / WAYS].wrong);
-        struct pool pool = {0};
+        struct arena arena = {0};
         struct ndr ndr;
         struct samr_LookupNames_request request = {.count = 4, .names = names};
         struct samr_LookupNames_reply reply;
         const struct rpc_procedure *procedure = rpc_procedure_find(&rpc_samr, SAMR_LOOKUP_NAMES);
-        (void)rpc_call(fixture->association, procedure, &request, &reply, &pool);
+        (void)rpc_call(fixture->association, procedure, &request, &reply, &arena);
         ndr_encode_start(&ndr);
         procedure->request(&ndr, procedure->name, &request, 0);
         assert_int_equal(fixture->peer.stub_size, ndr.size);
@@ -558,7 +558,7 @@ static void long_calls(void **state)
         size_t room = (most - 24 - 8 - token_size_of(&fixture->peer) - 16) / 16 * 16;
         assert_int_equal(fixture->peer.fragments, (ndr.size + room - 1) / room);
         ndr_end(&ndr);
-        pool_free(&pool);
+        arena_free(&arena);
         end(fixture);
     }
 }
