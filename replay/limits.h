@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "replay/compile.h"
+#include "replay/play_table.h"
 
 /* Descriptors that clients of this model hold open at a time, each, as a rule: what a run cannot do
  * without. */

@@ -14,8 +14,8 @@
 
 #include "model/plan.h"
 #include "replay/client.h"
-#include "replay/compile.h"
 #include "replay/engine/loop.h"
+#include "replay/play_table.h"
 #include "replay/run.h"
 #include "replay/source.h"
 #include "replay/tally.h"

@@ -4,8 +4,8 @@
  * it, for each distinct details what its player made of them. Made once before the clock starts,
  * shared by all threads, read only.
  */
-#ifndef REPLAY_COMPILE_H
-#define REPLAY_COMPILE_H
+#ifndef REPLAY_PLAY_TABLE_H
+#define REPLAY_PLAY_TABLE_H
 
 #include <stddef.h>
 

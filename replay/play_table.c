@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a model's packets to the rows that play them, and from their details to what rows want. */
-#include "replay/compile.h"
+#include "replay/play_table.h"
 
 #include <errno.h>
 #include <stdio.h>
