@@ -19,7 +19,7 @@ static void client_play(void *argument);
 static void play_step(struct client *client, int64_t now);
 static bool drop_if_stale(struct client *client, int64_t now);
 static void play_packet(struct client *client);
-static const void *details_of(const struct compiled_type *type, uint32_t number);
+static const void *details_of(const struct play_row *type, uint32_t number);
 static void client_tally(struct client *client, int64_t ready, int64_t ended,
                          const struct outcome *outcome);
 static struct tally_event client_describe(const struct client *client, int64_t ready,
@@ -98,7 +98,7 @@ static bool fetch(struct client *client)
 static bool client_is_played(const struct worker_run *run, const struct plan_step *step)
 {
     return step->kind == PLAN_END || step->operation ||
-           run->compiled->types[step->type].part == RUN_STATE;
+           run->table->rows[step->type].part == RUN_STATE;
 }
 
 static void set_timer(struct client *client)
@@ -187,7 +187,7 @@ static bool drop_if_stale(struct client *client, int64_t now)
 static void play_packet(struct client *client)
 {
     struct worker *worker = client->worker;
-    const struct compiled_type *type = &worker->run->compiled->types[client->step.type];
+    const struct play_row *type = &worker->run->table->rows[client->step.type];
     int64_t ready =
         client->step.due > client->previous_ended ? client->step.due : client->previous_ended;
     if (client->step.operation)
@@ -202,7 +202,7 @@ static void play_packet(struct client *client)
     client->connected = true;
 }
 
-static const void *details_of(const struct compiled_type *type, uint32_t number)
+static const void *details_of(const struct play_row *type, uint32_t number)
 {
     return type->details ? type->details[number] : NULL;
 }

@@ -13,6 +13,7 @@
 #include "model/plan_count.h"
 #include "protocols/packet.h"
 #include "replay/run.h"
+#include "replay/run_part.h"
 
 struct dry_run {
     const struct settings *settings;

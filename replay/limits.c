@@ -16,9 +16,9 @@
 static const char *const holders[][4] = {
     {"smb2", "smb", "lsarpc", "srvsvc"}, {"rpc_netlogon", "lsarpc"}, {"samr"}, {"drsuapi"}};
 
-static unsigned ldap_connections(const struct model *model, const struct compiled *compiled);
-static bool limits_plays(const struct compiled *compiled, const char *protocol);
-static bool plays_holder(const struct compiled *compiled, size_t i);
+static unsigned ldap_connections(const struct model *model, const struct play_table *table);
+static bool limits_plays(const struct play_table *table, const char *protocol);
+static bool plays_holder(const struct play_table *table, size_t i);
 static int prepare_files(uint64_t files, struct error *error);
 static int prepare_mappings(uint64_t fibers, struct error *error);
 static uint64_t limits_read_number(const char *path);
@@ -27,25 +27,25 @@ static uint64_t mappings_now(void);
 /* Protocols whose packets open a connection for one exchange only. */
 static const char *const passers[] = {"kerberos", "dns", "cldap", "nbns", "epm"};
 
-unsigned limits_files_a_client(const struct model *model, const struct compiled *compiled,
-                               const struct settings *settings)
+unsigned limits_files_per_client(const struct model *model, const struct play_table *table,
+                                 const struct settings *settings)
 {
-    unsigned files = ldap_connections(model, compiled);
+    unsigned files = ldap_connections(model, table);
     for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++)
-        files += plays_holder(compiled, i);
+        files += plays_holder(table, i);
     /* Authentication at a DC may fetch a ticket on the way. */
     bool passing = !settings->play.generic_ldap;
     for (size_t i = 0; i < sizeof passers / sizeof passers[0]; i++)
-        passing = passing || limits_plays(compiled, passers[i]);
+        passing = passing || limits_plays(table, passers[i]);
     return files + passing;
 }
 
 /* LDAP connections at a time: a bind after a bind opens a further one, an unbind closes one. */
-static unsigned ldap_connections(const struct model *model, const struct compiled *compiled)
+static unsigned ldap_connections(const struct model *model, const struct play_table *table)
 {
     size_t count, bind = model_find_type(model, "ldap", "0"),
                   unbind = model_find_type(model, "ldap", "2");
-    if (!limits_plays(compiled, "ldap"))
+    if (!limits_plays(table, "ldap"))
         return 0;
     const struct model_type *types = model_types(model, &count);
     double open = bind < count ? types[bind].visits : 0;
@@ -53,19 +53,19 @@ static unsigned ldap_connections(const struct model *model, const struct compile
     return open < 1 ? 1 : (unsigned)ceil(fmin(open, 100) - 0.05);
 }
 
-static bool limits_plays(const struct compiled *compiled, const char *protocol)
+static bool limits_plays(const struct play_table *table, const char *protocol)
 {
-    for (size_t i = 0; i < compiled->type_count; i++)
-        if (compiled->types[i].part == RUN_OPERATION &&
-            strcmp(compiled->types[i].packet->protocol, protocol) == 0)
+    for (size_t i = 0; i < table->row_count; i++)
+        if (table->rows[i].part == RUN_OPERATION &&
+            strcmp(table->rows[i].packet->protocol, protocol) == 0)
             return true;
     return false;
 }
 
-static bool plays_holder(const struct compiled *compiled, size_t i)
+static bool plays_holder(const struct play_table *table, size_t i)
 {
     for (size_t p = 0; p < 4 && holders[i][p]; p++)
-        if (limits_plays(compiled, holders[i][p]))
+        if (limits_plays(table, holders[i][p]))
             return true;
     return false;
 }

@@ -11,8 +11,8 @@
 
 /* Descriptors that clients of this model hold open at a time, each, as a rule: what a run cannot do
  * without. */
-unsigned limits_files_a_client(const struct model *model, const struct compiled *compiled,
-                               const struct settings *settings);
+unsigned limits_files_per_client(const struct model *model, const struct play_table *table,
+                                 const struct settings *settings);
 
 /*
  * Makes sure that `files` descriptors and `fibers` stacks may be had: raises the soft limit on open

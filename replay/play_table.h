@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model made ready to be played: for each packet type who plays it and what this run does with
- * it, for each distinct details what its player made of them. Made once before the clock starts,
- * shared by all threads, read only.
+ * The play table binds a model to its players: for each packet type the player, what this run does
+ * with the type, and what the player compiled from each distinct set of details. Built once before
+ * the clock starts; all threads share it read-only.
  */
 #ifndef REPLAY_PLAY_TABLE_H
 #define REPLAY_PLAY_TABLE_H
@@ -12,25 +12,25 @@
 #include "base/error.h"
 #include "model/model.h"
 #include "protocols/packet.h"
-#include "replay/run.h"
+#include "replay/run_part.h"
 #include "replay/settings.h"
 
-struct compiled_type {
+struct play_row {
     const struct packet_type *packet; /* NULL: no player */
     enum run_part part;
     void **details; /* by index of the model's details; [0] when it has none */
     size_t details_count;
 };
 
-struct compiled {
-    struct compiled_type *types; /* by index in model_types() */
-    size_t type_count;
+struct play_table {
+    struct play_row *rows; /* by index in model_types() */
+    size_t row_count;
 };
 
-/* On success *out is the caller's. Else -ENOMEM, or -EINVAL and a line in error that names the
- * packet and its details. */
-int compile_model(const struct model *model, const struct settings *settings, struct compiled **out,
-                  struct error *error);
-void compile_free(struct compiled *compiled);
+/* On success *out is the caller's. Otherwise -ENOMEM, or -EINVAL with a text that names the packet
+ * and its details. */
+int play_table_new(const struct model *model, const struct settings *settings,
+                   struct play_table **out, struct error *error);
+void play_table_free(struct play_table *table);
 
 #endif

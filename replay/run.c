@@ -42,7 +42,7 @@ struct conductor {
     struct worker_run shared; /* first */
     const struct run_setup *setup;
     struct run_result *result;
-    struct compiled *compiled;
+    struct play_table *table;
     struct source_range source;
     struct worker *workers;
     unsigned started; /* threads */
@@ -67,7 +67,7 @@ static volatile sig_atomic_t signals_seen;
 static volatile int signal_wake_fd = -1;
 
 static int raise_limits(const struct settings *settings, const struct plan *plan,
-                        const struct compiled *compiled, struct error *error);
+                        const struct play_table *table, struct error *error);
 static int check_source(const struct settings *settings, const struct plan *plan,
                         struct error *error);
 static int share(struct conductor *conductor);
@@ -110,24 +110,24 @@ unsigned run_threads(const struct settings *settings, uint32_t clients)
 int run_check(const struct settings *settings, const struct plan *plan, bool limits,
               struct error *error)
 {
-    struct compiled *compiled = NULL;
-    int result = compile_model(plan_model(plan), settings, &compiled, error);
+    struct play_table *table = NULL;
+    int result = play_table_new(plan_model(plan), settings, &table, error);
     if (!result && limits)
-        result = raise_limits(settings, plan, compiled, error);
-    compile_free(compiled);
+        result = raise_limits(settings, plan, table, error);
+    play_table_free(table);
     if (!result && limits)
         result = check_source(settings, plan, error);
     return result;
 }
 
 static int raise_limits(const struct settings *settings, const struct plan *plan,
-                        const struct compiled *compiled, struct error *error)
+                        const struct play_table *table, struct error *error)
 {
     uint64_t clients = plan_figures(plan)->clients;
     double dns = settings->dns_rate * settings->timeout;
     uint64_t extra = dns > 0 ? (uint64_t)fmin(dns, 10000) : 0;
-    uint64_t files = clients * limits_files_a_client(plan_model(plan), compiled, settings) + extra +
-                     FILES_BESIDE;
+    uint64_t files =
+        clients * limits_files_per_client(plan_model(plan), table, settings) + extra + FILES_BESIDE;
     return limits_prepare(files, clients + extra, error);
 }
 
@@ -157,7 +157,7 @@ int run_play(const struct run_setup *setup, struct run_result *result, struct er
         status = sum_up(&conductor);
     give_signals_back(&conductor);
     histogram_clear(&conductor.lateness);
-    compile_free(conductor.compiled);
+    play_table_free(conductor.table);
     free(conductor.workers);
     return status;
 }
@@ -186,9 +186,9 @@ static int share(struct conductor *conductor)
     if (!error)
         error = run_check_accounts(conductor);
     if (!error)
-        error = compile_model(plan_model(setup->plan), settings, &conductor->compiled,
-                              conductor->error);
-    run->compiled = conductor->compiled;
+        error =
+            play_table_new(plan_model(setup->plan), settings, &conductor->table, conductor->error);
+    run->table = conductor->table;
     if (!error)
         error = check_dns(conductor);
     return error ? error : check_machine(conductor);
@@ -251,8 +251,8 @@ static int check_dns(struct conductor *conductor)
 static int check_machine(const struct conductor *conductor)
 {
     uint64_t clients = conductor->shared.clients;
-    int error = raise_limits(conductor->setup->settings, conductor->setup->plan,
-                             conductor->compiled, conductor->error);
+    int error = raise_limits(conductor->setup->settings, conductor->setup->plan, conductor->table,
+                             conductor->error);
     if (error)
         return error;
     return source_check(&conductor->source, clients, conductor->setup->dc->address.ss_family,

@@ -18,19 +18,6 @@
 #include "replay/settings.h"
 #include "replay/tally.h"
 
-/* What this run does with a packet type of the model. */
-enum run_part {
-    RUN_OPERATION, /* sends it: an operation of the plan */
-    RUN_STATE,     /* plays it without sending: a hint, an unbind */
-    RUN_SILENT,    /* nothing is played for it, by its nature (a server's reply, ...) */
-    RUN_LEFT_OUT,  /* --only or --skip leave it out */
-    RUN_NO_PLAYER  /* nobody plays it, or this run's options forbid it: to be told to the user */
-};
-enum run_part run_part(const struct settings *settings, const struct model_type *type);
-
-/* For plan_settings.is_operation; context is the struct settings. */
-bool run_is_operation(const struct model_type *type, void *context);
-
 /* Number of worker threads for these settings: --threads or one a core this process may use, but
  * never more than clients. */
 unsigned run_threads(const struct settings *settings, uint32_t clients);

@@ -36,6 +36,7 @@
 #include "replay/dry_run.h"
 #include "replay/report.h"
 #include "replay/run.h"
+#include "replay/run_part.h"
 #include "replay/status.h"
 #include "replay/timing.h"
 #include "summary/result/result.h"
@@ -367,7 +368,7 @@ static int session_make_plan(struct session *session)
                                          .warmup = settings->warmup,
                                          .duration = settings->duration,
                                          .persistence = settings->conversation_persistence,
-                                         .is_operation = run_is_operation,
+                                         .is_operation = run_part_is_operation,
                                          .context = session->settings};
     int status = session_check_packets(session, "--only", settings->only, settings->only_count);
     if (status < 0)

@@ -27,7 +27,7 @@ struct worker_run {
     const struct settings *settings;
     const struct plan *plan;
     const struct dc *dc;
-    const struct compiled *compiled;
+    const struct play_table *table;
     const struct source_range *source;
     unsigned workers;
     uint32_t clients;

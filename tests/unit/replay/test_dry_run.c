@@ -11,7 +11,7 @@
 
 #include "model/plan_count.h"
 #include "replay/dry_run.h"
-#include "replay/run.h"
+#include "replay/run_part.h"
 
 static const char small[] =
     "version: 3\npacket_rate: 50\nhistory: 1\nchain:\n"
@@ -46,7 +46,7 @@ static void begin(struct run *run, struct model *model)
                                    .scale = run->settings.scale,
                                    .warmup = 5,
                                    .duration = 60,
-                                   .is_operation = run_is_operation,
+                                   .is_operation = run_part_is_operation,
                                    .context = &run->settings};
     run->model = model;
     if (plan_make(model, &wanted, &run->plan, &error) < 0)

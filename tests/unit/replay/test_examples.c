@@ -9,7 +9,7 @@
 
 #include "protocols/packet.h"
 #include "replay/dry_run.h"
-#include "replay/run.h"
+#include "replay/run_part.h"
 
 static const struct example {
     const char *path;
@@ -82,7 +82,7 @@ static struct plan *plan_of(const struct model *model, struct settings *settings
                                    .scale = settings->scale,
                                    .warmup = 5,
                                    .duration = 60,
-                                   .is_operation = run_is_operation,
+                                   .is_operation = run_part_is_operation,
                                    .context = settings};
     if (plan_make(model, &wanted, &plan, &error) < 0)
         fail_msg("%s", error);

@@ -39,6 +39,7 @@
 #include "replay/limits.h"
 #include "replay/play_table.h"
 #include "replay/run.h"
+#include "replay/run_part.h"
 #include "replay/source.h"
 #include "replay/tally.h"
 #include "tests/lib/udp_server.h"
@@ -344,7 +345,7 @@ static void load(struct scenario *s)
                                      .scale = s->scale,
                                      .warmup = s->warmup,
                                      .duration = s->duration,
-                                     .is_operation = run_is_operation,
+                                     .is_operation = run_part_is_operation,
                                      .context = &s->settings};
     status = plan_make(s->model, &settings, &s->plan, &s->error);
     if (status)
@@ -588,7 +589,7 @@ static void left_out(void **state)
     assert_int_equal(run_part(&s.settings, &type), RUN_SILENT);
 }
 
-static void details_are_compiled_once(void **state)
+static void each_details_is_compiled_once(void **state)
 {
     (void)state;
     static const char model[] = "version: 3\npacket_rate: 10\nhistory: 1\nchain:\n"
@@ -604,27 +605,27 @@ static void details_are_compiled_once(void **state)
     struct scenario s = scenario();
     s.model_text = text;
     load(&s);
-    struct compiled *compiled = NULL;
-    assert_int_equal(compile_model(s.model, &s.settings, &compiled, &s.error), 0);
+    struct play_table *table = NULL;
+    assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), 0);
     size_t type = model_find_type(s.model, "ldap", "3");
-    assert_int_equal(compiled->types[type].details_count, 2);
-    assert_string_equal(compiled->types[type].details[0], "alpha");
-    assert_string_equal(compiled->types[type].details[1], "gamma");
-    compile_free(compiled);
+    assert_int_equal(table->rows[type].details_count, 2);
+    assert_string_equal(table->rows[type].details[0], "alpha");
+    assert_string_equal(table->rows[type].details[1], "gamma");
+    play_table_free(table);
     clear(&s);
 
     snprintf(text, sizeof text, model, "epsilon");
     load(&s);
-    assert_int_equal(compile_model(s.model, &s.settings, &compiled, &s.error), -EINVAL);
+    assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), -EINVAL);
     assert_non_null(strstr(s.error.text, "details 2 of ldap:3: filter: five letters are wanted"));
     /* Left out, it is of no interest. */
     struct settings_packet skip = {"ldap", NULL};
     s.settings.skip = &skip;
     s.settings.skip_count = 1;
-    assert_int_equal(compile_model(s.model, &s.settings, &compiled, &s.error), 0);
-    compile_free(compiled);
+    assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), 0);
+    play_table_free(table);
     clear(&s);
-    compile_free(NULL);
+    play_table_free(NULL);
 }
 
 static void *kill_and_restart(void *argument)
@@ -1034,16 +1035,16 @@ static void files_a_client(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[1000];
-        struct compiled *compiled = NULL;
+        struct play_table *table = NULL;
         snprintf(text, sizeof text, "version: 3\npacket_rate: 10\nhistory: 1\nchain:\n%s",
                  cases[i].chain);
         struct scenario s = scenario();
         s.model_text = text;
         s.settings.play.generic_ldap = cases[i].generic;
         load(&s);
-        assert_int_equal(compile_model(s.model, &s.settings, &compiled, &s.error), 0);
-        assert_int_equal(limits_files_a_client(s.model, compiled, &s.settings), cases[i].files);
-        compile_free(compiled);
+        assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), 0);
+        assert_int_equal(limits_files_per_client(s.model, table, &s.settings), cases[i].files);
+        play_table_free(table);
         clear(&s);
     }
 }
@@ -1172,7 +1173,7 @@ int main(void)
         cmocka_unit_test(a_seed_repeats),
         cmocka_unit_test(silent_and_state_packets),
         cmocka_unit_test(left_out),
-        cmocka_unit_test(details_are_compiled_once),
+        cmocka_unit_test(each_details_is_compiled_once),
         cmocka_unit_test(killed_and_restarted),
         cmocka_unit_test(accepts_and_never_answers),
         cmocka_unit_test(answers_garbage),
