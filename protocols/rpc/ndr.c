@@ -1,38 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NDR cursor: primitive types, pointers, arrays, strings and the structures that many
- * interfaces share. */
-#include "protocols/rpc/ndr.h"
-
-#include <ctype.h>
-#include <errno.h>
+/* The NDR cursor: numbers, pointers, arrays. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf16.h"
+#include "protocols/rpc/ndr_private.h"
 
-/* A pointee that waits for its turn. */
+/* A queued pointee. */
 struct ndr_deferred {
     const char *field;
     void *value;
     ndr_coder *coder;
     uint32_t argument;
-    uint32_t count; /* arrays */
-    size_t size;    /* arrays: of an element in memory */
-    void *array;    /* not NULL: the address of an array pointer, which decoding fills in */
+    uint32_t count; /* arrays: elements */
+    size_t size;    /* arrays: of one element in memory */
+    void *array;    /* the address of an array's pointer; NULL: not an array */
 };
 
 static inline uint64_t code_number(struct ndr *ndr, const char *field, uint64_t value, size_t size);
 static void ndr_print_number(struct ndr *ndr, const char *field, uint64_t value);
-static uint8_t *put_room(struct ndr *ndr, const char *field, size_t size);
-static const uint8_t *get_room(struct ndr *ndr, const char *field, size_t size);
 static void *pointer_at(const void *place);
 static uint32_t code_unique_id(struct ndr *ndr, const char *field, bool present);
 static uint32_t code_referent_id(struct ndr *ndr, const char *field, bool present, uint32_t next);
 static void code_pointer(struct ndr *ndr, const char *field, uint32_t id, void *target, size_t size,
                          ndr_coder *coder, uint32_t argument);
 static void pointer_store(void *place, void *pointer);
-static void *pool_room(struct ndr *ndr, const char *field, size_t size);
 static struct ndr_deferred *defer(struct ndr *ndr, const char *field);
 static void remember_full_id(struct ndr *ndr, const char *field, uint32_t id);
 static bool code_referent(struct ndr *ndr, const char *field, bool present);
@@ -40,23 +32,6 @@ static void code_elements(struct ndr *ndr, const char *field, void *array, uint3
                           size_t size, ndr_coder *element);
 static void flush_from(struct ndr *ndr, size_t from);
 static void code_deferred(struct ndr *ndr, const struct ndr_deferred *item);
-static void put_utf16(struct ndr *ndr, const char *field, const char *text, size_t size);
-static void get_utf16(struct ndr *ndr, const char *field, char **value, size_t size);
-static const uint8_t *turned_round(struct ndr *ndr, const char *field, const uint8_t *in,
-                                   size_t size);
-static void ndr_print_text(struct ndr *ndr, const char *field, const char *text);
-static size_t text_units(struct ndr *ndr, const char *field, const char *text);
-static bool code_string_header(struct ndr *ndr, const char *field, uint32_t *max, uint32_t *actual);
-static void unique_text(struct ndr *ndr, const char *field, char **value, ndr_coder *coder,
-                        uint32_t argument);
-static void wstring_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument);
-static void string_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument);
-static bool hex_number(const char **text, int digits, uint32_t *number);
-static int sid_number(const char **text, uint64_t limit, uint64_t *number);
-static void sid_body(struct ndr *ndr, struct ndr_sid *sid);
-static void unicode_string(struct ndr *ndr, const char *field, char **text, uint32_t spare);
-static void unicode_buffer_coder(struct ndr *ndr, const char *field, void *value,
-                                 uint32_t argument);
 
 void ndr_encode_start(struct ndr *ndr)
 {
@@ -89,9 +64,9 @@ void ndr_end(struct ndr *ndr)
     *ndr = (struct ndr){.mode = ndr->mode};
 }
 
-void ndr_error_text(const struct ndr *ndr, const char *what, char *text, size_t size)
+void ndr_error_text(const struct ndr *ndr, char text[NDR_ERROR_TEXT_SIZE])
 {
-    snprintf(text, size, "%s: field %s at 0x%zx: %s", what,
+    snprintf(text, NDR_ERROR_TEXT_SIZE, "field %s at offset 0x%zx: %s",
              ndr->error_field ? ndr->error_field : "?", ndr->error_offset,
              ndr->error ? ndr->error : "no error");
 }
@@ -111,8 +86,8 @@ void ndr_u8(struct ndr *ndr, const char *field, uint8_t *value)
     *value = (uint8_t)code_number(ndr, field, *value, 1);
 }
 
-/* Every number passes here: size bytes, little-endian unless the sender says otherwise. Inline, so
- * that a size is known and the loops become one store or load. */
+/* One number of size bytes: written little-endian, read in the sender's byte order. Inline, so that
+ * size is a constant and each loop compiles to one store or load. */
 static inline uint64_t code_number(struct ndr *ndr, const char *field, uint64_t value, size_t size)
 {
     if (ndr->mode == NDR_PRINT) {
@@ -121,12 +96,12 @@ static inline uint64_t code_number(struct ndr *ndr, const char *field, uint64_t 
     }
     ndr_align(ndr, size);
     if (ndr->mode == NDR_ENCODE) {
-        uint8_t *out = put_room(ndr, field, size);
+        uint8_t *out = ndr_put_room(ndr, field, size);
         for (size_t i = 0; out && i < size; i++)
             out[i] = (uint8_t)(value >> 8 * i);
         return value;
     }
-    const uint8_t *in = get_room(ndr, field, size);
+    const uint8_t *in = ndr_get_room(ndr, field, size);
     value = 0;
     for (size_t i = 0; in && i < size; i++)
         value |= (uint64_t)in[i] << 8 * (ndr->big_endian ? size - 1 - i : i);
@@ -140,8 +115,7 @@ static void ndr_print_number(struct ndr *ndr, const char *field, uint64_t value)
 
 enum { GROW_MIN = 256, MESSAGE_MAX = 4 << 20 };
 
-/* Encode: room for size bytes at the end, zeroed; NULL after a failure. */
-static uint8_t *put_room(struct ndr *ndr, const char *field, size_t size)
+uint8_t *ndr_put_room(struct ndr *ndr, const char *field, size_t size)
 {
     if (ndr->failed)
         return NULL;
@@ -167,8 +141,7 @@ static uint8_t *put_room(struct ndr *ndr, const char *field, size_t size)
     return room;
 }
 
-/* Decode: the next size bytes; NULL after a failure. */
-static const uint8_t *get_room(struct ndr *ndr, const char *field, size_t size)
+const uint8_t *ndr_get_room(struct ndr *ndr, const char *field, size_t size)
 {
     if (ndr->failed)
         return NULL;
@@ -204,17 +177,16 @@ void ndr_old_large_integer(struct ndr *ndr, const char *field, uint64_t *value)
     *value = (uint64_t)high << 32 | low;
 }
 
-/* Bytes are printed as their number alone: those that matter are keys, challenges, passwords. */
 void ndr_bytes(struct ndr *ndr, const char *field, uint8_t *value, size_t size)
 {
     if (ndr->mode == NDR_PRINT) {
         fprintf(ndr->out, "%*s%s: %zu bytes\n", ndr->indent, "", field, size);
     } else if (ndr->mode == NDR_ENCODE) {
-        uint8_t *out = put_room(ndr, field, size);
+        uint8_t *out = ndr_put_room(ndr, field, size);
         if (out)
             memcpy(out, value, size);
     } else {
-        const uint8_t *in = get_room(ndr, field, size);
+        const uint8_t *in = ndr_get_room(ndr, field, size);
         if (in)
             memcpy(value, in, size);
     }
@@ -227,16 +199,16 @@ void ndr_align(struct ndr *ndr, size_t alignment)
     if (pad == 0 || ndr->mode == NDR_PRINT)
         return;
     if (ndr->mode == NDR_ENCODE)
-        put_room(ndr, "padding", pad);
+        ndr_put_room(ndr, "padding", pad);
     else
-        get_room(ndr, "padding", pad);
+        ndr_get_room(ndr, "padding", pad);
 }
 
 void ndr_u32_range(struct ndr *ndr, const char *field, uint32_t *value, uint32_t low, uint32_t high)
 {
     ndr_u32(ndr, field, value);
     if (!ndr->failed && (*value < low || *value > high))
-        ndr_fail(ndr, field, "out of its range");
+        ndr_fail(ndr, field, "out of range");
 }
 
 void ndr_tag16(struct ndr *ndr, const char *field, uint16_t expected)
@@ -244,7 +216,7 @@ void ndr_tag16(struct ndr *ndr, const char *field, uint16_t expected)
     uint16_t value = expected;
     ndr_u16(ndr, field, &value);
     if (!ndr->failed && value != expected)
-        ndr_fail(ndr, field, "not the union member that was asked for");
+        ndr_fail(ndr, field, "unexpected value");
 }
 
 void ndr_tag32(struct ndr *ndr, const char *field, uint32_t expected)
@@ -252,7 +224,7 @@ void ndr_tag32(struct ndr *ndr, const char *field, uint32_t expected)
     uint32_t value = expected;
     ndr_u32(ndr, field, &value);
     if (!ndr->failed && value != expected)
-        ndr_fail(ndr, field, "not the union member that was asked for");
+        ndr_fail(ndr, field, "unexpected value");
 }
 
 void ndr_code_unique(struct ndr *ndr, const char *field, void *target, size_t size,
@@ -262,7 +234,7 @@ void ndr_code_unique(struct ndr *ndr, const char *field, void *target, size_t si
     code_pointer(ndr, field, id, target, size, coder, argument);
 }
 
-/* The pointer that is kept at place, whatever it points to. */
+/* The pointer stored at place, of whatever type. */
 static void *pointer_at(const void *place)
 {
     void *pointer;
@@ -270,7 +242,7 @@ static void *pointer_at(const void *place)
     return pointer;
 }
 
-/* Ids of unique pointers start where Windows' do. */
+/* Referent ids of unique pointers start at the same number as Windows'. */
 static uint32_t code_unique_id(struct ndr *ndr, const char *field, bool present)
 {
     uint32_t next = 0x00020000 + 4 * ndr->referents;
@@ -278,7 +250,7 @@ static uint32_t code_unique_id(struct ndr *ndr, const char *field, bool present)
     return code_referent_id(ndr, field, present, next);
 }
 
-/* The referent id (C706 14.3.12.3): 0 for null. `next` is what encoding gives a pointee. */
+/* The referent id (C706 14.3.12.3): 0 for null, else when encoding `next`. */
 static uint32_t code_referent_id(struct ndr *ndr, const char *field, bool present, uint32_t next)
 {
     if (ndr->mode == NDR_PRINT) {
@@ -290,12 +262,12 @@ static uint32_t code_referent_id(struct ndr *ndr, const char *field, bool presen
     return ndr->failed ? 0 : id;
 }
 
-/* A pointee to come, when there is one: id is its referent's. */
+/* Queues the pointee of a pointer with this referent id, unless it is null. */
 static void code_pointer(struct ndr *ndr, const char *field, uint32_t id, void *target, size_t size,
                          ndr_coder *coder, uint32_t argument)
 {
     if (ndr->mode == NDR_DECODE)
-        pointer_store(target, id ? pool_room(ndr, field, size) : NULL);
+        pointer_store(target, id ? ndr_arena_room(ndr, field, size) : NULL);
     if (id == 0)
         return;
     struct ndr_deferred *item = defer(ndr, field);
@@ -311,7 +283,7 @@ static void pointer_store(void *place, void *pointer)
     memcpy(place, &pointer, sizeof pointer);
 }
 
-static void *pool_room(struct ndr *ndr, const char *field, size_t size)
+void *ndr_arena_room(struct ndr *ndr, const char *field, size_t size)
 {
     void *memory = arena_alloc(ndr->arena, size ? size : 1);
     if (!memory)
@@ -351,7 +323,7 @@ static void remember_full_id(struct ndr *ndr, const char *field, uint32_t id)
 {
     for (uint32_t i = 0; i < ndr->full_count; i++)
         if (ndr->full_ids[i] == id)
-            ndr_fail(ndr, field, "two pointers to one thing are not supported");
+            ndr_fail(ndr, field, "two full pointers to one value are not supported");
     if (ndr->full_count == NDR_FULL_POINTERS_MAX)
         ndr_fail(ndr, field, "too many full pointers");
     else
@@ -414,7 +386,7 @@ void ndr_code_array(struct ndr *ndr, const char *field, void *array, uint32_t co
     code_elements(ndr, field, array, count, size, element);
 }
 
-/* Elements in a row; decoding makes room for them first, after a look at what is left to read. */
+/* The elements. Decoding allocates them, but never more than the rest of the message can hold. */
 static void code_elements(struct ndr *ndr, const char *field, void *array, uint32_t count,
                           size_t size, ndr_coder *element)
 {
@@ -425,10 +397,10 @@ static void code_elements(struct ndr *ndr, const char *field, void *array, uint3
             ndr_fail(ndr, field, "more elements than the message holds");
             return;
         }
-        pointer_store(array, pool_room(ndr, field, (size_t)count * size));
+        pointer_store(array, ndr_arena_room(ndr, field, (size_t)count * size));
     }
     uint8_t *elements = pointer_at(array);
-    if (count && element == ndr_u8_coder) { /* nothing to turn round or to align: all at once */
+    if (count && element == ndr_u8_coder) { /* bytes need no swapping or alignment: one copy */
         ndr_bytes(ndr, field, elements, count);
         return;
     }
@@ -455,7 +427,7 @@ void ndr_flush(struct ndr *ndr)
     flush_from(ndr, 0);
 }
 
-/* Codes the items from `from` on; those that an item queues come right after it. */
+/* Codes the queue from index `from` on. What an item queues is coded right after that item. */
 static void flush_from(struct ndr *ndr, size_t from)
 {
     if (++ndr->depth > NDR_DEPTH_MAX)
@@ -481,257 +453,6 @@ static void code_deferred(struct ndr *ndr, const struct ndr_deferred *item)
         item->coder(ndr, item->field, item->value, item->argument);
 }
 
-void ndr_utf16(struct ndr *ndr, const char *field, char **value, size_t size)
-{
-    if (ndr->mode == NDR_ENCODE)
-        put_utf16(ndr, field, *value, size);
-    else if (ndr->mode == NDR_DECODE)
-        get_utf16(ndr, field, value, size);
-}
-
-static void put_utf16(struct ndr *ndr, const char *field, const char *text, size_t size)
-{
-    uint8_t *utf16 = NULL, *out = put_room(ndr, field, size);
-    size_t made = 0;
-    if (!out)
-        return;
-    if (utf16le_from_utf8(text, &utf16, &made) < 0 || made != size)
-        ndr_fail(ndr, field, "text that is not UTF-8, or no memory");
-    else
-        memcpy(out, utf16, size);
-    free(utf16);
-}
-
-static void get_utf16(struct ndr *ndr, const char *field, char **value, size_t size)
-{
-    char *text = NULL;
-    const uint8_t *in = get_room(ndr, field, size);
-    if (in && ndr->big_endian)
-        in = turned_round(ndr, field, in, size);
-    if (!in)
-        return;
-    if (utf16le_to_utf8(in, size, &text) < 0) {
-        ndr_fail(ndr, field, "text of half characters, or no memory");
-        return;
-    }
-    size_t length = strlen(text);
-    char *copy = pool_room(ndr, field, length + 1);
-    if (copy)
-        memcpy(copy, text, length + 1);
-    *value = copy;
-    free(text);
-}
-
-/* A big-endian sender's units, turned round into room. */
-static const uint8_t *turned_round(struct ndr *ndr, const char *field, const uint8_t *in,
-                                   size_t size)
-{
-    uint8_t *turned = pool_room(ndr, field, size);
-    for (size_t i = 0; turned && i + 1 < size; i += 2) {
-        turned[i] = in[i + 1];
-        turned[i + 1] = in[i];
-    }
-    return turned;
-}
-
-void ndr_wstring(struct ndr *ndr, const char *field, char **value)
-{
-    if (ndr->mode == NDR_PRINT) {
-        ndr_print_text(ndr, field, *value);
-        return;
-    }
-    if (ndr->failed)
-        return;
-    uint32_t max = (uint32_t)text_units(ndr, field, *value) + 1, actual = max;
-    if (!code_string_header(ndr, field, &max, &actual))
-        return;
-    if (actual == 0) {
-        ndr_fail(ndr, field, "a string without its NUL");
-        return;
-    }
-    ndr_utf16(ndr, field, value, ((size_t)actual - 1) * 2);
-    ndr_tag16(ndr, field, 0);
-}
-
-/* A server's text may hold what a terminal would obey: control characters come out as ?. */
-static void ndr_print_text(struct ndr *ndr, const char *field, const char *text)
-{
-    if (!text) {
-        fprintf(ndr->out, "%*s%s: NULL\n", ndr->indent, "", field);
-        return;
-    }
-    fprintf(ndr->out, "%*s%s: \"", ndr->indent, "", field);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
-        putc(c1 || *c < 0x20 || *c == 0x7f ? '?' : *c, ndr->out);
-        c += c1;
-    }
-    fputs("\"\n", ndr->out);
-}
-
-/* UTF-16 units that encoding a text will make; decoding does not know yet. */
-static size_t text_units(struct ndr *ndr, const char *field, const char *text)
-{
-    size_t size = 0;
-    if (ndr->mode == NDR_ENCODE && utf16le_size(text, &size) < 0)
-        ndr_fail(ndr, field, "text that is not UTF-8");
-    return size / 2;
-}
-
-/* Units of a varying string's header; false when it cannot be. */
-static bool code_string_header(struct ndr *ndr, const char *field, uint32_t *max, uint32_t *actual)
-{
-    uint32_t offset = 0;
-    ndr_u32(ndr, field, max);
-    ndr_u32(ndr, field, &offset);
-    ndr_u32(ndr, field, actual);
-    if (!ndr->failed && (offset != 0 || *actual > *max || *actual > NDR_COUNT_MAX))
-        ndr_fail(ndr, field, "a string longer than its buffer");
-    return !ndr->failed;
-}
-
-void ndr_unique_wstring(struct ndr *ndr, const char *field, char **value)
-{
-    unique_text(ndr, field, value, wstring_coder, 0);
-}
-
-/* A string: its pointee is coded through its own char **. */
-static void unique_text(struct ndr *ndr, const char *field, char **value, ndr_coder *coder,
-                        uint32_t argument)
-{
-    bool present = *value != NULL;
-    if (ndr->mode == NDR_DECODE)
-        *value = NULL;
-    ndr_unique_member(ndr, field, present, value, coder, argument);
-}
-
-static void wstring_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    (void)argument;
-    ndr_wstring(ndr, field, value);
-}
-
-void ndr_unique_string(struct ndr *ndr, const char *field, char **value)
-{
-    unique_text(ndr, field, value, string_coder, 0);
-}
-
-static void string_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    (void)argument;
-    char **text = value;
-    if (ndr->mode == NDR_PRINT) {
-        ndr_print_text(ndr, field, *text);
-        return;
-    }
-    uint32_t max = ndr->mode == NDR_ENCODE ? (uint32_t)strlen(*text) + 1 : 0, actual = max;
-    if (!code_string_header(ndr, field, &max, &actual))
-        return;
-    if (ndr->mode == NDR_ENCODE) {
-        ndr_bytes(ndr, field, (uint8_t *)*text, actual);
-        return;
-    }
-    const uint8_t *in = get_room(ndr, field, actual);
-    char *copy = in ? pool_room(ndr, field, (size_t)actual + 1) : NULL;
-    if (!copy)
-        return;
-    memcpy(copy, in, actual);
-    *text = copy;
-}
-
-int ndr_guid_parse(const char *text, struct ndr_guid *guid)
-{
-    /* 8-4-4-4-12: the last two groups are bytes. */
-    static const uint8_t digits[] = {8, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2};
-    uint32_t numbers[11];
-    for (int i = 0; i < 11; i++) {
-        bool dash = (i >= 1 && i <= 3) || i == 5;
-        if ((dash && *text++ != '-') || !hex_number(&text, digits[i], &numbers[i]))
-            return -EINVAL;
-    }
-    if (*text)
-        return -EINVAL;
-    guid->time_low = numbers[0];
-    guid->time_mid = (uint16_t)numbers[1];
-    guid->time_hi_and_version = (uint16_t)numbers[2];
-    for (int i = 0; i < 2; i++)
-        guid->clock_seq[i] = (uint8_t)numbers[3 + i];
-    for (int i = 0; i < 6; i++)
-        guid->node[i] = (uint8_t)numbers[5 + i];
-    return 0;
-}
-
-/* digits hexadecimal digits, either case; moves *text behind them. By hand, since every bind reads
- * two GUIDs, and sscanf(3) shows in its cost. */
-static bool hex_number(const char **text, int digits, uint32_t *number)
-{
-    *number = 0;
-    for (int i = 0; i < digits; i++, ++*text) {
-        char c = **text;
-        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                                : 16;
-        if (digit == 16)
-            return false;
-        *number = *number << 4 | digit;
-    }
-    return true;
-}
-
-void ndr_guid_format(const struct ndr_guid *guid, char text[NDR_GUID_TEXT_SIZE])
-{
-    const uint8_t *seq = guid->clock_seq, *node = guid->node;
-    snprintf(text, NDR_GUID_TEXT_SIZE, "%08" PRIx32 "-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-             guid->time_low, guid->time_mid, guid->time_hi_and_version, seq[0], seq[1], node[0],
-             node[1], node[2], node[3], node[4], node[5]);
-}
-
-int ndr_sid_parse(const char *text, struct ndr_sid *sid)
-{
-    uint64_t authority, number;
-    *sid = (struct ndr_sid){.revision = 1};
-    if (strncmp(text, "S-1-", 4) != 0)
-        return -EINVAL;
-    text += 4;
-    if (sid_number(&text, 0xffffffffffff, &authority) < 0)
-        return -EINVAL;
-    for (int i = 0; i < 6; i++)
-        sid->authority[i] = (uint8_t)(authority >> 8 * (5 - i));
-    while (*text == '-' && sid->count < NDR_SID_AUTHORITIES_MAX) {
-        text++;
-        if (sid_number(&text, UINT32_MAX, &number) < 0)
-            return -EINVAL;
-        sid->sub_authorities[sid->count++] = (uint32_t)number;
-    }
-    return *text ? -EINVAL : 0;
-}
-
-/* One decimal number of a SID, up to limit; moves *text behind it. */
-static int sid_number(const char **text, uint64_t limit, uint64_t *number)
-{
-    if (!isdigit((unsigned char)**text))
-        return -EINVAL;
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(*text, &end, 10);
-    if (errno || value > limit)
-        return -EINVAL;
-    *text = end;
-    *number = value;
-    return 0;
-}
-
-void ndr_sid_format(const struct ndr_sid *sid, char *text, size_t size)
-{
-    uint64_t authority = 0;
-    for (int i = 0; i < 6; i++)
-        authority = authority << 8 | sid->authority[i];
-    int used = snprintf(text, size, "S-%u-%" PRIu64, sid->revision, authority);
-    for (int i = 0; i < sid->count && used > 0 && (size_t)used < size; i++)
-        used += snprintf(text + used, size - (size_t)used, "-%" PRIu32, sid->sub_authorities[i]);
-}
-
 void ndr_u8_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
 {
     (void)argument;
@@ -754,105 +475,4 @@ void ndr_u64_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg
 {
     (void)argument;
     ndr_u64(ndr, field, value);
-}
-
-void ndr_guid_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    (void)argument;
-    struct ndr_guid *guid = value;
-    if (ndr->mode == NDR_PRINT) {
-        char text[NDR_GUID_TEXT_SIZE];
-        ndr_guid_format(guid, text);
-        ndr_print_text(ndr, field, text);
-        return;
-    }
-    ndr_u32(ndr, field, &guid->time_low);
-    ndr_u16(ndr, field, &guid->time_mid);
-    ndr_u16(ndr, field, &guid->time_hi_and_version);
-    ndr_bytes(ndr, field, guid->clock_seq, sizeof guid->clock_seq);
-    ndr_bytes(ndr, field, guid->node, sizeof guid->node);
-}
-
-void ndr_policy_handle_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    struct ndr_policy_handle *handle = value;
-    if (ndr->mode != NDR_PRINT)
-        ndr_u32(ndr, field, &handle->type);
-    ndr_guid_coder(ndr, field, &handle->uuid, argument);
-}
-
-void ndr_sid_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    (void)argument;
-    struct ndr_sid *sid = value;
-    if (ndr->mode == NDR_PRINT) {
-        char text[192];
-        ndr_sid_format(sid, text, sizeof text);
-        ndr_print_text(ndr, field, text);
-        return;
-    }
-    uint32_t conformance = sid->count;
-    ndr_u32(ndr, field, &conformance);
-    sid_body(ndr, sid);
-    if (!ndr->failed && conformance != sid->count)
-        ndr_fail(ndr, field, "array size differs from its count");
-}
-
-static void sid_body(struct ndr *ndr, struct ndr_sid *sid)
-{
-    ndr_u8(ndr, "Revision", &sid->revision);
-    ndr_u8(ndr, "SubAuthorityCount", &sid->count);
-    ndr_bytes(ndr, "IdentifierAuthority", sid->authority, sizeof sid->authority);
-    if (!ndr->failed && sid->count > NDR_SID_AUTHORITIES_MAX)
-        ndr_fail(ndr, "SubAuthorityCount", "more than 15 sub-authorities");
-    for (unsigned i = 0; i < sid->count && !ndr->failed; i++)
-        ndr_u32(ndr, "SubAuthority", &sid->sub_authorities[i]);
-}
-
-void ndr_unicode_string_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    (void)argument;
-    unicode_string(ndr, field, value, 0);
-}
-
-static void unicode_string(struct ndr *ndr, const char *field, char **text, uint32_t spare)
-{
-    if (ndr->mode == NDR_PRINT) {
-        ndr_print_text(ndr, field, *text);
-        return;
-    }
-    if (ndr->failed)
-        return;
-    ndr_align(ndr, 4);
-    size_t units = *text ? text_units(ndr, field, *text) : 0;
-    if (units > 0x7ffe)
-        ndr_fail(ndr, field, "text longer than 32,766 characters");
-    bool present = *text != NULL;
-    uint16_t length = (uint16_t)(units * 2);
-    uint16_t room = (uint16_t)(present ? (units + spare) * 2 : 0);
-    ndr_u16(ndr, field, &length);
-    ndr_u16(ndr, field, &room);
-    if (!ndr->failed && (length > room || length % 2))
-        ndr_fail(ndr, field, "a string longer than its buffer");
-    unique_text(ndr, field, text, unicode_buffer_coder, (uint32_t)room / 2 << 16 | length / 2);
-}
-
-/* The buffer of an RPC_UNICODE_STRING: argument is its count and, in the upper half, its room. */
-static void unicode_buffer_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
-{
-    uint32_t max = argument >> 16, actual = argument & 0xffff;
-    uint32_t wire_max = max, wire_actual = actual;
-    if (!code_string_header(ndr, field, &wire_max, &wire_actual))
-        return;
-    if (wire_actual != actual)
-        ndr_fail(ndr, field, "string length differs from its count");
-    else
-        ndr_utf16(ndr, field, value, (size_t)actual * 2);
-}
-
-void ndr_unicode_string_large_coder(struct ndr *ndr, const char *field, void *value,
-                                    uint32_t argument)
-{
-    (void)argument;
-    unicode_string(ndr, field, value, 1);
 }

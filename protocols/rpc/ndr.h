@@ -3,12 +3,12 @@
  * NDR, the transfer syntax of DCERPC (C706 chapter 14, MS-RPCE 2.2.5; NDR32, version 2.0).
  *
  * One coder per IDL type serves three modes: encode, decode and print. A coder is a list of calls
- * in the order of the IDL; the cursor carries the mode, which is fixed for its life. Errors stick:
- * after the first one every call is a no-op and the cursor remembers the field and the offset, so
- * coders need no error handling of their own.
+ * in the order of the IDL. The cursor carries the mode, which never changes. Errors are sticky:
+ * after the first one every call is a no-op, and the cursor keeps the field and the offset, so
+ * coders need no error handling.
  *
- * Embedded pointers are deferred as C706 14.3.12.3 wants it: a pointer writes its referent id and
- * queues its pointee; the queue is flushed, depth first, after each parameter (ndr_flush()).
+ * Embedded pointers are deferred (C706 14.3.12.3): a pointer writes its referent id and queues its
+ * pointee. ndr_flush() codes the queue, depth first, after each parameter.
  */
 #ifndef PROTOCOLS_RPC_NDR_H
 #define PROTOCOLS_RPC_NDR_H
@@ -22,52 +22,57 @@
 
 enum ndr_mode { NDR_ENCODE, NDR_DECODE, NDR_PRINT };
 
-/* No reply or request that we send or take holds more elements in one array. */
+/* Upper bounds on what the program sends and accepts: elements per array, nesting of pointees, full
+ * pointers per message. */
 enum { NDR_COUNT_MAX = 1 << 20, NDR_DEPTH_MAX = 32, NDR_FULL_POINTERS_MAX = 32 };
 
-/* Most memory that one reply may decode to. */
+/* Upper bound on the memory that one reply decodes to. */
 enum { NDR_ARENA_LIMIT = 64 << 20 };
 
 struct ndr;
 
-/* argument is what the IDL takes from elsewhere: a count for arrays, a tag for unions, a level. */
+/* argument: what the IDL takes from another parameter, such as an array's count, a union's tag or
+ * an information level. */
 typedef void ndr_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument);
 
 struct ndr_deferred;
 
 struct ndr {
     enum ndr_mode mode;
-    uint8_t *data;       /* encode: malloc'd, grows; decode: the caller's bytes */
-    size_t size;         /* bytes written or to be read */
-    size_t capacity;     /* encode */
-    size_t offset;       /* decode */
-    bool big_endian;     /* decode: the sender's data representation */
-    struct arena *arena; /* decode: what is read hangs here */
-    uint32_t referents;  /* encode: pointers so far */
-    uint32_t full_ids[NDR_FULL_POINTERS_MAX]; /* full pointers so far */
+    uint8_t *data;                            /* encode: malloc'd; decode: the caller's bytes */
+    size_t size;                              /* encode: bytes written; decode: bytes in data */
+    size_t capacity;                          /* encode */
+    size_t offset;                            /* decode */
+    bool big_endian;                          /* decode: the sender's data representation */
+    struct arena *arena;                      /* decode: owns all that is decoded */
+    uint32_t referents;                       /* encode: non-null pointers so far */
+    uint32_t full_ids[NDR_FULL_POINTERS_MAX]; /* referent ids of full pointers */
     uint32_t full_count;
-    uint32_t depth; /* how deep pointees nest */
+    uint32_t depth; /* nesting of pointees */
     struct ndr_deferred *deferred;
     size_t deferred_count, deferred_capacity;
     FILE *out;  /* print */
     int indent; /* print */
     bool failed;
-    const char *error_field; /* where it failed ... */
+    const char *error_field; /* set when failed */
     size_t error_offset;
-    const char *error; /* ... and why: static text */
+    const char *error; /* static text */
 };
 
 void ndr_encode_start(struct ndr *ndr);
-/* data stays the caller's and is read during decoding only. An arena without a limit gets
- * NDR_ARENA_LIMIT. */
+/* data stays the caller's and must live until ndr_end(); what is decoded lives in arena. An arena
+ * without a limit gets NDR_ARENA_LIMIT. */
 void ndr_decode_start(struct ndr *ndr, const uint8_t *data, size_t size, bool big_endian,
                       struct arena *arena);
 void ndr_print_start(struct ndr *ndr, FILE *out);
-/* Frees what the cursor itself holds (encode: also the bytes, unless ndr_take() took them). */
+/* Frees what the cursor owns: the queue and, when encoding, the bytes. */
 void ndr_end(struct ndr *ndr);
 
-/* "samr_LookupNames reply: field count at 0x2c: out of range", for a failed cursor. */
-void ndr_error_text(const struct ndr *ndr, const char *what, char *text, size_t size);
+/* "field Count at offset 0x2c: out of range", for a failed cursor. */
+enum { NDR_ERROR_TEXT_SIZE = 128 };
+void ndr_error_text(const struct ndr *ndr, char text[NDR_ERROR_TEXT_SIZE]);
+
+/* Fails the cursor at its present offset, unless it has failed already. Both texts are static. */
 void ndr_fail(struct ndr *ndr, const char *field, const char *why);
 
 static inline bool ndr_is_decode(const struct ndr *ndr)
@@ -80,15 +85,16 @@ void ndr_u8(struct ndr *ndr, const char *field, uint8_t *value);
 void ndr_u16(struct ndr *ndr, const char *field, uint16_t *value);
 void ndr_u32(struct ndr *ndr, const char *field, uint32_t *value);
 void ndr_u64(struct ndr *ndr, const char *field, uint64_t *value);
-/* OLD_LARGE_INTEGER (MS-SAMR 2.2.2.2): 64 bits as two halves, so aligned to 4. */
+/* OLD_LARGE_INTEGER (MS-SAMR 2.2.2.2): 64 bits in two halves, aligned to 4. */
 void ndr_old_large_integer(struct ndr *ndr, const char *field, uint64_t *value);
+/* size bytes without alignment. Printed as their number alone: they may be keys or passwords. */
 void ndr_bytes(struct ndr *ndr, const char *field, uint8_t *value, size_t size);
 /* alignment: a power of 2. */
 void ndr_align(struct ndr *ndr, size_t alignment);
-/* A u32 that the IDL limits: [range(low, high)]. */
+/* [range(low, high)] */
 void ndr_u32_range(struct ndr *ndr, const char *field, uint32_t *value, uint32_t low,
                    uint32_t high);
-/* A number in memory that must be this on the wire: union tags, fixed levels. */
+/* A number with one permitted value, such as a union's tag: fails on any other. */
 void ndr_tag16(struct ndr *ndr, const char *field, uint16_t expected);
 void ndr_tag32(struct ndr *ndr, const char *field, uint32_t expected);
 
@@ -132,26 +138,24 @@ void ndr_code_array(struct ndr *ndr, const char *field, void *array, uint32_t co
 void ndr_code_varying_array(struct ndr *ndr, const char *field, void *array, uint32_t *max_count,
                             uint32_t count, size_t size, ndr_coder *element);
 
-/* A unique pointer whose pointee is coded through the struct that holds it, so that its coder can
- * set the struct's member: present says whether it is there when encoding. */
+/* A unique pointer that is a member of *holder. The coder gets the holder, so that it can set the
+ * member when decoding. present: the member is not null (ignored when decoding). */
 void ndr_unique_member(struct ndr *ndr, const char *field, bool present, void *holder,
                        ndr_coder *coder, uint32_t argument);
-/* Codes every pointee that is queued, depth first. Call after each parameter. */
+/* Codes every queued pointee, depth first. Call after each parameter. */
 void ndr_flush(struct ndr *ndr);
 
-/* size bytes of UTF-16 at the cursor, unaligned and without a header, from or to UTF-8. */
+/* size bytes of UTF-16 on the wire, without alignment or header; UTF-8 in memory. */
 void ndr_utf16(struct ndr *ndr, const char *field, char **value, size_t size);
-/* [string, charset(UTF16)] wchar_t array with its NUL; UTF-8 in memory. */
+/* [string, charset(UTF16)] wchar_t array with a terminating NUL; UTF-8 in memory. */
 void ndr_wstring(struct ndr *ndr, const char *field, char **value);
 /* A unique pointer to such a string. */
 void ndr_unique_wstring(struct ndr *ndr, const char *field, char **value);
-/* [string, charset(DOS)]: bytes with their NUL. */
-void ndr_unique_string(struct ndr *ndr, const char *field, char **value);
 
 /* Coders of primitive types, for arrays and pointees. */
 ndr_coder ndr_u8_coder, ndr_u16_coder, ndr_u32_coder, ndr_u64_coder;
 
-/* Structures that several interfaces share (MS-DTYP). */
+/* Types that several interfaces share (MS-DTYP, C706). */
 struct ndr_guid {
     uint32_t time_low;
     uint16_t time_mid, time_hi_and_version;
@@ -170,20 +174,20 @@ struct ndr_policy_handle {
     struct ndr_guid uuid;
 };
 
-/* Textual GUID, 36 characters ("12345678-1234-abcd-ef00-01234567cffb"). 0 or -EINVAL. */
+/* A GUID's text, 36 characters ("12345678-1234-abcd-ef00-01234567cffb"). 0 or -EINVAL. */
 int ndr_guid_parse(const char *text, struct ndr_guid *guid);
 enum { NDR_GUID_TEXT_SIZE = 37 };
 void ndr_guid_format(const struct ndr_guid *guid, char text[NDR_GUID_TEXT_SIZE]);
-/* "S-1-5-21-..." 0 or -EINVAL. */
+/* "S-1-5-21-...", at most NDR_SID_TEXT_SIZE bytes with the NUL. 0 or -EINVAL. */
+enum { NDR_SID_TEXT_SIZE = 192 };
 int ndr_sid_parse(const char *text, struct ndr_sid *sid);
-/* text holds at least 192 bytes. */
 void ndr_sid_format(const struct ndr_sid *sid, char *text, size_t size);
 
 ndr_coder ndr_guid_coder;           /* GUID, MS-DTYP 2.3.4.2 */
 ndr_coder ndr_sid_coder;            /* RPC_SID, MS-DTYP 2.4.2.3: conformance first */
 ndr_coder ndr_policy_handle_coder;  /* context handle, C706 14.2.5 */
 ndr_coder ndr_unicode_string_coder; /* RPC_UNICODE_STRING, MS-DTYP 2.3.10; value is char ** */
-/* The same whose buffer holds a NUL that Length does not count (lsa_StringLarge of some calls). */
+/* The same, with room for a NUL that Length does not count (Samba's lsa_StringLarge). */
 ndr_coder ndr_unicode_string_large_coder;
 
 #endif

@@ -168,7 +168,7 @@ static void dsname_coder(struct ndr *ndr, const char *field, void *value, uint32
     struct drsuapi_dsname *name = value;
     size_t size = 0;
     if (ndr->mode == NDR_ENCODE && utf16le_size(name->dn, &size) < 0)
-        ndr_fail(ndr, field, "text that is not UTF-8");
+        ndr_fail(ndr, field, "text is not UTF-8");
     uint32_t units = (uint32_t)(size / 2), conformance = units + 1, length = 58 + units * 2;
     ndr_u32(ndr, field, &conformance);
     ndr_u32(ndr, "structLen", &length);

@@ -242,7 +242,7 @@ static void response_string(struct ndr *ndr, const char *field, struct netlogon_
     ndr_u16(ndr, field, &response->size);
     ndr_u16(ndr, field, &room);
     if (!ndr->failed && room < response->size)
-        ndr_fail(ndr, field, "a string longer than its buffer");
+        ndr_fail(ndr, field, "string longer than its buffer");
     ndr_unique_member(ndr, field, response->bytes != NULL, response, response_bytes_coder, 0);
 }
 

@@ -113,7 +113,7 @@ static void logon_hours(struct ndr *ndr, struct samr_logon_hours *hours)
     ndr_u16(ndr, "UnitsPerWeek", &hours->units);
     uint32_t bytes = ((uint32_t)hours->units + 7) / 8;
     if (bytes > SAMR_LOGON_HOURS_MAX)
-        ndr_fail(ndr, "UnitsPerWeek", "out of its range");
+        ndr_fail(ndr, "UnitsPerWeek", "out of range");
     ndr_unique_member(ndr, "LogonHours", hours->bits != NULL, hours, logon_hours_bits_coder, bytes);
 }
 
