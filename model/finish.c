@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/build.h"
+#include "model/model_builder.h"
 #include "model/visits.h"
 
 enum { NAMED_MAX = 8, WARNINGS_MAX = 5 };

@@ -3,7 +3,7 @@
 #ifndef MODEL_LOAD_H
 #define MODEL_LOAD_H
 
-#include "model/build.h"
+#include "model/model_builder.h"
 
 /* A version 3 file. */
 int load_yaml(struct build *build, const char *text, size_t size);

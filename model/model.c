@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "model/build.h"
 #include "model/chain.h"
 #include "model/load.h"
+#include "model/model_builder.h"
 #include "model/recording.h"
 #include "model/summary_text.h"
 

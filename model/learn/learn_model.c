@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/build.h"
 #include "model/details.h"
 #include "model/learn/learn_histogram.h"
 #include "model/learn/learn_pauses.h"
+#include "model/model_builder.h"
 
 enum {
     NO_PAUSE = -1,

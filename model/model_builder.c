@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Histories, transitions and details as a file brings them. Completing the model is in finish.c. */
-#include "model/build.h"
+#include "model/model_builder.h"
 
 #include <ctype.h>
 #include <errno.h>

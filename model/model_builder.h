@@ -4,8 +4,8 @@
  * order, each with its place in the file; build_finish() checks the whole, recovers a Samba v2
  * model's lost ends, solves for the visits and makes the alias tables. Both loaders use it.
  */
-#ifndef MODEL_BUILD_H
-#define MODEL_BUILD_H
+#ifndef MODEL_MODEL_BUILDER_H
+#define MODEL_MODEL_BUILDER_H
 
 #include "base/document.h"
 #include "base/error.h"
