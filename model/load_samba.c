@@ -100,60 +100,61 @@ static void walk_out(struct walk *walk)
 
 /* ---- Values ---- */
 
-static int load_samba_unexpected(struct build *build, struct document_place place, const char *what,
-                                 const json_t *value)
+static int load_samba_unexpected(struct builder *builder, struct document_place place,
+                                 const char *what, const json_t *value)
 {
     static const char *const kinds[] = {"an object", "an array", "a string", "a whole number",
                                         "a number",  "true",     "false",    "null"};
     if (json_is_integer(value))
-        return build_wrong(build, place, "expected %s, found %lld", what,
-                           (long long)json_integer_value(value));
+        return builder_wrong(builder, place, "expected %s, found %lld", what,
+                             (long long)json_integer_value(value));
     if (json_is_string(value))
-        return build_wrong(build, place, "expected %s, found '%.64s'", what,
-                           json_string_value(value));
-    return build_wrong(build, place, "expected %s, found %s", what, kinds[json_typeof(value)]);
+        return builder_wrong(builder, place, "expected %s, found '%.64s'", what,
+                             json_string_value(value));
+    return builder_wrong(builder, place, "expected %s, found %s", what, kinds[json_typeof(value)]);
 }
 
-static int load_samba_read_count(struct build *build, struct document_place place,
+static int load_samba_read_count(struct builder *builder, struct document_place place,
                                  const json_t *value, uint64_t *count)
 {
     json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 1 || (uint64_t)number > BUILD_COUNT_MAX)
-        return load_samba_unexpected(build, place, "a whole number from 1 to 1000000000000", value);
+    if (!json_is_integer(value) || number < 1 || (uint64_t)number > BUILDER_COUNT_MAX)
+        return load_samba_unexpected(builder, place, "a whole number from 1 to 1000000000000",
+                                     value);
     *count = (uint64_t)number;
     return 0;
 }
 
 /* ---- Sections: each is read with the walk standing before its value, and leaves it behind ---- */
 
-static int load_samba_read_version(struct build *build, struct walk *walk, json_t *value)
+static int load_samba_read_version(struct builder *builder, struct walk *walk, json_t *value)
 {
     struct document_place place = walk_next(walk);
     if (!json_is_integer(value) || json_integer_value(value) != 2)
-        return load_samba_unexpected(build, place, "version 2", value);
+        return load_samba_unexpected(builder, place, "version 2", value);
     walk_over(walk);
     return 0;
 }
 
 /* Reads one member of an object: the walk stands before its value and is left behind it. owner is
  * what the object belongs to. */
-typedef int read_member(struct build *build, struct walk *walk, uint32_t owner, const char *key,
+typedef int read_member(struct builder *builder, struct walk *walk, uint32_t owner, const char *key,
                         struct document_place place, json_t *value);
 
 /* All members of an object in the file's order; what says what was expected. */
-static int load_samba_read_object(struct build *build, struct walk *walk, json_t *object,
+static int load_samba_read_object(struct builder *builder, struct walk *walk, json_t *object,
                                   const char *what, read_member *read, uint32_t owner)
 {
     const char *key;
     json_t *value;
     struct document_place place = walk_next(walk);
     if (!json_is_object(object))
-        return load_samba_unexpected(build, place, what, object);
+        return load_samba_unexpected(builder, place, what, object);
     walk_into(walk);
     json_object_foreach(object, key, value)
     {
         place = walk_key(walk);
-        int result = read(build, walk, owner, key, place, value);
+        int result = read(builder, walk, owner, key, place, value);
         if (result < 0)
             return result;
     }
@@ -161,127 +162,127 @@ static int load_samba_read_object(struct build *build, struct walk *walk, json_t
     return 0;
 }
 
-static int read_transition(struct build *build, struct walk *walk, uint32_t history,
+static int read_transition(struct builder *builder, struct walk *walk, uint32_t history,
                            const char *entry, struct document_place place, json_t *value)
 {
     uint64_t count = 0;
-    int result = load_samba_read_count(build, walk->place, value, &count);
+    int result = load_samba_read_count(builder, walk->place, value, &count);
     if (result == 0)
-        result = build_transition(build, history, entry, count, place);
+        result = builder_add_transition(builder, history, entry, count, place);
     walk_over(walk);
     return result;
 }
 
-static int load_samba_read_history(struct build *build, struct walk *walk, uint32_t owner,
+static int load_samba_read_history(struct builder *builder, struct walk *walk, uint32_t owner,
                                    const char *key, struct document_place place, json_t *value)
 {
     (void)owner;
     uint32_t history;
-    int result = build_history(build, key, place, &history);
+    int result = builder_add_history(builder, key, place, &history);
     return result < 0
                ? result
-               : load_samba_read_object(build, walk, value, "an object of packets and counts",
+               : load_samba_read_object(builder, walk, value, "an object of packets and counts",
                                         read_transition, history);
 }
 
-static int read_ngrams(struct build *build, struct walk *walk, json_t *value)
+static int read_ngrams(struct builder *builder, struct walk *walk, json_t *value)
 {
-    return load_samba_read_object(build, walk, value, "an object of histories",
+    return load_samba_read_object(builder, walk, value, "an object of histories",
                                   load_samba_read_history, 0);
 }
 
-static int load_samba_add_details(struct build *build, uint32_t type, struct document_place place,
-                                  const char *text, uint64_t count)
+static int load_samba_add_details(struct builder *builder, uint32_t type,
+                                  struct document_place place, const char *text, uint64_t count)
 {
-    struct model *model = build->model;
+    struct model *model = builder->model;
     struct model_field *fields;
     size_t field_count;
     bool foreign = false;
     const struct model_type *packet = &model->types[type];
     if (details_from_samba(&model->arena, packet->protocol, packet->opcode, text, &fields,
                            &field_count, &foreign) < 0)
-        return build_no_memory(build);
+        return builder_no_memory(builder);
     if (foreign)
-        build_warn(build, place, "details of %s:%s not understood, left out: '%.100s'",
-                   packet->protocol, packet->opcode, text);
-    return build_details(build, type, count, fields, field_count);
+        builder_warn(builder, place, "details of %s:%s not understood, left out: '%.100s'",
+                     packet->protocol, packet->opcode, text);
+    return builder_add_details(builder, type, count, fields, field_count);
 }
 
-static int load_samba_read_details(struct build *build, struct walk *walk, uint32_t type,
+static int load_samba_read_details(struct builder *builder, struct walk *walk, uint32_t type,
                                    const char *text, struct document_place place, json_t *value)
 {
     uint64_t count = 0;
-    int result = load_samba_read_count(build, walk->place, value, &count);
+    int result = load_samba_read_count(builder, walk->place, value, &count);
     if (result == 0 && type != UINT32_MAX)
-        result = load_samba_add_details(build, type, place, text, count);
+        result = load_samba_add_details(builder, type, place, text, count);
     walk_over(walk);
     return result;
 }
 
-static int load_samba_read_packet_details(struct build *build, struct walk *walk, uint32_t owner,
-                                          const char *key, struct document_place place,
-                                          json_t *value)
+static int load_samba_read_packet_details(struct builder *builder, struct walk *walk,
+                                          uint32_t owner, const char *key,
+                                          struct document_place place, json_t *value)
 {
     (void)owner;
     uint32_t type;
-    int result = build_type(build, key, false, place, &type);
+    int result = builder_find_type(builder, key, false, place, &type);
     if (result < 0)
         return result;
     if (type == UINT32_MAX)
-        build_warn(build, place, "details of %.64s, which the chain lacks, left out", key);
-    return load_samba_read_object(build, walk, value, "an object of details and counts",
+        builder_warn(builder, place, "details of %.64s, which the chain lacks, left out", key);
+    return load_samba_read_object(builder, walk, value, "an object of details and counts",
                                   load_samba_read_details, type);
 }
 
-static int read_query_details(struct build *build, struct walk *walk, json_t *value)
+static int read_query_details(struct builder *builder, struct walk *walk, json_t *value)
 {
-    return load_samba_read_object(build, walk, value, "an object of packets",
+    return load_samba_read_object(builder, walk, value, "an object of packets",
                                   load_samba_read_packet_details, 0);
 }
 
-static int load_samba_read_packet_rate(struct build *build, struct walk *walk, json_t *value)
+static int load_samba_read_packet_rate(struct builder *builder, struct walk *walk, json_t *value)
 {
     struct document_place place = walk_next(walk);
     const json_t *packets = json_array_get(value, 0), *seconds = json_array_get(value, 1);
-    struct model *model = build->model;
+    struct model *model = builder->model;
     if (json_array_size(value) != 2 || !json_is_number(packets) || !json_is_number(seconds) ||
         json_number_value(packets) <= 0 || json_number_value(seconds) <= 0)
-        return load_samba_unexpected(build, place, "[packets, seconds], both above 0", value);
+        return load_samba_unexpected(builder, place, "[packets, seconds], both above 0", value);
     model->packet_rate = json_number_value(packets) / json_number_value(seconds);
     model->source.packets = json_number_value(packets);
     model->source.seconds = json_number_value(seconds);
     if (!isfinite(model->packet_rate) || model->packet_rate <= 0)
-        return load_samba_unexpected(build, place, "[packets, seconds] in reason", value);
+        return load_samba_unexpected(builder, place, "[packets, seconds] in reason", value);
     walk_over(walk);
     return 0;
 }
 
 /* 0 is a client's query, all else servers' replies. */
-static int read_dns_opcode(struct build *build, struct walk *walk, uint32_t owner,
+static int read_dns_opcode(struct builder *builder, struct walk *walk, uint32_t owner,
                            const char *opcode, struct document_place place, json_t *value)
 {
     (void)owner;
     uint64_t count = 0;
     if (opcode[0] == '\0' || opcode[strspn(opcode, "0123456789")] != '\0')
-        return build_wrong(build, place, "expected a DNS opcode, found '%.64s'", opcode);
-    int result = load_samba_read_count(build, walk->place, value, &count);
+        return builder_wrong(builder, place, "expected a DNS opcode, found '%.64s'", opcode);
+    int result = load_samba_read_count(builder, walk->place, value, &count);
     if (result == 0 && strcmp(opcode, "0") == 0)
-        build->model->dns_queries = count;
+        builder->model->dns_queries = count;
     walk_over(walk);
     return result;
 }
 
-static int load_samba_read_dns(struct build *build, struct walk *walk, json_t *value)
+static int load_samba_read_dns(struct builder *builder, struct walk *walk, json_t *value)
 {
-    return load_samba_read_object(build, walk, value, "an object of DNS opcodes and counts",
+    return load_samba_read_object(builder, walk, value, "an object of DNS opcodes and counts",
                                   read_dns_opcode, 0);
 }
 
-static int read_duration(struct build *build, struct walk *walk, json_t *value)
+static int read_duration(struct builder *builder, struct walk *walk, json_t *value)
 {
     struct document_place place = walk_next(walk);
     if (!json_is_number(value) || json_number_value(value) < 0)
-        return load_samba_unexpected(build, place, "a number of seconds", value);
+        return load_samba_unexpected(builder, place, "a number of seconds", value);
     walk_over(walk);
     return 0;
 }
@@ -291,7 +292,7 @@ static int read_duration(struct build *build, struct walk *walk, json_t *value)
 static const struct section {
     const char *key;
     bool required;
-    int (*read)(struct build *build, struct walk *walk, json_t *value);
+    int (*read)(struct builder *builder, struct walk *walk, json_t *value);
 } sections[] = {
     {"version", true, load_samba_read_version},         {"ngrams", true, read_ngrams},
     {"query_details", false, read_query_details}, /* after ngrams: their packets are known then */
@@ -302,7 +303,7 @@ static const struct section {
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
 /* Finds where each section begins; refuses keys that are none. */
-static int find_sections(struct build *build, struct walk walk, json_t *root,
+static int find_sections(struct builder *builder, struct walk walk, json_t *root,
                          struct walk places[SECTIONS])
 {
     const char *key;
@@ -315,37 +316,38 @@ static int find_sections(struct build *build, struct walk walk, json_t *root,
         while (i < SECTIONS && strcmp(sections[i].key, key) != 0)
             i++;
         if (i == SECTIONS)
-            return build_wrong(build, place,
-                               "expected one of the keys version, ngrams, query_details, "
-                               "packet_rate, dns, cumulative_duration, found '%.64s'",
-                               key);
+            return builder_wrong(builder, place,
+                                 "expected one of the keys version, ngrams, query_details, "
+                                 "packet_rate, dns, cumulative_duration, found '%.64s'",
+                                 key);
         places[i] = walk;
         walk_over(&walk);
     }
     return 0;
 }
 
-static int load_samba_read_root(struct build *build, const char *text, json_t *root)
+static int load_samba_read_root(struct builder *builder, const char *text, json_t *root)
 {
     struct walk places[SECTIONS] = {0};
     struct walk walk = {text, {1, 1}};
     struct document_place place = walk_next(&walk);
-    int result =
-        json_is_object(root) ? 0 : load_samba_unexpected(build, place, "a model: an object", root);
+    int result = json_is_object(root)
+                     ? 0
+                     : load_samba_unexpected(builder, place, "a model: an object", root);
     if (result == 0)
-        result = find_sections(build, walk, root, places);
+        result = find_sections(builder, walk, root, places);
     for (size_t i = 0; i < SECTIONS && result == 0; i++) {
         json_t *value = json_object_get(root, sections[i].key);
         if (value)
-            result = sections[i].read(build, &places[i], value);
+            result = sections[i].read(builder, &places[i], value);
         else if (sections[i].required)
-            result = build_wrong(build, place, "expected the key %s", sections[i].key);
+            result = builder_wrong(builder, place, "expected the key %s", sections[i].key);
     }
     return result;
 }
 
 /* jansson nests deeper than we want. Strings are skipped; broken ones are jansson's to refuse. */
-static int check_depth(struct build *build, const char *text)
+static int check_depth(struct builder *builder, const char *text)
 {
     struct walk walk = {text, {1, 1}};
     size_t depth = 0;
@@ -359,8 +361,8 @@ static int check_depth(struct build *build, const char *text)
         else if ((*walk.at == '}' || *walk.at == ']') && depth > 0)
             depth--;
         if (depth > MODEL_NESTING_MAX)
-            return build_wrong(build, walk.place, "expected at most %d levels of nesting",
-                               MODEL_NESTING_MAX);
+            return builder_wrong(builder, walk.place, "expected at most %d levels of nesting",
+                                 MODEL_NESTING_MAX);
         load_samba_step(&walk);
     }
     return 0;
@@ -378,35 +380,35 @@ static unsigned token_column(const json_error_t *error)
     return length > 0 && length <= column ? column - length + 1 : column;
 }
 
-static int syntax_error(struct build *build, const json_error_t *error)
+static int syntax_error(struct builder *builder, const json_error_t *error)
 {
     struct document_place place = {error->line > 0 ? (unsigned)error->line : 1,
                                    token_column(error)};
     bool twice = json_error_code(error) == json_error_duplicate_key;
     if (json_error_code(error) == json_error_out_of_memory)
-        return build_no_memory(build);
-    return build_wrong(build, place, "expected %s: %s", twice ? "each key once" : "JSON",
-                       error->text);
+        return builder_no_memory(builder);
+    return builder_wrong(builder, place, "expected %s: %s", twice ? "each key once" : "JSON",
+                         error->text);
 }
 
-int load_samba(struct build *build, const char *text, size_t size, bool *version_3)
+int load_samba(struct builder *builder, const char *text, size_t size, bool *version_3)
 {
     json_error_t error;
     size_t mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    int result = check_depth(build, text + mark);
+    int result = check_depth(builder, text + mark);
     if (result < 0)
         return result;
     json_t *root = json_loadb(text + mark, size - mark, JSON_REJECT_DUPLICATES, &error);
     if (!root)
-        return syntax_error(build, &error);
+        return syntax_error(builder, &error);
     *version_3 =
         json_is_object(root) && json_object_get(root, "chain") && !json_object_get(root, "ngrams");
     if (!*version_3) {
-        build->separator = '\t';
-        build->length = 0;
-        build->model->samba_v2 = true;
-        build->model->separate_legs = true;
-        result = load_samba_read_root(build, text + mark, root);
+        builder->separator = '\t';
+        builder->length = 0;
+        builder->model->samba_v2 = true;
+        builder->model->separate_legs = true;
+        result = load_samba_read_root(builder, text + mark, root);
     }
     json_decref(root);
     return result;

@@ -14,53 +14,54 @@ enum { FOUND_SIZE = 80, FIELDS_MAX = 8 };
 struct section {
     const char *key;
     bool required;
-    int (*read)(struct build *build, const struct document_node *value);
+    int (*read)(struct builder *builder, const struct document_node *value);
 };
 
-static int load_yaml_read_version(struct build *build, const struct document_node *value);
-static int not_number(struct build *build, const struct document_node *node, const char *what);
-static int load_yaml_unexpected(struct build *build, const struct document_node *node,
+static int load_yaml_read_version(struct builder *builder, const struct document_node *value);
+static int not_number(struct builder *builder, const struct document_node *node, const char *what);
+static int load_yaml_unexpected(struct builder *builder, const struct document_node *node,
                                 const char *what);
-static int read_source(struct build *build, const struct document_node *value);
-static int read_capture(struct build *build, const struct document_node *value);
-static int load_yaml_read_packets(struct build *build, const struct document_node *value);
-static int read_not_negative(struct build *build, const struct document_node *node, double *value);
-static int load_yaml_read_seconds(struct build *build, const struct document_node *value);
-static int read_conversations(struct build *build, const struct document_node *value);
-static int load_yaml_read_mapping(struct build *build, const struct section *sections,
+static int read_source(struct builder *builder, const struct document_node *value);
+static int read_capture(struct builder *builder, const struct document_node *value);
+static int load_yaml_read_packets(struct builder *builder, const struct document_node *value);
+static int read_not_negative(struct builder *builder, const struct document_node *node,
+                             double *value);
+static int load_yaml_read_seconds(struct builder *builder, const struct document_node *value);
+static int read_conversations(struct builder *builder, const struct document_node *value);
+static int load_yaml_read_mapping(struct builder *builder, const struct section *sections,
                                   const char *what, const struct document_node *node);
 static const struct section *find_section(const struct section *sections, const char *key);
-static int refuse_key(struct build *build, const struct section *sections,
+static int refuse_key(struct builder *builder, const struct section *sections,
                       const struct document_node *key);
-static int load_yaml_read_packet_rate(struct build *build, const struct document_node *value);
-static int load_yaml_read_history(struct build *build, const struct document_node *value);
-static int read_legs(struct build *build, const struct document_node *value);
-static int read_chain(struct build *build, const struct document_node *value);
-static int read_transitions(struct build *build, const struct document_node *key,
+static int load_yaml_read_packet_rate(struct builder *builder, const struct document_node *value);
+static int load_yaml_read_history(struct builder *builder, const struct document_node *value);
+static int read_legs(struct builder *builder, const struct document_node *value);
+static int read_chain(struct builder *builder, const struct document_node *value);
+static int read_transitions(struct builder *builder, const struct document_node *key,
                             const struct document_node *value);
-static int load_yaml_read_count(struct build *build, const struct document_node *node,
+static int load_yaml_read_count(struct builder *builder, const struct document_node *node,
                                 uint64_t *count);
-static int read_gaps(struct build *build, const struct document_node *value);
-static int read_entry_gaps(struct build *build, const struct document_node *key,
+static int read_gaps(struct builder *builder, const struct document_node *value);
+static int read_entry_gaps(struct builder *builder, const struct document_node *key,
                            const struct document_node *value);
-static int read_points(struct build *build, const struct document_node *value, double *points);
-static int load_yaml_read_details(struct build *build, const struct document_node *value);
-static int load_yaml_read_packet_details(struct build *build, const struct document_node *key,
+static int read_points(struct builder *builder, const struct document_node *value, double *points);
+static int load_yaml_read_details(struct builder *builder, const struct document_node *value);
+static int load_yaml_read_packet_details(struct builder *builder, const struct document_node *key,
                                          const struct document_node *value);
-static int read_form(struct build *build, uint32_t type, const struct document_node *form);
-static int load_yaml_read_field(struct build *build, uint32_t type, const struct document_node *key,
-                                const struct document_node *value, struct model_field *fields,
-                                size_t *count);
-static int refuse_field(struct build *build, uint32_t type, const struct document_node *key);
-static int load_yaml_add_field(struct build *build, const struct details_rule *rule,
+static int read_form(struct builder *builder, uint32_t type, const struct document_node *form);
+static int load_yaml_read_field(struct builder *builder, uint32_t type,
+                                const struct document_node *key, const struct document_node *value,
+                                struct model_field *fields, size_t *count);
+static int refuse_field(struct builder *builder, uint32_t type, const struct document_node *key);
+static int load_yaml_add_field(struct builder *builder, const struct details_rule *rule,
                                const struct document_node *node, struct model_field *field);
-static int load_yaml_add_value(struct build *build, const struct details_rule *rule,
+static int load_yaml_add_value(struct builder *builder, const struct details_rule *rule,
                                const struct document_node *node, const char **value);
-static int load_yaml_check_bind(struct build *build, const struct document_node *form);
-static int load_yaml_read_dns(struct build *build, const struct document_node *value);
-static int read_queries(struct build *build, const struct document_node *value);
+static int load_yaml_check_bind(struct builder *builder, const struct document_node *form);
+static int load_yaml_read_dns(struct builder *builder, const struct document_node *value);
+static int read_queries(struct builder *builder, const struct document_node *value);
 
-int load_yaml(struct build *build, const char *text, size_t size)
+int load_yaml(struct builder *builder, const char *text, size_t size)
 {
     static const struct section sections[] = {{"version", true, load_yaml_read_version},
                                               {"source", false, read_source},
@@ -73,98 +74,100 @@ int load_yaml(struct build *build, const char *text, size_t size)
                                               {"dns", false, load_yaml_read_dns},
                                               {NULL, false, NULL}};
     struct document *document = NULL;
-    int result = document_parse(build->file, text, size, &document, build->error);
+    int result = document_parse(builder->file, text, size, &document, builder->error);
     if (result < 0)
         return result;
-    build->length = 2;
-    result = load_yaml_read_mapping(
-        build, sections, "a model: a mapping that begins with version: 3", document_root(document));
+    builder->length = 2;
+    result =
+        load_yaml_read_mapping(builder, sections, "a model: a mapping that begins with version: 3",
+                               document_root(document));
     document_free(document);
     return result;
 }
 
-static int load_yaml_read_version(struct build *build, const struct document_node *value)
+static int load_yaml_read_version(struct builder *builder, const struct document_node *value)
 {
     uint64_t version;
     if (!document_unsigned(value, &version) || version != 3)
-        return not_number(build, value, "version 3");
+        return not_number(builder, value, "version 3");
     return 0;
 }
 
 /* The same where a number is wanted: one in quotes is text. */
-static int not_number(struct build *build, const struct document_node *node, const char *what)
+static int not_number(struct builder *builder, const struct document_node *node, const char *what)
 {
     if (node->kind == DOCUMENT_SCALAR && node->quoted)
-        return build_wrong(build, node->place, "expected %s, found the text '%.40s'", what,
-                           node->text);
-    return load_yaml_unexpected(build, node, what);
+        return builder_wrong(builder, node->place, "expected %s, found the text '%.40s'", what,
+                             node->text);
+    return load_yaml_unexpected(builder, node, what);
 }
 
 /* "expected <what>, found <node>" at the node. */
-static int load_yaml_unexpected(struct build *build, const struct document_node *node,
+static int load_yaml_unexpected(struct builder *builder, const struct document_node *node,
                                 const char *what)
 {
     char found[FOUND_SIZE];
-    return build_wrong(build, node->place, "expected %s, found %s", what,
-                       document_describe(node, found, sizeof found));
+    return builder_wrong(builder, node->place, "expected %s, found %s", what,
+                         document_describe(node, found, sizeof found));
 }
 
-static int read_source(struct build *build, const struct document_node *value)
+static int read_source(struct builder *builder, const struct document_node *value)
 {
     static const struct section sections[] = {{"capture", false, read_capture},
                                               {"packets", false, load_yaml_read_packets},
                                               {"seconds", false, load_yaml_read_seconds},
                                               {"conversations", false, read_conversations},
                                               {NULL, false, NULL}};
-    return load_yaml_read_mapping(build, sections,
+    return load_yaml_read_mapping(builder, sections,
                                   "a mapping of capture, packets, seconds, conversations", value);
 }
 
-static int read_capture(struct build *build, const struct document_node *value)
+static int read_capture(struct builder *builder, const struct document_node *value)
 {
-    struct model *model = build->model;
+    struct model *model = builder->model;
     if (value->kind != DOCUMENT_SCALAR)
-        return load_yaml_unexpected(build, value, "the name of a capture");
+        return load_yaml_unexpected(builder, value, "the name of a capture");
     model->source.capture = arena_string(&model->arena, value->text, strlen(value->text));
-    return model->source.capture ? 0 : build_no_memory(build);
+    return model->source.capture ? 0 : builder_no_memory(builder);
 }
 
-static int load_yaml_read_packets(struct build *build, const struct document_node *value)
+static int load_yaml_read_packets(struct builder *builder, const struct document_node *value)
 {
-    return read_not_negative(build, value, &build->model->source.packets);
+    return read_not_negative(builder, value, &builder->model->source.packets);
 }
 
-static int read_not_negative(struct build *build, const struct document_node *node, double *value)
+static int read_not_negative(struct builder *builder, const struct document_node *node,
+                             double *value)
 {
     if (!document_number(node, value) || *value < 0)
-        return not_number(build, node, "a number not below 0");
+        return not_number(builder, node, "a number not below 0");
     return 0;
 }
 
-static int load_yaml_read_seconds(struct build *build, const struct document_node *value)
+static int load_yaml_read_seconds(struct builder *builder, const struct document_node *value)
 {
-    return read_not_negative(build, value, &build->model->source.seconds);
+    return read_not_negative(builder, value, &builder->model->source.seconds);
 }
 
-static int read_conversations(struct build *build, const struct document_node *value)
+static int read_conversations(struct builder *builder, const struct document_node *value)
 {
-    return read_not_negative(build, value, &build->model->source.conversations);
+    return read_not_negative(builder, value, &builder->model->source.conversations);
 }
 
 /* Reads the sections in the table's order: later ones may rely on earlier ones. */
-static int load_yaml_read_mapping(struct build *build, const struct section *sections,
+static int load_yaml_read_mapping(struct builder *builder, const struct section *sections,
                                   const char *what, const struct document_node *node)
 {
     if (node->kind != DOCUMENT_MAPPING)
-        return load_yaml_unexpected(build, node, what);
+        return load_yaml_unexpected(builder, node, what);
     for (size_t i = 0; i < node->count; i++)
         if (!find_section(sections, node->items[2 * i]->text))
-            return refuse_key(build, sections, node->items[2 * i]);
+            return refuse_key(builder, sections, node->items[2 * i]);
     for (; sections->key; sections++) {
         const struct document_node *value = document_get(node, sections->key);
         if (!value && sections->required)
-            return build_wrong(build, node->place, "expected the key %s", sections->key);
-        int result = value ? sections->read(build, value) : 0;
+            return builder_wrong(builder, node->place, "expected the key %s", sections->key);
+        int result = value ? sections->read(builder, value) : 0;
         if (result < 0)
             return result;
     }
@@ -179,7 +182,7 @@ static const struct section *find_section(const struct section *sections, const 
     return NULL;
 }
 
-static int refuse_key(struct build *build, const struct section *sections,
+static int refuse_key(struct builder *builder, const struct section *sections,
                       const struct document_node *key)
 {
     char what[200] = "one of the keys";
@@ -187,214 +190,214 @@ static int refuse_key(struct build *build, const struct section *sections,
         size_t used = strlen(what);
         snprintf(what + used, sizeof what - used, "%s %s", s == sections ? "" : ",", s->key);
     }
-    return load_yaml_unexpected(build, key, what);
+    return load_yaml_unexpected(builder, key, what);
 }
 
-static int load_yaml_read_packet_rate(struct build *build, const struct document_node *value)
+static int load_yaml_read_packet_rate(struct builder *builder, const struct document_node *value)
 {
-    if (!document_number(value, &build->model->packet_rate) || build->model->packet_rate <= 0)
-        return not_number(build, value, "a number of packets per second above 0");
+    if (!document_number(value, &builder->model->packet_rate) || builder->model->packet_rate <= 0)
+        return not_number(builder, value, "a number of packets per second above 0");
     return 0;
 }
 
-static int load_yaml_read_history(struct build *build, const struct document_node *value)
+static int load_yaml_read_history(struct builder *builder, const struct document_node *value)
 {
     uint64_t length;
     if (!document_unsigned(value, &length) || length < 1 || length > CHAIN_HISTORY_MAX)
-        return not_number(build, value, "a history of 1 to 32 entries");
-    build->length = (uint32_t)length;
+        return not_number(builder, value, "a history of 1 to 32 entries");
+    builder->length = (uint32_t)length;
     return 0;
 }
 
-static int read_legs(struct build *build, const struct document_node *value)
+static int read_legs(struct builder *builder, const struct document_node *value)
 {
     if (value->kind != DOCUMENT_SCALAR ||
         (strcmp(value->text, "joined") != 0 && strcmp(value->text, "separate") != 0))
-        return load_yaml_unexpected(build, value, "joined or separate");
-    build->model->separate_legs = value->text[0] == 's';
+        return load_yaml_unexpected(builder, value, "joined or separate");
+    builder->model->separate_legs = value->text[0] == 's';
     return 0;
 }
 
-static int read_chain(struct build *build, const struct document_node *value)
+static int read_chain(struct builder *builder, const struct document_node *value)
 {
     if (value->kind != DOCUMENT_MAPPING || value->count == 0)
-        return load_yaml_unexpected(build, value, "a mapping of histories");
+        return load_yaml_unexpected(builder, value, "a mapping of histories");
     for (size_t i = 0; i < value->count; i++) {
-        int result = read_transitions(build, value->items[2 * i], value->items[2 * i + 1]);
+        int result = read_transitions(builder, value->items[2 * i], value->items[2 * i + 1]);
         if (result < 0)
             return result;
     }
     return 0;
 }
 
-static int read_transitions(struct build *build, const struct document_node *key,
+static int read_transitions(struct builder *builder, const struct document_node *key,
                             const struct document_node *value)
 {
     uint32_t history;
-    int result = build_history(build, key->text, key->place, &history);
+    int result = builder_add_history(builder, key->text, key->place, &history);
     if (result < 0)
         return result;
     if (value->kind != DOCUMENT_MAPPING || value->count == 0)
-        return load_yaml_unexpected(build, value, "a mapping of packets to counts");
+        return load_yaml_unexpected(builder, value, "a mapping of packets to counts");
     for (size_t i = 0; i < value->count && result == 0; i++) {
         const struct document_node *entry = value->items[2 * i];
         uint64_t count;
-        result = load_yaml_read_count(build, value->items[2 * i + 1], &count);
+        result = load_yaml_read_count(builder, value->items[2 * i + 1], &count);
         if (result == 0)
-            result = build_transition(build, history, entry->text, count, entry->place);
+            result = builder_add_transition(builder, history, entry->text, count, entry->place);
     }
     return result;
 }
 
-static int load_yaml_read_count(struct build *build, const struct document_node *node,
+static int load_yaml_read_count(struct builder *builder, const struct document_node *node,
                                 uint64_t *count)
 {
-    if (!document_unsigned(node, count) || *count < 1 || *count > BUILD_COUNT_MAX)
-        return not_number(build, node, "a whole number from 1 to 1000000000000");
+    if (!document_unsigned(node, count) || *count < 1 || *count > BUILDER_COUNT_MAX)
+        return not_number(builder, node, "a whole number from 1 to 1000000000000");
     return 0;
 }
 
 /* The chain comes before: what it does not name, nothing comes after. */
-static int read_gaps(struct build *build, const struct document_node *value)
+static int read_gaps(struct builder *builder, const struct document_node *value)
 {
-    size_t types = build->model->type_count;
+    size_t types = builder->model->type_count;
     if (value->kind != DOCUMENT_MAPPING)
-        return load_yaml_unexpected(build, value,
+        return load_yaml_unexpected(builder, value,
                                     "a mapping of packets and waits to lists of seconds");
     for (size_t i = 0; i < value->count; i++) {
-        int result = read_entry_gaps(build, value->items[2 * i], value->items[2 * i + 1]);
+        int result = read_entry_gaps(builder, value->items[2 * i], value->items[2 * i + 1]);
         if (result < 0)
             return result;
-        if (build->model->type_count > types)
-            return load_yaml_unexpected(build, value->items[2 * i], "packets of the chain");
+        if (builder->model->type_count > types)
+            return load_yaml_unexpected(builder, value->items[2 * i], "packets of the chain");
     }
     return 0;
 }
 
-static int read_entry_gaps(struct build *build, const struct document_node *key,
+static int read_entry_gaps(struct builder *builder, const struct document_node *key,
                            const struct document_node *value)
 {
     if (value->kind != DOCUMENT_SEQUENCE || value->count < 2 || value->count > GAPS_POINTS_MAX)
-        return load_yaml_unexpected(build, value, "a list of 2 to 1000 numbers of seconds");
-    double *points = arena_array(&build->model->arena, value->count, sizeof *points);
+        return load_yaml_unexpected(builder, value, "a list of 2 to 1000 numbers of seconds");
+    double *points = arena_array(&builder->model->arena, value->count, sizeof *points);
     if (!points)
-        return build_no_memory(build);
-    int result = read_points(build, value, points);
+        return builder_no_memory(builder);
+    int result = read_points(builder, value, points);
     if (result == 0)
-        result = build_gaps(build, key->text, points, (uint32_t)value->count, key->place);
+        result = builder_add_gaps(builder, key->text, points, (uint32_t)value->count, key->place);
     return result;
 }
 
-static int read_points(struct build *build, const struct document_node *value, double *points)
+static int read_points(struct builder *builder, const struct document_node *value, double *points)
 {
     for (size_t i = 0; i < value->count; i++) {
         const struct document_node *item = value->items[i];
         if (!document_number(item, &points[i]) || points[i] < 0 || points[i] > GAPS_SECONDS_MAX)
-            return not_number(build, item, "seconds from 0 to 1000000");
+            return not_number(builder, item, "seconds from 0 to 1000000");
         if (i > 0 && points[i] < points[i - 1])
-            return load_yaml_unexpected(build, item, "seconds not below those before");
+            return load_yaml_unexpected(builder, item, "seconds not below those before");
     }
     return 0;
 }
 
-static int load_yaml_read_details(struct build *build, const struct document_node *value)
+static int load_yaml_read_details(struct builder *builder, const struct document_node *value)
 {
     if (value->kind != DOCUMENT_MAPPING)
-        return load_yaml_unexpected(build, value, "a mapping of packets to lists of forms");
+        return load_yaml_unexpected(builder, value, "a mapping of packets to lists of forms");
     for (size_t i = 0; i < value->count; i++) {
         int result =
-            load_yaml_read_packet_details(build, value->items[2 * i], value->items[2 * i + 1]);
+            load_yaml_read_packet_details(builder, value->items[2 * i], value->items[2 * i + 1]);
         if (result < 0)
             return result;
     }
     return 0;
 }
 
-static int load_yaml_read_packet_details(struct build *build, const struct document_node *key,
+static int load_yaml_read_packet_details(struct builder *builder, const struct document_node *key,
                                          const struct document_node *value)
 {
     uint32_t type;
-    int result = build_type(build, key->text, false, key->place, &type);
+    int result = builder_find_type(builder, key->text, false, key->place, &type);
     if (result < 0)
         return result;
     if (type == UINT32_MAX)
-        return load_yaml_unexpected(build, key, "a packet of the chain");
+        return load_yaml_unexpected(builder, key, "a packet of the chain");
     if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
-        return load_yaml_unexpected(build, value, "a list of the packet's forms");
+        return load_yaml_unexpected(builder, value, "a list of the packet's forms");
     for (size_t i = 0; i < value->count && result == 0; i++)
-        result = read_form(build, type, value->items[i]);
+        result = read_form(builder, type, value->items[i]);
     return result;
 }
 
-static int read_form(struct build *build, uint32_t type, const struct document_node *form)
+static int read_form(struct builder *builder, uint32_t type, const struct document_node *form)
 {
     struct model_field fields[FIELDS_MAX];
     uint64_t times = 0;
     size_t count = 0;
     int result = 0;
     if (form->kind != DOCUMENT_MAPPING)
-        return load_yaml_unexpected(build, form, "a mapping of count and fields");
+        return load_yaml_unexpected(builder, form, "a mapping of count and fields");
     for (size_t i = 0; i < form->count && result == 0; i++) {
         const struct document_node *key = form->items[2 * i], *value = form->items[2 * i + 1];
         if (strcmp(key->text, "count") == 0)
-            result = load_yaml_read_count(build, value, &times);
+            result = load_yaml_read_count(builder, value, &times);
         else
-            result = load_yaml_read_field(build, type, key, value, fields, &count);
+            result = load_yaml_read_field(builder, type, key, value, fields, &count);
     }
     if (result == 0 && times == 0)
-        result = build_wrong(build, form->place, "expected the key count");
+        result = builder_wrong(builder, form->place, "expected the key count");
     if (result == 0)
-        result = load_yaml_check_bind(build, form);
+        result = load_yaml_check_bind(builder, form);
     if (result < 0)
         return result;
-    struct model_field *kept = arena_array(&build->model->arena, count, sizeof *kept);
+    struct model_field *kept = arena_array(&builder->model->arena, count, sizeof *kept);
     if (!kept)
-        return build_no_memory(build);
+        return builder_no_memory(builder);
     memcpy(kept, fields, count * sizeof *kept);
-    return build_details(build, type, times, kept, count);
+    return builder_add_details(builder, type, times, kept, count);
 }
 
-static int load_yaml_read_field(struct build *build, uint32_t type, const struct document_node *key,
-                                const struct document_node *value, struct model_field *fields,
-                                size_t *count)
+static int load_yaml_read_field(struct builder *builder, uint32_t type,
+                                const struct document_node *key, const struct document_node *value,
+                                struct model_field *fields, size_t *count)
 {
-    const struct model_type *packet = &build->model->types[type];
+    const struct model_type *packet = &builder->model->types[type];
     const struct details_rule *rule = details_rule(packet->protocol, packet->opcode, key->text);
     if (!rule)
-        return refuse_field(build, type, key);
+        return refuse_field(builder, type, key);
     /* Empty text says no more than no field. */
     if (rule->kind == DETAILS_TEXT && value->kind == DOCUMENT_SCALAR && value->quoted &&
         value->text[0] == '\0')
         return 0;
-    int result = load_yaml_add_field(build, rule, value, &fields[*count]);
+    int result = load_yaml_add_field(builder, rule, value, &fields[*count]);
     *count += result == 0;
     return result;
 }
 
-static int refuse_field(struct build *build, uint32_t type, const struct document_node *key)
+static int refuse_field(struct builder *builder, uint32_t type, const struct document_node *key)
 {
     char keys[120], what[200];
-    const struct model_type *packet = &build->model->types[type];
+    const struct model_type *packet = &builder->model->types[type];
     details_keys(packet->protocol, packet->opcode, keys, sizeof keys);
     snprintf(what, sizeof what, "%s%s%s for %s:%s", keys[0] ? "one of count, " : "only count", keys,
              "", packet->protocol, packet->opcode);
-    return load_yaml_unexpected(build, key, what);
+    return load_yaml_unexpected(builder, key, what);
 }
 
-static int load_yaml_add_field(struct build *build, const struct details_rule *rule,
+static int load_yaml_add_field(struct builder *builder, const struct details_rule *rule,
                                const struct document_node *node, struct model_field *field)
 {
     bool list = details_is_list(rule);
     char what[160];
     if (list && (node->kind != DOCUMENT_SEQUENCE || node->count == 0 ||
                  (rule->kind == DETAILS_OIDS && node->count > rule->max)))
-        return load_yaml_unexpected(build, node, details_expected(rule, what, sizeof what));
+        return load_yaml_unexpected(builder, node, details_expected(rule, what, sizeof what));
     size_t count = list ? node->count : 1;
-    const char **values = arena_array(&build->model->arena, count, sizeof *values);
+    const char **values = arena_array(&builder->model->arena, count, sizeof *values);
     if (!values)
-        return build_no_memory(build);
+        return builder_no_memory(builder);
     for (size_t i = 0; i < count; i++) {
-        int result = load_yaml_add_value(build, rule, list ? node->items[i] : node, &values[i]);
+        int result = load_yaml_add_value(builder, rule, list ? node->items[i] : node, &values[i]);
         if (result < 0)
             return result;
     }
@@ -402,7 +405,7 @@ static int load_yaml_add_field(struct build *build, const struct details_rule *r
     return 0;
 }
 
-static int load_yaml_add_value(struct build *build, const struct details_rule *rule,
+static int load_yaml_add_value(struct builder *builder, const struct details_rule *rule,
                                const struct document_node *node, const char **value)
 {
     char what[160];
@@ -410,28 +413,28 @@ static int load_yaml_add_value(struct build *build, const struct details_rule *r
     if (node->kind == DOCUMENT_SCALAR && (node->text[0] || node->quoted))
         kept = details_value(rule, node->text);
     if (!kept)
-        return load_yaml_unexpected(build, node, details_expected(rule, what, sizeof what));
-    *value = arena_string(&build->model->arena, kept, strlen(kept));
-    return *value ? 0 : build_no_memory(build);
+        return load_yaml_unexpected(builder, node, details_expected(rule, what, sizeof what));
+    *value = arena_string(&builder->model->arena, kept, strlen(kept));
+    return *value ? 0 : builder_no_memory(builder);
 }
 
 /* A wrapper belongs to SASL alone. */
-static int load_yaml_check_bind(struct build *build, const struct document_node *form)
+static int load_yaml_check_bind(struct builder *builder, const struct document_node *form)
 {
     const struct document_node *auth = document_get(form, "auth");
     const struct document_node *mech = document_get(form, "mech");
     if (mech && auth && strcmp(auth->text, "sasl") != 0)
-        return load_yaml_unexpected(build, mech, "no mech with auth: simple");
+        return load_yaml_unexpected(builder, mech, "no mech with auth: simple");
     return 0;
 }
 
-static int load_yaml_read_dns(struct build *build, const struct document_node *value)
+static int load_yaml_read_dns(struct builder *builder, const struct document_node *value)
 {
     static const struct section sections[] = {{"queries", true, read_queries}, {NULL, false, NULL}};
-    return load_yaml_read_mapping(build, sections, "a mapping of queries", value);
+    return load_yaml_read_mapping(builder, sections, "a mapping of queries", value);
 }
 
-static int read_queries(struct build *build, const struct document_node *value)
+static int read_queries(struct builder *builder, const struct document_node *value)
 {
-    return load_yaml_read_count(build, value, &build->model->dns_queries);
+    return load_yaml_read_count(builder, value, &builder->model->dns_queries);
 }

@@ -25,14 +25,14 @@ struct input {
 };
 
 static int load_file(int fd, const char *path, struct model **out, struct error *error,
-                     build_warning *warning, void *context);
+                     builder_warning *warning, void *context);
 static ssize_t read_beginning(int fd, char *begin, size_t size);
 static int load_recording(const char *name, struct input *input, struct model **out,
-                          struct error *error, build_warning *warning, void *context);
+                          struct error *error, builder_warning *warning, void *context);
 static ssize_t model_read_input(void *cookie, char *buffer, size_t size);
 static int set_name(struct model *model, const char *file, struct error *error);
 static int model_load_any(const char *name, const char *text, size_t size, struct model **out,
-                          struct error *error, build_warning *warning, void *context);
+                          struct error *error, builder_warning *warning, void *context);
 static bool looks_like_json(const char *text, size_t size);
 static void set_sha256(struct model *model, const char *text, size_t size);
 static int model_compare_types(const void *a, const void *b, void *context);
@@ -49,7 +49,7 @@ int model_load(const char *path, struct model **out, struct error *error,
 }
 
 static int load_file(int fd, const char *path, struct model **out, struct error *error,
-                     build_warning *warning, void *context)
+                     builder_warning *warning, void *context)
 {
     const char *name = document_file_name(path);
     char begin[64], *text = NULL;
@@ -89,7 +89,7 @@ static ssize_t read_beginning(int fd, char *begin, size_t size)
 }
 
 static int load_recording(const char *name, struct input *input, struct model **out,
-                          struct error *error, build_warning *warning, void *context)
+                          struct error *error, builder_warning *warning, void *context)
 {
     enum { BUFFER = 64 << 10 };
     struct model *model = calloc(1, sizeof *model);
@@ -145,22 +145,22 @@ static int set_name(struct model *model, const char *file, struct error *error)
 
 /* text is terminated and was checked. */
 static int model_load_any(const char *name, const char *text, size_t size, struct model **out,
-                          struct error *error, build_warning *warning, void *context)
+                          struct error *error, builder_warning *warning, void *context)
 {
-    struct build build;
+    struct builder builder;
     bool yaml = !looks_like_json(text, size);
-    int result = build_begin(&build, name, error, warning, context);
+    int result = builder_init(&builder, name, error, warning, context);
     if (result == 0) {
-        set_sha256(build.model, text, size);
-        result = set_name(build.model, name, error);
+        set_sha256(builder.model, text, size);
+        result = set_name(builder.model, name, error);
     }
     if (result == 0 && !yaml)
-        result = load_samba(&build, text, size, &yaml);
+        result = load_samba(&builder, text, size, &yaml);
     if (result == 0 && yaml)
-        result = load_yaml(&build, text, size);
+        result = load_yaml(&builder, text, size);
     if (result == 0)
-        result = build_finish(&build, out);
-    build_end(&build);
+        result = builder_finish(&builder, out);
+    builder_clear(&builder);
     return result;
 }
 

@@ -11,67 +11,68 @@
 
 #include "base/error.h"
 
-typedef uint32_t hash_function(const struct build *build, const void *key);
-typedef bool same_function(const struct build *build, uint32_t index, const void *key);
+typedef uint32_t hash_function(const struct builder *builder, const void *key);
+typedef bool same_function(const struct builder *builder, uint32_t index, const void *key);
 
-static void build_format_line(const struct build *build, struct document_place place, char *line,
-                              size_t size, const char *format, va_list args);
-static int parse_history(struct build *build, const char *key, struct document_place place,
+static void builder_format_line(const struct builder *builder, struct document_place place,
+                                char *line, size_t size, const char *format, va_list args);
+static int parse_history(struct builder *builder, const char *key, struct document_place place,
                          uint32_t *entries);
-static int check_length(struct build *build, const char *key, struct document_place place);
-static int parse_entry(struct build *build, const char *name, struct document_place place,
+static int check_length(struct builder *builder, const char *key, struct document_place place);
+static int parse_entry(struct builder *builder, const char *name, struct document_place place,
                        uint32_t *entry);
-static int parse_wait(struct build *build, const char *name, struct document_place place,
+static int parse_wait(struct builder *builder, const char *name, struct document_place place,
                       uint32_t *entry);
 static bool is_packet_name(const char *name);
-static int table_grow(struct build *build, struct build_table *table, hash_function *hash,
+static int table_grow(struct builder *builder, struct builder_table *table, hash_function *hash,
                       same_function *same);
-static uint32_t *table_slot(const struct build *build, const struct build_table *table,
+static uint32_t *table_slot(const struct builder *builder, const struct builder_table *table,
                             const void *key, hash_function *hash, same_function *same);
-static const void *key_of(const struct build *build, const struct build_table *table,
+static const void *key_of(const struct builder *builder, const struct builder_table *table,
                           uint32_t index, char *buffer, size_t size);
-static uint32_t hash_type(const struct build *build, const void *key);
+static uint32_t hash_type(const struct builder *builder, const void *key);
 static uint32_t hash_bytes(const void *bytes, size_t size);
-static bool same_type(const struct build *build, uint32_t index, const void *key);
-static int build_add_type(struct build *build, const char *name, uint32_t *type);
-static int build_grow(struct build *build, void *array, size_t count, size_t *room, size_t size);
-static int parse_gaps_key(struct build *build, const char *key, struct document_place place,
+static bool same_type(const struct builder *builder, uint32_t index, const void *key);
+static int builder_add_type(struct builder *builder, const char *name, uint32_t *type);
+static int builder_grow(struct builder *builder, void *array, size_t count, size_t *room,
+                        size_t size);
+static int parse_gaps_key(struct builder *builder, const char *key, struct document_place place,
                           struct gaps *gaps);
 static bool is_same_key(const struct gaps *a, const struct gaps *b);
-static uint32_t hash_history(const struct build *build, const void *key);
-static bool same_history(const struct build *build, uint32_t index, const void *key);
+static uint32_t hash_history(const struct builder *builder, const void *key);
+static bool same_history(const struct builder *builder, uint32_t index, const void *key);
 
-int build_begin(struct build *build, const char *file, struct error *error, build_warning *warning,
-                void *context)
+int builder_init(struct builder *builder, const char *file, struct error *error,
+                 builder_warning *warning, void *context)
 {
-    *build = (struct build){.file = file,
-                            .error = error,
-                            .warning = warning,
-                            .warning_context = context,
-                            .separator = ' '};
-    build->model = calloc(1, sizeof *build->model);
-    if (!build->model)
-        return build_no_memory(build);
-    build->model->source = (struct model_source){NULL, -1, -1, -1};
+    *builder = (struct builder){.file = file,
+                                .error = error,
+                                .warning = warning,
+                                .warning_context = context,
+                                .separator = ' '};
+    builder->model = calloc(1, sizeof *builder->model);
+    if (!builder->model)
+        return builder_no_memory(builder);
+    builder->model->source = (struct model_source){NULL, -1, -1, -1};
     return 0;
 }
 
-int build_wrong(struct build *build, struct document_place place, const char *format, ...)
+int builder_wrong(struct builder *builder, struct document_place place, const char *format, ...)
 {
     va_list args;
     char line[ERROR_TEXT_SIZE];
     va_start(args, format);
-    build_format_line(build, place, line, sizeof line, format, args);
+    builder_format_line(builder, place, line, sizeof line, format, args);
     va_end(args);
-    return error_set(build->error, -EINVAL, "%s", line);
+    return error_set(builder->error, -EINVAL, "%s", line);
 }
 
 /* "file:line:column: ..." Files may hold what a terminal would obey: control characters do not get
  * into messages. */
-static void build_format_line(const struct build *build, struct document_place place, char *line,
-                              size_t size, const char *format, va_list args)
+static void builder_format_line(const struct builder *builder, struct document_place place,
+                                char *line, size_t size, const char *format, va_list args)
 {
-    int used = snprintf(line, size, "%s:%u:%u: ", build->file, place.line, place.column);
+    int used = snprintf(line, size, "%s:%u:%u: ", builder->file, place.line, place.column);
     if (used >= 0 && (size_t)used < size)
         vsnprintf(line + used, size - (size_t)used, format, args);
     for (char *c = line; size > 0 && *c; c++)
@@ -79,74 +80,76 @@ static void build_format_line(const struct build *build, struct document_place p
             *c = ' ';
 }
 
-int build_no_memory(struct build *build)
+int builder_no_memory(struct builder *builder)
 {
-    return error_set(build->error, -ENOMEM, "%s: out of memory", build->file);
+    return error_set(builder->error, -ENOMEM, "%s: out of memory", builder->file);
 }
 
-void build_warn(struct build *build, struct document_place place, const char *format, ...)
+void builder_warn(struct builder *builder, struct document_place place, const char *format, ...)
 {
     char line[ERROR_TEXT_SIZE];
     va_list args;
-    if (!build->warning)
+    if (!builder->warning)
         return;
     va_start(args, format);
-    build_format_line(build, place, line, sizeof line, format, args);
+    builder_format_line(builder, place, line, sizeof line, format, args);
     va_end(args);
-    build->warning(build->warning_context, line);
+    builder->warning(builder->warning_context, line);
 }
 
-int build_history(struct build *build, const char *key, struct document_place place,
-                  uint32_t *history)
+int builder_add_history(struct builder *builder, const char *key, struct document_place place,
+                        uint32_t *history)
 {
     uint32_t entries[CHAIN_HISTORY_MAX];
-    int result = parse_history(build, key, place, entries);
+    int result = parse_history(builder, key, place, entries);
     if (result == 0)
-        result = build_intern(build, entries, true, place, history);
+        result = builder_find_history(builder, entries, true, place, history);
     if (result < 0)
         return result;
-    if (build->histories[*history].defined)
-        return build_wrong(build, place, "expected each history once, found '%.100s' again", key);
-    build->histories[*history].defined = true;
+    if (builder->histories[*history].defined)
+        return builder_wrong(builder, place, "expected each history once, found '%.100s' again",
+                             key);
+    builder->histories[*history].defined = true;
     return 0;
 }
 
-static int parse_history(struct build *build, const char *key, struct document_place place,
+static int parse_history(struct builder *builder, const char *key, struct document_place place,
                          uint32_t *entries)
 {
-    int result = check_length(build, key, place);
-    for (uint32_t i = 0; i < build->length && result == 0; i++) {
-        char name[BUILD_NAME_MAX + 2];
-        size_t length = (size_t)(strchrnul(key, build->separator) - key);
+    int result = check_length(builder, key, place);
+    for (uint32_t i = 0; i < builder->length && result == 0; i++) {
+        char name[BUILDER_NAME_MAX + 2];
+        size_t length = (size_t)(strchrnul(key, builder->separator) - key);
         snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name),
                  key);
-        result = parse_entry(build, name, place, &entries[i]);
+        result = parse_entry(builder, name, place, &entries[i]);
         if (result == 0 && i > 0 && entries[i] == CHAIN_NONE && entries[i - 1] != CHAIN_NONE)
-            result = build_wrong(build, place,
-                                 "expected '-' only before a conversation's first "
-                                 "entries");
+            result = builder_wrong(builder, place,
+                                   "expected '-' only before a conversation's first "
+                                   "entries");
         key += length + (key[length] != '\0');
     }
     return result;
 }
 
-static int check_length(struct build *build, const char *key, struct document_place place)
+static int check_length(struct builder *builder, const char *key, struct document_place place)
 {
     uint32_t length = 1;
     for (const char *c = key; *c; c++)
-        length += *c == build->separator;
-    if (build->length == 0 && length <= CHAIN_HISTORY_MAX)
-        build->length = length;
-    if (build->length == 0)
-        return build_wrong(build, place, "expected a history of at most %d entries, found %u",
-                           CHAIN_HISTORY_MAX, length);
-    if (length != build->length)
-        return build_wrong(build, place, "expected a history of %u %s, found %u: '%.100s'",
-                           build->length, build->length == 1 ? "entry" : "entries", length, key);
+        length += *c == builder->separator;
+    if (builder->length == 0 && length <= CHAIN_HISTORY_MAX)
+        builder->length = length;
+    if (builder->length == 0)
+        return builder_wrong(builder, place, "expected a history of at most %d entries, found %u",
+                             CHAIN_HISTORY_MAX, length);
+    if (length != builder->length)
+        return builder_wrong(builder, place, "expected a history of %u %s, found %u: '%.100s'",
+                             builder->length, builder->length == 1 ? "entry" : "entries", length,
+                             key);
     return 0;
 }
 
-static int parse_entry(struct build *build, const char *name, struct document_place place,
+static int parse_entry(struct builder *builder, const char *name, struct document_place place,
                        uint32_t *entry)
 {
     if (strcmp(name, "-") == 0) {
@@ -154,14 +157,14 @@ static int parse_entry(struct build *build, const char *name, struct document_pl
         return 0;
     }
     if (strncmp(name, "wait:", 5) == 0)
-        return parse_wait(build, name, place, entry);
+        return parse_wait(builder, name, place, entry);
     if (!is_packet_name(name))
-        return build_wrong(build, place,
-                           "expected a packet like ldap:3, wait:N or -, found '%.64s'", name);
-    return build_type(build, name, true, place, entry);
+        return builder_wrong(builder, place,
+                             "expected a packet like ldap:3, wait:N or -, found '%.64s'", name);
+    return builder_find_type(builder, name, true, place, entry);
 }
 
-static int parse_wait(struct build *build, const char *name, struct document_place place,
+static int parse_wait(struct builder *builder, const char *name, struct document_place place,
                       uint32_t *entry)
 {
     const char *digits = name + 5;
@@ -169,8 +172,8 @@ static int parse_wait(struct build *build, const char *name, struct document_pla
     unsigned long exponent = strtoul(digits, NULL, 10);
     if (length == 0 || length > 2 || digits[length] != '\0' || (length == 2 && *digits == '0') ||
         exponent > CHAIN_WAIT_MAX)
-        return build_wrong(build, place, "expected wait:0 to wait:%d, found '%.64s'",
-                           CHAIN_WAIT_MAX, name);
+        return builder_wrong(builder, place, "expected wait:0 to wait:%d, found '%.64s'",
+                             CHAIN_WAIT_MAX, name);
     *entry = CHAIN_WAIT + (uint32_t)exponent;
     return 0;
 }
@@ -178,7 +181,7 @@ static int parse_wait(struct build *build, const char *name, struct document_pla
 static bool is_packet_name(const char *name)
 {
     const char *colon = strchr(name, ':');
-    if (!colon || colon == name || strchr(colon + 1, ':') || strlen(name) > BUILD_NAME_MAX)
+    if (!colon || colon == name || strchr(colon + 1, ':') || strlen(name) > BUILDER_NAME_MAX)
         return false;
     for (const char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("_:.*-", *c))
@@ -186,48 +189,49 @@ static bool is_packet_name(const char *name)
     return true;
 }
 
-int build_transition(struct build *build, uint32_t history, const char *entry, uint64_t count,
-                     struct document_place place)
+int builder_add_transition(struct builder *builder, uint32_t history, const char *entry,
+                           uint64_t count, struct document_place place)
 {
-    struct build_transition transition = {.history = history, .count = count, .place = place};
-    int result = parse_entry(build, entry, place, &transition.entry);
-    return result < 0 ? result : build_add(build, &transition);
+    struct builder_transition transition = {.history = history, .count = count, .place = place};
+    int result = parse_entry(builder, entry, place, &transition.entry);
+    return result < 0 ? result : builder_append_transition(builder, &transition);
 }
 
-int build_type(struct build *build, const char *name, bool make, struct document_place place,
-               uint32_t *type)
+int builder_find_type(struct builder *builder, const char *name, bool make,
+                      struct document_place place, uint32_t *type)
 {
     if (!is_packet_name(name) || strncmp(name, "wait:", 5) == 0)
-        return build_wrong(build, place, "expected a packet like ldap:3, found '%.64s'", name);
-    if (table_grow(build, &build->type_table, hash_type, same_type) < 0)
+        return builder_wrong(builder, place, "expected a packet like ldap:3, found '%.64s'", name);
+    if (table_grow(builder, &builder->type_table, hash_type, same_type) < 0)
         return -ENOMEM;
-    uint32_t *slot = table_slot(build, &build->type_table, name, hash_type, same_type);
+    uint32_t *slot = table_slot(builder, &builder->type_table, name, hash_type, same_type);
     *type = *slot ? *slot - 1 : UINT32_MAX;
     if (*slot || !make)
         return 0;
-    int result = build_add_type(build, name, type);
+    int result = builder_add_type(builder, name, type);
     if (result == 0) {
         *slot = *type + 1;
-        build->type_table.used++;
+        builder->type_table.used++;
     }
     return result;
 }
 
 /* Keeps at least half of the slots free, so that table_slot() ends soon. */
-static int table_grow(struct build *build, struct build_table *table, hash_function *hash,
+static int table_grow(struct builder *builder, struct builder_table *table, hash_function *hash,
                       same_function *same)
 {
     if (table->room > 2 * table->used)
         return 0;
-    struct build_table larger = {.room = table->room ? 2 * table->room : 256, .used = table->used};
+    struct builder_table larger = {.room = table->room ? 2 * table->room : 256,
+                                   .used = table->used};
     larger.slots = calloc(larger.room, sizeof *larger.slots);
     if (!larger.slots)
-        return build_no_memory(build);
+        return builder_no_memory(builder);
     for (uint32_t i = 0; i < table->room; i++) {
         char buffer[CHAIN_NAME_SIZE];
         if (table->slots[i])
-            *table_slot(build, &larger,
-                        key_of(build, table, table->slots[i] - 1, buffer, sizeof buffer), hash,
+            *table_slot(builder, &larger,
+                        key_of(builder, table, table->slots[i] - 1, buffer, sizeof buffer), hash,
                         same) = table->slots[i];
     }
     free(table->slots);
@@ -235,28 +239,28 @@ static int table_grow(struct build *build, struct build_table *table, hash_funct
     return 0;
 }
 
-static uint32_t *table_slot(const struct build *build, const struct build_table *table,
+static uint32_t *table_slot(const struct builder *builder, const struct builder_table *table,
                             const void *key, hash_function *hash, same_function *same)
 {
-    uint32_t at = hash(build, key) & (table->room - 1);
-    while (table->slots[at] && !same(build, table->slots[at] - 1, key))
+    uint32_t at = hash(builder, key) & (table->room - 1);
+    while (table->slots[at] && !same(builder, table->slots[at] - 1, key))
         at = (at + 1) & (table->room - 1);
     return &table->slots[at];
 }
 
-static const void *key_of(const struct build *build, const struct build_table *table,
+static const void *key_of(const struct builder *builder, const struct builder_table *table,
                           uint32_t index, char *buffer, size_t size)
 {
-    if (table == &build->history_table)
-        return build->histories[index].entries;
-    snprintf(buffer, size, "%s:%s", build->model->types[index].protocol,
-             build->model->types[index].opcode);
+    if (table == &builder->history_table)
+        return builder->histories[index].entries;
+    snprintf(buffer, size, "%s:%s", builder->model->types[index].protocol,
+             builder->model->types[index].opcode);
     return buffer;
 }
 
-static uint32_t hash_type(const struct build *build, const void *key)
+static uint32_t hash_type(const struct builder *builder, const void *key)
 {
-    (void)build;
+    (void)builder;
     return hash_bytes(key, strlen(key));
 }
 
@@ -269,22 +273,22 @@ static uint32_t hash_bytes(const void *bytes, size_t size)
     return (uint32_t)(hash ^ (hash >> 32));
 }
 
-static bool same_type(const struct build *build, uint32_t index, const void *key)
+static bool same_type(const struct builder *builder, uint32_t index, const void *key)
 {
-    const struct model_type *type = &build->model->types[index];
+    const struct model_type *type = &builder->model->types[index];
     size_t length = strlen(type->protocol);
     return strncmp(key, type->protocol, length) == 0 && ((const char *)key)[length] == ':' &&
            strcmp((const char *)key + length + 1, type->opcode) == 0;
 }
 
-static int build_add_type(struct build *build, const char *name, uint32_t *type)
+static int builder_add_type(struct builder *builder, const char *name, uint32_t *type)
 {
-    struct model *model = build->model;
+    struct model *model = builder->model;
     char *copy = arena_string(&model->arena, name, strlen(name));
-    if (!copy || build_grow(build, &build->types, model->type_count, &build->type_room,
-                            sizeof *build->types) < 0)
-        return build_no_memory(build);
-    model->types = build->types;
+    if (!copy || builder_grow(builder, &builder->types, model->type_count, &builder->type_room,
+                              sizeof *builder->types) < 0)
+        return builder_no_memory(builder);
+    model->types = builder->types;
     char *colon = strchr(copy, ':');
     *colon = '\0';
     model->types[model->type_count] = (struct model_type){.protocol = copy, .opcode = colon + 1};
@@ -293,7 +297,8 @@ static int build_add_type(struct build *build, const char *name, uint32_t *type)
 }
 
 /* Makes room for one more element of an array. */
-static int build_grow(struct build *build, void *array, size_t count, size_t *room, size_t size)
+static int builder_grow(struct builder *builder, void *array, size_t count, size_t *room,
+                        size_t size)
 {
     void **pointer = array;
     if (count < *room)
@@ -301,62 +306,64 @@ static int build_grow(struct build *build, void *array, size_t count, size_t *ro
     size_t larger = *room ? 2 * *room : 64;
     void *moved = reallocarray(*pointer, larger, size);
     if (!moved)
-        return build_no_memory(build);
+        return builder_no_memory(builder);
     *pointer = moved;
     *room = larger;
     return 0;
 }
 
-int build_details(struct build *build, uint32_t type, uint64_t count,
-                  const struct model_field *fields, size_t field_count)
+int builder_add_details(struct builder *builder, uint32_t type, uint64_t count,
+                        const struct model_field *fields, size_t field_count)
 {
-    if (build_grow(build, &build->details, build->details_count, &build->details_room,
-                   sizeof *build->details) < 0)
+    if (builder_grow(builder, &builder->details, builder->details_count, &builder->details_room,
+                     sizeof *builder->details) < 0)
         return -ENOMEM;
-    build->details[build->details_count++] =
-        (struct build_details){type, {count, field_count, fields}};
+    builder->details[builder->details_count++] =
+        (struct builder_details){type, {count, field_count, fields}};
     return 0;
 }
 
-int build_gaps(struct build *build, const char *key, const double *points, uint32_t count,
-               struct document_place place)
+int builder_add_gaps(struct builder *builder, const char *key, const double *points, uint32_t count,
+                     struct document_place place)
 {
-    struct build_gaps row = {.gaps = {.count = count, .points = points}, .place = place};
-    int result = parse_gaps_key(build, key, place, &row.gaps);
+    struct builder_gaps row = {.gaps = {.count = count, .points = points}, .place = place};
+    int result = parse_gaps_key(builder, key, place, &row.gaps);
     if (result < 0)
         return result;
-    for (size_t i = 0; i < build->gaps_count; i++)
-        if (is_same_key(&build->gaps[i].gaps, &row.gaps))
-            return build_wrong(build, place, "expected each key once, found '%.100s' again", key);
-    if (build_grow(build, &build->gaps, build->gaps_count, &build->gaps_room, sizeof *build->gaps) <
-        0)
+    for (size_t i = 0; i < builder->gaps_count; i++)
+        if (is_same_key(&builder->gaps[i].gaps, &row.gaps))
+            return builder_wrong(builder, place, "expected each key once, found '%.100s' again",
+                                 key);
+    if (builder_grow(builder, &builder->gaps, builder->gaps_count, &builder->gaps_room,
+                     sizeof *builder->gaps) < 0)
         return -ENOMEM;
-    build->gaps[build->gaps_count++] = row;
+    builder->gaps[builder->gaps_count++] = row;
     return 0;
 }
 
-static int parse_gaps_key(struct build *build, const char *key, struct document_place place,
+static int parse_gaps_key(struct builder *builder, const char *key, struct document_place place,
                           struct gaps *gaps)
 {
     uint32_t entries[CHAIN_HISTORY_MAX + 1], count = 0;
     for (const char *rest = key; *rest || count == 0; count++) {
-        char name[BUILD_NAME_MAX + 2];
+        char name[BUILDER_NAME_MAX + 2];
         size_t length = strcspn(rest, " ");
         snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name),
                  rest);
-        if (count > build->length)
-            return build_wrong(build, place, "expected at most %u entries, history and one more",
-                               build->length + 1);
-        int result = parse_entry(build, name, place, &entries[count]);
+        if (count > builder->length)
+            return builder_wrong(builder, place,
+                                 "expected at most %u entries, history and one more",
+                                 builder->length + 1);
+        int result = parse_entry(builder, name, place, &entries[count]);
         if (result < 0)
             return result;
         rest += length + (rest[length] != '\0');
     }
     if (entries[count - 1] == CHAIN_NONE)
-        return build_wrong(build, place, "expected a packet or wait:N at the end, found '-'");
-    uint32_t *kept = arena_array(&build->model->arena, count, sizeof *kept);
+        return builder_wrong(builder, place, "expected a packet or wait:N at the end, found '-'");
+    uint32_t *kept = arena_array(&builder->model->arena, count, sizeof *kept);
     if (!kept)
-        return build_no_memory(build);
+        return builder_no_memory(builder);
     memcpy(kept, entries, count * sizeof *kept);
     gaps->entries = kept;
     gaps->length = count;
@@ -369,55 +376,56 @@ static bool is_same_key(const struct gaps *a, const struct gaps *b)
            memcmp(a->entries, b->entries, a->length * sizeof *a->entries) == 0;
 }
 
-int build_intern(struct build *build, const uint32_t *entries, bool make,
-                 struct document_place place, uint32_t *history)
+int builder_find_history(struct builder *builder, const uint32_t *entries, bool make,
+                         struct document_place place, uint32_t *history)
 {
-    if (table_grow(build, &build->history_table, hash_history, same_history) < 0)
+    if (table_grow(builder, &builder->history_table, hash_history, same_history) < 0)
         return -ENOMEM;
-    uint32_t *slot = table_slot(build, &build->history_table, entries, hash_history, same_history);
+    uint32_t *slot =
+        table_slot(builder, &builder->history_table, entries, hash_history, same_history);
     *history = *slot ? *slot - 1 : UINT32_MAX;
     if (*slot || !make)
         return 0;
-    uint32_t *copy = arena_array(&build->model->arena, build->length, sizeof *copy);
-    if (!copy || build_grow(build, &build->histories, build->history_count, &build->history_room,
-                            sizeof *build->histories) < 0)
-        return build_no_memory(build);
-    memcpy(copy, entries, build->length * sizeof *copy);
-    build->histories[build->history_count] = (struct build_history){copy, place, false};
-    *history = (uint32_t)build->history_count++;
+    uint32_t *copy = arena_array(&builder->model->arena, builder->length, sizeof *copy);
+    if (!copy || builder_grow(builder, &builder->histories, builder->history_count,
+                              &builder->history_room, sizeof *builder->histories) < 0)
+        return builder_no_memory(builder);
+    memcpy(copy, entries, builder->length * sizeof *copy);
+    builder->histories[builder->history_count] = (struct builder_history){copy, place, false};
+    *history = (uint32_t)builder->history_count++;
     *slot = *history + 1;
-    build->history_table.used++;
+    builder->history_table.used++;
     return 0;
 }
 
-static uint32_t hash_history(const struct build *build, const void *key)
+static uint32_t hash_history(const struct builder *builder, const void *key)
 {
-    return hash_bytes(key, build->length * sizeof(uint32_t));
+    return hash_bytes(key, builder->length * sizeof(uint32_t));
 }
 
-static bool same_history(const struct build *build, uint32_t index, const void *key)
+static bool same_history(const struct builder *builder, uint32_t index, const void *key)
 {
-    return memcmp(build->histories[index].entries, key, build->length * sizeof(uint32_t)) == 0;
+    return memcmp(builder->histories[index].entries, key, builder->length * sizeof(uint32_t)) == 0;
 }
 
-int build_add(struct build *build, const struct build_transition *transition)
+int builder_append_transition(struct builder *builder, const struct builder_transition *transition)
 {
-    if (build_grow(build, &build->transitions, build->transition_count, &build->transition_room,
-                   sizeof *build->transitions) < 0)
+    if (builder_grow(builder, &builder->transitions, builder->transition_count,
+                     &builder->transition_room, sizeof *builder->transitions) < 0)
         return -ENOMEM;
-    build->transitions[build->transition_count++] = *transition;
+    builder->transitions[builder->transition_count++] = *transition;
     return 0;
 }
 
-void build_end(struct build *build)
+void builder_clear(struct builder *builder)
 {
-    model_free(build->model);
-    free(build->types);
-    free(build->histories);
-    free(build->transitions);
-    free(build->details);
-    free(build->gaps);
-    free(build->history_table.slots);
-    free(build->type_table.slots);
-    *build = (struct build){0};
+    model_free(builder->model);
+    free(builder->types);
+    free(builder->histories);
+    free(builder->transitions);
+    free(builder->details);
+    free(builder->gaps);
+    free(builder->history_table.slots);
+    free(builder->type_table.slots);
+    *builder = (struct builder){0};
 }

@@ -36,7 +36,7 @@ struct lesson {
 
 struct points {
     const struct lesson *lesson;
-    struct build *build;
+    struct builder *builder;
 };
 
 static const struct document_place nowhere = {0, 0};
@@ -49,21 +49,21 @@ static int count_transition(struct lesson *lesson, struct walk_conversation *con
 static uint32_t wait_of(double pause);
 static int learn_model_take_end(void *context, struct walk_conversation *conversation);
 static int make_model(struct lesson *lesson, struct model **out);
-static int build_head(const struct lesson *lesson, struct build *build);
+static int builder_head(const struct lesson *lesson, struct builder *builder);
 static double learn_model_rounded(double value);
-static int build_histories(const struct lesson *lesson, struct build *build);
+static int builder_histories(const struct lesson *lesson, struct builder *builder);
 static const char *entry_name(const struct lesson *lesson, uint32_t entry, char *buffer,
                               size_t size);
-static int build_transitions(const struct lesson *lesson, struct build *build);
-static int build_pauses(struct lesson *lesson, struct build *build);
-static int build_points(void *context, const uint32_t *entries, uint32_t count,
-                        const struct learn_histogram *histogram);
-static int build_forms(struct lesson *lesson, struct build *build);
+static int builder_transitions(const struct lesson *lesson, struct builder *builder);
+static int builder_pauses(struct lesson *lesson, struct builder *builder);
+static int builder_points(void *context, const uint32_t *entries, uint32_t count,
+                          const struct learn_histogram *histogram);
+static int builder_forms(struct lesson *lesson, struct builder *builder);
 static int compare_forms(const void *a, const void *b, void *context);
-static int build_type_forms(struct lesson *lesson, struct build *build, const uint32_t *forms,
-                            size_t count);
-static int build_form(struct build *build, const struct learn_word *form, uint32_t type,
-                      uint64_t count);
+static int builder_type_forms(struct lesson *lesson, struct builder *builder, const uint32_t *forms,
+                              size_t count);
+static int builder_form(struct builder *builder, const struct learn_word *form, uint32_t type,
+                        uint64_t count);
 static int learn_model_split_form(struct arena *arena, char *text, struct model_field *fields,
                                   size_t *count);
 static int split_values(struct arena *arena, const struct details_rule *rule, char *text,
@@ -162,27 +162,27 @@ static int learn_model_take_end(void *context, struct walk_conversation *convers
 
 static int make_model(struct lesson *lesson, struct model **out)
 {
-    struct build build;
-    int result = build_begin(&build, lesson->settings->name, lesson->capture->error, NULL, NULL);
+    struct builder builder;
+    int result = builder_init(&builder, lesson->settings->name, lesson->capture->error, NULL, NULL);
     if (result == 0)
-        result = build_head(lesson, &build);
+        result = builder_head(lesson, &builder);
     if (result == 0)
-        result = build_histories(lesson, &build);
+        result = builder_histories(lesson, &builder);
     if (result == 0)
-        result = build_transitions(lesson, &build);
+        result = builder_transitions(lesson, &builder);
     if (result == 0)
-        result = build_pauses(lesson, &build);
+        result = builder_pauses(lesson, &builder);
     if (result == 0)
-        result = build_forms(lesson, &build);
+        result = builder_forms(lesson, &builder);
     if (result == 0)
-        result = build_finish(&build, out);
-    build_end(&build);
+        result = builder_finish(&builder, out);
+    builder_clear(&builder);
     return result;
 }
 
-static int build_head(const struct lesson *lesson, struct build *build)
+static int builder_head(const struct lesson *lesson, struct builder *builder)
 {
-    struct model *model = build->model;
+    struct model *model = builder->model;
     const char *name = lesson->settings->name;
     /* A capture that lasts no time has no rate; a second is as good as any. */
     double seconds = (double)(lesson->capture->last - lesson->capture->first) / 1e9;
@@ -193,7 +193,7 @@ static int build_head(const struct lesson *lesson, struct build *build)
     model->source.seconds = learn_model_rounded(seconds);
     model->source.conversations = (double)lesson->conversations;
     model->packet_rate = learn_model_rounded((double)lesson->packets / seconds);
-    build->length = lesson->settings->history;
+    builder->length = lesson->settings->history;
     return model->name ? 0 : -ENOMEM;
 }
 
@@ -204,7 +204,7 @@ static double learn_model_rounded(double value)
     return strtod(text, NULL);
 }
 
-static int build_histories(const struct lesson *lesson, struct build *build)
+static int builder_histories(const struct lesson *lesson, struct builder *builder)
 {
     char key[KEY_SIZE], name[CHAIN_NAME_SIZE];
     for (uint32_t h = 0; h < lesson->histories.count; h++) {
@@ -214,7 +214,7 @@ static int build_histories(const struct lesson *lesson, struct build *build)
         for (uint32_t i = 0; i < lesson->settings->history; i++)
             used += (size_t)snprintf(key + used, sizeof key - used, "%s%s", i ? " " : "",
                                      entry_name(lesson, entries[i], name, sizeof name));
-        int result = build_history(build, key, nowhere, &history);
+        int result = builder_add_history(builder, key, nowhere, &history);
         if (result < 0)
             return result;
     }
@@ -233,7 +233,7 @@ static const char *entry_name(const struct lesson *lesson, uint32_t entry, char 
     return buffer;
 }
 
-static int build_transitions(const struct lesson *lesson, struct build *build)
+static int builder_transitions(const struct lesson *lesson, struct builder *builder)
 {
     char name[CHAIN_NAME_SIZE];
     for (uint32_t t = 0; t < lesson->transitions.count; t++) {
@@ -241,40 +241,40 @@ static int build_transitions(const struct lesson *lesson, struct build *build)
         const uint32_t *pair = (const void *)transition->bytes;
         /* Histories were given in the order of their numbers here. */
         int result =
-            build_transition(build, pair[0], entry_name(lesson, pair[1], name, sizeof name),
-                             transition->count, nowhere);
+            builder_add_transition(builder, pair[0], entry_name(lesson, pair[1], name, sizeof name),
+                                   transition->count, nowhere);
         if (result < 0)
             return result;
     }
     return 0;
 }
 
-static int build_pauses(struct lesson *lesson, struct build *build)
+static int builder_pauses(struct lesson *lesson, struct builder *builder)
 {
-    struct points points = {lesson, build};
+    struct points points = {lesson, builder};
     return pauses_list(&lesson->pauses, &lesson->histories, &lesson->transitions,
-                       lesson->settings->history, build_points, &points);
+                       lesson->settings->history, builder_points, &points);
 }
 
 /* One list of points, of the pauses before the last entry of a key. */
-static int build_points(void *context, const uint32_t *entries, uint32_t count,
-                        const struct learn_histogram *histogram)
+static int builder_points(void *context, const uint32_t *entries, uint32_t count,
+                          const struct learn_histogram *histogram)
 {
     const struct points *points = context;
-    struct build *build = points->build;
+    struct builder *builder = points->builder;
     char key[KEY_SIZE], name[CHAIN_NAME_SIZE];
     size_t used = 0;
-    double *list = arena_array(&build->model->arena, POINTS, sizeof *list);
+    double *list = arena_array(&builder->model->arena, POINTS, sizeof *list);
     if (!list)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++)
         used += (size_t)snprintf(key + used, sizeof key - used, "%s%s", i ? " " : "",
                                  entry_name(points->lesson, entries[i], name, sizeof name));
     uint32_t length = learn_histogram_points(histogram, list, POINTS);
-    return build_gaps(build, key, list, length, nowhere);
+    return builder_add_gaps(builder, key, list, length, nowhere);
 }
 
-static int build_forms(struct lesson *lesson, struct build *build)
+static int builder_forms(struct lesson *lesson, struct builder *builder)
 {
     uint32_t *forms = calloc(lesson->form_count + 1, sizeof *forms);
     size_t count = 0;
@@ -288,7 +288,7 @@ static int build_forms(struct lesson *lesson, struct build *build)
         for (end = i + 1;
              end < count && lesson->type_of_form[forms[end]] == lesson->type_of_form[forms[i]];)
             end++;
-        result = build_type_forms(lesson, build, forms + i, end - i);
+        result = builder_type_forms(lesson, builder, forms + i, end - i);
     }
     free(forms);
     return result;
@@ -308,28 +308,29 @@ static int compare_forms(const void *a, const void *b, void *context)
 }
 
 /* The forms of one type: what is beyond the limit is counted with the commonest. */
-static int build_type_forms(struct lesson *lesson, struct build *build, const uint32_t *forms,
-                            size_t count)
+static int builder_type_forms(struct lesson *lesson, struct builder *builder, const uint32_t *forms,
+                              size_t count)
 {
     uint32_t type;
     size_t kept = count < lesson->settings->max_details ? count : lesson->settings->max_details;
     uint64_t more = 0;
-    int result = build_type(build, lesson->types.items[lesson->type_of_form[forms[0]] - 1].bytes,
-                            false, nowhere, &type);
+    int result =
+        builder_find_type(builder, lesson->types.items[lesson->type_of_form[forms[0]] - 1].bytes,
+                          false, nowhere, &type);
     for (size_t i = kept; i < count; i++)
         more += lesson->form_counts[forms[i]];
     for (size_t i = 0; i < kept && result == 0; i++)
-        result = build_form(build, &lesson->capture->forms.items[forms[i]], type,
-                            lesson->form_counts[forms[i]] + (i == 0 ? more : 0));
+        result = builder_form(builder, &lesson->capture->forms.items[forms[i]], type,
+                              lesson->form_counts[forms[i]] + (i == 0 ? more : 0));
     return result;
 }
 
-static int build_form(struct build *build, const struct learn_word *form, uint32_t type,
-                      uint64_t count)
+static int builder_form(struct builder *builder, const struct learn_word *form, uint32_t type,
+                        uint64_t count)
 {
     struct model_field fields[FIELDS_MAX], *kept;
     size_t field_count;
-    struct arena *arena = &build->model->arena;
+    struct arena *arena = &builder->model->arena;
     char *text = arena_string(arena, form->bytes, form->length);
     int result = text ? learn_model_split_form(arena, text, fields, &field_count) : -ENOMEM;
     if (result < 0)
@@ -338,7 +339,7 @@ static int build_form(struct build *build, const struct learn_word *form, uint32
     if (!kept)
         return -ENOMEM;
     memcpy(kept, fields, field_count * sizeof *kept);
-    return build_details(build, type, count, kept, field_count);
+    return builder_add_details(builder, type, count, kept, field_count);
 }
 
 /* A form's fields; text is the model's and is taken apart. */
