@@ -14,7 +14,7 @@
 #include "model/load.h"
 #include "model/model_builder.h"
 #include "model/recording.h"
-#include "model/summary_text.h"
+#include "model/recording_text.h"
 
 /* Bytes that are there already, then what a descriptor gives; all of it hashed as it is read. */
 struct input {
@@ -59,7 +59,7 @@ static int load_file(int fd, const char *path, struct model **out, struct error 
         error_set(error, (int)begun, "%s: %s", name, strerror((int)-begun));
         return (int)begun;
     }
-    if (summary_is_line(begin)) {
+    if (recording_text_is_line(begin)) {
         struct input input = {.begin = begin, .begun = (size_t)begun, .fd = fd};
         return load_recording(name, &input, out, error, warning, context);
     }
@@ -200,7 +200,7 @@ int model_load_text(const char *name, const char *text, size_t size, struct mode
     }
     memcpy(copy, text, size);
     copy[size] = '\0';
-    if (summary_is_line(copy)) {
+    if (recording_text_is_line(copy)) {
         struct input input = {.begin = copy, .begun = size, .fd = -1};
         result = load_recording(name, &input, out, error, warning, context);
     } else {

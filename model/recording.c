@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "model/chain.h"
-#include "model/summary_text.h"
+#include "model/recording_text.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -63,31 +63,31 @@ struct load {
 };
 
 static int recording_no_memory(const struct load *load);
-static int recording_take_packet(void *context, const struct summary_packet *packet);
-static bool repeats_request(struct load *load, const struct summary_packet *packet);
-static struct talk *find_talk(struct load *load, const struct summary_packet *packet,
+static int recording_take_packet(void *context, const struct recording_line *packet);
+static bool repeats_request(struct load *load, const struct recording_line *packet);
+static struct talk *find_talk(struct load *load, const struct recording_line *packet,
                               const char *kind, const char *stream, uint64_t *key);
-static bool is_packet(const struct summary_packet *packet, const char *protocol,
+static bool is_packet(const struct recording_line *packet, const char *protocol,
                       const char *opcode);
 static bool is_soon(int64_t time, int64_t before);
-static bool continues_bind(struct load *load, const struct summary_packet *packet);
-static bool has_field(const struct summary_packet *packet, const char *key, const char *value);
-static int recording_add_packet(struct load *load, const struct summary_packet *packet);
-static int find_client(struct load *load, const struct summary_packet *packet, uint32_t *client);
+static bool continues_bind(struct load *load, const struct recording_line *packet);
+static bool has_field(const struct recording_line *packet, const char *key, const char *value);
+static int recording_add_packet(struct load *load, const struct recording_line *packet);
+static int find_client(struct load *load, const struct recording_line *packet, uint32_t *client);
 static int number_client(struct load *load, const char *name, size_t length, uint32_t *client);
 static int recording_wrong(const struct load *load, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static int grow_last(struct load *load);
-static int find_form(struct load *load, const struct summary_packet *packet, uint32_t *number);
-static int find_type(struct load *load, const struct summary_packet *packet, uint32_t *type);
-static bool make_key(struct load *load, uint32_t type, const struct summary_packet *packet,
+static int find_form(struct load *load, const struct recording_line *packet, uint32_t *number);
+static int find_type(struct load *load, const struct recording_line *packet, uint32_t *type);
+static bool make_key(struct load *load, uint32_t type, const struct recording_line *packet,
                      size_t *used);
 static bool recording_put_key(struct load *load, size_t *used, const char *text, char end);
 static int add_form(struct load *load, uint32_t number, uint32_t type,
-                    const struct summary_packet *packet);
-static int copy_fields(struct load *load, const struct summary_packet *packet, struct form *form);
+                    const struct recording_line *packet);
+static int copy_fields(struct load *load, const struct recording_line *packet, struct form *form);
 static const char *recording_keep(struct load *load, const char *text);
-static bool continues_set_up(const struct load *load, const struct summary_packet *packet,
+static bool continues_set_up(const struct load *load, const struct recording_line *packet,
                              uint32_t client, uint32_t form);
 static int recording_finish(const struct load *load);
 static int recording_name_types(const struct load *load);
@@ -112,7 +112,7 @@ int recording_load(struct model *model, FILE *file, const char *name, struct err
     load.key = malloc(FORM_KEY_SIZE);
     int result = load.talks && load.key ? 0 : recording_no_memory(&load);
     if (result == 0)
-        result = summary_read_file(file, name, recording_take_packet, &load, error);
+        result = recording_text_read_file(file, name, recording_take_packet, &load, error);
     if (result == 0 && load.packet_count == 0) {
         error_set(error, -EINVAL, "%s: expected packets of clients, found only replies", name);
         result = -EINVAL;
@@ -130,7 +130,7 @@ static int recording_no_memory(const struct load *load)
     return error_set(load->error, -ENOMEM, "%s: out of memory", load->name);
 }
 
-static int recording_take_packet(void *context, const struct summary_packet *packet)
+static int recording_take_packet(void *context, const struct recording_line *packet)
 {
     struct load *load = context;
     load->line = packet->line;
@@ -146,7 +146,7 @@ static int recording_take_packet(void *context, const struct summary_packet *pac
 
 /* An AS request that was answered by an error (pre-authentication required, as a rule) is sent
  * again in another form: both are one exchange. Replies are looked at too. */
-static bool repeats_request(struct load *load, const struct summary_packet *packet)
+static bool repeats_request(struct load *load, const struct recording_line *packet)
 {
     uint64_t key;
     if (strcmp(packet->protocol, "kerberos") != 0)
@@ -168,7 +168,7 @@ static bool repeats_request(struct load *load, const struct summary_packet *pack
 }
 
 /* The place of an exchange of this kind; *same tells whether it holds this very one. */
-static struct talk *find_talk(struct load *load, const struct summary_packet *packet,
+static struct talk *find_talk(struct load *load, const struct recording_line *packet,
                               const char *kind, const char *stream, uint64_t *key)
 {
     *key = intern_hash(0, kind, strlen(kind));
@@ -178,7 +178,7 @@ static struct talk *find_talk(struct load *load, const struct summary_packet *pa
     return &load->talks[*key * 0x9e3779b97f4a7c15u >> 48];
 }
 
-static bool is_packet(const struct summary_packet *packet, const char *protocol, const char *opcode)
+static bool is_packet(const struct recording_line *packet, const char *protocol, const char *opcode)
 {
     return strcmp(packet->protocol, protocol) == 0 && strcmp(packet->opcode, opcode) == 0;
 }
@@ -193,7 +193,7 @@ static bool is_soon(int64_t time, int64_t before)
 
 /* Only the first message of a SASL bind names its mechanism: one without that follows a SASL bind
  * on the same stream goes on with it. Texts that do not tell streams have no such messages. */
-static bool continues_bind(struct load *load, const struct summary_packet *packet)
+static bool continues_bind(struct load *load, const struct recording_line *packet)
 {
     uint64_t key;
     if (strcmp(packet->protocol, "ldap") != 0 || !packet->stream[0])
@@ -209,7 +209,7 @@ static bool continues_bind(struct load *load, const struct summary_packet *packe
     return open && !packet->legs_joined && !has_field(packet, "mech", NULL);
 }
 
-static bool has_field(const struct summary_packet *packet, const char *key, const char *value)
+static bool has_field(const struct recording_line *packet, const char *key, const char *value)
 {
     for (size_t i = 0; i < packet->field_count; i++)
         if (strcmp(packet->fields[i].key, key) == 0)
@@ -218,7 +218,7 @@ static bool has_field(const struct summary_packet *packet, const char *key, cons
     return false;
 }
 
-static int recording_add_packet(struct load *load, const struct summary_packet *packet)
+static int recording_add_packet(struct load *load, const struct recording_line *packet)
 {
     struct loaded loaded = {.time = packet->time};
     int result = find_client(load, packet, &loaded.client);
@@ -246,7 +246,7 @@ static int recording_add_packet(struct load *load, const struct summary_packet *
 }
 
 /* Who sends to itself is a machine that ran both sides: each connection is a client then. */
-static int find_client(struct load *load, const struct summary_packet *packet, uint32_t *client)
+static int find_client(struct load *load, const struct recording_line *packet, uint32_t *client)
 {
     char *name = NULL;
     if (strcmp(packet->client, packet->server) != 0)
@@ -301,7 +301,7 @@ static int grow_last(struct load *load)
     return 0;
 }
 
-static int find_form(struct load *load, const struct summary_packet *packet, uint32_t *number)
+static int find_form(struct load *load, const struct recording_line *packet, uint32_t *number)
 {
     uint32_t type;
     size_t size;
@@ -320,7 +320,7 @@ static int find_form(struct load *load, const struct summary_packet *packet, uin
     return result;
 }
 
-static int find_type(struct load *load, const struct summary_packet *packet, uint32_t *type)
+static int find_type(struct load *load, const struct recording_line *packet, uint32_t *type)
 {
     char name[128];
     bool added;
@@ -333,7 +333,7 @@ static int find_type(struct load *load, const struct summary_packet *packet, uin
 }
 
 /* Type and details in one string, different for different ones. */
-static bool make_key(struct load *load, uint32_t type, const struct summary_packet *packet,
+static bool make_key(struct load *load, uint32_t type, const struct recording_line *packet,
                      size_t *used)
 {
     memcpy(load->key, &type, sizeof type);
@@ -362,7 +362,7 @@ static bool recording_put_key(struct load *load, size_t *used, const char *text,
 }
 
 static int add_form(struct load *load, uint32_t number, uint32_t type,
-                    const struct summary_packet *packet)
+                    const struct recording_line *packet)
 {
     if (load->forms.bytes > RECORDING_DETAILS_MAX)
         return recording_wrong(load, "expected at most %d MiB of different details",
@@ -379,7 +379,7 @@ static int add_form(struct load *load, uint32_t number, uint32_t type,
     return copy_fields(load, packet, &load->form_list[number]);
 }
 
-static int copy_fields(struct load *load, const struct summary_packet *packet, struct form *form)
+static int copy_fields(struct load *load, const struct recording_line *packet, struct form *form)
 {
     struct arena *arena = &load->model->arena;
     form->field_count = packet->field_count;
@@ -406,7 +406,7 @@ static const char *recording_keep(struct load *load, const char *text)
 }
 
 /* An smb2:1 directly after another one of the client is its further leg. */
-static bool continues_set_up(const struct load *load, const struct summary_packet *packet,
+static bool continues_set_up(const struct load *load, const struct recording_line *packet,
                              uint32_t client, uint32_t form)
 {
     uint32_t before = load->last_form[client];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/summary_text.h"
+#include "model/recording_text.h"
 #include "protocols/packet.h"
 #include "replay/dry_run.h"
 
@@ -137,7 +137,7 @@ static void write_line(const struct summary *summary, const struct source *sourc
         type->details_count ? &type->details[step->details] : &none;
     char client[24];
     snprintf(client, sizeof client, "%" PRIu64, (uint64_t)source->client + FIRST_CLIENT);
-    const struct summary_packet packet = {.time = EPOCH * NANOSECONDS + step->due,
+    const struct recording_line packet = {.time = EPOCH * NANOSECONDS + step->due,
                                           .client = client,
                                           .server = SERVER,
                                           .stream = "",
@@ -147,7 +147,7 @@ static void write_line(const struct summary *summary, const struct source *sourc
                                           .legs_joined = step->operation,
                                           .fields = details->fields,
                                           .field_count = details->field_count};
-    summary_write(summary->out, &packet, summary->descriptions[step->type]);
+    recording_text_write(summary->out, &packet, summary->descriptions[step->type]);
 }
 
 static bool traffic_summary_is_udp(const char *protocol)

@@ -13,7 +13,7 @@
 
 #include "base/document.h"
 #include "base/error.h"
-#include "model/summary_text.h"
+#include "model/recording_text.h"
 
 /* Standard input with what was read of it already in front. */
 struct rest {
@@ -29,9 +29,9 @@ static bool is_text(const unsigned char *bytes, size_t size);
 static bool is_model(const char *text);
 static ssize_t read_rest(void *cookie, char *buffer, size_t size);
 static int close_rest(void *cookie);
-static int take_line(void *context, const struct summary_packet *packet);
-static uint32_t connection_of(const struct summary_packet *packet);
-static bool make_form(const struct summary_packet *packet, char *form, size_t size);
+static int take_line(void *context, const struct recording_line *packet);
+static uint32_t connection_of(const struct recording_line *packet);
+static bool make_form(const struct recording_line *packet, char *form, size_t size);
 
 int input_look(const char *path, struct input *input, struct error *error)
 {
@@ -92,7 +92,7 @@ static int input_judge(const char *name, struct input *input, const char *bytes,
         /* One of the many other formats that tshark knows, or it says so. */
         input->kind = INPUT_CAPTURE;
         return 0;
-    } else if (summary_is_line(bytes)) {
+    } else if (recording_text_is_line(bytes)) {
         input->kind = INPUT_SUMMARY;
         return 0;
     } else if (is_model(bytes)) {
@@ -187,12 +187,12 @@ int input_read_summary(const char *path, const struct input *input, struct learn
         int result = -errno;
         return error_set(capture->error, result, "%s: %s", name, strerror(-result));
     }
-    int result = summary_read_file(file, name, take_line, capture, capture->error);
+    int result = recording_text_read_file(file, name, take_line, capture, capture->error);
     fclose(file);
     return result;
 }
 
-static int take_line(void *context, const struct summary_packet *packet)
+static int take_line(void *context, const struct recording_line *packet)
 {
     struct learn_capture *capture = context;
     struct learn_record record = {.time = packet->time};
@@ -217,7 +217,7 @@ static int take_line(void *context, const struct summary_packet *packet)
 }
 
 /* A connection is a stream between two; without numbers of streams it is all that two exchange. */
-static uint32_t connection_of(const struct summary_packet *packet)
+static uint32_t connection_of(const struct recording_line *packet)
 {
     uint64_t hash = learn_hash(packet->udp, packet->client, strlen(packet->client));
     hash = learn_hash(hash, packet->server, strlen(packet->server));
@@ -225,7 +225,7 @@ static uint32_t connection_of(const struct summary_packet *packet)
 }
 
 /* "protocol:opcode" and its fields as one line. */
-static bool make_form(const struct summary_packet *packet, char *form, size_t size)
+static bool make_form(const struct recording_line *packet, char *form, size_t size)
 {
     size_t used = (size_t)snprintf(form, size, "%s:%s", packet->protocol, packet->opcode);
     for (size_t i = 0; i < packet->field_count && used < size; i++) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "model/details.h"
-#include "model/summary_text.h"
+#include "model/recording_text.h"
 
 enum { FIELDS_MAX = 12, FIRST_CLIENT = 2 };
 
@@ -49,7 +49,7 @@ static int learn_summary_take_packet(void *context, struct walk_conversation *co
         free(text);
         return -ENOMEM;
     }
-    struct summary_packet packet = {.time = conversation->last, .client = client, .server = "1"};
+    struct recording_line packet = {.time = conversation->last, .client = client, .server = "1"};
     snprintf(client, sizeof client, "%u", number + FIRST_CLIENT);
     snprintf(stream, sizeof stream, "%u", conversation->connection);
     packet.stream = stream;
@@ -59,7 +59,7 @@ static int learn_summary_take_packet(void *context, struct walk_conversation *co
     packet.udp = learn_summary_is_udp(text);
     packet.legs_joined = true;
     packet.fields = fields;
-    summary_write(summary->out, &packet, "");
+    recording_text_write(summary->out, &packet, "");
     free(text);
     return ferror(summary->out) ? -EIO : 0;
 }

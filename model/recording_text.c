@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and writing traffic-summary texts. */
-#include "model/summary_text.h"
+#include "model/recording_text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ struct pair {
 struct reader {
     FILE *file;
     const char *name;
-    int (*packet)(void *context, const struct summary_packet *packet);
+    int (*packet)(void *context, const struct recording_line *packet);
     void *context;
     struct error *error;
     uint64_t line;
@@ -40,34 +40,34 @@ struct reader {
     bool legs_joined;
 };
 
-static int summary_text_no_memory(const struct reader *reader);
-static int summary_text_read_lines(struct reader *reader);
-static int summary_text_wrong(const struct reader *reader, const char *expected);
-static int summary_text_read_line(struct reader *reader, char *line);
-static bool summary_text_is_name(const char *text, bool empty);
-static bool summary_text_is_reply(const char *protocol, const char *opcode);
+static int recording_text_no_memory(const struct reader *reader);
+static int recording_text_read_lines(struct reader *reader);
+static int recording_text_wrong(const struct reader *reader, const char *expected);
+static int recording_text_read_line(struct reader *reader, char *line);
+static bool recording_text_is_name(const char *text, bool empty);
+static bool recording_text_is_reply(const char *protocol, const char *opcode);
 static bool is_two_sided(const char *protocol);
 static bool goes_back(struct reader *reader, char *const columns[COLUMNS], bool certain,
                       bool reply);
 static uint64_t hash_text(const char *text);
 static bool answers_itself(struct reader *reader, char *const columns[COLUMNS]);
-static int summary_text_read_details(struct reader *reader, char *const columns[COLUMNS]);
+static int recording_text_read_details(struct reader *reader, char *const columns[COLUMNS]);
 static int read_ldap(struct reader *reader, char *const columns[COLUMNS]);
 static int read_own(struct reader *reader, const char *protocol, const char *opcode,
                     const char *column);
-static int summary_text_add_field(struct reader *reader, const struct details_rule *rule,
-                                  char *text);
-static void write_bind(FILE *out, const struct summary_packet *packet);
-static const char *field_value(const struct summary_packet *packet, const char *key);
-static const struct model_field *find_field(const struct summary_packet *packet, const char *key);
-static void write_search(FILE *out, const struct summary_packet *packet);
+static int recording_text_add_field(struct reader *reader, const struct details_rule *rule,
+                                    char *text);
+static void write_bind(FILE *out, const struct recording_line *packet);
+static const char *field_value(const struct recording_line *packet, const char *key);
+static const struct model_field *find_field(const struct recording_line *packet, const char *key);
+static void write_search(FILE *out, const struct recording_line *packet);
 static void write_list(FILE *out, const struct model_field *field);
-static bool has_column(const struct summary_packet *packet, const char *key);
-static bool looks_like_leg(const struct summary_packet *packet);
+static bool has_column(const struct recording_line *packet, const char *key);
+static bool looks_like_leg(const struct recording_line *packet);
 
-int summary_read(const char *path,
-                 int (*packet)(void *context, const struct summary_packet *packet), void *context,
-                 struct error *error)
+int recording_text_read(const char *path,
+                        int (*packet)(void *context, const struct recording_line *packet),
+                        void *context, struct error *error)
 {
     bool standard = strcmp(path, "-") == 0;
     FILE *file = standard ? stdin : fopen(path, "re");
@@ -75,33 +75,33 @@ int summary_read(const char *path,
         int result = -errno;
         return error_set(error, result, "%s: %s", path, strerror(-result));
     }
-    int result = summary_read_file(file, document_file_name(path), packet, context, error);
+    int result = recording_text_read_file(file, document_file_name(path), packet, context, error);
     if (!standard)
         fclose(file);
     return result;
 }
 
-int summary_read_file(FILE *file, const char *name,
-                      int (*packet)(void *context, const struct summary_packet *packet),
-                      void *context, struct error *error)
+int recording_text_read_file(FILE *file, const char *name,
+                             int (*packet)(void *context, const struct recording_line *packet),
+                             void *context, struct error *error)
 {
     struct reader reader = {
         .file = file, .name = name, .packet = packet, .context = context, .error = error};
     reader.pairs = calloc(PAIRS_MAX, sizeof *reader.pairs);
     if (!reader.pairs)
-        return summary_text_no_memory(&reader);
+        return recording_text_no_memory(&reader);
     errno = 0;
-    int result = summary_text_read_lines(&reader);
+    int result = recording_text_read_lines(&reader);
     free(reader.pairs);
     return result;
 }
 
-static int summary_text_no_memory(const struct reader *reader)
+static int recording_text_no_memory(const struct reader *reader)
 {
     return error_set(reader->error, -ENOMEM, "%s: out of memory", reader->name);
 }
 
-static int summary_text_read_lines(struct reader *reader)
+static int recording_text_read_lines(struct reader *reader)
 {
     char *line = NULL;
     size_t room = 0;
@@ -112,9 +112,9 @@ static int summary_text_read_lines(struct reader *reader)
         while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
             line[--length] = '\0';
         if (length > LINE_SIZE_MAX || memchr(line, '\0', (size_t)length))
-            result = summary_text_wrong(reader, "a line of text");
+            result = recording_text_wrong(reader, "a line of text");
         else if (length > 0)
-            result = summary_text_read_line(reader, line);
+            result = recording_text_read_line(reader, line);
         arena_free(&reader->arena);
     }
     free(line);
@@ -125,45 +125,45 @@ static int summary_text_read_lines(struct reader *reader)
     return result;
 }
 
-static int summary_text_wrong(const struct reader *reader, const char *expected)
+static int recording_text_wrong(const struct reader *reader, const char *expected)
 {
     return error_set(reader->error, -EINVAL, "%s:%" PRIu64 ": expected %s", reader->name,
                      reader->line, expected);
 }
 
-static int summary_text_read_line(struct reader *reader, char *line)
+static int recording_text_read_line(struct reader *reader, char *line)
 {
     static char nothing[] = "";
     char *columns[COLUMNS], *rest = line;
-    struct summary_packet packet = {.line = reader->line};
+    struct recording_line packet = {.line = reader->line};
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
         columns[i] = rest ? strsep(&rest, "\t") : nothing;
         count += columns[i] != nothing;
     }
     if (count <= COLUMN_OPCODE)
-        return summary_text_wrong(reader,
-                                  "a traffic-summary line: time, IP protocol, stream, from, to, "
-                                  "protocol, opcode, ... between tabs");
+        return recording_text_wrong(reader,
+                                    "a traffic-summary line: time, IP protocol, stream, from, to, "
+                                    "protocol, opcode, ... between tabs");
     if (!line_time(columns[COLUMN_TIME], &packet.time))
-        return summary_text_wrong(reader, "a time in seconds in the first field");
+        return recording_text_wrong(reader, "a time in seconds in the first field");
     if (!columns[COLUMN_FROM][0] || !columns[COLUMN_TO][0])
-        return summary_text_wrong(reader, "who sent it to whom in the fourth and fifth field");
-    if (!summary_text_is_name(columns[COLUMN_PROTOCOL], false) ||
-        !summary_text_is_name(columns[COLUMN_OPCODE], true))
-        return summary_text_wrong(reader,
-                                  "a protocol and an opcode in the sixth and seventh field");
+        return recording_text_wrong(reader, "who sent it to whom in the fourth and fifth field");
+    if (!recording_text_is_name(columns[COLUMN_PROTOCOL], false) ||
+        !recording_text_is_name(columns[COLUMN_OPCODE], true))
+        return recording_text_wrong(reader,
+                                    "a protocol and an opcode in the sixth and seventh field");
     packet.protocol = columns[COLUMN_PROTOCOL];
     packet.opcode = columns[COLUMN_OPCODE];
     packet.stream = columns[COLUMN_STREAM];
     packet.udp = strcmp(columns[COLUMN_IP], "11") == 0;
-    packet.reply = summary_text_is_reply(packet.protocol, packet.opcode);
+    packet.reply = recording_text_is_reply(packet.protocol, packet.opcode);
     bool certain = !is_two_sided(packet.protocol) && packet.opcode[0];
     bool back = goes_back(reader, columns, certain, packet.reply);
     packet.reply = back;
     packet.client = columns[back ? COLUMN_TO : COLUMN_FROM];
     packet.server = columns[back ? COLUMN_FROM : COLUMN_TO];
-    int result = packet.reply ? 0 : summary_text_read_details(reader, columns);
+    int result = packet.reply ? 0 : recording_text_read_details(reader, columns);
     packet.fields = reader->fields;
     packet.field_count = packet.reply ? 0 : reader->field_count;
     packet.legs_joined = !packet.reply && reader->legs_joined;
@@ -172,7 +172,7 @@ static int summary_text_read_line(struct reader *reader, char *line)
     return result;
 }
 
-static bool summary_text_is_name(const char *text, bool empty)
+static bool recording_text_is_name(const char *text, bool empty)
 {
     size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                  "0123456789_.*-");
@@ -180,7 +180,7 @@ static bool summary_text_is_name(const char *text, bool empty)
 }
 
 /* Opcodes that only servers send. */
-static bool summary_text_is_reply(const char *protocol, const char *opcode)
+static bool recording_text_is_reply(const char *protocol, const char *opcode)
 {
     static const struct {
         const char *protocol, *opcodes;
@@ -251,7 +251,7 @@ static bool answers_itself(struct reader *reader, char *const columns[COLUMNS])
     return asked;
 }
 
-static int summary_text_read_details(struct reader *reader, char *const columns[COLUMNS])
+static int recording_text_read_details(struct reader *reader, char *const columns[COLUMNS])
 {
     const char *protocol = columns[COLUMN_PROTOCOL], *opcode = columns[COLUMN_OPCODE];
     int result = 0;
@@ -283,7 +283,7 @@ static int read_ldap(struct reader *reader, char *const columns[COLUMNS])
         size += strlen(parts[i]);
     char *text = arena_alloc(&reader->arena, size);
     if (!text)
-        return summary_text_no_memory(reader);
+        return recording_text_no_memory(reader);
     for (size_t i = 0; i < SEARCH_COLUMNS; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "\t" : "", parts[i]);
     struct model_field *fields;
@@ -291,7 +291,7 @@ static int read_ldap(struct reader *reader, char *const columns[COLUMNS])
     bool foreign;
     if (details_from_samba(&reader->arena, columns[COLUMN_PROTOCOL], columns[COLUMN_OPCODE], text,
                            &fields, &count, &foreign) < 0)
-        return summary_text_no_memory(reader);
+        return recording_text_no_memory(reader);
     for (size_t i = 0; i < count && reader->field_count < FIELDS_MAX; i++)
         reader->fields[reader->field_count++] = fields[i];
     return 0;
@@ -303,7 +303,7 @@ static int read_own(struct reader *reader, const char *protocol, const char *opc
 {
     char *text = arena_string(&reader->arena, column, strlen(column)), *item;
     if (!text)
-        return summary_text_no_memory(reader);
+        return recording_text_no_memory(reader);
     while ((item = strsep(&text, " "))) {
         char *value = strchr(item, '=');
         if (!value)
@@ -312,15 +312,15 @@ static int read_own(struct reader *reader, const char *protocol, const char *opc
         if (strcmp(item, "legs") == 0)
             reader->legs_joined = strcmp(value, "joined") == 0;
         const struct details_rule *rule = details_rule(protocol, opcode, item);
-        int result = rule ? summary_text_add_field(reader, rule, value) : 0;
+        int result = rule ? recording_text_add_field(reader, rule, value) : 0;
         if (result < 0)
             return result;
     }
     return 0;
 }
 
-static int summary_text_add_field(struct reader *reader, const struct details_rule *rule,
-                                  char *text)
+static int recording_text_add_field(struct reader *reader, const struct details_rule *rule,
+                                    char *text)
 {
     const char *values[64];
     size_t count = 0;
@@ -337,13 +337,13 @@ static int summary_text_add_field(struct reader *reader, const struct details_ru
     }
     const char **kept = arena_array(&reader->arena, count, sizeof *kept);
     if (!kept)
-        return summary_text_no_memory(reader);
+        return recording_text_no_memory(reader);
     memcpy(kept, values, count * sizeof *kept);
     reader->fields[reader->field_count++] = (struct model_field){rule->key, count, kept};
     return 0;
 }
 
-bool summary_is_line(const char *text)
+bool recording_text_is_line(const char *text)
 {
     char number[40];
     size_t length = strcspn(text, "\t");
@@ -355,7 +355,7 @@ bool summary_is_line(const char *text)
     return line_time(number, &time);
 }
 
-void summary_write(FILE *out, const struct summary_packet *packet, const char *description)
+void recording_text_write(FILE *out, const struct recording_line *packet, const char *description)
 {
     const char *separator = "\t";
     fprintf(out, "%" PRId64 ".%09" PRId64 "\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t",
@@ -383,7 +383,7 @@ void summary_write(FILE *out, const struct summary_packet *packet, const char *d
 }
 
 /* LDAP's number of the way to authenticate (RFC 4511 4.2), its name, the wrapper's OID. */
-static void write_bind(FILE *out, const struct summary_packet *packet)
+static void write_bind(FILE *out, const struct recording_line *packet)
 {
     const char *auth = field_value(packet, "auth"), *mech = field_value(packet, "mech");
     bool sasl = strcmp(auth, "sasl") == 0;
@@ -393,13 +393,13 @@ static void write_bind(FILE *out, const struct summary_packet *packet)
     fprintf(out, "\t\t\t\t%s\t%s\t%s", sasl ? "3" : auth[0] ? "0" : "", auth, oid);
 }
 
-static const char *field_value(const struct summary_packet *packet, const char *key)
+static const char *field_value(const struct recording_line *packet, const char *key)
 {
     const struct model_field *field = find_field(packet, key);
     return field && field->count > 0 ? field->values[0] : "";
 }
 
-static const struct model_field *find_field(const struct summary_packet *packet, const char *key)
+static const struct model_field *find_field(const struct recording_line *packet, const char *key)
 {
     for (size_t i = 0; i < packet->field_count; i++)
         if (strcmp(packet->fields[i].key, key) == 0)
@@ -407,7 +407,7 @@ static const struct model_field *find_field(const struct summary_packet *packet,
     return NULL;
 }
 
-static void write_search(FILE *out, const struct summary_packet *packet)
+static void write_search(FILE *out, const struct recording_line *packet)
 {
     static const char *const scopes[] = {"base", "one", "sub"};
     for (int i = 0; i < 3; i++)
@@ -425,7 +425,7 @@ static void write_list(FILE *out, const struct model_field *field)
 }
 
 /* True for details that have a field of their own in the format. */
-static bool has_column(const struct summary_packet *packet, const char *key)
+static bool has_column(const struct recording_line *packet, const char *key)
 {
     static const char *const search[] = {"scope", "base", "filter", "attrs"};
     if (strcmp(packet->protocol, "ldap") != 0)
@@ -437,7 +437,7 @@ static bool has_column(const struct summary_packet *packet, const char *key)
 }
 
 /* A line that could be taken for a further leg of one like it. */
-static bool looks_like_leg(const struct summary_packet *packet)
+static bool looks_like_leg(const struct recording_line *packet)
 {
     if (strcmp(packet->protocol, "ldap") == 0 && strcmp(packet->opcode, "0") == 0)
         return strcmp(field_value(packet, "auth"), "sasl") == 0 && !find_field(packet, "mech");

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "model/recording_text.h"
 #include "model/shape.h"
-#include "model/summary_text.h"
 
 struct seen {
     char text[4096];
@@ -19,7 +19,7 @@ struct seen {
     int result;
 };
 
-static int note(void *context, const struct summary_packet *packet)
+static int note(void *context, const struct recording_line *packet)
 {
     struct seen *seen = context;
     size_t used = strlen(seen->text), size = sizeof seen->text;
@@ -35,7 +35,7 @@ static int note(void *context, const struct summary_packet *packet)
     }
     snprintf(to + used, size - used, "\n");
     if (seen->copy)
-        summary_write(seen->copy, packet, "");
+        recording_text_write(seen->copy, packet, "");
     return seen->result;
 }
 
@@ -43,7 +43,7 @@ static int read_text(const char *text, struct seen *seen, struct error *error)
 {
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
     assert_non_null(file);
-    int result = summary_read_file(file, "text", note, seen, error);
+    int result = recording_text_read_file(file, "text", note, seen, error);
     fclose(file);
     return result;
 }
@@ -147,7 +147,7 @@ static void test_refused(void **state)
     struct error error = {0};
     assert_int_equal(read_text(good, &stop, &error), 5);
     assert_int_equal(strcspn(stop.text, "\n") + 1, strlen(stop.text));
-    assert_int_equal(summary_read("/nonexistent/x", note, &stop, &error), -ENOENT);
+    assert_int_equal(recording_text_read("/nonexistent/x", note, &stop, &error), -ENOENT);
 }
 
 static void test_shapes(void **state)

@@ -8,8 +8,8 @@
  * and OID in the sixth and seventh of the fields that follow. Ours have one field more, the
  * sixteenth: details that the format has no place for, as key=value with blanks between them.
  */
-#ifndef MODEL_SUMMARY_TEXT_H
-#define MODEL_SUMMARY_TEXT_H
+#ifndef MODEL_RECORDING_TEXT_H
+#define MODEL_RECORDING_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "model/model.h"
 
 /* One line. Everything in it belongs to the reader and lasts until the callback returns. */
-struct summary_packet {
+struct recording_line {
     uint64_t line;      /* of the file, from 1; nothing to a writer */
     int64_t time;       /* ns, as in the file: its origin is the file's */
     const char *client; /* who sent the request, whatever names the file gives */
@@ -42,19 +42,19 @@ struct summary_packet {
  * reading and is returned. What is wrong is refused with "file:line: expected ..." in error and
  * -EINVAL; other failures are negative errnos with a line in error.
  */
-int summary_read(const char *path,
-                 int (*packet)(void *context, const struct summary_packet *packet), void *context,
-                 struct error *error);
+int recording_text_read(const char *path,
+                        int (*packet)(void *context, const struct recording_line *packet),
+                        void *context, struct error *error);
 
 /* The same from a stream that is open; name is what messages call it. Does not close it. */
-int summary_read_file(FILE *file, const char *name,
-                      int (*packet)(void *context, const struct summary_packet *packet),
-                      void *context, struct error *error);
+int recording_text_read_file(FILE *file, const char *name,
+                             int (*packet)(void *context, const struct recording_line *packet),
+                             void *context, struct error *error);
 
 /* True when text begins as a line of such a file does. */
-bool summary_is_line(const char *text);
+bool recording_text_is_line(const char *text);
 
 /* Writes one packet; the description may be "". Errors stay in the stream (ferror()). */
-void summary_write(FILE *out, const struct summary_packet *packet, const char *description);
+void recording_text_write(FILE *out, const struct recording_line *packet, const char *description);
 
 #endif
