@@ -21,7 +21,7 @@
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"
-#include "model/learn/learn_summary.h"
+#include "model/learn/learn_recording.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, OPTIONS_MAX = 64 };
 
@@ -545,7 +545,7 @@ static int traffic_learn_summarise(const struct options *options, struct learn_c
     if (result < 0)
         return EXIT_FAILED;
     *capture->error = (struct error){0};
-    result = learn_summary(capture, walk, output.file);
+    result = learn_recording_write(capture, walk, output.file);
     if (result < 0 && capture->error->code)
         traffic_learn_failed(capture->error);
     return output_close(&output, result) < 0 ? EXIT_FAILED : EXIT_OK;

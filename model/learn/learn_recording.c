@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From records to lines. */
-#include "model/learn/learn_summary.h"
+#include "model/learn/learn_recording.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,40 +11,42 @@
 
 enum { FIELDS_MAX = 12, FIRST_CLIENT = 2 };
 
-struct summary {
+struct learn_recording {
     struct learn_capture *capture;
     FILE *out;
     struct learn_words clients; /* keys of conversations, in the order of their first packet */
 };
 
-static int learn_summary_take_packet(void *context, struct walk_conversation *conversation,
-                                     uint32_t form, double gap);
-static size_t learn_summary_split_form(char *text, char **opcode, struct model_field *fields,
-                                       const char **values);
-static bool learn_summary_is_udp(const char *protocol);
-static int learn_summary_take_end(void *context, struct walk_conversation *conversation);
+static int learn_recording_take_packet(void *context, struct walk_conversation *conversation,
+                                       uint32_t form, double gap);
+static size_t learn_recording_split_form(char *text, char **opcode, struct model_field *fields,
+                                         const char **values);
+static bool learn_recording_is_udp(const char *protocol);
+static int learn_recording_take_end(void *context, struct walk_conversation *conversation);
 
-int learn_summary(struct learn_capture *capture, const struct walk_settings *walk, FILE *out)
+int learn_recording_write(struct learn_capture *capture, const struct walk_settings *walk,
+                          FILE *out)
 {
-    struct summary summary = {.capture = capture, .out = out};
-    struct walk_observer observer = {learn_summary_take_packet, learn_summary_take_end, &summary};
+    struct learn_recording recording = {.capture = capture, .out = out};
+    struct walk_observer observer = {learn_recording_take_packet, learn_recording_take_end,
+                                     &recording};
     errno = 0;
     int result = learn_walk(capture, walk, &observer);
-    learn_words_clear(&summary.clients);
+    learn_words_clear(&recording.clients);
     return result == -EIO && errno ? -errno : result;
 }
 
-static int learn_summary_take_packet(void *context, struct walk_conversation *conversation,
-                                     uint32_t form, double gap)
+static int learn_recording_take_packet(void *context, struct walk_conversation *conversation,
+                                       uint32_t form, double gap)
 {
-    struct summary *summary = context;
-    const struct learn_word *word = &summary->capture->forms.items[form];
+    struct learn_recording *recording = context;
+    const struct learn_word *word = &recording->capture->forms.items[form];
     struct model_field fields[FIELDS_MAX];
     const char *values[FIELDS_MAX];
     char *text = strndup(word->bytes, word->length), *opcode, client[16], stream[16];
     uint32_t number;
     (void)gap;
-    if (!text || learn_words_add(&summary->clients, &conversation->key, sizeof conversation->key,
+    if (!text || learn_words_add(&recording->clients, &conversation->key, sizeof conversation->key,
                                  &number) < 0) {
         free(text);
         return -ENOMEM;
@@ -54,19 +56,19 @@ static int learn_summary_take_packet(void *context, struct walk_conversation *co
     snprintf(stream, sizeof stream, "%u", conversation->connection);
     packet.stream = stream;
     packet.protocol = text;
-    packet.field_count = learn_summary_split_form(text, &opcode, fields, values);
+    packet.field_count = learn_recording_split_form(text, &opcode, fields, values);
     packet.opcode = opcode ? opcode : "";
-    packet.udp = learn_summary_is_udp(text);
+    packet.udp = learn_recording_is_udp(text);
     packet.legs_joined = true;
     packet.fields = fields;
-    recording_text_write(summary->out, &packet, "");
+    recording_text_write(recording->out, &packet, "");
     free(text);
-    return ferror(summary->out) ? -EIO : 0;
+    return ferror(recording->out) ? -EIO : 0;
 }
 
 /* Lists stay one value: the text has commas between theirs too. */
-static size_t learn_summary_split_form(char *text, char **opcode, struct model_field *fields,
-                                       const char **values)
+static size_t learn_recording_split_form(char *text, char **opcode, struct model_field *fields,
+                                         const char **values)
 {
     const char separator[2] = {LEARN_FIELD, '\0'};
     char *protocol = strsep(&text, separator), *item;
@@ -87,7 +89,7 @@ static size_t learn_summary_split_form(char *text, char **opcode, struct model_f
     return count;
 }
 
-static bool learn_summary_is_udp(const char *protocol)
+static bool learn_recording_is_udp(const char *protocol)
 {
     static const char *const udp[] = {"dns", "cldap", "nbns"};
     for (size_t i = 0; i < sizeof udp / sizeof udp[0]; i++)
@@ -96,7 +98,7 @@ static bool learn_summary_is_udp(const char *protocol)
     return false;
 }
 
-static int learn_summary_take_end(void *context, struct walk_conversation *conversation)
+static int learn_recording_take_end(void *context, struct walk_conversation *conversation)
 {
     (void)context;
     (void)conversation;
