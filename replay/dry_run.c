@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --dry-run: what the plan would send, as text or JSON. */
+/* --dry-run: what the plan would send, as text or JSON; --traffic-summary: as a recording. */
 #include "replay/dry_run.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 
 #include "base/json_text.h"
 #include "model/plan_count.h"
+#include "model/recording_write.h"
 #include "protocols/packet.h"
 #include "replay/run.h"
 #include "replay/run_part.h"
@@ -340,5 +341,22 @@ static int write_json_file(const struct dry_run *dry, const char *path)
     int result = print_json(dry, file);
     if (fclose(file) != 0 && result == 0)
         result = -errno;
+    return result;
+}
+
+int dry_run_write_recording(const struct settings *settings, const struct plan *plan, FILE *out)
+{
+    size_t count;
+    const struct model_type *types = model_types(plan_model(plan), &count);
+    struct recording_write_type *written = calloc(count, sizeof *written);
+    if (!written)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        written[i].written = settings_plays(settings, types[i].protocol, types[i].opcode);
+        /* The format has no word for a packet without an opcode, the hint `kerberos:`. */
+        written[i].description = types[i].opcode[0] ? description(&types[i]) : "";
+    }
+    int result = recording_write(plan, written, out);
+    free(written);
     return result;
 }

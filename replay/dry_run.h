@@ -15,13 +15,8 @@
  */
 int dry_run(const struct settings *settings, const struct plan *plan, FILE *out);
 
-/*
- * Writes every packet of the plan, in order of time, in the tab-separated traffic-summary format:
- * time, IP protocol, stream, source, destination, protocol, opcode, description, and for LDAP and
- * CLDAP seven more fields. The server is 1, clients are 2 and up; the first packets are due from
- * 1500000000 on, so that a seed gives the same file again. Packets that --only and --skip leave out
- * are not in it. 0, or a negative errno of writing.
- */
-int write_traffic_summary(const struct settings *settings, const struct plan *plan, FILE *out);
+/* Writes every packet of the plan as a recording (recording_write()), except for packets that
+ * --only and --skip leave out. 0, or a negative errno. */
+int dry_run_write_recording(const struct settings *settings, const struct plan *plan, FILE *out);
 
 #endif

@@ -458,7 +458,7 @@ static int write_summary(const struct session *session)
     if (!out)
         return session_tell(EXIT_USAGE, "--traffic-summary: cannot write \"%s\": %s", path,
                             strerror(errno));
-    int error = write_traffic_summary(session->settings, session->plan, out);
+    int error = dry_run_write_recording(session->settings, session->plan, out);
     return session_finish_output(out, standard ? "standard output" : path, error);
 }
 

@@ -36,7 +36,7 @@ static inline struct model *model_of(const char *text, struct warnings *warnings
     struct error error = {0};
     if (model_load_text("m", text, strlen(text), &model, &error, warnings ? keep_warning : NULL,
                         warnings) < 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     return model;
 }
 
@@ -45,7 +45,7 @@ static inline struct model *model_of_file(const char *path)
     struct model *model = NULL;
     struct error error = {0};
     if (model_load(path, &model, &error, NULL, NULL) < 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     return model;
 }
 

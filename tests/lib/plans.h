@@ -14,7 +14,7 @@ static inline struct plan *plan_of(const struct model *model, const struct plan_
     struct plan *plan = NULL;
     struct error error = {0};
     if (plan_make(model, settings, &plan, &error) < 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     return plan;
 }
 

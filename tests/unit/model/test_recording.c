@@ -7,11 +7,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "tests/lib/plans.h"
-
 #include "model/plan_count.h"
-#include "replay/dry_run.h"
-#include "replay/run.h"
+#include "model/recording_write.h"
+#include "tests/lib/plans.h"
 
 #define EXCERPT "examples/office-recording.txt"
 #define OFFICE  "../shared/data/models/office-summary.txt"
@@ -476,14 +474,18 @@ static void test_threads(void **state)
 /* The plan of a model as a text. */
 static char *write_plan(struct model *model, const struct plan_settings *wanted)
 {
-    struct settings settings = {.replay_rate = 1};
     struct plan *plan = plan_of(model, wanted);
+    size_t count, size = 0;
+    model_types(model, &count);
+    struct recording_write_type *types = test_calloc(count, sizeof *types);
+    for (size_t i = 0; i < count; i++)
+        types[i] = (struct recording_write_type){true, ""};
     char *text = NULL;
-    size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_int_equal(write_traffic_summary(&settings, plan, out), 0);
+    assert_int_equal(recording_write(plan, types, out), 0);
     fclose(out);
+    test_free(types);
     plan_free(plan);
     return text;
 }

@@ -196,7 +196,7 @@ static void test_full_disk(void **state)
     fclose(full);
     full = fopen("/dev/full", "w");
     assert_non_null(full);
-    assert_int_equal(write_traffic_summary(&run.settings, run.plan, full), -ENOSPC);
+    assert_int_equal(dry_run_write_recording(&run.settings, run.plan, full), -ENOSPC);
     fclose(full);
     end(&run);
 }
@@ -240,7 +240,7 @@ static void test_summary(void **state)
     uint64_t counts[sizeof lines / sizeof lines[0]] = {0};
     double last = 1500000000;
     begin(&run, model_of(small, NULL));
-    assert_int_equal(write_traffic_summary(&run.settings, run.plan, run.out), 0);
+    assert_int_equal(dry_run_write_recording(&run.settings, run.plan, run.out), 0);
     assert_int_equal(plan_count(run.plan, 1, &count), 0);
     for (char *rest = run.text, *line; *rest;) {
         unsigned long client = 0;
@@ -267,7 +267,7 @@ static void test_summary_left_out(void **state)
     struct settings_packet only[] = {{"ldap", NULL}};
     struct run run = {.settings = {.replay_rate = 1, .scale = 1, .only = only, .only_count = 1}};
     begin(&run, model_of(small, NULL));
-    assert_int_equal(write_traffic_summary(&run.settings, run.plan, run.out), 0);
+    assert_int_equal(dry_run_write_recording(&run.settings, run.plan, run.out), 0);
     assert_null(strstr(run.text, "cldap"));
     assert_non_null(strstr(run.text, "\tldap\t3\t"));
     end(&run);
@@ -291,7 +291,7 @@ static void test_summary_of_office(void **state)
     };
     struct run run = {.settings = {.replay_rate = 4, .scale = 4}};
     begin(&run, model_of_file(OFFICE_V2));
-    assert_int_equal(write_traffic_summary(&run.settings, run.plan, run.out), 0);
+    assert_int_equal(dry_run_write_recording(&run.settings, run.plan, run.out), 0);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         expect_line(&run, ends[i]);
     end(&run);
