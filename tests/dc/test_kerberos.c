@@ -391,7 +391,7 @@ static int set_up(void **state)
     make_renamed(ldap);
     ldap_unbind_ext_s(ldap, NULL, NULL);
     if (kerberos_global_init(dc, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     assert_int_equal(kerberos_derive_key(&lab.user, dc->realm), 0);
     assert_int_equal(kerberos_derive_key(&lab.machine, dc->realm), 0);
     relay_start(&lab.relay, dc, 88);

@@ -87,7 +87,7 @@ static struct outcome play(struct conversation *conversation, const char *opcode
     if (type->compile) {
         details = type->compile(fields, count, &error);
         if (!details)
-            fail_msg("%s", error);
+            fail_msg("%s", error.text);
     }
     struct outcome outcome = packet_play(conversation, type, details, TIMEOUT);
     if (details)

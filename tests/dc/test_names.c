@@ -70,7 +70,7 @@ static void the_domain_has_a_sid(void **state)
     NEED_LAB();
     struct error error = {0};
     if (discover_domain_sid(dc, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     assert_int_equal(strncmp(dc->domain_sid, "S-1-5-21-", 9), 0);
     unsigned a, b, c;
     char rest;
@@ -127,7 +127,7 @@ static void the_dc_as_any_ldap_server(void **state)
     generic->options.generic_ldap = true;
     assert_int_equal(ldap_connection_global_init(), 0);
     if (discover_dc(generic, getenv("TRAFFIC_REPLAY_DC"), NULL, NULL, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     assert_string_equal(generic->base_dn, dc->base_dn);
     assert_string_equal(generic->dns_name, generic->given);
     assert_null(generic->realm);

@@ -196,7 +196,7 @@ static void make_lab(void)
         lab_derive_keys(lab.dc, accounts[i]);
     lab.dc->options.prefer_kerberos = ntlm_is_refused();
     if (discover_domain_sid(lab.dc, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
 }
 
 static int set_up(void **state)

@@ -269,7 +269,7 @@ static void survey_finds_the_policies(void **state)
     begin(&conversation, &random);
     conversation.wire.deadline = clock_now() + timeout;
     if (smb2_survey(&conversation, &files, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     assert_true(smb2_shared_files_count(files, SMB2_SHARED_POLICY) >= 2);
     assert_true(smb2_shared_files_count(files, SMB2_SHARED_DIRECTORY) >= 6);
     bool gpt = false;
@@ -477,7 +477,7 @@ static int set_up(void **state)
     lab_make_account(ldap, lab.dc, machine, &lab.machine);
     ldap_unbind_ext_s(ldap, NULL, NULL);
     if (kerberos_global_init(lab.dc, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     struct account *accounts[] = {&lab.user, &lab.machine};
     for (size_t i = 0; i < 2; i++)
         lab_derive_keys(lab.dc, accounts[i]);

@@ -69,7 +69,7 @@ static char *learned(struct bench *bench, const struct learn_settings *settings)
     char *text = NULL;
     size_t size = 0;
     if (learn_model(&bench->capture, settings, &model) != 0)
-        fail_msg("%s", bench->error);
+        fail_msg("%s", bench->error.text);
     FILE *out = open_memstream(&text, &size);
     assert_int_equal(model_write_yaml(model, out), 0);
     fclose(out);

@@ -68,7 +68,7 @@ static void take(struct bench *bench, const struct value *values)
     assert_true(used < sizeof text);
     assert_true(line_parse(&line, text, columns, LINE_FIELDS));
     if (frames_take(bench->frames, &line) != 0)
-        fail_msg("%s", bench->error);
+        fail_msg("%s", bench->error.text);
 }
 
 /* A frame between client and server over TCP or UDP. */

@@ -530,7 +530,7 @@ static void expect_message(const char *name, const char *text, size_t size, cons
     struct error error = {0};
     int result = model_load_text("m", text, size, &model, &error, NULL, NULL);
     if (result != -EINVAL || strcmp(error.text, message) != 0)
-        fail_msg("%s: got %d, %s", name, result, error);
+        fail_msg("%s: got %d, %s", name, result, error.text);
 }
 
 static void test_table(void **state)

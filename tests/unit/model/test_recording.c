@@ -283,7 +283,7 @@ static void test_refused(void **state)
             -EINVAL);
         assert_null(model);
         if (strncmp(error.text, texts[i][1], strlen(texts[i][1])) != 0)
-            fail_msg("\"%s\" does not begin with \"%s\"", error, texts[i][1]);
+            fail_msg("\"%s\" does not begin with \"%s\"", error.text, texts[i][1]);
     }
 }
 

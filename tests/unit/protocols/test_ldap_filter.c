@@ -114,7 +114,7 @@ static void assert_filled(const struct dc *dc, uint64_t (*chance)(void *), const
     struct conversation conversation = a_conversation(dc, chance);
     struct ldap_filter *filter = ldap_filter_parse(text, &error);
     if (!filter)
-        fail_msg("%s: %s", text, error);
+        fail_msg("%s: %s", text, error.text);
     struct ldap_text out = {0};
     ldap_filter_fill(filter, &conversation, &out);
     assert_int_equal(out.error, 0);
@@ -500,7 +500,7 @@ static struct ldap_search_details *compile_search(const char *scope, const char 
                                           {"controls", 3, controls}};
     struct ldap_search_details *search = ldap_search_compile(fields, 4, &error);
     if (!search)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     return search;
 }
 

@@ -47,7 +47,7 @@ static void test_forms(void **state)
         struct account_file file;
         struct error error = {0};
         if (read_text(cases[i].text, &file, &error) != 0)
-            fail_msg("%s: %s", cases[i].text, error);
+            fail_msg("%s: %s", cases[i].text, error.text);
         assert_int_equal(file.count, 1);
         assert_string_equal(file.lines[0].name, cases[i].name);
         assert_string_equal(file.lines[0].password, cases[i].password);

@@ -67,7 +67,7 @@ static void test_wanted(void **state)
         struct accounts_wanted wanted;
         struct error error = {0};
         if (accounts_wanted(&settings, cases[i].clients, &wanted, &error) != 0)
-            fail_msg("%s: %s", cases[i].name, error);
+            fail_msg("%s: %s", cases[i].name, error.text);
         const struct accounts_wanted *right = &cases[i].wanted;
         if (wanted.users != right->users || wanted.machines != right->machines ||
             wanted.fillers != right->fillers || wanted.groups != right->groups ||

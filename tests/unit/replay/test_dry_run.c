@@ -50,7 +50,7 @@ static void begin(struct run *run, struct model *model)
                                    .context = &run->settings};
     run->model = model;
     if (plan_make(model, &wanted, &run->plan, &error) < 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     run->out = open_memstream(&run->text, &run->size);
     assert_non_null(run->out);
 }

@@ -31,7 +31,7 @@ static struct model *load(const struct example *example)
     struct model *model = NULL;
     struct error error = {0};
     if (model_load(example->path, &model, &error, keep_warning, &warnings) < 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     if (warnings.count > 0)
         fail_msg("%s", warnings.last);
     return model;
@@ -48,7 +48,7 @@ static void compile(const struct packet_type *packet, const struct model_details
     assert_non_null(packet->compile);
     void *compiled = packet->compile(fields, details->field_count, &error);
     if (!compiled)
-        fail_msg("%s:%s: %s", packet->protocol, packet->opcode, error);
+        fail_msg("%s:%s: %s", packet->protocol, packet->opcode, error.text);
     packet->release(compiled);
 }
 
@@ -85,7 +85,7 @@ static struct plan *plan_of(const struct model *model, struct settings *settings
                                    .is_operation = run_part_is_operation,
                                    .context = settings};
     if (plan_make(model, &wanted, &plan, &error) < 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     return plan;
 }
 

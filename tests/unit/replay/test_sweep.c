@@ -45,7 +45,7 @@ static void test_lists(void **state)
         struct error error = {0};
         char text[TEXT_MAX] = "";
         if (sweep_list_parse(lists[i].text, &list, &error) != 0)
-            fail_msg("%s: %s", lists[i].text, error);
+            fail_msg("%s: %s", lists[i].text, error.text);
         for (size_t v = 0; v < list.count; v++) {
             if (v)
                 strcat(text, " ");

@@ -66,7 +66,7 @@ static void assert_good(const struct tally *tally)
 {
     struct error error = {0};
     if (tally_check(tally, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
 }
 
 /* Due and ended: before, in and after the window, at its edges, across them. */

@@ -133,7 +133,7 @@ static void make_result(struct result *result)
     assert_int_equal(report_make(tally, &facts, result), 0);
     tally_free(tally);
     if (result_check(result, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
 }
 
 static char *text_of(const struct result *result)
@@ -291,7 +291,7 @@ static void test_empty(void **state)
                                  "cut short by a signal\n"));
     struct text_report report;
     if (text_report_parse(&report, text, strlen(text), "x", &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     assert_true(isnan(report.response_p95));
     free(text);
     result_clear(&result);
@@ -445,7 +445,7 @@ static void test_json_round_trip(void **state)
 
     result_init(&after);
     if (result_read(&after, path, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     char *text = text_of(&before), *again = text_of(&after);
     assert_string_equal(text, again);
     assert_true(after.seed == UINT64_MAX);
@@ -583,14 +583,14 @@ static void spoil(json_t *root, json_t *object, const char *place, const char *n
     json_t *value = json_incref(json_object_get(object, name));
     json_object_del(object, name);
     if (parse_tree(root, &error) != -EINVAL || !strstr(error.text, name))
-        fail_msg("without %s%s: %s", place, name, error);
+        fail_msg("without %s%s: %s", place, name, error.text);
     json_object_set_new(object, name, json_pack("[[]]"));
     error.text[0] = '\0';
     if (parse_tree(root, &error) != -EINVAL || !strstr(error.text, name))
-        fail_msg("with a list as %s%s: %s", place, name, error);
+        fail_msg("with a list as %s%s: %s", place, name, error.text);
     json_object_set_new(object, name, value);
     if (parse_tree(root, &error) != 0)
-        fail_msg("%s%s: not restored: %s", place, name, error);
+        fail_msg("%s%s: not restored: %s", place, name, error.text);
 }
 
 /* Every field of an object: missing, or of another kind, is refused with its name. */
@@ -642,7 +642,7 @@ static void test_json_refusals(void **state)
         assert_int_equal(
             result_parse(&result, wrong[i].text, strlen(wrong[i].text), "x.json", &error), -EINVAL);
         if (!strstr(error.text, wrong[i].error))
-            fail_msg("%s: %s", wrong[i].text, error);
+            fail_msg("%s: %s", wrong[i].text, error.text);
         result_clear(&result);
     }
 }
@@ -715,7 +715,7 @@ static void test_text_read_back(void **state)
     char *text = text_of(&result);
     size_t length = strlen(text);
     if (text_report_parse(&report, text, length, "x", &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     assert_true(report.ours);
     assert_int_equal(report.ok, 92);
     assert_int_equal(report.failed, 13);

@@ -129,7 +129,7 @@ static void write_json(const struct run *run, const char *path)
     struct error error = {0};
     make_result(&result, run);
     if (result_write(&result, path, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     result_clear(&result);
 }
 
@@ -202,7 +202,7 @@ static char *load(const char *path)
     char *bytes;
     size_t length;
     if (result_load(path, &bytes, &length, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     bytes[length] = '\0';
     return bytes;
 }
@@ -453,7 +453,7 @@ static void test_slo_forms(void **state)
     struct error error = {0};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         if (slo_parse(&slo, good[i].text, &error) != 0)
-            fail_msg("%s", error);
+            fail_msg("%s", error.text);
         assert_int_equal(slo.count, 1);
         assert_int_equal(slo.conditions[0].metric, good[i].metric);
         assert_int_equal(slo.conditions[0].relation, good[i].relation);
@@ -468,7 +468,7 @@ static void test_slo_forms(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         error.text[0] = '\0';
         if (slo_parse(&slo, wrong[i], &error) != -EINVAL || !strstr(error.text, "expected"))
-            fail_msg("%s: %s", wrong[i], error);
+            fail_msg("%s: %s", wrong[i], error.text);
     }
 }
 
@@ -628,7 +628,7 @@ static void compare_folders(struct readings sides[2], struct compare *compare,
         assert_int_equal(readings_finish(&sides[side]), 0);
     }
     if (compare_make(compare, &sides[0], &sides[1], names, METRIC_OK, slo, &error))
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
 }
 
 static void clear_compared(struct readings sides[2], struct compare *compare)
@@ -920,7 +920,7 @@ static void test_text_around(void **state)
                                "ldap              3  search of all things     "
                                "1 0 0.5 0.5 0.5 0.0 0.5\r\n";
     if (text_report_parse(&report, text, sizeof text - 1, "x", &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     assert_true(report.mean == 0.5);
     assert_int_equal(report.ok, 1);
     assert_int_equal(text_report_parse(&report, "Total\0", 6, "x", &error), -EINVAL);
