@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "protocols/kerberos/kerberos.h"
-#include "protocols/ldap/ldap_state.h"
+#include "protocols/ldap/ldap_private.h"
 #include "protocols/names/cldap.h"
 #include "protocols/rpc/rpc_play.h"
 #include "protocols/smb2/smb2.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/auth/auth_mech.h"
+#include "protocols/auth/auth_private.h"
 #include "protocols/kerberos/kerberos.h"
 
 struct auth_kerberos {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/auth/auth_mech.h"
+#include "protocols/auth/auth_private.h"
 #include "protocols/auth/ntlmssp.h"
 
 enum { NAME_SIZE = 256 };

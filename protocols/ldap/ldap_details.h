@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Details of LDAP packets, compiled once before the clock starts: what ldap.c plays. */
+/* Details of LDAP packets, compiled once before the clock starts: what ldap_packets.c plays. */
 #ifndef PROTOCOLS_LDAP_LDAP_DETAILS_H
 #define PROTOCOLS_LDAP_LDAP_DETAILS_H
 

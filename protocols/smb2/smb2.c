@@ -11,8 +11,8 @@
 #include "base/little_endian.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/smb2/smb2_negotiate.h"
+#include "protocols/smb2/smb2_private.h"
 #include "protocols/smb2/smb2_session.h"
-#include "protocols/smb2/smb2_state.h"
 #include "protocols/smb2/smb2_tree.h"
 
 enum { NAME_SIZE = 512 };

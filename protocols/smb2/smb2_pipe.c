@@ -7,7 +7,7 @@
 
 #include "protocols/ntstatus.h"
 #include "protocols/smb2/smb2.h"
-#include "protocols/smb2/smb2_state.h"
+#include "protocols/smb2/smb2_private.h"
 #include "protocols/smb2/smb2_tree.h"
 
 enum {

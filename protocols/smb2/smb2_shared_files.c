@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/utf16.h"
 #include "protocols/smb2/smb2.h"
-#include "protocols/smb2/smb2_state.h"
+#include "protocols/smb2/smb2_private.h"
 
 enum {
     FILES_MOST = 2000,

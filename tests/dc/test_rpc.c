@@ -12,7 +12,7 @@
 #include "protocols/rpc/rpc_ports.h"
 #include "protocols/rpc/rpc_samr.h"
 #include "protocols/smb2/smb2_connection.h"
-#include "protocols/smb2/smb2_state.h"
+#include "protocols/smb2/smb2_private.h"
 #include "tests/lib/lab.h"
 
 struct lab {

@@ -11,7 +11,7 @@
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/smb2/smb2.h"
-#include "protocols/smb2/smb2_state.h"
+#include "protocols/smb2/smb2_private.h"
 #include "tests/lib/lab.h"
 
 static const int64_t timeout = INT64_C(10000000000);

@@ -8,8 +8,8 @@
 #include "base/little_endian.h"
 #include "protocols/smb2/smb2.h"
 #include "protocols/smb2/smb2_negotiate.h"
+#include "protocols/smb2/smb2_private.h"
 #include "protocols/smb2/smb2_session.h"
-#include "protocols/smb2/smb2_state.h"
 #include "protocols/smb2/smb2_tree.h"
 #include "tests/lib/smb2_server.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the LDAP packets keep in a conversation. */
-#ifndef PROTOCOLS_LDAP_LDAP_STATE_H
-#define PROTOCOLS_LDAP_LDAP_STATE_H
+#ifndef PROTOCOLS_LDAP_LDAP_PRIVATE_H
+#define PROTOCOLS_LDAP_LDAP_PRIVATE_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Private to smb2.c and smb2_pipe.c: what a conversation has open over SMB2. */
-#ifndef PROTOCOLS_SMB2_SMB2_STATE_H
-#define PROTOCOLS_SMB2_SMB2_STATE_H
+#ifndef PROTOCOLS_SMB2_SMB2_PRIVATE_H
+#define PROTOCOLS_SMB2_SMB2_PRIVATE_H
 
 #include "protocols/smb2/smb2.h"
 

@@ -18,8 +18,8 @@
 #include "protocols/ldap/catalogue.h"
 #include "protocols/ldap/ldap_connection.h"
 #include "protocols/ldap/ldap_details.h"
+#include "protocols/ldap/ldap_private.h"
 #include "protocols/ldap/ldap_search.h"
-#include "protocols/ldap/ldap_state.h"
 #include "protocols/packet_tables.h"
 
 static const struct ldap_bind_details usual_bind = {.mechanism = LDAP_MECHANISM_GSS_SPNEGO};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Private to auth*.c: a mechanism (NTLM, Kerberos) below SPNEGO. */
-#ifndef PROTOCOLS_AUTH_AUTH_MECH_H
-#define PROTOCOLS_AUTH_AUTH_MECH_H
+#ifndef PROTOCOLS_AUTH_AUTH_PRIVATE_H
+#define PROTOCOLS_AUTH_AUTH_PRIVATE_H
 
 #include "protocols/auth/auth.h"
 #include "protocols/auth/spnego.h"
