@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What all protocols share of a conversation: its start, its end and its random choices. */
 #include "protocols/conversation.h"
 
 #include <stddef.h>
 
-#include "protocols/kerberos/kerberos.h"
-#include "protocols/ldap/ldap_private.h"
-#include "protocols/names/cldap.h"
-#include "protocols/rpc/rpc_play.h"
-#include "protocols/smb2/smb2.h"
-
-/* Each protocol's way to drop what it holds; called at a conversation's end. */
-static void (*const reset_functions[])(struct conversation *) = {
-    cldap_reset,
-    ldap_reset,
-    /* before SMB2, whose pipes it uses */
-    rpc_reset,
-    smb2_reset,
-    /* last: what is above may still use its credentials */
-    kerberos_reset,
-    NULL,
-};
+static void reset_state(struct conversation *conversation, void *state);
 
 void conversation_init(struct conversation *conversation)
 {
@@ -29,9 +14,19 @@ void conversation_init(struct conversation *conversation)
 
 void conversation_reset(struct conversation *conversation)
 {
-    for (size_t i = 0; reset_functions[i]; i++)
-        reset_functions[i](conversation);
+    reset_state(conversation, conversation->cldap);
+    reset_state(conversation, conversation->ldap);
+    reset_state(conversation, conversation->rpc); /* before SMB2, whose pipes it uses */
+    reset_state(conversation, conversation->smb2);
+    reset_state(conversation, conversation->krb5); /* last: the others use its credentials */
     conversation_init(conversation);
+}
+
+/* state is NULL, or begins with struct conversation_state. */
+static void reset_state(struct conversation *conversation, void *state)
+{
+    if (state)
+        ((struct conversation_state *)state)->reset(conversation);
 }
 
 uint64_t conversation_random(struct conversation *conversation, uint64_t bound)

@@ -60,7 +60,4 @@ gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,
 gss_cred_id_t kerberos_spnego_credentials(struct conversation *conversation,
                                           const struct account *account);
 
-/* Drops tickets and credentials: the conversation's reset function. */
-void kerberos_reset(struct conversation *conversation);
-
 #endif

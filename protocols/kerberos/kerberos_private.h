@@ -71,14 +71,14 @@ struct tickets {
 };
 
 struct kerberos_state {
+    struct conversation_state base;
     struct tickets *tickets;
     unsigned next_service; /* of those that kerberos:12 asks for in turn */
 };
 
 int64_t ticket_end(const krb5_creds *ticket); /* Unix time */
 
-/* Those of account, or NULL. tickets_get() makes them when there are none: NULL is no memory. */
-struct tickets *tickets_find(struct conversation *conversation, const struct account *account);
+/* What the conversation holds of an account, created if necessary. NULL: no memory. */
 struct tickets *tickets_get(struct conversation *conversation, const struct account *account);
 /* Back to having none. */
 void tickets_drop(krb5_context context, struct tickets *tickets);

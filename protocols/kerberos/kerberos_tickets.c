@@ -11,7 +11,10 @@
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 
+static struct tickets *tickets_find(const struct conversation *conversation,
+                                    const struct account *account);
 static struct kerberos_state *tickets_get_state(struct conversation *conversation);
+static void tickets_reset(struct conversation *conversation);
 static void drop_credentials(struct tickets *tickets);
 static krb5_error_code need_ccache(krb5_context context, struct tickets *tickets);
 static krb5_error_code replace(krb5_context context, struct tickets *tickets, krb5_creds *ticket);
@@ -20,14 +23,6 @@ static krb5_error_code renew_ccache(krb5_context context, struct tickets *ticket
 int64_t ticket_end(const krb5_creds *ticket)
 {
     return (int64_t)(uint32_t)ticket->times.endtime;
-}
-
-struct tickets *tickets_find(struct conversation *conversation, const struct account *account)
-{
-    struct tickets *tickets = conversation->krb5 ? conversation->krb5->tickets : NULL;
-    while (tickets && tickets->account != account)
-        tickets = tickets->next;
-    return tickets;
 }
 
 struct tickets *tickets_get(struct conversation *conversation, const struct account *account)
@@ -46,11 +41,39 @@ struct tickets *tickets_get(struct conversation *conversation, const struct acco
     return tickets;
 }
 
+static struct tickets *tickets_find(const struct conversation *conversation,
+                                    const struct account *account)
+{
+    struct tickets *tickets = conversation->krb5 ? conversation->krb5->tickets : NULL;
+    while (tickets && tickets->account != account)
+        tickets = tickets->next;
+    return tickets;
+}
+
 static struct kerberos_state *tickets_get_state(struct conversation *conversation)
 {
-    if (!conversation->krb5)
+    if (!conversation->krb5) {
         conversation->krb5 = calloc(1, sizeof *conversation->krb5);
+        if (conversation->krb5)
+            conversation->krb5->base.reset = tickets_reset;
+    }
     return conversation->krb5;
+}
+
+static void tickets_reset(struct conversation *conversation)
+{
+    krb5_context context = kerberos_context();
+    struct kerberos_state *state = conversation->krb5;
+    if (!context)
+        return;
+    while (state->tickets) {
+        struct tickets *tickets = state->tickets;
+        state->tickets = tickets->next;
+        tickets_drop(context, tickets);
+        free(tickets);
+    }
+    free(state);
+    conversation->krb5 = NULL;
 }
 
 void tickets_drop(krb5_context context, struct tickets *tickets)
@@ -153,22 +176,6 @@ void kerberos_forget_tickets(struct conversation *conversation, const struct acc
     struct tickets *tickets = tickets_find(conversation, account);
     if (tickets && context)
         tickets_drop(context, tickets);
-}
-
-void kerberos_reset(struct conversation *conversation)
-{
-    krb5_context context = kerberos_context();
-    struct kerberos_state *state = conversation->krb5;
-    if (!state || !context)
-        return;
-    while (state->tickets) {
-        struct tickets *tickets = state->tickets;
-        state->tickets = tickets->next;
-        tickets_drop(context, tickets);
-        free(tickets);
-    }
-    free(state);
-    conversation->krb5 = NULL;
 }
 
 gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,

@@ -32,13 +32,14 @@ enum { OBJECT_NAME_SIZE = 64 }; /* upper bound of cn in AD */
         .kind = PACKET_OPERATION, .play = (play_)                                                  \
     }
 
-static void ldap_close_newest(struct conversation *conversation);
 static struct outcome ldap_play_bind(struct conversation *conversation, const void *details);
 static struct outcome get_unbound(struct conversation *conversation, enum ldap_transport transport);
 static struct ldap_connection *newest_usable(struct conversation *conversation);
 static struct ldap_connection *newest(const struct conversation *conversation);
 static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport);
 static struct ldap_state *ldap_state_of(struct conversation *conversation);
+static void ldap_reset(struct conversation *conversation);
+static void ldap_close_newest(struct conversation *conversation);
 static int ldap_make_room(void **array, size_t count, size_t *capacity);
 static enum ldap_transport bind_transport(const struct conversation *conversation,
                                           const struct ldap_bind_details *details);
@@ -104,28 +105,6 @@ const struct packet_type packet_tables_ldap[] = {
     {.protocol = NULL},
 };
 
-void ldap_reset(struct conversation *conversation)
-{
-    struct ldap_state *state = conversation->ldap;
-    if (!state)
-        return;
-    while (state->connection_count)
-        ldap_close_newest(conversation);
-    for (size_t i = 0; i < state->object_count; i++)
-        free(state->objects[i]);
-    free(state->connections);
-    free(state->objects);
-    free(state);
-    conversation->ldap = NULL;
-}
-
-static void ldap_close_newest(struct conversation *conversation)
-{
-    struct ldap_state *state = conversation->ldap;
-    if (state && state->connection_count)
-        ldap_connection_close(state->connections[--state->connection_count]);
-}
-
 static struct outcome ldap_play_bind(struct conversation *conversation, const void *details)
 {
     const struct ldap_bind_details *bind = details ? details : &usual_bind;
@@ -183,9 +162,32 @@ static struct outcome open_newest(struct conversation *conversation, enum ldap_t
 
 static struct ldap_state *ldap_state_of(struct conversation *conversation)
 {
-    if (!conversation->ldap)
+    if (!conversation->ldap) {
         conversation->ldap = calloc(1, sizeof *conversation->ldap);
+        if (conversation->ldap)
+            conversation->ldap->base.reset = ldap_reset;
+    }
     return conversation->ldap;
+}
+
+static void ldap_reset(struct conversation *conversation)
+{
+    struct ldap_state *state = conversation->ldap;
+    while (state->connection_count)
+        ldap_close_newest(conversation);
+    for (size_t i = 0; i < state->object_count; i++)
+        free(state->objects[i]);
+    free(state->connections);
+    free(state->objects);
+    free(state);
+    conversation->ldap = NULL;
+}
+
+static void ldap_close_newest(struct conversation *conversation)
+{
+    struct ldap_state *state = conversation->ldap;
+    if (state && state->connection_count)
+        ldap_connection_close(state->connections[--state->connection_count]);
 }
 
 static int ldap_make_room(void **array, size_t count, size_t *capacity)

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the LDAP packets keep in a conversation. */
+/* The state that the LDAP packets keep in a conversation. */
 #ifndef PROTOCOLS_LDAP_LDAP_PRIVATE_H
 #define PROTOCOLS_LDAP_LDAP_PRIVATE_H
 
 #include <stddef.h>
 
-struct conversation;
+#include "protocols/conversation.h"
+
 struct ldap_connection;
 
 struct ldap_state {
+    struct conversation_state base;
     struct ldap_connection **connections; /* newest last */
     size_t connection_count, connection_capacity;
-    char **objects; /* DNs of what this conversation added, newest last */
+    char **objects; /* DNs of the objects that this conversation added, newest last */
     size_t object_count, object_capacity;
 };
-
-/* Closes the conversation's LDAP connections: its reset function. Never waits. */
-void ldap_reset(struct conversation *conversation);
 
 #endif

@@ -46,6 +46,7 @@ struct search {
  * that was found good need not be taken apart again when it comes with another messageID.
  */
 struct cldap_state {
+    struct conversation_state base;
     struct stream *stream;
     const void *details; /* that request and reply are of */
     struct berval request;
@@ -95,6 +96,7 @@ static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *v
                         void *context);
 static int cldap_read_entry(BerElement *ber, cldap_visit *visit, void *context);
 static int read_done(BerElement *ber, int *code);
+static void cldap_reset(struct conversation *conversation);
 static void *cldap_compile(const struct packet_field *fields, size_t count, struct error *error);
 static int copy_attributes(struct details *details, const struct packet_field *field);
 static void cldap_release(void *compiled);
@@ -373,7 +375,7 @@ static void state_clear(struct cldap_state *state)
     stream_close(state->stream);
     ber_memfree(state->request.bv_val);
     forget_reply(state);
-    *state = (struct cldap_state){0};
+    *state = (struct cldap_state){.base = state->base};
 }
 
 int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attributes,
@@ -471,10 +473,9 @@ static int read_done(BerElement *ber, int *code)
     return 0;
 }
 
-void cldap_reset(struct conversation *conversation)
+static void cldap_reset(struct conversation *conversation)
 {
-    if (conversation->cldap)
-        state_clear(conversation->cldap);
+    state_clear(conversation->cldap);
     free(conversation->cldap);
     conversation->cldap = NULL;
 }
@@ -566,9 +567,12 @@ static struct outcome cldap_play(struct conversation *conversation, const void *
 /* The conversation's state, emptied when these details are not those it is of. NULL: no memory. */
 static struct cldap_state *cldap_get_state(struct conversation *conversation, const void *details)
 {
-    if (!conversation->cldap)
-        conversation->cldap = calloc(1, sizeof *conversation->cldap);
     struct cldap_state *state = conversation->cldap;
+    if (!state) {
+        state = conversation->cldap = calloc(1, sizeof *state);
+        if (state)
+            state->base.reset = cldap_reset;
+    }
     if (!state || state->details == details)
         return state;
     struct stream *stream = state->stream;

@@ -74,7 +74,4 @@ int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attribut
  * NUL there). Returns 0, -EBADMSG, -ENOENT or an LDAP result code. */
 int cldap_reply_parse(uint8_t *bytes, size_t size, cldap_visit *visit, void *context);
 
-/* Closes the conversation's socket for pings: its reset function. */
-void cldap_reset(struct conversation *conversation);
-
 #endif

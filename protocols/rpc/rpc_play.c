@@ -53,6 +53,7 @@ struct rpc_state *rpc_state_of(struct conversation *conversation)
     struct rpc_state *state = calloc(1, sizeof *state);
     if (!state)
         return NULL;
+    state->base.reset = rpc_reset;
     /* Accounts from a file may come without machines, when no packet logs on as one. */
     const char *name = conversation->machine ? conversation->machine->name : "CLIENT";
     snprintf(state->computer, sizeof state->computer, "%.*s", (int)strcspn(name, "$"), name);

@@ -36,6 +36,7 @@ enum samr_handle {
 };
 
 struct rpc_state {
+    struct conversation_state base;
     struct rpc_association *associations[RPC_SLOT_COUNT];
     struct netlogon_channel channel;
     uint16_t channel_type;         /* NETLOGON_CHANNEL_...: which the machine's account is for */

@@ -78,8 +78,11 @@ struct outcome smb2_connect(struct conversation *conversation, bool from_smb1)
 
 static struct smb2_state *smb2_state_of(struct conversation *conversation)
 {
-    if (!conversation->smb2)
+    if (!conversation->smb2) {
         conversation->smb2 = calloc(1, sizeof *conversation->smb2);
+        if (conversation->smb2)
+            conversation->smb2->base.reset = smb2_reset;
+    }
     return conversation->smb2;
 }
 

@@ -89,9 +89,6 @@ struct outcome smb2_play(struct conversation *conversation,
                          struct outcome (*play)(struct conversation *, const void *),
                          const void *details);
 
-/* Closes the connection, drops everything: the conversation's reset function. Never waits. */
-void smb2_reset(struct conversation *conversation);
-
 /*
  * A named pipe in IPC$ of one of the two sessions, for RPC. Owned by the caller, who frees it
  * before the conversation ends. A pipe is lost when its connection, session or tree is: then every

@@ -74,7 +74,7 @@ static void play_row(const struct packet_type *type, void *context)
     }
     /* Alone: the next row finds nothing open. */
     bool kerberos = loop->conversation->kerberos;
-    smb2_reset(loop->conversation);
+    conversation_reset(loop->conversation);
     loop->conversation->kerberos = kerberos;
 }
 

@@ -63,7 +63,7 @@ static void client_begin(struct client *client, const struct smb2_server *server
 
 static void client_end(struct client *client)
 {
-    smb2_reset(&client->conversation);
+    conversation_reset(&client->conversation);
     dc_free(client->dc);
 }
 
