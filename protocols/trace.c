@@ -2,14 +2,13 @@
 /* Printing messages: put together first, so that those of several threads do not mix. */
 #include "protocols/trace.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
-
-#include "protocols/ntstatus.h"
 
 static FILE *trace_out;
 
-static void trace_print(FILE *text, const struct rpc_procedure *procedure, bool reply,
-                        void *message);
+static void trace_message(FILE *text, const struct rpc_procedure *procedure, bool reply,
+                          void *message);
 
 void trace_to(FILE *out)
 {
@@ -26,14 +25,14 @@ void trace_rpc(const char *client, const struct rpc_interface *interface,
         return;
     fprintf(stream, "%s%s%s %s %s\n", client ? client : "", client ? ": " : "", interface->name,
             procedure->name, reply ? "reply" : "request");
-    trace_print(stream, procedure, reply, message);
+    trace_message(stream, procedure, reply, message);
     if (fclose(stream) == 0)
         fwrite(text, 1, size, trace_out);
     free(text);
 }
 
-static void trace_print(FILE *text, const struct rpc_procedure *procedure, bool reply,
-                        void *message)
+static void trace_message(FILE *text, const struct rpc_procedure *procedure, bool reply,
+                          void *message)
 {
     struct ndr ndr;
     ndr_print_start(&ndr, text);
@@ -44,20 +43,17 @@ static void trace_print(FILE *text, const struct rpc_procedure *procedure, bool 
     ndr_end(&ndr);
 }
 
-/* MS-SMB2 2.2.1.2 */
-static const char *const smb2_commands[] = {
-    "NEGOTIATE",     "SESSION_SETUP", "LOGOFF",   "TREE_CONNECT", "TREE_DISCONNECT",
-    "CREATE",        "CLOSE",         "FLUSH",    "READ",         "WRITE",
-    "LOCK",          "IOCTL",         "CANCEL",   "ECHO",         "QUERY_DIRECTORY",
-    "CHANGE_NOTIFY", "QUERY_INFO",    "SET_INFO", "OPLOCK_BREAK"};
-
-void trace_smb2(const char *client, unsigned command, size_t sent, size_t received, uint32_t status)
+bool trace_is_on(void)
 {
-    if (!trace_out || command >= sizeof smb2_commands / sizeof smb2_commands[0])
+    return trace_out != NULL;
+}
+
+void trace_print(const char *format, ...)
+{
+    if (!trace_out)
         return;
-    const char *name = ntstatus_name(status);
-    char number[16];
-    snprintf(number, sizeof number, "0x%08x", status);
-    fprintf(trace_out, "%s%ssmb2 %s: %zu bytes sent, %zu received, %s\n", client ? client : "",
-            client ? ": " : "", smb2_commands[command], sent, received, name ? name : number);
+    va_list args;
+    va_start(args, format);
+    vfprintf(trace_out, format, args); /* one call: stdio locks the stream for it */
+    va_end(args);
 }

@@ -20,9 +20,10 @@ void trace_to(FILE *out);
 void trace_rpc(const char *client, const struct rpc_interface *interface,
                const struct rpc_procedure *procedure, bool reply, void *message);
 
-/* An SMB2 call that was answered: its command, the bytes of both messages, the reply's status. As
- * trace_rpc(). */
-void trace_smb2(const char *client, unsigned command, size_t sent, size_t received,
-                uint32_t status);
+/* Whether anything is printed: saves the work of preparing a message. */
+bool trace_is_on(void);
+
+/* Prints one message in one piece. Any thread may call it; does nothing without trace_to(). */
+void trace_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/little_endian.h"
 #include "protocols/ntstatus.h"
-#include "protocols/trace.h"
+#include "protocols/smb2/smb2_trace.h"
 
 enum {
     CREDITS_WANTED = 64,  /* kept in hand: pays for the largest read of ours */
@@ -149,7 +149,7 @@ int smb2_call_run(struct smb2_call *call)
     if (rc)
         return rc;
     note_loss(call);
-    trace_smb2(call->connection->client, call->command, call->request.size, call->reply.size,
+    smb2_trace(call->connection->client, call->command, call->request.size, call->reply.size,
                call->header.status);
     return 0;
 }

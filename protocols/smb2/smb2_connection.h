@@ -57,7 +57,7 @@ struct smb2_session {
 
 struct smb2_connection {
     struct stream *stream;
-    const char *client;    /* whose it is, for trace_smb2(); may be NULL */
+    const char *client;    /* whose it is, for smb2_trace(); may be NULL */
     int error;             /* broken: why, as a negative errno */
     const char *complaint; /* ... and when it is the server's fault, a cause */
     /* What NEGOTIATE agreed on. */

@@ -9,7 +9,9 @@
 #include "protocols/smb2/smb2_file.h"
 #include "protocols/smb2/smb2_negotiate.h"
 #include "protocols/smb2/smb2_session.h"
+#include "protocols/smb2/smb2_trace.h"
 #include "protocols/smb2/smb2_tree.h"
+#include "protocols/trace.h"
 #include "tests/lib/bytes.h"
 
 static const char negotiate_hex[] =
@@ -350,15 +352,45 @@ static void flipped_at_every_bit(void **state)
     }
 }
 
+static void the_trace_names_calls_and_statuses(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    smb2_trace("STGU-0-1", SMB2_CREATE, 136, 152, 0); /* trace_to() comes later */
+    trace_to(out);
+    smb2_trace("STGU-0-1", SMB2_CREATE, 136, 152, 0xc0000034);
+    smb2_trace(NULL, SMB2_OPLOCK_BREAK, 88, 73, 0xc0000203);
+    smb2_trace(NULL, SMB2_NEGOTIATE, 88, 73, 0xdeadbeef);
+    smb2_trace(NULL, (enum smb2_command)19, 88, 73, 0);
+    trace_to(NULL);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(
+        text, "STGU-0-1: smb2 CREATE: 136 bytes sent, 152 received, "
+              "NT_STATUS_OBJECT_NAME_NOT_FOUND\n"
+              "smb2 OPLOCK_BREAK: 88 bytes sent, 73 received, NT_STATUS_USER_SESSION_DELETED\n"
+              "smb2 NEGOTIATE: 88 bytes sent, 73 received, 0xdeadbeef\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(negotiate),           cmocka_unit_test(session_setup),
-        cmocka_unit_test(tree_connect),        cmocka_unit_test(create),
-        cmocka_unit_test(read_and_write),      cmocka_unit_test(dfs_referral),
-        cmocka_unit_test(query_info),          cmocka_unit_test(query_directory),
-        cmocka_unit_test(cut_at_every_length), cmocka_unit_test(flipped_at_every_bit),
-        cmocka_unit_test(lying_places),        cmocka_unit_test(small_sizes),
+        cmocka_unit_test(negotiate),
+        cmocka_unit_test(session_setup),
+        cmocka_unit_test(tree_connect),
+        cmocka_unit_test(create),
+        cmocka_unit_test(read_and_write),
+        cmocka_unit_test(dfs_referral),
+        cmocka_unit_test(query_info),
+        cmocka_unit_test(query_directory),
+        cmocka_unit_test(cut_at_every_length),
+        cmocka_unit_test(flipped_at_every_bit),
+        cmocka_unit_test(lying_places),
+        cmocka_unit_test(small_sizes),
+        cmocka_unit_test(the_trace_names_calls_and_statuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
