@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What traffic-replay's -vv prints: RPC requests and replies in words, as their coders know them,
- * and SMB2 calls by name. Keys, challenges, passwords and other bytes are told by their number
- * alone.
+ * Where traffic-replay's -vv prints what it sends and receives. Each protocol formats its own
+ * messages (rpc_trace.h, smb2_trace.h).
  */
 #ifndef PROTOCOLS_TRACE_H
 #define PROTOCOLS_TRACE_H
@@ -10,15 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "protocols/rpc/rpc_interface.h"
-
-/* From now on to out; NULL: no more. Called while no thread plays. */
+/* Prints to out from now on; NULL: nowhere. Call only while no thread plays. */
 void trace_to(FILE *out);
-
-/* One request, or a reply: whose it is (NULL: nobody's), and the struct that the procedure's coder
- * takes. Does nothing without trace_to(); may be called by any thread. */
-void trace_rpc(const char *client, const struct rpc_interface *interface,
-               const struct rpc_procedure *procedure, bool reply, void *message);
 
 /* Whether anything is printed: saves the work of preparing a message. */
 bool trace_is_on(void);

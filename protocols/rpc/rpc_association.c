@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binding an interface, then calls: fragments out, fragments in, each protected by itself. */
+/* Bind, then calls. Every fragment of a request or a reply is protected separately. */
 #include "protocols/rpc/rpc_association.h"
 
 #include <errno.h>
@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "protocols/rpc/rpc_pdu.h"
-#include "protocols/trace.h"
+#include "protocols/rpc/rpc_trace.h"
 
 struct rpc_association {
     struct rpc_transport *transport;
     const struct rpc_interface *interface;
     enum rpc_security security;
     enum auth_level level;
-    const char *client;                 /* whose it is, for trace_rpc() */
+    const char *client;                 /* the user's name, for rpc_trace() */
     struct auth *auth;                  /* SPNEGO, NTLM, Kerberos */
     struct netlogon_security *netlogon; /* secure channel */
     uint32_t call_id;
@@ -27,7 +27,7 @@ struct rpc_association {
 };
 
 enum {
-    PAD = 16, /* a secured stub is padded to a multiple of it (MS-RPCE 2.2.2.11) */
+    PAD = 16, /* secured stubs are padded to a multiple (MS-RPCE 2.2.2.11) */
     AUTH_CONTEXT_ID = 1,
     TOKEN_MAX = 256
 };
@@ -61,6 +61,9 @@ static struct outcome bind_with_auth(struct conversation *conversation,
                                      const struct rpc_binding *binding);
 static struct outcome step_failed(struct rpc_association *association);
 static struct outcome further_legs(struct rpc_association *association);
+static struct outcome ndr_outcome(const struct rpc_association *association,
+                                  const struct rpc_procedure *procedure, bool reply,
+                                  const struct ndr *ndr);
 static int association_send_request(struct rpc_association *association, uint16_t opnum,
                                     const uint8_t *stub, size_t size);
 static int send_fragment(struct rpc_association *association, uint16_t opnum, uint8_t flags,
@@ -145,7 +148,6 @@ static int send_leg(struct rpc_association *association, enum rpc_pdu_type type,
     return rc;
 }
 
-/* Binding */
 static struct rpc_trailer trailer_of(const struct rpc_association *association, size_t pad)
 {
     return (struct rpc_trailer){.auth_type = (uint8_t)association->security,
@@ -154,7 +156,7 @@ static struct rpc_trailer trailer_of(const struct rpc_association *association, 
                                 .context_id = AUTH_CONTEXT_ID};
 }
 
-/* Calls */
+/* Size of the token that protects `body` bytes; 0: the association is not secured. */
 static int token_size(struct rpc_association *association, size_t body, size_t *size)
 {
     *size = 0;
@@ -165,13 +167,13 @@ static int token_size(struct rpc_association *association, size_t body, size_t *
     return 0;
 }
 
-/* Why a PDU could not be made. */
+/* Why a PDU could not be encoded. */
 static int pdu_error(const struct ndr *ndr)
 {
     return ndr->size > UINT16_MAX ? -EMSGSIZE : -ENOMEM;
 }
 
-/* The association is of no more use: why. */
+/* Marks the association as unusable; the outcome says why. */
 static struct outcome association_broken(struct rpc_association *association, int error)
 {
     const struct rpc_transport *transport = association->transport;
@@ -186,7 +188,7 @@ static struct outcome association_broken(struct rpc_association *association, in
     return outcome_of_error(error);
 }
 
-/* Takes a bind_ack or alter_context_resp; the token, malloc'd, in *token (NULL: none). */
+/* Receives a bind_ack or alter_context_resp. *token is its token, malloc'd, or NULL. */
 static struct outcome receive_ack(struct rpc_association *association, enum rpc_pdu_type expected,
                                   uint8_t **token, size_t *token_size)
 {
@@ -361,8 +363,9 @@ static struct outcome further_legs(struct rpc_association *association)
         if (!out)
             return progress == AUTH_DONE
                        ? outcome_ok()
-                       : broken_because(association, "the server stopped half way");
-        bool last = progress == AUTH_DONE; /* in SPNEGO the server has the last word */
+                       : broken_because(association,
+                                        "the server ended the authentication too early");
+        bool last = progress == AUTH_DONE; /* raw mechanisms only: SPNEGO ends with a reply */
         int rc = send_leg(association, last ? RPC_PDU_AUTH3 : RPC_PDU_ALTER_CONTEXT, out, out_size);
         free(out);
         if (rc)
@@ -379,12 +382,11 @@ struct outcome rpc_call(struct rpc_association *association, const struct rpc_pr
     struct stub stub = {.data = NULL};
     struct outcome outcome = outcome_ok();
     association->fault = 0;
-    trace_rpc(association->client, association->interface, procedure, false, request);
+    rpc_trace(association->client, association->interface, procedure, false, request);
     ndr_encode_start(&ndr);
     procedure->request(&ndr, procedure->name, request, 0);
     if (ndr.failed) {
-        outcome =
-            outcome_failed("%s request: field %s: %s", procedure->name, ndr.error_field, ndr.error);
+        outcome = ndr_outcome(association, procedure, false, &ndr);
     } else {
         int rc = association_send_request(association, procedure->opnum, ndr.data, ndr.size);
         if (rc)
@@ -398,6 +400,16 @@ struct outcome rpc_call(struct rpc_association *association, const struct rpc_pr
         outcome = decode_reply(association, procedure, &stub, reply, arena);
     free(stub.data);
     return outcome;
+}
+
+/* The failure of a cursor. The offset varies from call to call, so only the trace has it. */
+static struct outcome ndr_outcome(const struct rpc_association *association,
+                                  const struct rpc_procedure *procedure, bool reply,
+                                  const struct ndr *ndr)
+{
+    rpc_trace_error(association->client, association->interface, procedure, reply, ndr);
+    return outcome_failed("%s %s: field %s: %s", procedure->name, reply ? "reply" : "request",
+                          ndr->error_field, ndr->error);
 }
 
 static int association_send_request(struct rpc_association *association, uint16_t opnum,
@@ -450,7 +462,7 @@ static int send_fragment(struct rpc_association *association, uint16_t opnum, ui
     return rc;
 }
 
-/* What stands behind the stub of a secured request: padding, trailer and token. */
+/* Appends padding, trailer and token to a secured request's stub. */
 static int secure(struct rpc_association *association, struct ndr *ndr, size_t stub_size)
 {
     static uint8_t zeros[PAD];
@@ -470,7 +482,7 @@ static int secure(struct rpc_association *association, struct ndr *ndr, size_t s
                    stub_size + pad, token);
 }
 
-/* Protects a PDU whose token has its place behind it. */
+/* Protects a PDU of size bytes and writes its token to data + size. */
 static int protect(struct rpc_association *association, uint8_t *data, size_t size, size_t body,
                    size_t body_size, size_t token)
 {
@@ -485,7 +497,7 @@ static int protect(struct rpc_association *association, uint8_t *data, size_t si
     return auth_protect(association->auth, &pdu, data + size, token);
 }
 
-/* One fragment of the answer; *last tells whether it was the last one. */
+/* Receives one fragment of the reply and appends its stub. */
 static struct outcome receive_fragment(struct rpc_association *association, struct stub *stub,
                                        bool first, bool *last)
 {
@@ -499,7 +511,7 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
     *last = header.flags & RPC_PFC_LAST_FRAG;
     if (header.type == RPC_PDU_FAULT) {
         outcome = fault_outcome(association, &header, pdu, header.frag_length);
-        /* A token, which Samba's faults never have, would have used up a sequence number. */
+        /* A token would have taken a sequence number. Faults of Samba carry none. */
         association->broken = association->broken || header.auth_length != 0;
     } else if (header.type != RPC_PDU_RESPONSE ||
                first != ((header.flags & RPC_PFC_FIRST_FRAG) != 0)) {
@@ -507,7 +519,7 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
     } else {
         stub->big_endian = header.big_endian;
         rc = open_response(association, &header, pdu, &from, &size);
-        if (rc == 0 && size == 0 && !*last) /* such ones could go on for ever */
+        if (rc == 0 && size == 0 && !*last) /* an endless sequence of these would never fail */
             rc = -EBADMSG;
         if (rc == 0)
             rc = stub_append(stub, pdu + from, size);
@@ -522,8 +534,8 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
     return outcome;
 }
 
-/* The stub of a response in its PDU: [*from, *from + *size). Verifies it, decrypting in place.
- * -EBADMSG: malformed; -EKEYREJECTED: it does not verify. */
+/* Verifies a response and decrypts it in place; its stub is [*from, *from + *size) of the PDU.
+ * -EBADMSG: malformed; -EKEYREJECTED: does not verify. */
 static int open_response(struct rpc_association *association, const struct rpc_pdu_header *header,
                          uint8_t *pdu, size_t *from, size_t *size)
 {
@@ -563,7 +575,7 @@ static int stub_append(struct stub *stub, const uint8_t *data, size_t size)
 {
     if (size > RPC_REPLY_MAX - stub->size)
         return -EMSGSIZE;
-    if (size == 0) /* of an empty reply there is nothing to be copied, and no room for it */
+    if (size == 0) /* stub->data may be NULL */
         return 0;
     if (stub->size + size > stub->capacity) {
         size_t capacity =
@@ -584,20 +596,17 @@ static struct outcome decode_reply(struct rpc_association *association,
                                    void *reply, struct arena *arena)
 {
     struct ndr ndr;
-    char text[OUTCOME_CAUSE_SIZE];
     struct outcome outcome = outcome_ok();
     memset(reply, 0, procedure->reply_size);
     ndr_decode_start(&ndr, stub->data, stub->size, stub->big_endian, arena);
     procedure->reply(&ndr, procedure->name, reply, 0);
     if (ndr.failed) {
         association->broken = true;
-        snprintf(text, sizeof text, "%s", procedure->name);
-        outcome = outcome_failed("%s reply: field %s: %s", text,
-                                 ndr.error_field ? ndr.error_field : "?", ndr.error);
+        outcome = ndr_outcome(association, procedure, true, &ndr);
     }
     ndr_end(&ndr);
     if (outcome.kind == OUTCOME_OK)
-        trace_rpc(association->client, association->interface, procedure, true, reply);
+        rpc_trace(association->client, association->interface, procedure, true, reply);
     return outcome;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One DCERPC association: a transport, a bind of one interface with its security context, and calls
- * over it, one at a time (MS-RPCE 3.3.1).
+ * one at a time (MS-RPCE 3.3.1).
  */
 #ifndef PROTOCOLS_RPC_RPC_ASSOCIATION_H
 #define PROTOCOLS_RPC_RPC_ASSOCIATION_H
@@ -11,7 +11,7 @@
 #include "protocols/rpc/rpc_interface.h"
 #include "protocols/rpc/rpc_transport.h"
 
-/* MS-RPCE 2.2.1.1.7, as they stand in sec_trailer */
+/* auth_type of sec_trailer, MS-RPCE 2.2.1.1.7 */
 enum rpc_security {
     RPC_SECURITY_NONE = 0,
     RPC_SECURITY_SPNEGO = 9,
@@ -20,11 +20,11 @@ enum rpc_security {
     RPC_SECURITY_NETLOGON = 68
 };
 
-/* What a bind came to know of who answers at the transport's other end. */
+/* What a bind found at the other end of the transport. */
 enum rpc_answer {
-    RPC_ANSWER_NONE,      /* nobody, or nothing of DCERPC */
-    RPC_ANSWER_ELSEWHERE, /* a server that does not have the interface there */
-    RPC_ANSWER_GIVEN      /* one that takes the interface, or says why not */
+    RPC_ANSWER_NONE,      /* no answer, or none of DCERPC */
+    RPC_ANSWER_ELSEWHERE, /* a server without the interface */
+    RPC_ANSWER_GIVEN      /* a server that accepts the interface, or gives a reason */
 };
 
 struct rpc_binding {
@@ -33,31 +33,34 @@ struct rpc_binding {
     enum auth_level level;                  /* integrity or privacy */
     const struct account *account;          /* SPNEGO, NTLM, Kerberos */
     bool kerberos;                          /* inside SPNEGO */
-    const char *service;                    /* "host", "ldap", ...: of the ticket */
+    const char *service;                    /* of the ticket: "host", "ldap" */
     bool wrong_password;                    /* for -B */
-    const struct netlogon_channel *channel; /* RPC_SECURITY_NETLOGON: an authenticated one */
-    enum rpc_answer *answer;                /* filled by rpc_bind(), also when it fails; or NULL */
+    const struct netlogon_channel *channel; /* RPC_SECURITY_NETLOGON: authenticated */
+    enum rpc_answer *answer;                /* set by rpc_bind(), also on failure; may be NULL */
 };
 
 struct rpc_association;
 
-/* Binds over a transport, which it takes over in any case. On OUTCOME_OK *out is the caller's, to
- * be given to rpc_association_close(). */
+/* Binds over a transport. Takes ownership of the transport, also on failure. On OUTCOME_OK the
+ * caller closes *out with rpc_association_close(); otherwise *out is NULL. conversation may be NULL
+ * without security. */
 struct outcome rpc_bind(struct conversation *conversation, struct rpc_transport *transport,
                         const struct rpc_binding *binding, struct rpc_association **out);
 
 /*
- * One call: encodes request, sends it in as many fragments as it needs, takes the reply's, verifies
- * and decodes it into *reply, whose pieces hang on arena. OUTCOME_OK says that a reply came; its
- * status member is the caller's to look at. A fault without a token fails with its name and leaves
- * the association usable; after any other failure rpc_association_broken() is true.
+ * One call: encodes request, sends it in as many fragments as needed, receives the reply's,
+ * verifies them and decodes them into *reply. What the reply points to lives in arena. OUTCOME_OK:
+ * a reply arrived; the caller checks its status member. A request that cannot be encoded and a
+ * fault without a token fail but leave the association usable; after any other failure
+ * rpc_association_broken() is true.
  */
 struct outcome rpc_call(struct rpc_association *association, const struct rpc_procedure *procedure,
                         void *request, void *reply, struct arena *arena);
 
+/* True when the association must be closed, or its transport was closed by the peer. */
 bool rpc_association_broken(const struct rpc_association *association);
 
-/* Status of the last call's fault, 0 when it had none. */
+/* The status of the last call's fault; 0: none. */
 uint32_t rpc_association_fault(const struct rpc_association *association);
 
 /* NULL is allowed. Never waits. */

@@ -21,6 +21,7 @@
 #include "protocols/rpc/rpc_netlogon.h"
 #include "protocols/rpc/rpc_samr.h"
 #include "protocols/rpc/rpc_srvsvc.h"
+#include "protocols/rpc/rpc_trace.h"
 #include "protocols/trace.h"
 
 #define GOLDEN "tests/data/rpc/golden.txt"
@@ -223,9 +224,9 @@ static char *printed(const struct rpc_interface *interface, uint16_t opnum, bool
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     trace_to(out);
-    trace_rpc("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
+    rpc_trace("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
     trace_to(NULL);
-    trace_rpc("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
+    rpc_trace("STGU-0-1", interface, rpc_procedure_find(interface, opnum), reply, message);
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -272,6 +273,27 @@ static void hashes_are_not_printed(void **state)
     assert_non_null(strstr(text, "NtOwfPassword: 10 bytes\n"));
     assert_null(strstr(text, "hash-of"));
     assert_null(strstr(text, "\"private"));
+    free(text);
+}
+
+static void errors_with_their_offset(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    struct ndr ndr;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    ndr_decode_start(&ndr, (const uint8_t[44]){0}, 44, false, NULL);
+    ndr.offset = 44;
+    ndr_fail(&ndr, "Count", "out of range");
+    trace_to(out);
+    rpc_trace_error("STGU-0-1", &rpc_samr, rpc_procedure_find(&rpc_samr, 1), true, &ndr);
+    trace_to(NULL);
+    ndr_end(&ndr);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text,
+                        "STGU-0-1: samr Close reply: field Count at offset 0x2c: out of range\n");
     free(text);
 }
 
@@ -429,6 +451,7 @@ int main(void)
         cmocka_unit_test(every_message_printable),
         cmocka_unit_test(printed_for_eyes),
         cmocka_unit_test(hashes_are_not_printed),
+        cmocka_unit_test(errors_with_their_offset),
         cmocka_unit_test(no_call_left_out),
         cmocka_unit_test(values_as_packed),
         cmocka_unit_test(levels_that_can_be_played),
