@@ -12,7 +12,6 @@
 #include "base/document.h"
 #include "base/error.h"
 #include "model/details.h"
-#include "model/learn/learn_line.h"
 #include "model/shape.h"
 
 enum { COLUMNS = 16, EXTRA = 8, OWN = 15, FIELDS_MAX = 12, LINE_SIZE_MAX = 1 << 20 };
@@ -145,7 +144,7 @@ static int recording_text_read_line(struct reader *reader, char *line)
         return recording_text_wrong(reader,
                                     "a traffic-summary line: time, IP protocol, stream, from, to, "
                                     "protocol, opcode, ... between tabs");
-    if (!line_time(columns[COLUMN_TIME], &packet.time))
+    if (!recording_text_time(columns[COLUMN_TIME], &packet.time))
         return recording_text_wrong(reader, "a time in seconds in the first field");
     if (!columns[COLUMN_FROM][0] || !columns[COLUMN_TO][0])
         return recording_text_wrong(reader, "who sent it to whom in the fourth and fifth field");
@@ -352,7 +351,27 @@ bool recording_text_is_line(const char *text)
         return false;
     memcpy(number, text, length);
     number[length] = '\0';
-    return line_time(number, &time);
+    return recording_text_time(number, &time);
+}
+
+bool recording_text_time(const char *text, int64_t *time)
+{
+    size_t whole = strspn(text, "0123456789"), digits = 0;
+    int64_t fraction = 0;
+    if (whole == 0 || whole > 10)
+        return false;
+    int64_t seconds = strtoll(text, NULL, 10);
+    if (seconds > INT64_MAX / NANOSECONDS - 1)
+        return false;
+    text += whole;
+    if (*text == '.')
+        for (text++; isdigit((unsigned char)*text); text++, digits++)
+            if (digits < 9)
+                fraction = fraction * 10 + (*text - '0');
+    for (; digits < 9; digits++)
+        fraction *= 10;
+    *time = seconds * NANOSECONDS + fraction;
+    return *text == '\0';
 }
 
 void recording_text_write(FILE *out, const struct recording_line *packet, const char *description)

@@ -54,6 +54,9 @@ int recording_text_read_file(FILE *file, const char *name,
 /* True when text begins as a line of such a file does. */
 bool recording_text_is_line(const char *text);
 
+/* Nanoseconds of a time in decimal seconds, "1500000001.371377000". False if it is none. */
+bool recording_text_time(const char *text, int64_t *time);
+
 /* Writes one packet; the description may be "". Errors stay in the stream (ferror()). */
 void recording_text_write(FILE *out, const struct recording_line *packet, const char *description);
 

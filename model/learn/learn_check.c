@@ -15,7 +15,7 @@
 enum { SHOWN = 12, NANOSECONDS = 1000000000 };
 
 struct capture_measure {
-    struct measure *measure;
+    struct learn_measure *measure;
     const struct learn_capture *capture;
 };
 
@@ -24,24 +24,24 @@ struct difference {
     double capture, model;
 };
 
-static int capture_packet(void *context, struct walk_conversation *conversation, uint32_t form,
+static int capture_packet(void *context, struct learn_conversation *conversation, uint32_t form,
                           double gap);
-static int check_count_packet(struct measure *measure, const char *type, size_t length);
-static int capture_end(void *context, struct walk_conversation *conversation);
-static void count_conversation(struct measure *measure, uint64_t packets, double seconds);
-static int measure_model(struct measure *measure, const struct model *model, uint64_t seed,
+static int check_count_packet(struct learn_measure *measure, const char *type, size_t length);
+static int capture_end(void *context, struct learn_conversation *conversation);
+static void count_conversation(struct learn_measure *measure, uint64_t packets, double seconds);
+static int measure_model(struct learn_measure *measure, const struct model *model, uint64_t seed,
                          uint64_t packets, struct error *error);
 static int check_make_plan(const struct model *model, uint64_t seed, uint64_t packets,
                            struct plan **plan, struct error *error);
 static bool every_packet(const struct model_type *type, void *context);
-static int walk_plan(struct measure *measure, const struct plan *plan, uint64_t packets);
-static void check_compare(struct check *check);
-static double mix_distance(const struct check *check);
-static double check_share_of(const struct measure *measure, const struct learn_word *type);
-static double total_of(const struct measure *measure);
-static uint64_t count_of(const struct measure *measure, const struct learn_word *type);
-static double rate_of(const struct measure *measure);
-static struct difference *list_types(const struct check *check, size_t *count);
+static int walk_plan(struct learn_measure *measure, const struct plan *plan, uint64_t packets);
+static void check_compare(struct learn_check *check);
+static double mix_distance(const struct learn_check *check);
+static double check_share_of(const struct learn_measure *measure, const struct learn_word *type);
+static double total_of(const struct learn_measure *measure);
+static uint64_t count_of(const struct learn_measure *measure, const struct learn_word *type);
+static double rate_of(const struct learn_measure *measure);
+static struct difference *list_types(const struct learn_check *check, size_t *count);
 static int compare_shares(const void *a, const void *b);
 static void print_quantiles(FILE *out, const char *name, const struct learn_histogram *capture,
                             const struct learn_histogram *model, double distance, double at);
@@ -50,14 +50,15 @@ static int compare_differences(const void *a, const void *b);
 static json_t *json_distribution(const struct learn_histogram *capture,
                                  const struct learn_histogram *model, double distance, double at);
 static json_t *json_side(const struct learn_histogram *histogram);
-static json_t *json_mix(const struct check *check);
+static json_t *json_mix(const struct learn_check *check);
 
-int check_make(struct check *check, struct learn_capture *capture, const struct walk_settings *walk,
-               const struct model *model, uint64_t seed, uint64_t packets, struct error *error)
+int learn_check_make(struct learn_check *check, struct learn_capture *capture,
+                     const struct learn_walk_settings *walk, const struct model *model,
+                     uint64_t seed, uint64_t packets, struct error *error)
 {
-    *check = (struct check){.seed = seed};
+    *check = (struct learn_check){.seed = seed};
     struct capture_measure measure = {&check->capture, capture};
-    struct walk_observer observer = {capture_packet, capture_end, &measure};
+    struct learn_walk_observer observer = {capture_packet, capture_end, &measure};
     int result = learn_walk(capture, walk, &observer);
     if (result == 0)
         result = measure_model(&check->model, model, seed, packets, error);
@@ -68,7 +69,7 @@ int check_make(struct check *check, struct learn_capture *capture, const struct 
     return result;
 }
 
-static int capture_packet(void *context, struct walk_conversation *conversation, uint32_t form,
+static int capture_packet(void *context, struct learn_conversation *conversation, uint32_t form,
                           double gap)
 {
     const struct capture_measure *walk = context;
@@ -78,7 +79,7 @@ static int capture_packet(void *context, struct walk_conversation *conversation,
     return check_count_packet(walk->measure, text, learn_form_type(text));
 }
 
-static int check_count_packet(struct measure *measure, const char *type, size_t length)
+static int check_count_packet(struct learn_measure *measure, const char *type, size_t length)
 {
     uint32_t number;
     if (learn_words_add(&measure->types, type, length, &number) < 0)
@@ -88,7 +89,7 @@ static int check_count_packet(struct measure *measure, const char *type, size_t 
     return 0;
 }
 
-static int capture_end(void *context, struct walk_conversation *conversation)
+static int capture_end(void *context, struct learn_conversation *conversation)
 {
     const struct capture_measure *walk = context;
     count_conversation(walk->measure, conversation->packets,
@@ -96,7 +97,7 @@ static int capture_end(void *context, struct walk_conversation *conversation)
     return 0;
 }
 
-static void count_conversation(struct measure *measure, uint64_t packets, double seconds)
+static void count_conversation(struct learn_measure *measure, uint64_t packets, double seconds)
 {
     measure->conversations++;
     measure->seconds += seconds;
@@ -104,7 +105,7 @@ static void count_conversation(struct measure *measure, uint64_t packets, double
     learn_histogram_add(&measure->durations, seconds);
 }
 
-static int measure_model(struct measure *measure, const struct model *model, uint64_t seed,
+static int measure_model(struct learn_measure *measure, const struct model *model, uint64_t seed,
                          uint64_t packets, struct error *error)
 {
     struct plan *plan = NULL;
@@ -140,7 +141,7 @@ static bool every_packet(const struct model_type *type, void *context)
 }
 
 /* Whole conversations only: neither what is left of the first one nor what the end cuts off. */
-static int walk_plan(struct measure *measure, const struct plan *plan, uint64_t packets)
+static int walk_plan(struct learn_measure *measure, const struct plan *plan, uint64_t packets)
 {
     size_t count;
     const struct model_type *types = model_types(plan_model(plan), &count);
@@ -183,9 +184,9 @@ static int walk_plan(struct measure *measure, const struct plan *plan, uint64_t 
     return result;
 }
 
-static void check_compare(struct check *check)
+static void check_compare(struct learn_check *check)
 {
-    const struct measure *a = &check->capture, *b = &check->model;
+    const struct learn_measure *a = &check->capture, *b = &check->model;
     check->mix = mix_distance(check);
     check->gaps = learn_histogram_distance(&a->gaps, &b->gaps, &check->gaps_at);
     check->lengths = learn_histogram_distance(&a->lengths, &b->lengths, &check->lengths_at);
@@ -195,9 +196,9 @@ static void check_compare(struct check *check)
     check->rate = check->capture_rate > 0 ? check->model_rate / check->capture_rate - 1 : 0;
 }
 
-static double mix_distance(const struct check *check)
+static double mix_distance(const struct learn_check *check)
 {
-    const struct measure *sides[] = {&check->capture, &check->model};
+    const struct learn_measure *sides[] = {&check->capture, &check->model};
     double sum = 0;
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < sides[side]->types.count; i++) {
@@ -211,7 +212,7 @@ static double mix_distance(const struct check *check)
     return sum / 2;
 }
 
-static double check_share_of(const struct measure *measure, const struct learn_word *type)
+static double check_share_of(const struct learn_measure *measure, const struct learn_word *type)
 {
     double total = total_of(measure);
     return total > 0 ? (double)count_of(measure, type) / total : 0;
@@ -219,7 +220,7 @@ static double check_share_of(const struct measure *measure, const struct learn_w
 
 /* Packets of the conversations that were measured: those of one that was cut off are in no length.
  */
-static double total_of(const struct measure *measure)
+static double total_of(const struct learn_measure *measure)
 {
     double total = 0;
     for (uint32_t i = 0; i < measure->types.count; i++)
@@ -227,27 +228,27 @@ static double total_of(const struct measure *measure)
     return total;
 }
 
-static uint64_t count_of(const struct measure *measure, const struct learn_word *type)
+static uint64_t count_of(const struct learn_measure *measure, const struct learn_word *type)
 {
     uint32_t number = learn_words_find(&measure->types, type->bytes, type->length);
     return number == UINT32_MAX ? 0 : measure->types.items[number].count;
 }
 
-static double rate_of(const struct measure *measure)
+static double rate_of(const struct learn_measure *measure)
 {
     return measure->seconds > 0 ? (double)measure->packets / measure->seconds : 0;
 }
 
-void check_clear(struct check *check)
+void learn_check_clear(struct learn_check *check)
 {
     learn_words_clear(&check->capture.types);
     learn_words_clear(&check->model.types);
 }
 
-int check_print(const struct check *check, FILE *out)
+int learn_check_print(const struct learn_check *check, FILE *out)
 {
     size_t count, i;
-    const struct measure *a = &check->capture, *b = &check->model;
+    const struct learn_measure *a = &check->capture, *b = &check->model;
     struct difference *list = list_types(check, &count);
     if (!list)
         return -ENOMEM;
@@ -275,9 +276,9 @@ int check_print(const struct check *check, FILE *out)
 }
 
 /* Every type of both sides, the caller's to free(); NULL without memory. */
-static struct difference *list_types(const struct check *check, size_t *count)
+static struct difference *list_types(const struct learn_check *check, size_t *count)
 {
-    const struct measure *sides[] = {&check->capture, &check->model};
+    const struct learn_measure *sides[] = {&check->capture, &check->model};
     struct difference *list =
         calloc(check->capture.types.count + check->model.types.count + 1, sizeof *list);
     *count = 0;
@@ -337,9 +338,9 @@ static int compare_differences(const void *a, const void *b)
     return strcmp(left->type, right->type);
 }
 
-int check_print_json(const struct check *check, FILE *out)
+int learn_check_print_json(const struct learn_check *check, FILE *out)
 {
-    const struct measure *a = &check->capture, *b = &check->model;
+    const struct learn_measure *a = &check->capture, *b = &check->model;
     json_t *root = json_pack(
         "{s:i, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:f, s:f, s:f}, s:o, s:o, s:o, s:o}", "format",
         1, "seed", (json_int_t)check->seed, "conversations", "capture",
@@ -374,7 +375,7 @@ static json_t *json_side(const struct learn_histogram *histogram)
                      learn_histogram_quantile(histogram, 0.99));
 }
 
-static json_t *json_mix(const struct check *check)
+static json_t *json_mix(const struct learn_check *check)
 {
     size_t count;
     struct difference *list = list_types(check, &count);

@@ -9,15 +9,15 @@
 #include "model/model.h"
 
 /* What a stretch of traffic looks like. */
-struct measure {
+struct learn_measure {
     struct learn_words types; /* "protocol:opcode", counted */
     uint64_t packets, conversations;
     double seconds; /* sum of the conversations' durations */
     struct learn_histogram gaps, lengths, durations;
 };
 
-struct check {
-    struct measure capture, model;
+struct learn_check {
+    struct learn_measure capture, model;
     double mix;                      /* total variation distance of the packet types' shares */
     double gaps, lengths, durations; /* Kolmogorov-Smirnov */
     double gaps_at, lengths_at, durations_at;
@@ -26,17 +26,18 @@ struct check {
     uint64_t seed;
 };
 
-enum { CHECK_PACKETS = 10000000 };
+enum { LEARN_CHECK_PACKETS = 10000000 };
 
 /* Measures the conversations of a capture, and of a plan from the model that has at least so many
  * packets, with unstretched pauses at -r 1. check is to be cleared afterwards in any case. 0 or a
  * negative errno with a line in error. */
-int check_make(struct check *check, struct learn_capture *capture, const struct walk_settings *walk,
-               const struct model *model, uint64_t seed, uint64_t packets, struct error *error);
-void check_clear(struct check *check);
+int learn_check_make(struct learn_check *check, struct learn_capture *capture,
+                     const struct learn_walk_settings *walk, const struct model *model,
+                     uint64_t seed, uint64_t packets, struct error *error);
+void learn_check_clear(struct learn_check *check);
 
 /* Side by side for people, or JSON. 0 or a negative errno. */
-int check_print(const struct check *check, FILE *out);
-int check_print_json(const struct check *check, FILE *out);
+int learn_check_print(const struct learn_check *check, FILE *out);
+int learn_check_print_json(const struct learn_check *check, FILE *out);
 
 #endif

@@ -10,53 +10,55 @@
 #include "base/error.h"
 #include "model/details.h"
 #include "model/learn/learn_frames_private.h"
+#include "model/recording_text.h"
 
 enum { ADDRESS_SIZE = 64, RETRY_SECONDS = 30, UDP_CONNECTION = 0x40000000 };
 enum { TLS_APPLICATION_DATA = 23, TCP_FIN = 1, TCP_RST = 4 }; /* RFC 9293 3.1 */
 
-static bool is_left_out(struct frames *frames);
-static bool is_present(const struct frames *frames, enum line_field field);
-static bool is_whole(const struct frames *frames);
-static int take_addresses(struct frames *frames);
-static int take_address(struct frames *frames, enum line_field v4, enum line_field v6,
-                        uint32_t *number);
-static bool last_value(const struct line *line, enum line_field field, char *buffer, size_t size);
-static void take_ports(struct frames *frames);
-static void count_unseen(struct frames *frames);
-static int dispatch(struct frames *frames);
+static bool is_left_out(struct learn_frames *frames);
+static bool is_present(const struct learn_frames *frames, enum learn_line_field field);
+static bool is_whole(const struct learn_frames *frames);
+static int take_addresses(struct learn_frames *frames);
+static int take_address(struct learn_frames *frames, enum learn_line_field v4,
+                        enum learn_line_field v6, uint32_t *number);
+static bool last_value(const struct learn_line *line, enum learn_line_field field, char *buffer,
+                       size_t size);
+static void take_ports(struct learn_frames *frames);
+static void count_unseen(struct learn_frames *frames);
+static int dispatch(struct learn_frames *frames);
 
-struct frames *frames_make(struct learn_capture *capture)
+struct learn_frames *learn_frames_new(struct learn_capture *capture)
 {
-    struct frames *frames = calloc(1, sizeof *frames);
+    struct learn_frames *frames = calloc(1, sizeof *frames);
     if (!frames)
         return NULL;
     frames->capture = capture;
-    frames->links = links_make();
+    frames->links = learn_links_new();
     if (frames->links)
         return frames;
     free(frames);
     return NULL;
 }
 
-void frames_free(struct frames *frames)
+void learn_frames_free(struct learn_frames *frames)
 {
     if (!frames)
         return;
-    links_free(frames->links);
+    learn_links_free(frames->links);
     free(frames);
 }
 
-int frames_take(struct frames *frames, const struct line *line)
+int learn_frames_take(struct learn_frames *frames, const struct learn_line *line)
 {
     frames->line = line;
-    if (!line_time(line->values[LINE_TIME], &frames->time)) {
+    if (!recording_text_time(line->values[LEARN_LINE_TIME], &frames->time)) {
         error_set(
             frames->capture->error, -EINVAL,
             "tshark finds no captured frames in it: no capture, or one that is cut off at its "
             "beginning");
         return -EINVAL;
     }
-    frames_count(frames, LEARN_FRAMES);
+    learn_frames_count(frames, LEARN_FRAMES);
     learn_capture_time(frames->capture, frames->time);
     if (is_left_out(frames))
         return 0;
@@ -67,27 +69,27 @@ int frames_take(struct frames *frames, const struct line *line)
     count_unseen(frames);
     result = dispatch(frames);
     uint64_t flags = 0;
-    line_number(line, LINE_TCP_FLAGS, 0, &flags);
-    return result == 0 && (flags & (TCP_FIN | TCP_RST)) ? frames_ldap_end(frames) : result;
+    learn_line_number(line, LEARN_LINE_TCP_FLAGS, 0, &flags);
+    return result == 0 && (flags & (TCP_FIN | TCP_RST)) ? learn_ldap_close(frames) : result;
 }
 
 /* Frames that are no packets of a client and its server, or that were there before. */
-static bool is_left_out(struct frames *frames)
+static bool is_left_out(struct learn_frames *frames)
 {
     enum learn_count reason;
-    if (is_present(frames, LINE_ICMP) || is_present(frames, LINE_ICMPV6))
+    if (is_present(frames, LEARN_LINE_ICMP) || is_present(frames, LEARN_LINE_ICMPV6))
         reason = LEARN_IN_ICMP;
-    else if (is_present(frames, LINE_MALFORMED) && !is_whole(frames))
+    else if (is_present(frames, LEARN_LINE_MALFORMED) && !is_whole(frames))
         reason = LEARN_MALFORMED;
-    else if (is_present(frames, LINE_RETRANSMISSION))
+    else if (is_present(frames, LEARN_LINE_RETRANSMISSION))
         reason = LEARN_RETRANSMITTED;
     else
         return false;
-    frames_count(frames, reason);
+    learn_frames_count(frames, reason);
     return true;
 }
 
-static bool is_present(const struct frames *frames, enum line_field field)
+static bool is_present(const struct learn_frames *frames, enum learn_line_field field)
 {
     return frames->line->values[field][0] != '\0';
 }
@@ -95,31 +97,32 @@ static bool is_present(const struct frames *frames, enum line_field field)
 /* tshark also calls a frame malformed when it cannot read what a Kerberos field carries (PKINIT's
  * data, the details of an error), though the message around it is whole: then it is one like any
  * other. */
-static bool is_whole(const struct frames *frames)
+static bool is_whole(const struct learn_frames *frames)
 {
-    return is_present(frames, LINE_KERBEROS_NONCE) || is_present(frames, LINE_KERBEROS_ERROR);
+    return is_present(frames, LEARN_LINE_KERBEROS_NONCE) ||
+           is_present(frames, LEARN_LINE_KERBEROS_ERROR);
 }
 
-static int take_addresses(struct frames *frames)
+static int take_addresses(struct learn_frames *frames)
 {
     /* IPv4 inside IPv6 or the other way round: whichever layer comes last. */
-    const char *layers = frames->line->values[LINE_PROTOCOLS];
+    const char *layers = frames->line->values[LEARN_LINE_PROTOCOLS];
     const char *v4 = NULL, *v6 = NULL;
     for (const char *at = layers; (at = strstr(at, ":ip")); at += 3) {
         v4 = at[3] == ':' || at[3] == '\0' ? at : v4;
         v6 = strncmp(at + 3, "v6", 2) == 0 ? at : v6;
     }
     bool six = v6 && (!v4 || v6 > v4);
-    int result = take_address(frames, six ? LINE_IPV6_SRC : LINE_IP_SRC,
-                              six ? LINE_IP_SRC : LINE_IPV6_SRC, &frames->from);
+    int result = take_address(frames, six ? LEARN_LINE_IPV6_SRC : LEARN_LINE_IP_SRC,
+                              six ? LEARN_LINE_IP_SRC : LEARN_LINE_IPV6_SRC, &frames->from);
     if (result == 0)
-        result = take_address(frames, six ? LINE_IPV6_DST : LINE_IP_DST,
-                              six ? LINE_IP_DST : LINE_IPV6_DST, &frames->to);
+        result = take_address(frames, six ? LEARN_LINE_IPV6_DST : LEARN_LINE_IP_DST,
+                              six ? LEARN_LINE_IP_DST : LEARN_LINE_IPV6_DST, &frames->to);
     return result;
 }
 
-static int take_address(struct frames *frames, enum line_field v4, enum line_field v6,
-                        uint32_t *number)
+static int take_address(struct learn_frames *frames, enum learn_line_field v4,
+                        enum learn_line_field v6, uint32_t *number)
 {
     char text[ADDRESS_SIZE];
     *number = UINT32_MAX;
@@ -130,72 +133,77 @@ static int take_address(struct frames *frames, enum line_field v4, enum line_fie
 }
 
 /* In a tunnel the innermost address is the one of who speaks. */
-static bool last_value(const struct line *line, enum line_field field, char *buffer, size_t size)
+static bool last_value(const struct learn_line *line, enum learn_line_field field, char *buffer,
+                       size_t size)
 {
-    size_t count = line_count(line, field);
-    return count > 0 && line_value(line, field, count - 1, buffer, size) && buffer[0];
+    size_t count = learn_line_count(line, field);
+    return count > 0 && learn_line_value(line, field, count - 1, buffer, size) && buffer[0];
 }
 
-static void take_ports(struct frames *frames)
+static void take_ports(struct learn_frames *frames)
 {
     uint64_t stream = 0, from = 0, to = 0;
-    frames->udp = !line_number(frames->line, LINE_TCP_STREAM, 0, &stream);
+    frames->udp = !learn_line_number(frames->line, LEARN_LINE_TCP_STREAM, 0, &stream);
     if (frames->udp)
-        line_number(frames->line, LINE_UDP_STREAM, 0, &stream);
-    line_number(frames->line, frames->udp ? LINE_UDP_SRCPORT : LINE_TCP_SRCPORT, 0, &from);
-    line_number(frames->line, frames->udp ? LINE_UDP_DSTPORT : LINE_TCP_DSTPORT, 0, &to);
+        learn_line_number(frames->line, LEARN_LINE_UDP_STREAM, 0, &stream);
+    learn_line_number(frames->line, frames->udp ? LEARN_LINE_UDP_SRCPORT : LEARN_LINE_TCP_SRCPORT,
+                      0, &from);
+    learn_line_number(frames->line, frames->udp ? LEARN_LINE_UDP_DSTPORT : LEARN_LINE_TCP_DSTPORT,
+                      0, &to);
     frames->connection = (uint32_t)stream + (frames->udp ? UDP_CONNECTION : 0);
     frames->from_port = (uint16_t)from;
     frames->to_port = (uint16_t)to;
-    frames->tls = line_has_layer(frames->line, ":tls");
+    frames->tls = learn_line_has_layer(frames->line, ":tls");
 }
 
 /* What is encrypted and was not decrypted by tshark either. */
-static void count_unseen(struct frames *frames)
+static void count_unseen(struct learn_frames *frames)
 {
     uint64_t type;
-    bool opened = is_present(frames, LINE_LDAP_OP) || is_present(frames, LINE_SMB2_COMMAND) ||
-                  is_present(frames, LINE_RPC_TYPE) || is_present(frames, LINE_KERBEROS_TYPE);
+    bool opened =
+        is_present(frames, LEARN_LINE_LDAP_OP) || is_present(frames, LEARN_LINE_SMB2_COMMAND) ||
+        is_present(frames, LEARN_LINE_RPC_TYPE) || is_present(frames, LEARN_LINE_KERBEROS_TYPE);
     if (opened)
         return;
-    for (size_t i = 0; line_number(frames->line, LINE_TLS_TYPE, i, &type); i++)
+    for (size_t i = 0; learn_line_number(frames->line, LEARN_LINE_TLS_TYPE, i, &type); i++)
         if (type == TLS_APPLICATION_DATA)
-            frames_count(frames, LEARN_TLS);
+            learn_frames_count(frames, LEARN_TLS);
     /* TLS 1.3 (RFC 8446 5.2) calls all that is encrypted that, and tshark has a name of its own. */
-    for (size_t i = line_count(frames->line, LINE_TLS_OPAQUE); i > 0; i--)
-        frames_count(frames, LEARN_TLS);
-    for (size_t i = line_count(frames->line, LINE_SMB2_ENCRYPTED); i > 0; i--)
-        frames_count(frames, LEARN_SMB_ENCRYPTED);
+    for (size_t i = learn_line_count(frames->line, LEARN_LINE_TLS_OPAQUE); i > 0; i--)
+        learn_frames_count(frames, LEARN_TLS);
+    for (size_t i = learn_line_count(frames->line, LEARN_LINE_SMB2_ENCRYPTED); i > 0; i--)
+        learn_frames_count(frames, LEARN_SMB_ENCRYPTED);
 }
 
-static int dispatch(struct frames *frames)
+static int dispatch(struct learn_frames *frames)
 {
-    bool ldap = line_has_layer(frames->line, ":ldap") || line_has_layer(frames->line, ":cldap");
-    bool top = line_has_layer(frames->line, "tcp:kerberos") ||
-               line_has_layer(frames->line, "udp:kerberos");
-    if (is_present(frames, LINE_SMB2_COMMAND))
-        return frames_smb2(frames);
+    bool ldap =
+        learn_line_has_layer(frames->line, ":ldap") || learn_line_has_layer(frames->line, ":cldap");
+    bool top = learn_line_has_layer(frames->line, "tcp:kerberos") ||
+               learn_line_has_layer(frames->line, "udp:kerberos");
+    if (is_present(frames, LEARN_LINE_SMB2_COMMAND))
+        return learn_smb2_frame(frames);
     if (ldap)
-        return frames_ldap(frames);
-    if (is_present(frames, LINE_RPC_TYPE) && !frames->udp)
-        return frames_rpc(frames, 0);
-    if (top && is_present(frames, LINE_KERBEROS_TYPE))
-        return frames_kerberos(frames);
-    if (line_has_layer(frames->line, ":dns"))
-        return frames_dns(frames);
-    if (line_has_layer(frames->line, ":nbns"))
-        return frames_nbns(frames);
-    if (is_present(frames, LINE_SMB_COMMAND) && !frames->udp)
-        return frames_smb(frames);
+        return learn_ldap_frame(frames);
+    if (is_present(frames, LEARN_LINE_RPC_TYPE) && !frames->udp)
+        return learn_rpc_frame(frames, 0);
+    if (top && is_present(frames, LEARN_LINE_KERBEROS_TYPE))
+        return learn_kerberos_frame(frames);
+    if (learn_line_has_layer(frames->line, ":dns"))
+        return learn_dns_frame(frames);
+    if (learn_line_has_layer(frames->line, ":nbns"))
+        return learn_nbns_frame(frames);
+    if (is_present(frames, LEARN_LINE_SMB_COMMAND) && !frames->udp)
+        return learn_smb_frame(frames);
     return 0;
 }
 
-void frames_count(struct frames *frames, enum learn_count count)
+void learn_frames_count(struct learn_frames *frames, enum learn_count count)
 {
     frames->capture->counts[count]++;
 }
 
-int frames_request(struct frames *frames, const char *form, bool kerberos)
+int learn_frames_request(struct learn_frames *frames, const char *form, bool kerberos)
 {
     struct learn_record record = {.time = frames->time,
                                   .client = frames->from,
@@ -205,57 +213,58 @@ int frames_request(struct frames *frames, const char *form, bool kerberos)
     return learn_capture_add(frames->capture, &record, form);
 }
 
-void frames_answer(struct frames *frames)
+void learn_frames_answer(struct learn_frames *frames)
 {
     learn_capture_answer(frames->capture, frames->from, frames->udp);
 }
 
-bool frames_asked_again(struct frames *frames, uint64_t question)
+bool learn_frames_asked_again(struct learn_frames *frames, uint64_t question)
 {
-    struct link *link =
-        links_get(frames->links, LINK_QUESTION, frames->from, question, frames->time, false);
-    if (link && link->busy && frames->time - (int64_t)link->value < RETRY_SECONDS * FRAMES_SECOND) {
+    struct learn_link *link = learn_links_get(frames->links, LEARN_LINK_QUESTION, frames->from,
+                                              question, frames->time, false);
+    if (link && link->busy && frames->time - (int64_t)link->value < RETRY_SECONDS * LEARN_SECOND) {
         link->value = (uint64_t)frames->time;
         return true;
     }
-    link = links_get(frames->links, LINK_QUESTION, frames->from, question, frames->time, true);
+    link = learn_links_get(frames->links, LEARN_LINK_QUESTION, frames->from, question, frames->time,
+                           true);
     link->busy = true;
     link->value = (uint64_t)frames->time;
     return false;
 }
 
-bool frames_retried(struct frames *frames, uint64_t question)
+bool learn_frames_retried(struct learn_frames *frames, uint64_t question)
 {
-    bool again = frames_asked_again(frames, question);
+    bool again = learn_frames_asked_again(frames, question);
     if (again)
-        frames_count(frames, LEARN_RETRIED);
+        learn_frames_count(frames, LEARN_RETRIED);
     return again;
 }
 
-void frames_answered(struct frames *frames, uint64_t question)
+void learn_frames_answered(struct learn_frames *frames, uint64_t question)
 {
-    struct link *link =
-        links_get(frames->links, LINK_QUESTION, frames->to, question, frames->time, false);
+    struct learn_link *link = learn_links_get(frames->links, LEARN_LINK_QUESTION, frames->to,
+                                              question, frames->time, false);
     if (link)
         link->busy = false;
 }
 
-bool frames_brings_ticket(const struct frames *frames)
+bool learn_frames_brings_ticket(const struct learn_frames *frames)
 {
     uint64_t type;
-    for (size_t i = 0; line_number(frames->line, LINE_KERBEROS_TYPE, i, &type); i++)
+    for (size_t i = 0; learn_line_number(frames->line, LEARN_LINE_KERBEROS_TYPE, i, &type); i++)
         if (type == 14) /* RFC 4120 5.5.1, AP-REQ */
             return true;
     return false;
 }
 
-void form_begin(struct form *form, const char *protocol, const char *opcode)
+void learn_form_init(struct learn_form *form, const char *protocol, const char *opcode)
 {
     form->length = (size_t)snprintf(form->text, sizeof form->text, "%s:%s", protocol, opcode);
     form->full = false;
 }
 
-void form_add(struct form *form, const char *key, const char *value)
+void learn_form_add(struct learn_form *form, const char *key, const char *value)
 {
     char packet[80], *colon;
     snprintf(packet, sizeof packet, "%.*s", (int)learn_form_type(form->text), form->text);
@@ -277,9 +286,9 @@ void form_add(struct form *form, const char *key, const char *value)
             (size_t)sprintf(form->text + form->length, "%c%s=%s", LEARN_FIELD, key, kept);
 }
 
-void form_add_number(struct form *form, const char *key, uint64_t value)
+void learn_form_add_number(struct learn_form *form, const char *key, uint64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
-    form_add(form, key, text);
+    learn_form_add(form, key, text);
 }

@@ -10,13 +10,13 @@
 #include "model/learn/learn_capture.h"
 #include "model/learn/learn_line.h"
 
-struct frames;
+struct learn_frames;
 
 /* Fills capture, which has to outlive it. NULL without memory. */
-struct frames *frames_make(struct learn_capture *capture);
-void frames_free(struct frames *frames);
+struct learn_frames *learn_frames_new(struct learn_capture *capture);
+void learn_frames_free(struct learn_frames *frames);
 
 /* One frame. 0 or a negative errno with a line in the capture's error. */
-int frames_take(struct frames *frames, const struct line *line);
+int learn_frames_take(struct learn_frames *frames, const struct learn_line *line);
 
 #endif

@@ -17,13 +17,13 @@
 
 /* Standard input with what was read of it already in front. */
 struct rest {
-    const struct input *input;
+    const struct learn_input *input;
     size_t used;
 };
 
 static ssize_t read_some(int file, char *buffer, size_t size);
-static int input_judge(const char *name, struct input *input, const char *bytes, size_t size,
-                       struct error *error);
+static int learn_input_judge(const char *name, struct learn_input *input, const char *bytes,
+                             size_t size, struct error *error);
 static bool is_capture(const unsigned char *bytes, size_t size);
 static bool is_text(const unsigned char *bytes, size_t size);
 static bool is_model(const char *text);
@@ -33,18 +33,18 @@ static int take_line(void *context, const struct recording_line *packet);
 static uint32_t connection_of(const struct recording_line *packet);
 static bool make_form(const struct recording_line *packet, char *form, size_t size);
 
-int input_look(const char *path, struct input *input, struct error *error)
+int learn_input_identify(const char *path, struct learn_input *input, struct error *error)
 {
-    char bytes[INPUT_PEEK + 1];
+    char bytes[LEARN_INPUT_PEEK + 1];
     bool standard = strcmp(path, "-") == 0;
     const char *name = document_file_name(path);
     struct stat status;
-    *input = (struct input){0};
+    *input = (struct learn_input){0};
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = file < 0                   ? -errno
                    : fstat(file, &status) < 0 ? -errno
                    : S_ISDIR(status.st_mode)  ? -EISDIR
-                                              : read_some(file, bytes, INPUT_PEEK);
+                                              : read_some(file, bytes, LEARN_INPUT_PEEK);
     if (file >= 0 && !standard)
         close(file);
     if (size < 0) {
@@ -52,7 +52,7 @@ int input_look(const char *path, struct input *input, struct error *error)
         return (int)size;
     }
     bytes[size] = '\0';
-    int result = input_judge(name, input, bytes, (size_t)size, error);
+    int result = learn_input_judge(name, input, bytes, (size_t)size, error);
     if (result < 0 || !standard)
         return result;
     input->size = (size_t)size;
@@ -80,23 +80,23 @@ static ssize_t read_some(int file, char *buffer, size_t size)
     return (ssize_t)used;
 }
 
-static int input_judge(const char *name, struct input *input, const char *bytes, size_t size,
-                       struct error *error)
+static int learn_input_judge(const char *name, struct learn_input *input, const char *bytes,
+                             size_t size, struct error *error)
 {
     if (size == 0)
         error_set(error, -EINVAL, "%s: the file is empty", name);
     else if (is_capture((const unsigned char *)bytes, size)) {
-        input->kind = INPUT_CAPTURE;
+        input->kind = LEARN_INPUT_CAPTURE;
         return 0;
     } else if (!is_text((const unsigned char *)bytes, size)) {
         /* One of the many other formats that tshark knows, or it says so. */
-        input->kind = INPUT_CAPTURE;
+        input->kind = LEARN_INPUT_CAPTURE;
         return 0;
     } else if (recording_text_is_line(bytes)) {
-        input->kind = INPUT_SUMMARY;
+        input->kind = LEARN_INPUT_RECORDING;
         return 0;
     } else if (is_model(bytes)) {
-        input->kind = INPUT_MODEL;
+        input->kind = LEARN_INPUT_MODEL;
         return 0;
     } else {
         error_set(error, -EINVAL,
@@ -146,7 +146,7 @@ static bool is_model(const char *text)
            strncmp(text, "---", 3) == 0 || strncmp(text, "history:", 8) == 0;
 }
 
-FILE *input_open(const char *path, const struct input *input)
+FILE *learn_input_open(const char *path, const struct learn_input *input)
 {
     if (strcmp(path, "-") != 0)
         return fopen(path, "re");
@@ -179,10 +179,11 @@ static int close_rest(void *cookie)
     return 0;
 }
 
-int input_read_summary(const char *path, const struct input *input, struct learn_capture *capture)
+int learn_input_read_recording(const char *path, const struct learn_input *input,
+                               struct learn_capture *capture)
 {
     const char *name = document_file_name(path);
-    FILE *file = input_open(path, input);
+    FILE *file = learn_input_open(path, input);
     if (!file) {
         int result = -errno;
         return error_set(capture->error, result, "%s: %s", name, strerror(-result));

@@ -13,21 +13,21 @@
 enum { AS_REQ = 10, AS_REP = 11, TGS_REQ = 12, TGS_REP = 13, KRB_ERROR = 30 };
 enum { PREAUTH_REQUIRED = 25, RESPONSE_TOO_BIG = 52, AGAIN_SECONDS = 60, NAME_SIZE = 256 };
 
-static int learn_kerberos_take_request(struct frames *frames, uint64_t type);
-static uint64_t subject_of(const struct frames *frames, uint64_t type);
-static void note_realms(struct frames *frames);
-static bool comes_again(struct frames *frames, uint64_t subject);
-static bool learn_kerberos_is_repeated(struct frames *frames, uint64_t type);
-static void learn_kerberos_add_account(struct frames *frames, struct form *form);
-static void add_service(struct frames *frames, struct form *form);
-static void learn_kerberos_take_reply(struct frames *frames, uint64_t type);
+static int learn_kerberos_take_request(struct learn_frames *frames, uint64_t type);
+static uint64_t subject_of(const struct learn_frames *frames, uint64_t type);
+static void note_realms(struct learn_frames *frames);
+static bool comes_again(struct learn_frames *frames, uint64_t subject);
+static bool learn_kerberos_is_repeated(struct learn_frames *frames, uint64_t type);
+static void learn_kerberos_add_account(struct learn_frames *frames, struct learn_form *form);
+static void add_service(struct learn_frames *frames, struct learn_form *form);
+static void learn_kerberos_take_reply(struct learn_frames *frames, uint64_t type);
 
-int frames_kerberos(struct frames *frames)
+int learn_kerberos_frame(struct learn_frames *frames)
 {
     int result = 0;
     uint64_t type;
-    for (size_t i = 0; result == 0 && line_number(frames->line, LINE_KERBEROS_TYPE, i, &type);
-         i++) {
+    for (size_t i = 0;
+         result == 0 && learn_line_number(frames->line, LEARN_LINE_KERBEROS_TYPE, i, &type); i++) {
         if (type == AS_REQ || type == TGS_REQ)
             result = learn_kerberos_take_request(frames, type);
         else if (type == AS_REP || type == TGS_REP || type == KRB_ERROR)
@@ -36,41 +36,41 @@ int frames_kerberos(struct frames *frames)
     return result;
 }
 
-static int learn_kerberos_take_request(struct frames *frames, uint64_t type)
+static int learn_kerberos_take_request(struct learn_frames *frames, uint64_t type)
 {
-    struct form form;
+    struct learn_form form;
     uint64_t subject = subject_of(frames, type);
-    struct link *exchange =
-        links_get(frames->links, LINK_EXCHANGE, frames->connection, 0, frames->time, true);
+    struct learn_link *exchange = learn_links_get(frames->links, LEARN_LINK_EXCHANGE,
+                                                  frames->connection, 0, frames->time, true);
     exchange->value = subject;
     note_realms(frames);
     /* A request may be both: sent again over TCP after it was asked for again. */
     bool again = comes_again(frames, subject), repeated = learn_kerberos_is_repeated(frames, type);
     if (again || repeated) {
-        frames_count(frames, again ? LEARN_PREAUTH : LEARN_RETRIED);
+        learn_frames_count(frames, again ? LEARN_PREAUTH : LEARN_RETRIED);
         return 0;
     }
-    form_begin(&form, "kerberos", type == AS_REQ ? "10" : "12");
+    learn_form_init(&form, "kerberos", type == AS_REQ ? "10" : "12");
     if (type == AS_REQ)
         learn_kerberos_add_account(frames, &form);
     else
         add_service(frames, &form);
-    return frames_request(frames, form.text, false);
+    return learn_frames_request(frames, form.text, false);
 }
 
 /* Which principal and service a request is about, as a number. */
-static uint64_t subject_of(const struct frames *frames, uint64_t type)
+static uint64_t subject_of(const struct learn_frames *frames, uint64_t type)
 {
-    const char *client = frames->line->values[LINE_KERBEROS_CNAME];
-    const char *service = frames->line->values[LINE_KERBEROS_SNAME];
+    const char *client = frames->line->values[LEARN_LINE_KERBEROS_CNAME];
+    const char *service = frames->line->values[LEARN_LINE_KERBEROS_SNAME];
     return learn_hash(learn_hash(type, client, strlen(client)), service, strlen(service));
 }
 
-static void note_realms(struct frames *frames)
+static void note_realms(struct learn_frames *frames)
 {
     char realm[NAME_SIZE];
     uint32_t number;
-    if (!line_value(frames->line, LINE_KERBEROS_REALM, 0, realm, sizeof realm))
+    if (!learn_line_value(frames->line, LEARN_LINE_KERBEROS_REALM, 0, realm, sizeof realm))
         return;
     size_t length = strlen(realm);
     for (size_t i = 0; i < length; i++)
@@ -80,38 +80,38 @@ static void note_realms(struct frames *frames)
         (void)learn_words_add(&frames->capture->realms, realm, length, &number);
 }
 
-static bool comes_again(struct frames *frames, uint64_t subject)
+static bool comes_again(struct learn_frames *frames, uint64_t subject)
 {
-    struct link *link =
-        links_get(frames->links, LINK_PRINCIPAL, frames->from, subject, frames->time, false);
+    struct learn_link *link = learn_links_get(frames->links, LEARN_LINK_PRINCIPAL, frames->from,
+                                              subject, frames->time, false);
     if (!link || !link->busy)
         return false;
     link->busy = false;
-    return frames->time - (int64_t)link->value < AGAIN_SECONDS * FRAMES_SECOND;
+    return frames->time - (int64_t)link->value < AGAIN_SECONDS * LEARN_SECOND;
 }
 
-static bool learn_kerberos_is_repeated(struct frames *frames, uint64_t type)
+static bool learn_kerberos_is_repeated(struct learn_frames *frames, uint64_t type)
 {
-    uint64_t parts[3] = {LINE_KERBEROS_NONCE, type, 0};
-    return line_number(frames->line, LINE_KERBEROS_NONCE, 0, &parts[2]) &&
-           frames_asked_again(frames, learn_hash(0, parts, sizeof parts));
+    uint64_t parts[3] = {LEARN_LINE_KERBEROS_NONCE, type, 0};
+    return learn_line_number(frames->line, LEARN_LINE_KERBEROS_NONCE, 0, &parts[2]) &&
+           learn_frames_asked_again(frames, learn_hash(0, parts, sizeof parts));
 }
 
 /* MS-KILE 3.3.5.1: accounts of machines end in $, and are asked for as host/ too. */
-static void learn_kerberos_add_account(struct frames *frames, struct form *form)
+static void learn_kerberos_add_account(struct learn_frames *frames, struct learn_form *form)
 {
     char name[NAME_SIZE];
-    if (!line_value(frames->line, LINE_KERBEROS_CNAME, 0, name, sizeof name))
+    if (!learn_line_value(frames->line, LEARN_LINE_KERBEROS_CNAME, 0, name, sizeof name))
         return;
     size_t length = strlen(name);
     bool machine = (length > 0 && name[length - 1] == '$') || strcasecmp(name, "host") == 0;
-    form_add(form, "as", machine ? "machine" : "user");
+    learn_form_add(form, "as", machine ? "machine" : "user");
 }
 
 /* The class of a service, of those that have one meaning everywhere: any other word may be the name
  * of an account. The ticket that comes along is for krbtgt, so that only counts when it is alone.
  */
-static void add_service(struct frames *frames, struct form *form)
+static void add_service(struct learn_frames *frames, struct learn_form *form)
 {
     static const char *const services[] = {"ldap",
                                            "cifs",
@@ -129,33 +129,33 @@ static void add_service(struct frames *frames, struct form *form)
                                            "e3514235-4b06-11d1-ab04-00c04fc2dcd2",
                                            "kadmin"};
     char name[NAME_SIZE];
-    const char *at = frames->line->values[LINE_KERBEROS_SNAME];
+    const char *at = frames->line->values[LEARN_LINE_KERBEROS_SNAME];
     unsigned tickets = 0;
-    while (line_next(&at, name, sizeof name)) {
+    while (learn_line_next(&at, name, sizeof name)) {
         for (size_t i = 0; i < sizeof services / sizeof services[0]; i++)
             if (strcasecmp(services[i], name) == 0) {
-                form_add(form, "service", services[i]);
+                learn_form_add(form, "service", services[i]);
                 return;
             }
         tickets += strcasecmp(name, "krbtgt") == 0;
     }
     if (tickets > 1)
-        form_add(form, "service", "krbtgt");
+        learn_form_add(form, "service", "krbtgt");
 }
 
-static void learn_kerberos_take_reply(struct frames *frames, uint64_t type)
+static void learn_kerberos_take_reply(struct learn_frames *frames, uint64_t type)
 {
     uint64_t code = 0;
-    frames_answer(frames);
-    struct link *exchange =
-        links_get(frames->links, LINK_EXCHANGE, frames->connection, 0, frames->time, false);
+    learn_frames_answer(frames);
+    struct learn_link *exchange = learn_links_get(frames->links, LEARN_LINK_EXCHANGE,
+                                                  frames->connection, 0, frames->time, false);
     if (!exchange || type != KRB_ERROR ||
-        !line_number(frames->line, LINE_KERBEROS_ERROR, 0, &code) ||
+        !learn_line_number(frames->line, LEARN_LINE_KERBEROS_ERROR, 0, &code) ||
         (code != PREAUTH_REQUIRED && code != RESPONSE_TOO_BIG))
         return;
     uint64_t subject = exchange->value;
-    struct link *link =
-        links_get(frames->links, LINK_PRINCIPAL, frames->to, subject, frames->time, true);
+    struct learn_link *link = learn_links_get(frames->links, LEARN_LINK_PRINCIPAL, frames->to,
+                                              subject, frames->time, true);
     link->busy = true;
     link->value = (uint64_t)frames->time;
 }

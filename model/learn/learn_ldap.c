@@ -34,7 +34,7 @@ struct cursor {
 };
 
 struct search {
-    struct frames *frames;
+    struct learn_frames *frames;
     struct cursor *cursor;
     char shape[SHAPE_SIZE];
     size_t length;
@@ -43,30 +43,31 @@ struct search {
 
 static bool is_server_port(uint16_t port);
 static bool is_clear_port(uint16_t port);
-static int learn_ldap_take_sealed(struct frames *frames);
-static struct link *link_of(struct frames *frames);
-static bool learn_ldap_is_repeated(struct frames *frames, uint64_t op);
+static int learn_ldap_take_sealed(struct learn_frames *frames);
+static struct learn_link *link_of(struct learn_frames *frames);
+static bool learn_ldap_is_repeated(struct learn_frames *frames, uint64_t op);
 static bool is_response(uint64_t op);
-static void learn_ldap_take_response(struct frames *frames, struct cursor *cursor, uint64_t op);
-static int learn_ldap_take_request(struct frames *frames, struct cursor *cursor, uint64_t op,
+static void learn_ldap_take_response(struct learn_frames *frames, struct cursor *cursor,
+                                     uint64_t op);
+static int learn_ldap_take_request(struct learn_frames *frames, struct cursor *cursor, uint64_t op,
                                    size_t messages);
-static int learn_ldap_take_bind(struct frames *frames, struct cursor *cursor);
-static int take_search(struct frames *frames, struct cursor *cursor, size_t messages);
-static void add_filter(struct search *search, struct form *form);
+static int learn_ldap_take_bind(struct learn_frames *frames, struct cursor *cursor);
+static int take_search(struct learn_frames *frames, struct cursor *cursor, size_t messages);
+static void add_filter(struct search *search, struct learn_form *form);
 static bool put_filter(struct search *search, uint64_t kind);
 static bool put_items(struct search *search, uint64_t kind);
 static bool learn_ldap_put(struct search *search, const char *text);
 static bool put_comparison(struct search *search, uint64_t kind);
-static void learn_ldap_add_attributes(struct search *search, struct form *form);
-static void add_controls(struct search *search, struct form *form, size_t messages);
+static void learn_ldap_add_attributes(struct search *search, struct learn_form *form);
+static void add_controls(struct search *search, struct learn_form *form, size_t messages);
 static bool learn_ldap_is_oid(const char *text);
 
 /* What a client sends last and does not wait for an answer to, before it closes the connection, is
  * the unbind (RFC 4511 4.3), sealed or not. */
-int frames_ldap_end(struct frames *frames)
+int learn_ldap_close(struct learn_frames *frames)
 {
-    struct link *link =
-        links_get(frames->links, LINK_LDAP, frames->connection, 0, frames->time, false);
+    struct learn_link *link =
+        learn_links_get(frames->links, LEARN_LINK_LDAP, frames->connection, 0, frames->time, false);
     if (!link || link->value == 0 || frames->udp || !is_server_port(frames->to_port))
         return 0;
     uint64_t index = link->value - 1;
@@ -85,16 +86,16 @@ static bool is_clear_port(uint16_t port)
     return port == 389 || port == 3268;
 }
 
-int frames_ldap(struct frames *frames)
+int learn_ldap_frame(struct learn_frames *frames)
 {
     struct cursor cursor = {0};
-    size_t count = line_count(frames->line, LINE_LDAP_OP);
+    size_t count = learn_line_count(frames->line, LEARN_LINE_LDAP_OP);
     int result = 0;
     if (count == 0)
         return learn_ldap_take_sealed(frames);
     for (size_t i = 0; i < count && result == 0; i++) {
         uint64_t op;
-        if (!line_number(frames->line, LINE_LDAP_OP, i, &op) || op > INTERMEDIATE ||
+        if (!learn_line_number(frames->line, LEARN_LINE_LDAP_OP, i, &op) || op > INTERMEDIATE ||
             learn_ldap_is_repeated(frames, op))
             continue;
         if (is_response(op))
@@ -106,44 +107,45 @@ int frames_ldap(struct frames *frames)
 }
 
 /* Each buffer of a security layer holds one message, of which nothing but that can be seen. */
-static int learn_ldap_take_sealed(struct frames *frames)
+static int learn_ldap_take_sealed(struct learn_frames *frames)
 {
     int result = 0;
-    size_t count = line_count(frames->line, LINE_LDAP_SASL_LENGTH);
+    size_t count = learn_line_count(frames->line, LEARN_LINE_LDAP_SASL_LENGTH);
     for (size_t i = 0; i < count && result == 0; i++) {
         if (is_server_port(frames->from_port) && !is_server_port(frames->to_port)) {
-            frames_answer(frames);
+            learn_frames_answer(frames);
             link_of(frames)->value = 0;
             continue;
         }
-        frames_count(frames, LEARN_SEALED);
+        learn_frames_count(frames, LEARN_SEALED);
         link_of(frames)->value = frames->capture->record_count + 1;
-        result = frames_request(frames, "ldap:3\x1fsealed=true", false);
+        result = learn_frames_request(frames, "ldap:3\x1fsealed=true", false);
     }
     return result;
 }
 
-static struct link *link_of(struct frames *frames)
+static struct learn_link *link_of(struct learn_frames *frames)
 {
-    return links_get(frames->links, LINK_LDAP, frames->connection, 0, frames->time, true);
+    return learn_links_get(frames->links, LEARN_LINK_LDAP, frames->connection, 0, frames->time,
+                           true);
 }
 
 /* A CLDAP client asks again with the same message. */
-static bool learn_ldap_is_repeated(struct frames *frames, uint64_t op)
+static bool learn_ldap_is_repeated(struct learn_frames *frames, uint64_t op)
 {
     uint64_t id = 0, parts[3];
     if (!frames->udp)
         return false;
-    line_number(frames->line, LINE_LDAP_ID, 0, &id);
-    parts[0] = LINE_LDAP_ID;
+    learn_line_number(frames->line, LEARN_LINE_LDAP_ID, 0, &id);
+    parts[0] = LEARN_LINE_LDAP_ID;
     parts[1] = id;
     parts[2] = is_response(op) ? frames->to_port : frames->from_port;
     uint64_t question = learn_hash(0, parts, sizeof parts);
     if (is_response(op)) {
-        frames_answered(frames, question);
+        learn_frames_answered(frames, question);
         return false;
     }
-    return frames_retried(frames, question);
+    return learn_frames_retried(frames, question);
 }
 
 static bool is_response(uint64_t op)
@@ -152,21 +154,22 @@ static bool is_response(uint64_t op)
     return memchr(responses, (int)op, sizeof responses) != NULL;
 }
 
-static void learn_ldap_take_response(struct frames *frames, struct cursor *cursor, uint64_t op)
+static void learn_ldap_take_response(struct learn_frames *frames, struct cursor *cursor,
+                                     uint64_t op)
 {
     uint64_t code = 0;
-    frames_answer(frames);
+    learn_frames_answer(frames);
     if (op == SEARCH_ENTRY || op == SEARCH_REFERENCE || op == INTERMEDIATE)
         return;
-    line_number(frames->line, LINE_LDAP_RESULT, cursor->results++, &code);
+    learn_line_number(frames->line, LEARN_LINE_LDAP_RESULT, cursor->results++, &code);
     if (op == BIND_RESPONSE)
         link_of(frames)->busy = code == SASL_IN_PROGRESS;
 }
 
-static int learn_ldap_take_request(struct frames *frames, struct cursor *cursor, uint64_t op,
+static int learn_ldap_take_request(struct learn_frames *frames, struct cursor *cursor, uint64_t op,
                                    size_t messages)
 {
-    struct form form;
+    struct learn_form form;
     char opcode[8];
     if (op == BIND_REQUEST)
         return learn_ldap_take_bind(frames, cursor);
@@ -175,70 +178,72 @@ static int learn_ldap_take_request(struct frames *frames, struct cursor *cursor,
     if (op == UNBIND_REQUEST)
         link_of(frames)->busy = false;
     snprintf(opcode, sizeof opcode, "%u", (unsigned)op);
-    form_begin(&form, frames->udp ? "cldap" : "ldap", opcode);
-    return frames_request(frames, form.text, false);
+    learn_form_init(&form, frames->udp ? "cldap" : "ldap", opcode);
+    return learn_frames_request(frames, form.text, false);
 }
 
 /* A message of a bind that is in progress is a further leg of it. Sicily's (MS-ADTS 5.1.1.1.3) tell
  * their place themselves. */
-static int learn_ldap_take_bind(struct frames *frames, struct cursor *cursor)
+static int learn_ldap_take_bind(struct learn_frames *frames, struct cursor *cursor)
 {
-    struct form form;
+    struct learn_form form;
     char mechanism[64];
     uint64_t auth = 0;
-    line_number(frames->line, LINE_LDAP_AUTH, cursor->binds++, &auth);
+    learn_line_number(frames->line, LEARN_LINE_LDAP_AUTH, cursor->binds++, &auth);
     bool leg = link_of(frames)->busy || auth == SICILY_RESPONSE;
     if (auth == SASL)
-        line_value(frames->line, LINE_LDAP_MECHANISM, cursor->mechanisms++, mechanism,
-                   sizeof mechanism);
+        learn_line_value(frames->line, LEARN_LINE_LDAP_MECHANISM, cursor->mechanisms++, mechanism,
+                         sizeof mechanism);
     link_of(frames)->busy = auth == SICILY_NEGOTIATE || auth == SICILY_NEGOTIATE - 1;
     if (leg) {
-        frames_count(frames, LEARN_LEGS);
+        learn_frames_count(frames, LEARN_LEGS);
         return 0;
     }
-    form_begin(&form, "ldap", "0");
-    form_add(&form, "auth", auth == 0 ? "simple" : "sasl");
+    learn_form_init(&form, "ldap", "0");
+    learn_form_add(&form, "auth", auth == 0 ? "simple" : "sasl");
     if (auth == SASL)
-        form_add(&form, "mech", mechanism);
+        learn_form_add(&form, "mech", mechanism);
     else if (auth != 0)
-        form_add(&form, "mech", "GSS-SPNEGO");
+        learn_form_add(&form, "mech", "GSS-SPNEGO");
     if (frames->tls)
-        form_add(&form, "tls", is_clear_port(frames->to_port) ? "starttls" : "ldaps");
+        learn_form_add(&form, "tls", is_clear_port(frames->to_port) ? "starttls" : "ldaps");
     else if (auth == 0)
-        form_add(&form, "tls", "none");
-    return frames_request(frames, form.text, frames_brings_ticket(frames));
+        learn_form_add(&form, "tls", "none");
+    return learn_frames_request(frames, form.text, learn_frames_brings_ticket(frames));
 }
 
-static int take_search(struct frames *frames, struct cursor *cursor, size_t messages)
+static int take_search(struct learn_frames *frames, struct cursor *cursor, size_t messages)
 {
     static const char *const scopes[] = {"base", "one", "sub"};
     struct search search = {.frames = frames, .cursor = cursor};
-    struct form form;
+    struct learn_form form;
     char base[4096], shape[SHAPE_SIZE];
     uint64_t scope;
-    bool udp = line_has_layer(frames->line, ":cldap");
-    form_begin(&form, udp ? "cldap" : "ldap", "3");
+    bool udp = learn_line_has_layer(frames->line, ":cldap");
+    learn_form_init(&form, udp ? "cldap" : "ldap", "3");
     if (udp) /* always asks for Netlogon: its player knows how */
-        return frames_request(frames, form.text, false);
-    if (line_number(frames->line, LINE_LDAP_SCOPE, cursor->searches, &scope) && scope < 3)
-        form_add(&form, "scope", scopes[scope]);
-    line_value(frames->line, LINE_LDAP_BASE, cursor->searches, base, sizeof base);
+        return learn_frames_request(frames, form.text, false);
+    if (learn_line_number(frames->line, LEARN_LINE_LDAP_SCOPE, cursor->searches, &scope) &&
+        scope < 3)
+        learn_form_add(&form, "scope", scopes[scope]);
+    learn_line_value(frames->line, LEARN_LINE_LDAP_BASE, cursor->searches, base, sizeof base);
     cursor->searches++;
     if (shape_of_dn(base, shape, sizeof shape))
-        form_add(&form, "base", shape);
+        learn_form_add(&form, "base", shape);
     add_filter(&search, &form);
     learn_ldap_add_attributes(&search, &form);
     add_controls(&search, &form, messages);
-    return frames_request(frames, form.text, false);
+    return learn_frames_request(frames, form.text, false);
 }
 
-static void add_filter(struct search *search, struct form *form)
+static void add_filter(struct search *search, struct learn_form *form)
 {
     uint64_t kind;
     search->length = 0;
-    if (line_number(search->frames->line, LINE_LDAP_FILTER, search->cursor->filters++, &kind) &&
+    if (learn_line_number(search->frames->line, LEARN_LINE_LDAP_FILTER, search->cursor->filters++,
+                          &kind) &&
         put_filter(search, kind))
-        form_add(form, "filter", search->shape);
+        learn_form_add(form, "filter", search->shape);
 }
 
 static bool put_filter(struct search *search, uint64_t kind)
@@ -255,18 +260,20 @@ static bool put_filter(struct search *search, uint64_t kind)
 static bool put_items(struct search *search, uint64_t kind)
 {
     static const char *const operators[] = {"(&", "(|", "(!"};
-    static const enum line_field items[] = {LINE_LDAP_AND_ITEM, LINE_LDAP_OR_ITEM, LINE_LDAP_NOT};
-    const struct line *line = search->frames->line;
+    static const enum learn_line_field items[] = {LEARN_LINE_LDAP_AND_ITEM, LEARN_LINE_LDAP_OR_ITEM,
+                                                  LEARN_LINE_LDAP_NOT};
+    const struct learn_line *line = search->frames->line;
     struct cursor *cursor = search->cursor;
     size_t *const next[] = {&cursor->and_items, &cursor->or_items, &cursor->nots};
     uint64_t count = 1, item;
     bool good = learn_ldap_put(search, operators[kind]);
     if (kind == FILTER_AND)
-        good = good && line_number(line, LINE_LDAP_AND, cursor->ands++, &count);
+        good = good && learn_line_number(line, LEARN_LINE_LDAP_AND, cursor->ands++, &count);
     else if (kind == FILTER_OR)
-        good = good && line_number(line, LINE_LDAP_OR, cursor->ors++, &count);
+        good = good && learn_line_number(line, LEARN_LINE_LDAP_OR, cursor->ors++, &count);
     for (uint64_t i = 0; i < count && good; i++)
-        good = line_number(line, items[kind], (*next[kind])++, &item) && put_filter(search, item);
+        good = learn_line_number(line, items[kind], (*next[kind])++, &item) &&
+               put_filter(search, item);
     return good && learn_ldap_put(search, ")");
 }
 
@@ -282,19 +289,21 @@ static bool learn_ldap_put(struct search *search, const char *text)
 
 static bool put_comparison(struct search *search, uint64_t kind)
 {
-    const struct line *line = search->frames->line;
+    const struct learn_line *line = search->frames->line;
     struct cursor *cursor = search->cursor;
     char attribute[VALUE_SIZE], value[VALUE_SIZE] = "", comparison[VALUE_SIZE];
     bool present = kind == FILTER_PRESENT;
     bool typed = kind == FILTER_SUBSTRINGS || kind == FILTER_EXTENSIBLE;
     if (present)
-        line_value(line, LINE_LDAP_PRESENT, cursor->presents++, attribute, sizeof attribute);
+        learn_line_value(line, LEARN_LINE_LDAP_PRESENT, cursor->presents++, attribute,
+                         sizeof attribute);
     else if (typed)
-        line_value(line, LINE_LDAP_TYPE, cursor->types++, attribute, sizeof attribute);
+        learn_line_value(line, LEARN_LINE_LDAP_TYPE, cursor->types++, attribute, sizeof attribute);
     else
-        line_value(line, LINE_LDAP_ATTRIBUTE, cursor->descriptions, attribute, sizeof attribute);
+        learn_line_value(line, LEARN_LINE_LDAP_ATTRIBUTE, cursor->descriptions, attribute,
+                         sizeof attribute);
     if (!present && !typed) {
-        line_value(line, LINE_LDAP_VALUE, cursor->descriptions++, value, sizeof value);
+        learn_line_value(line, LEARN_LINE_LDAP_VALUE, cursor->descriptions++, value, sizeof value);
         /* A star that is really there is a value like any other. */
         if (kind != FILTER_EQUAL || strcmp(value, "*") == 0)
             value[0] = '\0';
@@ -303,16 +312,16 @@ static bool put_comparison(struct search *search, uint64_t kind)
            learn_ldap_put(search, comparison);
 }
 
-static void learn_ldap_add_attributes(struct search *search, struct form *form)
+static void learn_ldap_add_attributes(struct search *search, struct learn_form *form)
 {
-    const struct line *line = search->frames->line;
+    const struct learn_line *line = search->frames->line;
     char list[LEARN_FORM_SIZE], name[VALUE_SIZE];
     size_t length = 0, room = sizeof list;
     uint64_t count = 0;
-    line_number(line, LINE_LDAP_ATTRIBUTES, search->cursor->attribute_counts++, &count);
+    learn_line_number(line, LEARN_LINE_LDAP_ATTRIBUTES, search->cursor->attribute_counts++, &count);
     for (uint64_t i = 0; i < count; i++) {
-        if (!line_value(line, LINE_LDAP_ATTRIBUTE_NAME, search->cursor->attributes++, name,
-                        sizeof name))
+        if (!learn_line_value(line, LEARN_LINE_LDAP_ATTRIBUTE_NAME, search->cursor->attributes++,
+                              name, sizeof name))
             return;
         bool good = strcmp(name, "*") == 0 || strcmp(name, "+") == 0 || shape_is_attribute(name);
         if (good && length < room)
@@ -320,29 +329,31 @@ static void learn_ldap_add_attributes(struct search *search, struct form *form)
                 (size_t)snprintf(list + length, room - length, "%s%s", length ? "," : "", name);
     }
     if (length > 0 && length < room)
-        form_add(form, "attrs", list);
+        learn_form_add(form, "attrs", list);
 }
 
 /* Which message a control belongs to is certain only when there is one message, or each has some.
  */
-static void add_controls(struct search *search, struct form *form, size_t messages)
+static void add_controls(struct search *search, struct learn_form *form, size_t messages)
 {
-    const struct line *line = search->frames->line;
+    const struct learn_line *line = search->frames->line;
     char list[1024], oid[VALUE_SIZE];
     size_t length = 0, kept = 0;
     uint64_t count = 0;
-    size_t groups = line_count(line, LINE_LDAP_CONTROLS);
-    if (groups != messages || !line_number(line, LINE_LDAP_CONTROLS, 0, &count) || messages > 1)
+    size_t groups = learn_line_count(line, LEARN_LINE_LDAP_CONTROLS);
+    if (groups != messages || !learn_line_number(line, LEARN_LINE_LDAP_CONTROLS, 0, &count) ||
+        messages > 1)
         return;
     for (uint64_t i = 0; i < count && kept < 16; i++) {
-        if (!line_value(line, LINE_LDAP_CONTROL, search->cursor->controls++, oid, sizeof oid))
+        if (!learn_line_value(line, LEARN_LINE_LDAP_CONTROL, search->cursor->controls++, oid,
+                              sizeof oid))
             break;
         if (learn_ldap_is_oid(oid) && ++kept)
             length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
                                        length ? "," : "", oid);
     }
     if (length > 0 && length < sizeof list)
-        form_add(form, "controls", list);
+        learn_form_add(form, "controls", list);
 }
 
 static bool learn_ldap_is_oid(const char *text)

@@ -8,26 +8,26 @@
 
 enum { SETS = 1 << 14, WAYS = 8 };
 
-struct links {
-    struct link sets[SETS][WAYS];
+struct learn_links {
+    struct learn_link sets[SETS][WAYS];
 };
 
-struct links *links_make(void)
+struct learn_links *learn_links_new(void)
 {
-    return calloc(1, sizeof(struct links));
+    return calloc(1, sizeof(struct learn_links));
 }
 
-void links_free(struct links *links)
+void learn_links_free(struct learn_links *links)
 {
     free(links);
 }
 
-struct link *links_get(struct links *links, enum link_kind kind, uint64_t a, uint64_t b,
-                       int64_t time, bool make)
+struct learn_link *learn_links_get(struct learn_links *links, enum learn_link_kind kind, uint64_t a,
+                                   uint64_t b, int64_t time, bool make)
 {
     const uint64_t parts[] = {a, b};
     uint64_t key = learn_hash(kind, parts, sizeof parts) | 1;
-    struct link *set = links->sets[(key >> 32) % SETS], *oldest = set;
+    struct learn_link *set = links->sets[(key >> 32) % SETS], *oldest = set;
     for (unsigned way = 0; way < WAYS; way++) {
         if (set[way].key == key) {
             set[way].time = time;
@@ -38,6 +38,6 @@ struct link *links_get(struct links *links, enum link_kind kind, uint64_t a, uin
     }
     if (!make)
         return NULL;
-    *oldest = (struct link){.key = key, .time = time};
+    *oldest = (struct learn_link){.key = key, .time = time};
     return oldest;
 }

@@ -30,7 +30,7 @@ struct lesson {
     uint32_t *type_of_form;         /* number + 1; 0: not looked up yet */
     uint64_t *form_counts;
     uint32_t form_count;
-    struct pauses pauses; /* by transition */
+    struct learn_pauses pauses; /* by transition */
     uint64_t packets, conversations;
 };
 
@@ -41,13 +41,13 @@ struct points {
 
 static const struct document_place nowhere = {0, 0};
 
-static int learn_model_take_packet(void *context, struct walk_conversation *conversation,
+static int learn_model_take_packet(void *context, struct learn_conversation *conversation,
                                    uint32_t form, double gap);
 static int type_of(struct lesson *lesson, uint32_t form, uint32_t *type);
-static int count_transition(struct lesson *lesson, struct walk_conversation *conversation,
+static int count_transition(struct lesson *lesson, struct learn_conversation *conversation,
                             uint32_t entry, double pause);
 static uint32_t wait_of(double pause);
-static int learn_model_take_end(void *context, struct walk_conversation *conversation);
+static int learn_model_take_end(void *context, struct learn_conversation *conversation);
 static int make_model(struct lesson *lesson, struct model **out);
 static int builder_head(const struct lesson *lesson, struct builder *builder);
 static double learn_model_rounded(double value);
@@ -76,7 +76,7 @@ int learn_model(struct learn_capture *capture, const struct learn_settings *sett
     /* One more than there are: the walk may add the form of a hint. */
     struct lesson lesson = {
         .capture = capture, .settings = settings, .form_count = capture->forms.count + 1};
-    struct walk_observer observer = {learn_model_take_packet, learn_model_take_end, &lesson};
+    struct learn_walk_observer observer = {learn_model_take_packet, learn_model_take_end, &lesson};
     lesson.type_of_form = calloc(lesson.form_count, sizeof *lesson.type_of_form);
     lesson.form_counts = calloc(lesson.form_count, sizeof *lesson.form_counts);
     int result = lesson.type_of_form && lesson.form_counts ? 0 : -ENOMEM;
@@ -93,7 +93,7 @@ int learn_model(struct learn_capture *capture, const struct learn_settings *sett
 /* A pause from WAIT_LEAST seconds on is an entry of the chain of its own. */
 #define WAIT_LEAST 0.1
 
-static int learn_model_take_packet(void *context, struct walk_conversation *conversation,
+static int learn_model_take_packet(void *context, struct learn_conversation *conversation,
                                    uint32_t form, double gap)
 {
     struct lesson *lesson = context;
@@ -130,14 +130,14 @@ static int type_of(struct lesson *lesson, uint32_t form, uint32_t *type)
     return 0;
 }
 
-static int count_transition(struct lesson *lesson, struct walk_conversation *conversation,
+static int count_transition(struct lesson *lesson, struct learn_conversation *conversation,
                             uint32_t entry, double pause)
 {
     uint32_t length = lesson->settings->history, pair[2] = {0, entry}, number;
     if (learn_words_add(&lesson->histories, conversation->entries,
                         length * sizeof *conversation->entries, &pair[0]) < 0 ||
         learn_words_add(&lesson->transitions, pair, sizeof pair, &number) < 0 ||
-        (pause >= 0 && pauses_add(&lesson->pauses, number, pause) < 0))
+        (pause >= 0 && learn_pauses_add(&lesson->pauses, number, pause) < 0))
         return -ENOMEM;
     lesson->transitions.items[number].count++;
     memmove(conversation->entries, conversation->entries + 1,
@@ -153,7 +153,7 @@ static uint32_t wait_of(double pause)
     return CHAIN_WAIT + (uint32_t)(n < 0 ? 0 : n > CHAIN_WAIT_MAX ? CHAIN_WAIT_MAX : n);
 }
 
-static int learn_model_take_end(void *context, struct walk_conversation *conversation)
+static int learn_model_take_end(void *context, struct learn_conversation *conversation)
 {
     struct lesson *lesson = context;
     lesson->conversations++;
@@ -252,8 +252,8 @@ static int builder_transitions(const struct lesson *lesson, struct builder *buil
 static int builder_pauses(struct lesson *lesson, struct builder *builder)
 {
     struct points points = {lesson, builder};
-    return pauses_list(&lesson->pauses, &lesson->histories, &lesson->transitions,
-                       lesson->settings->history, builder_points, &points);
+    return learn_pauses_list(&lesson->pauses, &lesson->histories, &lesson->transitions,
+                             lesson->settings->history, builder_points, &points);
 }
 
 /* One list of points, of the pauses before the last entry of a key. */
@@ -388,5 +388,5 @@ static void lesson_clear(struct lesson *lesson)
     learn_words_clear(&lesson->transitions);
     free(lesson->type_of_form);
     free(lesson->form_counts);
-    pauses_clear(&lesson->pauses);
+    learn_pauses_clear(&lesson->pauses);
 }

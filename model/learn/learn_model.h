@@ -9,7 +9,7 @@
 enum { LEARN_HISTORY_MAX = 16 };
 
 struct learn_settings {
-    struct walk_settings walk;
+    struct learn_walk_settings walk;
     uint32_t history;     /* 1..LEARN_HISTORY_MAX */
     uint32_t max_details; /* forms kept of a packet, at least 1 */
     const char *name;     /* of the capture, as the model tells it */

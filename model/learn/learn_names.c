@@ -9,59 +9,60 @@
 
 enum { NAME_SIZE = 256, QUERY = 0 };
 
-static uint64_t question_of(const struct frames *frames, enum line_field id);
-static int take_query(struct frames *frames, uint64_t opcode);
-static void learn_names_add_type(struct form *form, uint64_t type);
-static void note_realm(struct frames *frames, const char *name);
-static void learn_names_take_reply(struct frames *frames);
+static uint64_t question_of(const struct learn_frames *frames, enum learn_line_field id);
+static int take_query(struct learn_frames *frames, uint64_t opcode);
+static void learn_names_add_type(struct learn_form *form, uint64_t type);
+static void note_realm(struct learn_frames *frames, const char *name);
+static void learn_names_take_reply(struct learn_frames *frames);
 static void note_target(struct learn_capture *capture, const char *name);
 static void note_address(struct learn_capture *capture, uint32_t name, const char *text);
 
-int frames_dns(struct frames *frames)
+int learn_dns_frame(struct learn_frames *frames)
 {
-    uint64_t response, opcode = QUERY, question = question_of(frames, LINE_DNS_ID);
-    if (!line_number(frames->line, LINE_DNS_RESPONSE, 0, &response))
+    uint64_t response, opcode = QUERY, question = question_of(frames, LEARN_LINE_DNS_ID);
+    if (!learn_line_number(frames->line, LEARN_LINE_DNS_RESPONSE, 0, &response))
         return 0;
-    line_number(frames->line, LINE_DNS_OPCODE, 0, &opcode);
+    learn_line_number(frames->line, LEARN_LINE_DNS_OPCODE, 0, &opcode);
     if (!response)
-        return frames_retried(frames, question) ? 0 : take_query(frames, opcode);
+        return learn_frames_retried(frames, question) ? 0 : take_query(frames, opcode);
     frames->udp = true; /* whatever carries it, it is no sign of a domain controller */
-    frames_answer(frames);
+    learn_frames_answer(frames);
     learn_names_take_reply(frames);
     return 0;
 }
 
 /* Ids are random, so the same one with the same name and type is the same question, also when the
  * answer and the second try have crossed. */
-static uint64_t question_of(const struct frames *frames, enum line_field id)
+static uint64_t question_of(const struct learn_frames *frames, enum learn_line_field id)
 {
     uint64_t parts[3] = {id, 0, 0};
-    const char *name = frames->line->values[LINE_DNS_NAME];
-    const char *type = frames->line->values[LINE_DNS_TYPE];
-    line_number(frames->line, id, 0, &parts[1]);
+    const char *name = frames->line->values[LEARN_LINE_DNS_NAME];
+    const char *type = frames->line->values[LEARN_LINE_DNS_TYPE];
+    learn_line_number(frames->line, id, 0, &parts[1]);
     parts[2] = learn_hash(learn_hash(0, name, strlen(name)), type, strlen(type));
     return learn_hash(1, parts, sizeof parts);
 }
 
-static int take_query(struct frames *frames, uint64_t opcode)
+static int take_query(struct learn_frames *frames, uint64_t opcode)
 {
-    struct form form;
+    struct learn_form form;
     char name[NAME_SIZE], text[24];
     uint64_t type;
     snprintf(text, sizeof text, "%u", (unsigned)opcode & 0xf);
-    form_begin(&form, "dns", text);
-    if (opcode == QUERY && line_number(frames->line, LINE_DNS_TYPE, 0, &type))
+    learn_form_init(&form, "dns", text);
+    if (opcode == QUERY && learn_line_number(frames->line, LEARN_LINE_DNS_TYPE, 0, &type))
         learn_names_add_type(&form, type);
-    if (opcode == QUERY && line_value(frames->line, LINE_DNS_NAME, 0, name, sizeof name)) {
+    if (opcode == QUERY &&
+        learn_line_value(frames->line, LEARN_LINE_DNS_NAME, 0, name, sizeof name)) {
         uint32_t number = learn_capture_name(frames->capture, name);
         note_realm(frames, name);
         snprintf(text, sizeof text, "@%u", (unsigned)number);
-        form_add(&form, "name", number == UINT32_MAX ? "other" : text);
+        learn_form_add(&form, "name", number == UINT32_MAX ? "other" : text);
     }
-    return frames_request(frames, form.text, false);
+    return learn_frames_request(frames, form.text, false);
 }
 
-static void learn_names_add_type(struct form *form, uint64_t type)
+static void learn_names_add_type(struct learn_form *form, uint64_t type)
 {
     static const struct {
         uint64_t number;
@@ -73,11 +74,11 @@ static void learn_names_add_type(struct form *form, uint64_t type)
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (types[i].number == type)
             snprintf(text, sizeof text, "%s", types[i].name);
-    form_add(form, "type", text);
+    learn_form_add(form, "type", text);
 }
 
 /* _ldap._tcp.dc._msdcs.example.com and _kerberos._udp.example.com both end in the domain's name. */
-static void note_realm(struct frames *frames, const char *name)
+static void note_realm(struct learn_frames *frames, const char *name)
 {
     const char *rest = strstr(name, "._msdcs.");
     uint32_t number;
@@ -95,21 +96,23 @@ static void note_realm(struct frames *frames, const char *name)
     (void)learn_words_add(&frames->capture->realms, lower, length, &number);
 }
 
-static void learn_names_take_reply(struct frames *frames)
+static void learn_names_take_reply(struct learn_frames *frames)
 {
-    const struct line *line = frames->line;
+    const struct learn_line *line = frames->line;
     char name[NAME_SIZE], text[NAME_SIZE];
     uint32_t number;
-    for (size_t i = 0; line_value(line, LINE_DNS_TARGET, i, text, sizeof text); i++)
+    for (size_t i = 0; learn_line_value(line, LEARN_LINE_DNS_TARGET, i, text, sizeof text); i++)
         note_target(frames->capture, text);
-    if (!line_value(line, LINE_DNS_NAME, 0, name, sizeof name))
+    if (!learn_line_value(line, LEARN_LINE_DNS_NAME, 0, name, sizeof name))
         return;
     number = learn_capture_name(frames->capture, name);
-    for (size_t i = 0; number != UINT32_MAX && line_value(line, LINE_DNS_A, i, text, sizeof text);
+    for (size_t i = 0;
+         number != UINT32_MAX && learn_line_value(line, LEARN_LINE_DNS_A, i, text, sizeof text);
          i++)
         note_address(frames->capture, number, text);
     for (size_t i = 0;
-         number != UINT32_MAX && line_value(line, LINE_DNS_AAAA, i, text, sizeof text); i++)
+         number != UINT32_MAX && learn_line_value(line, LEARN_LINE_DNS_AAAA, i, text, sizeof text);
+         i++)
         note_address(frames->capture, number, text);
 }
 
@@ -129,21 +132,21 @@ static void note_address(struct learn_capture *capture, uint32_t name, const cha
 }
 
 /* RFC 1002 4.2.1: the id stays the same when a query is sent again. */
-int frames_nbns(struct frames *frames)
+int learn_nbns_frame(struct learn_frames *frames)
 {
-    uint64_t response, opcode = QUERY, question = question_of(frames, LINE_NBNS_ID);
-    struct form form;
+    uint64_t response, opcode = QUERY, question = question_of(frames, LEARN_LINE_NBNS_ID);
+    struct learn_form form;
     char text[8];
-    if (!line_number(frames->line, LINE_NBNS_RESPONSE, 0, &response))
+    if (!learn_line_number(frames->line, LEARN_LINE_NBNS_RESPONSE, 0, &response))
         return 0;
-    line_number(frames->line, LINE_NBNS_OPCODE, 0, &opcode);
+    learn_line_number(frames->line, LEARN_LINE_NBNS_OPCODE, 0, &opcode);
     if (response) {
-        frames_answer(frames);
+        learn_frames_answer(frames);
         return 0;
     }
-    if (frames_retried(frames, question))
+    if (learn_frames_retried(frames, question))
         return 0;
     snprintf(text, sizeof text, "%u", (unsigned)opcode & 0xf);
-    form_begin(&form, "nbns", text);
-    return frames_request(frames, form.text, false);
+    learn_form_init(&form, "nbns", text);
+    return learn_frames_request(frames, form.text, false);
 }

@@ -11,7 +11,7 @@
 enum { LISTS_MAX = 300, LEAST_COUNT = 5, ENTRIES_MAX = 64 };
 
 struct listing {
-    struct pauses *pauses;
+    struct learn_pauses *pauses;
     const struct learn_words *histories, *transitions;
     uint32_t length; /* of histories */
     uint32_t *order; /* transitions, sorted by the context that is being looked at */
@@ -21,9 +21,9 @@ struct listing {
     struct learn_histogram *histograms[LISTS_MAX]; /* theirs */
 };
 
-static int pauses_grow(struct pauses *pauses, uint32_t transition);
-static uint32_t find_bucket(const struct pauses_of *one, uint32_t bucket);
-static int insert_bucket(struct pauses_of *one, uint32_t at, uint32_t bucket);
+static int pauses_grow(struct learn_pauses *pauses, uint32_t transition);
+static uint32_t find_bucket(const struct learn_pauses_of *one, uint32_t bucket);
+static int insert_bucket(struct learn_pauses_of *one, uint32_t at, uint32_t bucket);
 static int pauses_begin(struct listing *listing);
 static int choose_all(struct listing *listing);
 static int compare_contexts(const void *a, const void *b, void *context);
@@ -31,7 +31,7 @@ static void context_of(const struct listing *listing, uint32_t transition, uint3
                        uint32_t *entries);
 static bool is_same_context(const struct listing *listing, uint32_t a, uint32_t b);
 static int choose_one(struct listing *listing, uint32_t from, uint32_t to);
-static void pauses_merge(struct learn_histogram *histogram, const struct pauses_of *one);
+static void pauses_merge(struct learn_histogram *histogram, const struct learn_pauses_of *one);
 static bool is_another_kind(const struct listing *listing, const uint32_t *entries,
                             const struct learn_histogram *histogram);
 static const struct learn_histogram *shorter(const struct listing *listing,
@@ -39,11 +39,11 @@ static const struct learn_histogram *shorter(const struct listing *listing,
 static void divide(struct listing *listing, struct learn_histogram *own);
 static void listing_clear(struct listing *listing);
 
-int pauses_add(struct pauses *pauses, uint32_t transition, double seconds)
+int learn_pauses_add(struct learn_pauses *pauses, uint32_t transition, double seconds)
 {
     if (pauses_grow(pauses, transition) < 0)
         return -ENOMEM;
-    struct pauses_of *one = &pauses->items[transition];
+    struct learn_pauses_of *one = &pauses->items[transition];
     uint32_t bucket = learn_histogram_bucket(seconds), at = find_bucket(one, bucket);
     one->min = one->count == 0 || seconds < one->min ? seconds : one->min;
     one->max = one->count == 0 || seconds > one->max ? seconds : one->max;
@@ -55,14 +55,14 @@ int pauses_add(struct pauses *pauses, uint32_t transition, double seconds)
     return 0;
 }
 
-static int pauses_grow(struct pauses *pauses, uint32_t transition)
+static int pauses_grow(struct learn_pauses *pauses, uint32_t transition)
 {
     uint32_t room = pauses->room ? pauses->room : 256;
     if (transition < pauses->room)
         return 0;
     while (room <= transition)
         room *= 2;
-    struct pauses_of *items = reallocarray(pauses->items, room, sizeof *items);
+    struct learn_pauses_of *items = reallocarray(pauses->items, room, sizeof *items);
     if (!items)
         return -ENOMEM;
     memset(items + pauses->room, 0, (room - pauses->room) * sizeof *items);
@@ -72,7 +72,7 @@ static int pauses_grow(struct pauses *pauses, uint32_t transition)
 }
 
 /* Where a bucket is, or would be. */
-static uint32_t find_bucket(const struct pauses_of *one, uint32_t bucket)
+static uint32_t find_bucket(const struct learn_pauses_of *one, uint32_t bucket)
 {
     uint32_t low = 0, high = one->count;
     while (low < high) {
@@ -85,35 +85,35 @@ static uint32_t find_bucket(const struct pauses_of *one, uint32_t bucket)
     return low;
 }
 
-static int insert_bucket(struct pauses_of *one, uint32_t at, uint32_t bucket)
+static int insert_bucket(struct learn_pauses_of *one, uint32_t at, uint32_t bucket)
 {
     if (one->count == one->room) {
         uint32_t room = one->room ? 2 * one->room : 4;
-        struct pauses_bucket *buckets = reallocarray(one->buckets, room, sizeof *buckets);
+        struct learn_pauses_bucket *buckets = reallocarray(one->buckets, room, sizeof *buckets);
         if (!buckets)
             return -ENOMEM;
         one->buckets = buckets;
         one->room = room;
     }
     memmove(one->buckets + at + 1, one->buckets + at, (one->count - at) * sizeof *one->buckets);
-    one->buckets[at] = (struct pauses_bucket){bucket, 0};
+    one->buckets[at] = (struct learn_pauses_bucket){bucket, 0};
     one->count++;
     return 0;
 }
 
-void pauses_clear(struct pauses *pauses)
+void learn_pauses_clear(struct learn_pauses *pauses)
 {
     for (uint32_t i = 0; i < pauses->room; i++)
         free(pauses->items[i].buckets);
     free(pauses->items);
-    *pauses = (struct pauses){0};
+    *pauses = (struct learn_pauses){0};
 }
 
-int pauses_list(struct pauses *pauses, const struct learn_words *histories,
-                const struct learn_words *transitions, uint32_t length,
-                int (*list)(void *context, const uint32_t *entries, uint32_t count,
-                            const struct learn_histogram *histogram),
-                void *context)
+int learn_pauses_list(struct learn_pauses *pauses, const struct learn_words *histories,
+                      const struct learn_words *transitions, uint32_t length,
+                      int (*list)(void *context, const uint32_t *entries, uint32_t count,
+                                  const struct learn_histogram *histogram),
+                      void *context)
 {
     struct listing listing = {
         .pauses = pauses, .histories = histories, .transitions = transitions, .length = length};
@@ -215,7 +215,7 @@ static int choose_one(struct listing *listing, uint32_t from, uint32_t to)
     return result;
 }
 
-static void pauses_merge(struct learn_histogram *histogram, const struct pauses_of *one)
+static void pauses_merge(struct learn_histogram *histogram, const struct learn_pauses_of *one)
 {
     uint64_t before = histogram->count;
     for (uint32_t i = 0; i < one->count; i++) {

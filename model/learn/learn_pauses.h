@@ -10,26 +10,26 @@
 #include "model/learn/learn_histogram.h"
 #include "model/learn/learn_words.h"
 
-struct pauses_bucket {
+struct learn_pauses_bucket {
     uint32_t bucket, count;
 };
 
 /* Of one transition: its buckets in order. */
-struct pauses_of {
-    struct pauses_bucket *buckets;
+struct learn_pauses_of {
+    struct learn_pauses_bucket *buckets;
     uint32_t count, room;
     double sum, min, max;
 };
 
 /* Zeroed: empty. */
-struct pauses {
-    struct pauses_of *items; /* by number of transition */
+struct learn_pauses {
+    struct learn_pauses_of *items; /* by number of transition */
     uint32_t room;
 };
 
 /* Counts a pause of a transition. 0 or -ENOMEM. */
-int pauses_add(struct pauses *pauses, uint32_t transition, double seconds);
-void pauses_clear(struct pauses *pauses);
+int learn_pauses_add(struct learn_pauses *pauses, uint32_t transition, double seconds);
+void learn_pauses_clear(struct learn_pauses *pauses);
 
 /*
  * Calls list for each context that gets points, shorter ones first: entries of it, the last being
@@ -37,10 +37,10 @@ void pauses_clear(struct pauses *pauses);
  * is `length` entries, a transition a history's number and an entry. 0, what list returned, or
  * -ENOMEM.
  */
-int pauses_list(struct pauses *pauses, const struct learn_words *histories,
-                const struct learn_words *transitions, uint32_t length,
-                int (*list)(void *context, const uint32_t *entries, uint32_t count,
-                            const struct learn_histogram *histogram),
-                void *context);
+int learn_pauses_list(struct learn_pauses *pauses, const struct learn_words *histories,
+                      const struct learn_words *transitions, uint32_t length,
+                      int (*list)(void *context, const uint32_t *entries, uint32_t count,
+                                  const struct learn_histogram *histogram),
+                      void *context);
 
 #endif

@@ -17,26 +17,26 @@ struct learn_recording {
     struct learn_words clients; /* keys of conversations, in the order of their first packet */
 };
 
-static int learn_recording_take_packet(void *context, struct walk_conversation *conversation,
+static int learn_recording_take_packet(void *context, struct learn_conversation *conversation,
                                        uint32_t form, double gap);
 static size_t learn_recording_split_form(char *text, char **opcode, struct model_field *fields,
                                          const char **values);
 static bool learn_recording_is_udp(const char *protocol);
-static int learn_recording_take_end(void *context, struct walk_conversation *conversation);
+static int learn_recording_take_end(void *context, struct learn_conversation *conversation);
 
-int learn_recording_write(struct learn_capture *capture, const struct walk_settings *walk,
+int learn_recording_write(struct learn_capture *capture, const struct learn_walk_settings *walk,
                           FILE *out)
 {
     struct learn_recording recording = {.capture = capture, .out = out};
-    struct walk_observer observer = {learn_recording_take_packet, learn_recording_take_end,
-                                     &recording};
+    struct learn_walk_observer observer = {learn_recording_take_packet, learn_recording_take_end,
+                                           &recording};
     errno = 0;
     int result = learn_walk(capture, walk, &observer);
     learn_words_clear(&recording.clients);
     return result == -EIO && errno ? -errno : result;
 }
 
-static int learn_recording_take_packet(void *context, struct walk_conversation *conversation,
+static int learn_recording_take_packet(void *context, struct learn_conversation *conversation,
                                        uint32_t form, double gap)
 {
     struct learn_recording *recording = context;
@@ -98,7 +98,7 @@ static bool learn_recording_is_udp(const char *protocol)
     return false;
 }
 
-static int learn_recording_take_end(void *context, struct walk_conversation *conversation)
+static int learn_recording_take_end(void *context, struct learn_conversation *conversation)
 {
     (void)context;
     (void)conversation;

@@ -8,7 +8,7 @@
 /* Writes one line a packet, in the capture's order: the server is host 1, clients (or connections,
  * when those are the conversations) are numbered from 2 on as they appear. 0 or a negative errno.
  */
-int learn_recording_write(struct learn_capture *capture, const struct walk_settings *walk,
+int learn_recording_write(struct learn_capture *capture, const struct learn_walk_settings *walk,
                           FILE *out);
 
 #endif

@@ -49,28 +49,28 @@ static const struct {
 };
 
 static bool learn_rpc_is_reply(uint64_t type);
-static int learn_rpc_take_bind(struct frames *frames, struct link *link, uint64_t type,
+static int learn_rpc_take_bind(struct learn_frames *frames, struct learn_link *link, uint64_t type,
                                size_t *next);
-static bool take_contexts(struct frames *frames, struct link *link, size_t *next);
-static bool set_context(struct link *link, uint64_t context, uint8_t interface);
-static int find_context(const struct link *link, uint64_t context);
+static bool take_contexts(struct learn_frames *frames, struct learn_link *link, size_t *next);
+static bool set_context(struct learn_link *link, uint64_t context, uint8_t interface);
+static int find_context(const struct learn_link *link, uint64_t context);
 static uint8_t interface_of(const char *uuid);
-static struct link *association(struct frames *frames, uint64_t pipe);
-static int take_call(struct frames *frames, struct link *link, size_t ordinal);
-static void add_level(struct frames *frames, struct form *form, size_t ordinal);
+static struct learn_link *association(struct learn_frames *frames, uint64_t pipe);
+static int take_call(struct learn_frames *frames, struct learn_link *link, size_t ordinal);
+static void add_level(struct learn_frames *frames, struct learn_form *form, size_t ordinal);
 static bool learn_rpc_is_played(const uint16_t *levels, uint64_t level);
 
-int frames_rpc(struct frames *frames, uint64_t pipe)
+int learn_rpc_frame(struct learn_frames *frames, uint64_t pipe)
 {
-    size_t contexts = 0, calls = 0, count = line_count(frames->line, LINE_RPC_TYPE);
+    size_t contexts = 0, calls = 0, count = learn_line_count(frames->line, LEARN_LINE_RPC_TYPE);
     int result = 0;
     for (size_t i = 0; i < count && i < MESSAGES_MAX && result == 0; i++) {
         uint64_t type, first = 1;
-        if (!line_number(frames->line, LINE_RPC_TYPE, i, &type))
+        if (!learn_line_number(frames->line, LEARN_LINE_RPC_TYPE, i, &type))
             continue;
-        line_number(frames->line, LINE_RPC_FIRST, i, &first);
+        learn_line_number(frames->line, LEARN_LINE_RPC_FIRST, i, &first);
         if (learn_rpc_is_reply(type))
-            frames_answer(frames);
+            learn_frames_answer(frames);
         else if (type == BIND || type == ALTER_CONTEXT || type == AUTH3)
             result = learn_rpc_take_bind(frames, association(frames, pipe), type, &contexts);
         else if (type == REQUEST && first)
@@ -85,49 +85,50 @@ static bool learn_rpc_is_reply(uint64_t type)
            type == ALTER_CONTEXT_RESP;
 }
 
-static int learn_rpc_take_bind(struct frames *frames, struct link *link, uint64_t type,
+static int learn_rpc_take_bind(struct learn_frames *frames, struct learn_link *link, uint64_t type,
                                size_t *next)
 {
     if (type == BIND)
-        *link = (struct link){.key = link->key, .time = link->time};
+        *link = (struct learn_link){.key = link->key, .time = link->time};
     bool fresh = take_contexts(frames, link, next);
     bool leg = type == AUTH3 || (type == ALTER_CONTEXT && !fresh && !link->begun);
     if (leg) {
-        frames_count(frames, LEARN_LEGS);
+        learn_frames_count(frames, LEARN_LEGS);
         return 0;
     }
-    return frames_request(frames, type == BIND ? "dcerpc:11" : "dcerpc:14",
-                          frames_brings_ticket(frames));
+    return learn_frames_request(frames, type == BIND ? "dcerpc:11" : "dcerpc:14",
+                                learn_frames_brings_ticket(frames));
 }
 
 /* The contexts of a bind, which has all of the frame's. True when one of them is new. */
-static bool take_contexts(struct frames *frames, struct link *link, size_t *next)
+static bool take_contexts(struct learn_frames *frames, struct learn_link *link, size_t *next)
 {
     char uuid[UUID_SIZE];
     bool fresh = false;
-    for (; line_value(frames->line, LINE_RPC_UUID, *next, uuid, sizeof uuid); (*next)++) {
+    for (; learn_line_value(frames->line, LEARN_LINE_RPC_UUID, *next, uuid, sizeof uuid);
+         (*next)++) {
         uint64_t context = *next;
-        line_number(frames->line, LINE_RPC_CONTEXT, *next, &context);
+        learn_line_number(frames->line, LEARN_LINE_RPC_CONTEXT, *next, &context);
         fresh = set_context(link, context, interface_of(uuid)) || fresh;
     }
     return fresh;
 }
 
 /* True when the interface had no context before. */
-static bool set_context(struct link *link, uint64_t context, uint8_t interface)
+static bool set_context(struct learn_link *link, uint64_t context, uint8_t interface)
 {
     int at = find_context(link, context);
     bool fresh = interface == UNKNOWN || !memchr(link->interfaces, interface, link->context_count);
-    if (at < 0 && link->context_count < LINK_CONTEXTS)
+    if (at < 0 && link->context_count < LEARN_LINK_CONTEXTS)
         at = link->context_count++;
     if (at < 0)
-        at = LINK_CONTEXTS - 1;
+        at = LEARN_LINK_CONTEXTS - 1;
     link->contexts[at] = (uint16_t)context;
     link->interfaces[at] = interface;
     return fresh;
 }
 
-static int find_context(const struct link *link, uint64_t context)
+static int find_context(const struct learn_link *link, uint64_t context)
 {
     for (unsigned i = 0; i < link->context_count; i++)
         if (link->contexts[i] == context)
@@ -143,38 +144,39 @@ static uint8_t interface_of(const char *uuid)
     return UNKNOWN;
 }
 
-static struct link *association(struct frames *frames, uint64_t pipe)
+static struct learn_link *association(struct learn_frames *frames, uint64_t pipe)
 {
-    return links_get(frames->links, LINK_RPC, frames->connection, pipe, frames->time, true);
+    return learn_links_get(frames->links, LEARN_LINK_RPC, frames->connection, pipe, frames->time,
+                           true);
 }
 
-static int take_call(struct frames *frames, struct link *link, size_t ordinal)
+static int take_call(struct learn_frames *frames, struct learn_link *link, size_t ordinal)
 {
-    struct form form;
+    struct learn_form form;
     char opcode[24];
     uint64_t opnum = 0, context = 0;
-    line_number(frames->line, LINE_RPC_OPNUM, ordinal, &opnum);
-    line_number(frames->line, LINE_RPC_CONTEXT, ordinal, &context);
+    learn_line_number(frames->line, LEARN_LINE_RPC_OPNUM, ordinal, &opnum);
+    learn_line_number(frames->line, LEARN_LINE_RPC_CONTEXT, ordinal, &context);
     int at = find_context(link, context);
     uint8_t interface = at < 0 ? UNKNOWN : link->interfaces[at];
     link->begun = true;
     /* The endpoint mapper is the one interface that its port tells. */
-    if (interface == UNKNOWN && !line_count(frames->line, LINE_SMB2_COMMAND) &&
+    if (interface == UNKNOWN && !learn_line_count(frames->line, LEARN_LINE_SMB2_COMMAND) &&
         frames->to_port == 135)
         interface = 1;
     if (interface == UNKNOWN) {
-        frames_count(frames, LEARN_UNKNOWN_RPC);
-        return frames_request(frames, "dcerpc:0", false);
+        learn_frames_count(frames, LEARN_UNKNOWN_RPC);
+        return learn_frames_request(frames, "dcerpc:0", false);
     }
     snprintf(opcode, sizeof opcode, "%u", (unsigned)opnum & 0xffff);
-    form_begin(&form, interfaces[interface].protocol, opcode);
+    learn_form_init(&form, interfaces[interface].protocol, opcode);
     add_level(frames, &form, ordinal);
-    return frames_request(frames, form.text, false);
+    return learn_frames_request(frames, form.text, false);
 }
 
 /* Information levels, of the calls that have one in a model: those that traffic-replay(1) plays
  * (traffic-model(5)). A model with another one would be refused. */
-static void add_level(struct frames *frames, struct form *form, size_t ordinal)
+static void add_level(struct learn_frames *frames, struct learn_form *form, size_t ordinal)
 {
     static const uint16_t domain[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 0};
     static const uint16_t user[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
@@ -184,23 +186,26 @@ static void add_level(struct frames *frames, struct form *form, size_t ordinal)
     static const uint16_t server[] = {100, 101, 102, 0};
     static const struct {
         const char *packet;
-        enum line_field field;
+        enum learn_line_field field;
         const uint16_t *played; /* ended by 0 */
-    } levels[] = {
-        {"samr:8", LINE_SAMR_DOMAIN_LEVEL, domain},   {"samr:36", LINE_SAMR_USER_LEVEL, user},
-        {"samr:46", LINE_SAMR_DOMAIN2_LEVEL, domain}, {"lsarpc:7", LINE_LSA_LEVEL, policy},
-        {"lsarpc:46", LINE_LSA2_LEVEL, policy},       {"srvsvc:16", LINE_SHARE_LEVEL, share},
-        {"srvsvc:21", LINE_SERVER_LEVEL, server}};
+    } levels[] = {{"samr:8", LEARN_LINE_SAMR_DOMAIN_LEVEL, domain},
+                  {"samr:36", LEARN_LINE_SAMR_USER_LEVEL, user},
+                  {"samr:46", LEARN_LINE_SAMR_DOMAIN2_LEVEL, domain},
+                  {"lsarpc:7", LEARN_LINE_LSA_LEVEL, policy},
+                  {"lsarpc:46", LEARN_LINE_LSA2_LEVEL, policy},
+                  {"srvsvc:16", LEARN_LINE_SHARE_LEVEL, share},
+                  {"srvsvc:21", LEARN_LINE_SERVER_LEVEL, server}};
     uint64_t level;
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         if (strcmp(levels[i].packet, form->text) != 0 ||
-            !line_number(frames->line, levels[i].field,
-                         line_count(frames->line, levels[i].field) > 1 ? ordinal : 0, &level))
+            !learn_line_number(frames->line, levels[i].field,
+                               learn_line_count(frames->line, levels[i].field) > 1 ? ordinal : 0,
+                               &level))
             continue;
         if (learn_rpc_is_played(levels[i].played, level))
-            form_add_number(form, "level", level);
+            learn_form_add_number(form, "level", level);
         else
-            frames_count(frames, LEARN_UNPLAYED);
+            learn_frames_count(frames, LEARN_UNPLAYED);
         return; /* the form's text is longer now */
     }
 }

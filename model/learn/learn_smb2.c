@@ -18,45 +18,45 @@ enum { TEXT_SIZE = 512 };
 
 /* One request of a frame: its place among all of them, and among those of its command. */
 struct request {
-    struct frames *frames;
+    struct learn_frames *frames;
     size_t index, ordinal;
     uint64_t command;
 };
 
 static void learn_smb2_take_response(const struct request *request);
-static struct link *session_of(struct frames *frames, size_t index);
-static bool value_at(const struct frames *frames, enum line_field field, size_t index, char *buffer,
-                     size_t size);
+static struct learn_link *session_of(struct learn_frames *frames, size_t index);
+static bool value_at(const struct learn_frames *frames, enum learn_line_field field, size_t index,
+                     char *buffer, size_t size);
 static int learn_smb2_take_request(const struct request *request);
 static bool is_carrier(const struct request *request);
-static uint64_t pipe_of(const struct frames *frames);
-static void add_share(const struct request *request, struct form *form);
-static const char *learn_smb2_share_of(const struct frames *frames, size_t index);
-static void learn_smb2_add_file(const struct request *request, struct form *form);
+static uint64_t pipe_of(const struct learn_frames *frames);
+static void add_share(const struct request *request, struct learn_form *form);
+static const char *learn_smb2_share_of(const struct learn_frames *frames, size_t index);
+static void learn_smb2_add_file(const struct request *request, struct learn_form *form);
 static const char *file_kind(const struct request *request);
 static bool ends_in(const char *name, const char *const *endings);
-static void add_oplock(const struct request *request, struct form *form);
-static void add_read(const struct request *request, struct form *form);
-static void add_number(const struct request *request, struct form *form, const char *key,
-                       enum line_field field, uint64_t most);
-static void add_write(const struct request *request, struct form *form);
-static void add_info(const struct request *request, struct form *form);
-static void add_directory(const struct request *request, struct form *form);
+static void add_oplock(const struct request *request, struct learn_form *form);
+static void add_read(const struct request *request, struct learn_form *form);
+static void add_number(const struct request *request, struct learn_form *form, const char *key,
+                       enum learn_line_field field, uint64_t most);
+static void add_write(const struct request *request, struct learn_form *form);
+static void add_info(const struct request *request, struct learn_form *form);
+static void add_directory(const struct request *request, struct learn_form *form);
 
-static void (*const details[COMMANDS])(const struct request *request, struct form *form) = {
+static void (*const details[COMMANDS])(const struct request *request, struct learn_form *form) = {
     [TREE_CONNECT] = add_share, [CREATE] = learn_smb2_add_file, [READ] = add_read,
     [WRITE] = add_write,        [QUERY_INFO] = add_info,        [QUERY_DIRECTORY] = add_directory,
 };
 
-int frames_smb2(struct frames *frames)
+int learn_smb2_frame(struct learn_frames *frames)
 {
-    size_t seen[256] = {0}, count = line_count(frames->line, LINE_SMB2_COMMAND);
+    size_t seen[256] = {0}, count = learn_line_count(frames->line, LEARN_LINE_SMB2_COMMAND);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct request request = {.frames = frames, .index = i};
         uint64_t response = 0;
-        if (!line_number(frames->line, LINE_SMB2_COMMAND, i, &request.command) ||
-            !line_number(frames->line, LINE_SMB2_RESPONSE, i, &response))
+        if (!learn_line_number(frames->line, LEARN_LINE_SMB2_COMMAND, i, &request.command) ||
+            !learn_line_number(frames->line, LEARN_LINE_SMB2_RESPONSE, i, &response))
             continue;
         request.ordinal = request.command < 256 ? seen[request.command]++ : 0;
         if (response)
@@ -65,126 +65,127 @@ int frames_smb2(struct frames *frames)
         else
             result = learn_smb2_take_request(&request);
     }
-    if (result == 0 && frames->line->values[LINE_RPC_TYPE][0])
-        result = frames_rpc(frames, pipe_of(frames));
+    if (result == 0 && frames->line->values[LEARN_LINE_RPC_TYPE][0])
+        result = learn_rpc_frame(frames, pipe_of(frames));
     return result;
 }
 
 static void learn_smb2_take_response(const struct request *request)
 {
-    struct frames *frames = request->frames;
+    struct learn_frames *frames = request->frames;
     uint64_t status = 0;
-    frames_answer(frames);
-    line_number(frames->line, LINE_SMB2_STATUS, request->index, &status);
+    learn_frames_answer(frames);
+    learn_line_number(frames->line, LEARN_LINE_SMB2_STATUS, request->index, &status);
     if (request->command == SESSION_SETUP)
         session_of(frames, request->index)->busy = status == MORE_PROCESSING;
 }
 
-static struct link *session_of(struct frames *frames, size_t index)
+static struct learn_link *session_of(struct learn_frames *frames, size_t index)
 {
     char id[32];
-    value_at(frames, LINE_SMB2_SESSION, index, id, sizeof id);
-    return links_get(frames->links, LINK_SESSION, frames->connection, learn_hash(0, id, strlen(id)),
-                     frames->time, true);
+    value_at(frames, LEARN_LINE_SMB2_SESSION, index, id, sizeof id);
+    return learn_links_get(frames->links, LEARN_LINK_SESSION, frames->connection,
+                           learn_hash(0, id, strlen(id)), frames->time, true);
 }
 
 /* The value that belongs to a message: as many as messages, or one that stands for all. */
-static bool value_at(const struct frames *frames, enum line_field field, size_t index, char *buffer,
-                     size_t size)
+static bool value_at(const struct learn_frames *frames, enum learn_line_field field, size_t index,
+                     char *buffer, size_t size)
 {
-    size_t count = line_count(frames->line, field);
+    size_t count = learn_line_count(frames->line, field);
     if (count == 0) {
         buffer[0] = '\0';
         return false;
     }
-    return line_value(frames->line, field, index < count ? index : count - 1, buffer, size);
+    return learn_line_value(frames->line, field, index < count ? index : count - 1, buffer, size);
 }
 
 static int learn_smb2_take_request(const struct request *request)
 {
-    struct frames *frames = request->frames;
-    struct form form;
+    struct learn_frames *frames = request->frames;
+    struct learn_form form;
     char opcode[8];
     bool ticket = false;
     if (is_carrier(request))
         return 0;
     if (request->command == SESSION_SETUP) {
-        struct link *session = session_of(frames, request->index);
+        struct learn_link *session = session_of(frames, request->index);
         if (session->busy) {
             session->busy = false;
-            frames_count(frames, LEARN_LEGS);
+            learn_frames_count(frames, LEARN_LEGS);
             return 0;
         }
-        ticket = frames_brings_ticket(frames);
+        ticket = learn_frames_brings_ticket(frames);
     }
     snprintf(opcode, sizeof opcode, "%u", (unsigned)request->command);
-    form_begin(&form, "smb2", opcode);
+    learn_form_init(&form, "smb2", opcode);
     if (request->command < COMMANDS && details[request->command])
         details[request->command](request, &form);
-    return frames_request(frames, form.text, ticket);
+    return learn_frames_request(frames, form.text, ticket);
 }
 
 /* Reads, writes and transactions on a file that RPC was seen on are how its calls travel. */
 static bool is_carrier(const struct request *request)
 {
-    struct frames *frames = request->frames;
+    struct learn_frames *frames = request->frames;
     uint64_t function = 0, pipe = pipe_of(frames);
-    bool rpc = frames->line->values[LINE_RPC_TYPE][0] != '\0';
+    bool rpc = frames->line->values[LEARN_LINE_RPC_TYPE][0] != '\0';
     if (request->command != READ && request->command != WRITE && request->command != IOCTL)
         return false;
-    line_number(frames->line, LINE_SMB2_FUNCTION, request->ordinal, &function);
+    learn_line_number(frames->line, LEARN_LINE_SMB2_FUNCTION, request->ordinal, &function);
     if (request->command == IOCTL && function != PIPE_TRANSCEIVE)
         return false;
     if (rpc && pipe)
-        links_get(frames->links, LINK_PIPE, frames->connection, pipe, frames->time, true);
-    return rpc || (pipe && links_get(frames->links, LINK_PIPE, frames->connection, pipe,
-                                     frames->time, false));
+        learn_links_get(frames->links, LEARN_LINK_PIPE, frames->connection, pipe, frames->time,
+                        true);
+    return rpc || (pipe && learn_links_get(frames->links, LEARN_LINK_PIPE, frames->connection, pipe,
+                                           frames->time, false));
 }
 
-static uint64_t pipe_of(const struct frames *frames)
+static uint64_t pipe_of(const struct learn_frames *frames)
 {
     char id[80];
-    if (!line_value(frames->line, LINE_SMB2_FID, 0, id, sizeof id))
+    if (!learn_line_value(frames->line, LEARN_LINE_SMB2_FID, 0, id, sizeof id))
         return 0;
     return learn_hash(1, id, strlen(id)) | 1;
 }
 
 /* MS-SMB 2.2.4.5: the negotiation that offers SMB2 too. What old clients say beside it has no
  * player, but is counted as what it is. */
-int frames_smb(struct frames *frames)
+int learn_smb_frame(struct learn_frames *frames)
 {
     uint64_t response = 0, command;
-    struct form form;
+    struct learn_form form;
     char opcode[8];
     int result = 0;
-    for (size_t i = 0; result == 0 && line_number(frames->line, LINE_SMB_COMMAND, i, &command);
-         i++) {
-        line_number(frames->line, LINE_SMB_RESPONSE, i, &response);
+    for (size_t i = 0;
+         result == 0 && learn_line_number(frames->line, LEARN_LINE_SMB_COMMAND, i, &command); i++) {
+        learn_line_number(frames->line, LEARN_LINE_SMB_RESPONSE, i, &response);
         if (response) {
-            frames_answer(frames);
+            learn_frames_answer(frames);
             continue;
         }
         snprintf(opcode, sizeof opcode, "0x%02x", (unsigned)command & 0xff);
-        form_begin(&form, "smb", opcode);
-        result = frames_request(frames, form.text, false);
+        learn_form_init(&form, "smb", opcode);
+        result = learn_frames_request(frames, form.text, false);
     }
     return result;
 }
 
-static void add_share(const struct request *request, struct form *form)
+static void add_share(const struct request *request, struct learn_form *form)
 {
     const char *share = learn_smb2_share_of(request->frames, request->index);
     if (share)
-        form_add(form, "share", share);
+        learn_form_add(form, "share", share);
 }
 
 /* \\server\share: which of the shares that every DC has. */
-static const char *learn_smb2_share_of(const struct frames *frames, size_t index)
+static const char *learn_smb2_share_of(const struct learn_frames *frames, size_t index)
 {
     static const char *const shares[][2] = {
         {"IPC$", "ipc"}, {"sysvol", "sysvol"}, {"netlogon", "netlogon"}};
     char tree[TEXT_SIZE];
-    if (!value_at(frames, LINE_SMB2_TREE, index, tree, sizeof tree))
+    if (!value_at(frames, LEARN_LINE_SMB2_TREE, index, tree, sizeof tree))
         return NULL;
     const char *name = strrchr(tree, '\\');
     name = name ? name + 1 : tree;
@@ -194,14 +195,15 @@ static const char *learn_smb2_share_of(const struct frames *frames, size_t index
     return "other";
 }
 
-static void learn_smb2_add_file(const struct request *request, struct form *form)
+static void learn_smb2_add_file(const struct request *request, struct learn_form *form)
 {
     char mask[24];
     uint64_t access;
-    form_add(form, "file", file_kind(request));
-    if (line_number(request->frames->line, LINE_SMB2_ACCESS, request->ordinal, &access)) {
+    learn_form_add(form, "file", file_kind(request));
+    if (learn_line_number(request->frames->line, LEARN_LINE_SMB2_ACCESS, request->ordinal,
+                          &access)) {
         snprintf(mask, sizeof mask, "0x%llx", (unsigned long long)access);
-        form_add(form, "access", mask);
+        learn_form_add(form, "access", mask);
     }
     add_oplock(request, form);
 }
@@ -212,12 +214,12 @@ static const char *file_kind(const struct request *request)
     static const char *const policies[] = {"inf",  "pol", "ini", "adm",  "admx",
                                            "adml", "xml", "aas", "cmtx", NULL};
     static const char *const scripts[] = {"bat", "cmd", "vbs", "ps1", "kix", "exe", "js", NULL};
-    const struct frames *frames = request->frames;
+    const struct learn_frames *frames = request->frames;
     const char *share = learn_smb2_share_of(frames, request->index);
     char name[TEXT_SIZE];
     uint64_t directory = 0;
-    line_value(frames->line, LINE_SMB2_FILENAME, request->ordinal, name, sizeof name);
-    line_number(frames->line, LINE_SMB2_DIRECTORY, request->ordinal, &directory);
+    learn_line_value(frames->line, LEARN_LINE_SMB2_FILENAME, request->ordinal, name, sizeof name);
+    learn_line_number(frames->line, LEARN_LINE_SMB2_DIRECTORY, request->ordinal, &directory);
     bool file = ends_in(name, policies) || ends_in(name, scripts);
     bool system = share && (strcmp(share, "sysvol") == 0 || strcmp(share, "netlogon") == 0);
     if (share && strcmp(share, "ipc") == 0)
@@ -239,7 +241,7 @@ static bool ends_in(const char *name, const char *const *endings)
 }
 
 /* MS-SMB2 2.2.13 RequestedOplockLevel, 2.2.13.2.8 LeaseState */
-static void add_oplock(const struct request *request, struct form *form)
+static void add_oplock(const struct request *request, struct learn_form *form)
 {
     static const struct {
         uint64_t number;
@@ -247,57 +249,61 @@ static void add_oplock(const struct request *request, struct form *form)
     } oplocks[] = {{0, "none"}, {1, "level2"}, {8, "exclusive"}, {9, "batch"}, {0xff, "lease"}};
     static const char *const leases[8] = {"none", "r", NULL, "rh", NULL, "rw", NULL, "rwh"};
     uint64_t oplock, lease;
-    if (!line_number(request->frames->line, LINE_SMB2_OPLOCK, request->ordinal, &oplock))
+    if (!learn_line_number(request->frames->line, LEARN_LINE_SMB2_OPLOCK, request->ordinal,
+                           &oplock))
         return;
     for (size_t i = 0; i < sizeof oplocks / sizeof oplocks[0]; i++)
         if (oplocks[i].number == oplock)
-            form_add(form, "oplock", oplocks[i].name);
-    if (oplock == 0xff && line_number(request->frames->line, LINE_SMB2_LEASE, 0, &lease) &&
-        lease < 8 && leases[lease])
-        form_add(form, "lease", leases[lease]);
+            learn_form_add(form, "oplock", oplocks[i].name);
+    if (oplock == 0xff &&
+        learn_line_number(request->frames->line, LEARN_LINE_SMB2_LEASE, 0, &lease) && lease < 8 &&
+        leases[lease])
+        learn_form_add(form, "lease", leases[lease]);
 }
 
-static void add_read(const struct request *request, struct form *form)
+static void add_read(const struct request *request, struct learn_form *form)
 {
-    add_number(request, form, "size", LINE_SMB2_READ, UINT32_MAX);
+    add_number(request, form, "size", LEARN_LINE_SMB2_READ, UINT32_MAX);
 }
 
 /* Numbers that a model may have (traffic-model(5)): from 1 to most. An empty read or write is one
  * of the usual size. */
-static void add_number(const struct request *request, struct form *form, const char *key,
-                       enum line_field field, uint64_t most)
+static void add_number(const struct request *request, struct learn_form *form, const char *key,
+                       enum learn_line_field field, uint64_t most)
 {
     uint64_t number;
-    if (!line_number(request->frames->line, field, request->ordinal, &number))
+    if (!learn_line_number(request->frames->line, field, request->ordinal, &number))
         return;
     if (number >= 1 && number <= most)
-        form_add_number(form, key, number);
+        learn_form_add_number(form, key, number);
     else
-        frames_count(request->frames, LEARN_UNPLAYED);
+        learn_frames_count(request->frames, LEARN_UNPLAYED);
 }
 
-static void add_write(const struct request *request, struct form *form)
+static void add_write(const struct request *request, struct learn_form *form)
 {
-    add_number(request, form, "size", LINE_SMB2_WRITE, 16 << 20);
+    add_number(request, form, "size", LEARN_LINE_SMB2_WRITE, 16 << 20);
 }
 
 /* MS-SMB2 2.2.37: 256 times the information type, plus the class. */
-static void add_info(const struct request *request, struct form *form)
+static void add_info(const struct request *request, struct learn_form *form)
 {
-    static const enum line_field levels[] = {
-        [1] = LINE_SMB2_FILE_LEVEL, [2] = LINE_SMB2_FS_LEVEL, [3] = LINE_SMB2_SEC_LEVEL};
-    const struct line *line = request->frames->line;
+    static const enum learn_line_field levels[] = {[1] = LEARN_LINE_SMB2_FILE_LEVEL,
+                                                   [2] = LEARN_LINE_SMB2_FS_LEVEL,
+                                                   [3] = LEARN_LINE_SMB2_SEC_LEVEL};
+    const struct learn_line *line = request->frames->line;
     uint64_t type, level = 0, before;
     size_t same = 0;
-    if (!line_number(line, LINE_SMB2_CLASS, request->ordinal, &type) || type < 1 || type > 3)
+    if (!learn_line_number(line, LEARN_LINE_SMB2_CLASS, request->ordinal, &type) || type < 1 ||
+        type > 3)
         return;
     for (size_t i = 0; i < request->ordinal; i++)
-        same += line_number(line, LINE_SMB2_CLASS, i, &before) && before == type;
-    if (line_number(line, levels[type], same, &level) && level < 256)
-        form_add_number(form, "class", type * 256 + level);
+        same += learn_line_number(line, LEARN_LINE_SMB2_CLASS, i, &before) && before == type;
+    if (learn_line_number(line, levels[type], same, &level) && level < 256)
+        learn_form_add_number(form, "class", type * 256 + level);
 }
 
-static void add_directory(const struct request *request, struct form *form)
+static void add_directory(const struct request *request, struct learn_form *form)
 {
-    add_number(request, form, "class", LINE_SMB2_FIND, UINT8_MAX);
+    add_number(request, form, "class", LEARN_LINE_SMB2_FIND, UINT8_MAX);
 }

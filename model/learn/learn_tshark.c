@@ -25,13 +25,13 @@ struct child {
 };
 
 struct run {
-    const struct tshark_settings *settings;
+    const struct learn_tshark_settings *settings;
     struct learn_capture *capture;
     const char *const *paths;
     size_t path_count;
     const char *begun;
     size_t begun_size;
-    enum line_field columns[LINE_FIELDS];
+    enum learn_line_field columns[LEARN_LINE_FIELDS];
     size_t column_count;
     struct child tshark, merge;
     int input;  /* of tshark; -1: it opens its file itself */
@@ -63,8 +63,8 @@ static int run_once(struct run *run, bool *again);
 static int tshark_judge(struct run *run, const struct child *child, const char *name);
 static void tshark_warn(struct run *run, const char *text);
 
-int tshark_read(const struct tshark_settings *settings, const char *const *paths, size_t count,
-                const char *begun, size_t size, struct learn_capture *capture)
+int learn_tshark_read(const struct learn_tshark_settings *settings, const char *const *paths,
+                      size_t count, const char *begun, size_t size, struct learn_capture *capture)
 {
     struct run run = {.settings = settings,
                       .capture = capture,
@@ -78,8 +78,8 @@ int tshark_read(const struct tshark_settings *settings, const char *const *paths
                       .feed = -1,
                       .output = -1};
     bool again = false;
-    for (int field = 0; field < LINE_FIELDS; field++)
-        run.columns[run.column_count++] = (enum line_field)field;
+    for (int field = 0; field < LEARN_LINE_FIELDS; field++)
+        run.columns[run.column_count++] = (enum learn_line_field)field;
     /* Standard input cannot be read twice: what tshark knows is found out beforehand, at a file
      * that is no capture. */
     int result = strcmp(paths[0], "-") == 0 ? tshark_probe(&run) : 0;
@@ -270,12 +270,13 @@ static const char *const preferences[] = {
 
 static int start_tshark(struct run *run, int output)
 {
-    const struct tshark_settings *settings = run->settings;
+    const struct learn_tshark_settings *settings = run->settings;
     const char *arguments[ARGUMENTS_MAX] = {settings->program, "-n", "-T", "fields", "-E",
                                             "occurrence=a",    "-E", NULL, "-E",     NULL};
-    char separator[] = {'s', 'e', 'p', 'a', 'r', 'a', 't', 'o', 'r', '=', LINE_SEPARATOR, '\0'};
-    char aggregator[] = {'a', 'g', 'g', 'r', 'e', 'g', 'a', 't', 'o', 'r', '=', LINE_AGGREGATOR,
-                         '\0'};
+    char separator[] = {'s', 'e', 'p', 'a', 'r', 'a', 't', 'o', 'r', '=', LEARN_LINE_SEPARATOR,
+                        '\0'};
+    char aggregator[] = {
+        'a', 'g', 'g', 'r', 'e', 'g', 'a', 't', 'o', 'r', '=', LEARN_LINE_AGGREGATOR, '\0'};
     size_t count = 10;
     arguments[7] = separator;
     arguments[9] = aggregator;
@@ -297,7 +298,7 @@ static int start_tshark(struct run *run, int output)
     }
     for (size_t i = 0; i < run->column_count; i++) {
         arguments[count++] = "-e";
-        arguments[count++] = line_field_name(run->columns[i]);
+        arguments[count++] = learn_line_field_name(run->columns[i]);
     }
     arguments[count++] = "-r";
     arguments[count++] = run->input >= 0 ? "-" : run->paths[0];
@@ -311,7 +312,7 @@ static int start_tshark(struct run *run, int output)
 
 static int read_frames(struct run *run)
 {
-    struct frames *frames = frames_make(run->capture);
+    struct learn_frames *frames = learn_frames_new(run->capture);
     FILE *file = fdopen(run->output, "r");
     char *text = NULL;
     size_t room = 0;
@@ -320,13 +321,13 @@ static int read_frames(struct run *run)
     if (file)
         run->output = -1;
     while (result == 0 && (length = getline(&text, &room, file)) >= 0) {
-        struct line line;
+        struct learn_line line;
         /* A line without its end is what was left of it when tshark was stopped. */
         if (length == 0 || text[length - 1] != '\n')
             break;
         text[length - 1] = '\0';
-        if (line_parse(&line, text, run->columns, run->column_count))
-            result = frames_take(frames, &line);
+        if (learn_line_parse(&line, text, run->columns, run->column_count))
+            result = learn_frames_take(frames, &line);
         else
             result = tshark_failed(run, -EPROTO, "%s printed a line that is no frame: %s",
                                    run->settings->program);
@@ -334,7 +335,7 @@ static int read_frames(struct run *run)
     free(text);
     if (file)
         fclose(file);
-    frames_free(frames);
+    learn_frames_free(frames);
     return result;
 }
 
@@ -352,7 +353,7 @@ static bool drop_unknown(struct run *run)
     const char *list = strstr(complaint_of(&run->tshark, text, sizeof text), "aren't valid:");
     size_t kept = 0, before = run->column_count;
     for (size_t i = 0; list && i < run->column_count; i++) {
-        const char *name = line_field_name(run->columns[i]), *at = list;
+        const char *name = learn_line_field_name(run->columns[i]), *at = list;
         size_t length = strlen(name);
         bool unknown = false;
         while (!unknown && (at = strstr(at, name))) {

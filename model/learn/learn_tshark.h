@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tshark as a child process: it reads captures and prints a line a frame, which goes to
- * frames_take. No shell, no files between. Several captures are merged by mergecap, which comes
- * with it.
+ * learn_frames_take. No shell, no files between. Several captures are merged by mergecap, which
+ * comes with it.
  */
 #ifndef MODEL_LEARN_LEARN_TSHARK_H
 #define MODEL_LEARN_LEARN_TSHARK_H
@@ -11,7 +11,7 @@
 
 #include "model/learn/learn_capture.h"
 
-struct tshark_settings {
+struct learn_tshark_settings {
     const char *program;        /* path or name of tshark */
     const char *keytab;         /* NULL: none */
     const char *const *options; /* preferences, as for tshark -o */
@@ -25,7 +25,7 @@ struct tshark_settings {
  * bytes at `begun` were read already; it cannot be merged with others. 0, or a negative errno with
  * a line in the capture's error.
  */
-int tshark_read(const struct tshark_settings *settings, const char *const *paths, size_t count,
-                const char *begun, size_t size, struct learn_capture *capture);
+int learn_tshark_read(const struct learn_tshark_settings *settings, const char *const *paths,
+                      size_t count, const char *begun, size_t size, struct learn_capture *capture);
 
 #endif

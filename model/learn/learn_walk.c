@@ -11,9 +11,9 @@
 
 struct walk {
     struct learn_capture *capture;
-    const struct walk_settings *settings;
-    const struct walk_observer *observer;
-    struct walk_conversation *table;
+    const struct learn_walk_settings *settings;
+    const struct learn_walk_observer *observer;
+    struct learn_conversation *table;
     uint32_t room, used;
     int64_t idle;  /* ns */
     uint32_t hint; /* the form kerberos: */
@@ -23,14 +23,14 @@ static int take_record(struct walk *walk, const struct learn_record *record);
 static int walk_make_room(struct walk *walk, int64_t now);
 static int end_silent(struct walk *walk, int64_t time);
 static int compare_ends(const void *a, const void *b);
-static int end_one(struct walk *walk, struct walk_conversation *conversation);
-static struct walk_conversation *walk_slot_of(struct walk_conversation *table, uint32_t room,
-                                              uint32_t key);
-static int walk_take_packet(struct walk *walk, struct walk_conversation *conversation,
+static int end_one(struct walk *walk, struct learn_conversation *conversation);
+static struct learn_conversation *walk_slot_of(struct learn_conversation *table, uint32_t room,
+                                               uint32_t key);
+static int walk_take_packet(struct walk *walk, struct learn_conversation *conversation,
                             uint32_t form, int64_t time);
 
-int learn_walk(struct learn_capture *capture, const struct walk_settings *settings,
-               const struct walk_observer *observer)
+int learn_walk(struct learn_capture *capture, const struct learn_walk_settings *settings,
+               const struct learn_walk_observer *observer)
 {
     struct walk walk = {.capture = capture,
                         .settings = settings,
@@ -54,14 +54,14 @@ static int take_record(struct walk *walk, const struct learn_record *record)
     int result = walk_make_room(walk, record->time);
     if (result < 0)
         return result;
-    struct walk_conversation *conversation = walk_slot_of(walk->table, walk->room, key);
+    struct learn_conversation *conversation = walk_slot_of(walk->table, walk->room, key);
     walk->used += !conversation->used;
     conversation->used = true;
     conversation->key = key;
     if (conversation->packets > 0 && record->time - conversation->last > walk->idle)
         result = end_one(walk, conversation);
     if (conversation->packets == 0)
-        *conversation = (struct walk_conversation){.key = key, .used = true};
+        *conversation = (struct learn_conversation){.key = key, .used = true};
     conversation->connection = record->connection;
     if (result == 0 && record->kerberos && !conversation->kerberos) {
         conversation->kerberos = true;
@@ -86,7 +86,7 @@ static int walk_make_room(struct walk *walk, int64_t now)
     uint32_t room = walk->room ? walk->room : FIRST_ROOM;
     while (room < 4 * open)
         room *= 2;
-    struct walk_conversation *table = result == 0 ? calloc(room, sizeof *table) : NULL;
+    struct learn_conversation *table = result == 0 ? calloc(room, sizeof *table) : NULL;
     if (!table)
         return result < 0 ? result : -ENOMEM;
     for (uint32_t i = 0; i < walk->room; i++)
@@ -102,14 +102,15 @@ static int walk_make_room(struct walk *walk, int64_t now)
 /* Ends what was silent since before `time`, in the order in which it fell silent. */
 static int end_silent(struct walk *walk, int64_t time)
 {
-    struct walk_conversation **silent = calloc(walk->used + 1, sizeof(struct walk_conversation *));
+    struct learn_conversation **silent =
+        calloc(walk->used + 1, sizeof(struct learn_conversation *));
     size_t count = 0;
     int result = silent ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < walk->room && result == 0; i++)
         if (walk->table[i].used && walk->table[i].packets > 0 && walk->table[i].last < time)
             silent[count++] = &walk->table[i];
     if (count > 1)
-        qsort(silent, count, sizeof(struct walk_conversation *), compare_ends);
+        qsort(silent, count, sizeof(struct learn_conversation *), compare_ends);
     for (size_t i = 0; i < count && result == 0; i++)
         result = end_one(walk, silent[i]);
     free(silent);
@@ -118,22 +119,22 @@ static int end_silent(struct walk *walk, int64_t time)
 
 static int compare_ends(const void *a, const void *b)
 {
-    const struct walk_conversation *left = *(const struct walk_conversation *const *)a;
-    const struct walk_conversation *right = *(const struct walk_conversation *const *)b;
+    const struct learn_conversation *left = *(const struct learn_conversation *const *)a;
+    const struct learn_conversation *right = *(const struct learn_conversation *const *)b;
     if (left->last != right->last)
         return left->last < right->last ? -1 : 1;
     return left->key < right->key ? -1 : left->key > right->key;
 }
 
-static int end_one(struct walk *walk, struct walk_conversation *conversation)
+static int end_one(struct walk *walk, struct learn_conversation *conversation)
 {
     int result = walk->observer->end(walk->observer->context, conversation);
     conversation->packets = 0;
     return result;
 }
 
-static struct walk_conversation *walk_slot_of(struct walk_conversation *table, uint32_t room,
-                                              uint32_t key)
+static struct learn_conversation *walk_slot_of(struct learn_conversation *table, uint32_t room,
+                                               uint32_t key)
 {
     uint32_t at = (uint32_t)learn_hash(2, &key, sizeof key) & (room - 1);
     while (table[at].used && table[at].key != key)
@@ -141,7 +142,7 @@ static struct walk_conversation *walk_slot_of(struct walk_conversation *table, u
     return &table[at];
 }
 
-static int walk_take_packet(struct walk *walk, struct walk_conversation *conversation,
+static int walk_take_packet(struct walk *walk, struct learn_conversation *conversation,
                             uint32_t form, int64_t time)
 {
     double gap = conversation->packets > 0 && time > conversation->last

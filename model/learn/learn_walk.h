@@ -9,13 +9,13 @@
 #include "model/chain.h"
 #include "model/learn/learn_capture.h"
 
-struct walk_settings {
+struct learn_walk_settings {
     uint32_t server;
     bool by_connection;
     double idle; /* seconds */
 };
 
-struct walk_conversation {
+struct learn_conversation {
     uint32_t key;        /* client or connection */
     uint32_t connection; /* of the last packet */
     int64_t start, last; /* times of its first and last packet */
@@ -24,10 +24,11 @@ struct walk_conversation {
     uint32_t entries[CHAIN_HISTORY_MAX]; /* the observer's to use, zeroed at the start */
 };
 
-struct walk_observer {
+struct learn_walk_observer {
     /* A packet and the seconds since the one before it; 0 for a conversation's first. */
-    int (*packet)(void *context, struct walk_conversation *conversation, uint32_t form, double gap);
-    int (*end)(void *context, struct walk_conversation *conversation);
+    int (*packet)(void *context, struct learn_conversation *conversation, uint32_t form,
+                  double gap);
+    int (*end)(void *context, struct learn_conversation *conversation);
     void *context;
 };
 
@@ -36,8 +37,8 @@ struct walk_observer {
  * the conversation is told as a packet of the form `kerberos:` before the one that brings it. 0 or
  * what an observer returned, or a negative errno.
  */
-int learn_walk(struct learn_capture *capture, const struct walk_settings *settings,
-               const struct walk_observer *observer);
+int learn_walk(struct learn_capture *capture, const struct learn_walk_settings *settings,
+               const struct learn_walk_observer *observer);
 
 /* Whether the server's clients cannot be told apart by address, since most requests come from its
  * own. 0 or a negative errno. */

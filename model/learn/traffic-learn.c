@@ -58,10 +58,11 @@ static bool traffic_learn_read_options(struct options *options, int argc, char *
 static void traffic_learn_make_getopt(struct option *long_options, char *letters);
 static bool check_options(const struct options *options, int files);
 static void traffic_learn_print_help(void);
-static int traffic_learn_look(char **paths, size_t count, struct input *input, struct error *error);
+static int traffic_learn_look(char **paths, size_t count, struct learn_input *input,
+                              struct error *error);
 static int traffic_learn_failed(const struct error *error);
 static int traffic_learn_convert(const struct options *options, const char *path,
-                                 const struct input *input);
+                                 const struct learn_input *input);
 static void traffic_learn_print_warning(void *context, const char *line);
 static int write_model(const struct model *model, const char *path);
 static int output_open(struct output *output, const char *path);
@@ -69,12 +70,12 @@ static int make_temporary(struct output *output);
 static int output_failed(const struct output *output, int result);
 static int output_close(struct output *output, int result);
 static int traffic_learn_run(const struct options *options, char **paths, size_t count,
-                             const struct input *input, struct error *error);
+                             const struct learn_input *input, struct error *error);
 static const char *capture_name(char **paths, size_t count, char *buffer, size_t size);
 static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
-                                    const struct input *input, struct learn_capture *capture);
+                                    const struct learn_input *input, struct learn_capture *capture);
 static int choose_walk(const struct options *options, struct learn_capture *capture,
-                       const char *name, struct walk_settings *walk);
+                       const char *name, struct learn_walk_settings *walk);
 static int choose_server(const struct options *options, struct learn_capture *capture,
                          const char *name, uint32_t *server);
 static int find_server(const struct options *options, struct learn_capture *capture,
@@ -83,11 +84,11 @@ static void print_seen(const struct learn_capture *capture);
 static void traffic_learn_print_count(const struct learn_capture *capture, enum learn_count count,
                                       const char *text);
 static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
-                                 const struct walk_settings *walk);
+                                 const struct learn_walk_settings *walk);
 static int traffic_learn_summarise(const struct options *options, struct learn_capture *capture,
-                                   const struct walk_settings *walk);
+                                   const struct learn_walk_settings *walk);
 static int traffic_learn_write_model(const struct options *options, struct learn_capture *capture,
-                                     const char *name, const struct walk_settings *walk);
+                                     const char *name, const struct learn_walk_settings *walk);
 static int learn_auto(const struct options *options, struct learn_capture *capture,
                       struct learn_settings *settings, struct model **model);
 static int learn_one(struct learn_capture *capture, struct learn_settings *settings,
@@ -143,7 +144,7 @@ int main(int argc, char **argv)
 {
     struct options options = {
         .program = "tshark", .history = 2, .max_details = 50, .idle = 60, .seed = 1};
-    struct input input = {0};
+    struct learn_input input = {0};
     struct error error = {0};
     if (!traffic_learn_read_options(&options, argc, argv))
         return EXIT_USAGE;
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
         free(input.begun);
         return EXIT_USAGE;
     }
-    int status = input.kind == INPUT_MODEL
+    int status = input.kind == LEARN_INPUT_MODEL
                      ? traffic_learn_convert(&options, argv[optind], &input)
                      : traffic_learn_run(&options, argv + optind, count, &input, &error);
     free(input.begun);
@@ -238,17 +239,18 @@ static void traffic_learn_print_help(void)
 }
 
 /* Looks at all files first: nothing is begun that cannot be ended. */
-static int traffic_learn_look(char **paths, size_t count, struct input *input, struct error *error)
+static int traffic_learn_look(char **paths, size_t count, struct learn_input *input,
+                              struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        struct input one;
+        struct learn_input one;
         if (count > 1 && strcmp(paths[i], "-") == 0) {
             return error_set(error, -EINVAL, "standard input cannot be one of several");
         }
-        int result = input_look(paths[i], &one, error);
+        int result = learn_input_identify(paths[i], &one, error);
         if (result < 0)
             return result;
-        if (count > 1 && one.kind != INPUT_CAPTURE) {
+        if (count > 1 && one.kind != LEARN_INPUT_CAPTURE) {
             return error_set(error, -EINVAL, "%s: only captures can be merged, give it alone",
                              paths[i]);
         }
@@ -265,7 +267,7 @@ static int traffic_learn_failed(const struct error *error)
 
 /* A model that is there already: written as version 3. */
 static int traffic_learn_convert(const struct options *options, const char *path,
-                                 const struct input *input)
+                                 const struct learn_input *input)
 {
     struct error error = {0};
     char *text = NULL;
@@ -280,7 +282,7 @@ static int traffic_learn_convert(const struct options *options, const char *path
     if (strcmp(path, "-") != 0) {
         result = model_load(path, &model, &error, traffic_learn_print_warning, NULL);
     } else {
-        FILE *file = input_open(path, input);
+        FILE *file = learn_input_open(path, input);
         ssize_t got = file ? getdelim(&text, &room, '\0', file) : -1;
         size = got > 0 ? (size_t)got : 0;
         if (file)
@@ -381,10 +383,10 @@ static int output_close(struct output *output, int result)
 }
 
 static int traffic_learn_run(const struct options *options, char **paths, size_t count,
-                             const struct input *input, struct error *error)
+                             const struct learn_input *input, struct error *error)
 {
     struct learn_capture capture;
-    struct walk_settings walk;
+    struct learn_walk_settings walk;
     char buffer[300];
     const char *name = capture_name(paths, count, buffer, sizeof buffer);
     int status = EXIT_FAILED, result = learn_capture_begin(&capture, error);
@@ -415,24 +417,25 @@ static const char *capture_name(char **paths, size_t count, char *buffer, size_t
 }
 
 static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
-                                    const struct input *input, struct learn_capture *capture)
+                                    const struct learn_input *input, struct learn_capture *capture)
 {
-    struct tshark_settings settings = {.program = options->program,
-                                       .keytab = options->keytab,
-                                       .options = options->preferences,
-                                       .option_count = options->preference_count,
-                                       .warning = traffic_learn_print_warning};
-    if (input->kind == INPUT_SUMMARY)
-        return input_read_summary(paths[0], input, capture);
-    return tshark_read(&settings, (const char *const *)paths, count, input->begun, input->size,
-                       capture);
+    struct learn_tshark_settings settings = {.program = options->program,
+                                             .keytab = options->keytab,
+                                             .options = options->preferences,
+                                             .option_count = options->preference_count,
+                                             .warning = traffic_learn_print_warning};
+    if (input->kind == LEARN_INPUT_RECORDING)
+        return learn_input_read_recording(paths[0], input, capture);
+    return learn_tshark_read(&settings, (const char *const *)paths, count, input->begun,
+                             input->size, capture);
 }
 
 static int choose_walk(const struct options *options, struct learn_capture *capture,
-                       const char *name, struct walk_settings *walk)
+                       const char *name, struct learn_walk_settings *walk)
 {
     bool local = false;
-    *walk = (struct walk_settings){.by_connection = options->by_connection, .idle = options->idle};
+    *walk = (struct learn_walk_settings){.by_connection = options->by_connection,
+                                         .idle = options->idle};
     int result = choose_server(options, capture, name, &walk->server);
     if (result == 0)
         result = learn_capture_finish(capture, walk->server);
@@ -509,11 +512,11 @@ static void traffic_learn_print_count(const struct learn_capture *capture, enum 
 }
 
 static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
-                                 const struct walk_settings *walk)
+                                 const struct learn_walk_settings *walk)
 {
     struct error error = {0};
     struct model *model = NULL;
-    struct check check = {0};
+    struct learn_check check = {0};
     struct output output;
     int result = model_load(options->check, &model, &error, traffic_learn_print_warning, NULL);
     if (result < 0) {
@@ -526,19 +529,20 @@ static int traffic_learn_compare(const struct options *options, struct learn_cap
         model_free(model);
         return EXIT_USAGE;
     }
-    result = check_make(&check, capture, walk, model, options->seed, CHECK_PACKETS, capture->error);
+    result = learn_check_make(&check, capture, walk, model, options->seed, LEARN_CHECK_PACKETS,
+                              capture->error);
     if (result < 0)
         traffic_learn_failed(capture->error);
     if (result == 0 && (result = output_open(&output, options->output)) == 0)
-        result = output_close(&output, options->json ? check_print_json(&check, output.file)
-                                                     : check_print(&check, output.file));
-    check_clear(&check);
+        result = output_close(&output, options->json ? learn_check_print_json(&check, output.file)
+                                                     : learn_check_print(&check, output.file));
+    learn_check_clear(&check);
     model_free(model);
     return result < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 static int traffic_learn_summarise(const struct options *options, struct learn_capture *capture,
-                                   const struct walk_settings *walk)
+                                   const struct learn_walk_settings *walk)
 {
     struct output output;
     int result = output_open(&output, options->output);
@@ -552,7 +556,7 @@ static int traffic_learn_summarise(const struct options *options, struct learn_c
 }
 
 static int traffic_learn_write_model(const struct options *options, struct learn_capture *capture,
-                                     const char *name, const struct walk_settings *walk)
+                                     const char *name, const struct learn_walk_settings *walk)
 {
     struct learn_settings settings = {
         .walk = *walk, .max_details = options->max_details, .name = name};
@@ -583,13 +587,13 @@ static int learn_auto(const struct options *options, struct learn_capture *captu
     *model = NULL;
     for (uint32_t history = AUTO_FIRST; history <= AUTO_LAST && best > AUTO_DISTANCE; history++) {
         struct model *one = NULL;
-        struct check check = {0};
+        struct learn_check check = {0};
         result = learn_one(capture, settings, history, &one);
         if (result == 0)
-            result = check_make(&check, capture, &settings->walk, one, options->seed,
-                                CHECK_PACKETS / 16, capture->error);
+            result = learn_check_make(&check, capture, &settings->walk, one, options->seed,
+                                      LEARN_CHECK_PACKETS / 16, capture->error);
         double distance = fmax(check.lengths, check.durations);
-        check_clear(&check);
+        learn_check_clear(&check);
         if (result < 0) {
             model_free(one);
             break;

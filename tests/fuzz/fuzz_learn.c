@@ -30,24 +30,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error error = {0};
     struct learn_capture capture;
-    enum line_field columns[LINE_FIELDS];
+    enum learn_line_field columns[LEARN_LINE_FIELDS];
     char *text = malloc(size + 1);
     if (!text || learn_capture_begin(&capture, &error) < 0)
         abort();
-    struct frames *frames = frames_make(&capture);
+    struct learn_frames *frames = learn_frames_new(&capture);
     memcpy(text, data, size);
     text[size] = '\0';
-    for (int field = 0; field < LINE_FIELDS; field++)
-        columns[field] = (enum line_field)field;
+    for (int field = 0; field < LEARN_LINE_FIELDS; field++)
+        columns[field] = (enum learn_line_field)field;
     for (char *rest = text, *one; frames && (one = strsep(&rest, "\n"));) {
-        struct line line;
+        struct learn_line line;
         size_t count = 1;
         for (const char *c = one; *c; c++)
-            count += *c == LINE_SEPARATOR;
-        if (count <= LINE_FIELDS && line_parse(&line, one, columns, count))
-            (void)frames_take(frames, &line);
+            count += *c == LEARN_LINE_SEPARATOR;
+        if (count <= LEARN_LINE_FIELDS && learn_line_parse(&line, one, columns, count))
+            (void)learn_frames_take(frames, &line);
     }
-    frames_free(frames);
+    learn_frames_free(frames);
     learn(&capture);
     learn_capture_clear(&capture);
     free(text);

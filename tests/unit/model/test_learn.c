@@ -209,30 +209,30 @@ static void test_check(void **state)
 {
     struct bench *bench = *state;
     struct model *model = NULL, *other = NULL;
-    struct check check;
+    struct learn_check check;
     struct error error = {0};
     add_office(bench);
     struct learn_settings settings = settings_of(bench, 2, 60);
     assert_int_equal(learn_model(&bench->capture, &settings, &model), 0);
-    assert_int_equal(check_make(&check, &bench->capture, &settings.walk, model, 1, 2000000, &error),
-                     0);
+    assert_int_equal(
+        learn_check_make(&check, &bench->capture, &settings.walk, model, 1, 2000000, &error), 0);
     assert_int_equal(check.capture.conversations, 400);
     assert_true(check.mix < 0.01);
     assert_true(check.gaps < 0.03);
     assert_true(check.lengths < 0.12 && check.durations < 0.12);
     assert_true(fabs(check.rate) < 0.01);
-    check_clear(&check);
+    learn_check_clear(&check);
     model_free(model);
     static const char text[] = "version: 3\npacket_rate: 1\nhistory: 1\nchain:\n"
                                "  \"-\": {\"ldap:0\": 1}\n  \"ldap:0\": {\"ldap:3\": 1}\n"
                                "  \"ldap:3\": {\"-\": 1}\n";
     assert_int_equal(model_load_text("m", text, sizeof text - 1, &other, &error, NULL, NULL), 0);
-    assert_int_equal(check_make(&check, &bench->capture, &settings.walk, other, 1, 100000, &error),
-                     0);
+    assert_int_equal(
+        learn_check_make(&check, &bench->capture, &settings.walk, other, 1, 100000, &error), 0);
     /* two thirds of the capture is ldap:3, half of the model is */
     assert_true(fabs(check.mix - 0.5) < 0.03);
     assert_true(check.lengths > 0.5 && check.gaps > 0.3);
-    check_clear(&check);
+    learn_check_clear(&check);
     model_free(other);
 }
 

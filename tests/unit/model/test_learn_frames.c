@@ -16,13 +16,13 @@
 #define AND "\x1e" /* between the values of a field */
 
 struct value {
-    enum line_field field;
+    enum learn_line_field field;
     const char *text;
 };
 
 struct bench {
     struct learn_capture capture;
-    struct frames *frames;
+    struct learn_frames *frames;
     struct error error;
     unsigned time; /* ms */
 };
@@ -32,7 +32,7 @@ static int setup(void **state)
     struct bench *bench = calloc(1, sizeof *bench);
     assert_non_null(bench);
     assert_int_equal(learn_capture_begin(&bench->capture, &bench->error), 0);
-    bench->frames = frames_make(&bench->capture);
+    bench->frames = learn_frames_new(&bench->capture);
     assert_non_null(bench->frames);
     *state = bench;
     return 0;
@@ -41,7 +41,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct bench *bench = *state;
-    frames_free(bench->frames);
+    learn_frames_free(bench->frames);
     learn_capture_clear(&bench->capture);
     free(bench);
     return 0;
@@ -51,23 +51,23 @@ static int teardown(void **state)
 static void take(struct bench *bench, const struct value *values)
 {
     static char text[1 << 16];
-    enum line_field columns[LINE_FIELDS];
-    struct line line;
+    enum learn_line_field columns[LEARN_LINE_FIELDS];
+    struct learn_line line;
     size_t used = 0;
     char time[32];
     snprintf(time, sizeof time, "15000000%02u.%03u000000", bench->time / 1000, bench->time % 1000);
     bench->time += 1;
-    for (int field = 0; field < LINE_FIELDS; field++) {
-        const char *value = field == LINE_TIME ? time : "";
+    for (int field = 0; field < LEARN_LINE_FIELDS; field++) {
+        const char *value = field == LEARN_LINE_TIME ? time : "";
         for (const struct value *v = values; v->text; v++)
             value = (int)v->field == field ? v->text : value;
-        columns[field] = (enum line_field)field;
+        columns[field] = (enum learn_line_field)field;
         used +=
             (size_t)snprintf(text + used, sizeof text - used, "%s%s", field ? "\x1d" : "", value);
     }
     assert_true(used < sizeof text);
-    assert_true(line_parse(&line, text, columns, LINE_FIELDS));
-    if (frames_take(bench->frames, &line) != 0)
+    assert_true(learn_line_parse(&line, text, columns, LEARN_LINE_FIELDS));
+    if (learn_frames_take(bench->frames, &line) != 0)
         fail_msg("%s", bench->error.text);
 }
 
@@ -75,9 +75,10 @@ static void take(struct bench *bench, const struct value *values)
 #define TCP_TO(port, layers, ...)                                                                  \
     (const struct value[])                                                                         \
     {                                                                                              \
-        {LINE_IP_SRC, "10.1.1.7"}, {LINE_IP_DST, "10.1.1.1"}, {LINE_TCP_STREAM, "3"},              \
-            {LINE_TCP_SRCPORT, "40000"}, {LINE_TCP_DSTPORT, port},                                 \
-            {LINE_PROTOCOLS, "eth:ethertype:ip:tcp:" layers}, __VA_ARGS__,                         \
+        {LEARN_LINE_IP_SRC, "10.1.1.7"}, {LEARN_LINE_IP_DST, "10.1.1.1"},                          \
+            {LEARN_LINE_TCP_STREAM, "3"}, {LEARN_LINE_TCP_SRCPORT, "40000"},                       \
+            {LEARN_LINE_TCP_DSTPORT, port},                                                        \
+            {LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:tcp:" layers}, __VA_ARGS__,                   \
         {                                                                                          \
             0, NULL                                                                                \
         }                                                                                          \
@@ -85,9 +86,10 @@ static void take(struct bench *bench, const struct value *values)
 #define TCP_FROM(port, layers, ...)                                                                \
     (const struct value[])                                                                         \
     {                                                                                              \
-        {LINE_IP_SRC, "10.1.1.1"}, {LINE_IP_DST, "10.1.1.7"}, {LINE_TCP_STREAM, "3"},              \
-            {LINE_TCP_SRCPORT, port}, {LINE_TCP_DSTPORT, "40000"},                                 \
-            {LINE_PROTOCOLS, "eth:ethertype:ip:tcp:" layers}, __VA_ARGS__,                         \
+        {LEARN_LINE_IP_SRC, "10.1.1.1"}, {LEARN_LINE_IP_DST, "10.1.1.7"},                          \
+            {LEARN_LINE_TCP_STREAM, "3"}, {LEARN_LINE_TCP_SRCPORT, port},                          \
+            {LEARN_LINE_TCP_DSTPORT, "40000"},                                                     \
+            {LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:tcp:" layers}, __VA_ARGS__,                   \
         {                                                                                          \
             0, NULL                                                                                \
         }                                                                                          \
@@ -95,9 +97,9 @@ static void take(struct bench *bench, const struct value *values)
 #define UDP_TO(layers, ...)                                                                        \
     (const struct value[])                                                                         \
     {                                                                                              \
-        {LINE_IP_SRC, "10.1.1.7"}, {LINE_IP_DST, "10.1.1.1"}, {LINE_UDP_STREAM, "5"},              \
-            {LINE_UDP_SRCPORT, "50000"}, {LINE_PROTOCOLS, "eth:ethertype:ip:udp:" layers},         \
-            __VA_ARGS__,                                                                           \
+        {LEARN_LINE_IP_SRC, "10.1.1.7"}, {LEARN_LINE_IP_DST, "10.1.1.1"},                          \
+            {LEARN_LINE_UDP_STREAM, "5"}, {LEARN_LINE_UDP_SRCPORT, "50000"},                       \
+            {LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:udp:" layers}, __VA_ARGS__,                   \
         {                                                                                          \
             0, NULL                                                                                \
         }                                                                                          \
@@ -105,9 +107,9 @@ static void take(struct bench *bench, const struct value *values)
 #define UDP_FROM(layers, ...)                                                                      \
     (const struct value[])                                                                         \
     {                                                                                              \
-        {LINE_IP_SRC, "10.1.1.1"}, {LINE_IP_DST, "10.1.1.7"}, {LINE_UDP_STREAM, "5"},              \
-            {LINE_UDP_DSTPORT, "50000"}, {LINE_PROTOCOLS, "eth:ethertype:ip:udp:" layers},         \
-            __VA_ARGS__,                                                                           \
+        {LEARN_LINE_IP_SRC, "10.1.1.1"}, {LEARN_LINE_IP_DST, "10.1.1.7"},                          \
+            {LEARN_LINE_UDP_STREAM, "5"}, {LEARN_LINE_UDP_DSTPORT, "50000"},                       \
+            {LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:udp:" layers}, __VA_ARGS__,                   \
         {                                                                                          \
             0, NULL                                                                                \
         }                                                                                          \
@@ -150,17 +152,20 @@ static void test_filter(void **state)
 {
     struct bench *bench = *state;
     take(bench,
-         TCP_TO(
-             "389", "ldap", {LINE_LDAP_OP, "3"}, {LINE_LDAP_SCOPE, "2"},
-             {LINE_LDAP_BASE, "OU=Sales,DC=corp,DC=example"}, {LINE_LDAP_FILTER, "0"},
-             {LINE_LDAP_AND, "5"}, {LINE_LDAP_OR, "3"},
-             {LINE_LDAP_AND_ITEM, "3" AND "1" AND "7" AND "9" AND "6"},
-             {LINE_LDAP_OR_ITEM, "3" AND "4" AND "2"}, {LINE_LDAP_NOT, "5"},
-             {LINE_LDAP_ATTRIBUTE, "objectClass" AND "sAMAccountName" AND "usnChanged" AND "uid"},
-             {LINE_LDAP_VALUE, "user" AND "x" AND "5" AND "5"}, {LINE_LDAP_PRESENT, "member"},
-             {LINE_LDAP_TYPE, "displayName" AND "userAccountControl"}, {LINE_LDAP_ATTRIBUTES, "2"},
-             {LINE_LDAP_ATTRIBUTE_NAME, "cn" AND "mail"}, {LINE_LDAP_CONTROLS, "2"},
-             {LINE_LDAP_CONTROL, "1.2.840.113556.1.4.319" AND "1.2.3"}));
+         TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_SCOPE, "2"},
+                {LEARN_LINE_LDAP_BASE, "OU=Sales,DC=corp,DC=example"},
+                {LEARN_LINE_LDAP_FILTER, "0"}, {LEARN_LINE_LDAP_AND, "5"},
+                {LEARN_LINE_LDAP_OR, "3"},
+                {LEARN_LINE_LDAP_AND_ITEM, "3" AND "1" AND "7" AND "9" AND "6"},
+                {LEARN_LINE_LDAP_OR_ITEM, "3" AND "4" AND "2"}, {LEARN_LINE_LDAP_NOT, "5"},
+                {LEARN_LINE_LDAP_ATTRIBUTE,
+                 "objectClass" AND "sAMAccountName" AND "usnChanged" AND "uid"},
+                {LEARN_LINE_LDAP_VALUE, "user" AND "x" AND "5" AND "5"},
+                {LEARN_LINE_LDAP_PRESENT, "member"},
+                {LEARN_LINE_LDAP_TYPE, "displayName" AND "userAccountControl"},
+                {LEARN_LINE_LDAP_ATTRIBUTES, "2"},
+                {LEARN_LINE_LDAP_ATTRIBUTE_NAME, "cn" AND "mail"}, {LEARN_LINE_LDAP_CONTROLS, "2"},
+                {LEARN_LINE_LDAP_CONTROL, "1.2.840.113556.1.4.319" AND "1.2.3"}));
     assert_string_equal(requests(bench),
                         "ldap:3 scope=sub base=OU,DC,DC filter=(&(objectClass=user)"
                         "(|(sAMAccountName)(displayName)(!(usnChanged)))(member=*)"
@@ -172,15 +177,16 @@ static void test_filter(void **state)
 static void test_several_searches_in_a_frame(void **state)
 {
     struct bench *bench = *state;
-    take(bench,
-         TCP_TO("389", "ldap:ldap:ldap", {LINE_LDAP_OP, "3" AND "3" AND "2" AND "3"},
-                {LINE_LDAP_SCOPE, "2" AND "0" AND "1"},
-                {LINE_LDAP_BASE, "DC=x" AND "" AND "CN=a,DC=y"},
-                {LINE_LDAP_FILTER, "3" AND "7" AND "1"}, {LINE_LDAP_OR, "2"},
-                {LINE_LDAP_OR_ITEM, "3" AND "3"}, {LINE_LDAP_ATTRIBUTE, "cn" AND "cn" AND "sn"},
-                {LINE_LDAP_VALUE, "A" AND "B" AND "C"}, {LINE_LDAP_PRESENT, "objectClass"},
-                {LINE_LDAP_ATTRIBUTES, "2" AND "0" AND "1"},
-                {LINE_LDAP_ATTRIBUTE_NAME, "a" AND "b" AND "c"}));
+    take(bench, TCP_TO("389", "ldap:ldap:ldap", {LEARN_LINE_LDAP_OP, "3" AND "3" AND "2" AND "3"},
+                       {LEARN_LINE_LDAP_SCOPE, "2" AND "0" AND "1"},
+                       {LEARN_LINE_LDAP_BASE, "DC=x" AND "" AND "CN=a,DC=y"},
+                       {LEARN_LINE_LDAP_FILTER, "3" AND "7" AND "1"}, {LEARN_LINE_LDAP_OR, "2"},
+                       {LEARN_LINE_LDAP_OR_ITEM, "3" AND "3"},
+                       {LEARN_LINE_LDAP_ATTRIBUTE, "cn" AND "cn" AND "sn"},
+                       {LEARN_LINE_LDAP_VALUE, "A" AND "B" AND "C"},
+                       {LEARN_LINE_LDAP_PRESENT, "objectClass"},
+                       {LEARN_LINE_LDAP_ATTRIBUTES, "2" AND "0" AND "1"},
+                       {LEARN_LINE_LDAP_ATTRIBUTE_NAME, "a" AND "b" AND "c"}));
     assert_string_equal(requests(bench),
                         "ldap:3 scope=sub base=DC filter=(cn) attrs=a,b\n"
                         "ldap:3 scope=base base= filter=(objectClass=*)\n"
@@ -193,17 +199,18 @@ static void test_binds(void **state)
 {
     struct bench *bench = *state;
     for (int leg = 0; leg < 3; leg++) {
-        take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "3"},
-                           {LINE_LDAP_MECHANISM, "GSS-SPNEGO"}, {LINE_KERBEROS_TYPE, "14"}));
-        take(bench, TCP_FROM("389", "ldap", {LINE_LDAP_OP, "1"},
-                             {LINE_LDAP_RESULT, leg < 2 ? "14" : "0"}));
+        take(bench,
+             TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "3"},
+                    {LEARN_LINE_LDAP_MECHANISM, "GSS-SPNEGO"}, {LEARN_LINE_KERBEROS_TYPE, "14"}));
+        take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "1"},
+                             {LEARN_LINE_LDAP_RESULT, leg < 2 ? "14" : "0"}));
     }
-    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "117" AND "90"}));
-    take(bench, TCP_FROM("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "1000"}));
-    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "0"}));
-    take(bench, TCP_FROM("389", "ldap", {LINE_LDAP_OP, "1"}, {LINE_LDAP_RESULT, "0"}));
-    take(bench, TCP_TO("636", "tls:ldap", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "0"}));
-    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "23" AND "6" AND "16"}));
+    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117" AND "90"}));
+    take(bench, TCP_FROM("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "1000"}));
+    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "0"}));
+    take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "1"}, {LEARN_LINE_LDAP_RESULT, "0"}));
+    take(bench, TCP_TO("636", "tls:ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "0"}));
+    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "23" AND "6" AND "16"}));
     assert_string_equal(requests(bench), "ldap:0 auth=sasl mech=GSS-SPNEGO (ticket)\n"
                                          "ldap:3 sealed=true\n"
                                          "ldap:3 sealed=true\n"
@@ -219,15 +226,15 @@ static void test_binds(void **state)
 static void test_sealed_unbind(void **state)
 {
     struct bench *bench = *state;
-    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "117"}));
-    take(bench, TCP_FROM("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "1000"}));
-    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "67"}));
-    take(bench, TCP_TO("389", "", {LINE_TCP_FLAGS, "0x0011"}));
-    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "117"}));
-    take(bench, TCP_FROM("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "1000"}));
-    take(bench, TCP_TO("389", "", {LINE_TCP_FLAGS, "0x0011"}));
-    take(bench, TCP_TO("389", "ldap:gss-api", {LINE_LDAP_SASL_LENGTH, "117"}));
-    take(bench, TCP_FROM("389", "", {LINE_TCP_FLAGS, "0x0011"}));
+    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
+    take(bench, TCP_FROM("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "1000"}));
+    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "67"}));
+    take(bench, TCP_TO("389", "", {LEARN_LINE_TCP_FLAGS, "0x0011"}));
+    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
+    take(bench, TCP_FROM("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "1000"}));
+    take(bench, TCP_TO("389", "", {LEARN_LINE_TCP_FLAGS, "0x0011"}));
+    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
+    take(bench, TCP_FROM("389", "", {LEARN_LINE_TCP_FLAGS, "0x0011"}));
     assert_string_equal(requests(bench), "ldap:3 sealed=true\nldap:2\nldap:3 sealed=true\n"
                                          "ldap:3 sealed=true\n");
     assert_int_equal(counted(bench, LEARN_SEALED), 3);
@@ -237,12 +244,12 @@ static void test_sealed_unbind(void **state)
 static void test_results_belong_to_their_message(void **state)
 {
     struct bench *bench = *state;
-    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "3"},
-                       {LINE_LDAP_MECHANISM, "GSSAPI"}));
-    take(bench, TCP_FROM("389", "ldap", {LINE_LDAP_OP, "4" AND "19" AND "5" AND "1"},
-                         {LINE_LDAP_RESULT, "14" AND "0"}));
-    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "0"}, {LINE_LDAP_AUTH, "3"},
-                       {LINE_LDAP_MECHANISM, "GSSAPI"}));
+    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "3"},
+                       {LEARN_LINE_LDAP_MECHANISM, "GSSAPI"}));
+    take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "4" AND "19" AND "5" AND "1"},
+                         {LEARN_LINE_LDAP_RESULT, "14" AND "0"}));
+    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "3"},
+                       {LEARN_LINE_LDAP_MECHANISM, "GSSAPI"}));
     assert_string_equal(requests(bench),
                         "ldap:0 auth=sasl mech=GSSAPI\nldap:0 auth=sasl mech=GSSAPI\n");
 }
@@ -251,28 +258,31 @@ static void test_cldap(void **state)
 {
     struct bench *bench = *state;
     for (int i = 0; i < 2; i++)
-        take(bench, UDP_TO("cldap", {LINE_LDAP_OP, "3"}, {LINE_LDAP_ID, "1"}));
-    take(bench, UDP_FROM("cldap", {LINE_LDAP_OP, "4" AND "5"}, {LINE_LDAP_ID, "1" AND "1"}));
-    take(bench, UDP_TO("cldap", {LINE_LDAP_OP, "3"}, {LINE_LDAP_ID, "1"}));
+        take(bench, UDP_TO("cldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_ID, "1"}));
+    take(bench,
+         UDP_FROM("cldap", {LEARN_LINE_LDAP_OP, "4" AND "5"}, {LEARN_LINE_LDAP_ID, "1" AND "1"}));
+    take(bench, UDP_TO("cldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_ID, "1"}));
     assert_string_equal(requests(bench), "cldap:3\ncldap:3\n");
     assert_int_equal(counted(bench, LEARN_RETRIED), 1);
 }
 
 /* ---- SMB2 and RPC ---- */
 
-#define SMB2(...) TCP_TO("445", "nbss:smb2", {LINE_SMB2_RESPONSE, "0"}, __VA_ARGS__)
+#define SMB2(...) TCP_TO("445", "nbss:smb2", {LEARN_LINE_SMB2_RESPONSE, "0"}, __VA_ARGS__)
 
 static void test_session_setup(void **state)
 {
     struct bench *bench = *state;
-    take(bench, SMB2({LINE_SMB2_COMMAND, "1"}, {LINE_SMB2_SESSION, "0x0"}));
-    take(bench, TCP_FROM("445", "nbss:smb2", {LINE_SMB2_RESPONSE, "1"}, {LINE_SMB2_COMMAND, "1"},
-                         {LINE_SMB2_SESSION, "0x77"}, {LINE_SMB2_STATUS, "0xc0000016"}));
-    take(bench, SMB2({LINE_SMB2_COMMAND, "1"}, {LINE_SMB2_SESSION, "0x77"}));
-    take(bench, TCP_FROM("445", "nbss:smb2", {LINE_SMB2_RESPONSE, "True"}, {LINE_SMB2_COMMAND, "1"},
-                         {LINE_SMB2_SESSION, "0x77"}, {LINE_SMB2_STATUS, "0"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x0"}));
+    take(bench, TCP_FROM("445", "nbss:smb2", {LEARN_LINE_SMB2_RESPONSE, "1"},
+                         {LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"},
+                         {LEARN_LINE_SMB2_STATUS, "0xc0000016"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"}));
+    take(bench, TCP_FROM("445", "nbss:smb2", {LEARN_LINE_SMB2_RESPONSE, "True"},
+                         {LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"},
+                         {LEARN_LINE_SMB2_STATUS, "0"}));
     /* authenticated again: a set-up of its own */
-    take(bench, SMB2({LINE_SMB2_COMMAND, "1"}, {LINE_SMB2_SESSION, "0x77"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"}));
     assert_string_equal(requests(bench), "smb2:1\nsmb2:1\n");
     assert_int_equal(counted(bench, LEARN_LEGS), 1);
 }
@@ -281,14 +291,15 @@ static void test_compound(void **state)
 {
     struct bench *bench = *state;
     take(bench,
-         TCP_TO("445", "nbss:smb2", {LINE_SMB2_COMMAND, "5" AND "16" AND "16" AND "14" AND "6"},
-                {LINE_SMB2_RESPONSE, "0" AND "0" AND "0" AND "0" AND "0"},
-                {LINE_SMB2_TREE, "\\\\dc1\\SysVol"},
-                {LINE_SMB2_FILENAME, "corp\\Policies\\{X}\\GPT.INI"},
-                {LINE_SMB2_ACCESS, "0x00120089"}, {LINE_SMB2_OPLOCK, "0xff"},
-                {LINE_SMB2_LEASE, "0x00000003"}, {LINE_SMB2_CLASS, "0x02" AND "0x01"},
-                {LINE_SMB2_FILE_LEVEL, "0x12"}, {LINE_SMB2_FS_LEVEL, "0x07"},
-                {LINE_SMB2_FIND, "37"}));
+         TCP_TO("445", "nbss:smb2",
+                {LEARN_LINE_SMB2_COMMAND, "5" AND "16" AND "16" AND "14" AND "6"},
+                {LEARN_LINE_SMB2_RESPONSE, "0" AND "0" AND "0" AND "0" AND "0"},
+                {LEARN_LINE_SMB2_TREE, "\\\\dc1\\SysVol"},
+                {LEARN_LINE_SMB2_FILENAME, "corp\\Policies\\{X}\\GPT.INI"},
+                {LEARN_LINE_SMB2_ACCESS, "0x00120089"}, {LEARN_LINE_SMB2_OPLOCK, "0xff"},
+                {LEARN_LINE_SMB2_LEASE, "0x00000003"}, {LEARN_LINE_SMB2_CLASS, "0x02" AND "0x01"},
+                {LEARN_LINE_SMB2_FILE_LEVEL, "0x12"}, {LEARN_LINE_SMB2_FS_LEVEL, "0x07"},
+                {LEARN_LINE_SMB2_FIND, "37"}));
     assert_string_equal(requests(bench),
                         "smb2:5 file=policy access=0x120089 oplock=lease lease=rh\n"
                         "smb2:16 class=519\nsmb2:16 class=274\n"
@@ -306,20 +317,21 @@ static void test_shares_and_files(void **state)
                  {"\\\\a\\home", "letter.doc", "other"}};
     struct bench *bench = *state;
     char wanted[1024] = "smb2:3 share=other\n";
-    take(bench, SMB2({LINE_SMB2_COMMAND, "3"}, {LINE_SMB2_TREE, "\\\\secret\\Payroll"}));
+    take(bench,
+         SMB2({LEARN_LINE_SMB2_COMMAND, "3"}, {LEARN_LINE_SMB2_TREE, "\\\\secret\\Payroll"}));
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        take(bench, SMB2({LINE_SMB2_COMMAND, "5"}, {LINE_SMB2_TREE, files[i].tree},
-                         {LINE_SMB2_FILENAME, files[i].name}));
+        take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "5"}, {LEARN_LINE_SMB2_TREE, files[i].tree},
+                         {LEARN_LINE_SMB2_FILENAME, files[i].name}));
         strcat(strcat(strcat(wanted, "smb2:5 file="), files[i].wanted), "\n");
     }
-    take(bench, SMB2({LINE_SMB2_COMMAND, "8"}, {LINE_SMB2_READ, "4096"}));
-    take(bench, SMB2({LINE_SMB2_COMMAND, "9"}, {LINE_SMB2_WRITE, "17"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "8"}, {LEARN_LINE_SMB2_READ, "4096"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "9"}, {LEARN_LINE_SMB2_WRITE, "17"}));
     strcat(wanted, "smb2:8 size=4096\nsmb2:9 size=17\n");
     /* Sizes and classes that no model may have. */
-    take(bench, SMB2({LINE_SMB2_COMMAND, "8"}, {LINE_SMB2_READ, "0"}));
-    take(bench, SMB2({LINE_SMB2_COMMAND, "9"}, {LINE_SMB2_WRITE, "0"}));
-    take(bench, SMB2({LINE_SMB2_COMMAND, "9"}, {LINE_SMB2_WRITE, "16777217"}));
-    take(bench, SMB2({LINE_SMB2_COMMAND, "14"}, {LINE_SMB2_FIND, "0"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "8"}, {LEARN_LINE_SMB2_READ, "0"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "9"}, {LEARN_LINE_SMB2_WRITE, "0"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "9"}, {LEARN_LINE_SMB2_WRITE, "16777217"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "14"}, {LEARN_LINE_SMB2_FIND, "0"}));
     strcat(wanted, "smb2:8\nsmb2:9\nsmb2:9\nsmb2:14\n");
     assert_string_equal(requests(bench), wanted);
     assert_int_equal(counted(bench, LEARN_UNPLAYED), 4);
@@ -334,17 +346,20 @@ static void test_shares_and_files(void **state)
 static void test_rpc_over_a_pipe(void **state)
 {
     struct bench *bench = *state;
-    take(bench, SMB2({LINE_SMB2_COMMAND, "9"}, {LINE_SMB2_FID, "f1"}, {LINE_SMB2_WRITE, "116"},
-                     {LINE_RPC_TYPE, "11"}, {LINE_RPC_CONTEXT, "0"}, {LINE_RPC_UUID, SRVSVC}));
-    take(bench, SMB2({LINE_SMB2_COMMAND, "8"}, {LINE_SMB2_FID, "f1"}, {LINE_SMB2_READ, "1024"}));
-    take(bench,
-         SMB2({LINE_SMB2_COMMAND, "11"}, {LINE_SMB2_FID, "f1"}, {LINE_SMB2_FUNCTION, "0x0011c017"},
-              {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "1"}, {LINE_RPC_OPNUM, "21"},
-              {LINE_RPC_CONTEXT, "0"}, {LINE_SERVER_LEVEL, "101"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "9"}, {LEARN_LINE_SMB2_FID, "f1"},
+                     {LEARN_LINE_SMB2_WRITE, "116"}, {LEARN_LINE_RPC_TYPE, "11"},
+                     {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_RPC_UUID, SRVSVC}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "8"}, {LEARN_LINE_SMB2_FID, "f1"},
+                     {LEARN_LINE_SMB2_READ, "1024"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "11"}, {LEARN_LINE_SMB2_FID, "f1"},
+                     {LEARN_LINE_SMB2_FUNCTION, "0x0011c017"}, {LEARN_LINE_RPC_TYPE, "0"},
+                     {LEARN_LINE_RPC_FIRST, "1"}, {LEARN_LINE_RPC_OPNUM, "21"},
+                     {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_SERVER_LEVEL, "101"}));
     /* another file, and another function */
-    take(bench, SMB2({LINE_SMB2_COMMAND, "8"}, {LINE_SMB2_FID, "f2"}, {LINE_SMB2_READ, "9"}));
-    take(bench, SMB2({LINE_SMB2_COMMAND, "11"}, {LINE_SMB2_FID, "ff"},
-                     {LINE_SMB2_FUNCTION, "0x00060194"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "8"}, {LEARN_LINE_SMB2_FID, "f2"},
+                     {LEARN_LINE_SMB2_READ, "9"}));
+    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "11"}, {LEARN_LINE_SMB2_FID, "ff"},
+                     {LEARN_LINE_SMB2_FUNCTION, "0x00060194"}));
     assert_string_equal(requests(bench),
                         "dcerpc:11\nsrvsvc:21 level=101\nsmb2:8 size=9\nsmb2:11\n");
 }
@@ -352,25 +367,26 @@ static void test_rpc_over_a_pipe(void **state)
 static void test_rpc_over_tcp(void **state)
 {
     struct bench *bench = *state;
-    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "11"}, {LINE_RPC_CONTEXT, "0" AND "1"},
-                       {LINE_RPC_UUID, NETLOGON AND NETLOGON}));
-    take(bench, TCP_FROM("49152", "dcerpc", {LINE_RPC_TYPE, "12"}));
-    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "14"}, {LINE_RPC_CONTEXT, "0"},
-                       {LINE_RPC_UUID, NETLOGON}));
-    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "16"}));
+    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "11"},
+                       {LEARN_LINE_RPC_CONTEXT, "0" AND "1"},
+                       {LEARN_LINE_RPC_UUID, NETLOGON AND NETLOGON}));
+    take(bench, TCP_FROM("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "12"}));
+    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "14"},
+                       {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_RPC_UUID, NETLOGON}));
+    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "16"}));
     /* three fragments of one call, and a second call in the last frame */
-    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "1"},
-                       {LINE_RPC_OPNUM, "29"}, {LINE_RPC_CONTEXT, "0"}));
-    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "0"},
-                       {LINE_RPC_OPNUM, "29"}, {LINE_RPC_CONTEXT, "0"}));
+    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"}, {LEARN_LINE_RPC_FIRST, "1"},
+                       {LEARN_LINE_RPC_OPNUM, "29"}, {LEARN_LINE_RPC_CONTEXT, "0"}));
+    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"}, {LEARN_LINE_RPC_FIRST, "0"},
+                       {LEARN_LINE_RPC_OPNUM, "29"}, {LEARN_LINE_RPC_CONTEXT, "0"}));
     /* a further interface on the association */
-    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "14"}, {LINE_RPC_CONTEXT, "2"},
-                       {LINE_RPC_UUID, SRVSVC}));
-    take(bench,
-         TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0" AND "0"}, {LINE_RPC_FIRST, "1" AND "1"},
-                {LINE_RPC_OPNUM, "39" AND "15"}, {LINE_RPC_CONTEXT, "0" AND "2"}));
-    take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "1"},
-                       {LINE_RPC_OPNUM, "1"}, {LINE_RPC_CONTEXT, "9"}));
+    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "14"},
+                       {LEARN_LINE_RPC_CONTEXT, "2"}, {LEARN_LINE_RPC_UUID, SRVSVC}));
+    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0" AND "0"},
+                       {LEARN_LINE_RPC_FIRST, "1" AND "1"}, {LEARN_LINE_RPC_OPNUM, "39" AND "15"},
+                       {LEARN_LINE_RPC_CONTEXT, "0" AND "2"}));
+    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"}, {LEARN_LINE_RPC_FIRST, "1"},
+                       {LEARN_LINE_RPC_OPNUM, "1"}, {LEARN_LINE_RPC_CONTEXT, "9"}));
     assert_string_equal(requests(bench), "dcerpc:11\nrpc_netlogon:29\ndcerpc:14\n"
                                          "rpc_netlogon:39\nsrvsvc:15\ndcerpc:0\n");
     assert_int_equal(counted(bench, LEARN_LEGS), 2);
@@ -391,20 +407,22 @@ static void test_levels_are_those_played(void **state)
 {
     static const struct {
         const char *uuid, *opnum, *protocol;
-        enum line_field field;
-    } rows[] = {
-        {SAMR, "8", "samr", LINE_SAMR_DOMAIN_LEVEL},   {SAMR, "36", "samr", LINE_SAMR_USER_LEVEL},
-        {SAMR, "46", "samr", LINE_SAMR_DOMAIN2_LEVEL}, {LSARPC, "7", "lsarpc", LINE_LSA_LEVEL},
-        {LSARPC, "46", "lsarpc", LINE_LSA2_LEVEL},     {SRVSVC, "16", "srvsvc", LINE_SHARE_LEVEL},
-        {SRVSVC, "21", "srvsvc", LINE_SERVER_LEVEL}};
+        enum learn_line_field field;
+    } rows[] = {{SAMR, "8", "samr", LEARN_LINE_SAMR_DOMAIN_LEVEL},
+                {SAMR, "36", "samr", LEARN_LINE_SAMR_USER_LEVEL},
+                {SAMR, "46", "samr", LEARN_LINE_SAMR_DOMAIN2_LEVEL},
+                {LSARPC, "7", "lsarpc", LEARN_LINE_LSA_LEVEL},
+                {LSARPC, "46", "lsarpc", LEARN_LINE_LSA2_LEVEL},
+                {SRVSVC, "16", "srvsvc", LEARN_LINE_SHARE_LEVEL},
+                {SRVSVC, "21", "srvsvc", LEARN_LINE_SERVER_LEVEL}};
     static char wanted[1 << 16];
     struct bench *bench = *state;
     size_t used = 0;
     unsigned unplayed = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct packet_type *type = packet_type_find(rows[i].protocol, rows[i].opnum);
-        take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "11"}, {LINE_RPC_CONTEXT, "0"},
-                           {LINE_RPC_UUID, rows[i].uuid}));
+        take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "11"},
+                           {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_RPC_UUID, rows[i].uuid}));
         used += (size_t)snprintf(wanted + used, sizeof wanted - used, "dcerpc:11\n");
         for (unsigned level = 0; level < 1010; level += next_level(level)) {
             struct error error = {0};
@@ -418,9 +436,9 @@ static void test_levels_are_those_played(void **state)
                                      rows[i].protocol, rows[i].opnum, details ? " level=" : "",
                                      details ? text : "");
             free(details);
-            take(bench, TCP_TO("49152", "dcerpc", {LINE_RPC_TYPE, "0"}, {LINE_RPC_FIRST, "1"},
-                               {LINE_RPC_OPNUM, rows[i].opnum}, {LINE_RPC_CONTEXT, "0"},
-                               {rows[i].field, text}));
+            take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"},
+                               {LEARN_LINE_RPC_FIRST, "1"}, {LEARN_LINE_RPC_OPNUM, rows[i].opnum},
+                               {LEARN_LINE_RPC_CONTEXT, "0"}, {rows[i].field, text}));
         }
         assert_true(used < sizeof wanted);
     }
@@ -434,29 +452,32 @@ static void test_kerberos(void **state)
 {
     struct bench *bench = *state;
     /* asked for preauthentication, then too big for UDP, then over TCP: one exchange */
-    take(bench, UDP_TO("kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "1"},
-                       {LINE_KERBEROS_CNAME, "jane"}));
-    take(bench, UDP_FROM("kerberos", {LINE_KERBEROS_TYPE, "30"}, {LINE_KERBEROS_ERROR, "25"}));
-    take(bench, UDP_TO("kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "2"},
-                       {LINE_KERBEROS_CNAME, "jane"}));
-    take(bench, UDP_FROM("kerberos", {LINE_KERBEROS_TYPE, "30"}, {LINE_KERBEROS_ERROR, "52"}));
-    take(bench, TCP_TO("88", "kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "2"},
-                       {LINE_KERBEROS_CNAME, "jane"}));
-    take(bench, TCP_FROM("88", "kerberos", {LINE_KERBEROS_TYPE, "11"}));
+    take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                       {LEARN_LINE_KERBEROS_NONCE, "1"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
+    take(bench,
+         UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"}, {LEARN_LINE_KERBEROS_ERROR, "25"}));
+    take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                       {LEARN_LINE_KERBEROS_NONCE, "2"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
+    take(bench,
+         UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"}, {LEARN_LINE_KERBEROS_ERROR, "52"}));
+    take(bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                       {LEARN_LINE_KERBEROS_NONCE, "2"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
+    take(bench, TCP_FROM("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "11"}));
     /* a machine's, sent twice; and an error that asks for nothing */
     for (int i = 0; i < 2; i++)
-        take(bench, UDP_TO("kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "3"},
-                           {LINE_KERBEROS_CNAME, "PC7$"}));
-    take(bench, UDP_FROM("kerberos", {LINE_KERBEROS_TYPE, "30"}, {LINE_KERBEROS_ERROR, "6"}));
-    take(bench, UDP_TO("kerberos", {LINE_KERBEROS_TYPE, "10"}, {LINE_KERBEROS_NONCE, "4"},
-                       {LINE_KERBEROS_CNAME, "PC7$"}));
+        take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                           {LEARN_LINE_KERBEROS_NONCE, "3"}, {LEARN_LINE_KERBEROS_CNAME, "PC7$"}));
+    take(bench,
+         UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"}, {LEARN_LINE_KERBEROS_ERROR, "6"}));
+    take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                       {LEARN_LINE_KERBEROS_NONCE, "4"}, {LEARN_LINE_KERBEROS_CNAME, "PC7$"}));
     /* the ticket that comes along is no request */
-    take(bench,
-         TCP_TO("88", "kerberos", {LINE_KERBEROS_TYPE, "12" AND "14"}, {LINE_KERBEROS_NONCE, "5"},
-                {LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "cifs" AND "dc1.corp"}));
-    take(bench,
-         TCP_TO("88", "kerberos", {LINE_KERBEROS_TYPE, "12" AND "14"}, {LINE_KERBEROS_NONCE, "6"},
-                {LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "krbtgt" AND "CORP"}));
+    take(bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "12" AND "14"},
+                       {LEARN_LINE_KERBEROS_NONCE, "5"},
+                       {LEARN_LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "cifs" AND "dc1.corp"}));
+    take(bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "12" AND "14"},
+                       {LEARN_LINE_KERBEROS_NONCE, "6"},
+                       {LEARN_LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "krbtgt" AND "CORP"}));
     assert_string_equal(requests(bench),
                         "kerberos:10 as=user\nkerberos:10 as=machine\nkerberos:10 as=machine\n"
                         "kerberos:12 service=cifs\nkerberos:12 service=krbtgt\n");
@@ -466,8 +487,8 @@ static void test_kerberos(void **state)
 
 static void ask(struct bench *bench, const char *id, const char *name, const char *type)
 {
-    take(bench, UDP_TO("dns", {LINE_DNS_RESPONSE, "0"}, {LINE_DNS_ID, id}, {LINE_DNS_NAME, name},
-                       {LINE_DNS_TYPE, type}));
+    take(bench, UDP_TO("dns", {LEARN_LINE_DNS_RESPONSE, "0"}, {LEARN_LINE_DNS_ID, id},
+                       {LEARN_LINE_DNS_NAME, name}, {LEARN_LINE_DNS_TYPE, type}));
 }
 
 static void test_dns(void **state)
@@ -475,19 +496,20 @@ static void test_dns(void **state)
     struct bench *bench = *state;
     ask(bench, "0x1", "DC1.corp.example", "1");
     ask(bench, "0x1", "DC1.corp.example", "1");
-    take(bench, UDP_FROM("dns", {LINE_DNS_RESPONSE, "1"}, {LINE_DNS_ID, "0x1"},
-                         {LINE_DNS_NAME, "DC1.corp.example"}, {LINE_DNS_A, "10.1.1.1"}));
+    take(bench,
+         UDP_FROM("dns", {LEARN_LINE_DNS_RESPONSE, "1"}, {LEARN_LINE_DNS_ID, "0x1"},
+                  {LEARN_LINE_DNS_NAME, "DC1.corp.example"}, {LEARN_LINE_DNS_A, "10.1.1.1"}));
     ask(bench, "0x2", "DC1.corp.example", "28");
     ask(bench, "0x3", "_ldap._tcp.corp.example", "33");
     ask(bench, "0x4", "_kerberos._udp.corp.example", "33");
     ask(bench, "0x5", "_ldap._tcp.dc._msdcs.corp.example", "33");
     ask(bench, "0x6", "Corp.Example", "65");
     ask(bench, "0x7", "www.elsewhere.example", "1");
-    take(bench, UDP_TO("mdns", {LINE_DNS_RESPONSE, "0"}, {LINE_DNS_NAME, "x.local"}));
-    take(bench,
-         UDP_TO("nbns", {LINE_NBNS_RESPONSE, "0"}, {LINE_NBNS_ID, "9"}, {LINE_NBNS_OPCODE, "0"}));
-    take(bench,
-         UDP_TO("nbns", {LINE_NBNS_RESPONSE, "0"}, {LINE_NBNS_ID, "9"}, {LINE_NBNS_OPCODE, "0"}));
+    take(bench, UDP_TO("mdns", {LEARN_LINE_DNS_RESPONSE, "0"}, {LEARN_LINE_DNS_NAME, "x.local"}));
+    take(bench, UDP_TO("nbns", {LEARN_LINE_NBNS_RESPONSE, "0"}, {LEARN_LINE_NBNS_ID, "9"},
+                       {LEARN_LINE_NBNS_OPCODE, "0"}));
+    take(bench, UDP_TO("nbns", {LEARN_LINE_NBNS_RESPONSE, "0"}, {LEARN_LINE_NBNS_ID, "9"},
+                       {LEARN_LINE_NBNS_OPCODE, "0"}));
     assert_string_equal(requests(bench),
                         "dns:0 type=A name=dc\ndns:0 type=AAAA name=dc\ndns:0 type=SRV name=ldap\n"
                         "dns:0 type=SRV name=kerberos\ndns:0 type=SRV name=msdcs\n"
@@ -500,13 +522,14 @@ static void test_dns(void **state)
 static void test_left_out(void **state)
 {
     struct bench *bench = *state;
-    take(bench, UDP_TO("icmp:ip:udp:dns", {LINE_ICMP, "3"}, {LINE_DNS_RESPONSE, "0"}));
-    take(bench, TCP_TO("389", "ldap", {LINE_RETRANSMISSION, "1"}, {LINE_LDAP_OP, "3"}));
-    take(bench, TCP_TO("389", "ldap", {LINE_MALFORMED, "_ws.malformed"}, {LINE_LDAP_OP, "3"}));
-    take(bench, TCP_TO("636", "tls", {LINE_TLS_TYPE, "22" AND "23"}));
-    take(bench, TCP_TO("636", "tls", {LINE_TLS_OPAQUE, "23" AND "23"}));
-    take(bench, TCP_TO("445", "nbss:smb2", {LINE_SMB2_ENCRYPTED, "108"}));
-    take(bench, (const struct value[]){{LINE_PROTOCOLS, "eth:ethertype:arp"}, {0, NULL}});
+    take(bench, UDP_TO("icmp:ip:udp:dns", {LEARN_LINE_ICMP, "3"}, {LEARN_LINE_DNS_RESPONSE, "0"}));
+    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_RETRANSMISSION, "1"}, {LEARN_LINE_LDAP_OP, "3"}));
+    take(bench,
+         TCP_TO("389", "ldap", {LEARN_LINE_MALFORMED, "_ws.malformed"}, {LEARN_LINE_LDAP_OP, "3"}));
+    take(bench, TCP_TO("636", "tls", {LEARN_LINE_TLS_TYPE, "22" AND "23"}));
+    take(bench, TCP_TO("636", "tls", {LEARN_LINE_TLS_OPAQUE, "23" AND "23"}));
+    take(bench, TCP_TO("445", "nbss:smb2", {LEARN_LINE_SMB2_ENCRYPTED, "108"}));
+    take(bench, (const struct value[]){{LEARN_LINE_PROTOCOLS, "eth:ethertype:arp"}, {0, NULL}});
     assert_string_equal(requests(bench), "");
     assert_int_equal(counted(bench, LEARN_FRAMES), 7);
     assert_int_equal(counted(bench, LEARN_IN_ICMP), 1);
@@ -515,11 +538,12 @@ static void test_left_out(void **state)
     assert_int_equal(counted(bench, LEARN_TLS), 3);
     assert_int_equal(counted(bench, LEARN_SMB_ENCRYPTED), 1);
     /* what it decrypted is seen */
-    take(bench, TCP_FROM("636", "tls:ldap", {LINE_TLS_OPAQUE, "23"}, {LINE_LDAP_OP, "5"}));
+    take(bench,
+         TCP_FROM("636", "tls:ldap", {LEARN_LINE_TLS_OPAQUE, "23"}, {LEARN_LINE_LDAP_OP, "5"}));
     assert_int_equal(counted(bench, LEARN_TLS), 3);
     /* what tshark cannot read inside a whole Kerberos message does not make it one less */
-    take(bench, UDP_TO("kerberos", {LINE_MALFORMED, "_ws.malformed"}, {LINE_KERBEROS_TYPE, "10"},
-                       {LINE_KERBEROS_NONCE, "1"}));
+    take(bench, UDP_TO("kerberos", {LEARN_LINE_MALFORMED, "_ws.malformed"},
+                       {LEARN_LINE_KERBEROS_TYPE, "10"}, {LEARN_LINE_KERBEROS_NONCE, "1"}));
     assert_string_equal(requests(bench), "kerberos:10\n");
 }
 
@@ -534,21 +558,21 @@ static void test_addresses(void **state)
     struct learn_record record;
     uint32_t server;
     /* IPv6, then IPv4 in IPv6 in a VLAN: the innermost speaks */
-    take(bench, (const struct value[]){{LINE_PROTOCOLS, "eth:ethertype:ipv6:tcp:ldap"},
-                                       {LINE_IPV6_SRC, "fd00::7"},
-                                       {LINE_IPV6_DST, "fd00::1"},
-                                       {LINE_TCP_STREAM, "0"},
-                                       {LINE_LDAP_OP, "3"},
+    take(bench, (const struct value[]){{LEARN_LINE_PROTOCOLS, "eth:ethertype:ipv6:tcp:ldap"},
+                                       {LEARN_LINE_IPV6_SRC, "fd00::7"},
+                                       {LEARN_LINE_IPV6_DST, "fd00::1"},
+                                       {LEARN_LINE_TCP_STREAM, "0"},
+                                       {LEARN_LINE_LDAP_OP, "3"},
                                        {0, NULL}});
-    take(bench,
-         (const struct value[]){{LINE_PROTOCOLS, "eth:ethertype:vlan:ethertype:ipv6:ip:tcp:ldap"},
-                                {LINE_IPV6_SRC, "fd00::a"},
-                                {LINE_IPV6_DST, "fd00::b"},
-                                {LINE_IP_SRC, "10.0.0.7"},
-                                {LINE_IP_DST, "10.0.0.1"},
-                                {LINE_TCP_STREAM, "1"},
-                                {LINE_LDAP_OP, "3"},
-                                {0, NULL}});
+    take(bench, (const struct value[]){
+                    {LEARN_LINE_PROTOCOLS, "eth:ethertype:vlan:ethertype:ipv6:ip:tcp:ldap"},
+                    {LEARN_LINE_IPV6_SRC, "fd00::a"},
+                    {LEARN_LINE_IPV6_DST, "fd00::b"},
+                    {LEARN_LINE_IP_SRC, "10.0.0.7"},
+                    {LEARN_LINE_IP_DST, "10.0.0.1"},
+                    {LEARN_LINE_TCP_STREAM, "1"},
+                    {LEARN_LINE_LDAP_OP, "3"},
+                    {0, NULL}});
     assert_int_equal(learn_capture_server(&bench->capture, &server), 0);
     assert_int_equal(learn_capture_finish(&bench->capture, server), 0);
     assert_int_equal(learn_capture_rewind(&bench->capture), 0);
@@ -566,20 +590,20 @@ static void test_server(void **state)
     struct bench *bench = *state;
     uint32_t server;
     for (int i = 0; i < 9; i++) {
-        struct value values[] = {{LINE_PROTOCOLS, "eth:ethertype:ip:udp:dns"},
-                                 {LINE_IP_SRC, i % 3 ? "10.1.1.9" : "10.1.1.7"},
-                                 {LINE_IP_DST, i % 3 ? "10.1.1.7" : "10.1.1.9"},
-                                 {LINE_UDP_STREAM, "1"},
-                                 {LINE_DNS_ID, i == 0   ? "1"
-                                               : i == 3 ? "2"
-                                                        : "3"},
-                                 {LINE_DNS_RESPONSE, i % 3 ? "1" : "0"},
+        struct value values[] = {{LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:udp:dns"},
+                                 {LEARN_LINE_IP_SRC, i % 3 ? "10.1.1.9" : "10.1.1.7"},
+                                 {LEARN_LINE_IP_DST, i % 3 ? "10.1.1.7" : "10.1.1.9"},
+                                 {LEARN_LINE_UDP_STREAM, "1"},
+                                 {LEARN_LINE_DNS_ID, i == 0   ? "1"
+                                                     : i == 3 ? "2"
+                                                              : "3"},
+                                 {LEARN_LINE_DNS_RESPONSE, i % 3 ? "1" : "0"},
                                  {0, NULL}};
         take(bench, values);
     }
     assert_int_equal(learn_capture_server(&bench->capture, &server), -ENOENT);
-    take(bench, TCP_TO("389", "ldap", {LINE_LDAP_OP, "3"}));
-    take(bench, TCP_FROM("389", "ldap", {LINE_LDAP_OP, "5"}));
+    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "3"}));
+    take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "5"}));
     assert_int_equal(learn_capture_server(&bench->capture, &server), 0);
     assert_string_equal(name_of(bench, server), "10.1.1.1");
 }
@@ -606,52 +630,52 @@ static void test_secrets(void **state)
     struct bench *bench = *state;
     for (size_t shape = 0; shape < sizeof shapes / sizeof shapes[0]; shape++)
         for (size_t layer = 0; layer < 2 * sizeof layers / sizeof layers[0]; layer++) {
-            struct value values[LINE_FIELDS + 40] = {{0, NULL}};
+            struct value values[LEARN_LINE_FIELDS + 40] = {{0, NULL}};
             char protocols[80], number[8], twice[256];
             size_t count = 0;
             snprintf(protocols, sizeof protocols, "eth:ethertype:ip:%s:%s",
                      layer % 2 ? "udp" : "tcp", layers[layer / 2]);
             snprintf(number, sizeof number, "%zu", shape);
             snprintf(twice, sizeof twice, "%s" AND "%s", shapes[shape], shapes[shape]);
-            for (int field = LINE_IP_SRC; field < LINE_FIELDS; field++)
-                if (field != LINE_ICMP && field != LINE_ICMPV6 && field != LINE_MALFORMED &&
-                    field != LINE_RETRANSMISSION)
-                    values[count++] = (struct value){(enum line_field)field, twice};
+            for (int field = LEARN_LINE_IP_SRC; field < LEARN_LINE_FIELDS; field++)
+                if (field != LEARN_LINE_ICMP && field != LEARN_LINE_ICMPV6 &&
+                    field != LEARN_LINE_MALFORMED && field != LEARN_LINE_RETRANSMISSION)
+                    values[count++] = (struct value){(enum learn_line_field)field, twice};
             static const struct value fixed[] = {
-                {LINE_LDAP_OP, "3" AND "0"},
-                {LINE_LDAP_AUTH, "3"},
-                {LINE_LDAP_SCOPE, "2"},
-                {LINE_LDAP_FILTER, "0"},
-                {LINE_LDAP_AND, "4"},
-                {LINE_LDAP_ATTRIBUTES, "0"},
-                {LINE_LDAP_AND_ITEM, "3" AND "4" AND "9" AND "7"},
-                {LINE_LDAP_CONTROLS, "2"},
-                {LINE_SMB2_RESPONSE, "0"},
-                {LINE_SMB_RESPONSE, "0"},
-                {LINE_SMB_COMMAND, "114"},
-                {LINE_DNS_RESPONSE, "0"},
-                {LINE_DNS_TYPE, "1"},
-                {LINE_NBNS_RESPONSE, "0"},
-                {LINE_RPC_TYPE, "0"},
-                {LINE_RPC_OPNUM, "17"},
-                {LINE_RPC_FIRST, "1"},
-                {LINE_LDAP_ATTRIBUTE, "sAMAccountName"},
-                {LINE_LDAP_TYPE, "cn" AND "sn"},
-                {LINE_LDAP_PRESENT, "member"},
-                {LINE_LDAP_RESULT, "0"},
+                {LEARN_LINE_LDAP_OP, "3" AND "0"},
+                {LEARN_LINE_LDAP_AUTH, "3"},
+                {LEARN_LINE_LDAP_SCOPE, "2"},
+                {LEARN_LINE_LDAP_FILTER, "0"},
+                {LEARN_LINE_LDAP_AND, "4"},
+                {LEARN_LINE_LDAP_ATTRIBUTES, "0"},
+                {LEARN_LINE_LDAP_AND_ITEM, "3" AND "4" AND "9" AND "7"},
+                {LEARN_LINE_LDAP_CONTROLS, "2"},
+                {LEARN_LINE_SMB2_RESPONSE, "0"},
+                {LEARN_LINE_SMB_RESPONSE, "0"},
+                {LEARN_LINE_SMB_COMMAND, "114"},
+                {LEARN_LINE_DNS_RESPONSE, "0"},
+                {LEARN_LINE_DNS_TYPE, "1"},
+                {LEARN_LINE_NBNS_RESPONSE, "0"},
+                {LEARN_LINE_RPC_TYPE, "0"},
+                {LEARN_LINE_RPC_OPNUM, "17"},
+                {LEARN_LINE_RPC_FIRST, "1"},
+                {LEARN_LINE_LDAP_ATTRIBUTE, "sAMAccountName"},
+                {LEARN_LINE_LDAP_TYPE, "cn" AND "sn"},
+                {LEARN_LINE_LDAP_PRESENT, "member"},
+                {LEARN_LINE_LDAP_RESULT, "0"},
             };
             for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
                 values[count++] = fixed[i];
-            values[count++] = (struct value){LINE_KERBEROS_TYPE, shape % 2 ? "10" : "12"};
-            values[count++] = (struct value){LINE_KERBEROS_NONCE, number};
-            values[count++] = (struct value){LINE_DNS_ID, number};
-            values[count++] = (struct value){LINE_NBNS_ID, number};
-            values[count++] = (struct value){LINE_SMB2_COMMAND, shape % 3 == 0   ? "3"
-                                                                : shape % 3 == 1 ? "5"
-                                                                                 : "14"};
+            values[count++] = (struct value){LEARN_LINE_KERBEROS_TYPE, shape % 2 ? "10" : "12"};
+            values[count++] = (struct value){LEARN_LINE_KERBEROS_NONCE, number};
+            values[count++] = (struct value){LEARN_LINE_DNS_ID, number};
+            values[count++] = (struct value){LEARN_LINE_NBNS_ID, number};
+            values[count++] = (struct value){LEARN_LINE_SMB2_COMMAND, shape % 3 == 0   ? "3"
+                                                                      : shape % 3 == 1 ? "5"
+                                                                                       : "14"};
             if (strncmp(layers[layer / 2], "nbss:smb2", 9) != 0)
-                values[count++] = (struct value){LINE_SMB2_COMMAND, ""};
-            values[count++] = (struct value){LINE_PROTOCOLS, protocols};
+                values[count++] = (struct value){LEARN_LINE_SMB2_COMMAND, ""};
+            values[count++] = (struct value){LEARN_LINE_PROTOCOLS, protocols};
             take(bench, values);
         }
     const char *text = requests(bench);
@@ -668,27 +692,20 @@ static void test_secrets(void **state)
 
 static void test_broken_lines(void **state)
 {
-    const enum line_field columns[] = {LINE_TIME, LINE_LDAP_OP};
-    struct line line;
+    const enum learn_line_field columns[] = {LEARN_LINE_TIME, LEARN_LINE_LDAP_OP};
+    struct learn_line line;
     char few[] = "1", many[] = "1\x1d\x32\x1d\x33", good[] = "1.5\x1d\x33\x1e\x34";
     char buffer[4];
     uint64_t number;
-    int64_t time;
     (void)state;
-    assert_false(line_parse(&line, few, columns, 2));
-    assert_false(line_parse(&line, many, columns, 2));
-    assert_true(line_parse(&line, good, columns, 2));
-    assert_int_equal(line_count(&line, LINE_LDAP_OP), 2);
-    assert_int_equal(line_count(&line, LINE_DNS_ID), 0);
-    assert_true(line_number(&line, LINE_LDAP_OP, 1, &number) && number == 4);
-    assert_false(line_number(&line, LINE_LDAP_OP, 2, &number));
-    assert_false(line_value(&line, LINE_DNS_ID, 0, buffer, sizeof buffer));
-    assert_true(line_time("1500000000.000000001", &time) && time == 1500000000000000001);
-    assert_true(line_time("7", &time) && time == 7000000000);
-    assert_false(line_time("", &time));
-    assert_false(line_time("1e9", &time));
-    assert_false(line_time("15000000000000000000", &time));
-    assert_false(line_time("9563470189", &time));
+    assert_false(learn_line_parse(&line, few, columns, 2));
+    assert_false(learn_line_parse(&line, many, columns, 2));
+    assert_true(learn_line_parse(&line, good, columns, 2));
+    assert_int_equal(learn_line_count(&line, LEARN_LINE_LDAP_OP), 2);
+    assert_int_equal(learn_line_count(&line, LEARN_LINE_DNS_ID), 0);
+    assert_true(learn_line_number(&line, LEARN_LINE_LDAP_OP, 1, &number) && number == 4);
+    assert_false(learn_line_number(&line, LEARN_LINE_LDAP_OP, 2, &number));
+    assert_false(learn_line_value(&line, LEARN_LINE_DNS_ID, 0, buffer, sizeof buffer));
 }
 
 int main(void)

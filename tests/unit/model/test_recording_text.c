@@ -201,12 +201,28 @@ static void test_shapes(void **state)
         assert_false(shape_of_filter("(&(cn)(mail))", shape, size));
 }
 
+static void test_time(void **state)
+{
+    int64_t time;
+    (void)state;
+    assert_true(recording_text_time("1500000000.000000001", &time) && time == 1500000000000000001);
+    assert_true(recording_text_time("7", &time) && time == 7000000000);
+    assert_false(recording_text_time("", &time));
+    assert_false(recording_text_time("1e9", &time));
+    assert_false(recording_text_time("15000000000000000000", &time));
+    assert_false(recording_text_time("9563470189", &time));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),     cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_direction), cmocka_unit_test(test_values_are_left_out),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_direction),
+        cmocka_unit_test(test_values_are_left_out),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
