@@ -8,6 +8,9 @@
 # make lint      format, static checks, scripts, man pages
 # make fuzz      every decoder, FUZZ_SECONDS (30) each
 # make check-html traffic-summary's pages in a browser, which it installs
+# make format    apply .clang-format to every C file
+# make coverage  line coverage of the unit tests, by folder, in build-coverage/
+# make compile_commands.json  compiler commands for clangd and other tools
 # make install   programs, man pages, examples into $(DESTDIR)$(PREFIX)
 #
 # Knobs: V=1 (show commands), CC=clang, SAN=address,undefined (has a folder of its own), OPT, CFLAGS, LDFLAGS, BUILD=folder,
@@ -24,7 +27,7 @@ VERSION := 0.1.0
 DEBIAN_BUILD := gcc make pkg-config libldap-dev libsasl2-dev libsasl2-modules-gssapi-mit libkrb5-dev \
 	libyaml-dev libjansson-dev nettle-dev libgnutls28-dev
 DEBIAN_LINT := clang clang-format cppcheck shellcheck mandoc
-DEBIAN_TEST := libcmocka-dev libclang-rt-14-dev libxml2-utils tshark valgrind python3 libcap2-bin procps
+DEBIAN_TEST := libcmocka-dev libclang-rt-dev llvm libxml2-utils tshark valgrind python3 libcap2-bin procps
 DEBIAN_LAB := samba samba-ad-dc samba-ad-provision samba-dsdb-modules samba-vfs-modules winbind \
 	python3-samba smbclient krb5-user ldap-utils attr acl iproute2 util-linux
 DEBIAN_BENCH := slapd 389-ds-base samba-testsuite
@@ -67,7 +70,7 @@ C_FILES := $(wildcard $(foreach folder,$(FOLDERS) tests/unit/* tests/lib tests/d
 SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* tests/unit/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
-.PHONY: all unit dc-tests benches fuzzers deps demo check check-html bench lint fuzz install clean FORCE
+.PHONY: all unit dc-tests benches fuzzers deps demo check check-html bench lint format coverage fuzz install clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 all: $(LIBS) $(PROGRAMS)
@@ -148,12 +151,26 @@ bench: deps
 	@bench/run
 
 lint:
-	@echo clang-format, cppcheck, shellcheck, mandoc
+	@echo clang-format, cppcheck, shellcheck, structure, mandoc
 	@clang-format --dry-run -Werror $(C_FILES)
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning \
 		--suppress=missingIncludeSystem -j 2 -I. -D_GNU_SOURCE -DTRAFFIC_VERSION='""' $(filter %.c,$(C_FILES))
 	@shellcheck -x $(SCRIPTS) tests/lib/tap.sh
+	@tests/lint-structure
 	$(if $(MAN_PAGES),@mandoc -T lint -W warning $(MAN_PAGES))
+
+format:
+	@clang-format -i $(C_FILES)
+
+# The flags are split by the shell, as for the compiler.
+compile_commands.json: FORCE
+	@python3 -c 'import json, os, sys; cut = sys.argv.index("::"); \
+		json.dump([{"directory": os.getcwd(), "file": f, "arguments": sys.argv[1:cut] + ["-c", f]} \
+			for f in sys.argv[cut + 1:]], open("$@", "w"), indent=1)' \
+		$(CC) $(ALL_CFLAGS) :: $(filter %.c,$(C_FILES))
+
+coverage:
+	@MAKE='$(MAKE)' tests/coverage
 
 # libFuzzer is clang's, and every room is built for it.
 fuzz:

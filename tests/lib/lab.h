@@ -54,7 +54,7 @@ static inline struct dc *lab_dc(void)
     struct error error = {0};
     assert_non_null(dc);
     if (discover_dc(dc, getenv("TRAFFIC_REPLAY_DC"), NULL, NULL, &error) != 0)
-        fail_msg("%s", error);
+        fail_msg("%s", error.text);
     dc->admin.name = strdup(getenv("TRAFFIC_REPLAY_USER"));
     dc->admin.password = strdup(getenv("TRAFFIC_REPLAY_PASSWORD"));
     assert_true(dc->admin.name && dc->admin.password);
@@ -181,7 +181,7 @@ static inline struct outcome lab_play(struct conversation *conversation,
     struct packet_field field = {key, 1, &value};
     void *details = type->compile ? type->compile(&field, key ? 1 : 0, &error) : NULL;
     if (type->compile && !details)
-        fail_msg("%s:%s %s: %s", type->protocol, type->opcode, value ? value : "", error);
+        fail_msg("%s:%s %s: %s", type->protocol, type->opcode, value ? value : "", error.text);
     struct outcome outcome = packet_play(conversation, type, details, timeout);
     if (type->release)
         type->release(details);
