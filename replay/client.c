@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client's life: wait for the next step, play it, go on; close the window. */
+/* A client's life: it waits for its next step, plays it and continues, until the window closes. */
 #include "replay/client.h"
 
 #include <stddef.h>
 
 #include "replay/worker.h"
 
-/* What an idle client costs beyond its connections. */
+/* The memory that an idle client needs besides its connections. */
 _Static_assert(sizeof(struct client) <= 704, "a client is a few hundred bytes");
 
 static void timer_fired(void *argument);
 static void end_conversation(struct client *client);
-static bool fetch(struct client *client);
-static bool client_is_played(const struct worker_run *run, const struct plan_step *step);
-static void set_timer(struct client *client);
-static uint64_t client_next_random(void *stream);
+static bool next_played_step(struct client *client);
+static bool client_is_played(const struct run_shared *shared, const struct plan_step *step);
+static void client_set_timer(struct client *client);
 static void client_play(void *argument);
 static void play_step(struct client *client, int64_t now);
 static bool drop_if_stale(struct client *client, int64_t now);
@@ -24,33 +23,36 @@ static void client_tally(struct client *client, int64_t ready, int64_t ended,
                          const struct outcome *outcome);
 static struct tally_event client_describe(const struct client *client, int64_t ready,
                                           int64_t ended);
-static bool goes_on(struct client *client);
+static bool client_may_connect(struct client *client);
+static void client_take_turn(struct client *client);
+static void client_end_turn(struct client *client);
+static bool client_may_continue(struct client *client);
 static void fail_without_stack(struct client *client);
-static void leave_rest(struct client *client);
+static void count_rest_not_sent(struct client *client);
 
 void client_init(struct client *client, struct worker *worker, uint32_t number)
 {
-    const struct worker_run *run = worker->run;
+    const struct run_shared *shared = worker->shared;
     client->worker = worker;
     client->number = number;
     client->state = CLIENT_DONE;
     client->timer.function = timer_fired;
     client->timer.argument = client;
     client->previous_ended = INT64_MIN;
-    random_seed(&client->random, plan_settings(run->plan)->seed, RANDOM_PLAY, number);
+    random_seed(&client->random, plan_settings(shared->plan)->seed, RANDOM_PLAY, number);
 
     struct conversation *conversation = &client->conversation;
     conversation->wire.waiter = loop_waiter(worker->loop);
-    if (run->source->family)
+    if (shared->source->family)
         conversation->wire.source_len =
-            source_address(run->source, number, &conversation->wire.source);
-    conversation->dc = run->dc;
-    conversation->user = run->dc->users ? &run->dc->users[number] : NULL;
-    conversation->machine = run->dc->machines ? &run->dc->machines[number] : NULL;
-    conversation->random = client_next_random;
+            source_address(shared->source, number, &conversation->wire.source);
+    conversation->dc = shared->dc;
+    conversation->user = shared->dc->users ? &shared->dc->users[number] : NULL;
+    conversation->machine = shared->dc->machines ? &shared->dc->machines[number] : NULL;
+    conversation->random = worker_random;
     conversation->random_state = &client->random;
     conversation_init(conversation);
-    plan_client_start(run->plan, number, &client->cursor);
+    plan_client_start(shared->plan, number, &client->cursor);
 }
 
 static void timer_fired(void *argument)
@@ -59,18 +61,18 @@ static void timer_fired(void *argument)
     struct worker *worker = client->worker;
     tally_timer_late(worker->tally, worker_now(worker) - client->step.due);
     while (client->step.kind == PLAN_END) {
-        /* Needs no stack: closing never waits. */
+        /* Closing never waits, so it needs no fiber. */
         end_conversation(client);
-        if (!fetch(client)) {
+        if (!next_played_step(client)) {
             client->state = CLIENT_DONE;
             return;
         }
         if (client->step.due > worker_now(worker)) {
-            set_timer(client);
+            client_set_timer(client);
             return;
         }
     }
-    if (client->connected || !client->step.operation || worker_may_connect(worker, client))
+    if (client->connected || !client->step.operation || client_may_connect(client))
         client_go(client);
     else
         client->state = CLIENT_WAITING;
@@ -84,42 +86,38 @@ static void end_conversation(struct client *client)
     client->begun = false;
 }
 
-/* Finds the next step that is played; those between advance silently. */
-static bool fetch(struct client *client)
+/* Advances to the next step that is played. False: the client's plan has no more. */
+static bool next_played_step(struct client *client)
 {
-    const struct worker_run *run = client->worker->run;
-    while (plan_client_next(run->plan, &client->cursor, &client->step))
-        if (client_is_played(run, &client->step))
+    const struct run_shared *shared = client->worker->shared;
+    while (plan_client_next(shared->plan, &client->cursor, &client->step))
+        if (client_is_played(shared, &client->step))
             return true;
     return false;
 }
 
-/* Whether there is something to do for a step, be it only to end a conversation. */
-static bool client_is_played(const struct worker_run *run, const struct plan_step *step)
+/* Whether a step needs anything done; the end of a conversation does. */
+static bool client_is_played(const struct run_shared *shared, const struct plan_step *step)
 {
     return step->kind == PLAN_END || step->operation ||
-           run->table->rows[step->type].part == RUN_STATE;
+           shared->table->rows[step->type].part == RUN_STATE;
 }
 
-static void set_timer(struct client *client)
+static void client_set_timer(struct client *client)
 {
     struct worker *worker = client->worker;
     client->state = CLIENT_IDLE;
     /* The heap grows to all clients at the start and never fails afterwards. */
-    int error = loop_timer_set(worker->loop, &client->timer, worker->run->start + client->step.due);
+    int error =
+        loop_timer_set(worker->loop, &client->timer, worker->shared->start + client->step.due);
     if (error)
         worker_fail(worker, error);
 }
 
-static uint64_t client_next_random(void *stream)
-{
-    return random_next(stream);
-}
-
 void client_start(struct client *client)
 {
-    if (fetch(client))
-        set_timer(client);
+    if (next_played_step(client))
+        client_set_timer(client);
 }
 
 void client_go(struct client *client)
@@ -132,8 +130,8 @@ void client_go(struct client *client)
     worker_ended(client->worker);
 }
 
-/* The fiber: plays what is due, one packet as a rule, and gives itself back. A client that is
- * behind goes on, but lets the others have their turn after each packet. */
+/* Runs on a fiber and plays what is due, usually one packet. A client that is late continues with
+ * the next packet, but yields to the other clients after each. */
 static void client_play(void *argument)
 {
     struct client *client = argument;
@@ -141,19 +139,19 @@ static void client_play(void *argument)
     int64_t now = worker_now(worker);
     if (!worker_may_send(worker, now)) {
         client->state = CLIENT_LEFT;
-        worker_connected(worker, client);
+        client_end_turn(client);
         worker_ended(worker);
         return;
     }
     for (;;) {
         play_step(client, now);
-        if (!fetch(client)) {
+        if (!next_played_step(client)) {
             client->state = CLIENT_DONE;
             break;
         }
         if (client->step.due <= worker_now(worker))
             loop_yield(worker->loop);
-        if (!goes_on(client))
+        if (!client_may_continue(client))
             break;
         now = worker_now(worker);
     }
@@ -170,15 +168,15 @@ static void play_step(struct client *client, int64_t now)
         tally_planned(client->worker->tally, client->step.type, client->step.due);
     if (!drop_if_stale(client, now))
         play_packet(client);
-    worker_connected(client->worker, client);
+    client_end_turn(client);
 }
 
-/* True when the step at hand is older than --max-backlog allows; it is counted as dropped then. */
+/* True when the current step is older than --max-backlog allows; counts it as dropped. */
 static bool drop_if_stale(struct client *client, int64_t now)
 {
     const struct worker *worker = client->worker;
-    if (!client->step.operation || worker->run->max_backlog == 0 ||
-        now - client->step.due <= worker->run->max_backlog)
+    if (!client->step.operation || worker->shared->max_backlog == 0 ||
+        now - client->step.due <= worker->shared->max_backlog)
         return false;
     tally_dropped(worker->tally, client->step.type, client->step.due);
     return true;
@@ -187,14 +185,14 @@ static bool drop_if_stale(struct client *client, int64_t now)
 static void play_packet(struct client *client)
 {
     struct worker *worker = client->worker;
-    const struct play_row *type = &worker->run->table->rows[client->step.type];
+    const struct play_row *type = &worker->shared->table->rows[client->step.type];
     int64_t ready =
         client->step.due > client->previous_ended ? client->step.due : client->previous_ended;
     if (client->step.operation)
         tally_started(worker->tally);
     struct outcome outcome =
         packet_play(&client->conversation, type->packet, details_of(type, client->step.details),
-                    worker->run->timeout);
+                    worker->shared->timeout);
     client->previous_ended = worker_now(worker);
     if (!client->step.operation)
         return;
@@ -217,16 +215,15 @@ static void client_tally(struct client *client, int64_t ready, int64_t ended,
         client->begun = true;
     }
     tally_event(worker->tally, &event, outcome);
-    if (outcome->kind == OUTCOME_FAILED && worker->run->settings->stop_on_any_error)
-        worker->run->cut(worker->run, RUN_END_ERROR);
+    if (outcome->kind == OUTCOME_FAILED && worker->shared->settings->stop_on_any_error)
+        worker->shared->end_early(worker->shared, RUN_END_ERROR);
 }
 
-/* What is known of a packet that was just played, as tally.h has it. */
 static struct tally_event client_describe(const struct client *client, int64_t ready, int64_t ended)
 {
     const struct conversation *conversation = &client->conversation;
     const struct wire *wire = &conversation->wire;
-    int64_t start = client->worker->run->start;
+    int64_t start = client->worker->shared->start;
     return (struct tally_event){
         .type = client->step.type,
         .client = client->number,
@@ -241,9 +238,67 @@ static struct tally_event client_describe(const struct client *client, int64_t r
     };
 }
 
-/* True when the client's fiber may go on with the step at hand; false when it is to end: the client
- * waits for its timer or its turn, or is done. */
-static bool goes_on(struct client *client)
+/*
+ * During the warm-up only `connecting_max` clients of a worker make their first connections at a
+ * time. True: the client has its turn; call client_end_turn() when its packet has ended. False: it
+ * is queued, and client_go() is called when its turn comes.
+ */
+static bool client_may_connect(struct client *client)
+{
+    struct worker *worker = client->worker;
+    if (worker->connecting < worker->shared->connecting_max ||
+        worker_now(worker) >= worker->shared->window_start) {
+        client_take_turn(client);
+        return true;
+    }
+    client->state = CLIENT_WAITING;
+    client->next_waiting = NULL;
+    if (worker->waiting_last)
+        worker->waiting_last->next_waiting = client;
+    else
+        worker->waiting_first = client;
+    worker->waiting_last = client;
+    return false;
+}
+
+static void client_take_turn(struct client *client)
+{
+    client->worker->connecting++;
+    client->has_turn = true;
+}
+
+/* Passes the turn to the next client in the queue. */
+static void client_end_turn(struct client *client)
+{
+    struct worker *worker = client->worker;
+    if (!client->has_turn)
+        return;
+    client->has_turn = false;
+    worker->connecting--;
+    struct client *next = worker->waiting_first;
+    if (!next)
+        return;
+    worker->waiting_first = next->next_waiting;
+    if (!worker->waiting_first)
+        worker->waiting_last = NULL;
+    client_take_turn(next);
+    client_go(next);
+}
+
+void client_release_waiting(struct worker *worker)
+{
+    struct client *client = worker->waiting_first;
+    worker->waiting_first = worker->waiting_last = NULL;
+    for (struct client *next; client; client = next) {
+        next = client->next_waiting;
+        client_take_turn(client);
+        client_go(client);
+    }
+}
+
+/* True when the client's fiber may play the current step now. False: the fiber must end, because
+ * the client waits for its timer or its turn, or is done. */
+static bool client_may_continue(struct client *client)
 {
     struct worker *worker = client->worker;
     int64_t now = worker_now(worker);
@@ -252,13 +307,13 @@ static bool goes_on(struct client *client)
         return false;
     }
     if (client->step.due > now) {
-        set_timer(client);
+        client_set_timer(client);
         return false;
     }
-    return client->connected || !client->step.operation || worker_may_connect(worker, client);
+    return client->connected || !client->step.operation || client_may_connect(client);
 }
 
-/* No stack to be had: that is this operation's failure; the client goes on with the next. */
+/* No memory for a stack: the operation fails, and the client continues with the next one. */
 static void fail_without_stack(struct client *client)
 {
     struct worker *worker = client->worker;
@@ -270,10 +325,10 @@ static void fail_without_stack(struct client *client)
         tally_started(worker->tally);
         client_tally(client, client->step.due, now, &outcome);
     }
-    worker_connected(worker, client);
+    client_end_turn(client);
     client->state = CLIENT_DONE;
-    if (fetch(client))
-        set_timer(client);
+    if (next_played_step(client))
+        client_set_timer(client);
 }
 
 void client_close_window(struct client *client)
@@ -287,12 +342,12 @@ void client_close_window(struct client *client)
 void client_finish(struct client *client)
 {
     if (client->state == CLIENT_LEFT)
-        leave_rest(client);
+        count_rest_not_sent(client);
     conversation_reset(&client->conversation);
 }
 
-/* Records the rest of the plan, the step at hand included, as not sent. */
-static void leave_rest(struct client *client)
+/* Counts the rest of the plan, including the current step, as not sent. */
+static void count_rest_not_sent(struct client *client)
 {
     struct worker *worker = client->worker;
     do {
@@ -302,6 +357,6 @@ static void leave_rest(struct client *client)
             continue;
         tally_planned(worker->tally, client->step.type, client->step.due);
         tally_not_sent(worker->tally, client->step.type, client->step.due);
-    } while (fetch(client));
+    } while (next_played_step(client));
     client->state = CLIENT_DONE;
 }

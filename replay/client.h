@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client: one user's and one machine's conversations, played one packet at a time as the plan
- * says. While nothing is due it is this struct, a timer in the loop's heap and what its
- * conversation holds open; a fiber is taken only to play.
+ * A client plays the conversations of one user and one machine, packet by packet, as the plan says.
+ * An idle client consists of this struct, a timer in the loop's heap and the connections of its
+ * conversation. It occupies a fiber only while it plays.
  */
 #ifndef REPLAY_CLIENT_H
 #define REPLAY_CLIENT_H
@@ -18,10 +18,10 @@ struct worker;
 
 enum client_state {
     CLIENT_IDLE,    /* its timer is set for the next step */
-    CLIENT_WAITING, /* its next step is due: it waits for its turn to connect */
+    CLIENT_WAITING, /* its next step is due; it is queued for its turn to connect */
     CLIENT_PLAYING, /* on a fiber */
     CLIENT_LEFT,    /* the window closed before its next step could be played */
-    CLIENT_DONE     /* its plan has no more */
+    CLIENT_DONE     /* its plan has no more steps */
 };
 
 struct client {
@@ -29,32 +29,34 @@ struct client {
     struct client *next_waiting;
     struct loop_timer timer;
     struct plan_client cursor;
-    struct plan_step step; /* what is next; not recorded yet */
+    struct plan_step step; /* the current step; not counted yet */
     struct random_stream random;
     struct conversation conversation;
     int64_t previous_ended; /* of the packet before; ns since the plan's start */
     uint32_t number;
     enum client_state state;
-    bool begun;     /* the conversation has sent something */
-    bool connected; /* the client has played an operation: its first connections are made */
-    bool has_turn;  /* it is one of those that may make their first connections now */
+    bool begun;     /* its conversation has sent something */
+    bool connected; /* has played an operation: its first connections exist */
+    bool has_turn;  /* may make its first connections now */
 };
 
-/* Readies a zeroed client. */
+/* Prepares a zeroed client. */
 void client_init(struct client *client, struct worker *worker, uint32_t number);
 
-/* The clock runs: sets its timer for its first step. */
+/* Sets the timer for the client's first step. Call after the plan's clock has started. */
 void client_start(struct client *client);
 
-/* It is its turn: takes a fiber and plays. */
+/* Plays the client's current step on a fiber. */
 void client_go(struct client *client);
 
-/* The window is closed: it plays nothing more. */
+/* Starts all clients of the worker that wait for their turn to connect. */
+void client_release_waiting(struct worker *worker);
+
+/* The window is closed: the client plays nothing more. */
 void client_close_window(struct client *client);
 
-/* The loop has ended: counts what is left of its plan as not sent, closes its connections. (Not
- * before: a plan may have a lot left, and answers that are still to come must not wait for that.)
- */
+/* Counts the rest of the client's plan as not sent and closes its connections. Call after the loop
+ * has ended: a plan may have many steps left, and replies still to come must not wait for them. */
 void client_finish(struct client *client);
 
 #endif

@@ -28,24 +28,23 @@ struct dns_extra {
 static void fire(void *argument);
 static void fire_one(struct dns_extra *extra);
 static struct slot *slot_new(struct dns_extra *extra);
-static uint64_t dns_extra_next_random(void *stream);
 static void dns_extra_ask(void *argument);
 static void dns_extra_give_back(struct slot *slot);
 static void set_next(struct dns_extra *extra);
 
 int dns_extra_new(struct worker *worker, struct dns_extra **out)
 {
-    const struct worker_run *run = worker->run;
+    const struct run_shared *shared = worker->shared;
     *out = NULL;
-    if (run->settings->dns_rate <= 0)
+    if (shared->settings->dns_rate <= 0)
         return 0;
     struct dns_extra *extra = calloc(1, sizeof *extra);
     if (!extra)
         return -ENOMEM;
     extra->worker = worker;
-    extra->mean_gap = 1e9 / run->settings->dns_rate * run->workers;
+    extra->mean_gap = 1e9 / shared->settings->dns_rate * shared->workers;
     extra->timer = (struct loop_timer){.function = fire, .argument = extra};
-    random_seed(&extra->random, plan_settings(run->plan)->seed, RANDOM_DNS, worker->number);
+    random_seed(&extra->random, plan_settings(shared->plan)->seed, RANDOM_DNS, worker->number);
     *out = extra;
     return 0;
 }
@@ -79,29 +78,24 @@ static void fire_one(struct dns_extra *extra)
 
 static struct slot *slot_new(struct dns_extra *extra)
 {
-    const struct worker_run *run = extra->worker->run;
+    const struct run_shared *shared = extra->worker->shared;
     struct slot *slot = calloc(1, sizeof *slot);
     if (!slot)
         return NULL;
     slot->extra = extra;
     struct conversation *conversation = &slot->conversation;
     conversation->wire.waiter = loop_waiter(extra->worker->loop);
-    if (run->source->family) /* they are nobody's: any address that clients have will do */
-        conversation->wire.source_len =
-            source_address(run->source, extra->slots % run->clients, &conversation->wire.source);
-    conversation->dc = run->dc;
-    conversation->user = run->dc->users;
-    conversation->machine = run->dc->machines;
-    conversation->random = dns_extra_next_random;
+    if (shared->source->family) /* they are nobody's: any address that clients have will do */
+        conversation->wire.source_len = source_address(
+            shared->source, extra->slots % shared->clients, &conversation->wire.source);
+    conversation->dc = shared->dc;
+    conversation->user = shared->dc->users;
+    conversation->machine = shared->dc->machines;
+    conversation->random = worker_random;
     conversation->random_state = &extra->random;
     conversation_init(conversation);
     extra->slots++;
     return slot;
-}
-
-static uint64_t dns_extra_next_random(void *stream)
-{
-    return random_next(stream);
 }
 
 static void dns_extra_ask(void *argument)
@@ -109,7 +103,7 @@ static void dns_extra_ask(void *argument)
     struct slot *slot = argument;
     struct worker *worker = slot->extra->worker;
     struct outcome outcome =
-        packet_play(&slot->conversation, &dns_extra_packet, NULL, worker->run->timeout);
+        packet_play(&slot->conversation, &dns_extra_packet, NULL, worker->shared->timeout);
     tally_dns_extra(worker->tally, &outcome);
     dns_extra_give_back(slot);
     worker_ended(worker);
@@ -127,7 +121,7 @@ static void set_next(struct dns_extra *extra)
     extra->due -= log1p(-random_unit(&extra->random)) * extra->mean_gap;
     /* The timer was set before or the heap has room for it: it has just fired. */
     (void)loop_timer_set(extra->worker->loop, &extra->timer,
-                         extra->worker->run->start + (int64_t)extra->due);
+                         extra->worker->shared->start + (int64_t)extra->due);
 }
 
 void dns_extra_start(struct dns_extra *extra)

@@ -81,7 +81,7 @@ static int prepare_files(uint64_t files, struct error *error)
     enum { MARGIN = 4 };
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return -errno;
+        return error_set(error, -errno, "getrlimit: %s", strerror(errno));
     struct rlimit wanted = {.rlim_cur = files * MARGIN, .rlim_max = limit.rlim_max};
     if (wanted.rlim_cur > limit.rlim_max)
         wanted.rlim_cur = limit.rlim_max;
@@ -89,12 +89,11 @@ static int prepare_files(uint64_t files, struct error *error)
         wanted.rlim_cur = wanted.rlim_max = files;
     if (limit.rlim_cur >= wanted.rlim_cur || setrlimit(RLIMIT_NOFILE, &wanted) == 0)
         return 0;
-    error_set(
-        error, -EINVAL,
+    return error_set(
+        error, -EMFILE,
         "so many clients need %llu open files, but the hard limit is %llu; raise it, as root: "
         "prlimit --nofile=%llu --pid $$",
         (unsigned long long)files, (unsigned long long)limit.rlim_max, (unsigned long long)files);
-    return -EMFILE;
 }
 
 static int prepare_mappings(uint64_t fibers, struct error *error)
@@ -104,12 +103,12 @@ static int prepare_mappings(uint64_t fibers, struct error *error)
     uint64_t needed = mappings_now() + OTHERS + loop_maps_needed(fibers);
     if (most == 0 || needed <= most)
         return 0;
-    error_set(error, -EINVAL,
-              "%llu clients may wait at a time, which takes %llu memory mappings, but "
-              "vm.max_map_count is %llu; raise it as root with: sysctl -w vm.max_map_count=%llu",
-              (unsigned long long)fibers, (unsigned long long)needed, (unsigned long long)most,
-              (unsigned long long)needed);
-    return -ENOMEM;
+    return error_set(
+        error, -ENOMEM,
+        "%llu clients may wait at a time, which takes %llu memory mappings, but "
+        "vm.max_map_count is %llu; raise it as root with: sysctl -w vm.max_map_count=%llu",
+        (unsigned long long)fibers, (unsigned long long)needed, (unsigned long long)most,
+        (unsigned long long)needed);
 }
 
 /* A number in a file of /proc; 0 when there is none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run from the calling thread's side: what is made ready before it, the workers' threads, the
- * clock, signals, and what the run cost.
+ * A run as the calling thread sees it: preparation, the workers' threads, the clock, signals, and
+ * the CPU time that the run used.
  */
 #include "replay/run.h"
 
@@ -26,29 +26,30 @@
 #include "replay/play_table.h"
 #include "replay/source.h"
 #include "replay/worker.h"
+#include "replay/worker_main.h"
 #include "summary/result/histogram.h"
 
 enum {
     CONNECTING_MAX = 512,
-    PROBE = 100000000,     /* ns between two looks at how late a bare timer is: each is a wake-up */
-    PROBES_A_TICK = 2,     /* so that ticks need no wake-ups of their own */
-    START_DELAY = 5000000, /* ns from the gate's opening to the plan's start: threads wake up */
-    CUT_DELAY = 50000000,  /* ns from an interrupt to the window's end: all learn of it before */
-    FILES_BESIDE = 100     /* descriptors that are not clients' */
+    PROBE = 100000000,     /* ns between two measurements of a bare timer; each wakes the thread */
+    PROBES_PER_TICK = 2,   /* ticks share the probes' wake-ups */
+    START_DELAY = 5000000, /* ns from opening the gate to the plan's start: threads wake up */
+    END_DELAY = 50000000,  /* ns from an interrupt to the window's end: all workers learn of it */
+    OTHER_FILES = 100      /* descriptors that do not belong to clients */
 };
 
-/* What only the calling thread uses. */
-struct conductor {
-    struct worker_run shared; /* first */
+/* One run. Only the calling thread uses it, except for `shared` and `running`. */
+struct run {
+    struct run_shared shared; /* first */
     const struct run_setup *setup;
     struct run_result *result;
     struct play_table *table;
     struct source_range source;
     struct worker *workers;
     unsigned started; /* threads */
-    int wake_fd;      /* a signal came, a worker ended, the window was cut */
+    int wake_fd;      /* eventfd: a signal came, a worker ended, or the window ends early */
     struct sigaction old_interrupt, old_terminate;
-    bool signals_taken;
+    bool signals_installed;
     _Atomic unsigned running; /* workers that have not ended */
     int64_t next_probe;
     uint64_t probes;
@@ -59,9 +60,9 @@ struct conductor {
 };
 
 /*
- * SIGINT and SIGTERM: any thread of the process may be given them (those of the run block them, but
- * others may have been started before), so a handler passes them on to the calling thread. The
- * second one leaves at once.
+ * Any thread of the process can receive SIGINT and SIGTERM. The workers block them, but threads
+ * started earlier may not. So a handler passes them on to the calling thread. The second signal
+ * ends the process at once.
  */
 static volatile sig_atomic_t signals_seen;
 static volatile int signal_wake_fd = -1;
@@ -70,30 +71,30 @@ static int raise_limits(const struct settings *settings, const struct plan *plan
                         const struct play_table *table, struct error *error);
 static int check_source(const struct settings *settings, const struct plan *plan,
                         struct error *error);
-static int share(struct conductor *conductor);
+static int fill_shared(struct run *run);
 static int64_t run_nanoseconds(double seconds);
-static void cut(struct worker_run *run, enum run_end end);
-static int run_check_accounts(const struct conductor *conductor);
-static int check_dns(struct conductor *conductor);
-static int check_machine(const struct conductor *conductor);
-static int take_signals(struct conductor *conductor);
-static int system_error(struct conductor *conductor, const char *what, int error);
+static void end_window_early(struct run_shared *shared, enum run_end end);
+static int run_check_accounts(const struct run *run);
+static int check_dns(struct run *run);
+static int check_machine(const struct run *run);
+static int install_signals(struct run *run);
+static int system_error(struct run *run, const char *what, int error);
 static void on_signal(int number);
-static int start_workers(struct conductor *conductor);
-static int start_threads(struct conductor *conductor);
+static int start_workers(struct run *run);
+static int start_threads(struct run *run);
 static int block_signals(sigset_t *old);
 static void *run_worker(void *argument);
-static void open_gate(struct conductor *conductor, bool failed);
-static void conduct(struct conductor *conductor);
-static void run_probe(struct conductor *conductor, int64_t now);
-static void tick(struct conductor *conductor, int64_t now);
-static void watch_window(struct conductor *conductor, int64_t now);
-static void sleep_until(struct conductor *conductor, int64_t moment);
-static int64_t next_moment(const struct conductor *conductor);
-static void join_workers(struct conductor *conductor);
-static int sum_up(struct conductor *conductor);
+static void run_open_gate(struct run *run, bool failed);
+static void watch_workers(struct run *run);
+static void probe_lateness(struct run *run, int64_t now);
+static void call_tick(struct run *run, int64_t now);
+static void watch_window(struct run *run, int64_t now);
+static void sleep_until(struct run *run, int64_t moment);
+static int64_t next_moment(const struct run *run);
+static void join_workers(struct run *run);
+static int fill_result(struct run *run);
 static double seconds_between(struct timeval from, struct timeval to);
-static void give_signals_back(struct conductor *conductor);
+static void restore_signals(struct run *run);
 
 unsigned run_threads(const struct settings *settings, uint32_t clients)
 {
@@ -127,11 +128,11 @@ static int raise_limits(const struct settings *settings, const struct plan *plan
     double dns = settings->dns_rate * settings->timeout;
     uint64_t extra = dns > 0 ? (uint64_t)fmin(dns, 10000) : 0;
     uint64_t files =
-        clients * limits_files_per_client(plan_model(plan), table, settings) + extra + FILES_BESIDE;
+        clients * limits_files_per_client(plan_model(plan), table, settings) + extra + OTHER_FILES;
     return limits_prepare(files, clients + extra, error);
 }
 
-/* As far as it can be known without the server's address. */
+/* Checks what does not depend on the server's address. */
 static int check_source(const struct settings *settings, const struct plan *plan,
                         struct error *error)
 {
@@ -142,56 +143,56 @@ static int check_source(const struct settings *settings, const struct plan *plan
 
 int run_play(const struct run_setup *setup, struct run_result *result, struct error *error)
 {
-    struct conductor conductor = {.setup = setup, .result = result, .wake_fd = -1, .error = error};
+    struct run run = {.setup = setup, .result = result, .wake_fd = -1, .error = error};
     *result = (struct run_result){.timer_p99 = NAN};
-    histogram_init(&conductor.lateness);
-    int status = share(&conductor);
+    histogram_init(&run.lateness);
+    int status = fill_shared(&run);
     if (!status)
-        status = take_signals(&conductor);
+        status = install_signals(&run);
     if (!status)
-        status = start_workers(&conductor);
+        status = start_workers(&run);
     if (!status)
-        conduct(&conductor);
-    join_workers(&conductor);
+        watch_workers(&run);
+    join_workers(&run);
     if (!status)
-        status = sum_up(&conductor);
-    give_signals_back(&conductor);
-    histogram_clear(&conductor.lateness);
-    play_table_free(conductor.table);
-    free(conductor.workers);
+        status = fill_result(&run);
+    restore_signals(&run);
+    histogram_clear(&run.lateness);
+    play_table_free(run.table);
+    free(run.workers);
     return status;
 }
 
-static int share(struct conductor *conductor)
+static int fill_shared(struct run *run)
 {
-    const struct run_setup *setup = conductor->setup;
+    const struct run_setup *setup = run->setup;
     const struct settings *settings = setup->settings;
     const struct plan_settings *plan = plan_settings(setup->plan);
-    struct worker_run *run = &conductor->shared;
-    run->settings = settings;
-    run->plan = setup->plan;
-    run->dc = setup->dc;
-    run->source = &conductor->source;
-    run->clients = plan_figures(setup->plan)->clients;
-    run->workers = run_threads(settings, run->clients);
-    run->connecting_max = CONNECTING_MAX / run->workers ? CONNECTING_MAX / run->workers : 1;
-    run->timeout = run_nanoseconds(settings->timeout);
-    run->max_backlog = run_nanoseconds(settings->max_backlog);
-    run->latency_timeout = run_nanoseconds(settings->latency_timeout);
-    run->window_start = run_nanoseconds(plan->warmup);
-    atomic_init(&run->window_end, run_nanoseconds(plan->warmup + plan->duration));
-    atomic_init(&run->end, RUN_END_WINDOW);
-    run->cut = cut;
-    int error = source_parse(settings->source, &conductor->source, conductor->error);
+    struct run_shared *shared = &run->shared;
+    shared->settings = settings;
+    shared->plan = setup->plan;
+    shared->dc = setup->dc;
+    shared->source = &run->source;
+    shared->clients = plan_figures(setup->plan)->clients;
+    shared->workers = run_threads(settings, shared->clients);
+    shared->connecting_max =
+        CONNECTING_MAX / shared->workers ? CONNECTING_MAX / shared->workers : 1;
+    shared->timeout = run_nanoseconds(settings->timeout);
+    shared->max_backlog = run_nanoseconds(settings->max_backlog);
+    shared->latency_timeout = run_nanoseconds(settings->latency_timeout);
+    shared->window_start = run_nanoseconds(plan->warmup);
+    atomic_init(&shared->window_end, run_nanoseconds(plan->warmup + plan->duration));
+    atomic_init(&shared->end, RUN_END_WINDOW);
+    shared->end_early = end_window_early;
+    int error = source_parse(settings->source, &run->source, run->error);
     if (!error)
-        error = run_check_accounts(conductor);
+        error = run_check_accounts(run);
     if (!error)
-        error =
-            play_table_new(plan_model(setup->plan), settings, &conductor->table, conductor->error);
-    run->table = conductor->table;
+        error = play_table_new(plan_model(setup->plan), settings, &run->table, run->error);
+    shared->table = run->table;
     if (!error)
-        error = check_dns(conductor);
-    return error ? error : check_machine(conductor);
+        error = check_dns(run);
+    return error ? error : check_machine(run);
 }
 
 static int64_t run_nanoseconds(double seconds)
@@ -200,85 +201,79 @@ static int64_t run_nanoseconds(double seconds)
 }
 
 /*
- * Moves the window's end to a moment that is still to come, and wakes everybody. Because it is in
- * the future when it is written, and every worker looks before it sends, nothing that is due after
- * it has been planned by anybody: the accounting identity holds for the shorter window.
+ * Moves the window's end to a moment in the near future and wakes all threads. Every worker reads
+ * the end before it sends, and the new end is still in the future when it is written. So no worker
+ * has planned anything due after it, and the accounting identity holds for the shorter window.
  */
-static void cut(struct worker_run *run, enum run_end end)
+static void end_window_early(struct run_shared *shared, enum run_end end)
 {
-    struct conductor *conductor = (struct conductor *)run;
+    struct run *run = (struct run *)shared;
     int as_planned = RUN_END_WINDOW;
-    if (!atomic_compare_exchange_strong(&run->end, &as_planned, end))
+    if (!atomic_compare_exchange_strong(&shared->end, &as_planned, end))
         return;
-    int64_t old = atomic_load(&run->window_end), moved;
+    int64_t old = atomic_load(&shared->window_end), moved;
     do {
-        moved = clock_now() - run->start + CUT_DELAY;
+        moved = clock_now() - shared->start + END_DELAY;
         if (moved >= old)
-            return; /* it ends by itself */
-        atomic_store(&run->window_end, moved);
-        /* Held up for longer than the delay between the two lines above: once more. */
-    } while (clock_now() - run->start >= moved);
-    for (unsigned i = 0; i < run->workers; i++)
-        worker_notify(&conductor->workers[i]);
+            return; /* the window ends even earlier on its own */
+        atomic_store(&shared->window_end, moved);
+        /* Repeat if this thread was delayed for longer than END_DELAY between these lines. */
+    } while (clock_now() - shared->start >= moved);
+    for (unsigned i = 0; i < shared->workers; i++)
+        worker_notify(&run->workers[i]);
     uint64_t one = 1;
-    ssize_t n = write(conductor->wake_fd, &one, sizeof one);
+    ssize_t n = write(run->wake_fd, &one, sizeof one);
     (void)n;
 }
 
-static int run_check_accounts(const struct conductor *conductor)
+static int run_check_accounts(const struct run *run)
 {
-    const struct dc *dc = conductor->setup->dc;
-    if ((!dc->users && !dc->machines) || dc->account_count >= conductor->shared.clients)
+    const struct dc *dc = run->setup->dc;
+    if ((!dc->users && !dc->machines) || dc->account_count >= run->shared.clients)
         return 0;
-    error_set(conductor->error, -EINVAL,
-              "%zu accounts for %u clients: every client needs one of its own", dc->account_count,
-              conductor->shared.clients);
-    return -EINVAL;
+    return error_set(run->error, -EINVAL,
+                     "%zu accounts for %u clients: every client needs its own account",
+                     dc->account_count, run->shared.clients);
 }
 
-static int check_dns(struct conductor *conductor)
+static int check_dns(struct run *run)
 {
-    const struct run_setup *setup = conductor->setup;
+    const struct run_setup *setup = run->setup;
     if (setup->settings->dns_rate <= 0)
         return 0;
     if (dns_extra_packet.available(&setup->settings->play))
         return 0;
-    error_set(conductor->error, -EINVAL,
-              "--dns-rate: a server of --server ldap is asked no DNS queries");
-    return -EINVAL;
+    return error_set(run->error, -EINVAL, "--dns-rate cannot be combined with --server ldap");
 }
 
-static int check_machine(const struct conductor *conductor)
+static int check_machine(const struct run *run)
 {
-    uint64_t clients = conductor->shared.clients;
-    int error = raise_limits(conductor->setup->settings, conductor->setup->plan, conductor->table,
-                             conductor->error);
+    uint64_t clients = run->shared.clients;
+    int error = raise_limits(run->setup->settings, run->setup->plan, run->table, run->error);
     if (error)
         return error;
-    return source_check(&conductor->source, clients, conductor->setup->dc->address.ss_family,
-                        conductor->error);
+    return source_check(&run->source, clients, run->setup->dc->address.ss_family, run->error);
 }
 
-static int take_signals(struct conductor *conductor)
+static int install_signals(struct run *run)
 {
-    conductor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (conductor->wake_fd < 0)
-        return system_error(conductor, "eventfd", errno);
+    run->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (run->wake_fd < 0)
+        return system_error(run, "eventfd", errno);
     signals_seen = 0;
-    signal_wake_fd = conductor->wake_fd;
+    signal_wake_fd = run->wake_fd;
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    if (sigaction(SIGINT, &action, &conductor->old_interrupt) < 0 ||
-        sigaction(SIGTERM, &action, &conductor->old_terminate) < 0)
-        return system_error(conductor, "sigaction", errno);
-    conductor->signals_taken = true;
+    if (sigaction(SIGINT, &action, &run->old_interrupt) < 0 ||
+        sigaction(SIGTERM, &action, &run->old_terminate) < 0)
+        return system_error(run, "sigaction", errno);
+    run->signals_installed = true;
     return 0;
 }
 
-static int system_error(struct conductor *conductor, const char *what, int error)
+static int system_error(struct run *run, const char *what, int error)
 {
-    error_set(conductor->error, -EINVAL, "%s: %s", what, strerrordesc_np(error));
-    return -error;
+    return error_set(run->error, -error, "%s: %s", what, strerrordesc_np(error));
 }
 
 static void on_signal(int number)
@@ -293,41 +288,40 @@ static void on_signal(int number)
     errno = saved;
 }
 
-static int start_workers(struct conductor *conductor)
+static int start_workers(struct run *run)
 {
-    struct worker_run *run = &conductor->shared;
-    pthread_mutex_init(&run->gate, NULL);
-    pthread_cond_init(&run->gate_moved, NULL);
-    atomic_init(&conductor->running, run->workers);
-    int error = start_threads(conductor);
-    open_gate(conductor, error != 0);
-    for (unsigned i = 0; i < conductor->started && !error; i++)
-        if (conductor->workers[i].error)
-            error = system_error(conductor, "cannot make the clients ready",
-                                 -conductor->workers[i].error);
+    struct run_shared *shared = &run->shared;
+    pthread_mutex_init(&shared->gate, NULL);
+    pthread_cond_init(&shared->gate_moved, NULL);
+    atomic_init(&run->running, shared->workers);
+    int error = start_threads(run);
+    run_open_gate(run, error != 0);
+    for (unsigned i = 0; i < run->started && !error; i++)
+        if (run->workers[i].error)
+            error = system_error(run, "cannot prepare the clients", -run->workers[i].error);
     return error;
 }
 
-static int start_threads(struct conductor *conductor)
+static int start_threads(struct run *run)
 {
-    struct worker_run *run = &conductor->shared;
-    conductor->workers = calloc(run->workers, sizeof *conductor->workers);
-    if (!conductor->workers)
-        return system_error(conductor, "workers", ENOMEM);
-    for (unsigned i = 0; i < run->workers; i++)
-        conductor->workers[i] =
-            (struct worker){.run = run, .number = i, .tally = conductor->setup->tallies[i]};
+    struct run_shared *shared = &run->shared;
+    run->workers = calloc(shared->workers, sizeof *run->workers);
+    if (!run->workers)
+        return error_no_memory(run->error);
+    for (unsigned i = 0; i < shared->workers; i++)
+        run->workers[i] =
+            (struct worker){.shared = shared, .number = i, .tally = run->setup->tallies[i]};
     sigset_t old;
     int error = block_signals(&old);
-    for (; !error && conductor->started < run->workers; conductor->started += !error) {
-        struct worker *worker = &conductor->workers[conductor->started];
+    for (; !error && run->started < shared->workers; run->started += !error) {
+        struct worker *worker = &run->workers[run->started];
         error = pthread_create(&worker->thread, NULL, run_worker, worker);
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error ? system_error(conductor, "cannot start a worker thread", error) : 0;
+    return error ? system_error(run, "cannot start a worker thread", error) : 0;
 }
 
-/* Blocks them for the calling thread and what it starts, until the old mask is put back. */
+/* Blocks SIGINT and SIGTERM in the calling thread and in the threads it starts; *old restores. */
 static int block_signals(sigset_t *old)
 {
     sigset_t signals;
@@ -340,144 +334,143 @@ static int block_signals(sigset_t *old)
 static void *run_worker(void *argument)
 {
     struct worker *worker = argument;
-    struct conductor *conductor = (struct conductor *)worker->run;
+    struct run *run = (struct run *)worker->shared;
     worker_main(worker);
     uint64_t one = 1;
-    atomic_fetch_sub(&conductor->running, 1);
-    ssize_t n = write(conductor->wake_fd, &one, sizeof one);
+    atomic_fetch_sub(&run->running, 1);
+    ssize_t n = write(run->wake_fd, &one, sizeof one);
     (void)n; /* a full counter wakes as well */
     return NULL;
 }
 
-/* Lets the threads that were started go, or leave when something has failed. The clock is set here,
- * when all are ready. */
-static void open_gate(struct conductor *conductor, bool failed)
+/* Waits until the threads that were started are ready, sets the clock, and lets them play; or lets
+ * them leave when something has failed. */
+static void run_open_gate(struct run *run, bool failed)
 {
-    struct worker_run *run = &conductor->shared;
+    struct run_shared *shared = &run->shared;
     struct timespec now;
-    pthread_mutex_lock(&run->gate);
-    while (run->ready < conductor->started)
-        pthread_cond_wait(&run->gate_moved, &run->gate);
-    for (unsigned i = 0; i < conductor->started; i++)
-        failed |= conductor->workers[i].error != 0;
-    run->failed = failed;
-    run->start = clock_now() + START_DELAY;
+    pthread_mutex_lock(&shared->gate);
+    while (shared->ready < run->started)
+        pthread_cond_wait(&shared->gate_moved, &shared->gate);
+    for (unsigned i = 0; i < run->started; i++)
+        failed |= run->workers[i].error != 0;
+    shared->failed = failed;
+    shared->start = clock_now() + START_DELAY;
     clock_gettime(CLOCK_REALTIME, &now);
-    run->open = true;
-    pthread_cond_broadcast(&run->gate_moved);
-    pthread_mutex_unlock(&run->gate);
-    conductor->result->start = run->start;
-    conductor->result->start_wall =
-        (double)now.tv_sec + (double)now.tv_nsec / 1e9 + START_DELAY / 1e9;
+    shared->open = true;
+    pthread_cond_broadcast(&shared->gate_moved);
+    pthread_mutex_unlock(&shared->gate);
+    run->result->start = shared->start;
+    run->result->start_wall = (double)now.tv_sec + (double)now.tv_nsec / 1e9 + START_DELAY / 1e9;
 }
 
-static void conduct(struct conductor *conductor)
+static void watch_workers(struct run *run)
 {
     int slack = prctl(PR_GET_TIMERSLACK);
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-    while (atomic_load(&conductor->running) > 0) {
-        int64_t now = clock_now() - conductor->shared.start;
-        run_probe(conductor, now);
-        watch_window(conductor, now);
+    while (atomic_load(&run->running) > 0) {
+        int64_t now = clock_now() - run->shared.start;
+        probe_lateness(run, now);
+        watch_window(run, now);
         if (signals_seen)
-            cut(&conductor->shared, RUN_END_INTERRUPTED);
-        sleep_until(conductor, next_moment(conductor));
+            end_window_early(&run->shared, RUN_END_INTERRUPTED);
+        sleep_until(run, next_moment(run));
     }
-    watch_window(conductor, INT64_MAX);
+    watch_window(run, INT64_MAX);
     if (slack > 0)
         (void)prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0UL, 0UL, 0UL);
 }
 
-static void run_probe(struct conductor *conductor, int64_t now)
+static void probe_lateness(struct run *run, int64_t now)
 {
-    if (now < conductor->next_probe)
+    if (now < run->next_probe)
         return;
-    if (conductor->window_opened && !conductor->window_closed)
-        (void)histogram_add(&conductor->lateness, now - conductor->next_probe);
-    conductor->next_probe = now + PROBE;
-    tick(conductor, now);
+    if (run->window_opened && !run->window_closed)
+        (void)histogram_add(&run->lateness, now - run->next_probe);
+    run->next_probe = now + PROBE;
+    call_tick(run, now);
 }
 
-static void tick(struct conductor *conductor, int64_t now)
+static void call_tick(struct run *run, int64_t now)
 {
-    const struct run_setup *setup = conductor->setup;
-    if (conductor->probes++ % PROBES_A_TICK == 0 && setup->tick)
+    const struct run_setup *setup = run->setup;
+    if (run->probes++ % PROBES_PER_TICK == 0 && setup->tick)
         setup->tick(setup->context, now);
 }
 
-/* Reads what the process has used of CPU as the window opens and closes. */
-static void watch_window(struct conductor *conductor, int64_t now)
+/* Reads the CPU time of the process when the window opens and closes. */
+static void watch_window(struct run *run, int64_t now)
 {
-    struct worker_run *run = &conductor->shared;
-    if (!conductor->window_opened && now >= run->window_start) {
-        conductor->window_opened = true;
-        getrusage(RUSAGE_SELF, &conductor->before);
+    struct run_shared *shared = &run->shared;
+    if (!run->window_opened && now >= shared->window_start) {
+        run->window_opened = true;
+        getrusage(RUSAGE_SELF, &run->before);
     }
-    if (!conductor->window_closed && now >= atomic_load(&run->window_end)) {
-        conductor->window_closed = true;
-        getrusage(RUSAGE_SELF, &conductor->after);
+    if (!run->window_closed && now >= atomic_load(&shared->window_end)) {
+        run->window_closed = true;
+        getrusage(RUSAGE_SELF, &run->after);
     }
 }
 
-static void sleep_until(struct conductor *conductor, int64_t moment)
+static void sleep_until(struct run *run, int64_t moment)
 {
-    int64_t left = moment - (clock_now() - conductor->shared.start);
+    int64_t left = moment - (clock_now() - run->shared.start);
     if (left < 0)
         left = 0;
     struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-    struct pollfd fd = {.fd = conductor->wake_fd, .events = POLLIN};
+    struct pollfd fd = {.fd = run->wake_fd, .events = POLLIN};
     if (ppoll(&fd, 1, &timeout, NULL) <= 0)
         return;
     uint64_t count;
-    ssize_t n = read(conductor->wake_fd, &count, sizeof count);
+    ssize_t n = read(run->wake_fd, &count, sizeof count);
     (void)n;
 }
 
-/* The next moment at which the calling thread has something to do. */
-static int64_t next_moment(const struct conductor *conductor)
+/* When the calling thread has something to do next. */
+static int64_t next_moment(const struct run *run)
 {
-    int64_t next = conductor->next_probe;
-    int64_t end = atomic_load(&conductor->shared.window_end);
-    if (!conductor->window_opened && conductor->shared.window_start < next)
-        next = conductor->shared.window_start;
-    if (!conductor->window_closed && end < next)
+    int64_t next = run->next_probe;
+    int64_t end = atomic_load(&run->shared.window_end);
+    if (!run->window_opened && run->shared.window_start < next)
+        next = run->shared.window_start;
+    if (!run->window_closed && end < next)
         next = end;
     return next;
 }
 
-static void join_workers(struct conductor *conductor)
+static void join_workers(struct run *run)
 {
-    for (unsigned i = 0; i < conductor->started; i++)
-        pthread_join(conductor->workers[i].thread, NULL);
-    for (unsigned i = 0; i < conductor->started; i++)
-        worker_free(&conductor->workers[i]);
-    conductor->started = 0;
+    for (unsigned i = 0; i < run->started; i++)
+        pthread_join(run->workers[i].thread, NULL);
+    for (unsigned i = 0; i < run->started; i++)
+        worker_free(&run->workers[i]);
+    run->started = 0;
 }
 
-static int sum_up(struct conductor *conductor)
+static int fill_result(struct run *run)
 {
-    struct worker_run *run = &conductor->shared;
-    struct run_result *result = conductor->result;
-    int64_t end = atomic_load(&run->window_end);
-    result->end = (enum run_end)atomic_load(&run->end);
-    result->threads = run->workers;
-    result->window_start = run->window_start;
-    result->window_end = end > run->window_start ? end : run->window_start;
-    double window = (double)(result->window_end - run->window_start);
+    struct run_shared *shared = &run->shared;
+    struct run_result *result = run->result;
+    int64_t end = atomic_load(&shared->window_end);
+    result->end = (enum run_end)atomic_load(&shared->end);
+    result->threads = shared->workers;
+    result->window_start = shared->window_start;
+    result->window_end = end > shared->window_start ? end : shared->window_start;
+    double window = (double)(result->window_end - shared->window_start);
     if (window > 0) {
-        result->cpu_user = seconds_between(conductor->before.ru_utime, conductor->after.ru_utime);
-        result->cpu_system = seconds_between(conductor->before.ru_stime, conductor->after.ru_stime);
+        result->cpu_user = seconds_between(run->before.ru_utime, run->after.ru_utime);
+        result->cpu_system = seconds_between(run->before.ru_stime, run->after.ru_stime);
     }
-    if (conductor->lateness.count > 0)
-        result->timer_p99 = (double)histogram_quantile(&conductor->lateness, 0.99) / 1e9;
+    if (run->lateness.count > 0)
+        result->timer_p99 = (double)histogram_quantile(&run->lateness, 0.99) / 1e9;
     int error = 0;
-    for (unsigned i = 0; i < run->workers; i++) {
-        double busy = window > 0 ? (double)conductor->workers[i].busy / window : 0;
+    for (unsigned i = 0; i < shared->workers; i++) {
+        double busy = window > 0 ? (double)run->workers[i].busy / window : 0;
         result->busiest = fmax(result->busiest, fmin(busy, 1));
         if (!error)
-            error = conductor->workers[i].error;
+            error = run->workers[i].error;
     }
-    return error ? system_error(conductor, "a worker could not go on", -error) : 0;
+    return error ? system_error(run, "a worker thread failed", -error) : 0;
 }
 
 static double seconds_between(struct timeval from, struct timeval to)
@@ -485,12 +478,12 @@ static double seconds_between(struct timeval from, struct timeval to)
     return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_usec - from.tv_usec) / 1e6;
 }
 
-static void give_signals_back(struct conductor *conductor)
+static void restore_signals(struct run *run)
 {
-    if (conductor->signals_taken) {
-        sigaction(SIGINT, &conductor->old_interrupt, NULL);
-        sigaction(SIGTERM, &conductor->old_terminate, NULL);
+    if (run->signals_installed) {
+        sigaction(SIGINT, &run->old_interrupt, NULL);
+        sigaction(SIGTERM, &run->old_terminate, NULL);
     }
-    if (conductor->wake_fd >= 0)
-        close(conductor->wake_fd);
+    if (run->wake_fd >= 0)
+        close(run->wake_fd);
 }

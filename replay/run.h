@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run: plays a plan against a server with one worker thread a core and tells how it went. What
- * happened to each operation goes into the workers' tallies (tally.h); this only says what belongs
- * to the run as a whole. Needs nothing of discovery: a struct dc filled by hand will do.
+ * A run plays a plan against a server, with one worker thread per core. The workers' tallies
+ * (tally.h) count what happens to each operation; struct run_result describes the run as a whole.
+ * A run does not need discovery: the caller may fill struct dc by hand.
  */
 #ifndef REPLAY_RUN_H
 #define REPLAY_RUN_H
@@ -15,36 +15,31 @@
 #include "model/plan.h"
 #include "protocols/dc.h"
 #include "protocols/packet.h"
+#include "replay/run_shared.h"
 #include "replay/settings.h"
 #include "replay/tally.h"
 
-/* Number of worker threads for these settings: --threads or one a core this process may use, but
- * never more than clients. */
+/* Number of worker threads: --threads, or one per core that this process may use, but never more
+ * than clients. */
 unsigned run_threads(const struct settings *settings, uint32_t clients);
 
-/* Whether the packets' details can be played and, when the plan is to be played, this machine's
- * limits suffice and it has the source addresses: what run_play() would refuse, before accounts are
- * made for it. Raises the limits. Errors and messages as run_play(). */
+/* Checks what run_play() would refuse, before accounts are created for it: whether the details of
+ * the packets can be played and, with limits, whether this machine's limits suffice and it has the
+ * source addresses. Raises the limits. Errors and texts as run_play(). */
 int run_check(const struct settings *settings, const struct plan *plan, bool limits,
               struct error *error);
 
 struct run_setup {
     const struct settings *settings;
     const struct plan *plan;
-    /* users and machines: at least one of each a client; account_count says how many. */
+    /* Its account_count is at least the number of clients, unless it has no accounts at all. */
     const struct dc *dc;
-    /* One a worker, run_threads() of them, made and freed by the caller, merged after the run. */
+    /* One per worker, run_threads() in all. The caller creates, merges and frees them. */
     struct tally *const *tallies;
-    /* Called in the calling thread about five times a second while the run lasts, with ns since the
-     * plan's start (negative while clients are made ready). For the status line. May be NULL. */
+    /* Called in the calling thread about five times per second, with ns since the plan's start
+     * (negative while clients are prepared). For the status line. May be NULL. */
     void (*tick)(void *context, int64_t now);
     void *context;
-};
-
-enum run_end {
-    RUN_END_WINDOW,      /* the window was measured in full */
-    RUN_END_INTERRUPTED, /* SIGINT or SIGTERM: exit status 130 */
-    RUN_END_ERROR        /* --stop-on-any-error, or the engine could not go on: exit status 1 */
 };
 
 struct run_result {
@@ -52,25 +47,25 @@ struct run_result {
     unsigned threads;
     double start_wall;    /* Unix time of the plan's start */
     int64_t start;        /* the same instant, CLOCK_MONOTONIC ns */
-    int64_t window_start; /* ns since the plan's start: the warm-up's end */
-    int64_t window_end;   /* ns since the plan's start; earlier than planned after an interrupt */
-    double cpu_user;      /* seconds of CPU of this process from window_start to window_end */
+    int64_t window_start; /* end of the warm-up; ns since the plan's start */
+    int64_t window_end;   /* ns since the plan's start; before the planned end when end says so */
+    double cpu_user;      /* CPU seconds of this process from window_start to window_end */
     double cpu_system;
-    /* Lateness of a bare timer in this process, one that has no other work, over the window: what
-     * the machine alone makes late. p99 in seconds; NaN: there was no window. */
+    /* Lateness of a timer in a thread without other work: the part of the lag that the machine
+     * alone causes. 99th percentile over the window, in seconds; NaN: there was no window. */
     double timer_p99;
-    double busiest; /* 0..1: share of the window that the busiest worker was busy */
+    double busiest; /* 0..1: share of the window in which the busiest worker was not waiting */
 };
 
 /*
- * Plays the plan. Handles SIGINT and SIGTERM while it lasts: the first one ends the window now (50
- * ms later, so that all workers agree on what is inside), the second leaves the process at once
- * with exit status 130. One run at a time.
+ * Plays the plan. Handles SIGINT and SIGTERM during the run: the first one ends the window 50 ms
+ * later, so that all workers agree on what is inside it; the second one ends the process at once
+ * with exit status 130. Only one run at a time.
  *
- * Returns 0 when the run was made (operations may have failed, the run may have been interrupted:
- * see result->end), or a negative errno and in error one line that says what to mend: the limits of
- * this machine are too low for so many clients, a source address cannot be bound, details of the
- * model cannot be played.
+ * Returns 0 when the run took place, even if operations failed or the run was interrupted: see
+ * result->end. Otherwise returns a negative errno, and error says what to change: this machine's
+ * limits are too low for so many clients, a source address cannot be bound, details of the model
+ * cannot be played.
  */
 int run_play(const struct run_setup *setup, struct run_result *result, struct error *error);
 
