@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/names/dns.h"
+#include "protocols/names/dns_names.h"
 #include "protocols/rpc/rpc_ports.h"
 
 static void free_accounts(struct account *accounts, size_t count);
-static void free_secret(char *secret);
 
 struct dc *dc_new(void)
 {
@@ -75,19 +74,4 @@ socklen_t dc_address(const struct dc *dc, uint16_t port, struct sockaddr_storage
     else
         ((struct sockaddr_in *)out)->sin_port = htons(port);
     return dc->address_len;
-}
-
-void account_clear(struct account *account)
-{
-    free(account->name);
-    free(account->dn);
-    free_secret(account->password);
-    explicit_bzero(account, sizeof *account);
-}
-
-static void free_secret(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
 }

@@ -17,10 +17,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/datagram.h"
+#include "protocols/names/dns_names.h"
 #include "protocols/packet_tables.h"
 #include "protocols/stream.h"
 
-enum { QUERY_SIZE = NS_HFIXEDSZ + NS_MAXCDNAME + 4, UDP_SIZE = 4096, NAME_SIZE = 256 };
+enum { QUERY_SIZE = NS_HFIXEDSZ + NS_MAXCDNAME + 4, UDP_SIZE = 4096 };
 
 /* Names that packets draw from. */
 enum name { NAME_REALM, NAME_DC, NAME_LDAP, NAME_KERBEROS, NAME_MSDCS, NAME_OTHER, NAMES };
@@ -37,30 +38,7 @@ static const struct {
     [NAME_MSDCS] = {"msdcs", "_ldap._tcp.dc._msdcs.", ns_t_srv},
     [NAME_OTHER] = {"other", "wpad.", ns_t_a},
 };
-
-/* Types that are probed. 0 ends them. */
-static const struct {
-    const char *text;
-    uint16_t type;
-} types[] = {{"A", ns_t_a},         {"AAAA", ns_t_aaaa}, {"SRV", ns_t_srv}, {"NS", ns_t_ns},
-             {"SOA", ns_t_soa},     {"MX", ns_t_mx},     {"TXT", ns_t_txt}, {"PTR", ns_t_ptr},
-             {"CNAME", ns_t_cname}, {"ANY", ns_t_any}};
-
-enum { TYPES = sizeof types / sizeof types[0] };
-_Static_assert(NAMES *TYPES == DNS_PROBES, "each name is probed with each type");
-
-/* A line of --dns-query-file. */
-struct query {
-    char name[NAME_SIZE];
-    uint16_t type;
-    bool expected;
-};
-
-struct dns_names {
-    bool answered[NAMES][TYPES];
-    struct query *queries;
-    size_t query_count;
-};
+_Static_assert((int)NAMES == (int)DNS_NAMES, "each name is probed with each type");
 
 /* Details, and what is asked: name NAMES or type 0 are still to be drawn. */
 struct details {
@@ -73,23 +51,16 @@ static const struct details usual[] = {{NAME_REALM, ns_t_a},      {NAME_LDAP, ns
                                        {NAME_KERBEROS, ns_t_srv}, {NAME_MSDCS, ns_t_srv},
                                        {NAME_DC, ns_t_a},         {NAME_DC, ns_t_aaaa}};
 
-static bool make_name(const struct dc *dc, enum name name, char text[NAME_SIZE]);
-static int dns_ask(struct wire *wire, const struct dc *dc, const struct query *query, uint16_t id,
-                   int *rcode);
+static bool make_name(const struct dc *dc, enum name name, char text[DNS_NAME_SIZE]);
+static int dns_ask(struct wire *wire, const struct dc *dc, const struct dns_query *query,
+                   uint16_t id, int *rcode);
 static int put_query(const char *name, uint16_t type, uint16_t id, u_char query[QUERY_SIZE]);
 static bool dns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
                           size_t size);
-static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct query *query,
+static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct dns_query *query,
                           const u_char *bytes, size_t size, int *rcode);
 static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
                        uint8_t **reply, size_t *reply_size);
-static int dns_read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
-                          const char *realm, struct error *error);
-static char *dns_trim(char *text);
-static const char *parse_query(char *line, const char *realm, struct query *query);
-static bool fill_name(const char *name, const char *realm, char out[NAME_SIZE]);
-static uint16_t parse_type(const char *text);
-static int add_query(struct dns_names *dns_names, const struct query *query);
 static bool is_our_question(ns_msg *message, const char *name, uint16_t type);
 static bool is_same_name(const u_char *a, const u_char *b);
 static void *dns_compile(const struct packet_field *fields, size_t count, struct error *error);
@@ -121,49 +92,35 @@ const struct packet_type dns_extra_packet = {.protocol = "dns",
                                              .available = packet_needs_dc,
                                              .play = play_extra};
 
-void dns_names_free(struct dns_names *dns_names)
-{
-    if (dns_names)
-        free(dns_names->queries);
-    free(dns_names);
-}
-
-int dns_names_prepare(struct dc *dc)
-{
-    if (!dc->dns_names)
-        dc->dns_names = calloc(1, sizeof *dc->dns_names);
-    return dc->dns_names ? 0 : -ENOMEM;
-}
-
 bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
 {
     const int64_t patience = INT64_C(2000000000);
-    enum name name = (enum name)(i / TYPES);
-    struct query query = {.type = types[i % TYPES].type};
+    enum name name = (enum name)(i / DNS_TYPES);
+    struct dns_query query = {.type = dns_types[i % DNS_TYPES].type};
     int rcode;
     if (!make_name(dc, name, query.name))
         return false;
     wire->deadline = clock_now() + patience;
     int count = dns_ask(wire, dc, &query, (uint16_t)(i + 1), &rcode);
     bool answered = count > 0 && rcode == ns_r_noerror;
-    dc->dns_names->answered[name][i % TYPES] = answered;
+    dc->dns_names->answered[i] = answered;
     return answered;
 }
 
 /* False when the domain is not known, or its name is too long for the prefix. */
-static bool make_name(const struct dc *dc, enum name name, char text[NAME_SIZE])
+static bool make_name(const struct dc *dc, enum name name, char text[DNS_NAME_SIZE])
 {
     const char *prefix = names[name].prefix;
     const char *rest = prefix ? dc->dns_domain : dc->dns_name;
     if (!rest)
         return false;
-    int length = snprintf(text, NAME_SIZE, "%s%s", prefix ? prefix : "", rest);
-    return length > 0 && length < NAME_SIZE;
+    int length = snprintf(text, DNS_NAME_SIZE, "%s%s", prefix ? prefix : "", rest);
+    return length > 0 && length < DNS_NAME_SIZE;
 }
 
 /* Asks; the number of answer records or a negative errno. */
-static int dns_ask(struct wire *wire, const struct dc *dc, const struct query *query, uint16_t id,
-                   int *rcode)
+static int dns_ask(struct wire *wire, const struct dc *dc, const struct dns_query *query,
+                   uint16_t id, int *rcode)
 {
     u_char bytes[QUERY_SIZE];
     uint8_t reply[UDP_SIZE];
@@ -209,7 +166,7 @@ static bool dns_is_answer(const struct datagram_question *question, const uint8_
     return size < 2 || ns_get16(bytes) == question->id;
 }
 
-static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct query *query,
+static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct dns_query *query,
                           const u_char *bytes, size_t size, int *rcode)
 {
     uint8_t *reply = NULL;
@@ -243,135 +200,6 @@ static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *que
     }
     stream_close(stream);
     return error;
-}
-
-int dns_queries_read(struct dc *dc, const char *file, struct error *error)
-{
-    if (dns_names_prepare(dc) != 0) {
-        return error_no_memory(error);
-    }
-    FILE *stream = fopen(file, "re");
-    if (!stream) {
-        int code = -errno;
-        return error_set(error, code, "%s: %s", file, strerror(-code));
-    }
-    int result =
-        dns_read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "", error);
-    fclose(stream);
-    return result;
-}
-
-static int dns_read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
-                          const char *realm, struct error *error)
-{
-    char *line = NULL;
-    size_t size = 0;
-    int result = 0;
-    for (unsigned number = 1; !result && getline(&line, &size, stream) >= 0; number++) {
-        char *text = dns_trim(line);
-        struct query query;
-        if (!*text || *text == '#')
-            continue;
-        const char *wrong = parse_query(text, realm, &query);
-        result = wrong ? -EINVAL : add_query(dns_names, &query);
-        if (wrong)
-            error_set(error, -EINVAL, "%s:%u: line %s", file, number, wrong);
-        else if (result)
-            error_no_memory(error);
-    }
-    free(line);
-    if (!result && ferror(stream)) {
-        result = -EIO;
-        error_set(error, -EINVAL, "%s: cannot be read", file);
-    } else if (!result && dns_names->query_count == 0) {
-        result = -EINVAL;
-        error_set(error, -EINVAL, "%s: holds no queries", file);
-    }
-    return result;
-}
-
-static char *dns_trim(char *text)
-{
-    while (isspace((unsigned char)*text))
-        text++;
-    char *end = text + strlen(text);
-    while (end > text && isspace((unsigned char)end[-1]))
-        *--end = '\0';
-    return text;
-}
-
-/* NULL, or what is wrong with the line. The first field is called opcode, but in the files that
- * users have it numbers the lines (0, 1, 2, 10, 11, 20, ...): it is no opcode of DNS and is not
- * sent. */
-static const char *parse_query(char *line, const char *realm, struct query *query)
-{
-    enum { OPCODE, NAME, TYPE, EXPECTED, PARTS };
-    char *parts[PARTS];
-    int count = 0;
-    for (char *rest = line, *part; (part = strsep(&rest, ",")); count++)
-        if (count < PARTS)
-            parts[count] = dns_trim(part);
-    if (count != PARTS)
-        return "is not opcode,name,type,expected";
-    if (!*parts[OPCODE] || parts[OPCODE][strspn(parts[OPCODE], "0123456789")])
-        return "does not begin with a number";
-    if (!fill_name(parts[NAME], realm, query->name))
-        return "has no domain name in its second place";
-    query->type = parse_type(parts[TYPE]);
-    if (!query->type)
-        return "has no DNS type (A, AAAA, SRV, ... TYPE65) in its third place";
-    query->expected = strcasecmp(parts[EXPECTED], "yes") == 0;
-    if (!query->expected && strcasecmp(parts[EXPECTED], "no") != 0)
-        return "ends neither in yes nor in no";
-    return NULL;
-}
-
-/* Copies name with {realm} replaced; false when it is no domain name of that length. */
-static bool fill_name(const char *name, const char *realm, char out[NAME_SIZE])
-{
-    static const char mark[] = "{realm}";
-    u_char wire[NS_MAXCDNAME];
-    size_t length = 0;
-    while (*name) {
-        bool marked = strncmp(name, mark, sizeof mark - 1) == 0;
-        const char *piece = marked ? realm : name;
-        size_t size = marked ? strlen(realm) : 1;
-        if (length + size >= NAME_SIZE)
-            return false;
-        memcpy(out + length, piece, size);
-        length += size;
-        name += marked ? sizeof mark - 1 : 1;
-    }
-    out[length] = '\0';
-    return length > 0 && ns_name_pton(out, wire, sizeof wire) >= 0;
-}
-
-static uint16_t parse_type(const char *text)
-{
-    for (unsigned i = 0; i < TYPES; i++)
-        if (strcasecmp(text, types[i].text) == 0)
-            return types[i].type;
-    /* RFC 3597 5 */
-    char *end;
-    unsigned long number = strncasecmp(text, "TYPE", 4) == 0 && isdigit((unsigned char)text[4])
-                               ? strtoul(text + 4, &end, 10)
-                               : 0;
-    return number > 0 && number <= UINT16_MAX && !*end ? (uint16_t)number : 0;
-}
-
-static int add_query(struct dns_names *dns_names, const struct query *query)
-{
-    size_t count = dns_names->query_count;
-    /* Grown at powers of two. */
-    if ((count & (count - 1)) == 0) {
-        struct query *grown =
-            realloc(dns_names->queries, (count ? 2 * count : 1) * sizeof *dns_names->queries);
-        if (!grown)
-            return -ENOMEM;
-        dns_names->queries = grown;
-    }
-    dns_names->queries[dns_names->query_count++] = *query;
-    return 0;
 }
 
 int dns_reply_parse(const uint8_t *bytes, size_t size, const char *name, uint16_t type, int *rcode)
@@ -447,7 +275,7 @@ static bool dns_take_field(struct details *details, const struct packet_field *f
 {
     const char *value = field->count == 1 ? field->values[0] : "";
     if (strcmp(field->key, "type") == 0)
-        return (details->type = parse_type(value)) != 0;
+        return (details->type = dns_type_parse(value)) != 0;
     if (strcmp(field->key, "name") != 0)
         return false;
     unsigned name = 0;
@@ -461,7 +289,7 @@ static struct outcome dns_play(struct conversation *conversation, const void *co
 {
     const struct dc *dc = conversation->dc;
     struct details what = dns_draw(conversation, compiled);
-    struct query query = {.type = what.type};
+    struct dns_query query = {.type = what.type};
     int rcode;
     if (!make_name(dc, what.name, query.name))
         return outcome_failed("no domain is known");
@@ -514,9 +342,9 @@ static struct outcome rcode_failure(int rcode)
 
 static bool was_answered(const struct dc *dc, enum name name, uint16_t type)
 {
-    for (unsigned i = 0; dc->dns_names && i < TYPES; i++)
-        if (types[i].type == type)
-            return dc->dns_names->answered[name][i];
+    for (unsigned i = 0; dc->dns_names && i < DNS_TYPES; i++)
+        if (dns_types[i].type == type)
+            return dc->dns_names->answered[name * DNS_TYPES + i];
     return false;
 }
 
@@ -525,7 +353,7 @@ static struct outcome play_extra(struct conversation *conversation, const void *
     const struct dc *dc = conversation->dc;
     if (!dc->dns_names || dc->dns_names->query_count == 0)
         return dns_play(conversation, details);
-    const struct query *query =
+    const struct dns_query *query =
         &dc->dns_names->queries[conversation_random(conversation, dc->dns_names->query_count)];
     int rcode;
     int count = dns_ask(&conversation->wire, dc, query, new_id(conversation), &rcode);

@@ -415,11 +415,11 @@ static void query_file_with_mistakes(void **state)
         {"\n# x\n0,a,A,yes,b\n", ":3: line is not opcode,name,type,expected"},
         {"x,a,A,yes\n", ":1: line does not begin with a number"},
         {",a,A,yes\n", ":1: line does not begin with a number"},
-        {"0,,A,yes\n", ":1: line has no domain name in its second place"},
-        {"0,a..b,A,yes\n", ":1: line has no domain name in its second place"},
-        {"0,a,Q,yes\n", ":1: line has no DNS type (A, AAAA, SRV, ... TYPE65) in its third place"},
-        {"0,a,A,maybe\n", ":1: line ends neither in yes nor in no"},
-        {"# only remarks\n", ": holds no queries"},
+        {"0,,A,yes\n", ":1: line has no domain name in its second field"},
+        {"0,a..b,A,yes\n", ":1: line has no domain name in its second field"},
+        {"0,a,Q,yes\n", ":1: line has no DNS type (A, AAAA, SRV, ... TYPE65) in its third field"},
+        {"0,a,A,maybe\n", ":1: line does not end in yes or no"},
+        {"# only remarks\n", ": contains no queries"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct dc *dc = new_dc(1);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names that answered in the probe, and the reader of --dns-query-file. */
+#include "protocols/names/dns_names.h"
+
+#include <arpa/nameser.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "protocols/dc.h"
+
+const struct dns_type dns_types[DNS_TYPES] = {
+    {"A", ns_t_a},         {"AAAA", ns_t_aaaa}, {"SRV", ns_t_srv}, {"NS", ns_t_ns},
+    {"SOA", ns_t_soa},     {"MX", ns_t_mx},     {"TXT", ns_t_txt}, {"PTR", ns_t_ptr},
+    {"CNAME", ns_t_cname}, {"ANY", ns_t_any}};
+
+static int read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
+                      const char *realm, struct error *error);
+static char *trim_spaces(char *text);
+static const char *parse_query(char *line, const char *realm, struct dns_query *query);
+static bool fill_in_realm(const char *name, const char *realm, char out[DNS_NAME_SIZE]);
+static int add_query(struct dns_names *dns_names, const struct dns_query *query);
+
+void dns_names_free(struct dns_names *dns_names)
+{
+    if (dns_names)
+        free(dns_names->queries);
+    free(dns_names);
+}
+
+int dns_names_prepare(struct dc *dc)
+{
+    if (!dc->dns_names)
+        dc->dns_names = calloc(1, sizeof *dc->dns_names);
+    return dc->dns_names ? 0 : -ENOMEM;
+}
+
+int dns_queries_read(struct dc *dc, const char *file, struct error *error)
+{
+    if (dns_names_prepare(dc) != 0)
+        return error_no_memory(error);
+    FILE *stream = fopen(file, "re");
+    if (!stream) {
+        int code = -errno;
+        return error_set(error, code, "%s: %s", file, strerror(-code));
+    }
+    int result =
+        read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "", error);
+    fclose(stream);
+    return result;
+}
+
+static int read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
+                      const char *realm, struct error *error)
+{
+    char *line = NULL;
+    size_t size = 0;
+    int result = 0;
+    for (unsigned number = 1; !result && getline(&line, &size, stream) >= 0; number++) {
+        char *text = trim_spaces(line);
+        struct dns_query query;
+        if (!*text || *text == '#')
+            continue;
+        const char *wrong = parse_query(text, realm, &query);
+        result = wrong ? -EINVAL : add_query(dns_names, &query);
+        if (wrong)
+            error_set(error, -EINVAL, "%s:%u: line %s", file, number, wrong);
+        else if (result)
+            error_no_memory(error);
+    }
+    free(line);
+    if (!result && ferror(stream))
+        return error_set(error, -EIO, "%s: cannot be read", file);
+    if (!result && dns_names->query_count == 0)
+        return error_set(error, -EINVAL, "%s: contains no queries", file);
+    return result;
+}
+
+static char *trim_spaces(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    char *end = text + strlen(text);
+    while (end > text && isspace((unsigned char)end[-1]))
+        *--end = '\0';
+    return text;
+}
+
+/* NULL, or what is wrong with the line. The first field is called opcode, but existing files use it
+ * to number their lines (0, 1, 2, 10, 11, 20, ...): it is not a DNS opcode and is not sent. */
+static const char *parse_query(char *line, const char *realm, struct dns_query *query)
+{
+    enum { OPCODE, NAME, TYPE, EXPECTED, PARTS };
+    char *parts[PARTS];
+    int count = 0;
+    for (char *rest = line, *part; (part = strsep(&rest, ",")); count++)
+        if (count < PARTS)
+            parts[count] = trim_spaces(part);
+    if (count != PARTS)
+        return "is not opcode,name,type,expected";
+    if (!*parts[OPCODE] || parts[OPCODE][strspn(parts[OPCODE], "0123456789")])
+        return "does not begin with a number";
+    if (!fill_in_realm(parts[NAME], realm, query->name))
+        return "has no domain name in its second field";
+    query->type = dns_type_parse(parts[TYPE]);
+    if (!query->type)
+        return "has no DNS type (A, AAAA, SRV, ... TYPE65) in its third field";
+    query->expected = strcasecmp(parts[EXPECTED], "yes") == 0;
+    if (!query->expected && strcasecmp(parts[EXPECTED], "no") != 0)
+        return "does not end in yes or no";
+    return NULL;
+}
+
+/* Copies name and replaces {realm}. False: the result is not a domain name, or too long. */
+static bool fill_in_realm(const char *name, const char *realm, char out[DNS_NAME_SIZE])
+{
+    static const char mark[] = "{realm}";
+    u_char wire[NS_MAXCDNAME];
+    size_t length = 0;
+    while (*name) {
+        bool marked = strncmp(name, mark, sizeof mark - 1) == 0;
+        const char *piece = marked ? realm : name;
+        size_t size = marked ? strlen(realm) : 1;
+        if (length + size >= DNS_NAME_SIZE)
+            return false;
+        memcpy(out + length, piece, size);
+        length += size;
+        name += marked ? sizeof mark - 1 : 1;
+    }
+    out[length] = '\0';
+    return length > 0 && ns_name_pton(out, wire, sizeof wire) >= 0;
+}
+
+uint16_t dns_type_parse(const char *text)
+{
+    for (unsigned i = 0; i < DNS_TYPES; i++)
+        if (strcasecmp(text, dns_types[i].text) == 0)
+            return dns_types[i].type;
+    /* RFC 3597 5 */
+    char *end;
+    unsigned long number = strncasecmp(text, "TYPE", 4) == 0 && isdigit((unsigned char)text[4])
+                               ? strtoul(text + 4, &end, 10)
+                               : 0;
+    return number > 0 && number <= UINT16_MAX && !*end ? (uint16_t)number : 0;
+}
+
+static int add_query(struct dns_names *dns_names, const struct dns_query *query)
+{
+    size_t count = dns_names->query_count;
+    /* Grow at powers of two. */
+    if ((count & (count - 1)) == 0) {
+        struct dns_query *grown =
+            realloc(dns_names->queries, (count ? 2 * count : 1) * sizeof *dns_names->queries);
+        if (!grown)
+            return -ENOMEM;
+        dns_names->queries = grown;
+    }
+    dns_names->queries[dns_names->query_count++] = *query;
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of the DC's DNS before the clock starts: which names answered in the probe, and the
+ * queries of --dns-query-file. Read-only during a run; dc->dns_names owns it.
+ */
+#ifndef PROTOCOLS_NAMES_DNS_NAMES_H
+#define PROTOCOLS_NAMES_DNS_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct dc;
+
+/* The probe asks for each of DNS_NAMES names (dns.c) with each of DNS_TYPES types. */
+enum { DNS_NAMES = 6, DNS_TYPES = 10, DNS_PROBES = DNS_NAMES * DNS_TYPES };
+
+enum { DNS_NAME_SIZE = 256 };
+
+struct dns_type {
+    const char *text; /* "AAAA" */
+    uint16_t type;
+};
+extern const struct dns_type dns_types[DNS_TYPES];
+
+/* A line of --dns-query-file. */
+struct dns_query {
+    char name[DNS_NAME_SIZE];
+    uint16_t type;
+    bool expected; /* an answer record must come; if false, none may come */
+};
+
+struct dns_names {
+    bool answered[DNS_PROBES]; /* by name * DNS_TYPES + type */
+    struct dns_query *queries;
+    size_t query_count;
+};
+
+/* NULL is allowed. */
+void dns_names_free(struct dns_names *names);
+
+/* Creates dc->dns_names if it is NULL. 0 or -ENOMEM. */
+int dns_names_prepare(struct dc *dc);
+
+/*
+ * Reads --dns-query-file into dc->dns_names. Its lines are `opcode,name,type,expected`; {realm} in
+ * a name is replaced by the domain's DNS name. Empty lines and lines that begin with # are skipped.
+ * opcode is a number that existing files use to number their lines; it is not sent. expected is yes
+ * or no. 0, -EINVAL for a malformed line, or another negative errno if the file cannot be read;
+ * error then names file and line.
+ */
+int dns_queries_read(struct dc *dc, const char *file, struct error *error);
+
+/* The number of a type such as "A", "SRV" or "TYPE65" (RFC 3597 5); 0: not a type. */
+uint16_t dns_type_parse(const char *text);
+
+#endif
