@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Byte strings kept once: a table with open addressing over their hashes. */
 #include "base/intern.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 256 };
+#include "base/array.h"
+
+enum { FIRST_SLOTS = 512 };
 
 static int intern_grow_slots(struct intern *intern);
 static size_t find_slot(const struct intern *intern, const struct intern_entry *wanted);
-static int grow_entries(struct intern *intern);
 
-int intern_add(struct intern *intern, const char *bytes, size_t size, uint32_t *number, bool *added)
+int intern_add(struct intern *intern, const void *bytes, size_t size, uint32_t *number, bool *added)
 {
     struct intern_entry entry = {bytes, size, intern_hash(0, bytes, size)};
     if (2 * intern->count >= intern->slot_room && intern_grow_slots(intern) < 0)
         return -ENOMEM;
     size_t slot = find_slot(intern, &entry);
-    *added = intern->slots[slot] == 0;
-    if (*added) {
-        if (intern->count == intern->entry_room && grow_entries(intern) < 0)
+    if (added)
+        *added = intern->slots[slot] == 0;
+    if (intern->slots[slot] == 0) {
+        struct intern_entry *entries =
+            array_grow(intern->entries, intern->count, sizeof *intern->entries);
+        if (!entries)
             return -ENOMEM;
+        intern->entries = entries;
         entry.bytes = arena_string(&intern->arena, bytes, size);
         if (!entry.bytes)
             return -ENOMEM;
@@ -36,7 +40,7 @@ int intern_add(struct intern *intern, const char *bytes, size_t size, uint32_t *
 /* Twice as many slots, at most half of which are taken. */
 static int intern_grow_slots(struct intern *intern)
 {
-    size_t room = intern->slot_room ? 2 * intern->slot_room : 2 * FIRST_ROOM;
+    size_t room = intern->slot_room ? 2 * intern->slot_room : FIRST_SLOTS;
     uint32_t *slots = calloc(room, sizeof *slots);
     if (!slots)
         return -ENOMEM;
@@ -62,15 +66,10 @@ static size_t find_slot(const struct intern *intern, const struct intern_entry *
     }
 }
 
-static int grow_entries(struct intern *intern)
+uint32_t intern_find(const struct intern *intern, const void *bytes, size_t size)
 {
-    size_t room = intern->entry_room ? 2 * intern->entry_room : FIRST_ROOM;
-    struct intern_entry *entries = reallocarray(intern->entries, room, sizeof *entries);
-    if (!entries)
-        return -ENOMEM;
-    intern->entries = entries;
-    intern->entry_room = room;
-    return 0;
+    struct intern_entry entry = {bytes, size, intern_hash(0, bytes, size)};
+    return intern->count == 0 ? UINT32_MAX : intern->slots[find_slot(intern, &entry)] - 1;
 }
 
 void intern_clear(struct intern *intern)

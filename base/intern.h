@@ -10,7 +10,7 @@
 #include "base/arena.h"
 
 struct intern_entry {
-    const char *bytes;
+    const char *bytes; /* followed by a zero byte; aligned for any type */
     size_t size;
     uint64_t hash;
 };
@@ -20,16 +20,21 @@ struct intern {
     struct arena arena;
     struct intern_entry *entries;
     uint32_t *slots; /* number + 1; 0: free */
-    size_t count, entry_room, slot_room;
+    size_t count, slot_room;
     size_t bytes; /* of all strings */
 };
 
-/* The number of a string; *added tells whether it is new. At most 2^31 strings. 0 or -ENOMEM. */
-int intern_add(struct intern *intern, const char *bytes, size_t size, uint32_t *number,
+/* Sets *number to the number of a string and adds the string if it is new. *added, which may be
+ * NULL, tells whether it was. At most 2^31 strings. 0 or -ENOMEM. */
+int intern_add(struct intern *intern, const void *bytes, size_t size, uint32_t *number,
                bool *added);
+
+/* The number of a string, or UINT32_MAX if it was never added. */
+uint32_t intern_find(const struct intern *intern, const void *bytes, size_t size);
+
 void intern_clear(struct intern *intern);
 
-/* FNV-1a with a last mix, going on from another hash (0 at first). */
+/* FNV-1a with a last mix, continued from another hash (0 at first). */
 uint64_t intern_hash(uint64_t hash, const void *bytes, size_t size);
 
 #endif

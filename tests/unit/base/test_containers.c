@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays, heaps and arenas of base/. */
+/* Arrays, heaps, arenas and numbered strings of base/. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/heap.h"
+#include "base/intern.h"
 
 static void an_array_keeps_its_elements_while_it_grows(void **state)
 {
@@ -120,6 +121,29 @@ static void an_arena_keeps_its_limit(void **state)
     arena_free(&arena);
 }
 
+static void strings_are_numbered_in_order(void **state)
+{
+    (void)state;
+    enum { COUNT = 5000 };
+    struct intern intern = {0};
+    uint32_t number;
+    bool added;
+    assert_int_equal(intern_find(&intern, "", 0), UINT32_MAX);
+    for (uint32_t i = 0; i < 2 * COUNT; i++) {
+        uint32_t value = i % COUNT;
+        assert_int_equal(intern_add(&intern, &value, sizeof value, &number, &added), 0);
+        assert_int_equal(number, value);
+        assert_int_equal(added, i < COUNT);
+    }
+    for (uint32_t i = 0; i < 2 * COUNT; i++)
+        assert_int_equal(intern_find(&intern, &i, sizeof i), i < COUNT ? i : UINT32_MAX);
+    assert_int_equal(intern_add(&intern, "", 0, &number, NULL), 0);
+    assert_int_equal(number, COUNT);
+    assert_string_equal(intern.entries[COUNT].bytes, "");
+    intern_clear(&intern);
+    assert_int_equal(intern.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +153,7 @@ int main(void)
         cmocka_unit_test(a_heap_moves_its_first_element_after_a_change),
         cmocka_unit_test(an_arena_hands_out_zeroed_separate_aligned_memory),
         cmocka_unit_test(an_arena_keeps_its_limit),
+        cmocka_unit_test(strings_are_numbered_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
