@@ -40,7 +40,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing
 WERROR ?= -Werror
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_CFLAGS = -std=gnu11 $(OPT) $(WARNINGS) $(WERROR) $(SANFLAGS) -pthread -D_GNU_SOURCE \
-	-DTRAFFIC_VERSION='"$(VERSION)"' -I. $(PKG_CFLAGS) $(CFLAGS)
+	-DTRAFFIC_VERSION='"$(VERSION)"' -I. -I$(BUILD) $(PKG_CFLAGS) $(CFLAGS)
 ALL_LDFLAGS = $(SANFLAGS) $(LDFLAGS)
 
 # Every room is one library, made of one or more folders; a program is the one file that holds its main().
@@ -56,6 +56,9 @@ MAINS := $(wildcard $(FOLDERS:%=%/traffic-*.c))
 PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(notdir $(MAINS)))
 # Each library once, users before what they use: a call against the arrows does not link.
 LIBS := $(foreach room,replay protocols model summary result base,$(BUILD)/lib$(room).a)
+
+# Headers that the build makes; they are included by the path below $(BUILD).
+GENERATED := $(BUILD)/protocols/ntstatus_names.h
 
 sources = $(filter-out $(MAINS),$(wildcard $(foreach folder,$(folders_$(1)),$(folder)/*.c)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -102,7 +105,13 @@ $(BUILD)/lib$(1).a: $(call objects,$(call sources,$(1))) $(BUILD)/$(1).stamp
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_library,$(room))))
 
-$(BUILD)/%.o: %.c $(BUILD)/compile.stamp
+$(BUILD)/protocols/ntstatus_names.h: protocols/ntstatus.txt protocols/ntstatus.awk
+	@mkdir -p $(@D)
+	$(say) "AWK  $@"
+	$(Q)awk -f protocols/ntstatus.awk protocols/ntstatus.txt >$@
+
+# GENERATED without a rebuild: after the first build the .d files name what includes them.
+$(BUILD)/%.o: %.c $(BUILD)/compile.stamp | $(GENERATED)
 	@mkdir -p $(@D)
 	$(say) "CC   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -150,11 +159,11 @@ bench: deps
 	@$(MAKE) --no-print-directory all benches
 	@bench/run
 
-lint:
+lint: $(GENERATED)
 	@echo clang-format, cppcheck, shellcheck, structure, mandoc
 	@clang-format --dry-run -Werror $(C_FILES)
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning \
-		--suppress=missingIncludeSystem -j 2 -I. -D_GNU_SOURCE -DTRAFFIC_VERSION='""' $(filter %.c,$(C_FILES))
+		--suppress=missingIncludeSystem -j 2 -I. -I$(BUILD) -D_GNU_SOURCE -DTRAFFIC_VERSION='""' $(filter %.c,$(C_FILES))
 	@shellcheck -x $(SCRIPTS) tests/lib/tap.sh
 	@tests/lint-structure
 	$(if $(MAN_PAGES),@mandoc -T lint -W warning $(MAN_PAGES))
@@ -163,7 +172,7 @@ format:
 	@clang-format -i $(C_FILES)
 
 # The flags are split by the shell, as for the compiler.
-compile_commands.json: FORCE
+compile_commands.json: FORCE $(GENERATED)
 	@python3 -c 'import json, os, sys; cut = sys.argv.index("::"); \
 		json.dump([{"directory": os.getcwd(), "file": f, "arguments": sys.argv[1:cut] + ["-c", f]} \
 			for f in sys.argv[cut + 1:]], open("$@", "w"), indent=1)' \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NTSTATUS values (MS-ERREF 2.3) and their names, which are causes of failures. */
+/* NTSTATUS values (MS-ERREF 2.3) and their names. */
 #ifndef PROTOCOLS_NTSTATUS_H
 #define PROTOCOLS_NTSTATUS_H
 
@@ -7,7 +7,7 @@
 
 #include "protocols/packet.h"
 
-/* Those that are acted upon. */
+/* The values that the program acts upon. */
 #define NTSTATUS_SUCCESS                  0x00000000u
 #define NTSTATUS_PENDING                  0x00000103u
 #define NTSTATUS_BUFFER_OVERFLOW          0x80000005u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NTSTATUS names: the table is sorted, each name is found again, unknown values are told as such.
+/* NTSTATUS names: the table is sorted, every name is found, unknown values are printed as numbers.
  */
 #include "protocols/ntstatus.h"
 
