@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "protocols/names/dns_names.h"
-#include "protocols/rpc/rpc_ports.h"
+#include "protocols/rpc/rpc_epm.h"
 
 static void free_accounts(struct account *accounts, size_t count);
 

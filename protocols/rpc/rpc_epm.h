@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* epm: the endpoint mapper (C706 appendix O, MS-RPCE 2.2.1.2): which TCP port an interface has. */
+/* epm: the endpoint mapper (C706 appendix O, MS-RPCE 2.2.1.2). It maps interfaces to TCP ports. */
 #ifndef PROTOCOLS_RPC_RPC_EPM_H
 #define PROTOCOLS_RPC_RPC_EPM_H
 
@@ -33,7 +33,21 @@ struct epm_Map_reply {
 int epm_tower_build(const struct rpc_interface *interface, struct arena *arena,
                     struct epm_tower *tower);
 
-/* The TCP port in a tower, 0 when it has none or is malformed. */
+/* The TCP port in a tower; 0: it has none or is malformed. */
 uint16_t epm_tower_port(const struct epm_tower *tower);
+
+/* The ports that the endpoint mapper has reported: one cache per run. All threads share it without
+ * a lock. */
+struct rpc_ports;
+
+/* NULL: out of memory. */
+struct rpc_ports *rpc_ports_new(void);
+void rpc_ports_free(struct rpc_ports *ports);
+
+/* The cached port of an interface; 0: unknown. ports may be NULL. */
+uint16_t rpc_ports_known(const struct rpc_ports *ports, const struct rpc_interface *interface);
+/* Caches a port; 0: forgets it. ports may be NULL. */
+void rpc_ports_remember(struct rpc_ports *ports, const struct rpc_interface *interface,
+                        uint16_t port);
 
 #endif

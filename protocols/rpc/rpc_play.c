@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/rpc/rpc_ports.h"
+#include "protocols/rpc/rpc_epm.h"
 
 /* How each slot is reached. */
 static const struct slot_row {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * samr: the Security Account Manager (MS-SAMR). Requests and replies of the calls that clients of a
- * DC make; names are those of the specification with Samr left out.
+ * DC make. Their names are those of the specification without the prefix Samr.
  */
 #ifndef PROTOCOLS_RPC_RPC_SAMR_H
 #define PROTOCOLS_RPC_RPC_SAMR_H
 
 #include "protocols/rpc/rpc_interface.h"
-#include "protocols/rpc/rpc_samr_user.h"
 
 enum samr_opnum {
     SAMR_CONNECT = 0,
@@ -38,7 +37,7 @@ enum samr_opnum {
 
 enum { SAMR_MAXIMUM_ALLOWED = 0x02000000, SAMR_NAMES_MAX = 1000 };
 
-/* A handle alone: Close and GetUserPwInfo ask with it, many calls answer with it. */
+/* A handle alone: the request of Close and GetUserPwInfo, the reply of many calls. */
 struct samr_handle_request {
     struct ndr_policy_handle handle;
 };
@@ -49,7 +48,7 @@ struct samr_handle_reply {
 };
 
 struct samr_Connect_request {
-    uint16_t *server_name; /* one character, as the IDL has it */
+    uint16_t *server_name; /* one character, as in the IDL */
     uint32_t access;
 };
 #define samr_Connect_reply samr_handle_reply
@@ -103,7 +102,7 @@ struct samr_LookupDomain_reply {
     uint32_t status;
 };
 
-/* One (rid or index, name) of an enumeration. */
+/* One element of an enumeration: RID or index, and name. */
 struct samr_entry {
     uint32_t rid;
     char *name;
@@ -117,12 +116,12 @@ struct samr_EnumDomains_request {
     struct ndr_policy_handle handle;
     uint32_t resume, max_size;
 };
-/* Of EnumDomains, EnumDomainGroups, EnumDomainUsers and EnumDomainAliases. */
+/* The reply of EnumDomains, EnumDomainGroups, EnumDomainUsers and EnumDomainAliases. */
 struct samr_enum_reply {
     uint32_t resume;
     struct samr_entries *entries;
     uint32_t count;
-    uint32_t status; /* STATUS_MORE_ENTRIES: ask again with resume */
+    uint32_t status; /* STATUS_MORE_ENTRIES: the next request sends resume */
 };
 #define samr_EnumDomains_reply         samr_enum_reply
 #define samr_EnumDomainGroups_request  samr_EnumDomains_request
@@ -142,7 +141,7 @@ struct samr_OpenDomain_request {
 };
 #define samr_OpenDomain_reply samr_handle_reply
 
-/* MS-SAMR 2.2.3.1: the members of the arm `level` are set. Times are in 100 ns. */
+/* MS-SAMR 2.2.3.1. Each level sets only some of the members. Times are in 100 ns. */
 struct samr_domain_info {
     uint16_t level;
     uint16_t min_password_length, password_history, lockout_threshold;
@@ -235,6 +234,33 @@ struct samr_GetGroupsForUser_reply {
     struct samr_memberships *groups;
     uint32_t status;
 };
+
+enum { SAMR_LOGON_HOURS_MAX = 1260 }; /* bytes, MS-SAMR 2.2.6.5 */
+
+struct samr_logon_hours {
+    uint16_t units; /* bits; 168: one per hour of a week */
+    uint8_t *bits;
+};
+/* What a user's account holds (MS-SAMR 2.2.6.6 SAMPR_USER_ALL_INFORMATION). Smaller levels set only
+ * some of the members. */
+struct samr_user_info {
+    uint16_t level;
+    char *account_name, *full_name, *admin_comment, *user_comment, *home_directory, *home_drive;
+    char *logon_script, *profile_path, *workstations, *parameters, *lm_password, *nt_password;
+    char *private_data, *unknown;
+    uint64_t last_logon, last_logoff, last_password_change, account_expires;
+    uint64_t allow_password_change, force_password_change;
+    uint32_t rid, primary_gid, account_control, fields_present;
+    uint32_t security_descriptor_size;
+    uint8_t *security_descriptor;
+    struct samr_logon_hours logon_hours;
+    uint16_t bad_password_count, logon_count, country_code, code_page;
+    uint8_t lm_password_set, nt_password_set, password_expired, private_data_sensitive;
+};
+
+/* SAMPR_USER_INFO_BUFFER of a struct samr_user_info, preceded by its level. Fails on levels that
+ * cannot be queried. In rpc_samr_user.c. */
+ndr_coder samr_user_info_coder;
 
 struct samr_QueryUserInfo_request {
     struct ndr_policy_handle handle;

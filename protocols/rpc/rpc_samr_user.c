@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Coders of samr's user information: an arm a level. */
-#include "protocols/rpc/rpc_samr_user.h"
+#include "protocols/rpc/rpc_samr.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_epm.h"
-#include "protocols/rpc/rpc_ports.h"
 #include "protocols/stream.h"
 
 /* A PDU's header tells how long it is; reading more than the header at once saves a call of the

@@ -9,7 +9,7 @@
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_drsuapi.h"
 #include "protocols/rpc/rpc_netlogon.h"
-#include "protocols/rpc/rpc_ports.h"
+#include "protocols/rpc/rpc_epm.h"
 #include "protocols/rpc/rpc_samr.h"
 #include "protocols/smb2/smb2_connection.h"
 #include "protocols/smb2/smb2_private.h"
