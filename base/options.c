@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of options: values, command lines, help. */
+/* Tables of options: command lines, values, help. */
 #include "base/options.h"
 
 #include <ctype.h>
@@ -15,8 +15,11 @@
 #include "base/message.h"
 #include "base/secret.h"
 
-enum { LONG_BASE = 256 }; /* getopt_long() returns it plus a row's index for a long name */
+/* getopt_long() returns LONG_BASE plus a row's index for a long name. */
+enum { LONG_BASE = 256 };
 
+static enum step take_option(const struct options_table *table, void *owner,
+                             const struct options_given *given, int *status);
 static unsigned distance(const char *a, const char *b);
 static const char *set_flag(const char *value, bool *out);
 static const char *set_number(const struct options_row *row, const char *value, double *out);
@@ -26,31 +29,61 @@ static const char *whole(const struct options_row *row, const char *value, uint6
 static const char *options_set_text(const struct options_row *row, char *value, void *target);
 static const char *set_secret(char *value, char **out);
 static const struct options_row *row_of(const struct options_table *table, int found);
+static int complain_of_name(const struct options_table *table, const char *name);
+static size_t list_matches(const struct options_table *table, const char *name, char *list,
+                           size_t size);
 static void options_print_row(const struct options_row *row, int column, FILE *out);
 
 int options_complain(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    message_tell_args(format, args);
+    message_print_args(format, args);
     va_end(args);
     return EXIT_USAGE;
 }
 
 int options_out_of_memory(void)
 {
-    message_tell("out of memory");
+    message_print("out of memory");
     return EXIT_FAILED;
 }
 
 const char *options_wrong(const char *format, ...)
 {
-    static char problem[OPTIONS_ERROR_SIZE]; /* one message is under construction at a time */
+    static char problem[OPTIONS_ERROR_SIZE];
     va_list args;
     va_start(args, format);
     vsnprintf(problem, sizeof problem, format, args);
     va_end(args);
     return problem;
+}
+
+enum step options_read(const struct options_table *table, void *owner, int argc, char **argv,
+                       int *first, int *status)
+{
+    struct options_scan scan;
+    struct options_given given;
+    enum step step = STEP_NEXT;
+    options_scan(&scan, table, argc, argv);
+    while (step == STEP_NEXT && options_next(&scan, &given, first))
+        step = take_option(table, owner, &given, status);
+    return step;
+}
+
+static enum step take_option(const struct options_table *table, void *owner,
+                             const struct options_given *given, int *status)
+{
+    const struct options_row *row = given->row;
+    if (given->fault != OPTIONS_GOOD)
+        return step_done(status, options_complain_of(table, given));
+    if (options_answer(table, row, status) == STEP_DONE)
+        return STEP_DONE;
+    const char *wrong = options_apply(row, owner, given->value);
+    if (!wrong)
+        return STEP_NEXT;
+    return step_done(status, given->by_letter ? options_complain("-%c: %s", row->letter, wrong)
+                                              : options_complain("--%s: %s", row->name, wrong));
 }
 
 const struct options_row *options_find(const struct options_table *table, const char *name)
@@ -59,6 +92,14 @@ const struct options_row *options_find(const struct options_table *table, const 
         if (strcmp(table->rows[i].name, name) == 0)
             return &table->rows[i];
     return NULL;
+}
+
+bool options_has_letter(const struct options_table *table, int letter)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].letter && table->rows[i].letter == letter)
+            return true;
+    return false;
 }
 
 const char *options_nearest(const struct options_table *table, const char *name)
@@ -78,7 +119,9 @@ const char *options_nearest(const struct options_table *table, const char *name)
     return best;
 }
 
-/* Levenshtein's distance, for names up to 31 letters. */
+/* The Levenshtein distance. Names of options have at most 31 letters. */
+static enum step take_option(const struct options_table *table, void *owner,
+                             const struct options_given *given, int *status);
 static unsigned distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };
@@ -97,14 +140,6 @@ static unsigned distance(const char *a, const char *b)
         }
     }
     return row[length];
-}
-
-bool options_is_ambiguous(const struct options_table *table, const char *name)
-{
-    size_t length = strlen(name), fits = 0;
-    for (size_t i = 0; i < table->count; i++)
-        fits += strncmp(table->rows[i].name, name, length) == 0;
-    return fits > 1;
 }
 
 const char *options_apply(const struct options_row *row, void *owner, char *value)
@@ -129,6 +164,9 @@ const char *options_apply(const struct options_row *row, void *owner, char *valu
         return options_set_text(row, value, target);
     case OPTIONS_CUSTOM:
         return row->parse ? row->parse(owner, value) : NULL;
+    case OPTIONS_HELP:
+    case OPTIONS_VERSION:
+        return NULL;
     }
     return NULL;
 }
@@ -161,11 +199,13 @@ static const char *set_number(const struct options_row *row, const char *value, 
 
 static const char *out_of_range(const struct options_row *row, const char *value)
 {
+    int digits = row->kind == OPTIONS_NUMBER ? 12 : 20;
     if (row->properties & OPTIONS_ABOVE)
-        return options_wrong("\"%s\" is out of range: give a number above %.12g and at most %.12g",
-                             value, row->min, row->max);
-    return options_wrong("\"%s\" is out of range: give a number from %.12g to %.12g", value,
-                         row->min, row->max);
+        return options_wrong(
+            "\"%s\" is out of range: expected a number above %.12g and at most %.12g", value,
+            row->min, row->max);
+    return options_wrong("\"%s\" is out of range: expected a number from %.*g to %.*g", value,
+                         digits, row->min, digits, row->max);
 }
 
 static const char *set_whole(const struct options_row *row, const char *value, void *target)
@@ -201,7 +241,7 @@ static const char *whole(const struct options_row *row, const char *value, uint6
 static const char *options_set_text(const struct options_row *row, char *value, void *target)
 {
     if (!*value)
-        return options_wrong("it is empty");
+        return options_wrong("empty value");
     if (row->kind == OPTIONS_SECRET)
         return set_secret(value, target);
     *(const char **)target = value;
@@ -224,7 +264,7 @@ const char *options_check_input(const char *path)
     if (access(path, R_OK) != 0)
         return options_wrong("cannot read \"%s\": %s", path, strerror(errno));
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        return options_wrong("cannot read \"%s\": it is a directory", path);
+        return options_wrong("cannot read \"%s\": Is a directory", path);
     return NULL;
 }
 
@@ -235,7 +275,7 @@ const char *options_check_output(const char *path)
         return NULL;
     if (stat(path, &status) == 0) {
         if (S_ISDIR(status.st_mode))
-            return options_wrong("cannot write \"%s\": it is a directory", path);
+            return options_wrong("cannot write \"%s\": Is a directory", path);
         return access(path, W_OK) == 0
                    ? NULL
                    : options_wrong("cannot write \"%s\": %s", path, strerror(errno));
@@ -254,7 +294,7 @@ void options_scan(struct options_scan *scan, const struct options_table *table, 
 {
     *scan = (struct options_scan){.table = table, .argc = argc, .argv = argv};
     char *letter = scan->letters;
-    *letter++ = ':'; /* a missing argument is told from an unknown option */
+    *letter++ = ':'; /* makes getopt_long() distinguish a missing argument: it returns ':' */
     for (size_t i = 0; i < table->count; i++) {
         const struct options_row *row = &table->rows[i];
         scan->long_options[i] =
@@ -266,7 +306,7 @@ void options_scan(struct options_scan *scan, const struct options_table *table, 
         if (row->letter && row->argument)
             *letter++ = ':';
     }
-    optind = 0; /* glibc: start afresh */
+    optind = 0; /* glibc: start again */
     opterr = 0;
 }
 
@@ -285,14 +325,17 @@ bool options_next(struct options_scan *scan, struct options_given *given, int *f
     if (faulty && !given->row) {
         given->fault = OPTIONS_UNKNOWN;
         given->letter = option;
-        given->word = scan->argv[optind - 1];
+        const char *word = scan->argv[optind - 1];
+        if (!option)
+            snprintf(given->name, sizeof given->name, "%.*s", (int)strcspn(word + 2, "="),
+                     word + 2);
     } else if (faulty) {
         given->fault = found == ':' ? OPTIONS_NO_VALUE : OPTIONS_NEEDLESS;
     }
     return true;
 }
 
-/* What getopt_long() calls an option: a letter, or a row's long name; else NULL. */
+/* The row of getopt_long()'s result: a letter, or LONG_BASE plus an index; NULL: none. */
 static const struct options_row *row_of(const struct options_table *table, int found)
 {
     if (found >= LONG_BASE)
@@ -303,14 +346,58 @@ static const struct options_row *row_of(const struct options_table *table, int f
     return NULL;
 }
 
-int options_complain_of(const struct options_given *given)
+int options_complain_of(const struct options_table *table, const struct options_given *given)
 {
     const struct options_row *row = given->row;
+    if (given->fault == OPTIONS_UNKNOWN && given->letter)
+        return options_complain("-%c: unknown option; see --help", given->letter);
+    if (given->fault == OPTIONS_UNKNOWN)
+        return complain_of_name(table, given->name);
     if (given->fault == OPTIONS_NEEDLESS)
-        return options_complain("--%s: it takes no value", row->name);
+        return options_complain("--%s: takes no value", row->name);
     if (given->by_letter)
-        return options_complain("-%c: its %s is missing", row->letter, row->argument);
-    return options_complain("--%s: its %s is missing", row->name, row->argument);
+        return options_complain("-%c: missing %s", row->letter, row->argument);
+    return options_complain("--%s: missing %s", row->name, row->argument);
+}
+
+static int complain_of_name(const struct options_table *table, const char *name)
+{
+    char matches[OPTIONS_ERROR_SIZE];
+    if (list_matches(table, name, matches, sizeof matches) > 1)
+        return options_complain("--%s: ambiguous option; it matches %s", name, matches);
+    const char *nearest = options_nearest(table, name);
+    if (nearest)
+        return options_complain("--%s: unknown option; did you mean --%s?", name, nearest);
+    return options_complain("--%s: unknown option; see --help", name);
+}
+
+/* Lists the long names that begin with name: "--realm, --repeat". Returns their number. */
+static size_t list_matches(const struct options_table *table, const char *name, char *list,
+                           size_t size)
+{
+    size_t count = 0, length = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *known = table->rows[i].name;
+        if (strncmp(known, name, strlen(name)) != 0)
+            continue;
+        if (length < size)
+            length +=
+                (size_t)snprintf(list + length, size - length, "%s--%s", count ? ", " : "", known);
+        count++;
+    }
+    return count;
+}
+
+enum step options_answer(const struct options_table *table, const struct options_row *row,
+                         int *status)
+{
+    if (row->kind == OPTIONS_HELP)
+        table->print_help(stdout);
+    else if (row->kind == OPTIONS_VERSION)
+        printf("%s %s\n", message_program, TRAFFIC_VERSION);
+    else
+        return STEP_NEXT;
+    return step_done(status, program_flush_output() == 0 ? EXIT_OK : EXIT_FAILED);
 }
 
 void options_help(const struct options_table *table, FILE *out)

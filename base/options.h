@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options as rows of a table: name, letter, argument, where the value goes, what is allowed, help.
- * From a program's table its command line is read, values are checked and set, and --help is
- * printed. What is wrong is told in one line on standard error.
+ * Options as rows of a table: name, letter, argument, where the value is stored, its limits, help.
+ * A program's table is used to read its command line, to check and store values and to print
+ * --help. Usage errors are reported in one line on standard error.
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
@@ -13,83 +13,103 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Of what kind a row's value is: the type of the member that it goes to. */
+#include "base/program.h"
+#include "base/step.h"
+
+/* The kind of a row's value: the type of the member that it is stored in. */
 enum options_kind {
     OPTIONS_FLAG,     /* bool */
-    OPTIONS_COUNTER,  /* int, one more each time */
+    OPTIONS_COUNTER,  /* int; each use adds 1 */
     OPTIONS_NUMBER,   /* double */
     OPTIONS_WHOLE,    /* uint64_t */
     OPTIONS_INT,      /* int */
     OPTIONS_UNSIGNED, /* unsigned */
     OPTIONS_TEXT,     /* const char *, not empty */
-    OPTIONS_INPUT,    /* the same, a file that can be read */
-    OPTIONS_OUTPUT,   /* the same, a file that can be written, or "-" */
-    OPTIONS_SECRET,   /* char *, not empty, overwritten where it came from */
-    OPTIONS_CUSTOM    /* parse() */
+    OPTIONS_INPUT,    /* const char *, a readable file */
+    OPTIONS_OUTPUT,   /* const char *, a writable file, or "-" */
+    OPTIONS_SECRET,   /* char *, not empty; the argument is overwritten after it is copied */
+    OPTIONS_CUSTOM,   /* parse() stores it */
+    OPTIONS_HELP,     /* prints the table's help, and the program ends */
+    OPTIONS_VERSION   /* prints the version, and the program ends */
 };
 
 enum options_property {
     OPTIONS_ABOVE = 1,        /* the minimum itself is not allowed */
-    OPTIONS_COMMAND_LINE = 2, /* not in a file */
-    OPTIONS_OWN = 4           /* this bit and those above it mean what the program says */
+    OPTIONS_COMMAND_LINE = 2, /* not allowed in a configuration file */
+    OPTIONS_OWN = 4           /* this bit and higher bits have a meaning for the program alone */
 };
 
-/* Room for rows in a reading of a command line; a table is checked against it when it is compiled.
- */
+/* Capacity of a scan; each table is checked against it at compile time. */
 enum { OPTIONS_ROWS_MAX = 80, OPTIONS_ERROR_SIZE = 512 };
 
 struct options_row {
     const char *name;     /* at most 31 letters */
     char letter;          /* 0: none */
-    const char *argument; /* NULL: takes none */
+    const char *argument; /* its name in --help; NULL: takes no argument */
     enum options_kind kind;
     size_t offset;       /* of the member in the owner, the struct that holds the values */
     double min, max;     /* of numbers */
     unsigned properties; /* enum options_property */
     int group;           /* in --help */
-    const char *help;    /* one line or several */
-    /* Sets it from value, which lives as long as the owner; returns NULL or what is wrong:
-     * `"value" is not ...`. NULL: the program looks at the row itself. */
+    const char *help;    /* lines are separated by \n */
+    /* Stores value, which lives as long as owner, there. Returns NULL or what is wrong:
+     * `"value" is not ...`. NULL: the program handles the row. */
     const char *(*parse)(void *owner, char *value);
 };
+
+/* The last two rows of every program's table. */
+#define OPTIONS_HELP_ROW(group)                                                                    \
+    {                                                                                              \
+        "help", 'h', NULL, OPTIONS_HELP, 0, 0, 0, OPTIONS_COMMAND_LINE, group, "print this help",  \
+            NULL                                                                                   \
+    }
+#define OPTIONS_VERSION_ROW(group)                                                                 \
+    {                                                                                              \
+        "version", 'V', NULL, OPTIONS_VERSION, 0, 0, 0, OPTIONS_COMMAND_LINE, group,               \
+            "print the version", NULL                                                              \
+    }
 
 struct options_table {
     const struct options_row *rows;
     size_t count;
     const char *const *groups; /* titles, in the order of --help */
     int group_count;
-    int help_column; /* where its texts stand */
+    int help_column;               /* where the help texts begin */
+    void (*print_help)(FILE *out); /* all of --help; calls options_help() for the rows */
 };
 
-/* --- Mistakes --- */
-
-/* Tells a mistake of the user's; returns EXIT_USAGE. */
+/* Prints a usage error; returns EXIT_USAGE. */
 int options_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Tells that there is no memory; returns EXIT_FAILED. */
+/* Prints "out of memory"; returns EXIT_FAILED. */
 int options_out_of_memory(void);
-/* What is wrong with a value, for a parse() to return: good until the next is made. */
+/* What is wrong with a value, for parse() to return. Valid until the next call. */
 const char *options_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- Rows and values --- */
+/*
+ * Reads a whole command line and stores all values in owner. argv is reordered: *first is the index
+ * of the first argument that is no option. STEP_DONE after --help or --version, whose text is
+ * printed, and after a usage error, which is reported.
+ */
+enum step options_read(const struct options_table *table, void *owner, int argc, char **argv,
+                       int *first, int *status);
 
 /* The row of this long name, or NULL. */
 const struct options_row *options_find(const struct options_table *table, const char *name);
-/* The long name that is nearest to a mistyped one, or NULL when none is near. */
+/* Whether a row has this letter. */
+bool options_has_letter(const struct options_table *table, int letter);
+/* The long name closest to a mistyped one; NULL: no name is close. */
 const char *options_nearest(const struct options_table *table, const char *name);
-/* Whether several long names begin with name. */
-bool options_is_ambiguous(const struct options_table *table, const char *name);
 
-/* Sets the row's member of owner from value (NULL: a flag), which a SECRET overwrites and the other
- * texts point to. NULL, or what is wrong. */
+/* Stores value (NULL: a flag's) in the row's member of owner. A SECRET is copied and overwritten;
+ * other texts are pointed to. Returns NULL, or what is wrong. */
 const char *options_apply(const struct options_row *row, void *owner, char *value);
 
-/* Whether the file can be read, or written ("-" always): NULL, or what is wrong. */
+/* NULL when the file can be read, or written ("-" always); else what is wrong. */
 const char *options_check_input(const char *path);
 const char *options_check_output(const char *path);
 
-/* --- The command line --- */
-
-/* A reading of a command line. getopt_long() has one state a process: one reading at a time. */
+/* One pass over a command line, for programs that store the values later. getopt_long() has one
+ * state per process, so there can be only one scan at a time. */
 struct options_scan {
     const struct options_table *table;
     struct option long_options[OPTIONS_ROWS_MAX + 1];
@@ -100,9 +120,9 @@ struct options_scan {
 
 enum options_fault {
     OPTIONS_GOOD,
-    OPTIONS_UNKNOWN,  /* there is no such option, or several begin so */
+    OPTIONS_UNKNOWN,  /* no such option, or several begin with this name */
     OPTIONS_NO_VALUE, /* its argument is missing */
-    OPTIONS_NEEDLESS  /* it takes no value */
+    OPTIONS_NEEDLESS  /* it has a value but takes none */
 };
 
 /* An option as it was given. */
@@ -111,20 +131,23 @@ struct options_given {
     const struct options_row *row; /* NULL: unknown */
     char *value;                   /* points into argv; NULL: none */
     bool by_letter;                /* "-r", not "--replay-rate" */
-    int letter;                    /* of an unknown one; 0: a long one */
-    const char *word;              /* in which an unknown long one stands: "--name", "--name=..." */
+    int letter;                    /* of an unknown option; 0: it has a long name */
+    char name[OPTIONS_ERROR_SIZE]; /* of an unknown option with a long name, shortened */
 };
 
-/* Begins to read: options up to a "--". Words without a dash are moved behind the options in argv.
- */
+/* Begins a scan. Options end at "--". Other arguments are moved to the end of argv. */
 void options_scan(struct options_scan *scan, const struct options_table *table, int argc,
                   char **argv);
-/* The next option; false: there are no more, and *first is the index of the first other word. */
+/* The next option; false at the end, with *first the index of the first other argument. */
 bool options_next(struct options_scan *scan, struct options_given *given, int *first);
-/* Tells what is wrong with a known option; returns EXIT_USAGE. */
-int options_complain_of(const struct options_given *given);
+/* Reports the fault of a given option; returns EXIT_USAGE. */
+int options_complain_of(const struct options_table *table, const struct options_given *given);
+/* Handles a row of --help or --version: prints its text and returns STEP_DONE. STEP_NEXT: any
+ * other row. */
+enum step options_answer(const struct options_table *table, const struct options_row *row,
+                         int *status);
 
-/* All rows by group, as --help shows them. */
+/* Prints all rows by group. */
 void options_help(const struct options_table *table, FILE *out);
 
 #endif

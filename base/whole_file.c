@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,9 +21,12 @@ static int write_through(const char *path, int (*draw)(FILE *stream, void *conte
 int whole_file_write(const char *path, int (*draw)(FILE *stream, void *context), void *context,
                      struct error *error)
 {
-    int written = strcmp(path, "-") == 0 ? draw_and_flush(stdout, draw, context)
-                                         : draw_to_file(path, draw, context);
-    if (written < 0)
+    bool standard = strcmp(path, "-") == 0;
+    int written =
+        standard ? draw_and_flush(stdout, draw, context) : draw_to_file(path, draw, context);
+    if (written < 0 && standard)
+        error_set(error, written, "cannot write standard output: %s", strerror(-written));
+    else if (written < 0)
         error_set(error, written, "%s: cannot be written: %s", path, strerror(-written));
     return written;
 }

@@ -188,7 +188,7 @@ static int session_tell(int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    message_tell_args(format, args);
+    message_print_args(format, args);
     va_end(args);
     return status;
 }

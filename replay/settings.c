@@ -27,12 +27,10 @@ static void settings_set_defaults(struct settings *settings);
 static int read_sources(struct settings *settings, int argc, char **argv);
 static int read_command_line(struct settings *settings, int argc, char **argv);
 static int settings_take_options(struct settings *settings, int argc, char **argv);
-static int settings_complain_unknown(const struct options_given *given);
 static int assign(struct settings *settings, const struct options_row *row, const char *value,
                   enum settings_source source, char *origin);
 static char *row_origin(const struct options_row *row, bool by_letter);
 static int settings_take_option(struct settings *settings, const struct options_given *given);
-static int settings_finish_output(void);
 static int read_environment(struct settings *settings);
 static int read_config(struct settings *settings);
 static int find_config(const struct settings *settings, char **path);
@@ -131,33 +129,17 @@ static int settings_take_options(struct settings *settings, int argc, char **arg
     options_scan(&scan, &settings_table, argc, argv);
     while (options_next(&scan, &given, &settings->memory->first_word)) {
         int status;
-        if (given.fault == OPTIONS_UNKNOWN)
-            status = settings_complain_unknown(&given);
-        else if (given.fault == OPTIONS_NO_VALUE && (given.row->properties & SETTINGS_MAY_BE_LAST))
+        if (given.fault == OPTIONS_NO_VALUE && (given.row->properties & SETTINGS_MAY_BE_LAST))
             status = assign(settings, given.row, "-", SOURCE_COMMAND_LINE,
                             row_origin(given.row, given.by_letter));
         else if (given.fault != OPTIONS_GOOD)
-            status = options_complain_of(&given);
+            status = options_complain_of(&settings_table, &given);
         else
             status = settings_take_option(settings, &given);
         if (status >= 0)
             return status;
     }
     return -1;
-}
-
-static int settings_complain_unknown(const struct options_given *given)
-{
-    char name[32];
-    if (given->letter)
-        return options_complain("-%c: there is no such option; see --help", given->letter);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(given->word + 2, "="), given->word + 2);
-    if (options_is_ambiguous(&settings_table, name))
-        return options_complain("--%s: this could mean several options; write more of it", name);
-    const char *nearest = options_nearest(&settings_table, name);
-    if (nearest)
-        return options_complain("--%s: there is no such option; did you mean --%s?", name, nearest);
-    return options_complain("--%s: there is no such option; see --help", name);
 }
 
 static int assign(struct settings *settings, const struct options_row *row, const char *value,
@@ -191,20 +173,14 @@ static char *row_origin(const struct options_row *row, bool by_letter)
 static int settings_take_option(struct settings *settings, const struct options_given *given)
 {
     const struct options_row *row = given->row;
-    const char *name = row->name;
-    if (strcmp(name, "help") == 0) {
-        settings_help(stdout);
-        return settings_finish_output();
-    }
-    if (strcmp(name, "list-packets") == 0) {
+    int status = EXIT_OK;
+    if (options_answer(&settings_table, row, &status) == STEP_DONE)
+        return status;
+    if (strcmp(row->name, "list-packets") == 0) {
         packet_list_print(stdout);
-        return settings_finish_output();
+        return program_flush_output() == 0 ? EXIT_OK : EXIT_FAILED;
     }
-    if (strcmp(name, "version") == 0) {
-        printf("traffic-replay %s\n", TRAFFIC_VERSION);
-        return settings_finish_output();
-    }
-    int status =
+    status =
         assign(settings, row, given->value, SOURCE_COMMAND_LINE, row_origin(row, given->by_letter));
     if (!(row->properties & SETTINGS_HOLDS_SECRET))
         return status;
@@ -212,14 +188,6 @@ static int settings_take_option(struct settings *settings, const struct options_
     if (secret)
         secret_wipe(secret + (*secret == '%' && row->kind != OPTIONS_SECRET));
     return status;
-}
-
-static int settings_finish_output(void)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return EXIT_OK;
-    options_complain("cannot write standard output: %s", strerror(errno));
-    return EXIT_FAILED;
 }
 
 /* The words stand in the process's first pages, where /proc shows them: copies are taken and what
@@ -286,9 +254,9 @@ static int settings_take_entry(struct settings *settings, const char *path,
         return options_out_of_memory();
     int status = EXIT_USAGE;
     if (!row && nearest)
-        options_complain("%s: there is no such option; did you mean %s?", origin, nearest);
+        options_complain("%s: unknown option; did you mean %s?", origin, nearest);
     else if (!row)
-        options_complain("%s: there is no such option; see --help", origin);
+        options_complain("%s: unknown option; see --help", origin);
     else if (row->properties & OPTIONS_COMMAND_LINE)
         options_complain("%s: it belongs on the command line", origin);
     else if (entry->in_list && !(row->properties & SETTINGS_LIST))
@@ -668,9 +636,9 @@ const char *settings_try(const char *name, const char *value)
     const char *nearest = row ? NULL : options_nearest(&settings_table, name);
     struct settings scratch;
     if (!row && nearest)
-        return options_wrong("there is no such option; did you mean %s?", nearest);
+        return options_wrong("unknown option; did you mean %s?", nearest);
     if (!row)
-        return options_wrong("there is no such option; see traffic-replay --help");
+        return options_wrong("unknown option; see traffic-replay --help");
     if (row->properties & OPTIONS_COMMAND_LINE)
         return options_wrong("it belongs on the command line");
     settings_set_defaults(&scratch);

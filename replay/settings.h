@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/message.h" /* exit statuses */
+#include "base/program.h" /* exit statuses */
 #include "protocols/dc.h"
 
 struct settings_pair {

@@ -205,10 +205,8 @@ static const struct options_row rows[] = {
      "tell of the server and of each step before the run; -vv: of each SMB2 and RPC call", NULL},
     {"list-packets", 0, NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "print which packets can be played", NULL},
-    {"help", 'h', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
-     "print this", NULL},
-    {"version", 'V', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
-     "print the version", NULL},
+    OPTIONS_HELP_ROW(GROUP_OTHER),
+    OPTIONS_VERSION_ROW(GROUP_OTHER),
 };
 
 /* clang-format on */
@@ -219,7 +217,8 @@ const struct options_table settings_table = {.rows = rows,
                                              .count = sizeof rows / sizeof rows[0],
                                              .groups = group_titles,
                                              .group_count = GROUP_COUNT,
-                                             .help_column = 34};
+                                             .help_column = 34,
+                                             .print_help = settings_help};
 
 static const char *parse_seed(void *owner, char *value)
 {
@@ -326,7 +325,7 @@ static const char *settings_table_parse_json(void *owner, char *value)
     struct settings *settings = owner;
     settings->json = value;
     settings->json_wanted = true;
-    return *value ? NULL : options_wrong("it is empty");
+    return *value ? NULL : options_wrong("empty value");
 }
 
 static const char *settings_table_parse_label(void *owner, char *value)

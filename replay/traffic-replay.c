@@ -1,33 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traffic-replay(1): plays the traffic of many Active Directory clients against one server. */
+/* traffic-replay(1): simulates an office full of Active Directory clients. */
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/standard_files.h"
+#include "base/program.h"
 #include "replay/session.h"
 #include "replay/settings.h"
 
-static void leave(int signal_number);
+static void end_at_once(int signal_number);
 
 int main(int argc, char **argv)
 {
     struct settings settings;
-    standard_files_hold();
-    /* A peer or a reader that goes away is an error to be told, not a reason to die silently. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow any further */
-    signal(SIGINT, leave);
-    signal(SIGTERM, leave);
+    program_begin("traffic-replay");
+    signal(SIGINT, end_at_once);
+    signal(SIGTERM, end_at_once);
     int status = settings_read(&settings, argc, argv);
     if (status < 0)
         status = session_run(&settings);
     settings_clear(&settings);
-    return status;
+    return program_end(status);
 }
 
-/* Before and after the run, which handles signals itself, nothing needs to be put in order:
- * interrupted work on accounts is taken up by the next call. */
-static void leave(int signal_number)
+/* The run handles signals itself. Before and after it there is nothing to clean up: the next call
+ * continues interrupted work on accounts. */
+static void end_at_once(int signal_number)
 {
     static const char line[] = "\ntraffic-replay: interrupted\n";
     (void)signal_number;

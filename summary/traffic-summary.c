@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traffic-summary: reads results of runs and prints their r x S grid. */
+/* traffic-summary(1): reads the results of runs and prints them as a grid of r and S. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +9,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/message.h"
+#include "base/options.h"
+#include "base/program.h"
 #include "base/whole_file.h"
 #include "summary/compare.h"
 #include "summary/grid.h"
@@ -20,25 +22,14 @@
 #include "summary/slo.h"
 #include "summary/vary.h"
 
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
 struct options {
-    bool full, spread, csv, json, compare, help, version;
+    bool full, spread, csv, json, compare;
     enum metric metric;
     struct slo slo;
     const char *by, *svg, *html;
 };
 
-/* One row an option: --help is printed from here. */
-struct option_row {
-    const char *name;
-    char letter;          /* 0: none */
-    const char *argument; /* NULL: takes none */
-    const char *help;
-    size_t flag;                                             /* offset of its bool, or */
-    bool (*set)(struct options *options, const char *value); /* takes its argument */
-};
-
+/* What the functions that draw into a file are given. */
 struct picture {
     const struct grid *grid;
     const struct readings *readings;
@@ -46,23 +37,23 @@ struct picture {
     struct error error;
 };
 
-static bool traffic_summary_read_options(struct options *options, int argc, char **argv);
-static void traffic_summary_make_getopt(struct option *long_options, char *letters);
-static bool traffic_summary_take_option(struct options *options, const struct option_row *row,
-                                        const char *value);
-static void traffic_summary_print_help(void);
+static enum step traffic_summary_read_options(struct options *options, int argc, char **argv,
+                                              int *first, int *status);
+static int traffic_summary_check(const struct options *options, int files);
+static int traffic_summary_check_conflicts(const struct options *options);
 static int compare_paths(const struct options *options, char **paths);
 static int read_paths(struct readings *readings, char **paths, size_t count, enum metric metric);
 static void traffic_summary_print_warning(void *context, const char *line);
+static int traffic_summary_failed(int result);
 static void print_notes(const struct readings *readings);
 static void warn_missing(const struct readings *readings, enum metric metric);
 static int print_compare(const struct readings sides[COMPARE_SIDES], char **paths,
                          const struct options *options);
+static int finish_text(int result);
 static int traffic_summary_draw(const char *option, const char *path,
                                 int (*function)(FILE *stream, void *context),
                                 struct picture *picture);
 static int draw_compare_page(FILE *stream, void *context);
-static int status_of(int result, size_t refused);
 static int traffic_summary_summarise(const struct options *options, char **paths, size_t count);
 static int print_vary(const struct readings *readings, const struct options *options);
 static int print_grid(const struct readings *readings, const struct options *options);
@@ -70,63 +61,99 @@ static int draw_grid(const struct grid *grid, const struct readings *readings,
                      const struct options *options);
 static int draw_map(FILE *stream, void *context);
 static int draw_page(FILE *stream, void *context);
-static bool set_metric(struct options *options, const char *value);
-static bool set_slo(struct options *options, const char *value);
-static bool set_by(struct options *options, const char *value);
-static bool set_svg(struct options *options, const char *value);
-static bool set_file(const char *option, const char **to, const char *value);
-static bool set_html(struct options *options, const char *value);
+static const char *parse_metric(void *owner, char *value);
+static const char *traffic_summary_parse_slo(void *owner, char *value);
+static void traffic_summary_help(FILE *out);
 
-static const struct option_row rows[] = {
-    {"full", 'f', NULL, "rows and columns from 1 to one past the largest r and S",
-     offsetof(struct options, full), NULL},
-    {"metric", 'm', "NAME", "what the cells show (ok)", 0, set_metric},
-    {"spread", 0, NULL, "smallest and largest of a cell's runs beside their mean",
-     offsetof(struct options, spread), NULL},
-    {"slo", 0, "LEVEL", "marks cells that miss it, as in success>=99%,p95<=200ms", 0, set_slo},
-    {"by", 0, "LABEL", "instead of the grid, a row for each value of a label", 0, set_by},
-    {"compare", 0, NULL, "compares two results or folders: --compare A B",
-     offsetof(struct options, compare), NULL},
-    {"svg", 0, "FILE", "also draws the grid as a heat map", 0, set_svg},
-    {"html", 0, "FILE", "also writes a page with the grid, charts and details", 0, set_html},
-    {"csv", 0, NULL, "one line a cell: r,S,metric,runs,mean,min,max", offsetof(struct options, csv),
-     NULL},
-    {"json", 0, NULL, "the same as JSON", offsetof(struct options, json), NULL},
-    {"help", 'h', NULL, "this text", offsetof(struct options, help), NULL},
-    {"version", 'V', NULL, "the version", offsetof(struct options, version), NULL},
+enum row_group { GROUP_CELLS, GROUP_OUTPUT, GROUP_OTHER, GROUP_COUNT };
+
+static const char *const group_titles[GROUP_COUNT] = {
+    [GROUP_CELLS] = "What is shown",
+    [GROUP_OUTPUT] = "Output",
+    [GROUP_OTHER] = "Other",
 };
-enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
+
+#define AT(member) offsetof(struct options, member)
+
+/* clang-format off */
+static const struct options_row rows[] = {
+    {"full", 'f', NULL, OPTIONS_FLAG, AT(full), 0, 0, 0, GROUP_CELLS,
+     "rows and columns from 1 to one past the largest r and S", NULL},
+    {"metric", 'm', "NAME", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
+     "figure to show in the cells (default ok)", parse_metric},
+    {"spread", 0, NULL, OPTIONS_FLAG, AT(spread), 0, 0, 0, GROUP_CELLS,
+     "smallest and largest run of a cell after the mean", NULL},
+    {"slo", 0, "LEVEL", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
+     "service level, as in success>=99%,p95<=200ms;\nmark the cells that miss it",
+     traffic_summary_parse_slo},
+    {"by", 0, "LABEL", OPTIONS_TEXT, AT(by), 0, 0, 0, GROUP_CELLS,
+     "one row per value of a label instead of the grid", NULL},
+    {"compare", 0, NULL, OPTIONS_FLAG, AT(compare), 0, 0, 0, GROUP_CELLS,
+     "compare two results or folders, A and B", NULL},
+
+    {"svg", 0, "FILE", OPTIONS_OUTPUT, AT(svg), 0, 0, 0, GROUP_OUTPUT,
+     "also draw the grid as a heat map", NULL},
+    {"html", 0, "FILE", OPTIONS_OUTPUT, AT(html), 0, 0, 0, GROUP_OUTPUT,
+     "also write a page with the grid, charts and details", NULL},
+    {"csv", 0, NULL, OPTIONS_FLAG, AT(csv), 0, 0, 0, GROUP_OUTPUT,
+     "one line per cell: r,S,metric,runs,mean,min,max", NULL},
+    {"json", 0, NULL, OPTIONS_FLAG, AT(json), 0, 0, 0, GROUP_OUTPUT,
+     "the same figures as JSON", NULL},
+
+    OPTIONS_HELP_ROW(GROUP_OTHER),
+    OPTIONS_VERSION_ROW(GROUP_OTHER),
+};
+/* clang-format on */
+
+_Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX, "a scan has too few entries");
+
+static const struct options_table table = {.rows = rows,
+                                           .count = sizeof rows / sizeof rows[0],
+                                           .groups = group_titles,
+                                           .group_count = GROUP_COUNT,
+                                           .help_column = 24,
+                                           .print_help = traffic_summary_help};
 
 int main(int argc, char **argv)
 {
     struct options options = {.metric = METRIC_OK};
-    if (!traffic_summary_read_options(&options, argc, argv))
-        return EXIT_USAGE;
-    if (options.help) {
-        traffic_summary_print_help();
-        return EXIT_OK;
-    }
-    if (options.version) {
-        puts("traffic-summary " TRAFFIC_VERSION);
-        return EXIT_OK;
-    }
+    int first = argc, status;
+    program_begin("traffic-summary");
+    if (traffic_summary_read_options(&options, argc, argv, &first, &status) == STEP_DONE)
+        return program_end(status);
     if (options.compare)
-        return compare_paths(&options, argv + optind);
-    return traffic_summary_summarise(&options, argv + optind, (size_t)(argc - optind));
+        status = compare_paths(&options, argv + first);
+    else
+        status = traffic_summary_summarise(&options, argv + first, (size_t)(argc - first));
+    return program_end(status);
 }
 
-static bool traffic_summary_read_options(struct options *options, int argc, char **argv)
+static enum step traffic_summary_read_options(struct options *options, int argc, char **argv,
+                                              int *first, int *status)
 {
-    struct option long_options[ROWS + 1];
-    char letters[2 * ROWS + 1];
-    traffic_summary_make_getopt(long_options, letters);
-    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
-        size_t row = 0;
-        while (row < ROWS && got != FIRST_LONG + (int)row && got != rows[row].letter)
-            row++;
-        if (row == ROWS || !traffic_summary_take_option(options, &rows[row], optarg))
-            return false; /* told already */
-    }
+    if (options_read(&table, options, argc, argv, first, status) == STEP_DONE)
+        return STEP_DONE;
+    *status = traffic_summary_check(options, argc - *first);
+    return *status == EXIT_OK ? STEP_NEXT : STEP_DONE;
+}
+
+static int traffic_summary_check(const struct options *options, int files)
+{
+    if (traffic_summary_check_conflicts(options) != EXIT_OK)
+        return EXIT_USAGE;
+    if (files == 0)
+        return options_complain("missing FILE or FOLDER; give results of runs, or see --help");
+    if (options->compare && files != 2)
+        return options_complain("--compare: expected two files or folders, found %d", files);
+    if (options->svg && strcmp(options->svg, "-") == 0)
+        return options_complain("--svg: cannot be standard output; give a file name");
+    if (options->html && strcmp(options->html, "-") == 0)
+        return options_complain("--html: cannot be standard output; give a file name");
+    return EXIT_OK;
+}
+
+static int traffic_summary_check_conflicts(const struct options *options)
+{
     const struct {
         bool one, other;
         const char *names;
@@ -137,65 +164,9 @@ static bool traffic_summary_read_options(struct options *options, int argc, char
                    {options->by != NULL, options->svg != NULL, "--by and --svg"},
                    {options->by != NULL, options->html != NULL, "--by and --html"}};
     for (size_t i = 0; i < sizeof exclude / sizeof exclude[0]; i++)
-        if (exclude[i].one && exclude[i].other) {
-            fprintf(stderr, "traffic-summary: %s exclude each other\n", exclude[i].names);
-            return false;
-        }
-    if (options->compare && argc - optind != 2 && !options->help && !options->version) {
-        fprintf(stderr, "traffic-summary: --compare wants two files or folders, not %d\n",
-                argc - optind);
-        return false;
-    }
-    if (optind == argc && !options->help && !options->version) {
-        fputs("traffic-summary: name result files or folders; --help tells more\n", stderr);
-        return false;
-    }
-    return true;
-}
-
-/* The rows in the form of getopt_long(3). */
-static void traffic_summary_make_getopt(struct option *long_options, char *letters)
-{
-    for (size_t i = 0; i < ROWS; i++) {
-        long_options[i] =
-            (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL,
-                            FIRST_LONG + (int)i};
-        if (rows[i].letter)
-            *letters++ = rows[i].letter;
-        if (rows[i].letter && rows[i].argument)
-            *letters++ = ':';
-    }
-    long_options[ROWS] = (struct option){0};
-    *letters = '\0';
-}
-
-static bool traffic_summary_take_option(struct options *options, const struct option_row *row,
-                                        const char *value)
-{
-    if (row->set)
-        return row->set(options, value);
-    *(bool *)((char *)options + row->flag) = true;
-    return true;
-}
-
-static void traffic_summary_print_help(void)
-{
-    char name[40];
-    puts("Usage: traffic-summary [options] FILE|FOLDER...\n\n"
-         "Prints the r x S grid of the runs that the files tell of: results of traffic-replay "
-         "(text\n"
-         "or JSON) and text reports of the established Python tool.\n");
-    for (size_t i = 0; i < ROWS; i++) {
-        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
-                 rows[i].argument ? rows[i].argument : "");
-        if (rows[i].letter)
-            printf("  -%c, %-18s %s\n", rows[i].letter, name, rows[i].help);
-        else
-            printf("      %-18s %s\n", name, rows[i].help);
-    }
-    puts("\nMetrics:");
-    for (enum metric metric = 0; metric < METRICS; metric++)
-        printf("  %-14s %s\n", metric_forms[metric].name, metric_forms[metric].unit);
+        if (exclude[i].one && exclude[i].other)
+            return options_complain("%s exclude each other; leave one out", exclude[i].names);
+    return EXIT_OK;
 }
 
 static int compare_paths(const struct options *options, char **paths)
@@ -206,15 +177,15 @@ static int compare_paths(const struct options *options, char **paths)
         result = read_paths(&sides[COMPARE_B], &paths[1], 1, options->metric);
     if (result == 0)
         result = print_compare(sides, paths, options);
-    int status = status_of(result, sides[COMPARE_A].refused + sides[COMPARE_B].refused);
-    if (sides[COMPARE_A].count == 0 || sides[COMPARE_B].count == 0)
-        status = EXIT_FAILED;
+    bool refused = sides[COMPARE_A].refused + sides[COMPARE_B].refused > 0;
+    bool empty = sides[COMPARE_A].count == 0 || sides[COMPARE_B].count == 0;
     readings_clear(&sides[COMPARE_A]);
     readings_clear(&sides[COMPARE_B]);
-    return status;
+    return result < 0 || refused || empty ? EXIT_FAILED : EXIT_OK;
 }
 
-/* Reads what the paths name; tells what is wrong with it. */
+/* Reads files and folders. Files that cannot be used are reported and skipped. 0 or a negative
+ * errno, which is reported. */
 static int read_paths(struct readings *readings, char **paths, size_t count, enum metric metric)
 {
     int result = 0;
@@ -224,7 +195,7 @@ static int read_paths(struct readings *readings, char **paths, size_t count, enu
     if (result == 0)
         result = readings_finish(readings);
     if (result < 0)
-        return result;
+        return traffic_summary_failed(result);
     print_notes(readings);
     warn_missing(readings, metric);
     return 0;
@@ -233,35 +204,37 @@ static int read_paths(struct readings *readings, char **paths, size_t count, enu
 static void traffic_summary_print_warning(void *context, const char *line)
 {
     (void)context;
-    fprintf(stderr, "traffic-summary: %s\n", line);
+    message_print("%s", line);
 }
 
-/* What was done with the files, and what to think of some. */
+static int traffic_summary_failed(int result)
+{
+    message_print("%s", strerror(-result));
+    return result;
+}
+
+/* Reports how files were combined, and runs that a signal ended. */
 static void print_notes(const struct readings *readings)
 {
     if (readings->repeated > readings->twins)
-        fprintf(stderr,
-                "traffic-summary: files that tell of a run that another file tells of too: %zu; "
-                "each run is counted once\n",
-                readings->repeated - readings->twins);
+        message_print("files with a run that another file also contains: %zu; each run is "
+                      "counted once",
+                      readings->repeated - readings->twins);
     if (readings->joined)
-        fprintf(stderr,
-                "traffic-summary: files of further processes of a run: %zu; counts, rates and "
-                "scales are added\n",
-                readings->joined);
+        message_print("files from further processes of a run: %zu; counts, rates and scales are "
+                      "added",
+                      readings->joined);
     for (size_t i = 0; i < readings->count; i++)
         if (readings->items[i].interrupted)
-            fprintf(stderr, "traffic-summary: %s: this run was cut short by a signal\n",
-                    readings->items[i].path);
+            message_print("%s: a signal ended this run early", readings->items[i].path);
 }
 
-/* One warning for each run that cannot give the metric. */
+/* Prints one warning for each run without the metric. */
 static void warn_missing(const struct readings *readings, enum metric metric)
 {
     for (size_t i = 0; i < readings->count; i++)
         if (isnan(readings->items[i].metrics[metric]))
-            fprintf(stderr, "traffic-summary: %s: holds no %s\n", readings->items[i].path,
-                    metric_forms[metric].name);
+            message_print("%s: contains no %s", readings->items[i].path, metric_forms[metric].name);
 }
 
 static int print_compare(const struct readings sides[COMPARE_SIDES], char **paths,
@@ -273,8 +246,8 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
     int result = compare_make(&compare, &sides[COMPARE_A], &sides[COMPARE_B], names,
                               options->metric, &options->slo, &error);
     if (result < 0) {
-        fprintf(stderr, "traffic-summary: %s\n", error.text);
-        return 1;
+        message_print("%s", error.text);
+        return result;
     }
     if (options->csv)
         result = compare_print_csv(stdout, &compare);
@@ -282,8 +255,7 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
         result = compare_print_json(stdout, &compare);
     else
         result = compare_print(stdout, &compare, options->spread);
-    if (result == 0 && fflush(stdout) == EOF)
-        result = -errno;
+    result = finish_text(result);
     if (result == 0)
         result = traffic_summary_draw("html", options->html, draw_compare_page,
                                       &(struct picture){.compare = &compare});
@@ -291,7 +263,14 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
     return result;
 }
 
-/* Draws into a file unless none is named. 0, or 1 after a failure that was told. */
+/* Flushes what was printed to standard output with this result. 0 or a negative errno, which is
+ * reported. */
+static int finish_text(int result)
+{
+    return result < 0 ? traffic_summary_failed(result) : program_flush_output();
+}
+
+/* Draws into a file; path NULL: does nothing. 0 or a negative errno, which is reported. */
 static int traffic_summary_draw(const char *option, const char *path,
                                 int (*function)(FILE *stream, void *context),
                                 struct picture *picture)
@@ -300,11 +279,10 @@ static int traffic_summary_draw(const char *option, const char *path,
     if (!path)
         return 0;
     picture->error = (struct error){0};
-    if (whole_file_write(path, function, picture, &error) == 0)
-        return 0;
-    fprintf(stderr, "traffic-summary: --%s: %s\n", option,
-            picture->error.code ? picture->error.text : error.text);
-    return 1;
+    int result = whole_file_write(path, function, picture, &error);
+    if (result < 0)
+        message_print("--%s: %s", option, picture->error.code ? picture->error.text : error.text);
+    return result;
 }
 
 static int draw_compare_page(FILE *stream, void *context)
@@ -313,29 +291,17 @@ static int draw_compare_page(FILE *stream, void *context)
     return page_print_compare(stream, picture->compare, &picture->error);
 }
 
-/* The exit status: by what went wrong (told here when it is an errno), and whether files were left
- * out. */
-static int status_of(int result, size_t refused)
-{
-    if (result < 0)
-        fprintf(stderr, "traffic-summary: %s\n", strerror(-result));
-    return result || refused ? EXIT_FAILED : EXIT_OK;
-}
-
 static int traffic_summary_summarise(const struct options *options, char **paths, size_t count)
 {
     struct readings readings;
-    int result = read_paths(&readings, paths, count, options->metric), status;
-    if (result == 0 && readings.count == 0) {
-        fputs("traffic-summary: no results\n", stderr);
-        status = EXIT_FAILED;
-    } else {
-        if (result == 0)
-            result = options->by ? print_vary(&readings, options) : print_grid(&readings, options);
-        status = status_of(result, readings.refused);
-    }
+    int result = read_paths(&readings, paths, count, options->metric);
+    bool refused = readings.refused > 0, empty = readings.count == 0;
+    if (result == 0 && empty)
+        message_print("no results");
+    else if (result == 0)
+        result = options->by ? print_vary(&readings, options) : print_grid(&readings, options);
     readings_clear(&readings);
-    return status;
+    return result < 0 || refused || empty ? EXIT_FAILED : EXIT_OK;
 }
 
 static int print_vary(const struct readings *readings, const struct options *options)
@@ -343,11 +309,10 @@ static int print_vary(const struct readings *readings, const struct options *opt
     struct vary vary;
     int result = vary_make(&vary, readings, options->by, options->metric, &options->slo);
     if (result < 0)
-        return result;
+        return traffic_summary_failed(result);
     for (size_t i = 0; i < readings->count; i++)
         if (!reading_label(&readings->items[i], options->by))
-            fprintf(stderr, "traffic-summary: %s: has no label %s\n", readings->items[i].path,
-                    options->by);
+            message_print("%s: has no label %s", readings->items[i].path, options->by);
     if (options->csv)
         vary_print_csv(stdout, &vary);
     else if (options->json)
@@ -355,9 +320,7 @@ static int print_vary(const struct readings *readings, const struct options *opt
     else
         vary_print(stdout, &vary);
     vary_clear(&vary);
-    if (result == 0 && fflush(stdout) == EOF)
-        result = -errno;
-    return result;
+    return finish_text(result);
 }
 
 static int print_grid(const struct readings *readings, const struct options *options)
@@ -365,12 +328,9 @@ static int print_grid(const struct readings *readings, const struct options *opt
     struct grid grid;
     int result = grid_make(&grid, readings, options->metric, options->full, &options->slo);
     if (result < 0)
-        return result;
+        return traffic_summary_failed(result);
     if (grid.too_wide)
-        fprintf(stderr,
-                "traffic-summary: a range of more than %d rows or columns: only those with runs "
-                "are shown\n",
-                GRID_RANGE_MAX);
+        message_print("more than %d rows or columns; showing only those with runs", GRID_RANGE_MAX);
     if (options->csv)
         grid_print_csv(stdout, &grid);
     else if (options->json)
@@ -380,8 +340,7 @@ static int print_grid(const struct readings *readings, const struct options *opt
             stdout, &grid,
             (struct grid_print_form){.spread = options->spread,
                                      .colour = isatty(STDOUT_FILENO) == 1 && !getenv("NO_COLOR")});
-    if (result == 0 && fflush(stdout) == EOF)
-        result = -errno;
+    result = finish_text(result);
     if (result == 0)
         result = draw_grid(&grid, readings, options);
     grid_clear(&grid);
@@ -392,8 +351,8 @@ static int draw_grid(const struct grid *grid, const struct readings *readings,
                      const struct options *options)
 {
     struct picture picture = {.grid = grid, .readings = readings};
-    int drawn = traffic_summary_draw("svg", options->svg, draw_map, &picture);
-    return drawn ? drawn : traffic_summary_draw("html", options->html, draw_page, &picture);
+    int result = traffic_summary_draw("svg", options->svg, draw_map, &picture);
+    return result < 0 ? result : traffic_summary_draw("html", options->html, draw_page, &picture);
 }
 
 static int draw_map(FILE *stream, void *context)
@@ -410,49 +369,41 @@ static int draw_page(FILE *stream, void *context)
     return page_print(stream, picture->grid, picture->readings, &picture->error);
 }
 
-static bool set_metric(struct options *options, const char *value)
+static const char *parse_metric(void *owner, char *value)
 {
+    struct options *options = owner;
+    char names[OPTIONS_ERROR_SIZE] = "";
+    size_t length = 0;
     options->metric = metric_find(value);
     if (options->metric < METRICS)
-        return true;
-    fprintf(stderr, "traffic-summary: --metric %s: there is no such metric; choose one of", value);
+        return NULL;
     for (enum metric metric = 0; metric < METRICS; metric++)
-        fprintf(stderr, "%s %s", metric ? "," : "", metric_forms[metric].name);
-    fputc('\n', stderr);
-    return false;
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                   metric ? ", " : "", metric_forms[metric].name);
+    return options_wrong("unknown metric \"%s\"; choose one of %s", value, names);
 }
 
-static bool set_slo(struct options *options, const char *value)
+static const char *traffic_summary_parse_slo(void *owner, char *value)
 {
+    struct options *options = owner;
     struct error error = {0};
-    if (slo_parse(&options->slo, value, &error) == 0)
-        return true;
-    fprintf(stderr, "traffic-summary: --slo %s\n", error.text);
-    return false;
+    return slo_parse(&options->slo, value, &error) < 0 ? options_wrong("%s", error.text) : NULL;
 }
 
-static bool set_by(struct options *options, const char *value)
+static void traffic_summary_help(FILE *out)
 {
-    options->by = value;
-    return true;
-}
-
-static bool set_svg(struct options *options, const char *value)
-{
-    return set_file("svg", &options->svg, value);
-}
-
-/* Standard output is for the text. */
-static bool set_file(const char *option, const char **to, const char *value)
-{
-    *to = value;
-    if (strcmp(value, "-") != 0)
-        return true;
-    fprintf(stderr, "traffic-summary: --%s -: name a file\n", option);
-    return false;
-}
-
-static bool set_html(struct options *options, const char *value)
-{
-    return set_file("html", &options->html, value);
+    fputs("traffic-summary prints the results of traffic-replay runs as a grid, with a row for\n"
+          "each replay rate (r) and a column for each scale (S).\n"
+          "\n"
+          "  traffic-summary [OPTION...] FILE|FOLDER...\n"
+          "  traffic-summary --compare [OPTION...] A B\n"
+          "\n"
+          "FILE is a JSON result or text report of traffic-replay, or a text report of Samba's\n"
+          "traffic replay script. A FOLDER is searched for such files.\n",
+          out);
+    options_help(&table, out);
+    fputs("\nMetrics:\n", out);
+    for (enum metric metric = 0; metric < METRICS; metric++)
+        fprintf(out, "  %-14s %s\n", metric_forms[metric].name, metric_forms[metric].unit);
+    fputs("\nSee traffic-summary(1).\n", out);
 }

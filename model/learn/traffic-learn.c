@@ -1,76 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traffic-learn: from captures to a model, with proof of how close it is. Reads what it is given
- * into records (learn_input, learn_tshark), learns (learn_model), compares (learn_check).
+ * traffic-learn(1): reads captures, learns a model from them and checks how close it is. Input
+ * files become records (learn_input, learn_tshark), records a model (learn_model) or a comparison
+ * (learn_check).
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/document.h"
 #include "base/error.h"
+#include "base/message.h"
+#include "base/options.h"
+#include "base/program.h"
+#include "base/whole_file.h"
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"
 #include "model/learn/learn_recording.h"
 
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, OPTIONS_MAX = 64 };
+enum { PREFERENCES_MAX = 64, DETAILS_MAX = 100000 };
+
+/* --history auto tries these histories. */
+enum { AUTO_FIRST = 2, AUTO_LAST = 6 };
+
+/* The Kolmogorov-Smirnov distance of lengths and of durations that --history auto accepts. */
+#define AUTO_DISTANCE 0.1
+
+/* The largest double below 2^63; JSON integers end there. */
+#define SEED_MAX 9223372036854774784.0
 
 struct options {
     const char *output, *check, *server, *program, *keytab;
-    const char *preferences[OPTIONS_MAX];
+    const char *preferences[PREFERENCES_MAX];
     size_t preference_count;
-    uint32_t history, max_details; /* history 0: auto */
+    unsigned history, max_details; /* history 0: auto */
     double idle;
     uint64_t seed;
-    bool by_connection, summary, json, quiet, help, version;
+    bool by_connection, summary, json, quiet;
 };
 
-/* One row an option: --help is printed from here. */
-struct option_row {
-    const char *name;
-    char letter;          /* 0: none */
-    const char *argument; /* NULL: takes none */
-    const char *help;
-    size_t flag;                                             /* offset of its bool, or */
-    bool (*set)(struct options *options, const char *value); /* takes its argument */
+/* What traffic_learn_print_check() writes. */
+struct written_check {
+    const struct learn_check *check;
+    bool json;
 };
 
-/* A file is written beside its place and moved there when it is whole, so that what was there
- * before is never half gone. What is no regular file (a pipe, a device) is written to directly. */
-struct output {
-    const char *path; /* NULL: standard output */
-    char *target;     /* where a symbolic link leads to; NULL: path itself */
-    char *temporary;  /* NULL: written directly */
-    FILE *file;
+/* What traffic_learn_print_recording() writes. */
+struct written_recording {
+    struct learn_capture *capture;
+    const struct learn_walk_settings *walk;
 };
 
-static bool traffic_learn_read_options(struct options *options, int argc, char **argv);
-static void traffic_learn_make_getopt(struct option *long_options, char *letters);
-static bool check_options(const struct options *options, int files);
-static void traffic_learn_print_help(void);
-static int traffic_learn_look(char **paths, size_t count, struct learn_input *input,
-                              struct error *error);
+static enum step traffic_learn_read_options(struct options *options, int argc, char **argv,
+                                            int *first, int *status);
+static const char *traffic_learn_conflict(const struct options *options, int files);
+static int traffic_learn_run_files(const struct options *options, char **paths, size_t count);
+static int traffic_learn_identify(char **paths, size_t count, struct learn_input *input,
+                                  struct error *error);
 static int traffic_learn_failed(const struct error *error);
 static int traffic_learn_convert(const struct options *options, const char *path,
                                  const struct learn_input *input);
+static int traffic_learn_load(const char *path, const struct learn_input *input,
+                              struct model **model, struct error *error);
 static void traffic_learn_print_warning(void *context, const char *line);
-static int write_model(const struct model *model, const char *path);
-static int output_open(struct output *output, const char *path);
-static int make_temporary(struct output *output);
-static int output_failed(const struct output *output, int result);
-static int output_close(struct output *output, int result);
+static int traffic_learn_output(const struct options *options,
+                                int (*print)(FILE *stream, void *context), void *context,
+                                const struct error *cause);
+static int traffic_learn_print_model(FILE *stream, void *context);
 static int traffic_learn_run(const struct options *options, char **paths, size_t count,
-                             const struct learn_input *input, struct error *error);
+                             const struct learn_input *input);
 static const char *capture_name(char **paths, size_t count, char *buffer, size_t size);
 static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
                                     const struct learn_input *input, struct learn_capture *capture);
@@ -80,13 +83,14 @@ static int choose_server(const struct options *options, struct learn_capture *ca
                          const char *name, uint32_t *server);
 static int find_server(const struct options *options, struct learn_capture *capture,
                        const char *name, uint32_t *server);
-static void print_seen(const struct learn_capture *capture);
-static void traffic_learn_print_count(const struct learn_capture *capture, enum learn_count count,
-                                      const char *text);
+static void print_counts(const struct learn_capture *capture);
 static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
                                  const struct learn_walk_settings *walk);
-static int traffic_learn_summarise(const struct options *options, struct learn_capture *capture,
-                                   const struct learn_walk_settings *walk);
+static int traffic_learn_print_check(FILE *stream, void *context);
+static int traffic_learn_write_recording(const struct options *options,
+                                         struct learn_capture *capture,
+                                         const struct learn_walk_settings *walk);
+static int traffic_learn_print_recording(FILE *stream, void *context);
 static int traffic_learn_write_model(const struct options *options, struct learn_capture *capture,
                                      const char *name, const struct learn_walk_settings *walk);
 static int learn_auto(const struct options *options, struct learn_capture *capture,
@@ -95,313 +99,223 @@ static int learn_one(struct learn_capture *capture, struct learn_settings *setti
                      uint32_t history, struct model **model);
 static void print_learned(const struct options *options, const struct learn_capture *capture,
                           const struct model *model);
-static bool set_output(struct options *options, const char *value);
-static bool set_history(struct options *options, const char *value);
-static bool traffic_learn_parse_whole(const char *text, uint64_t low, uint64_t high,
-                                      uint64_t *number);
-static bool traffic_learn_wrong(const char *option, const char *value, const char *expected);
-static bool set_idle(struct options *options, const char *value);
-static bool traffic_learn_parse_number(const char *text, double low, double high, double *number);
-static bool set_server(struct options *options, const char *value);
-static bool set_max_details(struct options *options, const char *value);
-static bool set_check(struct options *options, const char *value);
-static bool set_seed(struct options *options, const char *value);
-static bool set_keytab(struct options *options, const char *value);
-static bool set_preference(struct options *options, const char *value);
-static bool set_program(struct options *options, const char *value);
+static const char *parse_history(void *owner, char *value);
+static const char *parse_preference(void *owner, char *value);
+static void traffic_learn_help(FILE *out);
 
-static const struct option_row rows[] = {
-    {"output", 'o', "FILE", "where the model (or the summary) goes (standard output)", 0,
-     set_output},
-    {"history", 0, "N", "how many packets and pauses back the next depends on, or auto (2)", 0,
-     set_history},
-    {"idle", 0, "SECONDS", "a client silent for longer begins a new conversation (60)", 0,
-     set_idle},
-    {"by-connection", 0, NULL, "each connection is a conversation, not each client",
-     offsetof(struct options, by_connection), NULL},
-    {"server", 0, "ADDRESS", "the domain controller (the address that answers most)", 0,
-     set_server},
-    {"max-details", 0, "N", "so many forms of a packet are kept, the commonest (50)", 0,
-     set_max_details},
-    {"check", 0, "MODEL", "compares a model with the capture instead of learning one", 0,
-     set_check},
-    {"json", 0, NULL, "with --check: the comparison as JSON", offsetof(struct options, json), NULL},
-    {"random-seed", 0, "N", "with --check: of the plan that is compared (1)", 0, set_seed},
-    {"summary", 0, NULL, "writes a traffic-summary text instead of a model",
-     offsetof(struct options, summary), NULL},
-    {"keytab", 0, "FILE", "keys for tshark to decrypt Kerberos with", 0, set_keytab},
-    {"tshark-option", 0, "PREF", "a preference for tshark, name:value; may come again", 0,
-     set_preference},
-    {"tshark", 0, "PROGRAM", "the tshark to run (tshark)", 0, set_program},
-    {"quiet", 'q', NULL, "only errors and warnings on standard error",
-     offsetof(struct options, quiet), NULL},
-    {"help", 'h', NULL, "this text", offsetof(struct options, help), NULL},
-    {"version", 'V', NULL, "the version", offsetof(struct options, version), NULL},
+enum row_group { GROUP_INPUT, GROUP_MODEL, GROUP_CHECK, GROUP_OUTPUT, GROUP_OTHER, GROUP_COUNT };
+
+static const char *const group_titles[GROUP_COUNT] = {
+    [GROUP_INPUT] = "Reading captures",
+    [GROUP_MODEL] = "Learning",
+    [GROUP_CHECK] = "Comparing a model with a capture",
+    [GROUP_OUTPUT] = "Output",
+    [GROUP_OTHER] = "Other",
 };
-enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
+
+#define AT(member) offsetof(struct options, member)
+
+/* clang-format off */
+static const struct options_row rows[] = {
+    {"server", 0, "ADDRESS", OPTIONS_TEXT, AT(server), 0, 0, 0, GROUP_INPUT,
+     "address of the domain controller\n(default: the address that answers most requests)", NULL},
+    {"idle", 0, "SECONDS", OPTIONS_NUMBER, AT(idle), 0.001, 1e6, 0, GROUP_INPUT,
+     "silence after which a conversation ends (default 60)", NULL},
+    {"by-connection", 0, NULL, OPTIONS_FLAG, AT(by_connection), 0, 0, 0, GROUP_INPUT,
+     "treat each connection as a conversation, not each client", NULL},
+    {"keytab", 0, "FILE", OPTIONS_INPUT, AT(keytab), 0, 0, 0, GROUP_INPUT,
+     "keys with which tshark decrypts Kerberos", NULL},
+    {"tshark-option", 0, "NAME:VALUE", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_INPUT,
+     "preference of tshark; can be given several times", parse_preference},
+    {"tshark", 0, "PROGRAM", OPTIONS_TEXT, AT(program), 0, 0, 0, GROUP_INPUT,
+     "tshark program to run (default tshark)", NULL},
+
+    {"history", 0, "N|auto", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_MODEL,
+     "number of preceding packets and pauses that determine\nthe next one (default 2)",
+     parse_history},
+    {"max-details", 0, "N", OPTIONS_UNSIGNED, AT(max_details), 1, DETAILS_MAX, 0, GROUP_MODEL,
+     "number of forms to keep per packet type, the most\nfrequent ones (default 50)", NULL},
+
+    {"check", 0, "MODEL", OPTIONS_TEXT, AT(check), 0, 0, 0, GROUP_CHECK,
+     "compare MODEL with the capture instead of learning", NULL},
+    {"json", 0, NULL, OPTIONS_FLAG, AT(json), 0, 0, 0, GROUP_CHECK,
+     "write the comparison as JSON", NULL},
+    {"random-seed", 0, "N", OPTIONS_WHOLE, AT(seed), 0, SEED_MAX, 0, GROUP_CHECK,
+     "seed of the plan that is compared (default 1)", NULL},
+
+    {"output", 'o', "FILE", OPTIONS_OUTPUT, AT(output), 0, 0, 0, GROUP_OUTPUT,
+     "write the result to FILE (default: standard output)", NULL},
+    {"summary", 0, NULL, OPTIONS_FLAG, AT(summary), 0, 0, 0, GROUP_OUTPUT,
+     "write a traffic-summary text instead of a model", NULL},
+    {"quiet", 'q', NULL, OPTIONS_FLAG, AT(quiet), 0, 0, 0, GROUP_OUTPUT,
+     "print only errors and warnings on standard error", NULL},
+
+    OPTIONS_HELP_ROW(GROUP_OTHER),
+    OPTIONS_VERSION_ROW(GROUP_OTHER),
+};
+/* clang-format on */
+
+_Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX, "a scan has too few entries");
+
+static const struct options_table table = {.rows = rows,
+                                           .count = sizeof rows / sizeof rows[0],
+                                           .groups = group_titles,
+                                           .group_count = GROUP_COUNT,
+                                           .help_column = 33,
+                                           .print_help = traffic_learn_help};
 
 int main(int argc, char **argv)
 {
     struct options options = {
         .program = "tshark", .history = 2, .max_details = 50, .idle = 60, .seed = 1};
+    int first = argc, status;
+    program_begin("traffic-learn");
+    if (traffic_learn_read_options(&options, argc, argv, &first, &status) == STEP_NEXT)
+        status = traffic_learn_run_files(&options, argv + first, (size_t)(argc - first));
+    return program_end(status);
+}
+
+static enum step traffic_learn_read_options(struct options *options, int argc, char **argv,
+                                            int *first, int *status)
+{
+    if (options_read(&table, options, argc, argv, first, status) == STEP_DONE)
+        return STEP_DONE;
+    const char *conflict = traffic_learn_conflict(options, argc - *first);
+    return conflict ? step_done(status, options_complain("%s", conflict)) : STEP_NEXT;
+}
+
+static const char *traffic_learn_conflict(const struct options *options, int files)
+{
+    if (files == 0)
+        return "missing FILE; give a capture, or see --help";
+    if (options->check && options->summary)
+        return "--check and --summary exclude each other; leave one out";
+    if (options->json && !options->check)
+        return "--json requires --check MODEL";
+    return NULL;
+}
+
+static int traffic_learn_run_files(const struct options *options, char **paths, size_t count)
+{
     struct learn_input input = {0};
     struct error error = {0};
-    if (!traffic_learn_read_options(&options, argc, argv))
-        return EXIT_USAGE;
-    if (options.help) {
-        traffic_learn_print_help();
-        return EXIT_OK;
-    }
-    if (options.version) {
-        puts("traffic-learn " TRAFFIC_VERSION);
-        return EXIT_OK;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    size_t count = (size_t)(argc - optind);
-    if (traffic_learn_look(argv + optind, count, &input, &error) < 0) {
-        traffic_learn_failed(&error);
-        free(input.begun);
-        return EXIT_USAGE;
-    }
-    int status = input.kind == LEARN_INPUT_MODEL
-                     ? traffic_learn_convert(&options, argv[optind], &input)
-                     : traffic_learn_run(&options, argv + optind, count, &input, &error);
+    int status;
+    if (traffic_learn_identify(paths, count, &input, &error) < 0)
+        status = options_complain("%s", error.text);
+    else if (input.kind == LEARN_INPUT_MODEL)
+        status = traffic_learn_convert(options, paths[0], &input);
+    else
+        status = traffic_learn_run(options, paths, count, &input);
     free(input.begun);
     return status;
 }
 
-static bool traffic_learn_read_options(struct options *options, int argc, char **argv)
-{
-    struct option long_options[ROWS + 1];
-    char letters[2 * ROWS + 1];
-    traffic_learn_make_getopt(long_options, letters);
-    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
-        size_t row = 0;
-        while (row < ROWS && got != FIRST_LONG + (int)row && got != rows[row].letter)
-            row++;
-        if (row == ROWS)
-            return false; /* told already */
-        if (!rows[row].set)
-            *(bool *)((char *)options + rows[row].flag) = true;
-        else if (!rows[row].set(options, optarg))
-            return false;
-    }
-    return check_options(options, argc - optind);
-}
-
-/* The rows in the form of getopt_long(3). */
-static void traffic_learn_make_getopt(struct option *long_options, char *letters)
-{
-    for (size_t i = 0; i < ROWS; i++) {
-        long_options[i] =
-            (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL,
-                            FIRST_LONG + (int)i};
-        if (rows[i].letter)
-            *letters++ = rows[i].letter;
-        if (rows[i].letter && rows[i].argument)
-            *letters++ = ':';
-    }
-    long_options[ROWS] = (struct option){0};
-    *letters = '\0';
-}
-
-static bool check_options(const struct options *options, int files)
-{
-    const char *message = NULL;
-    if (options->help || options->version)
-        return true;
-    if (files == 0)
-        message = "name a capture; --help tells more";
-    else if (options->check && options->summary)
-        message = "--check and --summary exclude each other";
-    else if (options->json && !options->check)
-        message = "--json is the form of --check's result: name a model with --check";
-    if (message)
-        fprintf(stderr, "traffic-learn: %s\n", message);
-    return !message;
-}
-
-static void traffic_learn_print_help(void)
-{
-    char name[40];
-    puts("Usage: traffic-learn [options] FILE...\n\n"
-         "Learns a model for traffic-replay from captures (pcap, pcapng, also compressed; several\n"
-         "are merged by time), a traffic-summary text, or a Samba v2 model. \"-\" is standard "
-         "input.\n");
-    for (size_t i = 0; i < ROWS; i++) {
-        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "",
-                 rows[i].argument ? rows[i].argument : "");
-        if (rows[i].letter)
-            printf("  -%c, %-21s %s\n", rows[i].letter, name, rows[i].help);
-        else
-            printf("      %-21s %s\n", name, rows[i].help);
-    }
-}
-
-/* Looks at all files first: nothing is begun that cannot be ended. */
-static int traffic_learn_look(char **paths, size_t count, struct learn_input *input,
-                              struct error *error)
+/* Identifies all files before any work begins. *input describes the last one. */
+static int traffic_learn_identify(char **paths, size_t count, struct learn_input *input,
+                                  struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
         struct learn_input one;
-        if (count > 1 && strcmp(paths[i], "-") == 0) {
-            return error_set(error, -EINVAL, "standard input cannot be one of several");
-        }
+        if (count > 1 && strcmp(paths[i], "-") == 0)
+            return error_set(error, -EINVAL, "-: standard input cannot be merged with other files");
         int result = learn_input_identify(paths[i], &one, error);
         if (result < 0)
             return result;
-        if (count > 1 && one.kind != LEARN_INPUT_CAPTURE) {
-            return error_set(error, -EINVAL, "%s: only captures can be merged, give it alone",
-                             paths[i]);
-        }
         *input = one;
+        if (count > 1 && one.kind != LEARN_INPUT_CAPTURE)
+            return error_set(error, -EINVAL,
+                             "%s: only captures can be merged; give this file alone", paths[i]);
     }
     return 0;
 }
 
 static int traffic_learn_failed(const struct error *error)
 {
-    fprintf(stderr, "traffic-learn: %s\n", error->text);
+    message_print("%s", error->text);
     return EXIT_FAILED;
 }
 
-/* A model that is there already: written as version 3. */
+/* Writes a model of any version as version 3. */
 static int traffic_learn_convert(const struct options *options, const char *path,
                                  const struct learn_input *input)
 {
     struct error error = {0};
-    char *text = NULL;
-    size_t size = 0, room = 0;
     struct model *model = NULL;
-    int result = 0;
-    if (options->check || options->summary) {
-        fprintf(stderr, "traffic-learn: %s is a model: --check and --summary want a capture\n",
-                path);
-        return EXIT_USAGE;
-    }
-    if (strcmp(path, "-") != 0) {
-        result = model_load(path, &model, &error, traffic_learn_print_warning, NULL);
-    } else {
-        FILE *file = learn_input_open(path, input);
-        ssize_t got = file ? getdelim(&text, &room, '\0', file) : -1;
-        size = got > 0 ? (size_t)got : 0;
-        if (file)
-            fclose(file);
-        result = model_load_text("stdin", text ? text : "", size, &model, &error,
-                                 traffic_learn_print_warning, NULL);
-    }
+    if (options->check || options->summary)
+        return options_complain("%s is a model; --check and --summary need a capture", path);
+    int result = traffic_learn_load(path, input, &model, &error);
     if (result < 0)
         traffic_learn_failed(&error);
-    if (result == 0)
-        result = write_model(model, options->output);
+    else
+        result = traffic_learn_output(options, traffic_learn_print_model, model, &error);
     model_free(model);
-    free(text);
     return result < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+static int traffic_learn_load(const char *path, const struct learn_input *input,
+                              struct model **model, struct error *error)
+{
+    if (strcmp(path, "-") != 0)
+        return model_load(path, model, error, traffic_learn_print_warning, NULL);
+    char *text = NULL;
+    size_t room = 0;
+    FILE *file = learn_input_open(path, input);
+    ssize_t got = file ? getdelim(&text, &room, '\0', file) : -1;
+    if (file)
+        fclose(file);
+    int result = model_load_text("stdin", got > 0 ? text : "", got > 0 ? (size_t)got : 0, model,
+                                 error, traffic_learn_print_warning, NULL);
+    free(text);
+    return result;
 }
 
 static void traffic_learn_print_warning(void *context, const char *line)
 {
     (void)context;
-    fprintf(stderr, "traffic-learn: %s\n", line);
+    message_print("%s", line);
 }
 
-static int write_model(const struct model *model, const char *path)
+/* Writes the program's output to --output FILE. 0 or a negative errno, which is reported: as cause,
+ * if print() sets that, else as a failure of the file. */
+static int traffic_learn_output(const struct options *options,
+                                int (*print)(FILE *stream, void *context), void *context,
+                                const struct error *cause)
 {
-    struct output output;
-    int result = output_open(&output, path);
-    return result < 0 ? result : output_close(&output, model_write_yaml(model, output.file));
-}
-
-static int output_open(struct output *output, const char *path)
-{
-    struct stat status;
-    *output = (struct output){.path = path && strcmp(path, "-") != 0 ? path : NULL};
-    int result = 0;
-    if (!output->path)
-        output->file = stdout;
-    else if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        result = (output->file = fopen(path, "we")) ? 0 : -errno;
-    else
-        result = make_temporary(output);
+    struct error error = {0};
+    int result = whole_file_write(options->output ? options->output : "-", print, context, &error);
     if (result < 0)
-        free(output->target);
-    return result < 0 ? output_failed(output, result) : 0;
-}
-
-static int make_temporary(struct output *output)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    output->target = realpath(output->path, NULL);
-    if (asprintf(&output->temporary, "%s.XXXXXX", output->target ? output->target : output->path) <
-        0) {
-        output->temporary = NULL;
-        return -ENOMEM;
-    }
-    int file = mkostemp(output->temporary, O_CLOEXEC);
-    if (file < 0) {
-        int result = -errno;
-        free(output->temporary);
-        output->temporary = NULL;
-        return result;
-    }
-    if (fchmod(file, 0666 & ~mask) < 0 || !(output->file = fdopen(file, "w"))) {
-        int result = -errno;
-        close(file);
-        unlink(output->temporary);
-        free(output->temporary);
-        output->temporary = NULL;
-        return result;
-    }
-    return 0;
-}
-
-static int output_failed(const struct output *output, int result)
-{
-    fprintf(stderr, "traffic-learn: %s: %s\n", output->path ? output->path : "standard output",
-            strerror(-result));
+        traffic_learn_failed(cause->code ? cause : &error);
     return result;
 }
 
-/* Ends the output; result is how the writing went. */
-static int output_close(struct output *output, int result)
+static int traffic_learn_print_model(FILE *stream, void *context)
 {
-    if (result == 0 && (fflush(output->file) != 0 || ferror(output->file)))
-        result = errno ? -errno : -EIO;
-    if (result == 0 && output->temporary && fsync(fileno(output->file)) < 0)
-        result = -errno;
-    if (output->path && fclose(output->file) != 0 && result == 0)
-        result = -errno;
-    if (output->temporary && result == 0 &&
-        rename(output->temporary, output->target ? output->target : output->path) < 0)
-        result = -errno;
-    if (output->temporary && result < 0)
-        unlink(output->temporary);
-    free(output->temporary);
-    free(output->target);
-    return result < 0 ? output_failed(output, result) : 0;
+    return model_write_yaml(context, stream);
 }
 
 static int traffic_learn_run(const struct options *options, char **paths, size_t count,
-                             const struct learn_input *input, struct error *error)
+                             const struct learn_input *input)
 {
     struct learn_capture capture;
     struct learn_walk_settings walk;
+    struct error error = {0};
     char buffer[300];
     const char *name = capture_name(paths, count, buffer, sizeof buffer);
-    int status = EXIT_FAILED, result = learn_capture_begin(&capture, error);
+    int status = EXIT_FAILED, result = learn_capture_begin(&capture, &error);
     if (result == 0)
         result = traffic_learn_read_input(options, paths, count, input, &capture);
     if (result == 0)
         result = choose_walk(options, &capture, name, &walk);
     if (result < 0)
-        traffic_learn_failed(error);
-    if (!options->quiet && capture.counts[LEARN_FRAMES] > 0)
-        print_seen(&capture);
-    if (result == 0)
-        status = options->check     ? traffic_learn_compare(options, &capture, &walk)
-                 : options->summary ? traffic_learn_summarise(options, &capture, &walk)
-                                    : traffic_learn_write_model(options, &capture, name, &walk);
+        traffic_learn_failed(&error);
+    if (!options->quiet)
+        print_counts(&capture);
+    if (result == 0 && options->check)
+        status = traffic_learn_compare(options, &capture, &walk);
+    else if (result == 0 && options->summary)
+        status = traffic_learn_write_recording(options, &capture, &walk);
+    else if (result == 0)
+        status = traffic_learn_write_model(options, &capture, name, &walk);
     learn_capture_clear(&capture);
     return status;
 }
@@ -443,9 +357,8 @@ static int choose_walk(const struct options *options, struct learn_capture *capt
         result = learn_walk_is_local(capture, walk->server, &local);
     if (result == 0 && local) {
         walk->by_connection = true;
-        fputs("traffic-learn: client and server have the same address: each connection is taken "
-              "as a conversation (--by-connection)\n",
-              stderr);
+        message_print("client and server have the same address; treating each connection as a "
+                      "conversation (--by-connection)");
     }
     return result;
 }
@@ -456,17 +369,15 @@ static int choose_server(const struct options *options, struct learn_capture *ca
     if (options->server)
         return find_server(options, capture, name, server);
     if (learn_capture_server(capture, server) < 0) {
-        error_set(capture->error, -EINVAL,
-                  "%s: no request to a domain controller among %" PRIu64 " frames%s", name,
-                  capture->counts[LEARN_FRAMES],
-                  capture->record_count == 0
-                      ? ""
-                      : ", only name queries (--server takes a name server all the same)");
-        return -ENOENT;
+        bool nothing = capture->record_count == 0;
+        return error_set(capture->error, -ENOENT,
+                         "%s: no request to a domain controller among %" PRIu64 " frames%s", name,
+                         capture->counts[LEARN_FRAMES],
+                         nothing ? "" : ", only name queries; to use them, give --server ADDRESS");
     }
     if (!options->quiet)
-        fprintf(stderr, "traffic-learn: the domain controller is taken to be %s (--server)\n",
-                capture->addresses.items[*server].bytes);
+        message_print("domain controller: %s; to choose another, give --server ADDRESS",
+                      capture->addresses.items[*server].bytes);
     return 0;
 }
 
@@ -480,35 +391,28 @@ static int find_server(const struct options *options, struct learn_capture *capt
                      options->server);
 }
 
-static void print_seen(const struct learn_capture *capture)
+static void print_counts(const struct learn_capture *capture)
 {
     static const struct {
         enum learn_count count;
         const char *text;
     } texts[] = {
-        {LEARN_LEGS, "further messages of binds and session set-ups belong to the packet before"},
-        {LEARN_PREAUTH, "Kerberos requests were asked for again by the KDC and are one with it"},
-        {LEARN_RETRANSMITTED, "retransmitted TCP segments left out"},
-        {LEARN_RETRIED, "datagrams that were asked again left out"},
-        {LEARN_MALFORMED, "malformed frames left out"},
-        {LEARN_IN_ICMP, "ICMP messages left out, with what they quote"},
-        {LEARN_SEALED, "LDAP requests seen only as ciphertext: ldap:3 with sealed: true"},
-        {LEARN_TLS, "TLS records of payload, unseen: what they hold is not in the model"},
-        {LEARN_SMB_ENCRYPTED,
-         "encrypted SMB3 messages, unseen: what they hold is not in the model"},
-        {LEARN_UNKNOWN_RPC, "RPC calls of interfaces whose bind was not seen: dcerpc:0"},
-        {LEARN_UNPLAYED, "SMB2 and RPC requests with a size, class or level that is not played: "
-                         "they are kept without it"},
+        {LEARN_LEGS, "further messages of binds and session setups merged with their first one"},
+        {LEARN_PREAUTH, "repeated Kerberos requests, required by the KDC, merged with the first"},
+        {LEARN_RETRANSMITTED, "retransmitted TCP segments ignored"},
+        {LEARN_RETRIED, "repeated datagrams ignored"},
+        {LEARN_MALFORMED, "malformed frames ignored"},
+        {LEARN_IN_ICMP, "ICMP messages and the packets they quote ignored"},
+        {LEARN_SEALED, "encrypted LDAP requests learned as ldap:3 with sealed: true"},
+        {LEARN_TLS, "TLS records with unknown content are missing from the model"},
+        {LEARN_SMB_ENCRYPTED, "encrypted SMB3 messages are missing from the model"},
+        {LEARN_UNKNOWN_RPC, "RPC calls of interfaces without a bind in the capture: dcerpc:0"},
+        {LEARN_UNPLAYED, "SMB2 and RPC requests learned without their size, class or level, which "
+                         "traffic-replay cannot play"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        traffic_learn_print_count(capture, texts[i].count, texts[i].text);
-}
-
-static void traffic_learn_print_count(const struct learn_capture *capture, enum learn_count count,
-                                      const char *text)
-{
-    if (capture->counts[count] > 0)
-        fprintf(stderr, "traffic-learn: %" PRIu64 " %s\n", capture->counts[count], text);
+        if (capture->counts[LEARN_FRAMES] > 0 && capture->counts[texts[i].count] > 0)
+            message_print("%" PRIu64 " %s", capture->counts[texts[i].count], texts[i].text);
 }
 
 static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
@@ -517,42 +421,49 @@ static int traffic_learn_compare(const struct options *options, struct learn_cap
     struct error error = {0};
     struct model *model = NULL;
     struct learn_check check = {0};
-    struct output output;
     int result = model_load(options->check, &model, &error, traffic_learn_print_warning, NULL);
     if (result < 0) {
         traffic_learn_failed(&error);
         return result == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
     }
     if (model_is_recording(model)) {
-        fprintf(stderr, "traffic-learn: --check: %s is a recording; give a model\n",
-                options->check);
         model_free(model);
-        return EXIT_USAGE;
+        return options_complain("--check: %s is a recording; give a model", options->check);
     }
     result = learn_check_make(&check, capture, walk, model, options->seed, LEARN_CHECK_PACKETS,
                               capture->error);
     if (result < 0)
         traffic_learn_failed(capture->error);
-    if (result == 0 && (result = output_open(&output, options->output)) == 0)
-        result = output_close(&output, options->json ? learn_check_print_json(&check, output.file)
-                                                     : learn_check_print(&check, output.file));
+    else
+        result =
+            traffic_learn_output(options, traffic_learn_print_check,
+                                 &(struct written_check){&check, options->json}, capture->error);
     learn_check_clear(&check);
     model_free(model);
     return result < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-static int traffic_learn_summarise(const struct options *options, struct learn_capture *capture,
-                                   const struct learn_walk_settings *walk)
+static int traffic_learn_print_check(FILE *stream, void *context)
 {
-    struct output output;
-    int result = output_open(&output, options->output);
-    if (result < 0)
-        return EXIT_FAILED;
+    const struct written_check *written = context;
+    return written->json ? learn_check_print_json(written->check, stream)
+                         : learn_check_print(written->check, stream);
+}
+
+static int traffic_learn_write_recording(const struct options *options,
+                                         struct learn_capture *capture,
+                                         const struct learn_walk_settings *walk)
+{
     *capture->error = (struct error){0};
-    result = learn_recording_write(capture, walk, output.file);
-    if (result < 0 && capture->error->code)
-        traffic_learn_failed(capture->error);
-    return output_close(&output, result) < 0 ? EXIT_FAILED : EXIT_OK;
+    int result = traffic_learn_output(options, traffic_learn_print_recording,
+                                      &(struct written_recording){capture, walk}, capture->error);
+    return result < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+static int traffic_learn_print_recording(FILE *stream, void *context)
+{
+    const struct written_recording *written = context;
+    return learn_recording_write(written->capture, written->walk, stream);
 }
 
 static int traffic_learn_write_model(const struct options *options, struct learn_capture *capture,
@@ -565,18 +476,13 @@ static int traffic_learn_write_model(const struct options *options, struct learn
                                        : learn_one(capture, &settings, options->history, &model);
     if (result < 0)
         traffic_learn_failed(capture->error);
-    if (result == 0)
-        result = write_model(model, options->output);
+    else
+        result = traffic_learn_output(options, traffic_learn_print_model, model, capture->error);
     if (result == 0)
         print_learned(options, capture, model);
     model_free(model);
     return result < 0 ? EXIT_FAILED : EXIT_OK;
 }
-
-enum { AUTO_FIRST = 2, AUTO_LAST = 6 };
-
-/* What --history auto is content with: Kolmogorov-Smirnov distances of lengths and durations. */
-#define AUTO_DISTANCE 0.1
 
 /* The shortest history whose conversations are as long as the capture's, or else the closest. */
 static int learn_auto(const struct options *options, struct learn_capture *capture,
@@ -599,8 +505,7 @@ static int learn_auto(const struct options *options, struct learn_capture *captu
             break;
         }
         if (!options->quiet)
-            fprintf(stderr, "traffic-learn: --history %u: lengths and durations within %.3f\n",
-                    history, distance);
+            message_print("--history %u: lengths and durations within %.3f", history, distance);
         if (distance < best) {
             model_free(*model);
             *model = one;
@@ -625,105 +530,49 @@ static void print_learned(const struct options *options, const struct learn_capt
     const struct model_source *source = &model->source;
     if (options->quiet)
         return;
-    fprintf(stderr,
-            "traffic-learn: %" PRIu64 " frames, %.0f packets in %.0f conversations over %g s: "
-            "%g packets/s; %u packet types, %u histories of %u\n",
-            capture->counts[LEARN_FRAMES], source->packets, source->conversations, source->seconds,
-            model->packet_rate, model->type_count, model->history_count, model->history_length);
+    message_print("%" PRIu64 " frames, %.0f packets in %.0f conversations over %g s: "
+                  "%g packets/s; %u packet types, %u histories of %u",
+                  capture->counts[LEARN_FRAMES], source->packets, source->conversations,
+                  source->seconds, model->packet_rate, model->type_count, model->history_count,
+                  model->history_length);
 }
 
-static bool set_output(struct options *options, const char *value)
+static const char *parse_history(void *owner, char *value)
 {
-    options->output = value;
-    return true;
-}
-
-static bool set_history(struct options *options, const char *value)
-{
-    uint64_t number = 0;
-    if (strcmp(value, "auto") != 0 &&
-        !traffic_learn_parse_whole(value, 1, LEARN_HISTORY_MAX, &number))
-        return traffic_learn_wrong("--history", value, "1 to 16, or auto");
-    options->history = (uint32_t)number;
-    return true;
-}
-
-static bool traffic_learn_parse_whole(const char *text, uint64_t low, uint64_t high,
-                                      uint64_t *number)
-{
+    struct options *options = owner;
     char *end;
-    errno = 0;
-    *number = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *number >= low &&
-           *number <= high;
+    unsigned long number = strcmp(value, "auto") == 0 ? 0 : strtoul(value, &end, 10);
+    bool whole = strspn(value, "0123456789") == strlen(value);
+    if (strcmp(value, "auto") != 0 && (!whole || number < 1 || number > LEARN_HISTORY_MAX))
+        return options_wrong("\"%s\" is neither auto nor a whole number from 1 to %d", value,
+                             LEARN_HISTORY_MAX);
+    options->history = (unsigned)number;
+    return NULL;
 }
 
-static bool traffic_learn_wrong(const char *option, const char *value, const char *expected)
+static const char *parse_preference(void *owner, char *value)
 {
-    fprintf(stderr, "traffic-learn: %s %s: expected %s\n", option, value, expected);
-    return false;
-}
-
-static bool set_idle(struct options *options, const char *value)
-{
-    return traffic_learn_parse_number(value, 0.001, 1e6, &options->idle) ||
-           traffic_learn_wrong("--idle", value, "seconds from 0.001 to 1000000");
-}
-
-static bool traffic_learn_parse_number(const char *text, double low, double high, double *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtod(text, &end);
-    return *text && *end == '\0' && errno == 0 && *number >= low && *number <= high;
-}
-
-static bool set_server(struct options *options, const char *value)
-{
-    options->server = value;
-    return true;
-}
-
-static bool set_max_details(struct options *options, const char *value)
-{
-    uint64_t number;
-    if (!traffic_learn_parse_whole(value, 1, 100000, &number))
-        return traffic_learn_wrong("--max-details", value, "a whole number from 1 to 100000");
-    options->max_details = (uint32_t)number;
-    return true;
-}
-
-static bool set_check(struct options *options, const char *value)
-{
-    options->check = value;
-    return true;
-}
-
-static bool set_seed(struct options *options, const char *value)
-{
-    return traffic_learn_parse_whole(value, 0, UINT64_MAX, &options->seed) ||
-           traffic_learn_wrong("--random-seed", value, "a whole number");
-}
-
-static bool set_keytab(struct options *options, const char *value)
-{
-    options->keytab = value;
-    return access(value, R_OK) == 0 ||
-           traffic_learn_wrong("--keytab", value, "a file that can be read");
-}
-
-static bool set_preference(struct options *options, const char *value)
-{
+    struct options *options = owner;
     if (!strchr(value, ':'))
-        return traffic_learn_wrong("--tshark-option", value, "a preference of tshark, name:value");
-    if (options->preference_count == OPTIONS_MAX)
-        return traffic_learn_wrong("--tshark-option", value, "at most 64 of these");
+        return options_wrong("\"%s\" is not NAME:VALUE, a preference of tshark", value);
+    if (options->preference_count == PREFERENCES_MAX)
+        return options_wrong("too many preferences (maximum %d)", PREFERENCES_MAX);
     options->preferences[options->preference_count++] = value;
-    return true;
+    return NULL;
 }
 
-static bool set_program(struct options *options, const char *value)
+static void traffic_learn_help(FILE *out)
 {
-    options->program = value;
-    return true;
+    fputs("traffic-learn learns a model for traffic-replay from captured network traffic.\n"
+          "\n"
+          "  traffic-learn [OPTION...] FILE...                learn a model\n"
+          "  traffic-learn --check MODEL [OPTION...] FILE...  compare a model with a capture\n"
+          "  traffic-learn --summary [OPTION...] FILE...      write a traffic-summary text\n"
+          "\n"
+          "FILE is a capture (pcap or pcapng, may be compressed; several are merged by time), a\n"
+          "traffic-summary text, or a Samba v2 model (converted to version 3). - is standard "
+          "input.\n",
+          out);
+    options_help(&table, out);
+    fputs("\nSee traffic-learn(1).\n", out);
 }

@@ -169,7 +169,7 @@ int account_file_load(const char *path, uint32_t clients, bool machines, struct 
     struct lookup lookup = {.path = path, .dc = dc, .error = error};
     int result = account_file_read(path, &file, error);
     if (!result && file.world_readable)
-        message_tell("--accounts: %s: everybody may read it; chmod o= it", path);
+        message_print("--accounts: %s: everybody may read it; chmod o= it", path);
     if (!result)
         result = load(&lookup, &file, clients, machines);
     account_file_clear(&file);

@@ -276,7 +276,7 @@ static int choose_password(struct work *work)
     if (result && !fixed)
         return error_set(work->error, result == -ENOMEM ? result : -EINVAL, "%s", reason.text);
     if (result) {
-        message_tell("%s; all passwords are reset in each run", reason.text);
+        message_print("%s; all passwords are reset in each run", reason.text);
         password_store_clear(&work->store);
         result = password_store_make(&work->store);
         if (result)
@@ -388,7 +388,7 @@ static int reset_passwords(struct work *work)
                 result = add_step(work, STEP_RESET, kind, n);
     }
     if (!result && all && work->steps.count > 0)
-        message_tell("%s has accounts with another password; resetting it", work->set.instance_dn);
+        message_print("%s has accounts with another password; resetting it", work->set.instance_dn);
     if (!result)
         result = account_steps_run(&work->steps, "Passwords reset", work->error);
     if (!result && all) {
@@ -480,9 +480,9 @@ static void tell_kept(const struct work *work)
     if ((settings->group_memberships_given || settings->average_groups_per_user > 0 ||
          settings->max_members) &&
         work->state.memberships != work->wanted->memberships)
-        message_tell("instance %d keeps the %" PRIu64 " memberships that it has; "
-                     "clean it up (-c) first to have others",
-                     settings->instance_id, work->state.memberships);
+        message_print("instance %d keeps the %" PRIu64 " memberships that it has; "
+                      "clean it up (-c) first to have others",
+                      settings->instance_id, work->state.memberships);
 }
 
 static int add_member_steps(struct work *work, struct memberships *made)

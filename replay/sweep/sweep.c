@@ -132,7 +132,7 @@ static int sweep_tell(struct sweep *sweep, int status, const char *format, ...)
     va_list args;
     va_start(args, format);
     sweep_progress_hide(&sweep->progress);
-    message_tell_args(format, args);
+    message_print_args(format, args);
     va_end(args);
     return status;
 }
@@ -499,8 +499,7 @@ static int sweep_finish(struct sweep *sweep, int status)
         return status;
     if (sweep->empty > 0)
         sweep_tell(sweep, 0, "nothing succeeded in %zu cells", sweep->empty);
-    if (fflush(stdout) != 0)
-        return sweep_tell(sweep, EXIT_FAILED, "cannot write to standard output: %s",
-                          strerror(errno));
+    if (program_flush_output() < 0)
+        return EXIT_FAILED;
     return sweep->empty == sweep->progress.done ? EXIT_FAILED : EXIT_OK;
 }

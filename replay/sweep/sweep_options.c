@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/secret.h"
 #include "replay/accounts/credentials.h"
+#include "replay/settings_table.h"
 #include "replay/settings_words.h"
 #include "replay/sweep/sweep_expand.h"
 #include "replay/sweep/sweep_file.h"
@@ -39,7 +40,6 @@ static int sweep_options_take_options(struct sweep_options *options, int argc, c
 static int sweep_options_complain_unknown(const struct options_given *given);
 static int sweep_options_take_option(struct sweep_options *options,
                                      const struct options_given *given);
-static int sweep_options_finish_output(void);
 static int find_file(struct sweep_options *options);
 static const char *parse_file(void *owner, char *value);
 static int apply_command_line(struct sweep_options *options);
@@ -92,10 +92,8 @@ static const struct options_row rows[] = {
      "read a sweep file (YAML): long option names, model, dc, options", parse_file},
     {"verbose", 'v', NULL, OPTIONS_COUNTER, AT(verbose), 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "show what traffic-replay and the commands say", NULL},
-    {"help", 'h', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
-     "print this", NULL},
-    {"version", 'V', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
-     "print the version", NULL},
+    OPTIONS_HELP_ROW(GROUP_OTHER),
+    OPTIONS_VERSION_ROW(GROUP_OTHER),
 };
 
 _Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX,
@@ -105,7 +103,8 @@ const struct options_table sweep_options_table = {.rows = rows,
                                                   .count = sizeof rows / sizeof rows[0],
                                                   .groups = group_titles,
                                                   .group_count = GROUP_COUNT,
-                                                  .help_column = 30};
+                                                  .help_column = 30,
+                                                  .print_help = sweep_options_help};
 
 int sweep_options_read(struct sweep_options *options, int argc, char **argv)
 {
@@ -143,7 +142,7 @@ static int sweep_options_take_options(struct sweep_options *options, int argc, c
         if (given.fault == OPTIONS_UNKNOWN)
             status = sweep_options_complain_unknown(&given);
         else if (given.fault != OPTIONS_GOOD)
-            status = options_complain_of(&given);
+            status = options_complain_of(&sweep_options_table, &given);
         else
             status = sweep_options_take_option(options, &given);
         if (status >= 0)
@@ -152,16 +151,16 @@ static int sweep_options_take_options(struct sweep_options *options, int argc, c
     return -1;
 }
 
+/* Options of traffic-replay get a hint. */
 static int sweep_options_complain_unknown(const struct options_given *given)
 {
-    char name[40];
-    if (given->letter)
-        return options_complain("-%c: there is no such option; traffic-replay's stand behind --",
+    if (given->letter && options_has_letter(&settings_table, given->letter))
+        return options_complain("-%c: unknown option; put traffic-replay's options after --",
                                 given->letter);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(given->word + 2, "="), given->word + 2);
-    bool replays = settings_is_flag(name) || !settings_try(name, "1");
-    return options_complain("--%s: there is no such option%s", name,
-                            replays ? "; traffic-replay's stand behind --" : "; see --help");
+    if (!given->letter && options_find(&settings_table, given->name))
+        return options_complain("--%s: unknown option; put traffic-replay's options after --",
+                                given->name);
+    return options_complain_of(&sweep_options_table, given);
 }
 
 static int sweep_options_take_option(struct sweep_options *options,
@@ -169,14 +168,9 @@ static int sweep_options_take_option(struct sweep_options *options,
 {
     const struct options_row *row = given->row;
     struct sweep_options_memory *memory = options->memory;
-    if (strcmp(row->name, "help") == 0) {
-        sweep_options_help(stdout);
-        return sweep_options_finish_output();
-    }
-    if (strcmp(row->name, "version") == 0) {
-        printf("traffic-sweep %s\n", TRAFFIC_VERSION);
-        return sweep_options_finish_output();
-    }
+    int status;
+    if (options_answer(&sweep_options_table, row, &status) == STEP_DONE)
+        return status;
     struct sweep_assignment assignment = {.row = row, .by_letter = given->by_letter};
     struct sweep_assignment *grown =
         reallocarray(memory->assignments, memory->count + 1, sizeof *grown);
@@ -187,14 +181,6 @@ static int sweep_options_take_option(struct sweep_options *options,
         return options_out_of_memory();
     grown[memory->count++] = assignment;
     return -1;
-}
-
-static int sweep_options_finish_output(void)
-{
-    if (fflush(stdout) == 0)
-        return EXIT_OK;
-    options_complain("cannot write to standard output: %s", strerror(errno));
-    return EXIT_FAILED;
 }
 
 /* --file comes before everything else. */
@@ -211,7 +197,7 @@ static const char *parse_file(void *owner, char *value)
 {
     struct sweep_options *options = owner;
     options->memory->file = value;
-    return *value ? NULL : options_wrong("it is empty");
+    return *value ? NULL : options_wrong("empty value");
 }
 
 static int apply_command_line(struct sweep_options *options)

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/message.h"
+#include "base/text.h"
 #include "replay/settings_words.h"
 #include "replay/sweep/sweep_expand.h"
 #include "summary/result/result.h"
@@ -153,7 +154,7 @@ void sweep_player_close(struct sweep_player *player)
 void sweep_player_show_tail(struct sweep_player *player)
 {
     for (char *rest = player->tail, *line; (line = strsep(&rest, "\n"));) {
-        message_clean(line);
+        text_clean(line);
         if (*line)
             fprintf(stderr, "  | %s\n", line);
     }
@@ -249,7 +250,7 @@ static void player_tell(const struct sweep_player *player, const char *format, .
     va_start(args, format);
     if (player->before_telling)
         player->before_telling(player->context);
-    message_tell_args(format, args);
+    message_print_args(format, args);
     va_end(args);
 }
 

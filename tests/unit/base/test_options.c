@@ -48,7 +48,7 @@ static const struct options_row rows[] = {
     {"secret", 0, "WORD", OPTIONS_SECRET, AT(secret), 0, 0, 0, GROUP_SECOND, "a secret", NULL},
     {"custom", 0, "WORD", OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_OWN, GROUP_SECOND,
      "its own", parse_custom},
-    {"help", 'h', NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_SECOND, "this", NULL},
+    OPTIONS_HELP_ROW(GROUP_SECOND),
 };
 /* clang-format on */
 
@@ -119,24 +119,24 @@ static const struct {
     {"number", "0x3", "\"0x3\" is not a number"},
     {"number", "nan", "\"nan\" is not a number"},
     {"number", "1e999", "\"1e999\" is not a number"},
-    {"number", "-1", "\"-1\" is out of range: give a number from 0 to 10"},
-    {"number", "10.1", "\"10.1\" is out of range: give a number from 0 to 10"},
-    {"number-above", "0", "\"0\" is out of range: give a number above 0 and at most 10"},
+    {"number", "-1", "\"-1\" is out of range: expected a number from 0 to 10"},
+    {"number", "10.1", "\"10.1\" is out of range: expected a number from 0 to 10"},
+    {"number-above", "0", "\"0\" is out of range: expected a number above 0 and at most 10"},
     {"whole", "", "\"\" is not a whole number"},
     {"whole", "1.5", "\"1.5\" is not a whole number"},
     {"whole", "+1", "\"+1\" is not a whole number"},
-    {"whole", "0", "\"0\" is out of range: give a number from 1 to 1000000000"},
-    {"whole", "-3", "\"-3\" is out of range: give a number from 1 to 1000000000"},
+    {"whole", "0", "\"0\" is out of range: expected a number from 1 to 1000000000"},
+    {"whole", "-3", "\"-3\" is out of range: expected a number from 1 to 1000000000"},
     {"whole", "99999999999999999999",
-     "\"99999999999999999999\" is out of range: give a number from 1 to 1000000000"},
-    {"integer", "100", "\"100\" is out of range: give a number from 0 to 99"},
-    {"natural", "0", "\"0\" is out of range: give a number from 1 to 99"},
-    {"text", "", "it is empty"},
-    {"secret", "", "it is empty"},
+     "\"99999999999999999999\" is out of range: expected a number from 1 to 1000000000"},
+    {"integer", "100", "\"100\" is out of range: expected a number from 0 to 99"},
+    {"natural", "0", "\"0\" is out of range: expected a number from 1 to 99"},
+    {"text", "", "empty value"},
+    {"secret", "", "empty value"},
     {"input", "/no/such/file", "cannot read \"/no/such/file\": No such file or directory"},
-    {"input", "/", "cannot read \"/\": it is a directory"},
+    {"input", "/", "cannot read \"/\": Is a directory"},
     {"output", "/no/such/file", "cannot write \"/no/such/file\": No such file or directory"},
-    {"output", "/", "cannot write \"/\": it is a directory"},
+    {"output", "/", "cannot write \"/\": Is a directory"},
     {"custom", "no", "\"no\" is not wanted"},
 };
 
@@ -165,8 +165,8 @@ static void test_names(void **state)
     assert_string_equal(options_nearest(&table, "custommade"), "custom");
     assert_null(options_nearest(&table, "frobnicate"));
     assert_null(options_nearest(&table, "a-name-that-is-far-longer-than-any-option-of-the-table"));
-    assert_true(options_is_ambiguous(&table, "num"));
-    assert_false(options_is_ambiguous(&table, "whol") || options_is_ambiguous(&table, "x"));
+    assert_true(options_has_letter(&table, 'n'));
+    assert_false(options_has_letter(&table, 'x') || options_has_letter(&table, 0));
 }
 
 /* ---- Command lines ---- */
@@ -209,16 +209,18 @@ static void test_command_line(void **state)
 static const struct {
     const char *line;
     enum options_fault fault;
-    int letter;          /* of an unknown option */
-    const char *message; /* of a known one; of an unknown one: the word */
+    int letter; /* of an unknown option */
+    const char *message;
 } faults[] = {
-    {"-x", OPTIONS_UNKNOWN, 'x', NULL},
-    {"-fx", OPTIONS_UNKNOWN, 'x', NULL},
-    {"--nonsense=3", OPTIONS_UNKNOWN, 0, "--nonsense=3"},
-    {"one --num", OPTIONS_UNKNOWN, 0, "--num"},
-    {"-n", OPTIONS_NO_VALUE, 0, "-n: its N is missing"},
-    {"one --text", OPTIONS_NO_VALUE, 0, "--text: its WORD is missing"},
-    {"--flag=3", OPTIONS_NEEDLESS, 0, "--flag: it takes no value"},
+    {"-x", OPTIONS_UNKNOWN, 'x', "-x: unknown option; see --help"},
+    {"-fx", OPTIONS_UNKNOWN, 'x', "-x: unknown option; see --help"},
+    {"--nonsense=3", OPTIONS_UNKNOWN, 0, "--nonsense: unknown option; see --help"},
+    {"--whle=3", OPTIONS_UNKNOWN, 0, "--whle: unknown option; did you mean --whole?"},
+    {"one --num", OPTIONS_UNKNOWN, 0,
+     "--num: ambiguous option; it matches --number, --number-above"},
+    {"-n", OPTIONS_NO_VALUE, 0, "-n: missing N"},
+    {"one --text", OPTIONS_NO_VALUE, 0, "--text: missing WORD"},
+    {"--flag=3", OPTIONS_NEEDLESS, 0, "--flag: takes no value"},
 };
 
 static void test_faults(void **state)
@@ -233,18 +235,32 @@ static void test_faults(void **state)
             assert_true(options_next(&scan, &given, &first));
         assert_int_equal(given.fault, faults[i].fault);
         assert_int_equal(given.letter, faults[i].letter);
-        if (given.fault == OPTIONS_UNKNOWN) {
-            assert_null(given.row);
-            if (faults[i].message)
-                assert_string_equal(given.word, faults[i].message);
-            continue;
-        }
+        assert_int_equal(given.row == NULL, given.fault == OPTIONS_UNKNOWN);
         hear();
-        int status = options_complain_of(&given);
+        int status = options_complain_of(&table, &given);
         heard();
         assert_int_equal(status, EXIT_USAGE);
         expect_told(faults[i].line, message_program, faults[i].message);
     }
+}
+
+static void test_whole_command_line(void **state)
+{
+    (void)state;
+    struct values values = {.whole = 7};
+    int first = 0, status = -1;
+    int count = cut("program", "-f one --whole 4 -t x");
+    assert_int_equal(options_read(&table, &values, count, words, &first, &status), STEP_NEXT);
+    assert_true(values.flag && values.whole == 4 && first == count - 1);
+    assert_string_equal(values.text, "x");
+    assert_string_equal(words[first], "one");
+    hear();
+    count = cut("program", "-n x --whole 5");
+    assert_int_equal(options_read(&table, &values, count, words, &first, &status), STEP_DONE);
+    heard();
+    assert_int_equal(status, EXIT_USAGE);
+    assert_int_equal(values.whole, 4);
+    expect_told("a wrong value", message_program, "-n: \"x\" is not a number");
 }
 
 static void test_mistakes(void **state)
@@ -288,7 +304,7 @@ static void test_help(void **state)
                               "      --output FILE     to write\n"
                               "      --secret WORD     a secret\n"
                               "      --custom WORD     its own\n"
-                              "  -h, --help            this\n");
+                              "  -h, --help            print this help\n");
     free(text);
     /* What does not fit before the column has its text below it. */
     struct options_table narrow = table;
@@ -314,10 +330,14 @@ static int clear_words(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),       cmocka_unit_test(test_flags_in_files),
-        cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_names),
-        cmocka_unit_test(test_command_line), cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_help)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_flags_in_files),
+                                       cmocka_unit_test(test_bad_values),
+                                       cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_command_line),
+                                       cmocka_unit_test(test_faults),
+                                       cmocka_unit_test(test_whole_command_line),
+                                       cmocka_unit_test(test_mistakes),
+                                       cmocka_unit_test(test_help)};
     return cmocka_run_group_tests(tests, NULL, clear_words);
 }

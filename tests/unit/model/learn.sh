@@ -32,15 +32,15 @@ summary=$work/small.txt
 printf '1500000000.0\t06\t\t2\t1\tldap\t3\tsearchRequest\n1500000001.0\t06\t\t2\t1\tldap\t2\tunbindRequest\n' >"$summary"
 echo 'just some words' >"$work/words.txt"
 : >"$work/empty"
-mistake "no files" 'name a capture'
-mistake "unknown option" "unrecognized option '--histry'" --histry 2 "$summary"
-mistake "history too long" '--history 17: expected 1 to 16, or auto' --history 17 "$summary"
-mistake "history no number" '--history two: expected' --history two "$summary"
-mistake "idle" '--idle 0: expected seconds' --idle 0 "$summary"
-mistake "max-details" '--max-details 0: expected' --max-details 0 "$summary"
-mistake "keytab" '--keytab .*: expected a file that can be read' --keytab "$work/none" "$summary"
-mistake "tshark-option" '--tshark-option tcp: expected a preference' --tshark-option tcp "$summary"
-mistake "json alone" '--json is the form of --check' --json "$summary"
+mistake "no files" 'missing FILE; give a capture'
+mistake "unknown option" '--histry: unknown option; did you mean --history[?]' --histry 2 "$summary"
+mistake "history too long" '--history: "17" is neither auto nor a whole number from 1 to 16' --history 17 "$summary"
+mistake "history no number" '--history: "two" is neither auto nor' --history two "$summary"
+mistake "idle" '--idle: "0" is out of range: expected a number from 0.001 to 1000000' --idle 0 "$summary"
+mistake "max-details" '--max-details: "0" is out of range' --max-details 0 "$summary"
+mistake "keytab" '--keytab: cannot read ".*none": No such file' --keytab "$work/none" "$summary"
+mistake "tshark-option" '--tshark-option: "tcp" is not NAME:VALUE' --tshark-option tcp "$summary"
+mistake "json alone" '--json requires --check MODEL' --json "$summary"
 mistake "check and summary" 'exclude each other' --check x --summary "$summary"
 mistake "no such file" 'none: No such file' "$work/none"
 mistake "a folder" 'Is a directory' "$work"
@@ -65,8 +65,8 @@ is "full disk: status" $status 1
 like "full disk: told" "$errors" 'No space left on device'
 echo precious >"$work/model.yaml"
 run "$program" -q "$work/small.txt" -o "$work/no/model.yaml"
-is "a path that cannot be written: status" $status 1
-like "a path that cannot be written: told" "$errors" 'model.yaml: No such file or directory'
+is "a path that cannot be written: status" $status 2
+like "a path that cannot be written: told" "$errors" '--?o.*: cannot write ".*model.yaml": No such file or directory'
 printf 'no summary\n' >>"$work/small.txt"
 run "$program" -q "$work/small.txt" -o "$work/model.yaml"
 is "a broken line: status" $status 1

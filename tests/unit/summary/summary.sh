@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# traffic-summary's command line: options, their mistakes, exit statuses, and what goes where.
+# traffic-summary's command line: options, usage errors, exit statuses, and what is written where.
 
 cd "$(dirname "$0")/../../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
@@ -25,19 +25,19 @@ run "$program" --version
 is "--version: status" $status 0
 like "--version" "$output" '^traffic-summary [0-9]+\.[0-9]+'
 
-# Users' mistakes: status 2, one line that names what is wrong, nothing on standard output.
-mistake "no files" 'name result files or folders'
-mistake "unknown option" "unrecognized option '--fulll'" --fulll "$runs"
-mistake "unknown letter" "invalid option -- 'x'" -x "$runs"
-mistake "option without its argument" "requires an argument" "$runs" --metric
-mistake "unknown metric" '--metric p96: there is no such metric; choose one of ok, failed, .*success-rate' -m p96 "$runs"
-mistake "unknown condition" '--slo p96<=1s: expected success, ok' --slo 'success>=99%,p96<=1s' "$runs"
-mistake "--compare of one" '--compare wants two files or folders, not 1' --compare "$runs"
-mistake "--compare of three" '--compare wants two files or folders, not 3' --compare "$runs" "$runs" "$runs"
+# Usage errors: status 2, one line that names the error, nothing on standard output.
+mistake "no files" 'missing FILE or FOLDER; give results of runs'
+mistake "unknown option" '--fulll: unknown option; did you mean --full[?]' --fulll "$runs"
+mistake "unknown letter" '-x: unknown option; see --help' -x "$runs"
+mistake "option without its argument" '--metric: missing NAME' "$runs" --metric
+mistake "unknown metric" '-m: unknown metric "p96"; choose one of ok, failed, .*success-rate' -m p96 "$runs"
+mistake "unknown condition" '--slo: p96<=1s: expected success, ok' --slo 'success>=99%,p96<=1s' "$runs"
+mistake "--compare of one" '--compare: expected two files or folders, found 1' --compare "$runs"
+mistake "--compare of three" '--compare: expected two files or folders, found 3' --compare "$runs" "$runs" "$runs"
 mistake "--compare --by" '--compare and --by exclude each other' --compare --by x "$runs" "$runs"
 mistake "--compare --svg" '--compare and --svg exclude each other' --compare --svg x "$runs" "$runs"
 mistake "--by --html" '--by and --html exclude each other' --by x --html y "$runs"
-mistake "picture to standard output" '--svg -: name a file' --svg - "$runs"
+mistake "picture to standard output" '--svg: cannot be standard output; give a file name' --svg - "$runs"
 mistake "two forms" '--csv and --json exclude each other' --csv --json "$runs"
 
 run "$program" "$runs"
@@ -70,7 +70,7 @@ assert grid["max"] == {"r": 8, "S": 10, "runs": 1, "mean": 9172, "min": 9172, "m
 
 run "$program" -m nominal "$runs"
 is "a metric that no file holds: status" $status 0
-is "... one warning a run" "$(grep -c 'holds no nominal$' <<<"$errors")" 3
+is "... one warning a run" "$(grep -c 'contains no nominal$' <<<"$errors")" 3
 is "... max" "$(tail -n 1 <<<"$output")" "max: none"
 run "$program" --csv -m nominal "$runs"
 like "... --csv" "$output" '^4,5,nominal,1,,,$'
@@ -137,8 +137,8 @@ run "$program" --compare --html "$work/compare.html" "$runs" "$ours"
 is "--compare --html: status" $status 0
 sound "--compare --html" "$work/compare.html"
 run "$program" --svg "$work/none/grid.svg" "$runs"
-is "a picture that cannot be written: status" $status 1
-like "... told" "$errors" '--svg: .*none/grid\.svg: cannot be written: No such file'
+is "a picture that cannot be written: status" $status 2
+like "... told" "$errors" '--svg: cannot write \".*none/grid\.svg\": No such file'
 is "nothing else is left" "$(ls "$work")" 'compare.html
 grid.svg
 page.html'
@@ -158,7 +158,7 @@ like "... told" "$errors" '^traffic-summary: no results$'
 
 run "$program" "$work/dc1_r1_S1.txt" "$runs/dc1_r1_S1.txt" "$work/dc1_r1_S1.txt"
 is "a file named twice counts once, a copy is a run: status" $status 0
-like "... told" "$errors" 'another file tells of too: 1;'
+like "... told" "$errors" 'another file also contains: 1;'
 
 run bash -c '"$1" "$2" >/dev/full' - "$program" "$runs"
 is "output that cannot be written: status" $status 1

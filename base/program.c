@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every program does first and last. */
+#include "base/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/message.h"
+
+static void hold_standard_files(void);
+
+void program_begin(const char *name)
+{
+    message_program = name;
+    hold_standard_files();
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/*
+ * When the caller closed a standard file, a file that is opened later, such as a connection to the
+ * server, would get its number and receive the report. What takes its place can neither be read
+ * nor written, so that a lost report is still a failed write.
+ */
+static void hold_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int program_end(int status)
+{
+    return status == EXIT_OK && program_flush_output() < 0 ? EXIT_FAILED : status;
+}
+
+int program_flush_output(void)
+{
+    static bool reported;
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    int cause = errno; /* 0: an earlier write failed */
+    if (!reported)
+        message_print("cannot write standard output%s%s", cause ? ": " : "",
+                      cause ? strerror(cause) : "");
+    reported = true;
+    return cause ? -cause : -EIO;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every program does first and last, and its exit statuses. */
+#ifndef BASE_PROGRAM_H
+#define BASE_PROGRAM_H
+
+enum exit_status {
+    EXIT_OK = 0,
+    EXIT_FAILED = 1,       /* the program could not do all of its work */
+    EXIT_USAGE = 2,        /* a wrong option, argument or input file */
+    EXIT_INTERRUPTED = 130 /* a signal ended the program: 128 + SIGINT, as shells report it */
+};
+
+/*
+ * To be called first in main(). Messages begin with name from here on. Fills the standard file
+ * descriptors that the caller closed. Ignores SIGPIPE and SIGXFSZ, so that a reader that
+ * disappears or a file size limit is a failed write, which is reported, and not a silent death.
+ */
+void program_begin(const char *name);
+
+/* To be called last in main(). Returns the exit status: EXIT_FAILED instead of EXIT_OK when
+ * standard output is full or closed, which is reported. Other statuses are returned unchanged:
+ * their cause is already reported. */
+int program_end(int status);
+
+/* Flushes standard output. When anything written to it was lost, returns a negative errno and
+ * reports it, once per program. */
+int program_flush_output(void);
+
+#endif
