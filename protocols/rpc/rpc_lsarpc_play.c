@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "protocols/ntstatus.h"
 #include "protocols/packet_tables.h"
+#include "protocols/rpc/rpc_channel.h"
 #include "protocols/rpc/rpc_details.h"
 #include "protocols/rpc/rpc_lsarpc.h"
 #include "protocols/rpc/rpc_play.h"
@@ -18,8 +19,6 @@ enum {
     STATUS_SOME_NOT_MAPPED = 0x00000107,
     STATUS_OBJECT_NAME_NOT_FOUND = 0xc0000034,
     STATUS_NO_SUCH_DOMAIN = 0xc00000df,
-    FAULT_ACCESS_DENIED = 5,
-    FAULT_SEC_PKG_ERROR = 0x721,
     LOOKUP_WKSTA = 1, /* LsapLookupWksta, MS-LSAT 2.2.16 */
     CLIENT_REVISION = 2
 };
@@ -207,8 +206,8 @@ static struct outcome secure_call(struct conversation *conversation, uint16_t op
     struct rpc_association *association = conversation->rpc->associations[RPC_SLOT_LSARPC_SECURE];
     outcome = rpc_call(association, rpc_procedure_find(&rpc_lsarpc, opnum), request, reply, arena);
     uint32_t fault = rpc_association_fault(association);
-    if (had_channel && (fault == FAULT_SEC_PKG_ERROR || fault == FAULT_ACCESS_DENIED)) {
-        rpc_forget_channel(conversation);
+    if (had_channel && rpc_channel_lost(fault)) {
+        rpc_channel_forget(conversation);
         return rpc_play_call(conversation, RPC_SLOT_LSARPC_SECURE, &rpc_lsarpc, opnum, request,
                              reply, arena);
     }

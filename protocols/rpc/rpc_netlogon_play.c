@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <gnutls/crypto.h>
-#include <nettle/memops.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,16 +13,9 @@
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/ntstatus.h"
 #include "protocols/packet_tables.h"
-#include "protocols/rpc/rpc_pdu.h"
-#include "protocols/rpc/rpc_play.h"
+#include "protocols/rpc/rpc_channel.h"
 
-enum {
-    STATUS_INVALID_INFO_CLASS = 0xc0000003,
-    STATUS_ACCESS_DENIED = 0xc0000022,
-    STATUS_NO_TRUST_SAM_ACCOUNT = 0xc000018b,
-    FAULT_ACCESS_DENIED = 5,
-    FAULT_SEC_PKG_ERROR = 0x721
-};
+enum { STATUS_INVALID_INFO_CLASS = 0xc0000003, STATUS_ACCESS_DENIED = 0xc0000022 };
 
 /* One call over the secure channel; *status comes from the reply's status member, which the
  * caller points to. */
@@ -51,11 +43,6 @@ enum { DS_RETURN_DNS_NAME = 0x40000000 };
         .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
     }
 
-static struct outcome attempt_wrong_key(struct conversation *conversation);
-static struct outcome request_challenge(struct conversation *conversation);
-static struct outcome try_authenticate(struct conversation *conversation, const uint8_t nt_hash[16],
-                                       uint32_t *status);
-static struct outcome netlogon_play_authenticate(struct conversation *conversation);
 static struct outcome play_logon(struct conversation *conversation, const void *details);
 static struct outcome logon(struct conversation *conversation, logon_function *function);
 static struct outcome make_network(struct conversation *conversation,
@@ -71,7 +58,6 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
                                    struct arena *arena);
 static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
                                 struct arena *arena, uint32_t *fault);
-static bool channel_lost(uint32_t fault, uint32_t status);
 static struct netlogon_authenticator *logon_returned(void *reply);
 static struct outcome play_challenge(struct conversation *conversation, const void *details);
 static struct outcome play_dc_name(struct conversation *conversation, const void *details);
@@ -110,131 +96,6 @@ const struct packet_type packet_tables_netlogon[] = {
     ROW("45", "NetrLogonSamLogonWithFlags", play_logon_with_flags),
     {.protocol = NULL},
 };
-
-struct outcome rpc_need_channel(struct conversation *conversation)
-{
-    struct rpc_state *state = rpc_state_of(conversation);
-    if (!state)
-        return outcome_of_error(-ENOMEM);
-    if (state->channel.authenticated)
-        return outcome_ok();
-    struct outcome outcome = attempt_wrong_key(conversation);
-    return outcome.kind == OUTCOME_OK ? netlogon_play_authenticate(conversation) : outcome;
-}
-
-/* -B: one attempt with a wrong key. */
-static struct outcome attempt_wrong_key(struct conversation *conversation)
-{
-    uint8_t wrong[16];
-    uint32_t status = 0;
-    if (!conversation_wants_bad_password(conversation))
-        return outcome_ok();
-    for (int i = 0; i < 16; i++)
-        wrong[i] = conversation->machine->nt_hash[i] ^ 0x5a;
-    struct outcome outcome = request_challenge(conversation);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = try_authenticate(conversation, wrong, &status);
-    explicit_bzero(wrong, sizeof wrong);
-    if (outcome.kind == OUTCOME_OK)
-        return outcome_failed("a wrong password was accepted");
-    if (outcome.kind == OUTCOME_UNFINISHED || status == 0)
-        return outcome;
-    conversation->expected_failures++;
-    return outcome_ok();
-}
-
-/* Setting up */
-static struct outcome request_challenge(struct conversation *conversation)
-{
-    struct rpc_state *state = rpc_state_of(conversation);
-    struct arena arena = {0};
-    struct netlogon_ServerReqChallenge_reply reply = {.status = 0};
-    if (!state)
-        return outcome_of_error(-ENOMEM);
-    struct netlogon_ServerReqChallenge_request request = {
-        .server_name = rpc_server_name(conversation, &arena), .computer_name = state->computer};
-    struct outcome outcome;
-    if (gnutls_rnd(GNUTLS_RND_NONCE, state->channel.client_challenge, 8) < 0) {
-        outcome = outcome_failed("no random bytes");
-    } else {
-        memcpy(request.client_challenge, state->channel.client_challenge, 8);
-        outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON, &rpc_netlogon,
-                                NETLOGON_SERVER_REQ_CHALLENGE, &request, &reply, &arena);
-    }
-    if (outcome.kind == OUTCOME_OK)
-        outcome = ntstatus_outcome(reply.status);
-    if (outcome.kind == OUTCOME_OK) {
-        memcpy(state->channel.server_challenge, reply.server_challenge, 8);
-        state->channel.challenged = true;
-    }
-    arena_free(&arena);
-    return outcome;
-}
-
-/* One ServerAuthenticate3 of the challenged channel; *status is the server's. */
-static struct outcome try_authenticate(struct conversation *conversation, const uint8_t nt_hash[16],
-                                       uint32_t *status)
-{
-    struct rpc_state *state = conversation->rpc;
-    struct arena arena = {0};
-    struct netlogon_ServerAuthenticate3_reply reply = {.status = 0};
-    uint8_t expected[8];
-    netlogon_channel_compute(&state->channel, nt_hash, expected);
-    struct netlogon_ServerAuthenticate3_request request = {
-        .server_name = rpc_server_name(conversation, &arena),
-        .account_name = conversation->machine->name,
-        .channel_type = state->channel_type,
-        .computer_name = state->computer,
-        .flags = NETLOGON_NEGOTIATE_FLAGS};
-    memcpy(request.client_credential, state->channel.client_credential, 8);
-    state->channel.challenged = false; /* a challenge is good for one attempt */
-    struct outcome outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON, &rpc_netlogon,
-                                           NETLOGON_SERVER_AUTHENTICATE3, &request, &reply, &arena);
-    arena_free(&arena);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    *status = reply.status;
-    if (reply.status != NTSTATUS_SUCCESS)
-        return ntstatus_outcome(reply.status);
-    if (!memeql_sec(expected, reply.server_credential, 8))
-        return outcome_failed("netlogon: the server's credential does not verify");
-    if (!(reply.flags & NETLOGON_NEGOTIATE_AES))
-        return outcome_failed("netlogon: the server does not do AES");
-    state->channel.authenticated = true;
-    return outcome;
-}
-
-/* Challenge, when there is none, and ServerAuthenticate3; a machine whose account is a
- * workstation's is found out once (MS-NRPC 3.5.4.4.2). */
-static struct outcome netlogon_play_authenticate(struct conversation *conversation)
-{
-    struct rpc_state *state = rpc_state_of(conversation);
-    uint32_t status = 0;
-    if (!state)
-        return outcome_of_error(-ENOMEM);
-    if (!conversation->machine->has_nt_hash)
-        return outcome_failed("no credentials for the account");
-    for (int attempt = 0;; attempt++) {
-        struct outcome outcome =
-            state->channel.challenged ? outcome_ok() : request_challenge(conversation);
-        if (outcome.kind == OUTCOME_OK)
-            outcome = try_authenticate(conversation, conversation->machine->nt_hash, &status);
-        if (outcome.kind != OUTCOME_FAILED || attempt > 0 || status != STATUS_NO_TRUST_SAM_ACCOUNT)
-            return outcome;
-        state->channel_type = state->channel_type == NETLOGON_CHANNEL_SERVER
-                                  ? NETLOGON_CHANNEL_WORKSTATION
-                                  : NETLOGON_CHANNEL_SERVER;
-    }
-}
-
-void rpc_forget_channel(struct conversation *conversation)
-{
-    struct rpc_state *state = conversation->rpc;
-    rpc_drop(conversation, RPC_SLOT_NETLOGON_SECURE);
-    rpc_drop(conversation, RPC_SLOT_LSARPC_SECURE);
-    state->channel.authenticated = false;
-    state->channel.challenged = false;
-}
 
 static struct outcome play_logon(struct conversation *conversation, const void *details)
 {
@@ -348,13 +209,13 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
     uint32_t fault = 0;
     struct outcome outcome = call_once(conversation, call, arena, &fault);
     uint32_t status = outcome.kind == OUTCOME_OK ? *call->status : 0;
-    if (had_channel && channel_lost(fault, status)) {
-        rpc_forget_channel(conversation);
+    if (had_channel && (rpc_channel_lost(fault) || status == STATUS_ACCESS_DENIED)) {
+        rpc_channel_forget(conversation);
         outcome = call_once(conversation, call, arena, &fault);
     }
     /* Without a reply the chain's state is anybody's guess. */
     if (call->authenticator && outcome.kind != OUTCOME_OK && conversation->rpc)
-        rpc_forget_channel(conversation);
+        rpc_channel_forget(conversation);
     return outcome;
 }
 
@@ -383,18 +244,10 @@ static struct outcome call_once(struct conversation *conversation, struct channe
         call->returned ? call->returned(call->reply) : NULL;
     if (!call->authenticator || (returned && netlogon_channel_check(channel, returned) == 0))
         return outcome;
-    rpc_forget_channel(conversation); /* the chain is broken: the next call begins a new one */
+    rpc_channel_forget(conversation); /* the chain is broken: the next call begins a new one */
     if (*call->status == NTSTATUS_SUCCESS)
         return outcome_failed("netlogon: the return authenticator does not verify");
     return outcome;
-}
-
-/* Calls over the channel */
-/* True when a failure means that the server no longer knows the channel. */
-static bool channel_lost(uint32_t fault, uint32_t status)
-{
-    return fault == FAULT_SEC_PKG_ERROR || fault == FAULT_ACCESS_DENIED ||
-           status == STATUS_ACCESS_DENIED;
 }
 
 static struct netlogon_authenticator *logon_returned(void *reply)
@@ -406,7 +259,7 @@ static struct netlogon_authenticator *logon_returned(void *reply)
 static struct outcome play_challenge(struct conversation *conversation, const void *details)
 {
     (void)details;
-    return request_challenge(conversation);
+    return rpc_channel_challenge(conversation);
 }
 
 static struct outcome play_dc_name(struct conversation *conversation, const void *details)
@@ -470,7 +323,7 @@ static struct netlogon_authenticator *capabilities_returned(void *reply)
 static struct outcome play_authenticate(struct conversation *conversation, const void *details)
 {
     (void)details;
-    return netlogon_play_authenticate(conversation);
+    return rpc_channel_authenticate(conversation);
 }
 
 /* 29 */
@@ -532,7 +385,7 @@ static struct outcome play_password_set(struct conversation *conversation, const
     (void)details;
     struct arena arena = {0};
     struct netlogon_ServerPasswordSet2_reply reply = {.status = 0};
-    struct outcome outcome = rpc_need_channel(conversation); /* finds out the channel's type */
+    struct outcome outcome = rpc_channel_need(conversation); /* finds out the channel's type */
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_state *state = conversation->rpc;

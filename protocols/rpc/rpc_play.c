@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Associations of a conversation: which slot is reached how, and as whom. */
+/* The associations of a conversation: transport, security and account of each slot. */
 #include "protocols/rpc/rpc_play.h"
 
 #include <errno.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/rpc/rpc_channel.h"
 #include "protocols/rpc/rpc_epm.h"
 
-/* How each slot is reached. */
 static const struct slot_row {
     const struct rpc_interface *interface;
     enum rpc_security security;
@@ -27,18 +27,20 @@ static const struct slot_row {
     [RPC_SLOT_REPLICATION] = {&rpc_drsuapi, RPC_SECURITY_SPNEGO, false, SMB2_USER, "ldap"},
 };
 
-/* What open_and_bind() is to make. */
-struct bind_wish {
+/* What open_and_bind() opens, and the answer that it got. */
+struct bind_attempt {
     enum rpc_slot slot;
     bool wrong_password;
-    enum rpc_answer answer; /* what came of it */
+    enum rpc_answer answer;
 };
 
+static void rpc_reset(struct conversation *conversation);
 static struct outcome need_over_channel(struct conversation *conversation, enum rpc_slot slot);
 static struct outcome bind_slot(struct conversation *conversation, enum rpc_slot slot);
-static struct outcome open_and_bind(struct conversation *conversation, struct bind_wish *wish,
+static struct outcome open_and_bind(struct conversation *conversation, struct bind_attempt *attempt,
                                     struct rpc_association **out);
-static struct outcome open_and_bind_once(struct conversation *conversation, struct bind_wish *wish,
+static struct outcome open_and_bind_once(struct conversation *conversation,
+                                         struct bind_attempt *attempt,
                                          struct rpc_association **out);
 static const struct account *binding_account(const struct conversation *conversation,
                                              enum rpc_slot slot);
@@ -54,7 +56,7 @@ struct rpc_state *rpc_state_of(struct conversation *conversation)
     if (!state)
         return NULL;
     state->base.reset = rpc_reset;
-    /* Accounts from a file may come without machines, when no packet logs on as one. */
+    /* Accounts from a file may have no machines if no packet needs one. */
     const char *name = conversation->machine ? conversation->machine->name : "CLIENT";
     snprintf(state->computer, sizeof state->computer, "%.*s", (int)strcspn(name, "$"), name);
     state->channel.computer = state->computer;
@@ -65,7 +67,7 @@ struct rpc_state *rpc_state_of(struct conversation *conversation)
     return state;
 }
 
-void rpc_reset(struct conversation *conversation)
+static void rpc_reset(struct conversation *conversation)
 {
     struct rpc_state *state = conversation->rpc;
     if (!state)
@@ -109,21 +111,21 @@ struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot)
     return bind_slot(conversation, slot);
 }
 
-/* A channel is there, and the association over it. A server that was started again knows it no
- * longer and refuses the bind: then a new channel is set up, over a new connection, once. */
+/* Opens a channel and the association that it secures. A server that was restarted has forgotten
+ * the channel and refuses the bind; then a new channel is set up over a new connection, once. */
 static struct outcome need_over_channel(struct conversation *conversation, enum rpc_slot slot)
 {
     struct rpc_state *state = conversation->rpc;
     bool had_channel = state->channel.authenticated;
-    struct outcome outcome = rpc_need_channel(conversation);
+    struct outcome outcome = rpc_channel_need(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     outcome = bind_slot(conversation, slot);
     if (!had_channel || outcome.kind != OUTCOME_FAILED)
         return outcome;
-    rpc_forget_channel(conversation);
+    rpc_channel_forget(conversation);
     rpc_drop(conversation, RPC_SLOT_NETLOGON);
-    outcome = rpc_need_channel(conversation);
+    outcome = rpc_channel_need(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     return bind_slot(conversation, slot);
@@ -131,34 +133,34 @@ static struct outcome need_over_channel(struct conversation *conversation, enum 
 
 static struct outcome bind_slot(struct conversation *conversation, enum rpc_slot slot)
 {
-    struct bind_wish wish = {.slot = slot};
-    return open_and_bind(conversation, &wish, &conversation->rpc->associations[slot]);
+    struct bind_attempt attempt = {.slot = slot};
+    return open_and_bind(conversation, &attempt, &conversation->rpc->associations[slot]);
 }
 
-/* A DC that was started again may have the interface at another port, and something else at the one
- * that the endpoint mapper told before. Another interface's server says so: the mapper is asked
- * again, at once. Whatever else listens there falls silent or hangs up: the next bind asks. */
-static struct outcome open_and_bind(struct conversation *conversation, struct bind_wish *wish,
+/* After a restart of the DC, the cached port may belong to another server. If that is the server of
+ * another interface, the endpoint mapper is asked again at once. Any other server keeps silent or
+ * closes the connection, and the next bind asks the mapper. */
+static struct outcome open_and_bind(struct conversation *conversation, struct bind_attempt *attempt,
                                     struct rpc_association **out)
 {
-    const struct slot_row *row = &slots[wish->slot];
-    struct outcome outcome = open_and_bind_once(conversation, wish, out);
-    if (row->pipe || outcome.kind != OUTCOME_FAILED || wish->answer == RPC_ANSWER_GIVEN)
+    const struct slot_row *row = &slots[attempt->slot];
+    struct outcome outcome = open_and_bind_once(conversation, attempt, out);
+    if (row->pipe || outcome.kind != OUTCOME_FAILED || attempt->answer == RPC_ANSWER_GIVEN)
         return outcome;
     rpc_ports_remember(conversation->dc->rpc_ports, row->interface, 0);
-    if (wish->answer == RPC_ANSWER_ELSEWHERE)
-        outcome = open_and_bind_once(conversation, wish, out);
+    if (attempt->answer == RPC_ANSWER_ELSEWHERE)
+        outcome = open_and_bind_once(conversation, attempt, out);
     return outcome;
 }
 
-static struct outcome open_and_bind_once(struct conversation *conversation, struct bind_wish *wish,
-                                         struct rpc_association **out)
+static struct outcome open_and_bind_once(struct conversation *conversation,
+                                         struct bind_attempt *attempt, struct rpc_association **out)
 {
-    const struct slot_row *row = &slots[wish->slot];
-    const struct account *account = binding_account(conversation, wish->slot);
+    const struct slot_row *row = &slots[attempt->slot];
+    const struct account *account = binding_account(conversation, attempt->slot);
     struct rpc_transport *transport;
-    wish->answer = RPC_ANSWER_NONE;
-    struct outcome outcome = open_transport(conversation, wish->slot, &transport);
+    attempt->answer = RPC_ANSWER_NONE;
+    struct outcome outcome = open_transport(conversation, attempt->slot, &transport);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_binding binding = {.interface = row->interface,
@@ -167,14 +169,14 @@ static struct outcome open_and_bind_once(struct conversation *conversation, stru
                                   .account = account,
                                   .kerberos = conversation->kerberos || !account->password,
                                   .service = row->service,
-                                  .wrong_password = wish->wrong_password,
+                                  .wrong_password = attempt->wrong_password,
                                   .channel = &conversation->rpc->channel,
-                                  .answer = &wish->answer};
+                                  .answer = &attempt->answer};
     return rpc_bind(conversation, transport, &binding, out);
 }
 
-/* Who binds: SAMR is the administrator's unless --samr-as-user, replication always, all else the
- * user's. */
+/* The account that binds: the administrator's for replication and, without --samr-as-user, for
+ * SAMR; otherwise the user's. */
 static const struct account *binding_account(const struct conversation *conversation,
                                              enum rpc_slot slot)
 {
@@ -192,22 +194,22 @@ static struct outcome open_transport(struct conversation *conversation, enum rpc
     return rpc_tcp_open(conversation, row->interface, transport);
 }
 
-/* -B: the user binds with a wrong password once. The administrator never does, lest it be locked
- * out; Kerberos takes its wrong password to the KDC. A server that gave no answer has refused no
- * password. */
+/* -B: binds with a wrong password, if it is time for that. The administrator never does, so that
+ * the account is not locked; with Kerberos the KDC gets the wrong password instead. Without an
+ * answer from the server, no password was refused. */
 static struct outcome attempt_wrong_password(struct conversation *conversation, enum rpc_slot slot)
 {
     struct rpc_association *association = NULL;
-    struct bind_wish wish = {.slot = slot, .wrong_password = true};
+    struct bind_attempt attempt = {.slot = slot, .wrong_password = true};
     if (slots[slot].security != RPC_SECURITY_SPNEGO || conversation->kerberos ||
         binding_account(conversation, slot) != conversation->user ||
         !conversation_wants_bad_password(conversation))
         return outcome_ok();
-    struct outcome outcome = open_and_bind(conversation, &wish, &association);
+    struct outcome outcome = open_and_bind(conversation, &attempt, &association);
     rpc_association_close(association);
     if (outcome.kind == OUTCOME_OK)
         return outcome_failed("a wrong password was accepted");
-    if (outcome.kind == OUTCOME_UNFINISHED || wish.answer != RPC_ANSWER_GIVEN)
+    if (outcome.kind == OUTCOME_UNFINISHED || attempt.answer != RPC_ANSWER_GIVEN)
         return outcome;
     conversation->expected_failures++;
     return outcome_ok();

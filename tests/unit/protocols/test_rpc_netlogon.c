@@ -308,7 +308,7 @@ static void begin(struct fixture *fixture, enum wrong wrong)
 
 static void end(struct fixture *fixture)
 {
-    rpc_reset(&fixture->conversation);
+    conversation_reset(&fixture->conversation);
     dc_free(fixture->dc);
 }
 
@@ -360,7 +360,7 @@ static void servers_not_to_be_believed(void **state)
         enum wrong wrong;
         const char *cause;
     } rows[] = {{CREDENTIAL, "netlogon: the server's credential does not verify"},
-                {NO_AES, "netlogon: the server does not do AES"},
+                {NO_AES, "netlogon: the server does not support AES"},
                 {NO_ACCOUNT, "NT_STATUS_NO_TRUST_SAM_ACCOUNT"}};
     for (size_t i = 0; i < 3; i++) {
         struct fixture fixture;

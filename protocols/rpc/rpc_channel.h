@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The secure channel of the client's machine (MS-NRPC 3.4.5): setting it up, and recovering when
+ * the server has lost it. netlogon_channel.h has the keys and the arithmetic.
+ */
+#ifndef PROTOCOLS_RPC_RPC_CHANNEL_H
+#define PROTOCOLS_RPC_RPC_CHANNEL_H
+
+#include "protocols/rpc/rpc_play.h"
+
+/* Sets up the channel unless it is there (ServerReqChallenge, ServerAuthenticate3). Makes the
+ * attempt with a wrong key that -B wants. */
+struct outcome rpc_channel_need(struct conversation *conversation);
+
+/* ServerReqChallenge: a new challenge, which is valid for one ServerAuthenticate3. */
+struct outcome rpc_channel_challenge(struct conversation *conversation);
+
+/* ServerAuthenticate3, preceded by a challenge if there is none. Finds out once which type of
+ * channel the machine's account is for (MS-NRPC 3.5.4.4.2). */
+struct outcome rpc_channel_authenticate(struct conversation *conversation);
+
+/* True if a call's fault means that the server no longer knows the channel. */
+bool rpc_channel_lost(uint32_t fault);
+
+/* Drops the channel and the associations that it secures. */
+void rpc_channel_forget(struct conversation *conversation);
+
+#endif
