@@ -16,11 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "protocols/ldap/ldap_connection_private.h"
+#include "protocols/ldap/ldap_hide_hostname.h"
 #include "protocols/stream.h"
 
 static const struct {
@@ -68,14 +66,6 @@ static const struct {
     {LDAP_OTHER, "other"},
 };
 
-/*
- * libsasl asks for this host's own name for every bind, and looks it up when it has no dot; libldap
- * looks it up once at start. Neither uses it for what is played here, and a lookup may go to a DNS
- * server and take seconds. This definition stands before the C library's for both of them: while
- * they are at it they get a name that is an address, so that there is nothing to look up.
- */
-static _Thread_local bool hostname_is_asked_in_vain;
-
 static int connect_to_dc(struct ldap_connection *connection);
 static int shake_hands(struct ldap_connection *connection);
 static int make_handle(struct ldap_connection *connection);
@@ -106,10 +96,10 @@ int ldap_connection_global_init(void)
     if (setenv("LDAPNOINIT", "1", 1) < 0)
         return -errno;
     LDAP *handle;
-    ldap_connection_hide_hostname(true);
+    ldap_hide_hostname(true);
     int result = ldap_create(&handle);
     int sasl = sasl_client_init(NULL);
-    ldap_connection_hide_hostname(false);
+    ldap_hide_hostname(false);
     if (result != LDAP_SUCCESS)
         return -ENOMEM;
     ldap_unbind_ext(handle, NULL, NULL);
@@ -449,25 +439,6 @@ void ldap_connection_close(struct ldap_connection *connection)
     ldap_input_clear(&connection->input);
     stream_close(connection->stream);
     free(connection);
-}
-
-void ldap_connection_hide_hostname(bool hide)
-{
-    hostname_is_asked_in_vain = hide;
-}
-
-int gethostname(char *name, size_t size)
-{
-    struct utsname system;
-    if (uname(&system) < 0)
-        return -1;
-    const char *answer = hostname_is_asked_in_vain ? "127.0.0.1" : system.nodename;
-    if (strlen(answer) >= size) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    strcpy(name, answer);
-    return 0;
 }
 
 const char *ldap_connection_server_name(const struct ldap_connection *connection)

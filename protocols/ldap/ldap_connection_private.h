@@ -29,9 +29,6 @@ _Static_assert(sizeof(struct ldap_connection) <= 192, "idle connections are to b
 /* The DC's DNS name, or what the user called it: for TLS and service principals. */
 const char *ldap_connection_server_name(const struct ldap_connection *connection);
 
-/* While true, libsasl and libldap get an address for this thread's host name: see gethostname(). */
-void ldap_connection_hide_hostname(bool hide);
-
 /* One request and reply of a SASL bind. */
 struct ldap_sasl_leg {
     const char *mechanism;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/ldap/ldap_connection_private.h"
+#include "protocols/ldap/ldap_hide_hostname.h"
 
 /* What we let the server send in a frame; libsasl keeps lengths in 24 bits. */
 enum { SASL_FRAME_MAX = 0xffffff };
@@ -91,10 +92,10 @@ static int make_client(struct ldap_connection *connection, gss_cred_id_t credent
                        sasl_conn_t **out)
 {
     sasl_security_properties_t wanted = wanted_protection(connection);
-    ldap_connection_hide_hostname(true);
+    ldap_hide_hostname(true);
     int result = sasl_client_new("ldap", ldap_connection_server_name(connection), NULL, NULL,
                                  callbacks, 0, out);
-    ldap_connection_hide_hostname(false);
+    ldap_hide_hostname(false);
     if (result == SASL_OK)
         result = sasl_setprop(*out, SASL_SEC_PROPS, &wanted);
     if (result == SASL_OK)

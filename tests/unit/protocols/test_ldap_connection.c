@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/ldap/ldap_connection_private.h"
+#include "protocols/ldap/ldap_hide_hostname.h"
 #include "protocols/ldap/ldap_layer.h"
 #include "protocols/ldap/ldap_search.h"
 #include "protocols/tls.h"
@@ -553,9 +554,9 @@ static void host_name_is_not_looked_up(void **state)
     (void)state;
     char name[300] = "", hidden[300] = "";
     assert_int_equal(gethostname(name, sizeof name), 0);
-    ldap_connection_hide_hostname(true);
+    ldap_hide_hostname(true);
     int result = gethostname(hidden, sizeof hidden);
-    ldap_connection_hide_hostname(false);
+    ldap_hide_hostname(false);
     assert_int_equal(result, 0);
     assert_string_equal(hidden, "127.0.0.1");
     assert_string_not_equal(name, hidden);
