@@ -163,8 +163,10 @@ static int find_dc(struct session *session)
 {
     struct settings *settings = session->settings;
     struct dc *dc = session->dc = dc_new();
-    if (!dc || ldap_connection_global_init() != 0)
+    if (!dc)
         return session_tell(EXIT_FAILED, "out of memory");
+    if (ldap_connection_global_init(&session->error) != 0)
+        return session_tell(EXIT_FAILED, "%s", session->error.text);
     dc->options = settings->play;
     dc->tls = tls_new(settings->play.tls_verify, settings->tls_ca, &session->error);
     if (!dc->tls)

@@ -66,9 +66,10 @@ static const struct {
     {LDAP_OTHER, "other"},
 };
 
-static int connect_to_dc(struct ldap_connection *connection);
+static struct outcome connect_to_dc(struct ldap_connection *connection);
 static int shake_hands(struct ldap_connection *connection);
-static int make_handle(struct ldap_connection *connection);
+static struct outcome make_handle(struct ldap_connection *connection);
+static int prepare_handle(struct ldap_connection *connection);
 static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc);
 static int connection_look(struct ldap_connection *connection, int message_id, int all,
                            LDAPMessage **result);
@@ -91,19 +92,24 @@ static Sockbuf_IO sockbuf_io = {.sbi_setup = sockbuf_setup,
                                 .sbi_write = sockbuf_write,
                                 .sbi_close = sockbuf_close};
 
-int ldap_connection_global_init(void)
+int ldap_connection_global_init(struct error *error)
 {
     if (setenv("LDAPNOINIT", "1", 1) < 0)
-        return -errno;
+        return error_no_memory(error);
     LDAP *handle;
     ldap_hide_hostname(true);
     int result = ldap_create(&handle);
     int sasl = sasl_client_init(NULL);
     ldap_hide_hostname(false);
+    if (result == LDAP_NO_MEMORY || sasl == SASL_NOMEM)
+        return error_no_memory(error);
     if (result != LDAP_SUCCESS)
-        return -ENOMEM;
+        return error_set(error, -ENOSYS, "libldap cannot be used: %s", ldap_err2string(result));
     ldap_unbind_ext(handle, NULL, NULL);
-    return sasl == SASL_OK ? 0 : -ENOSYS;
+    if (sasl != SASL_OK)
+        return error_set(error, -ENOSYS, "libsasl cannot be used: %s",
+                         sasl_errstring(sasl, NULL, NULL));
+    return 0;
 }
 
 struct outcome ldap_connection_open(struct ldap_connection **out, struct conversation *conversation,
@@ -114,9 +120,8 @@ struct outcome ldap_connection_open(struct ldap_connection **out, struct convers
         return outcome_of_error(-ENOMEM);
     connection->conversation = conversation;
     connection->transport = transport == LDAP_TRANSPORT_STARTTLS ? LDAP_TRANSPORT_CLEAR : transport;
-    int error = connect_to_dc(connection);
-    struct outcome outcome = error ? outcome_of_error(error) : outcome_ok();
-    if (!error && transport == LDAP_TRANSPORT_STARTTLS)
+    struct outcome outcome = connect_to_dc(connection);
+    if (outcome.kind == OUTCOME_OK && transport == LDAP_TRANSPORT_STARTTLS)
         outcome = ldap_connection_start_tls(connection);
     if (outcome.kind == OUTCOME_OK)
         *out = connection;
@@ -125,7 +130,7 @@ struct outcome ldap_connection_open(struct ldap_connection **out, struct convers
     return outcome;
 }
 
-static int connect_to_dc(struct ldap_connection *connection)
+static struct outcome connect_to_dc(struct ldap_connection *connection)
 {
     struct conversation *conversation = connection->conversation;
     const struct dc *dc = conversation->dc;
@@ -136,7 +141,7 @@ static int connect_to_dc(struct ldap_connection *connection)
                             (struct sockaddr *)&address, size);
     if (!error && ldaps)
         error = shake_hands(connection);
-    return error ? error : make_handle(connection);
+    return error ? outcome_of_error(error) : make_handle(connection);
 }
 
 static int shake_hands(struct ldap_connection *connection)
@@ -153,22 +158,36 @@ enum { MESSAGE_MAX = 32 << 20 };
 /* Where libldap would connect by itself if it lost its connection: nowhere. */
 #define NOWHERE "ldapi://%2Fnonexistent%2Fno-reconnect"
 
-static int make_handle(struct ldap_connection *connection)
+static struct outcome make_handle(struct ldap_connection *connection)
 {
     int fd = stream_fd(connection->stream);
-    if (ldap_init_fd(fd, LDAP_PROTO_EXT, NOWHERE, &connection->handle) != LDAP_SUCCESS)
-        return -ENOMEM;
+    int result = ldap_init_fd(fd, LDAP_PROTO_EXT, NOWHERE, &connection->handle);
+    if (result == LDAP_SUCCESS)
+        result = prepare_handle(connection);
+    if (result == LDAP_SUCCESS)
+        return outcome_ok();
+    if (result == LDAP_NO_MEMORY)
+        return outcome_of_error(-ENOMEM);
+    return outcome_failed("libldap: %s", ldap_err2string(result));
+}
+
+/* Puts our Sockbuf below the handle and sets its options. An LDAP result code. */
+static int prepare_handle(struct ldap_connection *connection)
+{
     LDAP *handle = connection->handle;
     Sockbuf *sockbuf = NULL;
     int version = LDAP_VERSION3;
     ber_len_t longest = MESSAGE_MAX;
-    if (ldap_get_option(handle, LDAP_OPT_SOCKBUF, &sockbuf) != LDAP_OPT_SUCCESS ||
-        ber_sockbuf_add_io(sockbuf, &sockbuf_io, LBER_SBIOD_LEVEL_PROVIDER, connection) != 0 ||
-        ber_sockbuf_ctrl(sockbuf, LBER_SB_OPT_SET_MAX_INCOMING, &longest) < 0 ||
+    if (ldap_get_option(handle, LDAP_OPT_SOCKBUF, &sockbuf) != LDAP_OPT_SUCCESS)
+        return LDAP_NOT_SUPPORTED;
+    /* Memory is all that this one needs. */
+    if (ber_sockbuf_add_io(sockbuf, &sockbuf_io, LBER_SBIOD_LEVEL_PROVIDER, connection) != 0)
+        return LDAP_NO_MEMORY;
+    if (ber_sockbuf_ctrl(sockbuf, LBER_SB_OPT_SET_MAX_INCOMING, &longest) < 0 ||
         ldap_set_option(handle, LDAP_OPT_PROTOCOL_VERSION, &version) != LDAP_OPT_SUCCESS ||
         ldap_set_option(handle, LDAP_OPT_REFERRALS, LDAP_OPT_OFF) != LDAP_OPT_SUCCESS)
-        return -ENOMEM;
-    return 0;
+        return LDAP_NOT_SUPPORTED;
+    return LDAP_SUCCESS;
 }
 
 struct outcome ldap_connection_start_tls(struct ldap_connection *connection)

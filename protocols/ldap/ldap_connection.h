@@ -20,9 +20,10 @@ enum ldap_mechanism { LDAP_MECHANISM_GSSAPI, LDAP_MECHANISM_GSS_SPNEGO };
 /* What protects a SASL bind's connection that has no TLS. */
 enum ldap_protection { LDAP_PROTECTION_SEAL, LDAP_PROTECTION_SIGN };
 
-/* Once, in main, before threads start: libldap and libsasl read no configuration of the machine,
- * look up no names and are ready for threads. 0 or a negative errno. */
-int ldap_connection_global_init(void);
+/* Prepares libldap and libsasl for threads, without this machine's ldap.conf and without a lookup
+ * of its name. Call it once from main, before threads start. 0, or a negative errno and one line in
+ * error: -ENOMEM, -ENOSYS for a missing or broken library. */
+int ldap_connection_global_init(struct error *error);
 
 /* Connects to the conversation's DC (StartTLS and TLS included), unbound. On OUTCOME_OK *out is the
  * caller's, to be given to ldap_connection_close(). */

@@ -24,8 +24,8 @@ struct sasl_layer {
 
 static struct outcome bind_with_ticket(struct ldap_connection *connection,
                                        gss_cred_id_t credentials, const char *mechanism);
-static int make_client(struct ldap_connection *connection, gss_cred_id_t credentials,
-                       sasl_conn_t **out);
+static struct outcome make_client(struct ldap_connection *connection, gss_cred_id_t credentials,
+                                  sasl_conn_t **out);
 static sasl_security_properties_t wanted_protection(const struct ldap_connection *connection);
 static int no_authorization_id(void *context, int id, const char **result, unsigned *length);
 static struct outcome play_legs(struct ldap_connection *connection, sasl_conn_t *sasl,
@@ -67,13 +67,11 @@ static struct outcome bind_with_ticket(struct ldap_connection *connection,
                                        gss_cred_id_t credentials, const char *mechanism)
 {
     struct ldap_sasl_leg leg = {.mechanism = mechanism};
-    struct outcome outcome = outcome_ok();
     sasl_conn_t *sasl = NULL;
-    int error = make_client(connection, credentials, &sasl);
-    if (!error)
+    struct outcome outcome = make_client(connection, credentials, &sasl);
+    if (outcome.kind == OUTCOME_OK)
         outcome = play_legs(connection, sasl, &leg);
-    if (!error && outcome.kind == OUTCOME_OK)
-        error = install_layer(connection, &sasl);
+    int error = outcome.kind == OUTCOME_OK ? install_layer(connection, &sasl) : 0;
     if (error) {
         connection->error = error;
         outcome = outcome_of_error(error);
@@ -88,8 +86,8 @@ static const sasl_callback_t callbacks[] = {
     {SASL_CB_LIST_END, NULL, NULL},
 };
 
-static int make_client(struct ldap_connection *connection, gss_cred_id_t credentials,
-                       sasl_conn_t **out)
+static struct outcome make_client(struct ldap_connection *connection, gss_cred_id_t credentials,
+                                  sasl_conn_t **out)
 {
     sasl_security_properties_t wanted = wanted_protection(connection);
     ldap_hide_hostname(true);
@@ -100,7 +98,12 @@ static int make_client(struct ldap_connection *connection, gss_cred_id_t credent
         result = sasl_setprop(*out, SASL_SEC_PROPS, &wanted);
     if (result == SASL_OK)
         result = sasl_setprop(*out, SASL_GSS_CREDS, credentials);
-    return result == SASL_OK ? 0 : -ENOMEM;
+    if (result == SASL_OK)
+        return outcome_ok();
+    connection->error = result == SASL_NOMEM ? -ENOMEM : -EPROTO;
+    if (result == SASL_NOMEM)
+        return outcome_of_error(-ENOMEM);
+    return outcome_failed("SASL: %s", sasl_errstring(result, NULL, NULL));
 }
 
 /* Security strength factors: an integrity check alone is 1, any cipher of Kerberos at least 56. */

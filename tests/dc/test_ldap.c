@@ -189,7 +189,7 @@ static int set_up(void **state)
     dc->admin.name = strdup(getenv("TRAFFIC_REPLAY_USER"));
     dc->admin.password = strdup(getenv("TRAFFIC_REPLAY_PASSWORD"));
     if (discover_dc(dc, where, NULL, NULL, &error) != 0 || kerberos_global_init(dc, &error) != 0 ||
-        ldap_connection_global_init() != 0 || !(dc->tls = tls_new(false, NULL, &error))) {
+        ldap_connection_global_init(&error) != 0 || !(dc->tls = tls_new(false, NULL, &error))) {
         print_error("%s\n", error.text);
         return -1;
     }

@@ -125,7 +125,7 @@ static void the_dc_as_any_ldap_server(void **state)
     struct error error = {0};
     assert_non_null(generic);
     generic->options.generic_ldap = true;
-    assert_int_equal(ldap_connection_global_init(), 0);
+    assert_int_equal(ldap_connection_global_init(&error), 0);
     if (discover_dc(generic, getenv("TRAFFIC_REPLAY_DC"), NULL, NULL, &error) != 0)
         fail_msg("%s", error.text);
     assert_string_equal(generic->base_dn, dc->base_dn);
@@ -141,7 +141,7 @@ static int set_up(void **state)
     if (!lab_is_there())
         return 0;
     dc = lab_dc();
-    if (ldap_connection_global_init() != 0 || kerberos_global_init(dc, &error) != 0)
+    if (ldap_connection_global_init(&error) != 0 || kerberos_global_init(dc, &error) != 0)
         return -1;
     dc->admin.has_nt_hash = true;
     return ntlmssp_nt_hash(dc->admin.password, dc->admin.nt_hash);

@@ -10,7 +10,10 @@
 /* after those four */
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <openldap.h>
+#include <sasl/sasl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -548,6 +551,88 @@ static void forged_frames_are_refused(void **state)
     }
 }
 
+/* Returned by the next call of each of these functions of libldap and libsasl, if not 0. */
+static int next_ldap_create, next_ldap_init_fd, next_ldap_set_option, next_sasl_client_init;
+
+static int take_result(int *next)
+{
+    int result = *next;
+    *next = 0;
+    return result;
+}
+
+int ldap_create(LDAP **out)
+{
+    int result = take_result(&next_ldap_create);
+    return result ? result : ((int (*)(LDAP **))dlsym(RTLD_NEXT, "ldap_create"))(out);
+}
+
+int ldap_init_fd(ber_socket_t fd, int proto, const char *url, LDAP **out)
+{
+    int (*real)(ber_socket_t, int, const char *, LDAP **) =
+        (int (*)(ber_socket_t, int, const char *, LDAP **))dlsym(RTLD_NEXT, "ldap_init_fd");
+    int result = take_result(&next_ldap_init_fd);
+    return result ? result : real(fd, proto, url, out);
+}
+
+int ldap_set_option(LDAP *handle, int option, const void *value)
+{
+    int (*real)(LDAP *, int, const void *) =
+        (int (*)(LDAP *, int, const void *))dlsym(RTLD_NEXT, "ldap_set_option");
+    int result = option == LDAP_OPT_REFERRALS ? take_result(&next_ldap_set_option) : 0;
+    return result ? result : real(handle, option, value);
+}
+
+int sasl_client_init(const sasl_callback_t *callbacks)
+{
+    int (*real)(const sasl_callback_t *) =
+        (int (*)(const sasl_callback_t *))dlsym(RTLD_NEXT, "sasl_client_init");
+    int result = take_result(&next_sasl_client_init);
+    return result ? result : real(callbacks);
+}
+
+static void a_failure_to_start_names_the_library(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    next_sasl_client_init = SASL_NOMECH;
+    assert_int_equal(ldap_connection_global_init(&error), -ENOSYS);
+    assert_string_equal(error.text, "libsasl cannot be used: no mechanism available");
+    next_ldap_create = LDAP_LOCAL_ERROR;
+    assert_int_equal(ldap_connection_global_init(&error), -ENOSYS);
+    assert_string_equal(error.text, "libldap cannot be used: Local error");
+    next_ldap_create = LDAP_NO_MEMORY;
+    assert_int_equal(ldap_connection_global_init(&error), -ENOMEM);
+    assert_string_equal(error.text, "out of memory");
+    assert_int_equal(ldap_connection_global_init(&error), 0);
+}
+
+static void a_failure_to_open_has_its_own_cause(void **state)
+{
+    (void)state;
+    static const struct {
+        int *next, result;
+        const char *cause;
+    } failures[] = {
+        {&next_ldap_init_fd, LDAP_NO_MEMORY, "out of memory"},
+        {&next_ldap_init_fd, LDAP_PARAM_ERROR, "libldap: Bad parameter to an ldap routine"},
+        {&next_ldap_set_option, LDAP_OPT_ERROR, "libldap: Not Supported"},
+    };
+    struct server server = {.reply = three_entries, .cut_after = SIZE_MAX};
+    server_start(&server);
+    struct dc *dc = dc_of(&server);
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+        struct client client;
+        *failures[i].next = failures[i].result;
+        struct outcome outcome = client_open(&client, dc, wire_blocking_waiter(), TIMEOUT);
+        assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        assert_string_equal(outcome.cause, failures[i].cause);
+        assert_null(client.connection);
+    }
+    dc_free(dc);
+    server_stop(&server);
+}
+
 /* libsasl and libldap look up this host's name unless it looks like an address. */
 static void host_name_is_not_looked_up(void **state)
 {
@@ -567,7 +652,7 @@ static void host_name_is_not_looked_up(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    return ldap_connection_global_init();
+    return ldap_connection_global_init(NULL);
 }
 
 int main(void)
@@ -588,6 +673,8 @@ int main(void)
         cmocka_unit_test(frames_may_come_in_any_pieces),
         cmocka_unit_test(oversize_frames_are_refused),
         cmocka_unit_test(forged_frames_are_refused),
+        cmocka_unit_test(a_failure_to_start_names_the_library),
+        cmocka_unit_test(a_failure_to_open_has_its_own_cause),
         cmocka_unit_test(host_name_is_not_looked_up),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

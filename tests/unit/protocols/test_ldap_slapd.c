@@ -167,7 +167,7 @@ static int set_up(void **state)
     if (access(SLAPD, X_OK) != 0)
         return 0;
     start_slapd(address);
-    assert_int_equal(ldap_connection_global_init(), 0);
+    assert_int_equal(ldap_connection_global_init(NULL), 0);
     struct server server = {.port = slapd_port};
     dc = dc_of(&server);
     inet_pton(AF_INET, address, &((struct sockaddr_in *)&dc->address)->sin_addr);
