@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "base/options.h"
 #include "base/program.h"
-#include "base/whole_file.h"
 #include "summary/compare.h"
 #include "summary/grid.h"
 #include "summary/heatmap.h"
@@ -279,7 +279,7 @@ static int traffic_summary_draw(const char *option, const char *path,
     if (!path)
         return 0;
     picture->error = (struct error){0};
-    int result = whole_file_write(path, function, picture, &error);
+    int result = atomic_file_write(path, function, picture, &error);
     if (result < 0)
         message_print("--%s: %s", option, picture->error.code ? picture->error.text : error.text);
     return result;

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic_file.h"
 #include "base/document.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "base/options.h"
 #include "base/program.h"
-#include "base/whole_file.h"
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"
@@ -282,7 +282,7 @@ static int traffic_learn_output(const struct options *options,
                                 const struct error *cause)
 {
     struct error error = {0};
-    int result = whole_file_write(options->output ? options->output : "-", print, context, &error);
+    int result = atomic_file_write(options->output ? options->output : "-", print, context, &error);
     if (result < 0)
         traffic_learn_failed(cause->code ? cause : &error);
     return result;

@@ -121,7 +121,7 @@ void result_clear(struct result *result);
 void *result_alloc(struct result *result, size_t count, size_t size);
 const char *result_text(struct result *result, const char *text);
 
-/* Writes path by whole_file_write(). Returns 0 or a negative errno with a line "path: what" in
+/* Writes path by atomic_file_write(). Returns 0 or a negative errno with a line "path: what" in
  * error. */
 int result_write(const struct result *result, const char *path, struct error *error);
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic_file.h"
 #include "base/json_text.h"
-#include "base/whole_file.h"
 #include "summary/result/result_fields_private.h"
 
 static json_t *result_to_json(const struct result *result);
@@ -33,7 +33,7 @@ int result_write(const struct result *result, const char *path, struct error *er
     json_t *root = result_to_json(result);
     if (!root)
         return error_set(error, -ENOMEM, "%s: cannot be written: out of memory", path);
-    int written = whole_file_write(path, dump, root, error);
+    int written = atomic_file_write(path, dump, root, error);
     json_decref(root);
     return written;
 }

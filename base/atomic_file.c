@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are written whole or not at all: results, pages, pictures. */
-#include "base/whole_file.h"
+/* Files that are written atomically. */
+#include "base/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,18 +12,20 @@
 
 #include "base/error.h"
 
-static int draw_and_flush(FILE *stream, int (*draw)(FILE *stream, void *context), void *context);
-static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *context), void *context);
-static int replace_file(const char *path, int (*draw)(FILE *stream, void *context), void *context);
+static int print_and_flush(FILE *stream, int (*print)(FILE *stream, void *context), void *context);
+static int print_to_file(const char *path, int (*print)(FILE *stream, void *context),
+                         void *context);
+static int replace_file(const char *path, int (*print)(FILE *stream, void *context), void *context);
 static int open_temporary(char *path);
-static int write_through(const char *path, int (*draw)(FILE *stream, void *context), void *context);
+static int write_through(const char *path, int (*print)(FILE *stream, void *context),
+                         void *context);
 
-int whole_file_write(const char *path, int (*draw)(FILE *stream, void *context), void *context,
-                     struct error *error)
+int atomic_file_write(const char *path, int (*print)(FILE *stream, void *context), void *context,
+                      struct error *error)
 {
     bool standard = strcmp(path, "-") == 0;
     int written =
-        standard ? draw_and_flush(stdout, draw, context) : draw_to_file(path, draw, context);
+        standard ? print_and_flush(stdout, print, context) : print_to_file(path, print, context);
     if (written < 0 && standard)
         error_set(error, written, "cannot write standard output: %s", strerror(-written));
     else if (written < 0)
@@ -31,32 +33,31 @@ int whole_file_write(const char *path, int (*draw)(FILE *stream, void *context),
     return written;
 }
 
-/* What draw() wrote must have gone out, too. */
-static int draw_and_flush(FILE *stream, int (*draw)(FILE *stream, void *context), void *context)
+static int print_and_flush(FILE *stream, int (*print)(FILE *stream, void *context), void *context)
 {
-    int result = draw(stream, context);
+    int result = print(stream, context);
     errno = 0;
     if (result == 0 && (fflush(stream) == EOF || ferror(stream)))
         result = errno ? -errno : -EIO;
     return result;
 }
 
-static int draw_to_file(const char *path, int (*draw)(FILE *stream, void *context), void *context)
+static int print_to_file(const char *path, int (*print)(FILE *stream, void *context), void *context)
 {
     struct stat stat_of;
     if (stat(path, &stat_of) < 0)
-        return replace_file(path, draw, context);
+        return replace_file(path, print, context);
     if (!S_ISREG(stat_of.st_mode))
-        return write_through(path, draw, context);
-    /* A link goes on pointing where it points to. */
+        return write_through(path, print, context);
+    /* The target of a symbolic link is replaced, not the link. */
     char *target = realpath(path, NULL);
-    int result = target ? replace_file(target, draw, context) : -errno;
+    int result = target ? replace_file(target, print, context) : -errno;
     free(target);
     return result;
 }
 
-/* The file beside its temporary one, which becomes it. */
-static int replace_file(const char *path, int (*draw)(FILE *stream, void *context), void *context)
+/* Writes a temporary file next to path, then renames it to path. */
+static int replace_file(const char *path, int (*print)(FILE *stream, void *context), void *context)
 {
     char *temporary = NULL;
     FILE *stream = NULL;
@@ -67,7 +68,7 @@ static int replace_file(const char *path, int (*draw)(FILE *stream, void *contex
     if (fd < 0)
         goto cleanup;
     stream = fdopen(fd, "w");
-    result = stream ? draw_and_flush(stream, draw, context) : -errno;
+    result = stream ? print_and_flush(stream, print, context) : -errno;
     if (result == 0 && fsync(fd) < 0)
         result = -errno;
     if ((stream ? fclose(stream) : close(fd)) < 0 && result == 0)
@@ -81,7 +82,8 @@ cleanup:
     return result;
 }
 
-/* Makes the temporary file with the rights that open() would have given it. */
+/* Creates the temporary file with the mode that open() would have given it. path is its template
+ * for mkstemp(). */
 static int open_temporary(char *path)
 {
     int fd = mkostemp(path, O_CLOEXEC);
@@ -97,13 +99,13 @@ static int open_temporary(char *path)
     return result;
 }
 
-/* A device or a pipe is written to; it must never be replaced by a file. */
-static int write_through(const char *path, int (*draw)(FILE *stream, void *context), void *context)
+/* Writes to a device or pipe, which must not be replaced by a regular file. */
+static int write_through(const char *path, int (*print)(FILE *stream, void *context), void *context)
 {
     FILE *stream = fopen(path, "we");
     if (!stream)
         return -errno;
-    int result = draw_and_flush(stream, draw, context);
+    int result = print_and_flush(stream, print, context);
     if (fclose(stream) == EOF && result == 0)
         result = -errno;
     return result;
