@@ -15,7 +15,7 @@
 
 enum { BLOCK = AES_BLOCK_SIZE, CHECKSUM_SIZE = 8, CONFOUNDER_SIZE = 8, SEQUENCE_SIZE = 8 };
 
-/* The signature's fields, MS-NRPC 2.2.1.3.3. */
+/* NL_AUTH_SHA2_SIGNATURE without its reserved bytes, MS-NRPC 2.2.1.3.3. */
 struct signature {
     uint8_t head[8];
     uint8_t sequence[SEQUENCE_SIZE], checksum[CHECKSUM_SIZE], confounder[CONFOUNDER_SIZE];
@@ -70,7 +70,7 @@ void netlogon_channel_authenticator(struct netlogon_channel *channel, uint32_t n
     encrypt_in_place(channel->session_key, out->credential, 8);
 }
 
-/* Adds to the low 32 bits of the stored credential, little-endian, without carry beyond them. */
+/* Adds to the low 32 bits of the stored credential; a carry is lost. */
 static void step_credential(uint8_t credential[8], uint32_t by)
 {
     uint32_t low = (uint32_t)credential[0] | (uint32_t)credential[1] << 8 |
@@ -164,7 +164,7 @@ static void signature_head(struct signature *signature, bool seal)
     memcpy(signature->head, seal ? sealed : plain, 8);
 }
 
-/* 3.3.4.2.1 step 5: low half big-endian, then a high half whose top bit tells the direction */
+/* 3.3.4.2.1 step 5: low half big-endian, then the high half, whose top bit is the direction */
 static void signature_sequence(uint64_t sequence, bool from_client, uint8_t out[SEQUENCE_SIZE])
 {
     for (int i = 0; i < 4; i++) {
@@ -188,7 +188,8 @@ static void signature_checksum(const uint8_t key[16], const struct signature *si
     explicit_bzero(&hmac, sizeof hmac);
 }
 
-/* Confounder and data as one stream, under the key xor 0xf0 and the sequence twice as IV. */
+/* Encrypts or decrypts confounder and data as one stream: the key xor 0xf0, the IV is the sequence
+ * number twice. */
 static void crypt_data(const uint8_t key[16], cfb8_function *crypt,
                        const uint8_t sequence[SEQUENCE_SIZE], uint8_t *confounder, uint8_t *data,
                        size_t size)
@@ -207,7 +208,7 @@ static void crypt_data(const uint8_t key[16], cfb8_function *crypt,
     explicit_bzero(seal_key, sizeof seal_key);
 }
 
-/* The sequence itself, under the session key and the checksum twice as IV. */
+/* Encrypts or decrypts the sequence number with the session key; the IV is the checksum twice. */
 static void crypt_sequence(const uint8_t key[16], cfb8_function *crypt,
                            const uint8_t checksum[CHECKSUM_SIZE], uint8_t sequence[SEQUENCE_SIZE])
 {

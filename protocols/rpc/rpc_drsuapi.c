@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coders of drsuapi (MS-DRSR): the IDL stands above each. */
+/* Coders of drsuapi (MS-DRSR). In the order of an IDL file: types before the calls that use them,
+ * the table of procedures at the end. */
 #include "protocols/rpc/rpc_drsuapi.h"
 
 #include <stddef.h>
 
 #include "base/utf16.h"
+#include "protocols/rpc/ndr_private.h"
 
 /* DRS_EXTENSIONS: [range(1,10000)] cb, [size_is(cb)] rgb; the conformance comes first */
 static void extensions_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
@@ -18,9 +20,9 @@ static void extensions_coder(struct ndr *ndr, const char *field, void *value, ui
     if (!ndr->failed && ndr->mode != NDR_PRINT && conformance != extensions->size)
         ndr_fail(ndr, field, "array size differs from its count");
     if (!ndr->failed && ndr_is_decode(ndr))
-        extensions->bytes = arena_alloc(ndr->arena, extensions->size);
+        extensions->bytes = ndr_arena_room(ndr, field, extensions->size);
     if (!ndr->failed && !extensions->bytes)
-        ndr_fail(ndr, field, "out of memory");
+        ndr_fail(ndr, field, "a null pointer to a counted array");
     else
         ndr_bytes(ndr, "rgb", extensions->bytes, extensions->size);
 }
@@ -215,7 +217,7 @@ static void drsuapi_DsGetNCChanges_request_coder(struct ndr *ndr, const char *fi
 /* DRS_MSG_GETCHGREPLY_V6: uuidDsaObjSrc, uuidInvocIdSrc, pNC, usnvecFrom, usnvecTo,
  * pUpToDateVecSrc, PrefixTableSrc (PrefixCount, pPrefixEntry), ulExtendedRet, cNumObjects,
  * cNumBytes, pObjects, fMoreData, cNumNcSizeObjects, cNumNcSizeValues, cNumValues, rgValues,
- * dwDRSError. What its pointers point to follows and is not read. */
+ * dwDRSError. The pointees follow; they are not decoded. */
 static void drsuapi_DsGetNCChanges_reply_coder(struct ndr *ndr, const char *field, void *value,
                                                uint32_t arg)
 {

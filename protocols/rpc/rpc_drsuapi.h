@@ -15,7 +15,7 @@ enum drsuapi_opnum {
 
 enum { DRSUAPI_EXTENSIONS_MAX = 10000, DRSUAPI_NAMES_MAX = 10000, DRSUAPI_DN_MAX = 10485761 };
 
-/* NTDSAPI_CLIENT_GUID, MS-DRSR 5.138: what clients of the management interface bind as */
+/* NTDSAPI_CLIENT_GUID, MS-DRSR 5.138: which clients of the management calls bind with */
 #define DRSUAPI_CLIENT_GUID "e24d201a-4fd6-11d1-a3da-0000f875ae0d"
 
 /* DRS_EXTENSIONS, MS-DRSR 5.38 */
@@ -30,7 +30,7 @@ struct drsuapi_DsBind_request {
 struct drsuapi_DsBind_reply {
     struct drsuapi_extensions *extensions;
     struct ndr_policy_handle handle;
-    uint32_t status; /* WERROR, as in all of them */
+    uint32_t status; /* WERROR, as in every reply */
 };
 
 struct drsuapi_DsUnbind_request {
@@ -79,7 +79,7 @@ struct drsuapi_DsWriteAccountSpn_reply {
 
 enum { DRSUAPI_SID_SIZE = 28 };
 
-/* DSNAME: an object by DN, by GUID unless that is all zero, by SID when sid_size is not 0 */
+/* DSNAME: names an object by DN, by GUID unless that is zero, by SID unless sid_size is 0 */
 struct drsuapi_dsname {
     struct ndr_guid guid;
     uint32_t sid_size;
@@ -97,8 +97,8 @@ struct drsuapi_DsGetNCChanges_request {
     struct drsuapi_usn_vector from;
     uint32_t flags, max_objects, max_bytes, extended_operation;
 };
-/* DRS_MSG_GETCHGREPLY_V6 without the objects themselves, which nobody here looks at; of another
- * version only the version is read. */
+/* DRS_MSG_GETCHGREPLY_V6 without the objects, which the program does not need. Of other versions,
+ * only the version is decoded. */
 struct drsuapi_DsGetNCChanges_reply {
     uint32_t version;
     struct ndr_guid source, invocation_id;

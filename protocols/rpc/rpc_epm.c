@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coders of epm and the towers inside (C706 appendix L): packed, little-endian, unaligned. */
+/* Coders of epm, in the order of an IDL file; protocol towers (C706 appendix L), which are packed
+ * and little-endian; and the cache of ports. */
 #include "protocols/rpc/rpc_epm.h"
 
 #include <errno.h>
@@ -7,6 +8,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "protocols/rpc/ndr_private.h"
 
 /* twr_t: tower_length, [size_is(tower_length)] octets; the conformance comes first */
 static void tower_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
@@ -20,9 +23,9 @@ static void tower_coder(struct ndr *ndr, const char *field, void *value, uint32_
     if (!ndr->failed && ndr->mode != NDR_PRINT && conformance != tower->size)
         ndr_fail(ndr, field, "array size differs from its count");
     if (!ndr->failed && ndr_is_decode(ndr))
-        tower->bytes = arena_alloc(ndr->arena, tower->size);
+        tower->bytes = ndr_arena_room(ndr, field, tower->size);
     if (!ndr->failed && tower->size && !tower->bytes)
-        ndr_fail(ndr, field, "no octets");
+        ndr_fail(ndr, field, "a null pointer to a counted array");
     else
         ndr_bytes(ndr, "tower_octet_string", tower->bytes, tower->size);
 }
@@ -133,7 +136,7 @@ int epm_tower_build(const struct rpc_interface *interface, struct arena *arena,
     return 0;
 }
 
-/* One side of a floor at *at: its bytes, or NULL when the tower ends too early. */
+/* Reads one side of a floor at offset *at; NULL: the tower ends too early. */
 static const uint8_t *floor_side(const struct epm_tower *tower, size_t *at, size_t *size)
 {
     if (tower->size - *at < 2)

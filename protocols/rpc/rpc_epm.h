@@ -28,8 +28,8 @@ struct epm_Map_reply {
     uint32_t status;
 };
 
-/* The protocol tower of an interface over ncacn_ip_tcp; bytes are the arena's. 0, -ENOMEM or
- * -EINVAL (the interface's uuid). */
+/* The protocol tower of an interface over ncacn_ip_tcp; its bytes live in arena. 0, -ENOMEM
+ * or -EINVAL (the interface's uuid). */
 int epm_tower_build(const struct rpc_interface *interface, struct arena *arena,
                     struct epm_tower *tower);
 

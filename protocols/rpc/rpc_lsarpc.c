@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coders of lsarpc (MS-LSAD, MS-LSAT): the IDL stands above each. */
+/* Coders of lsarpc (MS-LSAD, MS-LSAT). In the order of an IDL file: types before the calls that use
+ * them, the table of procedures at the end. */
 #include "protocols/rpc/rpc_lsarpc.h"
 
 #include <stddef.h>
@@ -98,7 +99,7 @@ static void policy_audit_log(struct ndr *ndr, struct lsarpc_policy_info *info)
     ndr_u32(ndr, "NextAuditRecordId", &info->next_audit_record);
 }
 
-/* The array's count comes after its pointer, so it is taken from the holder. */
+/* The array's count follows its pointer, so the coder takes it from the holder. */
 static void audit_events_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)arg;
@@ -177,7 +178,7 @@ static void policy_info_coder(struct ndr *ndr, const char *field, void *value, u
     struct lsarpc_policy_info *info = value;
     ndr_u16(ndr, "InformationClass", &info->level);
     if (info->level >= sizeof policy_arms / sizeof policy_arms[0] || !policy_arms[info->level])
-        ndr_fail(ndr, field, "an unknown InformationClass");
+        ndr_fail(ndr, field, "unknown InformationClass");
     else
         policy_arms[info->level](ndr, info);
 }
@@ -218,8 +219,8 @@ static void referenced_domains(struct ndr *ndr, struct lsarpc_domains **domains)
     ndr_flush(ndr);
 }
 
-/* What a look-up asks for besides the names or SIDs. Its [in,out] array of results is empty yet, as
- * is MappedCount. */
+/* What a look-up sends besides names or SIDs. The [in,out] results and MappedCount are empty in a
+ * request. */
 static void lookup_parameters(struct ndr *ndr, const char *results, uint16_t *level)
 {
     ndr_tag32(ndr, results, 0);
@@ -326,7 +327,7 @@ static void translated_name_coder(struct ndr *ndr, const char *field, void *valu
     ndr_u32(ndr, "DomainIndex", &name->domain_index);
 }
 
-/* LSAPR_TRANSLATED_NAME_EX: and Flags */
+/* LSAPR_TRANSLATED_NAME_EX: the same with Flags */
 static void translated_name_ex_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     struct lsarpc_translated_name *name = value;

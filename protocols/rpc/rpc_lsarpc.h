@@ -45,9 +45,9 @@ struct lsarpc_handle_reply {
 #define lsarpc_Close_request lsarpc_handle_request
 #define lsarpc_Close_reply   lsarpc_handle_reply
 
-/* The object attributes hold nothing but their length; a quality of service goes with them. */
+/* The coder adds object attributes that have only a length and a quality of service. */
 struct lsarpc_OpenPolicy_request {
-    uint16_t *system_name; /* one character, as the IDL has it */
+    uint16_t *system_name; /* one character, as in the IDL */
     uint32_t access;
 };
 #define lsarpc_OpenPolicy_reply lsarpc_handle_reply
@@ -61,7 +61,7 @@ struct lsarpc_QueryInformationPolicy_request {
     struct ndr_policy_handle handle;
     uint16_t level;
 };
-/* The members of the arm `level` are set. */
+/* Each level sets only some of the members. */
 struct lsarpc_policy_info {
     uint16_t level;
     uint32_t role; /* 2 backup, 3 primary */
@@ -90,8 +90,7 @@ struct lsarpc_domains {
     uint32_t max_count;
 };
 
-/* LSA_TRANSLATED_SID and LSAPR_TRANSLATED_SID_EX2: sid and flags in the latter, rid in the former
- */
+/* LSA_TRANSLATED_SID sets rid; LSAPR_TRANSLATED_SID_EX2 sets sid and flags. */
 struct lsarpc_translated_sid {
     uint16_t use;
     uint32_t rid, domain_index, flags;
@@ -101,7 +100,7 @@ struct lsarpc_translated_sids {
     uint32_t count;
     struct lsarpc_translated_sid *sids;
 };
-/* LSAPR_TRANSLATED_NAME and _EX: flags in the latter */
+/* LSAPR_TRANSLATED_NAME; LSAPR_TRANSLATED_NAME_EX has flags too. */
 struct lsarpc_translated_name {
     uint16_t use;
     char *name;

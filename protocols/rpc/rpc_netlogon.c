@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coders of rpc_netlogon (MS-NRPC 3.5.4): the IDL stands above each. */
+/* Coders of rpc_netlogon (MS-NRPC 3.5.4). In the order of an IDL file: types before the calls that
+ * use them, the table of procedures at the end. */
 #include "protocols/rpc/rpc_netlogon.h"
 
 #include <stddef.h>
@@ -9,13 +10,13 @@ static void netlogon_text(struct ndr *ndr, const char *field, char **value)
     ndr_unicode_string_coder(ndr, field, value, 0);
 }
 
-/* The same where servers count a NUL into the buffer's size. */
+/* The same where servers include a NUL in the buffer's size. */
 static void text_large(struct ndr *ndr, const char *field, char **value)
 {
     ndr_unicode_string_large_coder(ndr, field, value, 0);
 }
 
-/* [in,unique,string] wchar_t *: a parameter of its own */
+/* [in,unique,string] wchar_t *, as a parameter */
 static void name_parameter(struct ndr *ndr, const char *field, char **name)
 {
     ndr_unique_wstring(ndr, field, name);
@@ -28,7 +29,7 @@ static void credential(struct ndr *ndr, const char *field, uint8_t *bytes)
     ndr_bytes(ndr, field, bytes, NETLOGON_CREDENTIAL_SIZE);
 }
 
-/* NETLOGON_AUTHENTICATOR: Credential, Timestamp; aligned as its Timestamp is */
+/* NETLOGON_AUTHENTICATOR: Credential, Timestamp; aligned like its Timestamp */
 static void authenticator_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)field, (void)arg;
@@ -362,7 +363,7 @@ static void validation(struct ndr *ndr, uint16_t *level, struct netlogon_sam_inf
     ndr_u16(ndr, "ValidationLevel", level);
     if (!ndr->failed && *level != NETLOGON_VALIDATION_SAM_INFO2 &&
         *level != NETLOGON_VALIDATION_SAM_INFO4)
-        ndr_fail(ndr, "ValidationLevel", "a validation that was not asked for");
+        ndr_fail(ndr, "ValidationLevel", "unexpected validation level");
     ndr_unique(ndr, "ValidationInformation", info, sam_info_coder, *level);
     ndr_flush(ndr);
 }

@@ -67,7 +67,7 @@ struct netlogon_LogonGetCapabilities_reply {
     uint32_t status;
 };
 
-/* NETLOGON_WORKSTATION_INFO: what a member tells of itself */
+/* NETLOGON_WORKSTATION_INFO: what a member reports about itself */
 struct netlogon_workstation {
     char *dns_host_name, *site_name, *os_name;
     uint32_t flags, encryption_types;
@@ -138,7 +138,7 @@ struct netlogon_extra_sid {
     struct ndr_sid *sid;
     uint32_t attributes;
 };
-/* NETLOGON_VALIDATION_SAM_INFO2 and, with the last members, _INFO4 */
+/* NETLOGON_VALIDATION_SAM_INFO2; _INFO4 has the last members too */
 struct netlogon_sam_info {
     uint16_t level;
     uint64_t logon_time, logoff_time, kickoff_time;

@@ -8,7 +8,7 @@
 
 enum { FRAG_LENGTH_AT = 8, AUTH_LENGTH_AT = 10, DREP_BIG_ENDIAN_MASK = 0xf0, DREP_LITTLE = 0x10 };
 
-/* C706 appendix E, and of Win32's errors (MS-ERREF 2.2) those that an RPC run-time answers with. */
+/* C706 appendix E, and the Win32 errors that RPC run-times send (MS-ERREF 2.2). */
 static const struct {
     uint32_t status;
     const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PDUs of connection-oriented DCERPC (C706 12.6, MS-RPCE 2.2.2): headers, binds and what comes
- * back. Bytes only: who sends them and how they are protected is rpc_association's business.
+ * PDUs of connection-oriented DCERPC (C706 12.6, MS-RPCE 2.2.2): headers, binds and their answers.
+ * Encoding only: rpc_association.c sends and protects them.
  */
 #ifndef PROTOCOLS_RPC_RPC_PDU_H
 #define PROTOCOLS_RPC_RPC_PDU_H
@@ -32,10 +32,10 @@ enum {
 
 enum {
     RPC_HEADER_SIZE = 16,
-    RPC_REQUEST_HEADER_SIZE = 24, /* of requests and responses: stub data follows */
+    RPC_REQUEST_HEADER_SIZE = 24, /* of requests and responses, before the stub */
     RPC_TRAILER_SIZE = 8,
     RPC_FRAGMENT_MAX = 5840, /* what Windows and Samba offer */
-    RPC_FRAGMENT_MIN = 1432, /* what everybody must take (C706 12.6.3.1) */
+    RPC_FRAGMENT_MIN = 1432, /* what everyone must accept (C706 12.6.3.1) */
     RPC_REPLY_MAX = 4 << 20
 };
 
@@ -52,15 +52,15 @@ struct rpc_trailer {
     uint32_t context_id;
 };
 
-/* Decodes and checks 16 bytes: version 5.0, a fragment that holds its header and its token.
- * 0 or -EBADMSG. */
+/* Decodes RPC_HEADER_SIZE bytes. -EBADMSG: not version 5, or the fragment is too short for its
+ * header and token. */
 int rpc_pdu_header_decode(const uint8_t *data, struct rpc_pdu_header *header);
 
 /* Appends a header with frag_length 0; rpc_pdu_finish() sets it. */
 void rpc_pdu_begin(struct ndr *ndr, enum rpc_pdu_type type, uint8_t flags, uint32_t call_id);
 
-/* Appends trailer and token (after padding to 4, told in the trailer beside the pad_length that
- * stands there already) and sets both lengths. token NULL: none of it. */
+/* Pads to 4 bytes, appends trailer and token, and sets both lengths. The padding is added to the
+ * trailer's pad_length. token NULL: sets the lengths only. */
 void rpc_pdu_finish(struct ndr *ndr, const struct rpc_trailer *trailer, const uint8_t *token,
                     size_t token_size);
 
@@ -72,24 +72,24 @@ void rpc_pdu_bind_body(struct ndr *ndr, const struct rpc_interface *interface,
 enum {
     RPC_USER_REJECTION = 1,
     RPC_PROVIDER_REJECTION = 2,
-    RPC_ABSTRACT_SYNTAX_NOT_SUPPORTED = 1 /* a provider's reason */
+    RPC_ABSTRACT_SYNTAX_NOT_SUPPORTED = 1 /* reason of RPC_PROVIDER_REJECTION */
 };
 
-/* What a bind_ack or alter_context_resp says. */
+/* Contents of a bind_ack or alter_context_resp. */
 struct rpc_bind_ack {
     uint16_t max_xmit, max_recv;
     uint32_t assoc_group;
-    uint16_t result, reason; /* of the one context: 0 accepted */
+    uint16_t result, reason; /* of the only context; result 0: accepted */
 };
 
-/* data is the PDU without its token, from the common header on. 0 or -EBADMSG. */
+/* data is the PDU from its header on, without its token. 0 or -EBADMSG. */
 int rpc_bind_ack_decode(const struct rpc_pdu_header *header, const uint8_t *data, size_t size,
                         struct rpc_bind_ack *ack);
 
-/* Status of a fault PDU, reason of a bind_nak; 0 when it is too short to say. */
+/* The status of a fault or the reason of a bind_nak; 0 if the PDU is too short. */
 uint32_t rpc_fault_decode(const struct rpc_pdu_header *header, const uint8_t *data, size_t size);
 
-/* What a bind_ack's result other than 0 means, with its reason: static text, never NULL. */
+/* Text for a bind_ack's result other than 0 and its reason. Static, never NULL. */
 const char *rpc_rejection_text(uint16_t result, uint16_t reason);
 
 /* "nca_s_op_rng_error"; NULL for a value without a name (C706 appendix E, MS-ERREF 2.2). */
@@ -99,8 +99,8 @@ const char *rpc_fault_name(uint32_t status);
  * p_reject_reason_t; MS-RPCE 2.2.2.9 has 8 and 9). */
 const char *rpc_reject_reason_name(uint32_t reason);
 
-/* The trailer of a PDU of size bytes with a token of auth_length; false when it has none or it does
- * not fit. */
+/* Decodes the trailer before the token of a PDU of size bytes. False: no token, or the PDU is too
+ * short. */
 bool rpc_trailer_decode(const struct rpc_pdu_header *header, const uint8_t *data, size_t size,
                         struct rpc_trailer *trailer);
 

@@ -10,7 +10,7 @@
 struct pipe_transport {
     struct rpc_transport base;
     struct smb2_pipe *pipe;
-    uint8_t *message; /* what came and is not read yet: [at, size) of it */
+    uint8_t *message; /* [at, size) is not read yet */
     size_t size, at;
     char cause[OUTCOME_CAUSE_SIZE];
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coders of samr (MS-SAMR): the IDL stands above each. */
+/* Coders of samr (MS-SAMR). In the order of an IDL file: types before the calls that use them, the
+ * table of procedures at the end. */
 #include "protocols/rpc/rpc_samr.h"
 
 #include <stddef.h>
@@ -157,7 +158,7 @@ static void samr_EnumDomains_request_coder(struct ndr *ndr, const char *field, v
 #define samr_EnumDomainGroups_request_coder  samr_EnumDomains_request_coder
 #define samr_EnumDomainAliases_request_coder samr_EnumDomains_request_coder
 
-/* 13: as above, with UserAccountControl before the length */
+/* 13: the same, with UserAccountControl before the length */
 static void samr_EnumDomainUsers_request_coder(struct ndr *ndr, const char *field, void *value,
                                                uint32_t arg)
 {
@@ -323,7 +324,7 @@ static void samr_domain_info_coder(struct ndr *ndr, const char *field, void *val
     struct samr_domain_info *info = value;
     ndr_u16(ndr, "DomainInformationClass", &info->level);
     if (info->level >= sizeof domain_arms / sizeof domain_arms[0] || !domain_arms[info->level])
-        ndr_fail(ndr, field, "an unknown DomainInformationClass");
+        ndr_fail(ndr, field, "unknown DomainInformationClass");
     else
         domain_arms[info->level](ndr, info);
 }
@@ -565,7 +566,7 @@ static void samr_QueryDisplayInfo_reply_coder(struct ndr *ndr, const char *field
     ndr_align(ndr, 4);
     ndr_u16(ndr, "DisplayInformationClass", &reply->level);
     if (reply->level < 1 || reply->level >= sizeof display_coders / sizeof display_coders[0]) {
-        ndr_fail(ndr, field, "an unknown DisplayInformationClass");
+        ndr_fail(ndr, field, "unknown DisplayInformationClass");
         return;
     }
     ndr_u32(ndr, "EntriesRead", &reply->count);

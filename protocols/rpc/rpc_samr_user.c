@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coders of samr's user information: an arm a level. */
+/* Coders of samr's user information, one per level (MS-SAMR 2.2.6). */
 #include "protocols/rpc/rpc_samr.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static void user_all(struct ndr *ndr, struct samr_user_info *info);
 static void user_all_texts(struct ndr *ndr, struct samr_user_info *info);
 static void hidden_text(struct ndr *ndr, const char *field, char **value);
 
-/* SAMPR_USER_INFO_BUFFER, MS-SAMR 2.2.6.29: what may be queried */
+/* SAMPR_USER_INFO_BUFFER, MS-SAMR 2.2.6.29: the levels that can be queried */
 static user_arm *const user_arms[] = {
     [1] = user_general,        [2] = user_preferences,   [3] = user_logon,
     [4] = user_logon_hours,    [5] = user_account,       [6] = user_name,
@@ -47,7 +47,7 @@ void samr_user_info_coder(struct ndr *ndr, const char *field, void *value, uint3
     struct samr_user_info *info = value;
     ndr_u16(ndr, "UserInformationClass", &info->level);
     if (info->level >= sizeof user_arms / sizeof user_arms[0] || !user_arms[info->level])
-        ndr_fail(ndr, field, "an unknown UserInformationClass");
+        ndr_fail(ndr, field, "unknown UserInformationClass");
     else
         user_arms[info->level](ndr, info);
 }
@@ -92,7 +92,7 @@ static void user_logon(struct ndr *ndr, struct samr_user_info *info)
     ndr_u32(ndr, "UserAccountControl", &info->account_control);
 }
 
-/* What SAMPR_USER_LOGON_INFORMATION and SAMPR_USER_ACCOUNT_INFORMATION begin with */
+/* The first members of SAMPR_USER_LOGON_INFORMATION and SAMPR_USER_ACCOUNT_INFORMATION. */
 static void user_beginning(struct ndr *ndr, struct samr_user_info *info)
 {
     samr_user_text(ndr, "UserName", &info->account_name);
@@ -105,8 +105,6 @@ static void user_beginning(struct ndr *ndr, struct samr_user_info *info)
     samr_user_text(ndr, "ProfilePath", &info->profile_path);
 }
 
-/* A pointer whose pointee is coded through the struct that holds it: the deferred coder is given
- * the holder, so that decoding can set its member. */
 static void logon_hours(struct ndr *ndr, struct samr_logon_hours *hours)
 {
     ndr_align(ndr, 4);
@@ -209,8 +207,8 @@ static void user_parameters(struct ndr *ndr, struct samr_user_info *info)
     samr_user_text(ndr, "Parameters", &info->parameters);
 }
 
-/* SAMPR_USER_ALL_INFORMATION. The passwords and the parameters are counted bytes that a server
- * leaves empty in what it sends. */
+/* SAMPR_USER_ALL_INFORMATION. Passwords and parameters are counted bytes; servers send them empty.
+ */
 static void user_all(struct ndr *ndr, struct samr_user_info *info)
 {
     ndr_old_large_integer(ndr, "LastLogon", &info->last_logon);
@@ -255,7 +253,7 @@ static void user_all_texts(struct ndr *ndr, struct samr_user_info *info)
     hidden_text(ndr, "PrivateData", &info->private_data);
 }
 
-/* A text that is not for eyes: printed as its length alone. */
+/* A secret: only its length is printed. */
 static void hidden_text(struct ndr *ndr, const char *field, char **value)
 {
     if (ndr->mode == NDR_PRINT)

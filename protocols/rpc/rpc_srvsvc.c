@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coders of srvsvc (MS-SRVS): the IDL stands above each. */
+/* Coders of srvsvc (MS-SRVS). In the order of an IDL file: types before the calls that use them,
+ * the table of procedures at the end. */
 #include "protocols/rpc/rpc_srvsvc.h"
 
 #include <stddef.h>
 
-/* Where a form ends: each is the one before it and more. */
+/* Information levels nest: each of these adds fields to the one before. */
 enum share_part { SHARE_NAME, SHARE_TYPE, SHARE_USE, SHARE_SECURITY };
 
 /* SHARE_INFO_0, _1, _2, _502_I: name; type, remark; permissions, max uses, current uses, path,
  * password; reserved (the descriptor's size) and descriptor */
-static void share_form(struct ndr *ndr, struct srvsvc_share *share, enum share_part last)
+static void share_fields(struct ndr *ndr, struct srvsvc_share *share, enum share_part last)
 {
     ndr_unique_wstring(ndr, "netname", &share->name);
     if (last >= SHARE_TYPE) {
@@ -33,19 +34,19 @@ static void share_form(struct ndr *ndr, struct srvsvc_share *share, enum share_p
 static void share_0_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)field, (void)arg;
-    share_form(ndr, value, SHARE_NAME);
+    share_fields(ndr, value, SHARE_NAME);
 }
 
 static void share_1_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)field, (void)arg;
-    share_form(ndr, value, SHARE_TYPE);
+    share_fields(ndr, value, SHARE_TYPE);
 }
 
 static void share_2_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)field, (void)arg;
-    share_form(ndr, value, SHARE_USE);
+    share_fields(ndr, value, SHARE_USE);
 }
 
 /* SHARE_INFO_501: name, type, remark, flags */
@@ -53,14 +54,14 @@ static void share_501_coder(struct ndr *ndr, const char *field, void *value, uin
 {
     (void)field, (void)arg;
     struct srvsvc_share *share = value;
-    share_form(ndr, share, SHARE_TYPE);
+    share_fields(ndr, share, SHARE_TYPE);
     ndr_u32(ndr, "flags", &share->flags);
 }
 
 static void share_502_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     (void)field, (void)arg;
-    share_form(ndr, value, SHARE_SECURITY);
+    share_fields(ndr, value, SHARE_SECURITY);
 }
 
 /* SHARE_INFO_1005: flags */
@@ -81,13 +82,13 @@ static const struct level_coder share_coders[] = {
     {502, share_502_coder}, {1005, share_1005_coder}, {0, NULL},
 };
 
-/* The coder of a level; fails the cursor when the table has none. */
+/* The coder of a level; if the table has none, fails the cursor and returns NULL. */
 static ndr_coder *level_find(struct ndr *ndr, const struct level_coder *coders, uint32_t level)
 {
     for (; coders->coder; coders++)
         if (coders->level == level)
             return coders->coder;
-    ndr_fail(ndr, "Level", "an unknown information level");
+    ndr_fail(ndr, "Level", "unknown information level");
     return NULL;
 }
 
@@ -187,7 +188,7 @@ static void server_100_coder(struct ndr *ndr, const char *field, void *value, ui
     ndr_unique_wstring(ndr, "name", &server->name);
 }
 
-/* SERVER_INFO_101: and version, type, comment */
+/* SERVER_INFO_101: adds version, type, comment */
 static void server_101_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     struct srvsvc_server *server = value;
@@ -198,7 +199,7 @@ static void server_101_coder(struct ndr *ndr, const char *field, void *value, ui
     ndr_unique_wstring(ndr, "comment", &server->comment);
 }
 
-/* SERVER_INFO_102: and users, disconnect time, hidden, announce, delta, licenses, user path */
+/* SERVER_INFO_102: adds users, disconnect time, hidden, announce, delta, licenses, user path */
 static void server_102_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg)
 {
     struct srvsvc_server *server = value;

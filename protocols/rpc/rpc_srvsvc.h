@@ -11,7 +11,7 @@ enum srvsvc_opnum {
     SRVSVC_NET_SRV_GET_INFO = 21
 };
 
-/* Members of the form `level` (0, 1, 2, 501, 502, 1005) are set. */
+/* Each level (0, 1, 2, 501, 502, 1005) sets only some of the members. */
 struct srvsvc_share {
     char *name, *comment, *path, *password;
     uint32_t type, permissions, max_users, current_users, flags;
@@ -47,7 +47,7 @@ struct srvsvc_NetShareGetInfo_reply {
     uint32_t status; /* WERROR */
 };
 
-/* Members of the form `level` (100, 101, 102) are set. */
+/* Each level (100, 101, 102) sets only some of the members. */
 struct srvsvc_server {
     char *name, *comment, *user_path;
     uint32_t platform, version_major, version_minor, type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RPC over TCP (ncacn_ip_tcp), and which port an interface has. */
+/* RPC over TCP (ncacn_ip_tcp), and the port of an interface. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "protocols/rpc/rpc_epm.h"
 #include "protocols/stream.h"
 
-/* A PDU's header tells how long it is; reading more than the header at once saves a call of the
- * kernel for nearly every reply. The bytes ahead are kept only until they are used. */
+/* Bytes to read when a PDU's header is wanted: they contain most replies completely, which saves a
+ * system call. The buffer is freed as soon as it is used up. */
 enum { READ_AHEAD = 4096 };
 
 struct tcp_transport {
@@ -32,8 +32,8 @@ static struct outcome ask_mapper(struct rpc_association *mapper,
 static struct outcome port_of_reply(const struct rpc_interface *interface,
                                     const struct epm_Map_reply *reply, uint16_t *port);
 
-struct outcome rpc_tcp_open_port(struct conversation *conversation, uint16_t port,
-                                 struct rpc_transport **out)
+static struct outcome tcp_open_port(struct conversation *conversation, uint16_t port,
+                                    struct rpc_transport **out)
 {
     *out = NULL;
     int rc = open_port(conversation, port, out);
@@ -128,8 +128,7 @@ struct outcome rpc_map_port(struct conversation *conversation,
 {
     struct rpc_transport *transport;
     struct rpc_association *mapper;
-    struct outcome outcome =
-        rpc_tcp_open_port(conversation, conversation->dc->ports.epm, &transport);
+    struct outcome outcome = tcp_open_port(conversation, conversation->dc->ports.epm, &transport);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_binding binding = {.interface = &rpc_epm, .security = RPC_SECURITY_NONE};
@@ -160,7 +159,7 @@ static struct outcome ask_mapper(struct rpc_association *mapper,
     return outcome;
 }
 
-/* A port from the endpoint mapper's answer. */
+/* The port in the endpoint mapper's reply. */
 static struct outcome port_of_reply(const struct rpc_interface *interface,
                                     const struct epm_Map_reply *reply, uint16_t *port)
 {
@@ -183,5 +182,5 @@ struct outcome rpc_tcp_open(struct conversation *conversation,
     struct outcome outcome = rpc_map_port(conversation, interface, &port);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    return rpc_tcp_open_port(conversation, port, out);
+    return tcp_open_port(conversation, port, out);
 }
