@@ -2,8 +2,10 @@
 /* A client's life: it waits for its next step, plays it and continues, until the window closes. */
 #include "replay/client.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 
+#include "base/message.h"
 #include "replay/worker.h"
 
 /* The memory that an idle client needs besides its connections. */
@@ -23,6 +25,7 @@ static void client_tally(struct client *client, int64_t ready, int64_t ended,
                          const struct outcome *outcome);
 static struct tally_event client_describe(const struct client *client, int64_t ready,
                                           int64_t ended);
+static void client_stop_run(const struct client *client, const char *cause);
 static bool client_may_connect(struct client *client);
 static void client_take_turn(struct client *client);
 static void client_end_turn(struct client *client);
@@ -216,7 +219,18 @@ static void client_tally(struct client *client, int64_t ready, int64_t ended,
     }
     tally_event(worker->tally, &event, outcome);
     if (outcome->kind == OUTCOME_FAILED && worker->shared->settings->stop_on_any_error)
-        worker->shared->end_early(worker->shared, RUN_END_ERROR);
+        client_stop_run(client, outcome->cause);
+}
+
+/* For --stop-on-any-error. Only the first failure of the run is reported. */
+static void client_stop_run(const struct client *client, const char *cause)
+{
+    struct run_shared *shared = client->worker->shared;
+    const struct packet_type *packet = shared->table->rows[client->step.type].packet;
+    if (shared->end_early(shared, RUN_END_ERROR))
+        message_print("--stop-on-any-error: the run ends because %s:%s of client %" PRIu32
+                      " failed: %s",
+                      packet->protocol, packet->opcode, client->number, cause);
 }
 
 static struct tally_event client_describe(const struct client *client, int64_t ready, int64_t ended)

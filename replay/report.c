@@ -164,6 +164,7 @@ static int make_facts(struct result *out, const struct report_facts *facts)
     out->planned_packets = facts->planned_packets;
     out->start = facts->start;
     out->interrupted = facts->interrupted;
+    out->stopped_on_error = facts->stopped_on_error;
     out->cpu_user = facts->cpu_user;
     out->cpu_system = facts->cpu_system;
     out->busy = facts->busy;
@@ -418,7 +419,10 @@ static void print_start(FILE *stream, const struct result *result)
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
     fprintf(stream, "%-29s%s\n", "Window's start:", text);
     fprintf(stream, "%-29s%.3f s after %.3f s of warm-up%s\n", "Window:", result->window,
-            result->warmup, result->interrupted ? ", cut short by a signal" : "");
+            result->warmup,
+            result->interrupted        ? ", cut short by a signal"
+            : result->stopped_on_error ? ", cut short by a failed operation (--stop-on-any-error)"
+                                       : "");
 }
 
 /* "achieved 98%" is always of planned. */

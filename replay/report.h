@@ -35,6 +35,7 @@ struct report_facts {
     uint64_t planned_conversations, planned_packets; /* of the whole plan */
     double start;                                    /* Unix time of the window's start */
     bool interrupted;            /* by SIGINT or SIGTERM; the tally's window says when */
+    bool stopped_on_error;       /* --stop-on-any-error ended the run */
     double cpu_user, cpu_system; /* seconds of the process over the window */
     double timer_p99;            /* lateness of a bare timer, seconds; NaN: not known */
     double busy;   /* 0..1: the workers' time that was not spent waiting; NaN: not known */

@@ -73,7 +73,7 @@ static int check_source(const struct settings *settings, const struct plan *plan
                         struct error *error);
 static int fill_shared(struct run *run);
 static int64_t run_nanoseconds(double seconds);
-static void end_window_early(struct run_shared *shared, enum run_end end);
+static bool end_window_early(struct run_shared *shared, enum run_end end);
 static int run_check_accounts(const struct run *run);
 static int check_dns(struct run *run);
 static int check_machine(const struct run *run);
@@ -205,17 +205,17 @@ static int64_t run_nanoseconds(double seconds)
  * the end before it sends, and the new end is still in the future when it is written. So no worker
  * has planned anything due after it, and the accounting identity holds for the shorter window.
  */
-static void end_window_early(struct run_shared *shared, enum run_end end)
+static bool end_window_early(struct run_shared *shared, enum run_end end)
 {
     struct run *run = (struct run *)shared;
     int as_planned = RUN_END_WINDOW;
     if (!atomic_compare_exchange_strong(&shared->end, &as_planned, end))
-        return;
+        return false;
     int64_t old = atomic_load(&shared->window_end), moved;
     do {
         moved = clock_now() - shared->start + END_DELAY;
         if (moved >= old)
-            return; /* the window ends even earlier on its own */
+            return true; /* the window ends even earlier on its own */
         atomic_store(&shared->window_end, moved);
         /* Repeat if this thread was delayed for longer than END_DELAY between these lines. */
     } while (clock_now() - shared->start >= moved);
@@ -224,6 +224,7 @@ static void end_window_early(struct run_shared *shared, enum run_end end)
     uint64_t one = 1;
     ssize_t n = write(run->wake_fd, &one, sizeof one);
     (void)n;
+    return true;
 }
 
 static int run_check_accounts(const struct run *run)

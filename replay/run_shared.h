@@ -47,8 +47,9 @@ struct run_shared {
 
     _Atomic int64_t window_end;
     _Atomic int end; /* enum run_end */
-    /* Ends the window before its time. Any worker's thread may call it. */
-    void (*end_early)(struct run_shared *shared, enum run_end end);
+    /* Ends the window before its time. Any worker's thread may call it. False: the window had
+     * already been ended early. */
+    bool (*end_early)(struct run_shared *shared, enum run_end end);
 };
 
 #endif

@@ -524,7 +524,7 @@ static int of_result(struct reading *reading, const struct result *result)
     reading->instance = result->instance;
     reading->start = result->start;
     reading->window = result->window;
-    reading->interrupted = result->interrupted;
+    reading->interrupted = result->interrupted || result->stopped_on_error;
     reading->server_cpu = server_cpu(result);
     snprintf(reading->model, sizeof reading->model, "%s", result->model_sha256);
     return taken == 0 && reading->dc ? 0 : -ENOMEM;

@@ -226,7 +226,7 @@ static void print_notes(const struct readings *readings)
                       readings->joined);
     for (size_t i = 0; i < readings->count; i++)
         if (readings->items[i].interrupted)
-            message_print("%s: a signal ended this run early", readings->items[i].path);
+            message_print("%s: this run ended early", readings->items[i].path);
 }
 
 /* Prints one warning for each run without the metric. */

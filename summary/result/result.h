@@ -83,6 +83,7 @@ struct result {
     double start;          /* Unix time of the window's start */
     double warmup, window; /* seconds; window as it was, which SIGINT may have shortened */
     bool interrupted;
+    bool stopped_on_error; /* --stop-on-any-error ended the run */
     uint64_t clients, threads;
     double nominal, nominal_packets; /* operations and packets a second */
 

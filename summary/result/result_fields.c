@@ -17,6 +17,7 @@ const struct result_field result_head_fields[] = {
     ROW(FIELD_REAL, result, warmup),
     ROW(FIELD_REAL, result, window),
     ROW(FIELD_BOOL, result, interrupted),
+    ROW(FIELD_LATER_BOOL, result, stopped_on_error),
     ROW(FIELD_COUNT, result, clients),
     ROW(FIELD_COUNT, result, threads),
     ROW(FIELD_REAL, result, nominal),

@@ -17,7 +17,8 @@ enum field_kind {
     FIELD_REAL,    /* double, not negative */
     FIELD_MAYBE,   /* the same or NaN, which is null */
     FIELD_TEXT,    /* const char * */
-    FIELD_BOOL
+    FIELD_BOOL,
+    FIELD_LATER_BOOL /* missing in files of older versions: false then */
 };
 
 struct result_field {

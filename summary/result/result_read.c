@@ -155,6 +155,10 @@ static int result_read_field(const struct reader *reader, const struct result_fi
         return read_real(reader, field, value, at);
     case FIELD_TEXT:
         return result_read_text(reader, field->name, value, at);
+    case FIELD_LATER_BOOL:
+        if (!value)
+            return 0;
+        /* fallthrough */
     case FIELD_BOOL:
         *(bool *)at = json_is_true(value);
         return json_is_boolean(value) ? 0 : result_refuse(reader, field->name, "true or false");

@@ -95,6 +95,7 @@ static json_t *field_to_json(const struct result_field *field, const void *from)
     case FIELD_TEXT:
         return text_to_json(*(const char *const *)at);
     case FIELD_BOOL:
+    case FIELD_LATER_BOOL:
         return json_boolean(*(const bool *)at);
     }
     return NULL;

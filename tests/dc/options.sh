@@ -121,7 +121,7 @@ like "what an option would let be played" "$errors" 'smb2:9 has no player withou
 for number in $(seq 60); do printf 'STGU-%s-%s\twrong\n' $instance "$number"; done >"$TMPDIR/users"
 chmod 600 "$TMPDIR/users"
 model=tests/data/smb-rpc.yaml play --accounts "$TMPDIR/users" --only smb2 -S 0.1 -D 1
-like "a refused password is told" "$errors" "the server refuses the password of STGU-$instance-1: look at $TMPDIR/users"
+like "a refused password is told" "$errors" "the server refuses the password of STGU-$instance-1: check $TMPDIR/users"
 rm -f "$TMPDIR/users"
 
 # Credentials.

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps that need no server: model and plan, and what is done with them without a network. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "protocols/packet.h"
+#include "replay/dry_run.h"
+#include "replay/run_part.h"
+#include "replay/session_private.h"
+
+struct known {
+    const char *protocol;
+    bool found;
+};
+
+static enum step end_unless_memory(struct session *session, int code);
+static void print_model_warning(void *context, const char *line);
+static enum step set_window(struct session *session);
+static enum step check_protocols(struct session *session, const char *option,
+                                 const struct settings_packet *packets, size_t count);
+static void compare_protocol(const struct packet_type *type, void *context);
+static enum step finish_output(struct session *session, FILE *out, const char *name, int error);
+static void report_no_player(const struct session *session, const struct model_type *type);
+
+enum step session_load_model(struct session *session)
+{
+    int error = model_load(session->settings->model, &session->model, &session->error,
+                           print_model_warning, NULL);
+    return error ? end_unless_memory(session, error) : set_window(session);
+}
+
+/* A model that cannot be read is a usage error, whatever the code. */
+static enum step end_unless_memory(struct session *session, int code)
+{
+    return session_end_error(session, code == -ENOMEM ? code : -EINVAL);
+}
+
+static void print_model_warning(void *context, const char *line)
+{
+    (void)context;
+    message_print("%s", line);
+}
+
+/* A recording is played from start to end, unless -D or --warmup say otherwise. */
+static enum step set_window(struct session *session)
+{
+    struct settings *settings = session->settings;
+    double seconds = model_recording_seconds(session->model, settings->replay_rate);
+    if (!model_is_recording(session->model))
+        return STEP_NEXT;
+    if (!settings->warmup_given)
+        settings->warmup = 0;
+    if (settings->warmup >= seconds)
+        return session_end(
+            session, EXIT_USAGE,
+            "--warmup: %s is over after %.3f s at -r %g; give less, so that something is "
+            "left to measure",
+            model_name(session->model), seconds, settings->replay_rate);
+    if (!settings->duration_given)
+        settings->duration = seconds - settings->warmup;
+    if (settings->warmup + settings->duration > seconds + 0.5)
+        message_print(
+            "%s is over after %.3f s at -r %g; nothing is due in the last %.3f s of the window",
+            model_name(session->model), seconds, settings->replay_rate,
+            settings->warmup + settings->duration - seconds);
+    return STEP_NEXT;
+}
+
+enum step session_make_plan(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    const struct plan_settings wanted = {.seed = settings->random_seed,
+                                         .replay_rate = settings->replay_rate,
+                                         .scale = settings->scale,
+                                         .packets_per_second = settings->packets_per_second,
+                                         .warmup = settings->warmup,
+                                         .duration = settings->duration,
+                                         .persistence = settings->conversation_persistence,
+                                         .is_operation = run_part_is_operation,
+                                         .context = session->settings};
+    if (check_protocols(session, "--only", settings->only, settings->only_count) == STEP_DONE ||
+        check_protocols(session, "--skip", settings->skip, settings->skip_count) == STEP_DONE)
+        return STEP_DONE;
+    int error = plan_make(session->model, &wanted, &session->plan, &session->error);
+    return error ? end_unless_memory(session, error) : STEP_NEXT;
+}
+
+/* Without this check, a mistyped protocol of --only or --skip would go unnoticed. */
+static enum step check_protocols(struct session *session, const char *option,
+                                 const struct settings_packet *packets, size_t count)
+{
+    size_t type_count;
+    const struct model_type *types = model_types(session->model, &type_count);
+    for (size_t i = 0; i < count; i++) {
+        struct known known = {.protocol = packets[i].protocol};
+        packet_types_each(compare_protocol, &known);
+        for (size_t t = 0; t < type_count; t++)
+            known.found = known.found || strcmp(types[t].protocol, known.protocol) == 0;
+        if (!known.found)
+            return session_end(session, EXIT_USAGE,
+                               "%s: neither the model nor this program knows a protocol \"%s\"",
+                               option, known.protocol);
+    }
+    return STEP_NEXT;
+}
+
+static void compare_protocol(const struct packet_type *type, void *context)
+{
+    struct known *known = context;
+    known->found = known->found || strcmp(type->protocol, known->protocol) == 0;
+}
+
+enum step session_check_play(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    bool offline = settings->dry_run || settings->traffic_summary;
+    int error = run_check(settings, session->plan, !offline, &session->error);
+    return error ? session_end_error(session, error) : STEP_NEXT;
+}
+
+enum step session_show_plan(struct session *session)
+{
+    return finish_output(session, stdout, "the plan",
+                         dry_run(session->settings, session->plan, stdout));
+}
+
+static enum step finish_output(struct session *session, FILE *out, const char *name, int error)
+{
+    if (fflush(out) != 0 && !error)
+        error = -errno;
+    if (out != stdout && fclose(out) != 0 && !error)
+        error = -errno;
+    if (error)
+        return session_end(session, EXIT_FAILED, "cannot write %s: %s", name, strerror(-error));
+    return STEP_NEXT;
+}
+
+enum step session_write_recording(struct session *session)
+{
+    const char *path = session->settings->traffic_summary;
+    bool standard = strcmp(path, "-") == 0;
+    FILE *out = standard ? stdout : fopen(path, "we");
+    if (!out)
+        return session_end(session, EXIT_USAGE, "--traffic-summary: cannot write \"%s\": %s", path,
+                           strerror(errno));
+    int error = dry_run_write_recording(session->settings, session->plan, out);
+    return finish_output(session, out, standard ? "standard output" : path, error);
+}
+
+void session_report_plan(const struct session *session)
+{
+    size_t count;
+    const struct model_type *types = model_types(session->model, &count);
+    const struct plan_figures *figures = plan_figures(session->plan);
+    for (size_t i = 0; i < count; i++)
+        if (run_part(session->settings, &types[i]) == RUN_NO_PLAYER)
+            report_no_player(session, &types[i]);
+    message_print("%" PRIu32
+                  " clients, nominal %.2f packets/s, %.2f operations/s (%.0f%% of the packets), "
+                  "random seed %" PRIu64,
+                  figures->clients, figures->nominal_packets, figures->nominal_operations,
+                  100 * figures->share, session->settings->random_seed);
+}
+
+/* Names the option that would allow the packet to be played, if there is one. */
+static void report_no_player(const struct session *session, const struct model_type *type)
+{
+    const struct packet_type *row = packet_type_find(type->protocol, type->opcode);
+    const char *option = row && !session->settings->play.generic_ldap ? row->needs : NULL;
+    bool one = type->count == 1;
+    message_print("%" PRIu64 " packet%s of %s:%s %s no player%s%s and %s skipped", type->count,
+                  one ? "" : "s", type->protocol, type->opcode, one ? "has" : "have",
+                  option ? " without " : "", option ? option : "", one ? "is" : "are");
+}
+
+bool session_plays(const struct session *session, const char *protocol)
+{
+    size_t count;
+    const struct model_type *types = model_types(session->model, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(types[i].protocol, protocol) == 0 &&
+            run_part(session->settings, &types[i]) == RUN_OPERATION)
+            return true;
+    return false;
+}
