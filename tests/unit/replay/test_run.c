@@ -848,6 +848,7 @@ static void interrupted_twice(void **state)
     assert_true(clock_now() - before < 40000 * MS);
 }
 
+/* The message names the first operation that failed, and it is printed once. */
 static void stop_on_any_error(void **state)
 {
     (void)state;
@@ -855,7 +856,20 @@ static void stop_on_any_error(void **state)
     s.duration = 60;
     s.settings.stop_on_any_error = true;
     atomic_store(&s.server->mode, GARBAGE);
+    FILE *messages = tmpfile();
+    int saved = dup(STDERR_FILENO);
+    dup2(fileno(messages), STDERR_FILENO);
     play_well(&s);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    char text[4096] = "";
+    rewind(messages);
+    size_t length = fread(text, 1, sizeof text - 1, messages);
+    fclose(messages);
+    static const char beginning[] = "traffic-replay: --stop-on-any-error: the run ends because "
+                                    "test:1 of client ";
+    assert_int_equal(strncmp(text, beginning, sizeof beginning - 1), 0);
+    assert_ptr_equal(strchr(text, '\n'), text + length - 1);
     assert_int_equal(s.result.end, RUN_END_ERROR);
     assert_true(s.took < 25000 * MS);
     clear(&s);
