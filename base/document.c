@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 
 struct document {
     struct arena arena;
@@ -58,6 +59,7 @@ static int close_collection(struct builder *builder);
 static int check_keys(struct builder *builder, const struct document_node *mapping);
 static int document_compare_keys(const void *a, const void *b);
 static int refuse_twice(struct builder *builder, const struct document_node *key);
+static void overwrite(const struct document_node *node);
 
 int document_read_file(const char *path, size_t limit, char **text, size_t *size,
                        struct error *error)
@@ -428,6 +430,23 @@ void document_free(struct document *document)
     free(document);
 }
 
+void document_free_secret(struct document *document)
+{
+    if (document)
+        overwrite(document->root);
+    document_free(document);
+}
+
+static void overwrite(const struct document_node *node)
+{
+    size_t items = node->kind == DOCUMENT_MAPPING ? 2 * node->count : node->count;
+    if (node->kind == DOCUMENT_SCALAR)
+        explicit_bzero((char *)(uintptr_t)node->text, strlen(node->text));
+    else
+        for (size_t i = 0; i < items; i++)
+            overwrite(node->items[i]);
+}
+
 const struct document_node *document_root(const struct document *document)
 {
     return document->root;
@@ -451,10 +470,7 @@ const char *document_describe(const struct document_node *node, char *buffer, si
         return "nothing";
     bool all = strlen(node->text) <= 40;
     snprintf(buffer, size, "'%.40s%s'", node->text, all ? "" : "...");
-    for (char *c = buffer; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = ' ';
-    return buffer;
+    return text_clean(buffer);
 }
 
 bool document_unsigned(const struct document_node *node, uint64_t *value)

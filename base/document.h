@@ -58,6 +58,8 @@ const char *document_file_name(const char *path);
 int document_parse(const char *name, const char *text, size_t size, struct document **out,
                    struct error *error);
 void document_free(struct document *document);
+/* Overwrites all scalars first. */
+void document_free_secret(struct document *document);
 
 const struct document_node *document_root(const struct document *document);
 

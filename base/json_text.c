@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of jansson's as text in a stream: what prints results as JSON comes by here. */
+/* JSON values from and to text. */
 #include "base/json_text.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 int json_text_write(FILE *stream, const json_t *value, size_t flags)
 {
@@ -10,4 +12,18 @@ int json_text_write(FILE *stream, const json_t *value, size_t flags)
     if (json_dumpf(value, stream, flags) == 0 && fputc('\n', stream) != EOF)
         return 0;
     return errno ? -errno : -EIO;
+}
+
+json_t *json_text_string(const char *text)
+{
+    json_t *string = json_string(text);
+    char *clean = string ? NULL : strdup(text);
+    if (!clean)
+        return string;
+    for (char *byte = clean; *byte; byte++)
+        if ((unsigned char)*byte >= 0x80)
+            *byte = '?';
+    string = json_string(clean);
+    free(clean);
+    return string;
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of jansson's as text in a stream. */
+/* JSON values from and to text. */
 #ifndef BASE_JSON_TEXT_H
 #define BASE_JSON_TEXT_H
 
 #include <jansson.h>
 #include <stdio.h>
 
-/* Writes the value and a newline; flags are json_dumpf()'s. 0 or what the stream failed with, as a
- * negative errno. */
+/* Writes the value and a newline; flags are those of json_dumpf(). 0, or a negative errno when the
+ * stream fails. */
 int json_text_write(FILE *stream, const json_t *value, size_t flags);
+
+/* A string that the caller owns. File names can contain any bytes, JSON only UTF-8: if text is not
+ * UTF-8, its non-ASCII bytes become "?". NULL: no memory. */
+json_t *json_text_string(const char *text);
 
 #endif

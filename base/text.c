@@ -2,14 +2,35 @@
 /* Text that is safe to print on a terminal. */
 #include "base/text.h"
 
+#include <stddef.h>
+
+static size_t control_length(const unsigned char *text);
+
 char *text_clean(char *text)
 {
-    enum { DELETE = 0x7f, C1_LEAD = 0xc2, C1_FIRST = 0x80, C1_LAST = 0x9f };
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        if (*c < ' ' || *c == DELETE)
-            *c = '?';
-        else if (c[0] == C1_LEAD && c[1] >= C1_FIRST && c[1] <= C1_LAST)
-            c[0] = c[1] = '?';
-    }
+    for (char *c = text; *c; c++)
+        for (size_t left = control_length((const unsigned char *)c); left > 0; left--)
+            c[left - 1] = '?';
     return text;
+}
+
+void text_print_clean(FILE *stream, const char *text)
+{
+    while (*text) {
+        size_t length = control_length((const unsigned char *)text);
+        for (size_t i = 0; i < length; i++)
+            putc('?', stream);
+        if (length == 0)
+            putc(*text++, stream);
+        text += length;
+    }
+}
+
+/* The bytes of the control character that text begins with; 0: it is none. */
+static size_t control_length(const unsigned char *text)
+{
+    enum { DELETE = 0x7f, C1_LEAD = 0xc2, C1_FIRST = 0x80, C1_LAST = 0x9f };
+    if (text[0] < ' ' || text[0] == DELETE)
+        return text[0] ? 1 : 0;
+    return text[0] == C1_LEAD && text[1] >= C1_FIRST && text[1] <= C1_LAST ? 2 : 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 typedef uint32_t hash_function(const struct builder *builder, const void *key);
 typedef bool same_function(const struct builder *builder, uint32_t index, const void *key);
@@ -67,17 +68,15 @@ int builder_wrong(struct builder *builder, struct document_place place, const ch
     return error_set(builder->error, -EINVAL, "%s", line);
 }
 
-/* "file:line:column: ..." Files may hold what a terminal would obey: control characters do not get
- * into messages. */
+/* "file:line:column: ...", with control characters of the file replaced. */
 static void builder_format_line(const struct builder *builder, struct document_place place,
                                 char *line, size_t size, const char *format, va_list args)
 {
     int used = snprintf(line, size, "%s:%u:%u: ", builder->file, place.line, place.column);
     if (used >= 0 && (size_t)used < size)
         vsnprintf(line + used, size - (size_t)used, format, args);
-    for (char *c = line; size > 0 && *c; c++)
-        if (iscntrl((unsigned char)*c))
-            *c = ' ';
+    if (size > 0)
+        text_clean(line);
 }
 
 int builder_no_memory(struct builder *builder)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The configuration file: a YAML mapping whose keys are long option names. Read here into entries
- * with their places; what they mean is settings.c's business.
+ * The configuration file: a YAML mapping whose keys are long option names. It is read into entries
+ * with their places; settings.c interprets them.
  */
 #ifndef REPLAY_CONFIG_FILE_H
 #define REPLAY_CONFIG_FILE_H
@@ -19,20 +19,21 @@ struct config_entry {
 };
 
 struct config_file {
-    struct config_entry *entries; /* a list of values gives an entry each, in the file's order */
+    struct config_entry *entries; /* in the file's order; a list gives one entry per value */
     size_t count;
     bool world_readable;
 };
 
 /*
- * Reads path. 0 and an empty config_file when there is no such file. On failure a negative errno
- * and a line "file:line:column: what is wrong" in error. In any case the caller gives *file to
- * config_file_clear(), which overwrites the values: some are secrets.
+ * Reads the file path. A missing file gives no entries. Returns 0, or a negative errno with one
+ * line "file:line:column: expected ..." in error. The caller calls config_file_clear() in any case;
+ * it overwrites the values, because some are secrets.
  */
 int config_file_read(const char *path, struct config_file *file, struct error *error);
 void config_file_clear(struct config_file *file);
 
-/* $XDG_CONFIG_HOME/traffic-replay.yaml, or under ~/.config; malloc'd. NULL: neither is known. */
+/* $XDG_CONFIG_HOME/traffic-replay.yaml or ~/.config/traffic-replay.yaml; the caller frees it. NULL:
+ * neither folder is known. */
 char *config_file_path(void);
 
 #endif

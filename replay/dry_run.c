@@ -48,7 +48,6 @@ static int dry_run_compare_types(const void *a, const void *b, void *context);
 static int dry_run_print(const struct dry_run *dry, FILE *out);
 static int print_json(const struct dry_run *dry, FILE *out);
 static json_t *json_of_settings(const struct dry_run *dry);
-static json_t *json_of_text(const char *text);
 static json_t *json_of_load(const struct dry_run *dry);
 static int add_packets(const struct dry_run *dry, json_t *root);
 static json_t *json_of_packet(const struct dry_run *dry, size_t type);
@@ -152,25 +151,12 @@ static json_t *json_of_settings(const struct dry_run *dry)
     snprintf(seed, sizeof seed, "%" PRIu64, settings->seed);
     return json_pack("{s:i, s:s, s:s, s:o, s:b, s:o, s:s, s:s, s:f, s:o, s:o, s:f, s:f}", "format",
                      1, "program", "traffic-replay", "version", TRAFFIC_VERSION, "command",
-                     json_of_text(command ? command : ""), "dry_run", 1, "model",
-                     json_of_text(model_name(dry->model)), "model_sha256", hex, "seed", seed, "r",
-                     settings->replay_rate, "S", by_rate ? json_null() : json_real(settings->scale),
-                     "T", by_rate ? json_real(settings->packets_per_second) : json_null(), "warmup",
+                     json_text_string(command ? command : ""), "dry_run", 1, "model",
+                     json_text_string(model_name(dry->model)), "model_sha256", hex, "seed", seed,
+                     "r", settings->replay_rate, "S",
+                     by_rate ? json_null() : json_real(settings->scale), "T",
+                     by_rate ? json_real(settings->packets_per_second) : json_null(), "warmup",
                      settings->warmup, "window", settings->duration);
-}
-
-/* File names may hold any bytes, JSON holds UTF-8 alone: what is not becomes "?". */
-static json_t *json_of_text(const char *text)
-{
-    json_t *string = json_string(text);
-    char *clean = string ? NULL : strdup(text);
-    for (char *byte = clean; byte && *byte; byte++)
-        if ((unsigned char)*byte >= 0x80)
-            *byte = '?';
-    if (clean)
-        string = json_string(clean);
-    free(clean);
-    return string;
 }
 
 static json_t *json_of_load(const struct dry_run *dry)

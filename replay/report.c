@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "model/model.h"
 
 static const double nanosecond = 1e-9;
@@ -401,12 +402,11 @@ static void print_asked(FILE *stream, const struct result *result)
     print_start(stream, result);
 }
 
-/* A line of text; what would end it, or control a terminal, becomes "?". */
+/* One line; control characters in text are replaced. */
 static void report_print_text(FILE *stream, const char *label, const char *text)
 {
     fprintf(stream, "%-29s", label);
-    for (; *text; text++)
-        fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stream);
+    text_print_clean(stream, text);
     fputc('\n', stream);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf16.h"
 #include "protocols/rpc/ndr_private.h"
 
@@ -94,7 +95,7 @@ void ndr_wstring(struct ndr *ndr, const char *field, char **value)
     ndr_tag16(ndr, field, 0);
 }
 
-/* Control characters are printed as "?": a server's text must not steer the terminal. */
+/* The text comes from the server, so control characters are replaced. */
 void ndr_print_text(struct ndr *ndr, const char *field, const char *text)
 {
     if (!text) {
@@ -102,11 +103,7 @@ void ndr_print_text(struct ndr *ndr, const char *field, const char *text)
         return;
     }
     fprintf(ndr->out, "%*s%s: \"", ndr->indent, "", field);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
-        putc(c1 || *c < 0x20 || *c == 0x7f ? '?' : *c, ndr->out);
-        c += c1;
-    }
+    text_print_clean(ndr->out, text);
     fputs("\"\n", ndr->out);
 }
 

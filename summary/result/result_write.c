@@ -17,7 +17,6 @@ static bool set(json_t *object, const char *name, json_t *value);
 static bool set_fields(json_t *object, const struct result_field *fields, const void *from);
 static json_t *field_to_json(const struct result_field *field, const void *from);
 static json_t *real_to_json(double value);
-static json_t *text_to_json(const char *text);
 static json_t *labels_to_json(const struct result *result);
 static json_t *fields_to_json(const struct result_field *fields, const void *from);
 static json_t *counts_to_json(const struct result_count *counts, size_t count);
@@ -93,7 +92,7 @@ static json_t *field_to_json(const struct result_field *field, const void *from)
     case FIELD_MAYBE:
         return real_to_json(*(const double *)at);
     case FIELD_TEXT:
-        return text_to_json(*(const char *const *)at);
+        return json_text_string(*(const char *const *)at);
     case FIELD_BOOL:
     case FIELD_LATER_BOOL:
         return json_boolean(*(const bool *)at);
@@ -106,26 +105,11 @@ static json_t *real_to_json(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* In a text that is not UTF-8, as a command line may be, all non-ASCII bytes become "?". */
-static json_t *text_to_json(const char *text)
-{
-    json_t *string = json_string(text);
-    char *clean = string ? NULL : strdup(text);
-    if (!clean)
-        return string;
-    for (char *byte = clean; *byte; byte++)
-        if ((unsigned char)*byte >= 0x80)
-            *byte = '?';
-    string = json_string(clean);
-    free(clean);
-    return string;
-}
-
 static json_t *labels_to_json(const struct result *result)
 {
     json_t *object = json_object();
     for (size_t i = 0; object && i < result->label_count; i++)
-        if (!set(object, result->labels[i].name, text_to_json(result->labels[i].value))) {
+        if (!set(object, result->labels[i].name, json_text_string(result->labels[i].value))) {
             json_decref(object);
             return NULL;
         }

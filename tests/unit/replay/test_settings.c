@@ -452,14 +452,16 @@ static const struct {
     {"frobnicate: 4\n", "@traffic-replay.yaml:1:13: frobnicate: unknown option; see --help"},
     {"clean-up: true\n", "@traffic-replay.yaml:1:11: clean-up: it belongs on the command line"},
     {"yes: maybe\n", "@traffic-replay.yaml:1:6: yes: \"maybe\" is neither true nor false"},
-    {"threads: 1\nthreads: 2\n", "@traffic-replay.yaml:2:1: this option is already set above"},
+    {"threads: 1\nthreads: 2\n",
+     "@traffic-replay.yaml:2:1: expected each key once, found 'threads' again"},
     {"threads: {a: 2}\n", "@traffic-replay.yaml:1:10: expected a value or a list of values"},
     {"threads: [1, 2]\n", "@traffic-replay.yaml:1:11: threads: expected one value, found a list"},
     {"skip: [[a]]\n", "@traffic-replay.yaml:1:8: expected a plain value in this list"},
-    {"[a, b]\n", "@traffic-replay.yaml:1:1: expected \"option: value\" lines"},
-    {"? [a]\n: b\n", "@traffic-replay.yaml:1:3: expected the long name of an option"},
-    {"a: \"b\n", "@traffic-replay.yaml:2:1: found unexpected end of stream"},
-    {"yes: \"a\\0b\"\n", "@traffic-replay.yaml:1:6: a value holds a NUL character; remove it"},
+    {"[a, b]\n", "@traffic-replay.yaml:1:1: expected lines \"option: value\""},
+    {"? [a]\n: b\n", "@traffic-replay.yaml:1:3: expected a plain key"},
+    {"a: \"b\n", "@traffic-replay.yaml:2:1: expected YAML: found unexpected end of stream, while "
+                 "scanning a quoted scalar"},
+    {"yes: \"a\\0b\"\n", "@traffic-replay.yaml:1:6: expected text without NUL characters"},
 };
 
 static void test_bad_configs(void **state)
