@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 const char *message_program = "traffic-replay";
+void (*message_before_line)(void);
 
 void message_print(const char *format, ...)
 {
@@ -24,7 +25,10 @@ void message_print_args(const char *format, va_list args)
         line = NULL;
     if (line)
         text_clean(line);
-    /* One call, so that the lines of several threads do not mix. */
+    flockfile(stderr);
+    if (message_before_line)
+        message_before_line();
     fprintf(stderr, "%s: %s\n", message_program, line ? line : "out of memory");
+    funlockfile(stderr);
     free(line);
 }

@@ -11,6 +11,10 @@
 /* The name that messages begin with; program_begin() sets it. */
 extern const char *message_program;
 
+/* Called before each message, with standard error locked, so that whoever shows a status line can
+ * remove it. NULL: nothing is called. Change it only while no other thread prints. */
+extern void (*message_before_line)(void);
+
 /* Prints the program's name, ": ", the text and a newline. Any thread may call it. */
 void message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message_print_args(const char *format, va_list args) __attribute__((format(printf, 1, 0)));

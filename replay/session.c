@@ -144,7 +144,8 @@ static enum step prepare_tallies(struct session *session)
     session->workers = run_threads(settings, plan_figures(session->plan)->clients);
     if (settings->timing_data &&
         !(session->timing = timing_open(settings->timing_data, session->workers, &session->error)))
-        return session_end(session, EXIT_USAGE, "--timing-data: %s", session->error.text);
+        return session_end(session, session->error.code == -ENOMEM ? EXIT_FAILED : EXIT_USAGE,
+                           "--timing-data: %s", session->error.text);
     if (settings->log_failures && !(session->failures = failure_log_new(settings->log_failures)))
         return session_no_memory(session);
     if (name_types(session) < 0 || make_tallies(session) < 0)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The status line: differences between two looks at the workers' live counters. */
+/* The rates are differences between two snapshots of the workers' live counters. */
 #include "replay/status.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "base/message.h"
 
 struct status {
     struct status_setup setup;
@@ -12,18 +14,21 @@ struct status {
     struct tally_live before; /* the counters then */
 };
 
-/* True while a line without an end stands on the terminal. Guarded by the stream's lock. */
-static bool line_shown;
+/* The terminal that shows an unfinished line, or NULL. Guarded by that stream's lock. */
+static FILE *line_shown;
 
 static void print_line(struct status *status, int64_t now, const struct tally_live *live);
 static void print_planned(const struct status_setup *setup, double elapsed);
 static void print_p95(FILE *stream, const struct tally_live *before, const struct tally_live *now);
+static void status_clear_line(void);
 
 struct status *status_new(const struct status_setup *setup)
 {
     struct status *status = calloc(1, sizeof *status);
-    if (status)
-        status->setup = *setup;
+    if (!status)
+        return NULL;
+    status->setup = *setup;
+    message_before_line = status_clear_line;
     return status;
 }
 
@@ -31,8 +36,9 @@ void status_free(struct status *status)
 {
     if (!status)
         return;
+    message_before_line = NULL;
     flockfile(status->setup.stream);
-    status_clear_line(status->setup.stream);
+    status_clear_line();
     fflush(status->setup.stream);
     funlockfile(status->setup.stream);
     free(status);
@@ -77,7 +83,7 @@ static void print_line(struct status *status, int64_t now, const struct tally_li
     if (!status->setup.terminal)
         fputc('\n', stream);
     fflush(stream);
-    line_shown = status->setup.terminal;
+    line_shown = status->setup.terminal ? stream : NULL;
     funlockfile(stream);
 }
 
@@ -102,10 +108,9 @@ static void print_p95(FILE *stream, const struct tally_live *before, const struc
         fprintf(stream, "%.1f ms", (double)p95 * 1e-6);
 }
 
-void status_clear_line(FILE *stream)
+static void status_clear_line(void)
 {
-    if (!line_shown)
-        return;
-    line_shown = false;
-    fputs("\r\033[K", stream);
+    if (line_shown)
+        fputs("\r\033[K", line_shown);
+    line_shown = NULL;
 }

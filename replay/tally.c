@@ -18,20 +18,21 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "replay/status.h"
+#include "base/message.h"
 #include "replay/timing.h"
 
 static const int64_t second_ns = 1000000000;
 
 /* Written by the worker, read by whoever shows the status. */
 struct live_counters {
-    uint64_t planned, started, ended, ok, failed, no_answer;
-    uint32_t response[TALLY_LIVE_BUCKETS];
+    _Atomic uint64_t planned, started, ended, ok, failed, no_answer;
+    _Atomic uint32_t response[TALLY_LIVE_BUCKETS];
 };
 
 struct tally {
@@ -46,11 +47,11 @@ struct tally {
 };
 
 struct failure_log {
-    int64_t left; /* atomic: failures that may still be shown */
+    _Atomic int64_t left; /* failures still to be printed */
 };
 
 static size_t window_seconds(const struct tally_setup *setup);
-static void live_add(uint64_t *counter);
+static void live_add(_Atomic uint64_t *counter);
 static bool in_window(const struct tally *tally, int64_t time);
 static struct tally_second *second_of(struct tally *tally, int64_t time);
 static void count_live(struct tally *tally, enum outcome_kind kind, int64_t response);
@@ -137,10 +138,12 @@ void tally_planned(struct tally *tally, uint32_t type, int64_t due)
     second_of(tally, due)->planned++;
 }
 
-/* The only writer is this worker: a load and a store will do, a locked add would not be cheap. */
-static void live_add(uint64_t *counter)
+/* Only this worker writes the counter, so a plain load and store suffice: an atomic addition would
+ * need a locked instruction. */
+static void live_add(_Atomic uint64_t *counter)
 {
-    __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+    uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, value + 1, memory_order_relaxed);
 }
 
 static bool in_window(const struct tally *tally, int64_t time)
@@ -194,8 +197,9 @@ static void count_live(struct tally *tally, enum outcome_kind kind, int64_t resp
         return;
     }
     live_add(kind == OUTCOME_OK ? &live->ok : &live->failed);
-    uint32_t *bucket = &live->response[histogram_bucket(response) / 4];
-    __atomic_store_n(bucket, *bucket + 1, __ATOMIC_RELAXED);
+    _Atomic uint32_t *bucket = &live->response[histogram_bucket(response) / 4];
+    uint32_t count = atomic_load_explicit(bucket, memory_order_relaxed);
+    atomic_store_explicit(bucket, count + 1, memory_order_relaxed);
 }
 
 /* By due time: where the operation stands in the identity. */
@@ -309,15 +313,13 @@ static void log_failure(struct tally *tally, const struct tally_event *event,
                         const struct outcome *outcome)
 {
     struct failure_log *log = tally->setup.log;
-    if (__atomic_load_n(&log->left, __ATOMIC_RELAXED) <= 0 ||
-        __atomic_fetch_sub(&log->left, 1, __ATOMIC_RELAXED) <= 0)
+    if (atomic_load_explicit(&log->left, memory_order_relaxed) <= 0 ||
+        atomic_fetch_sub_explicit(&log->left, 1, memory_order_relaxed) <= 0)
         return;
     const struct tally_type *type = &tally->setup.types[event->type];
-    flockfile(stderr);
-    status_clear_line(stderr);
-    fprintf(stderr, "failure: %s:%s of client %" PRIu32 " at %.3f s: %s\n", type->protocol,
-            type->opcode, event->client, (double)event->ended / (double)second_ns, outcome->cause);
-    funlockfile(stderr);
+    message_print("failure: %s:%s of client %" PRIu32 " at %.3f s: %s", type->protocol,
+                  type->opcode, event->client, (double)event->ended / (double)second_ns,
+                  outcome->cause);
 }
 
 void tally_started(struct tally *tally)
@@ -502,15 +504,14 @@ static int check_seconds(const struct tally *tally, struct error *error)
 void tally_live(const struct tally *tally, struct tally_live *live)
 {
     const struct live_counters *from = &tally->live;
-    live->planned += __atomic_load_n(&from->planned, __ATOMIC_RELAXED);
-    /* ended before started: what ends in between must not make "in flight" negative. */
-    live->ended += __atomic_load_n(&from->ended, __ATOMIC_ACQUIRE);
-    live->started += __atomic_load_n(&from->started, __ATOMIC_RELAXED);
-    live->ok += __atomic_load_n(&from->ok, __ATOMIC_RELAXED);
-    live->failed += __atomic_load_n(&from->failed, __ATOMIC_RELAXED);
-    live->no_answer += __atomic_load_n(&from->no_answer, __ATOMIC_RELAXED);
+    live->planned += atomic_load_explicit(&from->planned, memory_order_relaxed);
+    live->ended += atomic_load_explicit(&from->ended, memory_order_relaxed);
+    live->started += atomic_load_explicit(&from->started, memory_order_relaxed);
+    live->ok += atomic_load_explicit(&from->ok, memory_order_relaxed);
+    live->failed += atomic_load_explicit(&from->failed, memory_order_relaxed);
+    live->no_answer += atomic_load_explicit(&from->no_answer, memory_order_relaxed);
     for (size_t i = 0; i < TALLY_LIVE_BUCKETS; i++)
-        live->response[i] += __atomic_load_n(&from->response[i], __ATOMIC_RELAXED);
+        live->response[i] += atomic_load_explicit(&from->response[i], memory_order_relaxed);
 }
 
 int64_t tally_live_quantile(const struct tally_live *before, const struct tally_live *now,

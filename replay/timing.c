@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timing data: a ring of bytes for each worker, which alone moves its head, and one thread that
- * writes them out and alone moves their tails. A head always stands at the end of a line.
+ * Each worker has a ring of bytes. Only the worker moves its head, only the writer thread moves its
+ * tail. A head is always at the end of a line.
  */
 #include "replay/timing.h"
 
@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +22,14 @@
 enum {
     RING_SIZE = 8 << 20, /* about 100,000 lines */
     LINE_SIZE = 512,
-    PAUSE_NS = 20000000 /* between two looks of the writer */
+    PAUSE_NS = 20000000 /* between two rounds of the writer */
 };
 
 struct ring {
     char *bytes;
-    uint64_t head; /* atomic, of the worker: bytes put in since the start */
-    uint64_t lost; /* lines; of the worker */
-    uint64_t tail __attribute__((aligned(64))); /* atomic, of the writer: bytes taken out */
+    _Atomic uint64_t head; /* the worker's: bytes put in since the start */
+    uint64_t lost;         /* the worker's: lines */
+    _Atomic uint64_t tail __attribute__((aligned(64))); /* the writer's: bytes taken out */
 };
 
 struct timing {
@@ -37,8 +38,8 @@ struct timing {
     unsigned workers;
     struct ring *rings;
     pthread_t writer;
-    bool stop;           /* atomic */
-    int failed;          /* errno of the first write that failed */
+    atomic_bool stop;
+    int failed;          /* negative errno of the first write that failed */
     uint64_t lost_lines; /* by failed writes */
 };
 
@@ -58,7 +59,7 @@ static const char header[] = "time\tconv\tprotocol\ttype\tduration\tsuccessful\t
 struct timing *timing_open(const char *path, unsigned workers, struct error *error)
 {
     struct timing *timing = calloc(1, sizeof *timing);
-    int result = ENOMEM;
+    int result = -ENOMEM;
     if (!timing)
         goto cleanup;
     timing->workers = workers;
@@ -73,13 +74,13 @@ struct timing *timing_open(const char *path, unsigned workers, struct error *err
         timing->fd = STDOUT_FILENO;
     else
         timing->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    result = timing->fd < 0 ? errno : timing_write_all(timing->fd, header, sizeof header - 1);
+    result = timing->fd < 0 ? -errno : timing_write_all(timing->fd, header, sizeof header - 1);
     if (!result)
         result = start_writer(timing);
 cleanup:
     if (!result)
         return timing;
-    error_set(error, -EINVAL, "%s: timing data cannot be written: %s", path, strerror(result));
+    error_set(error, result, "%s: timing data cannot be written: %s", path, strerror(-result));
     if (timing)
         timing_release(timing);
     return NULL;
@@ -90,12 +91,12 @@ static int make_rings(struct timing *timing)
     size_t size = timing->workers * sizeof *timing->rings;
     timing->rings = aligned_alloc(64, size);
     if (!timing->rings)
-        return ENOMEM;
+        return -ENOMEM;
     memset(timing->rings, 0, size);
     for (unsigned i = 0; i < timing->workers; i++) {
         timing->rings[i].bytes = malloc(RING_SIZE);
         if (!timing->rings[i].bytes)
-            return ENOMEM;
+            return -ENOMEM;
     }
     return 0;
 }
@@ -107,14 +108,14 @@ static int timing_write_all(int fd, const char *bytes, size_t length)
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return errno;
+            return -errno;
         bytes += written;
         length -= (size_t)written;
     }
     return 0;
 }
 
-/* Signals are for others; a reader of a pipe that goes away is told as an error of writing. */
+/* Blocks all signals in the writer thread; writing to a pipe without a reader fails with EPIPE. */
 static int start_writer(struct timing *timing)
 {
     sigset_t all, before;
@@ -122,7 +123,7 @@ static int start_writer(struct timing *timing)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int result = pthread_create(&timing->writer, NULL, writer_main, timing);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result;
+    return -result;
 }
 
 static void *writer_main(void *argument)
@@ -130,8 +131,8 @@ static void *writer_main(void *argument)
     struct timing *timing = argument;
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     for (bool stop = false; !stop;) {
-        /* Looked at before the rings: what was put in before the stop is still taken out. */
-        stop = __atomic_load_n(&timing->stop, __ATOMIC_ACQUIRE);
+        /* Read before the rings are drained, so that the last round sees every line. */
+        stop = atomic_load_explicit(&timing->stop, memory_order_acquire);
         for (unsigned i = 0; i < timing->workers; i++)
             drain(timing, &timing->rings[i]);
         if (!stop)
@@ -142,17 +143,19 @@ static void *writer_main(void *argument)
 
 static void drain(struct timing *timing, struct ring *ring)
 {
-    uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
-    while (ring->tail != head) {
-        size_t from = ring->tail % RING_SIZE, length = head - ring->tail;
+    uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    while (tail != head) {
+        size_t from = tail % RING_SIZE, length = head - tail;
         if (length > RING_SIZE - from)
             length = RING_SIZE - from;
         put_out(timing, ring->bytes + from, length);
-        __atomic_store_n(&ring->tail, ring->tail + length, __ATOMIC_RELEASE);
+        tail += length;
+        atomic_store_explicit(&ring->tail, tail, memory_order_release);
     }
 }
 
-/* Writes or, once the file has failed, counts what is lost. */
+/* Writes, or counts the lost lines once a write has failed. */
 static void put_out(struct timing *timing, const char *bytes, size_t length)
 {
     if (!timing->failed)
@@ -177,15 +180,17 @@ void timing_write(struct timing *timing, unsigned worker, const struct timing_li
     struct ring *ring = &timing->rings[worker];
     char text[LINE_SIZE];
     size_t length = timing_format_line(text, sizeof text, line);
-    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-    if (RING_SIZE - (ring->head - tail) < length) {
+    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    if (RING_SIZE - (head - tail) < length) {
         ring->lost++;
         return;
     }
-    size_t at = ring->head % RING_SIZE, first = RING_SIZE - at < length ? RING_SIZE - at : length;
-    memcpy(ring->bytes + at, text, first);
+    size_t offset = head % RING_SIZE;
+    size_t first = RING_SIZE - offset < length ? RING_SIZE - offset : length;
+    memcpy(ring->bytes + offset, text, first);
     memcpy(ring->bytes, text + first, length - first);
-    __atomic_store_n(&ring->head, ring->head + length, __ATOMIC_RELEASE);
+    atomic_store_explicit(&ring->head, head + length, memory_order_release);
 }
 
 static size_t timing_format_line(char *out, size_t size, const struct timing_line *line)
@@ -204,7 +209,7 @@ static size_t timing_format_line(char *out, size_t size, const struct timing_lin
     return (size_t)length;
 }
 
-/* Seconds with six decimals; whole numbers, since printing a double costs three times as much. */
+/* Seconds with six decimals, from integers: printing a double takes three times as long. */
 static int format_seconds(char *out, size_t size, int64_t ns)
 {
     int64_t us = (ns < 0 ? -ns + 500 : ns + 500) / 1000;
@@ -212,7 +217,7 @@ static int format_seconds(char *out, size_t size, int64_t ns)
                     us % 1000000);
 }
 
-/* A field must not hold what separates fields and lines. */
+/* Replaces what separates fields and lines. */
 static void clean_field(char *text)
 {
     for (; *text; text++)
@@ -222,7 +227,7 @@ static void clean_field(char *text)
 
 int timing_close(struct timing *timing, uint64_t *lost, struct error *error)
 {
-    __atomic_store_n(&timing->stop, true, __ATOMIC_RELEASE);
+    atomic_store_explicit(&timing->stop, true, memory_order_release);
     pthread_join(timing->writer, NULL);
     *lost = timing->lost_lines;
     for (unsigned i = 0; i < timing->workers; i++)
@@ -230,12 +235,12 @@ int timing_close(struct timing *timing, uint64_t *lost, struct error *error)
     int result = timing->failed;
     if (timing->fd > STDERR_FILENO) {
         if (close(timing->fd) < 0 && !result)
-            result = errno;
+            result = -errno;
         timing->fd = -1;
     }
     if (result)
-        error_set(error, -EINVAL, "%s: timing data could not be written: %s", timing->path,
-                  strerror(result));
+        error_set(error, result, "%s: timing data could not be written: %s", timing->path,
+                  strerror(-result));
     timing_release(timing);
-    return -result;
+    return result;
 }

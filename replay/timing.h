@@ -2,15 +2,15 @@
 /*
  * Timing data (-t FILE): one line for each operation that ended,
  *     time <TAB> conv <TAB> protocol <TAB> type <TAB> duration <TAB> successful <TAB> error
- * below a line with these names, as the field's scripts read it: time is the end of the operation
- * in seconds since the start of the warm-up, conv a number that no other conversation of the run
- * has, duration the service time in seconds, successful True or False, error the cause of a
- * failure. Operations of the warm-up are in it; unfinished ones are not.
+ * after a header line with these names, in the format that existing scripts parse. time is the end
+ * of the operation in seconds since the start of the warm-up, conv a number that is unique to the
+ * conversation, duration the service time in seconds, successful True or False, error the cause of
+ * a failure. The file includes operations of the warm-up, but no unfinished ones.
  *
- * A worker writes into a buffer of its own and hands full ones to one writer thread, without a
- * lock and without waiting for the disk. Lines of one worker keep their order; those of several
- * workers are mixed in blocks, so the file is not sorted by time. Memory is bounded; when the
- * writer cannot keep up for long, lines are lost, counted and told: never waited for.
+ * Each worker has a buffer, from which one writer thread writes to the file; workers take no lock
+ * and never wait for the disk. Lines of one worker keep their order. Lines of several workers are
+ * mixed in blocks, so the file is not sorted by time. Memory is bounded: when the writer cannot
+ * keep up, lines are lost, counted and reported.
  */
 #ifndef REPLAY_TIMING_H
 #define REPLAY_TIMING_H
@@ -22,7 +22,8 @@
 
 struct timing;
 
-/* path "-" is standard output. On failure NULL and a line in error. */
+/* path "-" is standard output. On failure NULL: error->code is -ENOMEM or the negative errno of the
+ * file. */
 struct timing *timing_open(const char *path, unsigned workers, struct error *error);
 
 struct timing_line {
@@ -30,15 +31,15 @@ struct timing_line {
     uint64_t conversation;
     const char *protocol;
     const char *opcode;
-    int64_t duration;  /* ns; negative: none, written as nothing */
+    int64_t duration;  /* ns; negative: none, the field stays empty */
     const char *error; /* NULL: successful */
 };
 
-/* By worker's thread only. */
+/* Only the worker's own thread may call it. */
 void timing_write(struct timing *timing, unsigned worker, const struct timing_line *line);
 
-/* After the workers stopped: writes what is left and frees it. *lost is the number of lines lost.
- * 0, or a negative errno (disk full, ...) with a line in error. */
+/* Writes what is left and frees timing. Call after the workers have stopped. *lost is the number of
+ * lines lost. 0, or a negative errno (disk full, ...). */
 int timing_close(struct timing *timing, uint64_t *lost, struct error *error);
 
 #endif

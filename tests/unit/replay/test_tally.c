@@ -467,7 +467,8 @@ static void test_log_failures(void **state)
     char line[256];
     unsigned lines = 0;
     while (fgets(line, sizeof line, file)) {
-        assert_string_equal(line, "failure: ldap:0 of client 0 at 3.012 s: timed out\n");
+        assert_string_equal(line,
+                            "traffic-replay: failure: ldap:0 of client 0 at 3.012 s: timed out\n");
         lines++;
     }
     assert_int_equal(lines, FIRST);
