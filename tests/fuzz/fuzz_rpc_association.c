@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: all that a server says to a bind and to a call, PDU after PDU: headers,
- * bind_acks, tokens, faults, fragments, and the towers of ept_map. The first byte picks the
- * security and its level.
+ * libFuzzer target: everything that a server answers to a bind and to calls, PDU after PDU:
+ * headers, bind_acks, tokens, faults, fragments, and the towers of ept_map. The first byte selects
+ * the security and its level.
  */
-#include <errno.h>
-#include <string.h>
-
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_epm.h"
+#include "tests/lib/rpc_script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct script {
-    struct rpc_transport base;
-    const uint8_t *says;
-    size_t size;
-};
 
 static int script_send(struct rpc_transport *transport, const uint8_t *data, size_t size,
                        bool answered)
@@ -25,24 +17,8 @@ static int script_send(struct rpc_transport *transport, const uint8_t *data, siz
     return 0;
 }
 
-static int script_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
-{
-    struct script *script = (struct script *)transport;
-    if (size > script->size)
-        return -ENODATA;
-    memcpy(data, script->says, size);
-    script->says += size;
-    script->size -= size;
-    return 0;
-}
-
-static void script_close(struct rpc_transport *transport)
-{
-    (void)transport;
-}
-
 static const struct rpc_transport_ops script_ops = {
-    .send = script_send, .receive = script_receive, .close = script_close};
+    .send = script_send, .receive = rpc_script_receive, .close = rpc_script_close};
 
 static uint64_t next_random(void *state)
 {
@@ -79,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct conversation conversation = {
         .dc = dc, .user = &user, .random = next_random, .random_state = &random};
-    struct script script = {.base.ops = &script_ops, .says = data + 1, .size = size - 1};
+    struct rpc_script script = {.base.ops = &script_ops};
+    memcpy(rpc_script_room(&script, size - 1), data + 1, size - 1);
     struct rpc_binding binding = {.interface = &rpc_epm,
                                   .security = securities[data[0] & 3],
                                   .level = data[0] & 4 ? AUTH_LEVEL_INTEGRITY : AUTH_LEVEL_PRIVACY,
@@ -87,10 +64,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .service = "host",
                                   .channel = &channel};
     struct rpc_association *association;
-    if (rpc_bind(&conversation, &script.base, &binding, &association).kind != OUTCOME_OK)
-        return 0;
-    while (script.size && !rpc_association_broken(association))
-        call(association);
-    rpc_association_close(association);
+    if (rpc_bind(&conversation, &script.base, &binding, &association).kind == OUTCOME_OK) {
+        while (script.at < script.size && !rpc_association_broken(association))
+            call(association);
+        rpc_association_close(association);
+    }
+    rpc_script_clear(&script);
     return 0;
 }

@@ -15,12 +15,11 @@
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_pdu.h"
 #include "protocols/rpc/rpc_samr.h"
+#include "tests/lib/rpc_script.h"
 
 /* What the server says, in a row, and what it heard last. */
 struct script {
-    struct rpc_transport base;
-    uint8_t *says;
-    size_t size, at;
+    struct rpc_script out; /* first */
     uint8_t heard[70000];
     size_t heard_size;
     unsigned sent;
@@ -39,76 +38,49 @@ static int script_send(struct rpc_transport *transport, const uint8_t *data, siz
     return 0;
 }
 
-static int script_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
-{
-    struct script *script = (struct script *)transport;
-    if (size > script->size - script->at)
-        return -ENODATA;
-    memcpy(data, script->says + script->at, size);
-    script->at += size;
-    return 0;
-}
-
 static void script_close(struct rpc_transport *transport)
 {
     ((struct script *)transport)->closed = true;
 }
 
 static const struct rpc_transport_ops script_ops = {
-    .send = script_send, .receive = script_receive, .close = script_close};
+    .send = script_send, .receive = rpc_script_receive, .close = script_close};
 
 static void say(struct script *script, const void *data, size_t size)
 {
-    script->says = realloc(script->says, script->size + size);
-    assert_non_null(script->says);
-    memcpy(script->says + script->size, data, size);
-    script->size += size;
+    memcpy(rpc_script_room(&script->out, size), data, size);
 }
 
 static void say_pdu(struct script *script, enum rpc_pdu_type type, uint8_t flags, uint32_t call_id,
                     const void *body, size_t size)
 {
-    uint8_t head[16] = {5, 0, (uint8_t)type, flags, 0x10, 0, 0, 0};
-    head[8] = (uint8_t)(size + 16);
-    head[9] = (uint8_t)((size + 16) >> 8);
-    head[12] = (uint8_t)call_id;
-    say(script, head, sizeof head);
-    say(script, body, size);
+    rpc_script_say_pdu(&script->out, type, flags, call_id, body, size, 0);
 }
 
 enum { FIRST = RPC_PFC_FIRST_FRAG, LAST = RPC_PFC_LAST_FRAG, BOTH = FIRST | LAST };
 
-static const uint8_t bind_ack[] = {
-    0xd0, 0x16, 0xd0, 0x16,                         /* max_xmit, max_recv: 5840 */
-    0x34, 0x12, 0,    0,                            /* assoc_group */
-    4,    0,    '1',  '3',  '5',  0,    0,    0,    /* sec_addr and its padding */
-    1,    0,    0,    0,    0,    0,    0,    0,    /* one result: accepted */
-    4,    0x5d, 0x88, 0x8a, 0xeb, 0x1c, 0xc9, 0x11, /* NDR32 */
-    0x9f, 0xe8, 8,    0,    0x2b, 0x10, 0x48, 0x60, 2, 0, 0, 0,
-};
-
 static void script_start(struct script *script)
 {
     memset(script, 0, sizeof *script);
-    script->base.ops = &script_ops;
+    script->out.base.ops = &script_ops;
 }
 
 static void script_end(struct script *script)
 {
-    free(script->says);
+    rpc_script_clear(&script->out);
 }
 
 static struct outcome bind_script(struct script *script, struct rpc_association **association)
 {
     struct rpc_binding binding = {.interface = &rpc_samr, .security = RPC_SECURITY_NONE};
-    return rpc_bind(NULL, &script->base, &binding, association);
+    return rpc_bind(NULL, &script->out.base, &binding, association);
 }
 
 static struct rpc_association *bound(struct script *script)
 {
     struct rpc_association *association = NULL;
     script_start(script);
-    say_pdu(script, RPC_PDU_BIND_ACK, BOTH, 1, bind_ack, sizeof bind_ack);
+    say_pdu(script, RPC_PDU_BIND_ACK, BOTH, 1, rpc_script_bind_ack, sizeof rpc_script_bind_ack);
     assert_int_equal(bind_script(script, &association).kind, OUTCOME_OK);
     assert_non_null(association);
     return association;
@@ -240,7 +212,7 @@ static void bad_replies_break_it(void **state)
     static const struct bad_reply bad[] = {
         {"another call's", RPC_PDU_RESPONSE, BOTH, 9, 32, "samr: reply to another call"},
         {"not first", RPC_PDU_RESPONSE, LAST, 2, 32, "samr: malformed DCERPC reply"},
-        {"a bind_ack", RPC_PDU_BIND_ACK, BOTH, 2, 32, "samr: malformed DCERPC reply"},
+        {"a rpc_script_bind_ack", RPC_PDU_BIND_ACK, BOTH, 2, 32, "samr: malformed DCERPC reply"},
         {"no header", RPC_PDU_RESPONSE, BOTH, 2, 4, "samr: malformed DCERPC reply"},
         {"a short stub", RPC_PDU_RESPONSE, BOTH, 2, 20,
          "Close reply: field Handle: message ends too early"},
@@ -320,7 +292,8 @@ static void big_endian_server(void **state)
     done(&script, association);
 }
 
-/* A token where none was agreed on; a bind_ack without a result, or whose address has no end. */
+/* A token where none was agreed on; a rpc_script_bind_ack without a result, or whose address has no
+ * end. */
 static void more_or_less_than_agreed(void **state)
 {
     (void)state;
@@ -331,15 +304,16 @@ static void more_or_less_than_agreed(void **state)
     struct samr_handle_reply reply;
     assert_string_equal(close_handle(association, &reply).cause, "samr: malformed DCERPC reply");
     done(&script, association);
-    uint8_t no_result[sizeof bind_ack];
-    memcpy(no_result, bind_ack, sizeof no_result);
+    uint8_t no_result[sizeof rpc_script_bind_ack];
+    memcpy(no_result, rpc_script_bind_ack, sizeof no_result);
     no_result[16] = 0;
     script_start(&script);
     say_pdu(&script, RPC_PDU_BIND_ACK, BOTH, 1, no_result, sizeof no_result);
     assert_int_equal(bind_script(&script, &association).kind, OUTCOME_FAILED);
     script_end(&script);
     uint8_t long_address[400] = {0xd0, 0x16, 0xd0, 0x16, [8] = 0x2c, 0x01}; /* 300 bytes */
-    memcpy(long_address + 8 + 2 + 300 + 2, bind_ack + 16, sizeof bind_ack - 16);
+    memcpy(long_address + 8 + 2 + 300 + 2, rpc_script_bind_ack + 16,
+           sizeof rpc_script_bind_ack - 16);
     script_start(&script);
     say_pdu(&script, RPC_PDU_BIND_ACK, BOTH, 1, long_address, sizeof long_address);
     assert_int_equal(bind_script(&script, &association).kind, OUTCOME_FAILED);
@@ -364,15 +338,16 @@ static void endless_reply(void **state)
     done(&script, association);
 }
 
-/* A bind_ack cut anywhere, or with any byte changed, is refused or harmless, never more. */
+/* A rpc_script_bind_ack cut anywhere, or with any byte changed, is refused or harmless, never more.
+ */
 static void broken_bind_acks(void **state)
 {
     (void)state;
-    uint8_t whole[16 + sizeof bind_ack];
+    uint8_t whole[16 + sizeof rpc_script_bind_ack];
     struct script script;
     script_start(&script);
-    say_pdu(&script, RPC_PDU_BIND_ACK, BOTH, 1, bind_ack, sizeof bind_ack);
-    memcpy(whole, script.says, sizeof whole);
+    say_pdu(&script, RPC_PDU_BIND_ACK, BOTH, 1, rpc_script_bind_ack, sizeof rpc_script_bind_ack);
+    memcpy(whole, script.out.bytes, sizeof whole);
     script_end(&script);
     for (size_t size = 0; size < sizeof whole; size++) {
         struct rpc_association *association = NULL;
@@ -408,7 +383,7 @@ static struct outcome bind_answered(enum rpc_pdu_type type, const uint8_t *body,
     script_start(&script);
     if (size)
         say_pdu(&script, type, BOTH, 1, body, size);
-    struct outcome outcome = rpc_bind(NULL, &script.base, &binding, &association);
+    struct outcome outcome = rpc_bind(NULL, &script.out.base, &binding, &association);
     rpc_association_close(association);
     assert_true(script.closed);
     script_end(&script);
@@ -438,8 +413,8 @@ static void refused_binds(void **state)
     };
     enum rpc_answer answer;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        uint8_t body[sizeof bind_ack];
-        memcpy(body, bind_ack, sizeof body);
+        uint8_t body[sizeof rpc_script_bind_ack];
+        memcpy(body, rpc_script_bind_ack, sizeof body);
         body[20] = rows[i].result;
         body[22] = rows[i].reason;
         if (rows[i].type == RPC_PDU_BIND_NAK)
@@ -451,8 +426,10 @@ static void refused_binds(void **state)
     }
     assert_int_equal(bind_answered(RPC_PDU_BIND_ACK, NULL, 0, &answer).kind, OUTCOME_FAILED);
     assert_int_equal(answer, RPC_ANSWER_NONE);
-    assert_int_equal(bind_answered(RPC_PDU_BIND_ACK, bind_ack, sizeof bind_ack, &answer).kind,
-                     OUTCOME_OK);
+    assert_int_equal(
+        bind_answered(RPC_PDU_BIND_ACK, rpc_script_bind_ack, sizeof rpc_script_bind_ack, &answer)
+            .kind,
+        OUTCOME_OK);
     assert_int_equal(answer, RPC_ANSWER_GIVEN);
 }
 

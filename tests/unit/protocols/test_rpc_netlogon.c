@@ -15,7 +15,7 @@
 #include "protocols/rpc/rpc_pdu.h"
 #include "protocols/rpc/rpc_play.h"
 #include "tests/lib/bytes.h"
-#include "tests/lib/rpc_spoken.h"
+#include "tests/lib/rpc_script.h"
 
 enum wrong {
     NOTHING,
@@ -27,7 +27,7 @@ enum wrong {
 };
 
 struct peer {
-    struct spoken out; /* first */
+    struct rpc_script out; /* first */
     enum wrong wrong;
     uint8_t hash[16], key[16], stored[8]; /* of the account, the channel, the chain */
     uint8_t client_challenge[8];
@@ -36,6 +36,8 @@ struct peer {
     unsigned calls[64];       /* by opnum */
     char password[64];        /* the last that was set */
 };
+
+enum { BOTH = RPC_PFC_FIRST_FRAG | RPC_PFC_LAST_FRAG };
 
 static const uint8_t server_challenge[8] = {8, 7, 6, 5, 4, 3, 2, 1};
 
@@ -189,19 +191,6 @@ static void answer_logon(struct peer *peer, const void *request, void *reply)
 
 /* --- On the wire ----------------------------------------------------------------------------- */
 
-static void say(struct peer *peer, enum rpc_pdu_type type, uint32_t call_id, const uint8_t *body,
-                size_t size)
-{
-    uint8_t head[16] = {5, 0, (uint8_t)type, 3, 0x10, 0, 0, 0};
-    head[8] = (uint8_t)(size + 16);
-    head[9] = (uint8_t)((size + 16) >> 8);
-    head[12] = (uint8_t)call_id;
-    assert_true(peer->out.size + 16 + size <= sizeof peer->out.says);
-    memcpy(peer->out.says + peer->out.size, head, 16);
-    memcpy(peer->out.says + peer->out.size + 16, body, size);
-    peer->out.size += 16 + size;
-}
-
 static void (*const answers[64])(struct peer *, const void *,
                                  void *) = {[NETLOGON_LOGON_SAM_LOGON] = answer_logon,
                                             [NETLOGON_SERVER_REQ_CHALLENGE] = answer_challenge,
@@ -231,7 +220,7 @@ static void hear_request(struct peer *peer, const uint8_t *pdu, size_t size)
     ndr_u64(&ndr, "header", &rest);
     procedure->reply(&ndr, procedure->name, reply, 0);
     assert_false(ndr.failed);
-    say(peer, RPC_PDU_RESPONSE, pdu[12], ndr.data, ndr.size);
+    rpc_script_say_pdu(&peer->out, RPC_PDU_RESPONSE, BOTH, pdu[12], ndr.data, ndr.size, 0);
     ndr_end(&ndr);
     arena_free(&arena);
 }
@@ -240,21 +229,18 @@ static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_
                      bool answered)
 {
     struct peer *peer = (struct peer *)transport;
-    uint8_t ack[64] = {0};
     (void)answered;
-    peer->out.size = peer->out.at = 0;
+    rpc_script_clear(&peer->out);
     if (data[2] == RPC_PDU_REQUEST)
         hear_request(peer, data, size);
     else
-        say(peer, RPC_PDU_BIND_ACK, data[12], ack,
-            bytes_from_hex("d016 d016 34120000 0400 31333500 0000 01000000 0000 0000"
-                           "045d888aeb1cc9119fe808002b104860 02000000",
-                           ack));
+        rpc_script_say_pdu(&peer->out, RPC_PDU_BIND_ACK, BOTH, data[12], rpc_script_bind_ack,
+                           sizeof rpc_script_bind_ack, 0);
     return 0;
 }
 
 static const struct rpc_transport_ops peer_ops = {
-    .send = peer_send, .receive = spoken_receive, .close = spoken_close};
+    .send = peer_send, .receive = rpc_script_receive, .close = rpc_script_close};
 
 /* --- The client ------------------------------------------------------------------------------ */
 
@@ -309,6 +295,7 @@ static void begin(struct fixture *fixture, enum wrong wrong)
 static void end(struct fixture *fixture)
 {
     conversation_reset(&fixture->conversation);
+    rpc_script_clear(&fixture->peer.out);
     dc_free(fixture->dc);
 }
 

@@ -12,7 +12,7 @@
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_pdu.h"
 #include "protocols/rpc/rpc_samr.h"
-#include "tests/lib/rpc_spoken.h"
+#include "tests/lib/rpc_script.h"
 #include "tests/lib/smb2_server.h"
 
 /* What is wrong with the reply to a call. */
@@ -45,7 +45,7 @@ struct side {
 };
 
 struct peer {
-    struct spoken out; /* first */
+    struct rpc_script out; /* first */
     enum rpc_security security;
     enum auth_level level;
     enum wrong wrong;
@@ -198,25 +198,18 @@ static size_t token_size_of(const struct peer *peer)
     return peer->security == RPC_SECURITY_NETLOGON ? 56 : 16;
 }
 
-/* Header of a PDU whose body (size bytes from 16 on) stands at the end of what is said. */
+/* Queues a PDU with its trailer and token; token NULL: neither. Returns the PDU. */
 static uint8_t *say(struct peer *peer, enum rpc_pdu_type type, uint8_t flags, uint32_t call_id,
-                    size_t body_size, const uint8_t *token, size_t token_size)
+                    const uint8_t *body, size_t body_size, const uint8_t *token, size_t token_size)
 {
-    uint8_t *pdu = peer->out.says + peer->out.size;
-    size_t size = 16 + body_size + (token ? 8 + token_size : 0);
-    uint8_t head[8] = {5, 0, (uint8_t)type, flags, 0x10, 0, 0, 0};
-    assert_true(peer->out.size + size <= sizeof peer->out.says);
-    memcpy(pdu, head, sizeof head);
-    le_put16(pdu + 8, (uint16_t)size);
-    le_put16(pdu + 10, (uint16_t)(token ? token_size : 0));
-    le_put32(pdu + 12, call_id);
-    if (token) {
-        uint8_t *trailer = pdu + 16 + body_size;
-        uint8_t fields[8] = {(uint8_t)peer->security, (uint8_t)peer->level, 0, 0, 1, 0, 0, 0};
-        memcpy(trailer, fields, 8);
-        memcpy(trailer + 8, token, token_size);
-    }
-    peer->out.size += size;
+    uint8_t fields[8] = {(uint8_t)peer->security, (uint8_t)peer->level, 0, 0, 1, 0, 0, 0};
+    uint8_t *pdu = rpc_script_say_pdu(&peer->out, type, flags, call_id, body, body_size,
+                                      token ? sizeof fields + token_size : 0);
+    if (!token)
+        return pdu;
+    le_put16(pdu + 10, (uint16_t)token_size);
+    memcpy(pdu + 16 + body_size, fields, sizeof fields);
+    memcpy(pdu + 16 + body_size + sizeof fields, token, token_size);
     return pdu;
 }
 
@@ -227,12 +220,10 @@ static void say_ack(struct peer *peer, enum rpc_pdu_type type, uint32_t call_id,
     bool signs = peer->security != RPC_SECURITY_NETLOGON && peer->wrong != NO_HEADER_SIGNING;
     if (type == RPC_PDU_BIND_ACK && signs)
         flags |= RPC_PFC_SUPPORT_HEADER_SIGN;
-    size_t size = bytes_from_hex("d016 d016 34120000 0400 31333500 0000 01000000 0000 0000"
-                                 "045d888aeb1cc9119fe808002b104860 02000000",
-                                 peer->out.says + peer->out.size + 16);
+    uint8_t *pdu = say(peer, type, flags, call_id, rpc_script_bind_ack, sizeof rpc_script_bind_ack,
+                       token, token_size);
     if (peer->wrong == SMALL_FRAGMENTS || peer->wrong == TINY_FRAGMENTS)
-        le_put16(peer->out.says + peer->out.size + 18, peer->wrong == SMALL_FRAGMENTS ? 1432 : 100);
-    say(peer, type, flags, call_id, size, token, token_size);
+        le_put16(pdu + 18, peer->wrong == SMALL_FRAGMENTS ? 1432 : 100);
 }
 
 static void say_spnego(struct peer *peer, enum rpc_pdu_type type, uint32_t call_id,
@@ -264,14 +255,14 @@ static void spoil_reply(struct peer *peer, uint8_t *pdu, uint8_t *trailer)
 static void say_fragment(struct peer *peer, uint32_t call_id, uint8_t flags, const uint8_t *stub,
                          size_t size)
 {
-    uint8_t token[56] = {0};
-    size_t at = peer->out.size, body = (size + 15) / 16 * 16;
+    uint8_t token[56] = {0}, stub_body[8 + 32] = {0};
+    size_t body = (size + 15) / 16 * 16;
     bool fault = peer->wrong == FAULT_WITH_TOKEN || peer->wrong == FAULT_WITHOUT_TOKEN;
     bool bare = peer->wrong == NO_TOKEN || peer->wrong == FAULT_WITHOUT_TOKEN;
-    memset(peer->out.says + at + 16, 0, 8 + body);
-    memcpy(peer->out.says + at + 24, stub, size);
-    uint8_t *pdu = say(peer, fault ? RPC_PDU_FAULT : RPC_PDU_RESPONSE, flags, call_id, 8 + body,
-                       bare ? NULL : token, token_size_of(peer));
+    assert_true(8 + body <= sizeof stub_body);
+    memcpy(stub_body + 8, stub, size);
+    uint8_t *pdu = say(peer, fault ? RPC_PDU_FAULT : RPC_PDU_RESPONSE, flags, call_id, stub_body,
+                       8 + body, bare ? NULL : token, token_size_of(peer));
     if (fault)
         pdu[24] = 5;
     if (bare || fault)
@@ -284,7 +275,7 @@ static void say_fragment(struct peer *peer, uint32_t call_id, uint8_t flags, con
     else
         ntlm_close(peer, pdu, 24 + body + 8, body, trailer + 8);
     if (peer->wrong == ONE_BIT)
-        peer->out.says[at + peer->bit / 8] ^= (uint8_t)(1u << peer->bit % 8);
+        pdu[peer->bit / 8] ^= (uint8_t)(1u << peer->bit % 8);
 }
 
 /* The answer to a call: a handle and status 0. */
@@ -413,7 +404,7 @@ static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_
 }
 
 static const struct rpc_transport_ops peer_ops = {
-    .send = peer_send, .receive = spoken_receive, .close = spoken_close};
+    .send = peer_send, .receive = rpc_script_receive, .close = rpc_script_close};
 
 /* --- The client ------------------------------------------------------------------------------ */
 
@@ -477,6 +468,7 @@ static void end(struct fixture *fixture)
 {
     rpc_association_close(fixture->association);
     dc_free(fixture->dc);
+    rpc_script_clear(&fixture->peer.out);
     free(fixture);
 }
 
