@@ -107,8 +107,9 @@ static bool is_domain(const struct dc *dc, const char *name)
 static enum step prepare_kerberos(struct session *session)
 {
     struct dc *dc = session->dc;
-    if (session->settings->admin_kerberos && !(dc->admin_ccache = kerberos_default_ccache()))
-        return session_no_memory(session);
+    if (session->settings->admin_kerberos &&
+        !(dc->admin_ccache = kerberos_default_ccache(&session->error)))
+        return session_end(session, EXIT_FAILED, "%s", session->error.text);
     session->kerberos = true;
     if (kerberos_global_init(dc, &session->error) != 0)
         return session_end(session, EXIT_FAILED, "%s", session->error.text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The AS exchange (RFC 4120 3.1, MS-KILE 3.2.5): libkrb5 writes the requests and reads the replies,
- * one step at a time; kerberos_kdc.c carries them.
+ * one step at a time; kerberos_kdc.c sends and receives them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct as_exchange {
     krb5_get_init_creds_opt *options;
     krb5_principal client;
     krb5_keytab keytab;
-    bool one_request; /* with the proof of the key in it */
+    bool one_request; /* the first request already proves the key */
 };
 
 static struct outcome take_admin_tickets(struct tickets *tickets);
@@ -30,7 +30,8 @@ static struct outcome as_play(struct conversation *conversation, struct tickets 
 static krb5_error_code as_begin(struct as_exchange *as, const struct account *account, bool wrong);
 static krb5_error_code as_options(struct as_exchange *as);
 static krb5_error_code as_keytab(struct as_exchange *as, const struct account *account, bool wrong);
-static krb5_error_code as_steps(struct as_exchange *as);
+static krb5_error_code as_step(void *self, krb5_data *request, krb5_data *realm, bool *more);
+static krb5_error_code as_refusal(int kdc_code);
 static void as_end(struct as_exchange *as);
 
 krb5_error_code kerberos_principal(krb5_context context, const char *realm, const char *name,
@@ -41,7 +42,7 @@ krb5_error_code kerberos_principal(krb5_context context, const char *realm, cons
         name = backslash + 1;
     if (!strchr(name, '@'))
         return krb5_build_principal(context, out, (unsigned)strlen(realm), realm, name, NULL);
-    /* MS-KILE 3.3.5.6.1: a UPN goes as an enterprise name, and the KDC tells the real one. */
+    /* MS-KILE 3.3.5.6.1: a UPN is sent as an enterprise name; the KDC returns the real name. */
     krb5_error_code code =
         krb5_build_principal(context, out, (unsigned)strlen(realm), realm, name, NULL);
     if (!code)
@@ -64,23 +65,24 @@ struct outcome as_get_tgt(struct conversation *conversation, struct tickets *tic
     return outcome.kind == OUTCOME_OK ? as_play(conversation, tickets, false, &refused) : outcome;
 }
 
-/* -k: what the user has got himself. */
+/* -k: uses the tickets that the user got with kinit. */
 static struct outcome take_admin_tickets(struct tickets *tickets)
 {
     krb5_context context = kerberos_context();
     if (!context)
-        return outcome_of_error(-ENOMEM);
+        return kerberos_no_context();
     if (!kerberos_admin_tickets())
         return outcome_failed("no Kerberos tickets of the administrator");
     tickets_drop(context, tickets);
-    if (copy_admin_tickets(context, tickets, true) != 0)
-        return outcome_of_error(-ENOMEM);
-    if (!tickets->tgt_end)
+    krb5_error_code code = copy_admin_tickets(context, tickets, true);
+    if (!code && !tickets->tgt_end)
         return outcome_failed("the administrator's TGT has expired");
-    return copy_admin_tickets(context, tickets, false) ? outcome_of_error(-ENOMEM) : outcome_ok();
+    if (!code)
+        code = copy_admin_tickets(context, tickets, false);
+    return code ? kerberos_library_failure(code) : outcome_ok();
 }
 
-/* Copies the user's own tickets that are still valid: the TGT, or the others. */
+/* Copies those of the tickets that are still valid: only TGTs, or only the others. */
 static krb5_error_code copy_admin_tickets(krb5_context context, struct tickets *tickets, bool tgts)
 {
     krb5_error_code code = 0;
@@ -93,7 +95,7 @@ static krb5_error_code copy_admin_tickets(krb5_context context, struct tickets *
             break;
         if (tgts) {
             code = tickets_keep_tgt(context, tickets, copy);
-            free(copy); /* its contents have been taken over */
+            free(copy); /* tickets now owns the contents */
         } else {
             code = tickets_add(context, tickets, copy);
             krb5_free_creds(context, copy);
@@ -109,7 +111,7 @@ static bool is_tgt(const krb5_creds *ticket)
            memcmp(service->data, KRB5_TGS_NAME, KRB5_TGS_NAME_SIZE) == 0;
 }
 
-/* -B is for the test accounts: the administrator shall not be locked out. */
+/* -B applies to test accounts only, so that the administrator is never locked out. */
 static struct outcome try_wrong_key(struct conversation *conversation, struct tickets *tickets)
 {
     const struct account *account = tickets->account;
@@ -127,7 +129,7 @@ static struct outcome try_wrong_key(struct conversation *conversation, struct ti
     return outcome_ok();
 }
 
-/* *refused: it was the KDC that said no, or a reply that the key does not open. */
+/* *refused: the KDC refused the request, or the key does not decrypt the reply. */
 static struct outcome as_play(struct conversation *conversation, struct tickets *tickets,
                               bool wrong, bool *refused)
 {
@@ -136,10 +138,11 @@ static struct outcome as_play(struct conversation *conversation, struct tickets 
         .kdc = {.conversation = conversation, .transport = conversation->dc->options.kdc}};
     krb5_creds tgt;
     if (!as.context)
-        return outcome_of_error(-ENOMEM);
+        return kerberos_no_context();
+    const struct kdc_exchange exchange = {.step = as_step, .refusal = as_refusal, .self = &as};
     krb5_error_code code = as_begin(&as, tickets->account, wrong);
     if (!code)
-        code = as_steps(&as);
+        code = kdc_run(as.context, &as.kdc, &exchange);
     if (!code && !wrong) {
         code = krb5_init_creds_get_creds(as.context, as.creds, &tgt);
         if (!code)
@@ -172,7 +175,7 @@ static krb5_error_code as_begin(struct as_exchange *as, const struct account *ac
 
 enum { TICKET_SECONDS = 10 * 3600, RENEW_SECONDS = 7 * 24 * 3600 };
 
-/* Options of a Windows client: forwardable, renewable, canonicalize, with a PAC. */
+/* The options of a Windows client: forwardable, renewable, canonicalize, with a PAC. */
 static krb5_error_code as_options(struct as_exchange *as)
 {
     static krb5_preauthtype timestamp[] = {KRB5_PADATA_ENC_TIMESTAMP};
@@ -188,8 +191,8 @@ static krb5_error_code as_options(struct as_exchange *as)
     return krb5_get_init_creds_opt_set_pac_request(as->context, as->options, 1);
 }
 
-/* The account's key in a keytab of this exchange alone: libkrb5 finds a MEMORY keytab by going
- * through all there are, so one an account for the whole run would cost more than this. */
+/* Puts the account's key into a keytab for this exchange only. libkrb5 searches all MEMORY keytabs
+ * one by one, so one per account for the whole run would cost more. */
 static krb5_error_code as_keytab(struct as_exchange *as, const struct account *account, bool wrong)
 {
     uint8_t bytes[ACCOUNT_AES256_KEY_SIZE];
@@ -212,26 +215,20 @@ static krb5_error_code as_keytab(struct as_exchange *as, const struct account *a
 
 enum { KDC_CODE_PREAUTH_FAILED = 24 };
 
-static krb5_error_code as_steps(struct as_exchange *as)
+static krb5_error_code as_step(void *self, krb5_data *request, krb5_data *realm, bool *more)
 {
-    for (int step = 0; step < KDC_STEPS_MAX; step++) {
-        krb5_data request, realm;
-        unsigned flags = 0;
-        /* libkrb5 would try a key that was refused once more; with -B, too, one try is one try. */
-        if (step > 0 && kdc_error_code(as->context, &as->kdc) == KDC_CODE_PREAUTH_FAILED)
-            return KRB5KDC_ERR_PREAUTH_FAILED;
-        krb5_error_code code =
-            krb5_init_creds_step(as->context, as->creds, &as->kdc.reply, &request, &realm, &flags);
-        bool again = kdc_goes_over_to_tcp(&as->kdc, code);
-        bool more = again || (!code && flags & KRB5_INIT_CREDS_STEP_FLAG_CONTINUE);
-        if (more)
-            code = kdc_ask(&as->kdc, &request) ? KRB5_KDC_UNREACH : 0;
-        krb5_free_data_contents(as->context, &request);
-        krb5_free_data_contents(as->context, &realm);
-        if (code || !more)
-            return code;
-    }
-    return KRB5_GET_IN_TKT_LOOP;
+    struct as_exchange *as = self;
+    unsigned flags = 0;
+    krb5_error_code code =
+        krb5_init_creds_step(as->context, as->creds, &as->kdc.reply, request, realm, &flags);
+    *more = flags & KRB5_INIT_CREDS_STEP_FLAG_CONTINUE;
+    return code;
+}
+
+/* libkrb5 would try a refused key again. One attempt must stay one attempt, -B's above all. */
+static krb5_error_code as_refusal(int kdc_code)
+{
+    return kdc_code == KDC_CODE_PREAUTH_FAILED ? KRB5KDC_ERR_PREAUTH_FAILED : 0;
 }
 
 static void as_end(struct as_exchange *as)

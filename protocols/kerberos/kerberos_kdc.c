@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages to the KDC and back (RFC 4120 7.2). Over TCP each request has a connection of its own,
- * as a Windows client does: its KDC closes after the reply. Over UDP a request is sent again like
- * any other datagram, and goes over to TCP when the reply is too long.
+ * Exchanges with the KDC (RFC 4120 7.2). Over TCP each request has its own connection, as with
+ * Windows clients, whose KDC closes it after the reply. Over UDP a request is repeated like any
+ * datagram, and switches to TCP if the reply is too long.
  */
 #include <com_err.h>
 #include <endian.h>
@@ -18,7 +18,7 @@
 
 enum { REPLY_MAX = 1 << 20, DATAGRAM_MAX = 65536 };
 
-/* RFC 4120 7.5.9, RFC 4556 3.1.3, MS-KILE 2.2.1: what a DC's KDC may say. */
+/* The errors of a DC's KDC: RFC 4120 7.5.9, RFC 4556 3.1.3, MS-KILE 2.2.1. */
 static const struct {
     int code;
     const char *name;
@@ -80,23 +80,56 @@ static const struct {
     {69, "KRB_AP_ERR_USER_TO_USER_REQUIRED"},
 };
 
-static int ask_udp(struct kdc *kdc, const krb5_data *request);
+static bool switch_to_tcp(struct kdc *kdc, krb5_error_code code);
+static int kdc_ask_udp(struct kdc *kdc, const krb5_data *request);
 static bool kdc_is_answer(const struct datagram_question *question, const uint8_t *bytes,
                           size_t size);
 static int kdc_ask_tcp(struct kdc *kdc, const krb5_data *request);
 static int kdc_write_request(struct stream *stream, const krb5_data *request);
-static int read_reply(struct stream *stream, krb5_data *reply);
+static int kdc_read_reply(struct stream *stream, krb5_data *reply);
 static krb5_error *last_error(krb5_context context, const struct kdc *kdc);
 static struct outcome clock_failure(const struct kdc *kdc);
 static struct outcome kdc_failure(int code);
 static bool is_malformed(krb5_error_code code);
+
+/* An upper bound on the replies of one exchange. */
+enum { STEPS_MAX = 8 };
+
+krb5_error_code kdc_run(krb5_context context, struct kdc *kdc, const struct kdc_exchange *exchange)
+{
+    for (int step = 0; step < STEPS_MAX; step++) {
+        krb5_data request, realm;
+        bool more = false;
+        krb5_error_code code = step > 0 ? exchange->refusal(kdc_error_code(context, kdc)) : 0;
+        if (code)
+            return code;
+        code = exchange->step(exchange->self, &request, &realm, &more);
+        more = switch_to_tcp(kdc, code) || (!code && more);
+        if (more)
+            code = kdc_ask(kdc, &request) ? KRB5_KDC_UNREACH : 0;
+        krb5_free_data_contents(context, &request);
+        krb5_free_data_contents(context, &realm);
+        if (code || !more)
+            return code;
+    }
+    return KRB5_GET_IN_TKT_LOOP;
+}
+
+/* True if a reply did not fit into a datagram: the same request then goes over TCP. */
+static bool switch_to_tcp(struct kdc *kdc, krb5_error_code code)
+{
+    if (code != KRB5KRB_ERR_RESPONSE_TOO_BIG || kdc->transport != KDC_UDP)
+        return false;
+    kdc->transport = KDC_TCP;
+    return true;
+}
 
 int kdc_ask(struct kdc *kdc, const krb5_data *request)
 {
     kdc_end(kdc);
     kdc->error = -EMSGSIZE;
     if (kdc->transport == KDC_UDP)
-        kdc->error = ask_udp(kdc, request);
+        kdc->error = kdc_ask_udp(kdc, request);
     if (kdc->error == -EMSGSIZE) {
         kdc->transport = KDC_TCP;
         kdc->error = kdc_ask_tcp(kdc, request);
@@ -104,7 +137,7 @@ int kdc_ask(struct kdc *kdc, const krb5_data *request)
     return kdc->error;
 }
 
-static int ask_udp(struct kdc *kdc, const krb5_data *request)
+static int kdc_ask_udp(struct kdc *kdc, const krb5_data *request)
 {
     const struct dc *dc = kdc->conversation->dc;
     const struct datagram_question question = {.port = dc->ports.kerberos,
@@ -143,12 +176,12 @@ static int kdc_ask_tcp(struct kdc *kdc, const krb5_data *request)
     if (!error)
         error = kdc_write_request(stream, request);
     if (!error)
-        error = read_reply(stream, &kdc->reply);
+        error = kdc_read_reply(stream, &kdc->reply);
     stream_close(stream);
     return error;
 }
 
-/* Length and request in one piece, so that they go in one segment. */
+/* Writes length and request at once, so that they travel in one segment. */
 static int kdc_write_request(struct stream *stream, const krb5_data *request)
 {
     uint32_t length = htobe32(request->length);
@@ -162,11 +195,11 @@ static int kdc_write_request(struct stream *stream, const krb5_data *request)
     return error;
 }
 
-/* Room for most replies: they come with their length in one read. */
+/* Large enough for most replies, which arrive with their length in one read. */
 enum { FIRST_READ = 4096 };
 
-/* Waits before it reads: nothing can be there yet. */
-static int read_reply(struct stream *stream, krb5_data *reply)
+/* Waits before the first read: the reply cannot have arrived yet. */
+static int kdc_read_reply(struct stream *stream, krb5_data *reply)
 {
     uint8_t first[FIRST_READ];
     uint32_t length;
@@ -189,7 +222,7 @@ static int read_reply(struct stream *stream, krb5_data *reply)
         return -ENOMEM;
     reply->length = length;
     if (have > length)
-        have = length; /* what follows the reply is no reply to us */
+        have = length; /* bytes after the reply are ignored */
     memcpy(reply->data, first + sizeof length, have);
     return stream_read_all(stream, reply->data + have, length - have);
 }
@@ -198,15 +231,6 @@ void kdc_end(struct kdc *kdc)
 {
     free(kdc->reply.data);
     kdc->reply = (krb5_data){.magic = KV5M_DATA};
-}
-
-/* A reply did not fit into a datagram: the same request is to go again, over TCP. */
-bool kdc_goes_over_to_tcp(struct kdc *kdc, krb5_error_code code)
-{
-    if (code != KRB5KRB_ERR_RESPONSE_TOO_BIG || kdc->transport != KDC_UDP)
-        return false;
-    kdc->transport = KDC_TCP;
-    return true;
 }
 
 int kdc_error_code(krb5_context context, struct kdc *kdc)
@@ -240,12 +264,10 @@ struct outcome kerberos_failure(krb5_context context, struct kdc *kdc, krb5_erro
         return clock_failure(kdc);
     if (kdc_code)
         return kdc_failure(kdc_code);
-    if (is_malformed(code))
-        return outcome_of_error(-EBADMSG);
-    return outcome_failed("Kerberos: %s", error_message(code));
+    return kerberos_library_failure(code);
 }
 
-/* In whole minutes, so that failures of one run have one cause. */
+/* Rounded to minutes, so that the failures of one run have the same cause. */
 static struct outcome clock_failure(const struct kdc *kdc)
 {
     return outcome_failed("clock differs by %lld s", (llabs(kdc->clock_difference) + 30) / 60 * 60);
@@ -257,6 +279,15 @@ static struct outcome kdc_failure(int code)
         if (kdc_errors[i].code == code)
             return outcome_failed("%s", kdc_errors[i].name);
     return outcome_failed("KDC error %d", code);
+}
+
+struct outcome kerberos_library_failure(krb5_error_code code)
+{
+    if (code == ENOMEM)
+        return outcome_of_error(-ENOMEM);
+    if (is_malformed(code))
+        return outcome_of_error(-EBADMSG);
+    return outcome_failed("Kerberos: %s", error_message(code));
 }
 
 static bool is_malformed(krb5_error_code code)

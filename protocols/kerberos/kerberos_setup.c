@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Kerberos needs before the clock starts: a private profile, a libkrb5 context a thread, the
- * accounts' keys, the user's own tickets for -k.
+ * Set-up of Kerberos before the clock starts: a private profile, one libkrb5 context per thread,
+ * the accounts' keys, the user's own tickets for -k.
  *
- * The profile is a file in memory, reached through /proc/self/fd: nothing is left behind however
- * the process ends. It keeps libkrb5 and GSSAPI, which read it by themselves, off DNS, off other
- * credential caches and keytabs, and away from any KDC: all requests are carried by us.
+ * The profile is a file in memory, opened through /proc/self/fd, so that nothing is left behind
+ * however the process ends. It keeps libkrb5 and GSSAPI away from DNS, from other ticket caches and
+ * keytabs, and from every KDC: kerberos_kdc.c sends all requests.
  */
+#include <com_err.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,7 @@ static krb5_creds **admin_tickets;
 
 static pthread_key_t context_key;
 static int context_key_error;
-static __thread krb5_context thread_context;
+static _Thread_local krb5_context thread_context;
 
 enum { PROFILE_PATH_SIZE = 64 };
 
@@ -41,22 +42,23 @@ static void free_context(void *context);
 static int install_profile(const struct dc *dc);
 static int write_profile(const struct dc *dc, bool name_kdc, char path[PROFILE_PATH_SIZE]);
 static void print_profile(FILE *file, const struct dc *dc, bool name_kdc);
-static bool setup_is_name(const char *text);
-static int touch_libraries(void);
+static bool is_host_name(const char *text);
+static int initialize_libraries(struct error *error);
 static int discard_log(void *context, int level, const char *message);
 static int read_admin_tickets(krb5_context context, const char *name, struct error *error);
-static int copy_tickets(krb5_context context, krb5_ccache ccache, size_t *count);
-static int setup_keep_ticket(krb5_context context, size_t count, krb5_creds *ticket);
+static krb5_error_code copy_tickets(krb5_context context, krb5_ccache ccache, size_t *count);
+static krb5_error_code keep_ticket(krb5_context context, size_t count, krb5_creds *ticket);
 static void free_admin_tickets(krb5_context context);
 static char *make_salt(const struct account *account, const char *realm);
-static void string_to_key(const char *password, const krb5_data *salt, uint8_t key[32]);
+static void derive_aes256_key(const char *password, const krb5_data *salt, uint8_t key[32]);
 static krb5_context hook_context(const struct dc *dc);
-static struct outcome setup_learn(krb5_context context, struct kdc *kdc, struct account *account);
-static krb5_error_code carry(krb5_context context, void *data, const krb5_data *realm,
-                             const krb5_data *message, krb5_data **new_message,
-                             krb5_data **new_reply);
-static int string_to_key_by(krb5_context context, const char *password, const krb5_data *salt,
-                            const krb5_data *parameters, uint8_t out[32]);
+static struct outcome learn_key(krb5_context context, struct kdc *kdc, struct account *account);
+static krb5_error_code send_to_kdc(krb5_context context, void *data, const krb5_data *realm,
+                                   const krb5_data *message, krb5_data **new_message,
+                                   krb5_data **new_reply);
+static krb5_error_code derive_with_parameters(krb5_context context, const char *password,
+                                              const krb5_data *salt, const krb5_data *parameters,
+                                              uint8_t out[32]);
 
 krb5_context kerberos_context(void)
 {
@@ -84,18 +86,29 @@ static void free_context(void *context)
     krb5_free_context(context);
 }
 
+struct outcome kerberos_no_context(void)
+{
+    return outcome_failed("Kerberos: no library context");
+}
+
 krb5_creds *const *kerberos_admin_tickets(void)
 {
     return admin_tickets;
 }
 
-char *kerberos_default_ccache(void)
+char *kerberos_default_ccache(struct error *error)
 {
     krb5_context context;
-    if (krb5_init_context(&context) != 0)
+    krb5_error_code code = krb5_init_context(&context);
+    if (code) {
+        error_set(error, code == ENOMEM ? -ENOMEM : -EIO, "libkrb5 cannot be used: %s",
+                  error_message(code));
         return NULL;
+    }
     const char *name = krb5_cc_default_name(context);
     char *copy = name ? strdup(name) : NULL;
+    if (!copy)
+        error_no_memory(error);
     krb5_free_context(context);
     return copy;
 }
@@ -103,17 +116,13 @@ char *kerberos_default_ccache(void)
 int kerberos_global_init(const struct dc *dc, struct error *error)
 {
     int code = install_profile(dc);
-    if (code) {
-        return error_set(error, code, "Kerberos profile: %s", strerror(-code));
-    }
-    krb5_context context = kerberos_context();
-    if (!context) {
-        return error_set(error, -ENOMEM, "Kerberos library cannot be set up");
-    }
-    code = touch_libraries();
     if (code)
-        error_set(error, -EINVAL, "SASL library cannot be set up");
-    else if (dc->admin_ccache)
+        return error_set(error, code, "Kerberos profile: %s", strerror(-code));
+    krb5_context context = kerberos_context();
+    if (!context)
+        return error_set(error, -ENOSYS, "libkrb5 cannot be used");
+    code = initialize_libraries(error);
+    if (!code && dc->admin_ccache)
         code = read_admin_tickets(context, dc->admin_ccache, error);
     return code;
 }
@@ -130,7 +139,8 @@ static int install_profile(const struct dc *dc)
     return setenv("KRB5_CONFIG", path, 1) < 0 ? -errno : 0;
 }
 
-/* A file in memory with the profile. Its descriptor, to be closed, and in path its name. */
+/* Writes the profile to a file in memory. Returns its descriptor, to be closed by the caller, and
+ * its name in path. */
 static int write_profile(const struct dc *dc, bool name_kdc, char path[PROFILE_PATH_SIZE])
 {
     int fd = memfd_create("krb5.conf", MFD_CLOEXEC);
@@ -150,7 +160,7 @@ static int write_profile(const struct dc *dc, bool name_kdc, char path[PROFILE_P
     return error ? error : fd;
 }
 
-/* libkrb5 calls its send hook only for realms that have a KDC: for that one use we name one. */
+/* name_kdc: names a KDC, because libkrb5 calls its send hook only for realms that have one. */
 static void print_profile(FILE *file, const struct dc *dc, bool name_kdc)
 {
     fputs("[libdefaults]\n"
@@ -159,20 +169,20 @@ static void print_profile(FILE *file, const struct dc *dc, bool name_kdc)
           "dns_canonicalize_hostname = false\n"
           "rdns = false\n"
           "qualify_shortname = \"\"\n"
-          "kdc_timesync = 0\n" /* a wrong clock is to be seen */
+          "kdc_timesync = 0\n" /* a wrong clock must be noticed */
           "permitted_enctypes = aes256-cts-hmac-sha1-96 aes128-cts-hmac-sha1-96 arcfour-hmac\n"
           "default_ccache_name = MEMORY:none\n"
           "default_keytab_name = MEMORY:none\n"
           "default_client_keytab_name = MEMORY:none\n",
           file);
-    if (setup_is_name(dc->realm)) {
+    if (is_host_name(dc->realm)) {
         fprintf(file, "default_realm = %s\n[domain_realm]\n", dc->realm);
-        if (setup_is_name(dc->dns_name))
+        if (is_host_name(dc->dns_name))
             fprintf(file, "%s = %s\n", dc->dns_name, dc->realm);
-        if (setup_is_name(dc->dns_domain))
+        if (is_host_name(dc->dns_domain))
             fprintf(file, ".%s = %s\n", dc->dns_domain, dc->realm);
     }
-    if (setup_is_name(dc->realm) && name_kdc)
+    if (is_host_name(dc->realm) && name_kdc)
         fprintf(file, "[realms]\n%s = {\nkdc = tcp/127.0.0.1:1\n}\n", dc->realm);
     fputs("[plugins]\n"
           "clpreauth = {\n"
@@ -186,8 +196,8 @@ static void print_profile(FILE *file, const struct dc *dc, bool name_kdc)
           file);
 }
 
-/* Names of the DC's own come from the wire; what is no host name stays out of the profile. */
-static bool setup_is_name(const char *text)
+/* The DC sends its own names: only well-formed ones may enter the profile. */
+static bool is_host_name(const char *text)
 {
     if (!text || !*text)
         return false;
@@ -197,9 +207,9 @@ static bool setup_is_name(const char *text)
     return true;
 }
 
-/* Libraries that set themselves up at first use do it here, while there is one thread. Failed binds
- * are counted by us: libsasl need not write them to the system's log. */
-static int touch_libraries(void)
+/* Libraries that initialize themselves at first use do it here, while there is only one thread.
+ * libsasl must not write failed binds to the system's log: they are counted here. */
+static int initialize_libraries(struct error *error)
 {
     static const sasl_callback_t callbacks[] = {
         {SASL_CB_LOG, (int (*)(void))(void (*)(void))discard_log, NULL},
@@ -208,7 +218,11 @@ static int touch_libraries(void)
     gss_OID_set mechanisms = GSS_C_NO_OID_SET;
     gss_indicate_mechs(&minor, &mechanisms);
     gss_release_oid_set(&minor, &mechanisms);
-    return sasl_client_init(callbacks) == SASL_OK ? 0 : -ENOSYS;
+    int result = sasl_client_init(callbacks);
+    if (result == SASL_OK)
+        return 0;
+    return error_set(error, result == SASL_NOMEM ? -ENOMEM : -ENOSYS, "libsasl cannot be used: %s",
+                     sasl_errstring(result, NULL, NULL));
 }
 
 static int discard_log(void *context, int level, const char *message)
@@ -221,48 +235,55 @@ static int read_admin_tickets(krb5_context context, const char *name, struct err
 {
     krb5_ccache ccache;
     size_t count = 0;
-    int code = krb5_cc_resolve(context, name, &ccache) ? -EINVAL : 0;
+    krb5_error_code code = krb5_cc_resolve(context, name, &ccache);
     if (!code) {
         code = copy_tickets(context, ccache, &count);
         krb5_cc_close(context, ccache);
     }
-    if (code == -ENOENT)
-        error_set(error, -EINVAL, "there are no Kerberos tickets in %s: run kinit first", name);
-    else if (code)
-        error_set(error, -EINVAL, "Kerberos ticket cache %s cannot be read", name);
-    else if (count == 0)
-        error_set(error, -EINVAL, "the Kerberos tickets in %s have expired: run kinit again", name);
-    return code || count > 0 ? code : -EKEYEXPIRED;
+    if (code == ENOMEM)
+        return error_no_memory(error);
+    if (code == KRB5_FCC_NOFILE || code == KRB5_CC_NOTFOUND)
+        return error_set(error, -ENOENT, "there are no Kerberos tickets in %s: run kinit first",
+                         name);
+    if (code)
+        return error_set(error, -EIO, "Kerberos ticket cache %s cannot be read: %s", name,
+                         error_message(code));
+    if (count == 0)
+        return error_set(error, -EKEYEXPIRED,
+                         "the Kerberos tickets in %s have expired: run kinit again", name);
+    return 0;
 }
 
-/* Copies what is still valid out of the cache; how many in *count. */
-static int copy_tickets(krb5_context context, krb5_ccache ccache, size_t *count)
+/* Copies the tickets that are still valid out of the cache and counts them. */
+static krb5_error_code copy_tickets(krb5_context context, krb5_ccache ccache, size_t *count)
 {
     krb5_cc_cursor cursor;
     krb5_creds ticket;
-    if (krb5_cc_start_seq_get(context, ccache, &cursor) != 0)
-        return -ENOENT;
-    int error = 0;
-    while (!error && krb5_cc_next_cred(context, ccache, &cursor, &ticket) == 0) {
+    krb5_error_code code = krb5_cc_start_seq_get(context, ccache, &cursor);
+    if (code)
+        return code;
+    while (!(code = krb5_cc_next_cred(context, ccache, &cursor, &ticket))) {
         if (!krb5_is_config_principal(context, ticket.server) &&
-            (int64_t)(uint32_t)ticket.times.endtime > (int64_t)time(NULL)) {
-            error = setup_keep_ticket(context, *count, &ticket);
-            *count += error == 0;
+            ticket_end(&ticket) > (int64_t)time(NULL)) {
+            code = keep_ticket(context, *count, &ticket);
+            *count += code == 0;
         }
         krb5_free_cred_contents(context, &ticket);
+        if (code)
+            break;
     }
     krb5_cc_end_seq_get(context, ccache, &cursor);
-    return error;
+    return code == KRB5_CC_END ? 0 : code;
 }
 
-static int setup_keep_ticket(krb5_context context, size_t count, krb5_creds *ticket)
+static krb5_error_code keep_ticket(krb5_context context, size_t count, krb5_creds *ticket)
 {
     krb5_creds **grown = realloc(admin_tickets, (count + 2) * sizeof *grown);
     if (!grown)
-        return -ENOMEM;
+        return ENOMEM;
     admin_tickets = grown;
     grown[count] = grown[count + 1] = NULL;
-    return krb5_copy_creds(context, ticket, &grown[count]) ? -ENOMEM : 0;
+    return krb5_copy_creds(context, ticket, &grown[count]);
 }
 
 void kerberos_global_end(void)
@@ -294,13 +315,13 @@ int kerberos_derive_key(struct account *account, const char *realm)
     if (!text)
         return -ENOMEM;
     const krb5_data salt = {.magic = KV5M_DATA, .data = text, .length = (unsigned)strlen(text)};
-    string_to_key(account->password, &salt, account->aes256_key);
+    derive_aes256_key(account->password, &salt, account->aes256_key);
     account->has_aes256_key = true;
     free(text);
     return 0;
 }
 
-/* MS-KILE 3.1.1.2: REALM + name; of machines REALM + "host" + name + "." + realm, the last two in
+/* MS-KILE 3.1.1.2: REALM + name; for machines REALM + "host" + name + "." + realm, the last two in
  * lower case and without the $. Allocated. */
 static char *make_salt(const struct account *account, const char *realm)
 {
@@ -317,10 +338,10 @@ static char *make_salt(const struct account *account, const char *realm)
     return salt;
 }
 
-/* RFC 3962 4 with its default of 4,096 rounds: DK(PBKDF2(password, salt), "kerberos"), whose n-fold
- * (RFC 3961 5.1) is written down. nettle takes a third of libkrb5's time where the processor has
- * SHA instructions, and a run with thousands of clients begins with thousands of keys. */
-static void string_to_key(const char *password, const krb5_data *salt, uint8_t key[32])
+/* RFC 3962 4 with its default of 4,096 rounds: DK(PBKDF2(password, salt), "kerberos"). The constant
+ * is the n-fold (RFC 3961 5.1) of "kerberos". With SHA instructions nettle takes a third of
+ * libkrb5's time, and a run with thousands of clients begins with thousands of keys. */
+static void derive_aes256_key(const char *password, const krb5_data *salt, uint8_t key[32])
 {
     static const uint8_t kerberos[AES_BLOCK_SIZE] = {0x6b, 0x65, 0x72, 0x62, 0x65, 0x72,
                                                      0x6f, 0x73, 0x7b, 0x9b, 0x5b, 0x2b,
@@ -342,15 +363,15 @@ struct outcome kerberos_learn_key(struct conversation *conversation, struct acco
         return outcome_failed("no realm, name or password");
     krb5_context context = hook_context(conversation->dc);
     if (!context)
-        return outcome_of_error(-ENOMEM);
+        return kerberos_no_context();
     struct kdc kdc = {.conversation = conversation, .transport = KDC_TCP};
-    struct outcome outcome = setup_learn(context, &kdc, account);
+    struct outcome outcome = learn_key(context, &kdc, account);
     kdc_end(&kdc);
     krb5_free_context(context);
     return outcome;
 }
 
-/* A context whose requests a send hook can carry; for one use, as the hook is the context's. */
+/* A context for one use of a send hook, which belongs to its context. */
 static krb5_context hook_context(const struct dc *dc)
 {
     char path[PROFILE_PATH_SIZE];
@@ -369,24 +390,25 @@ static krb5_context hook_context(const struct dc *dc)
     return context;
 }
 
-static struct outcome setup_learn(krb5_context context, struct kdc *kdc, struct account *account)
+static struct outcome learn_key(krb5_context context, struct kdc *kdc, struct account *account)
 {
     krb5_principal client = NULL;
     krb5_enctype enctype = 0;
     krb5_data salt = {.magic = KV5M_DATA}, parameters = {.magic = KV5M_DATA};
     krb5_error_code code =
         kerberos_principal(context, kdc->conversation->dc->realm, account->name, &client);
-    krb5_set_kdc_send_hook(context, carry, kdc);
+    krb5_set_kdc_send_hook(context, send_to_kdc, kdc);
     if (!code)
         code = krb5_get_etype_info(context, client, NULL, &enctype, &salt, &parameters);
+    bool aes256 = enctype == ENCTYPE_AES256_CTS_HMAC_SHA1_96;
+    if (!code && aes256)
+        code = derive_with_parameters(context, account->password, &salt,
+                                      parameters.length ? &parameters : NULL, account->aes256_key);
     struct outcome outcome = outcome_ok();
     if (code)
         outcome = kerberos_failure(context, kdc, code);
-    else if (enctype != ENCTYPE_AES256_CTS_HMAC_SHA1_96)
+    else if (!aes256)
         outcome = outcome_failed("the account has no AES256 key");
-    else if (string_to_key_by(context, account->password, &salt,
-                              parameters.length ? &parameters : NULL, account->aes256_key) != 0)
-        outcome = outcome_failed("no key can be derived from the password");
     else
         account->has_aes256_key = true;
     krb5_free_data_contents(context, &salt);
@@ -395,10 +417,10 @@ static struct outcome setup_learn(krb5_context context, struct kdc *kdc, struct 
     return outcome;
 }
 
-/* Called by libkrb5 instead of sending by itself: sends over our stream. */
-static krb5_error_code carry(krb5_context context, void *data, const krb5_data *realm,
-                             const krb5_data *message, krb5_data **new_message,
-                             krb5_data **new_reply)
+/* libkrb5's send hook: sends over our stream. */
+static krb5_error_code send_to_kdc(krb5_context context, void *data, const krb5_data *realm,
+                                   const krb5_data *message, krb5_data **new_message,
+                                   krb5_data **new_reply)
 {
     (void)realm;
     struct kdc *kdc = data;
@@ -409,20 +431,23 @@ static krb5_error_code carry(krb5_context context, void *data, const krb5_data *
     return krb5_copy_data(context, &kdc->reply, new_reply);
 }
 
-/* The same with a KDC's own parameters: its number of rounds. */
-static int string_to_key_by(krb5_context context, const char *password, const krb5_data *salt,
-                            const krb5_data *parameters, uint8_t out[32])
+/* Derives a key with the parameters of the KDC: its number of rounds. */
+static krb5_error_code derive_with_parameters(krb5_context context, const char *password,
+                                              const krb5_data *salt, const krb5_data *parameters,
+                                              uint8_t out[32])
 {
     const krb5_data text = {.magic = KV5M_DATA,
                             .data = (char *)(uintptr_t)password,
                             .length = (unsigned)strlen(password)};
     krb5_keyblock key;
-    if (krb5_c_string_to_key_with_params(context, ENCTYPE_AES256_CTS_HMAC_SHA1_96, &text, salt,
-                                         parameters, &key) != 0)
-        return -EINVAL;
-    int error = key.length == 32 ? 0 : -EINVAL;
-    if (!error)
+    krb5_error_code code = krb5_c_string_to_key_with_params(
+        context, ENCTYPE_AES256_CTS_HMAC_SHA1_96, &text, salt, parameters, &key);
+    if (code)
+        return code;
+    if (key.length == 32)
         memcpy(out, key.contents, 32);
+    else
+        code = KRB5_BAD_KEYSIZE;
     krb5_free_keyblock_contents(context, &key);
-    return error;
+    return code;
 }

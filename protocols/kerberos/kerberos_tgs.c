@@ -13,8 +13,8 @@ struct tgs_exchange {
     struct kdc kdc;
     krb5_tkt_creds_context creds;
     krb5_principal server;
-    krb5_ccache ccache; /* holds the TGT alone, or the request would be answered from it */
-    bool for_tgt;       /* asks for another TGT */
+    krb5_ccache ccache; /* only the TGT: libkrb5 would return any other ticket without a request */
+    bool for_tgt;       /* requests another TGT */
 };
 
 static bool is_valid(int64_t end);
@@ -26,8 +26,8 @@ static krb5_error_code tgt_principal(krb5_context context, const struct dc *dc,
                                      krb5_principal *out);
 static krb5_error_code service_principal(krb5_context context, const struct dc *dc,
                                          const char *service, krb5_principal *out);
-static krb5_error_code tgs_steps(struct tgs_exchange *tgs);
-static bool is_refusal(int code);
+static krb5_error_code tgs_step(void *self, krb5_data *request, krb5_data *realm, bool *more);
+static krb5_error_code tgs_refusal(int kdc_code);
 static krb5_error_code tgs_keep_ticket(struct tgs_exchange *tgs, struct tickets *tickets);
 static bool is_tgt_refused(int code);
 static void tgs_end(struct tgs_exchange *tgs);
@@ -46,7 +46,7 @@ struct outcome tgs_fetch(struct conversation *conversation, struct tickets *tick
         outcome = tgs_play(conversation, tickets, service, &tgt_refused);
     if (!tgt_refused || !had_tgt)
         return outcome;
-    /* The DC's key has changed since: all tickets are void. */
+    /* The DC's key has changed, so all tickets are void. */
     tickets_drop(kerberos_context(), tickets);
     outcome = as_get_tgt(conversation, tickets);
     if (outcome.kind == OUTCOME_OK)
@@ -54,7 +54,7 @@ struct outcome tgs_fetch(struct conversation *conversation, struct tickets *tick
     return outcome;
 }
 
-/* A ticket that ends sooner is not used any more. */
+/* A ticket that expires sooner is replaced. */
 enum { MARGIN_SECONDS = 60 };
 
 static bool is_valid(int64_t end)
@@ -69,10 +69,11 @@ static struct outcome tgs_play(struct conversation *conversation, struct tickets
         .context = kerberos_context(),
         .kdc = {.conversation = conversation, .transport = conversation->dc->options.kdc}};
     if (!tgs.context)
-        return outcome_of_error(-ENOMEM);
+        return kerberos_no_context();
+    const struct kdc_exchange exchange = {.step = tgs_step, .refusal = tgs_refusal, .self = &tgs};
     krb5_error_code code = tgs_begin(&tgs, tickets, service);
     if (!code)
-        code = tgs_steps(&tgs);
+        code = kdc_run(tgs.context, &tgs.kdc, &exchange);
     if (!code)
         code = tgs_keep_ticket(&tgs, tickets);
     *tgt_refused = code && is_tgt_refused(kdc_error_code(tgs.context, &tgs.kdc));
@@ -94,7 +95,7 @@ static krb5_error_code tgs_begin(struct tgs_exchange *tgs, struct tickets *ticke
     else if (!code)
         code = service_principal(tgs->context, dc, service, &tgs->server);
     krb5_creds wanted = {.client = tgt->client, .server = tgs->server};
-    /* A TGT is there already: only one with another kind of session key has to be asked for. */
+    /* libkrb5 already has a TGT and requests one only for another type of session key. */
     if (tgs->for_tgt)
         wanted.keyblock.enctype = tgt->keyblock.enctype == ENCTYPE_AES128_CTS_HMAC_SHA1_96
                                       ? ENCTYPE_AES256_CTS_HMAC_SHA1_96
@@ -108,8 +109,8 @@ static krb5_error_code tgt_principal(krb5_context context, const struct dc *dc, 
                                 dc->realm, NULL);
 }
 
-/* service/dc1.samdom.example.com@SAMDOM.EXAMPLE.COM; the global catalogue has the forest in its
- * name, too (MS-DRSR 2.2.4.2). */
+/* service/dc1.samdom.example.com@SAMDOM.EXAMPLE.COM; the name of the global catalogue also contains
+ * the forest (MS-DRSR 2.2.4.2). */
 static krb5_error_code service_principal(krb5_context context, const struct dc *dc,
                                          const char *service, krb5_principal *out)
 {
@@ -121,37 +122,28 @@ static krb5_error_code service_principal(krb5_context context, const struct dc *
     return code;
 }
 
-static krb5_error_code tgs_steps(struct tgs_exchange *tgs)
+static krb5_error_code tgs_step(void *self, krb5_data *request, krb5_data *realm, bool *more)
 {
-    for (int step = 0; step < KDC_STEPS_MAX; step++) {
-        krb5_data request, realm;
-        unsigned flags = 0;
-        if (step > 0 && is_refusal(kdc_error_code(tgs->context, &tgs->kdc)))
-            return KRB5KRB_ERR_GENERIC; /* the reply tells the cause */
-        krb5_error_code code = krb5_tkt_creds_step(tgs->context, tgs->creds, &tgs->kdc.reply,
-                                                   &request, &realm, &flags);
-        bool again = kdc_goes_over_to_tcp(&tgs->kdc, code);
-        bool more = again || (!code && flags & KRB5_TKT_CREDS_STEP_FLAG_CONTINUE);
-        if (more)
-            code = kdc_ask(&tgs->kdc, &request) ? KRB5_KDC_UNREACH : 0;
-        krb5_free_data_contents(tgs->context, &request);
-        krb5_free_data_contents(tgs->context, &realm);
-        if (code || !more)
-            return code;
-    }
-    return KRB5_GET_IN_TKT_LOOP;
+    struct tgs_exchange *tgs = self;
+    unsigned flags = 0;
+    krb5_error_code code =
+        krb5_tkt_creds_step(tgs->context, tgs->creds, &tgs->kdc.reply, request, realm, &flags);
+    *more = flags & KRB5_TKT_CREDS_STEP_FLAG_CONTINUE;
+    return code;
 }
 
-/* The KDC said no. libkrb5 would ask once more without the canonicalize option, of which no better
- * answer can come in a domain that has one KDC. */
-static bool is_refusal(int code)
+/* After any other error libkrb5 would ask again without the canonicalize option. A domain with one
+ * KDC has no better answer. */
+static krb5_error_code tgs_refusal(int kdc_code)
 {
     enum { RESPONSE_TOO_BIG = 52 };
-    return code != 0 && code != RESPONSE_TOO_BIG;
+    if (kdc_code == 0 || kdc_code == RESPONSE_TOO_BIG)
+        return 0;
+    return KRB5KRB_ERR_GENERIC; /* kerberos_failure() takes the cause from the reply */
 }
 
-/* Under the name that was asked for, whatever the KDC calls it. A second TGT, such as clients get
- * to pass it on, is not kept. */
+/* Stores the ticket under the requested name, whatever the KDC calls it. A second TGT, which
+ * clients get in order to forward it, is dropped. */
 static krb5_error_code tgs_keep_ticket(struct tgs_exchange *tgs, struct tickets *tickets)
 {
     krb5_creds ticket;
@@ -169,7 +161,7 @@ static krb5_error_code tgs_keep_ticket(struct tgs_exchange *tgs, struct tickets 
     return code;
 }
 
-/* Errors about the TGT that was sent: a new one may do better. MS-KILE 3.3.5.7. */
+/* True for errors about the TGT in the request, which a new TGT may avoid: MS-KILE 3.3.5.7. */
 static bool is_tgt_refused(int code)
 {
     static const int codes[] = {20 /* TGT_REVOKED */, 31 /* BAD_INTEGRITY */, 32 /* TKT_EXPIRED */,

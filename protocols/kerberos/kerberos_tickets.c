@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a conversation has got from the KDC: for each account that it has used a TGT, from the first
- * AS exchange to the conversation's end, and a MEMORY ccache when there are service tickets, as GSS
- * wants one. About 2 KiB a ticket, the TGT twice when there is a ccache.
+ * The tickets of a conversation: a TGT for each account, from the first AS exchange to the end of
+ * the conversation, and a MEMORY ccache for service tickets, because GSS reads one. A ticket takes
+ * about 2 KiB; a ccache contains a second copy of the TGT.
  */
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
@@ -17,7 +17,8 @@ static struct kerberos_state *tickets_get_state(struct conversation *conversatio
 static void tickets_reset(struct conversation *conversation);
 static void drop_credentials(struct tickets *tickets);
 static krb5_error_code need_ccache(krb5_context context, struct tickets *tickets);
-static krb5_error_code replace(krb5_context context, struct tickets *tickets, krb5_creds *ticket);
+static krb5_error_code replace_ticket(krb5_context context, struct tickets *tickets,
+                                      krb5_creds *ticket);
 static krb5_error_code renew_ccache(krb5_context context, struct tickets *tickets);
 
 int64_t ticket_end(const krb5_creds *ticket)
@@ -114,10 +115,10 @@ krb5_error_code tickets_ccache_new(krb5_context context, krb5_creds *ticket, krb
 krb5_error_code tickets_add(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
 {
     krb5_error_code code = need_ccache(context, tickets);
-    return code ? code : replace(context, tickets, ticket);
+    return code ? code : replace_ticket(context, tickets, ticket);
 }
 
-/* The account's ccache, made of the TGT when there is none yet. */
+/* Creates the account's ccache from the TGT if there is none yet. */
 static krb5_error_code need_ccache(krb5_context context, struct tickets *tickets)
 {
     if (tickets->ccache)
@@ -127,7 +128,8 @@ static krb5_error_code need_ccache(krb5_context context, struct tickets *tickets
     return tickets_ccache_new(context, &tickets->tgt, &tickets->ccache);
 }
 
-static krb5_error_code replace(krb5_context context, struct tickets *tickets, krb5_creds *ticket)
+static krb5_error_code replace_ticket(krb5_context context, struct tickets *tickets,
+                                      krb5_creds *ticket)
 {
     enum { REPLACED_MAX = 64 };
     krb5_creds old = {.client = ticket->client, .server = ticket->server};
@@ -139,8 +141,7 @@ static krb5_error_code replace(krb5_context context, struct tickets *tickets, kr
     return code;
 }
 
-/* A MEMORY ccache keeps a little of each ticket that was removed: now and then a new one is made.
- */
+/* A MEMORY ccache leaks a little with each removed ticket, so it is copied now and then. */
 static krb5_error_code renew_ccache(krb5_context context, struct tickets *tickets)
 {
     krb5_ccache ccache;
@@ -163,11 +164,11 @@ static krb5_error_code renew_ccache(krb5_context context, struct tickets *ticket
 
 krb5_error_code tickets_keep_tgt(krb5_context context, struct tickets *tickets, krb5_creds *tgt)
 {
-    drop_credentials(tickets); /* they remember when the old one ends */
+    drop_credentials(tickets); /* they contain the old TGT's end */
     krb5_free_cred_contents(context, &tickets->tgt);
     tickets->tgt = *tgt;
     tickets->tgt_end = ticket_end(tgt);
-    return tickets->ccache ? replace(context, tickets, &tickets->tgt) : 0;
+    return tickets->ccache ? replace_ticket(context, tickets, &tickets->tgt) : 0;
 }
 
 void kerberos_forget_tickets(struct conversation *conversation, const struct account *account)

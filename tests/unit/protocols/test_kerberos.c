@@ -595,11 +595,72 @@ static void own_tickets_of_the_administrator(void **state)
     player_end(&player);
 }
 
+static void a_damaged_profile_is_reported(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    char file[] = "/tmp/test_kerberos.XXXXXX";
+    int fd = mkstemp(file);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "[libdefaults]\nnonsense\n", 23), 23);
+    close(fd);
+    setenv("KRB5_CONFIG", file, 1);
+    assert_null(kerberos_default_ccache(&error));
+    assert_int_equal(error.code, -EIO);
+    assert_string_equal(error.text, "libkrb5 cannot be used: Improper format of Kerberos "
+                                    "configuration file");
+    unsetenv("KRB5_CONFIG");
+    unlink(file);
+}
+
+static void failures_of_libkrb5_have_their_own_causes(void **state)
+{
+    (void)state;
+    static const struct {
+        krb5_error_code code;
+        const char *cause;
+    } failures[] = {
+        {ENOMEM, "out of memory"},
+        {KRB5_CC_NOTFOUND, "Kerberos: Matching credential not found"},
+        {KRB5_PARSE_MALFORMED, "Kerberos: Malformed representation of principal"},
+        {ASN1_BAD_LENGTH, "malformed reply"},
+    };
+    assert_non_null(kerberos_context()); /* knows the texts */
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+        struct outcome outcome = kerberos_library_failure(failures[i].code);
+        assert_int_equal(outcome.kind, OUTCOME_FAILED);
+        assert_string_equal(outcome.cause, failures[i].cause);
+    }
+    kerberos_global_end();
+}
+
+static void a_ticket_cache_that_cannot_be_read_is_reported(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    char file[] = "/tmp/test_kerberos.XXXXXX", name[64];
+    int fd = mkstemp(file);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "no tickets", 10), 10);
+    close(fd);
+    snprintf(name, sizeof name, "FILE:%s", file);
+    struct player player;
+    player_init(&player, udp_server_dead_port());
+    player.dc->admin_ccache = strdup(name);
+    assert_int_equal(kerberos_global_init(player.dc, &error), -EIO);
+    assert_int_equal(error.code, -EIO);
+    assert_non_null(strstr(error.text, "cannot be read: "));
+    kerberos_global_end();
+    unsetenv("KRB5_CONFIG");
+    unlink(file);
+    player_end(&player);
+}
+
 static void default_ccache_is_the_users(void **state)
 {
     (void)state;
     setenv("KRB5CCNAME", "FILE:/tmp/some-cache", 1);
-    char *name = kerberos_default_ccache();
+    char *name = kerberos_default_ccache(NULL);
     assert_string_equal(name, "FILE:/tmp/some-cache");
     free(name);
     unsetenv("KRB5CCNAME");
@@ -623,6 +684,9 @@ int main(void)
         cmocka_unit_test(profile_is_private_and_leaves_nothing),
         cmocka_unit_test(tickets_take_the_place_of_older_ones),
         cmocka_unit_test(own_tickets_of_the_administrator),
+        cmocka_unit_test(a_damaged_profile_is_reported),
+        cmocka_unit_test(failures_of_libkrb5_have_their_own_causes),
+        cmocka_unit_test(a_ticket_cache_that_cannot_be_read_is_reported),
         cmocka_unit_test(default_ccache_is_the_users),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
