@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The NDR cursor by itself (C706 chapter 14): numbers in both byte orders, alignment, pointers and
- * the order of their pointees, arrays and strings, and everything that a sender may get wrong.
+ * The NDR cursor (C706 chapter 14): numbers in both byte orders, alignment, pointers and the order
+ * of their pointees, arrays, strings, and every error that a sender can make.
  */
 #include <errno.h>
 
 #include "protocols/rpc/ndr.h"
 #include "tests/lib/bytes.h"
 
-/* Coders of a test's own take a value and no argument. */
+/* The tests' coders take no argument. */
 typedef void coder(struct ndr *ndr, void *value);
 
 static void assert_encodes(coder *code, void *value, const char *hex)
@@ -32,7 +32,7 @@ static void assert_encoding_fails(coder *code, void *value, const char *why)
     ndr_end(&ndr);
 }
 
-/* Decodes bytes of the very size; why NULL: they are good. */
+/* Decodes a buffer of the exact size. why: the expected error; NULL: none. */
 static void decode_as(coder *code, void *value, const char *hex, bool big_endian,
                       struct arena *arena, const char *why)
 {
@@ -63,8 +63,6 @@ static void refuses(coder *code, void *value, const char *hex, const char *why)
 }
 
 static const char too_early[] = "message ends too early";
-
-/* --- Numbers --------------------------------------------------------------------------------- */
 
 struct numbers {
     uint8_t a, c;
@@ -102,7 +100,7 @@ static void assert_some(const struct numbers *numbers)
     assert_int_equal(numbers->f, some.f);
 }
 
-/* Each aligned to its size, OLD_LARGE_INTEGER to 4, its low half first in either order. */
+/* Each is aligned to its size, OLD_LARGE_INTEGER to 4. Its low half comes first in both orders. */
 static void numbers_in_both_orders(void **state)
 {
     (void)state;
@@ -149,8 +147,8 @@ static void limits(void **state)
     refuses(code_tags, NULL, "3412 0000 78563413", not_asked);
 }
 
-/* The first failure stays, with its place; what follows reads and writes nothing. */
-static void errors_stick(void **state)
+/* The first error is kept with its offset; later calls read and write nothing. */
+static void errors_are_sticky(void **state)
 {
     (void)state;
     struct ndr ndr;
@@ -191,9 +189,7 @@ static void messages_end_at_4_mib(void **state)
     free(megabyte);
 }
 
-/* --- Pointers -------------------------------------------------------------------------------- */
-
-/* A tree, whose nodes have their number before and after the pointers. */
+/* A node of a tree. */
 struct node {
     uint16_t number;
     struct node *left, *right;
@@ -214,7 +210,7 @@ static void code_tree(struct ndr *ndr, void *value)
     ndr_flush(ndr);
 }
 
-/* Depth first: all of the left one before the right one; ids as they are met. */
+/* Depth first: the whole left subtree before the right one; ids in the order of the pointers. */
 static void pointees_depth_first(void **state)
 {
     (void)state;
@@ -235,7 +231,7 @@ static void pointees_depth_first(void **state)
     arena_free(&arena);
 }
 
-/* A chain of 31 is followed, one of 40 is not. */
+/* A chain of 31 pointers is accepted, one of 40 is not. */
 static void pointers_nested_too_deep(void **state)
 {
     (void)state;
@@ -313,8 +309,6 @@ static void reference_and_full_pointers(void **state)
     arena_free(&arena);
 }
 
-/* --- Arrays ---------------------------------------------------------------------------------- */
-
 struct list {
     uint32_t count, most;
     uint16_t *numbers;
@@ -379,7 +373,7 @@ static void varying_arrays(void **state)
     arena_free(&arena);
 }
 
-/* A message may be short and what it decodes to long: the arena has its limit. */
+/* A short message can decode to much memory; the arena's limit applies. */
 static void memory_has_a_limit(void **state)
 {
     (void)state;
@@ -396,8 +390,6 @@ static void memory_has_a_limit(void **state)
     assert_non_null(arena_alloc(&arena, 40));
     arena_free(&arena);
 }
-
-/* --- Strings --------------------------------------------------------------------------------- */
 
 static void code_wstring(struct ndr *ndr, void *value)
 {
@@ -473,7 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_in_both_orders),
         cmocka_unit_test(limits),
-        cmocka_unit_test(errors_stick),
+        cmocka_unit_test(errors_are_sticky),
         cmocka_unit_test(messages_end_at_4_mib),
         cmocka_unit_test(pointees_depth_first),
         cmocka_unit_test(pointers_nested_too_deep),

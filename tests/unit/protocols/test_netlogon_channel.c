@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The secure channel's arithmetic against values recorded from a Samba DC, and against itself. */
+/* The secure channel's arithmetic, with values recorded from a Samba DC and as a round trip. */
 #include <errno.h>
 
 #include "protocols/rpc/netlogon_channel.h"
@@ -24,7 +24,7 @@ static void keys_and_credentials(void **state)
     assert_bytes(server, 8, "5f1b258a38b6b3f1");
 }
 
-/* The chain: stored credential, then one step more for what the server returns. */
+/* The stored credential advances by the time, then by one for the server's answer. */
 static void credential_chain(void **state)
 {
     (void)state;
@@ -32,16 +32,16 @@ static void credential_chain(void **state)
     struct netlogon_authenticator sent, returned;
     from_hex("6c617aca678b9fa2a8bb39f321f52d29", channel.session_key, 16);
     from_hex("9e57093847f7dbe1", channel.client_credential, 8);
-    /* The time that was sent, out of the credentials before and after: one step was the check's. */
+    /* The time sent, computed from the credentials before and after; the check adds one. */
     const uint32_t sent_at = UINT32_C(0xa316c36e) - 1 - UINT32_C(0x3809579e);
     netlogon_channel_authenticator(&channel, sent_at, &sent);
     assert_int_equal(sent.timestamp, sent_at);
     from_hex("229591dff2c677d8", returned.credential, 8);
     assert_int_equal(netlogon_channel_check(&channel, &returned), 0);
     assert_bytes(channel.client_credential, 8, "6ec316a347f7dbe1");
-    /* The same again is a replay. */
+    /* A replay. */
     assert_int_equal(netlogon_channel_check(&channel, &returned), -EBADMSG);
-    /* What does not fit into the low half is lost (MS-NRPC 3.1.4.5). */
+    /* The carry out of the low half is lost (MS-NRPC 3.1.4.5). */
     from_hex("ffffffff47f7dbe1", channel.client_credential, 8);
     netlogon_channel_authenticator(&channel, 3, &sent);
     assert_bytes(channel.client_credential, 8, "0200000047f7dbe1");
@@ -75,7 +75,8 @@ static void a_sealed_reply(void **state)
     assert_bytes(data + 20, 4, "00000000");
 }
 
-/* Any bit of data or of what is checked of the token, any other place in the sequence: refused. */
+/* Any flipped bit in the data or the used part of the token, and any other sequence number, is
+ * refused. */
 static void tampering(void **state)
 {
     (void)state;
@@ -96,7 +97,7 @@ static void tampering(void **state)
     }
 }
 
-/* What we send is not what we would take: the direction is in the sequence. */
+/* A PDU sent back to its sender is refused: the sequence number contains the direction. */
 static void reflection(void **state)
 {
     (void)state;
@@ -138,7 +139,7 @@ static void passwords(void **state)
     char longest[258];
     assert_int_equal(netlogon_channel_encrypt_password(&channel, "secret", &first), 0);
     assert_int_equal(netlogon_channel_encrypt_password(&channel, "secret", &second), 0);
-    /* What fills the buffer is random, so no two are alike, and the text is not to be seen. */
+    /* Random bytes fill the buffer, so no two are equal, and the password is not visible. */
     assert_memory_not_equal(first.password, second.password, sizeof first.password);
     assert_null(memmem(first.password, sizeof first.password, "s\0e\0c\0r", 7));
     memset(longest, 'x', sizeof longest);

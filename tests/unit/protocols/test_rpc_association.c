@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DCERPC PDUs against a server that is a script: what is sent is looked at, what comes back is cut,
- * changed, out of order, endless. The transport is a table of functions, so no socket is needed.
+ * DCERPC PDUs against a scripted server. The tests check what is sent, and what happens when
+ * answers are cut, changed, out of order or endless.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "protocols/rpc/rpc_samr.h"
 #include "tests/lib/rpc_script.h"
 
-/* What the server says, in a row, and what it heard last. */
+/* What the server says, and the last PDU that it received. */
 struct script {
     struct rpc_script out; /* first */
     uint8_t heard[70000];
@@ -150,7 +150,7 @@ static void call_and_reply(void **state)
 }
 
 /* A reply in fragments of one byte is one reply. */
-static void reply_in_crumbs(void **state)
+static void reply_in_one_byte_fragments(void **state)
 {
     (void)state;
     struct script script;
@@ -238,7 +238,7 @@ static void bad_replies_break_it(void **state)
     }
 }
 
-/* What 16 bytes may say: version 5.0 or 5.1, either byte order, room for what they announce. */
+/* Valid headers: version 5.0 or 5.1, either byte order, long enough for header and token. */
 static void headers(void **state)
 {
     (void)state;
@@ -266,7 +266,7 @@ static void headers(void **state)
     }
 }
 
-/* A server's own byte order, in its headers and in its stub. */
+/* The server's byte order applies to headers and stubs. */
 static void big_endian_server(void **state)
 {
     (void)state;
@@ -292,9 +292,8 @@ static void big_endian_server(void **state)
     done(&script, association);
 }
 
-/* A token where none was agreed on; a rpc_script_bind_ack without a result, or whose address has no
- * end. */
-static void more_or_less_than_agreed(void **state)
+/* An unexpected token; a bind_ack without a result or with an address that is too long. */
+static void unexpected_or_missing_parts(void **state)
 {
     (void)state;
     struct script script;
@@ -320,7 +319,7 @@ static void more_or_less_than_agreed(void **state)
     script_end(&script);
 }
 
-/* Fragments without a last one end at 4 MiB. */
+/* A reply without a last fragment fails at 4 MiB. */
 static void endless_reply(void **state)
 {
     (void)state;
@@ -338,8 +337,7 @@ static void endless_reply(void **state)
     done(&script, association);
 }
 
-/* A rpc_script_bind_ack cut anywhere, or with any byte changed, is refused or harmless, never more.
- */
+/* A bind_ack cut at any length is refused; one with any bit flipped is refused or harmless. */
 static void broken_bind_acks(void **state)
 {
     (void)state;
@@ -372,7 +370,7 @@ static void broken_bind_acks(void **state)
     }
 }
 
-/* The cause of a bind that was answered with this, and what is known of who answered. */
+/* Binds against a server that answers with this PDU. */
 static struct outcome bind_answered(enum rpc_pdu_type type, const uint8_t *body, size_t size,
                                     enum rpc_answer *answer)
 {
@@ -433,7 +431,7 @@ static void refused_binds(void **state)
     assert_int_equal(answer, RPC_ANSWER_GIVEN);
 }
 
-/* A request longer than a fragment goes out in several, each with its place told. */
+/* A request longer than one fragment is sent in several; the last one has the flag. */
 static void long_request(void **state)
 {
     (void)state;
@@ -462,11 +460,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bind_bytes),
         cmocka_unit_test(call_and_reply),
-        cmocka_unit_test(reply_in_crumbs),
+        cmocka_unit_test(reply_in_one_byte_fragments),
         cmocka_unit_test(faults_by_name),
         cmocka_unit_test(headers),
         cmocka_unit_test(big_endian_server),
-        cmocka_unit_test(more_or_less_than_agreed),
+        cmocka_unit_test(unexpected_or_missing_parts),
         cmocka_unit_test(bad_replies_break_it),
         cmocka_unit_test(endless_reply),
         cmocka_unit_test(broken_bind_acks),

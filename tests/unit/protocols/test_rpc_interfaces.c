@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every RPC call both ways against golden bytes that Samba's own NDR library packed
- * (tests/data/rpc/make-golden): what is decoded and encoded again must be the same bytes, a message
- * cut at any length must be refused, one with any byte changed must not do harm.
+ * Every RPC call, in both directions, against golden bytes from Samba's NDR library
+ * (tests/data/rpc/make-golden). Decoding and encoding must reproduce the bytes; a message cut at
+ * any length must be refused; one with any byte changed must do no harm.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static const struct rpc_interface *const interfaces[] = {&rpc_epm,    &rpc_lsarp
 
 struct message {
     const struct rpc_procedure *procedure;
-    const char *name; /* interface, opnum, direction: for messages */
+    const char *name; /* interface, procedure and direction, for failures */
     ndr_coder *coder;
     uint32_t memory;
     const uint8_t *bytes;
@@ -75,7 +75,7 @@ static int each_golden(void (*check)(const struct message *message))
             rpc_procedure_find(interface_find(interface), (uint16_t)atoi(opnum));
         assert_non_null(procedure);
         bool request = strcmp(direction, "request") == 0;
-        /* A buffer of the very size, so that a sanitizer sees a read past its end. */
+        /* A buffer of the exact size, so that sanitizers detect reads past its end. */
         uint8_t *bytes = malloc(strlen(hex) / 2);
         size_t size = unhex(hex, bytes);
         snprintf(name, sizeof name, "%s %s %s", interface, procedure->name, direction);
@@ -94,7 +94,8 @@ static int each_golden(void (*check)(const struct message *message))
     return lines;
 }
 
-/* Decodes size bytes of a message into *value of the arena. False when they are refused. */
+/* Decodes size bytes of a message into *value in arena. False: refused, with the reason in error.
+ */
 static bool decode(const struct message *message, const uint8_t *bytes, size_t size,
                    struct arena *arena, void **value, char error[NDR_ERROR_TEXT_SIZE])
 {
@@ -215,7 +216,7 @@ static void every_message_printable(void **state)
     each_golden(check_print);
 }
 
-/* What a logon or a new password brings along is not for eyes, nor for a terminal to obey. */
+/* The trace of a message. Secrets and control characters must not appear in it. */
 static char *printed(const struct rpc_interface *interface, uint16_t opnum, bool reply,
                      void *message)
 {
@@ -231,7 +232,7 @@ static char *printed(const struct rpc_interface *interface, uint16_t opnum, bool
     return text;
 }
 
-static void printed_for_eyes(void **state)
+static void no_secrets_or_control_characters(void **state)
 {
     (void)state;
     uint8_t response[] = {201, 202, 203};
@@ -249,7 +250,7 @@ static void printed_for_eyes(void **state)
     assert_non_null(strstr(text, "NtChallengeResponse"));
     assert_null(strstr(text, "201"));
     assert_null(strstr(text, "211"));
-    assert_ptr_equal(strstr(text + 1, "STGU-0-1"), NULL); /* ended by trace_to(NULL) */
+    assert_ptr_equal(strstr(text + 1, "STGU-0-1"), NULL); /* nothing after trace_to(NULL) */
     free(text);
     struct netlogon_ServerPasswordSet2_request set = {.account_name = (char *)(uintptr_t) "PC$"};
     memset(set.password, 222, sizeof set.password);
@@ -306,9 +307,8 @@ static void note_seen(const struct message *message)
             seen[i][message->procedure->opnum][message->coder == message->procedure->reply] = true;
 }
 
-/* A call without golden bytes would be a call without a test. GetNCChanges' reply is not read to
- * its end, so it cannot be written again: test_dsgetncchanges_reply looks at it. QuerySecurity's
- * descriptor is opaque here and is looked at below. */
+/* Every call has golden bytes. The reply of GetNCChanges is decoded only in part, so it cannot be
+ * encoded again. */
 static void no_call_left_out(void **state)
 {
     (void)state;
@@ -323,7 +323,7 @@ static void no_call_left_out(void **state)
         }
 }
 
-/* Values, not only bytes: one message of each kind of trouble (varying arrays, unions, SIDs). */
+/* Decoded values: one message with each difficult type (varying arrays, unions, SIDs). */
 static void check_values(const struct message *message)
 {
     struct arena arena = {0};
@@ -419,7 +419,7 @@ static void guids_as_text(void **state)
         assert_int_equal(ndr_guid_parse(wrong[i], &guid), -EINVAL);
 }
 
-/* The tower that we build is the one that Samba packs; its port is read back. */
+/* The tower equals the one that Samba packs, and its port is found. */
 static void towers(void **state)
 {
     (void)state;
@@ -435,7 +435,7 @@ static void towers(void **state)
         struct epm_tower cut = {size, tower.bytes};
         assert_int_equal(epm_tower_port(&cut), 0);
     }
-    tower.bytes[62] = 0; /* a port of no bytes at the tower's end */
+    tower.bytes[62] = 0; /* an empty port at the tower's end */
     struct epm_tower short_one = {64, tower.bytes};
     tower.bytes[0] = 4;
     assert_int_equal(epm_tower_port(&short_one), 0);
@@ -449,7 +449,7 @@ int main(void)
         cmocka_unit_test(every_length_cut),
         cmocka_unit_test(every_byte_changed),
         cmocka_unit_test(every_message_printable),
-        cmocka_unit_test(printed_for_eyes),
+        cmocka_unit_test(no_secrets_or_control_characters),
         cmocka_unit_test(hashes_are_not_printed),
         cmocka_unit_test(errors_with_their_offset),
         cmocka_unit_test(no_call_left_out),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The netlogon packets against a server of the tests' own that keeps its half of the secure channel
- * (MS-NRPC 3.1.4, 3.5.4): the credentials of both sides, the chain of authenticators, which account
- * a channel is for, passwords, pass-through logons; and servers whose answers must not be believed.
- * PDUs are plain here: how they are sealed is test_rpc_secured's affair.
+ * The netlogon packets against a test server that implements its half of the secure channel
+ * (MS-NRPC 3.1.4, 3.5.4): credentials of both sides, the chain of authenticators, types of
+ * channels, passwords, pass-through logons; and servers whose answers must be rejected. PDUs are
+ * not protected; test_rpc_secured.c tests that.
  */
 #include <errno.h>
 #include <nettle/aes.h>
@@ -19,11 +19,11 @@
 
 enum wrong {
     NOTHING,
-    CREDENTIAL,          /* ServerAuthenticate3's is another */
-    NO_AES,              /* nor agrees it on AES */
-    WORKSTATION,         /* the account is a workstation's: other channels are refused */
-    NO_ACCOUNT,          /* there is none */
-    RETURN_AUTHENTICATOR /* is not the chain's */
+    CREDENTIAL,          /* ServerAuthenticate3 returns a wrong one */
+    NO_AES,              /* the server does not agree to AES */
+    WORKSTATION,         /* only a workstation's channel is accepted */
+    NO_ACCOUNT,          /* the account does not exist */
+    RETURN_AUTHENTICATOR /* a wrong one is returned */
 };
 
 struct peer {
@@ -32,16 +32,14 @@ struct peer {
     uint8_t hash[16], key[16], stored[8]; /* of the account, the channel, the chain */
     uint8_t client_challenge[8];
     uint16_t channel_type;
-    uint16_t most_validation; /* NETLOGON_VALIDATION_...: a higher one is refused */
+    uint16_t most_validation; /* NETLOGON_VALIDATION_...: higher ones are refused */
     unsigned calls[64];       /* by opnum */
-    char password[64];        /* the last that was set */
+    char password[64];        /* the last one that was set */
 };
 
 enum { BOTH = RPC_PFC_FIRST_FRAG | RPC_PFC_LAST_FRAG };
 
 static const uint8_t server_challenge[8] = {8, 7, 6, 5, 4, 3, 2, 1};
-
-/* --- The server's half ----------------------------------------------------------------------- */
 
 static void cfb8(const uint8_t key[16], bool decrypts, uint8_t *data, size_t size)
 {
@@ -66,12 +64,13 @@ static void make_key(struct peer *peer)
 static void step(struct peer *peer, uint32_t by)
 {
     uint32_t low;
-    memcpy(&low, peer->stored, 4); /* the tests' machines are little-endian, as the wire is */
+    memcpy(&low, peer->stored,
+           4); /* the wire is little-endian, like the machines that run the tests */
     low += by;
     memcpy(peer->stored, &low, 4);
 }
 
-/* 3.1.4.5: whether an authenticator is right, and what is returned for it. */
+/* Checks an authenticator and returns the next one (3.1.4.5). */
 static struct netlogon_authenticator take(struct peer *peer,
                                           const struct netlogon_authenticator *authenticator)
 {
@@ -189,8 +188,6 @@ static void answer_logon(struct peer *peer, const void *request, void *reply)
     answer->validation_level = asked->validation_level;
 }
 
-/* --- On the wire ----------------------------------------------------------------------------- */
-
 static void (*const answers[64])(struct peer *, const void *,
                                  void *) = {[NETLOGON_LOGON_SAM_LOGON] = answer_logon,
                                             [NETLOGON_SERVER_REQ_CHALLENGE] = answer_challenge,
@@ -242,8 +239,6 @@ static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_
 static const struct rpc_transport_ops peer_ops = {
     .send = peer_send, .receive = rpc_script_receive, .close = rpc_script_close};
 
-/* --- The client ------------------------------------------------------------------------------ */
-
 struct fixture {
     struct peer peer;
     struct conversation conversation;
@@ -257,7 +252,7 @@ static uint64_t next_random(void *state)
     return ++*(uint64_t *)state;
 }
 
-/* Both of the conversation's associations with netlogon go to the peer. */
+/* Connects both netlogon associations of the conversation to the peer. */
 static void begin(struct fixture *fixture, enum wrong wrong)
 {
     static char user[] = "User", machine[] = "PC$", password[] = "Pass\xc3\xa4word";
@@ -334,13 +329,13 @@ static void channel_is_set_up(void **state)
     assert_true(authenticated(&fixture));
     assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_REQ_CHALLENGE], 1);
     assert_int_equal(fixture.peer.channel_type, NETLOGON_CHANNEL_SERVER);
-    /* A challenge is good for one attempt. */
+    /* A challenge is valid for one attempt. */
     assert_ok(play(&fixture, "26"));
     assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_REQ_CHALLENGE], 2);
     end(&fixture);
 }
 
-static void servers_not_to_be_believed(void **state)
+static void wrong_servers(void **state)
 {
     (void)state;
     static const struct {
@@ -371,7 +366,7 @@ static void wrong_password(void **state)
     end(&fixture);
 }
 
-/* Found out once, with a challenge of its own each time, and remembered. */
+/* Each type is tried with a new challenge; the right one is remembered. */
 static void workstation_accounts(void **state)
 {
     (void)state;
@@ -386,7 +381,7 @@ static void workstation_accounts(void **state)
     end(&fixture);
 }
 
-/* Calls in and out of the chain, in any order; a password of the machine's own. */
+/* Calls inside and outside the chain in any order, and a change of the machine's password. */
 static void chain_of_calls(void **state)
 {
     (void)state;
@@ -411,14 +406,14 @@ static void return_authenticators_are_checked(void **state)
         assert_ok(play(&fixture, "26"));
         assert_cause(play(&fixture, opcodes[i]),
                      "netlogon: the return authenticator does not verify");
-        /* The next call begins a new channel, over a new association. */
+        /* The next call sets up a new channel over a new association. */
         assert_false(authenticated(&fixture));
         assert_null(fixture.conversation.rpc->associations[RPC_SLOT_NETLOGON_SECURE]);
         end(&fixture);
     }
 }
 
-/* The highest validation level that the server gives is found once; wrong passwords are told. */
+/* The server's highest validation level is found once; wrong passwords are reported. */
 static void logons(void **state)
 {
     (void)state;
@@ -444,7 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channel_is_set_up),
-        cmocka_unit_test(servers_not_to_be_believed),
+        cmocka_unit_test(wrong_servers),
         cmocka_unit_test(wrong_password),
         cmocka_unit_test(workstation_accounts),
         cmocka_unit_test(chain_of_calls),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DCERPC that is signed or sealed, against a server of the tests' own: raw NTLM and NTLM in SPNEGO,
- * the netlogon secure channel. The server looks at each PDU (MS-RPCE 2.2.2.11, MS-NLMP 3.4.4,
- * MS-NRPC 3.3.4.2) and answers rightly, or with one thing wrong.
+ * Signed and sealed DCERPC against a test server: raw NTLM, NTLM in SPNEGO, the netlogon secure
+ * channel. The server checks each PDU (MS-RPCE 2.2.2.11, MS-NLMP 3.4.4, MS-NRPC 3.3.4.2) and
+ * answers correctly or with one error.
  */
 #include <errno.h>
 #include <nettle/aes.h>
@@ -15,7 +15,7 @@
 #include "tests/lib/rpc_script.h"
 #include "tests/lib/smb2_server.h"
 
-/* What is wrong with the reply to a call. */
+/* The error in the server's answers. */
 enum wrong {
     NOTHING,
     AUTH_TYPE,
@@ -25,16 +25,16 @@ enum wrong {
     NO_TOKEN,
     SHORT_TOKEN,
     OLD_SEQUENCE,
-    ONE_BIT, /* number `bit` of it */
+    ONE_BIT, /* bit number `bit` is flipped */
     FAULT_WITH_TOKEN,
     FAULT_WITHOUT_TOKEN,
     ALTER_FOR_BIND, /* the bind's answer is an alter_context_resp */
-    BIND_TOKEN,     /* ... holds a token that is none */
-    NO_BIND_TOKEN,  /* ... or holds none */
-    IN_PIECES,      /* nothing but that the reply comes in three fragments */
+    BIND_TOKEN,     /* the bind's answer has a malformed token */
+    NO_BIND_TOKEN,  /* the bind's answer has no token */
+    IN_PIECES,      /* no error: the reply has three fragments */
     NO_HEADER_SIGNING,
-    SMALL_FRAGMENTS, /* takes 1,432 bytes at a time */
-    TINY_FRAGMENTS   /* says that it takes 100, which is less than may be said */
+    SMALL_FRAGMENTS, /* accepts fragments of 1,432 bytes */
+    TINY_FRAGMENTS   /* claims to accept only 100 bytes, which is not allowed */
 };
 
 /* One direction of the NTLM context. */
@@ -50,14 +50,14 @@ struct peer {
     enum auth_level level;
     enum wrong wrong;
     size_t bit;
-    struct smb2_server ntlm; /* the acceptor's NTLM half alone */
+    struct smb2_server ntlm; /* only its NTLM acceptor */
     struct side from_client, to_client;
     uint8_t session_key[16]; /* netlogon */
     uint64_t sequence;
-    uint8_t stub[70000]; /* the call's, put together */
+    uint8_t stub[70000]; /* of the call, reassembled */
     uint32_t hint;       /* of its first fragment */
     size_t stub_size;
-    unsigned fragments, most; /* of the last call; bytes of the longest */
+    unsigned fragments, most; /* of the last call; size of the longest */
     uint8_t last_type;
 };
 
@@ -65,8 +65,6 @@ static uint16_t get16(const uint8_t *at)
 {
     return le_get16(at);
 }
-
-/* --- The server's half of the protection ---------------------------------------------------- */
 
 static void side_begin(struct side *side, const uint8_t key[16], const char *direction)
 {
@@ -126,7 +124,7 @@ static void ntlm_close(struct peer *peer, uint8_t *pdu, size_t end, size_t body,
 typedef void cfb8(const void *, nettle_cipher_func *, size_t, uint8_t *, size_t, uint8_t *,
                   const uint8_t *);
 
-/* Two pieces as one stream; the IV is 8 bytes twice. */
+/* Encrypts or decrypts two pieces as one stream; the IV is 8 bytes twice. */
 static void netlogon_crypt(const uint8_t key[16], uint8_t mask, const uint8_t half[8], cfb8 *crypt,
                            uint8_t *first, uint8_t *second, size_t second_size)
 {
@@ -191,8 +189,6 @@ static void netlogon_close(struct peer *peer, uint8_t *pdu, size_t body, uint8_t
     netlogon_crypt(peer->session_key, 0, token + 16, cfb8_encrypt, token + 8, NULL, 0);
 }
 
-/* --- PDUs ------------------------------------------------------------------------------------ */
-
 static size_t token_size_of(const struct peer *peer)
 {
     return peer->security == RPC_SECURITY_NETLOGON ? 56 : 16;
@@ -236,7 +232,7 @@ static void say_spnego(struct peer *peer, enum rpc_pdu_type type, uint32_t call_
     free(token);
 }
 
-/* Spoils what is not the token's, before the PDU is protected. */
+/* Damages the trailer or the lengths before the PDU is protected. */
 static void spoil_reply(struct peer *peer, uint8_t *pdu, uint8_t *trailer)
 {
     trailer[0] = (uint8_t)(trailer[0] + (peer->wrong == AUTH_TYPE));
@@ -251,7 +247,7 @@ static void spoil_reply(struct peer *peer, uint8_t *pdu, uint8_t *trailer)
     }
 }
 
-/* A fragment of the answer: size bytes of stub, padded to 16, protected. */
+/* A protected fragment of the reply: size bytes of stub, padded to 16. */
 static void say_fragment(struct peer *peer, uint32_t call_id, uint8_t flags, const uint8_t *stub,
                          size_t size)
 {
@@ -278,7 +274,7 @@ static void say_fragment(struct peer *peer, uint32_t call_id, uint8_t flags, con
         pdu[peer->bit / 8] ^= (uint8_t)(1u << peer->bit % 8);
 }
 
-/* The answer to a call: a handle and status 0. */
+/* The reply to a call: a handle and status 0. */
 static void say_reply(struct peer *peer, uint32_t call_id)
 {
     static const uint8_t stub[24] = {9, [16] = 0xab};
@@ -340,7 +336,7 @@ static void hear_authenticate(struct peer *peer, const uint8_t *pdu, const uint8
         sides_begin(peer, key);
         return;
     }
-    assert_int_equal(le_get32(pdu + 20), 0x1234); /* the group that the bind_ack named */
+    assert_int_equal(le_get32(pdu + 20), 0x1234); /* the association group of the bind_ack */
     assert_int_equal(spnego_parse_response(token, size, &response), 0);
     assert_true(server_authenticate(&peer->ntlm, response.token.data, response.token.size, key));
     server_mic(key, true, mic);
@@ -348,7 +344,7 @@ static void hear_authenticate(struct peer *peer, const uint8_t *pdu, const uint8
         .state = SPNEGO_ACCEPT_COMPLETED, .mech = SPNEGO_NONE, .mech_list_mic = {mic, 16}};
     say_spnego(peer, RPC_PDU_ALTER_CONTEXT_RESP, le_get32(pdu + 12), &last);
     sides_begin(peer, key);
-    peer->from_client.sequence = peer->to_client.sequence = 1; /* both MICs were number 0 */
+    peer->from_client.sequence = peer->to_client.sequence = 1; /* both MICs had number 0 */
 }
 
 static void hear_request(struct peer *peer, uint8_t *pdu, size_t end, const uint8_t *token)
@@ -373,7 +369,7 @@ static void hear_request(struct peer *peer, uint8_t *pdu, size_t end, const uint
     if (get16(pdu + 8) > peer->most)
         peer->most = get16(pdu + 8);
     if (last) {
-        assert_int_equal(le_get32(pdu + 16), body - pad); /* what is left is this */
+        assert_int_equal(le_get32(pdu + 16), body - pad); /* alloc_hint: what is left */
         say_reply(peer, le_get32(pdu + 12));
     }
 }
@@ -405,8 +401,6 @@ static int peer_send(struct rpc_transport *transport, const uint8_t *data, size_
 
 static const struct rpc_transport_ops peer_ops = {
     .send = peer_send, .receive = rpc_script_receive, .close = rpc_script_close};
-
-/* --- The client ------------------------------------------------------------------------------ */
 
 struct fixture {
     struct peer peer;
@@ -498,7 +492,7 @@ static const struct {
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-/* Several calls, each with its place in the sequence, short and long. */
+/* Several calls, each with the next sequence number. */
 static void calls_in_a_row(void **state)
 {
     (void)state;
@@ -518,8 +512,7 @@ static void calls_in_a_row(void **state)
     }
 }
 
-/* 8,000 characters and more: each fragment as long as the server takes them, protected by itself.
- */
+/* 8,000 characters: each fragment is as long as the server accepts, and protected separately. */
 static void long_calls(void **state)
 {
     (void)state;
@@ -546,7 +539,7 @@ static void long_calls(void **state)
         assert_int_equal(fixture->peer.hint, ndr.size);
         unsigned most = rows[i / WAYS].most;
         assert_true(fixture->peer.most <= most && fixture->peer.most > most - 64);
-        /* Beside header, trailer, token and the padding that there may be: whole blocks. */
+        /* Header, trailer, token and at most 16 bytes of padding; the rest is whole blocks. */
         size_t room = (most - 24 - 8 - token_size_of(&fixture->peer) - 16) / 16 * 16;
         assert_int_equal(fixture->peer.fragments, (ndr.size + room - 1) / room);
         ndr_end(&ndr);
@@ -582,13 +575,14 @@ static void wrong_replies(void **state)
         }
 }
 
-/* Any bit of stub, padding and token; with NTLM, which signs the whole PDU, of its header too. */
+/* A flipped bit in stub, padding or token is detected. NTLM signs the whole PDU, also its header.
+ */
 static void every_bit_is_signed(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WAYS; i++) {
         bool netlogon = ways[i].security == RPC_SECURITY_NETLOGON;
-        /* Netlogon's token ends in 24 bytes that mean nothing, without sealing in 32. */
+        /* The last 24 bytes of Netlogon's token are unused; without sealing, the last 32. */
         size_t most = netlogon ? 24 + 32 + 8 + 24 + (ways[i].level == AUTH_LEVEL_PRIVACY ? 8 : 0)
                                : 24 + 32 + 8 + 16;
         for (size_t bit = 0; bit < 8 * most; bit++) {
@@ -604,7 +598,7 @@ static void every_bit_is_signed(void **state)
     }
 }
 
-/* Without a token it uses up nothing of what the server sends. */
+/* A fault without a token takes no sequence number. */
 static void calls_after_a_fault(void **state)
 {
     (void)state;
