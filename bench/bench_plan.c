@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "model/model_load.h"
 #include "model/plan.h"
 
 static bool every_packet(const struct model_type *type, void *context)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pauses by points. */
-#include "model/gaps.h"
+#include "model/gaps_private.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/chain.h"
 #include "model/details.h"
-#include "model/load.h"
+#include "model/load_private.h"
 
 enum { FOUND_SIZE = 80, FIELDS_MAX = 8 };
 
-struct section {
+struct yaml_section {
     const char *key;
     bool required;
     int (*read)(struct builder *builder, const struct document_node *value);
@@ -28,10 +29,11 @@ static int read_not_negative(struct builder *builder, const struct document_node
                              double *value);
 static int load_yaml_read_seconds(struct builder *builder, const struct document_node *value);
 static int read_conversations(struct builder *builder, const struct document_node *value);
-static int load_yaml_read_mapping(struct builder *builder, const struct section *sections,
+static int load_yaml_read_mapping(struct builder *builder, const struct yaml_section *sections,
                                   const char *what, const struct document_node *node);
-static const struct section *find_section(const struct section *sections, const char *key);
-static int refuse_key(struct builder *builder, const struct section *sections,
+static const struct yaml_section *find_section(const struct yaml_section *sections,
+                                               const char *key);
+static int refuse_key(struct builder *builder, const struct yaml_section *sections,
                       const struct document_node *key);
 static int load_yaml_read_packet_rate(struct builder *builder, const struct document_node *value);
 static int load_yaml_read_history(struct builder *builder, const struct document_node *value);
@@ -63,16 +65,17 @@ static int read_queries(struct builder *builder, const struct document_node *val
 
 int load_yaml(struct builder *builder, const char *text, size_t size)
 {
-    static const struct section sections[] = {{"version", true, load_yaml_read_version},
-                                              {"source", false, read_source},
-                                              {"packet_rate", true, load_yaml_read_packet_rate},
-                                              {"history", false, load_yaml_read_history},
-                                              {"legs", false, read_legs},
-                                              {"chain", true, read_chain},
-                                              {"gaps", false, read_gaps},
-                                              {"details", false, load_yaml_read_details},
-                                              {"dns", false, load_yaml_read_dns},
-                                              {NULL, false, NULL}};
+    static const struct yaml_section sections[] = {
+        {"version", true, load_yaml_read_version},
+        {"source", false, read_source},
+        {"packet_rate", true, load_yaml_read_packet_rate},
+        {"history", false, load_yaml_read_history},
+        {"legs", false, read_legs},
+        {"chain", true, read_chain},
+        {"gaps", false, read_gaps},
+        {"details", false, load_yaml_read_details},
+        {"dns", false, load_yaml_read_dns},
+        {NULL, false, NULL}};
     struct document *document = NULL;
     int result = document_parse(builder->file, text, size, &document, builder->error);
     if (result < 0)
@@ -113,11 +116,11 @@ static int load_yaml_unexpected(struct builder *builder, const struct document_n
 
 static int read_source(struct builder *builder, const struct document_node *value)
 {
-    static const struct section sections[] = {{"capture", false, read_capture},
-                                              {"packets", false, load_yaml_read_packets},
-                                              {"seconds", false, load_yaml_read_seconds},
-                                              {"conversations", false, read_conversations},
-                                              {NULL, false, NULL}};
+    static const struct yaml_section sections[] = {{"capture", false, read_capture},
+                                                   {"packets", false, load_yaml_read_packets},
+                                                   {"seconds", false, load_yaml_read_seconds},
+                                                   {"conversations", false, read_conversations},
+                                                   {NULL, false, NULL}};
     return load_yaml_read_mapping(builder, sections,
                                   "a mapping of capture, packets, seconds, conversations", value);
 }
@@ -128,7 +131,7 @@ static int read_capture(struct builder *builder, const struct document_node *val
     if (value->kind != DOCUMENT_SCALAR)
         return load_yaml_unexpected(builder, value, "the name of a capture");
     model->source.capture = arena_string(&model->arena, value->text, strlen(value->text));
-    return model->source.capture ? 0 : builder_no_memory(builder);
+    return model->source.capture ? 0 : error_no_memory(builder->error);
 }
 
 static int load_yaml_read_packets(struct builder *builder, const struct document_node *value)
@@ -155,7 +158,7 @@ static int read_conversations(struct builder *builder, const struct document_nod
 }
 
 /* Reads the sections in the table's order: later ones may rely on earlier ones. */
-static int load_yaml_read_mapping(struct builder *builder, const struct section *sections,
+static int load_yaml_read_mapping(struct builder *builder, const struct yaml_section *sections,
                                   const char *what, const struct document_node *node)
 {
     if (node->kind != DOCUMENT_MAPPING)
@@ -174,7 +177,7 @@ static int load_yaml_read_mapping(struct builder *builder, const struct section 
     return 0;
 }
 
-static const struct section *find_section(const struct section *sections, const char *key)
+static const struct yaml_section *find_section(const struct yaml_section *sections, const char *key)
 {
     for (; sections->key; sections++)
         if (strcmp(sections->key, key) == 0)
@@ -182,11 +185,11 @@ static const struct section *find_section(const struct section *sections, const 
     return NULL;
 }
 
-static int refuse_key(struct builder *builder, const struct section *sections,
+static int refuse_key(struct builder *builder, const struct yaml_section *sections,
                       const struct document_node *key)
 {
     char what[200] = "one of the keys";
-    for (const struct section *s = sections; s->key; s++) {
+    for (const struct yaml_section *s = sections; s->key; s++) {
         size_t used = strlen(what);
         snprintf(what + used, sizeof what - used, "%s %s", s == sections ? "" : ",", s->key);
     }
@@ -281,7 +284,7 @@ static int read_entry_gaps(struct builder *builder, const struct document_node *
         return load_yaml_unexpected(builder, value, "a list of 2 to 1000 numbers of seconds");
     double *points = arena_array(&builder->model->arena, value->count, sizeof *points);
     if (!points)
-        return builder_no_memory(builder);
+        return error_no_memory(builder->error);
     int result = read_points(builder, value, points);
     if (result == 0)
         result = builder_add_gaps(builder, key->text, points, (uint32_t)value->count, key->place);
@@ -317,7 +320,7 @@ static int load_yaml_read_packet_details(struct builder *builder, const struct d
                                          const struct document_node *value)
 {
     uint32_t type;
-    int result = builder_find_type(builder, key->text, false, key->place, &type);
+    int result = builder_find_type(builder, key->text, key->place, &type);
     if (result < 0)
         return result;
     if (type == UINT32_MAX)
@@ -352,7 +355,7 @@ static int read_form(struct builder *builder, uint32_t type, const struct docume
         return result;
     struct model_field *kept = arena_array(&builder->model->arena, count, sizeof *kept);
     if (!kept)
-        return builder_no_memory(builder);
+        return error_no_memory(builder->error);
     memcpy(kept, fields, count * sizeof *kept);
     return builder_add_details(builder, type, times, kept, count);
 }
@@ -395,7 +398,7 @@ static int load_yaml_add_field(struct builder *builder, const struct details_rul
     size_t count = list ? node->count : 1;
     const char **values = arena_array(&builder->model->arena, count, sizeof *values);
     if (!values)
-        return builder_no_memory(builder);
+        return error_no_memory(builder->error);
     for (size_t i = 0; i < count; i++) {
         int result = load_yaml_add_value(builder, rule, list ? node->items[i] : node, &values[i]);
         if (result < 0)
@@ -415,7 +418,7 @@ static int load_yaml_add_value(struct builder *builder, const struct details_rul
     if (!kept)
         return load_yaml_unexpected(builder, node, details_expected(rule, what, sizeof what));
     *value = arena_string(&builder->model->arena, kept, strlen(kept));
-    return *value ? 0 : builder_no_memory(builder);
+    return *value ? 0 : error_no_memory(builder->error);
 }
 
 /* A wrapper belongs to SASL alone. */
@@ -430,7 +433,8 @@ static int load_yaml_check_bind(struct builder *builder, const struct document_n
 
 static int load_yaml_read_dns(struct builder *builder, const struct document_node *value)
 {
-    static const struct section sections[] = {{"queries", true, read_queries}, {NULL, false, NULL}};
+    static const struct yaml_section sections[] = {{"queries", true, read_queries},
+                                                   {NULL, false, NULL}};
     return load_yaml_read_mapping(builder, sections, "a mapping of queries", value);
 }
 

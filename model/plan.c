@@ -12,9 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alias.h"
 #include "base/error.h"
 #include "model/chain.h"
-#include "model/recording.h"
+#include "model/gaps_private.h"
+#include "model/model_private.h"
+#include "model/recording_plan_private.h"
 
 /* A gap before a packet is exp(v) seconds, v uniform in GAP_LOW..GAP_HIGH; wait:N is exp(N + u)/10
  * seconds, u uniform in 0..1; between conversations N is drawn from REST_LOW..REST_HIGH. */

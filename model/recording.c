@@ -3,7 +3,7 @@
  * Loading a recording: packets as they come, each with numbers for its client and for its form
  * (type and details, kept once), then dealt out to the clients and put in the order of time.
  */
-#include "model/recording.h"
+#include "model/recording_private.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "model/chain.h"
+#include "model/model_private.h"
 #include "model/recording_text.h"
 
 #define SECOND INT64_C(1000000000)
@@ -445,10 +445,8 @@ static int recording_name_types(const struct load *load)
     struct model *model = load->model;
     model->type_count = (uint32_t)load->types.count;
     model->types = arena_array(&model->arena, model->type_count, sizeof *model->types);
-    model->types_by_name =
-        arena_array(&model->arena, model->type_count, sizeof *model->types_by_name);
     model->details = arena_array(&model->arena, model->type_count, sizeof *model->details);
-    if (!model->types || !model->types_by_name || !model->details)
+    if (!model->types || !model->details)
         return recording_no_memory(load);
     for (uint32_t t = 0; t < model->type_count; t++) {
         const struct intern_entry *name = &load->types.entries[t];
@@ -458,10 +456,8 @@ static int recording_name_types(const struct load *load)
         model->types[t].opcode = arena_string(&model->arena, colon + 1, name->size - length - 1);
         if (!model->types[t].protocol || !model->types[t].opcode)
             return recording_no_memory(load);
-        model->types_by_name[t] = t;
     }
-    model_sort_types(model);
-    return 0;
+    return model_index_types(model) < 0 ? recording_no_memory(load) : 0;
 }
 
 /* Numbers each form among the details of its type. A type that never has any has none. */
@@ -644,14 +640,4 @@ static void clear(struct load *load)
     free(load->last_time);
     free(load->talks);
     free(load->key);
-}
-
-void recording_free(struct recording *recording)
-{
-    if (!recording)
-        return;
-    free(recording->packets);
-    free(recording->clients);
-    free(recording->by_size);
-    free(recording);
 }

@@ -8,8 +8,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "model/chain.h"
-#include "model/recording.h"
+#include "model/model_private.h"
+#include "model/recording_plan_private.h"
+#include "model/recording_private.h"
 
 #define SECOND  INT64_C(1000000000)
 #define SILENCE (RECORDING_SILENCE * SECOND)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/message.h"
+#include "model/model_load.h"
 #include "protocols/packet.h"
 #include "replay/dry_run.h"
 #include "replay/run_part.h"

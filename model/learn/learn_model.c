@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/chain.h"
 #include "model/details.h"
 #include "model/learn/learn_histogram.h"
 #include "model/learn/learn_pauses.h"
@@ -49,21 +50,21 @@ static int count_transition(struct lesson *lesson, struct learn_conversation *co
 static uint32_t wait_of(double pause);
 static int learn_model_take_end(void *context, struct learn_conversation *conversation);
 static int make_model(struct lesson *lesson, struct model **out);
-static int builder_head(const struct lesson *lesson, struct builder *builder);
+static int add_source(const struct lesson *lesson, struct builder *builder);
 static double learn_model_rounded(double value);
-static int builder_histories(const struct lesson *lesson, struct builder *builder);
+static int add_histories(const struct lesson *lesson, struct builder *builder);
 static const char *entry_name(const struct lesson *lesson, uint32_t entry, char *buffer,
                               size_t size);
-static int builder_transitions(const struct lesson *lesson, struct builder *builder);
-static int builder_pauses(struct lesson *lesson, struct builder *builder);
-static int builder_points(void *context, const uint32_t *entries, uint32_t count,
-                          const struct learn_histogram *histogram);
-static int builder_forms(struct lesson *lesson, struct builder *builder);
+static int add_transitions(const struct lesson *lesson, struct builder *builder);
+static int add_pauses(struct lesson *lesson, struct builder *builder);
+static int add_points(void *context, const uint32_t *entries, uint32_t count,
+                      const struct learn_histogram *histogram);
+static int add_forms(struct lesson *lesson, struct builder *builder);
 static int compare_forms(const void *a, const void *b, void *context);
-static int builder_type_forms(struct lesson *lesson, struct builder *builder, const uint32_t *forms,
-                              size_t count);
-static int builder_form(struct builder *builder, const struct learn_word *form, uint32_t type,
-                        uint64_t count);
+static int add_type_forms(struct lesson *lesson, struct builder *builder, const uint32_t *forms,
+                          size_t count);
+static int add_form(struct builder *builder, const struct learn_word *form, uint32_t type,
+                    uint64_t count);
 static int learn_model_split_form(struct arena *arena, char *text, struct model_field *fields,
                                   size_t *count);
 static int split_values(struct arena *arena, const struct details_rule *rule, char *text,
@@ -162,39 +163,39 @@ static int learn_model_take_end(void *context, struct learn_conversation *conver
 
 static int make_model(struct lesson *lesson, struct model **out)
 {
-    struct builder builder;
-    int result = builder_init(&builder, lesson->settings->name, lesson->capture->error, NULL, NULL);
+    struct builder *builder =
+        builder_new(lesson->settings->name, lesson->capture->error, NULL, NULL);
+    if (!builder)
+        return -ENOMEM;
+    int result = add_source(lesson, builder);
     if (result == 0)
-        result = builder_head(lesson, &builder);
+        result = add_histories(lesson, builder);
     if (result == 0)
-        result = builder_histories(lesson, &builder);
+        result = add_transitions(lesson, builder);
     if (result == 0)
-        result = builder_transitions(lesson, &builder);
+        result = add_pauses(lesson, builder);
     if (result == 0)
-        result = builder_pauses(lesson, &builder);
+        result = add_forms(lesson, builder);
     if (result == 0)
-        result = builder_forms(lesson, &builder);
-    if (result == 0)
-        result = builder_finish(&builder, out);
-    builder_clear(&builder);
+        result = builder_finish(builder, out);
+    builder_free(builder);
     return result;
 }
 
-static int builder_head(const struct lesson *lesson, struct builder *builder)
+static int add_source(const struct lesson *lesson, struct builder *builder)
 {
-    struct model *model = builder->model;
-    const char *name = lesson->settings->name;
-    /* A capture that lasts no time has no rate; a second is as good as any. */
+    /* A capture in which no time passes has no rate; it counts as one second. */
     double seconds = (double)(lesson->capture->last - lesson->capture->first) / 1e9;
     seconds = seconds > 0 ? seconds : 1;
-    model->name = arena_string(&model->arena, name, strlen(name));
-    model->source.capture = model->name;
-    model->source.packets = (double)lesson->packets;
-    model->source.seconds = learn_model_rounded(seconds);
-    model->source.conversations = (double)lesson->conversations;
-    model->packet_rate = learn_model_rounded((double)lesson->packets / seconds);
-    builder->length = lesson->settings->history;
-    return model->name ? 0 : -ENOMEM;
+    struct builder_source source = {
+        .capture = lesson->settings->name,
+        .packets = (double)lesson->packets,
+        .seconds = learn_model_rounded(seconds),
+        .conversations = (double)lesson->conversations,
+        .packet_rate = learn_model_rounded((double)lesson->packets / seconds),
+        .history_length = lesson->settings->history,
+    };
+    return builder_set_source(builder, &source);
 }
 
 static double learn_model_rounded(double value)
@@ -204,7 +205,7 @@ static double learn_model_rounded(double value)
     return strtod(text, NULL);
 }
 
-static int builder_histories(const struct lesson *lesson, struct builder *builder)
+static int add_histories(const struct lesson *lesson, struct builder *builder)
 {
     char key[KEY_SIZE], name[CHAIN_NAME_SIZE];
     for (uint32_t h = 0; h < lesson->histories.count; h++) {
@@ -233,7 +234,7 @@ static const char *entry_name(const struct lesson *lesson, uint32_t entry, char 
     return buffer;
 }
 
-static int builder_transitions(const struct lesson *lesson, struct builder *builder)
+static int add_transitions(const struct lesson *lesson, struct builder *builder)
 {
     char name[CHAIN_NAME_SIZE];
     for (uint32_t t = 0; t < lesson->transitions.count; t++) {
@@ -249,22 +250,22 @@ static int builder_transitions(const struct lesson *lesson, struct builder *buil
     return 0;
 }
 
-static int builder_pauses(struct lesson *lesson, struct builder *builder)
+static int add_pauses(struct lesson *lesson, struct builder *builder)
 {
     struct points points = {lesson, builder};
     return learn_pauses_list(&lesson->pauses, &lesson->histories, &lesson->transitions,
-                             lesson->settings->history, builder_points, &points);
+                             lesson->settings->history, add_points, &points);
 }
 
 /* One list of points, of the pauses before the last entry of a key. */
-static int builder_points(void *context, const uint32_t *entries, uint32_t count,
-                          const struct learn_histogram *histogram)
+static int add_points(void *context, const uint32_t *entries, uint32_t count,
+                      const struct learn_histogram *histogram)
 {
     const struct points *points = context;
     struct builder *builder = points->builder;
     char key[KEY_SIZE], name[CHAIN_NAME_SIZE];
     size_t used = 0;
-    double *list = arena_array(&builder->model->arena, POINTS, sizeof *list);
+    double *list = arena_array(builder_arena(builder), POINTS, sizeof *list);
     if (!list)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++)
@@ -274,7 +275,7 @@ static int builder_points(void *context, const uint32_t *entries, uint32_t count
     return builder_add_gaps(builder, key, list, length, nowhere);
 }
 
-static int builder_forms(struct lesson *lesson, struct builder *builder)
+static int add_forms(struct lesson *lesson, struct builder *builder)
 {
     uint32_t *forms = calloc(lesson->form_count + 1, sizeof *forms);
     size_t count = 0;
@@ -288,7 +289,7 @@ static int builder_forms(struct lesson *lesson, struct builder *builder)
         for (end = i + 1;
              end < count && lesson->type_of_form[forms[end]] == lesson->type_of_form[forms[i]];)
             end++;
-        result = builder_type_forms(lesson, builder, forms + i, end - i);
+        result = add_type_forms(lesson, builder, forms + i, end - i);
     }
     free(forms);
     return result;
@@ -308,29 +309,28 @@ static int compare_forms(const void *a, const void *b, void *context)
 }
 
 /* The forms of one type: what is beyond the limit is counted with the commonest. */
-static int builder_type_forms(struct lesson *lesson, struct builder *builder, const uint32_t *forms,
-                              size_t count)
+static int add_type_forms(struct lesson *lesson, struct builder *builder, const uint32_t *forms,
+                          size_t count)
 {
     uint32_t type;
     size_t kept = count < lesson->settings->max_details ? count : lesson->settings->max_details;
     uint64_t more = 0;
-    int result =
-        builder_find_type(builder, lesson->types.items[lesson->type_of_form[forms[0]] - 1].bytes,
-                          false, nowhere, &type);
+    const char *name = lesson->types.items[lesson->type_of_form[forms[0]] - 1].bytes;
+    int result = builder_find_type(builder, name, nowhere, &type);
     for (size_t i = kept; i < count; i++)
         more += lesson->form_counts[forms[i]];
     for (size_t i = 0; i < kept && result == 0; i++)
-        result = builder_form(builder, &lesson->capture->forms.items[forms[i]], type,
-                              lesson->form_counts[forms[i]] + (i == 0 ? more : 0));
+        result = add_form(builder, &lesson->capture->forms.items[forms[i]], type,
+                          lesson->form_counts[forms[i]] + (i == 0 ? more : 0));
     return result;
 }
 
-static int builder_form(struct builder *builder, const struct learn_word *form, uint32_t type,
-                        uint64_t count)
+static int add_form(struct builder *builder, const struct learn_word *form, uint32_t type,
+                    uint64_t count)
 {
     struct model_field fields[FIELDS_MAX], *kept;
     size_t field_count;
-    struct arena *arena = &builder->model->arena;
+    struct arena *arena = builder_arena(builder);
     char *text = arena_string(arena, form->bytes, form->length);
     int result = text ? learn_model_split_form(arena, text, fields, &field_count) : -ENOMEM;
     if (result < 0)

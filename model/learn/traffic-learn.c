@@ -22,6 +22,8 @@
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"
 #include "model/learn/learn_recording.h"
+#include "model/model_load.h"
+#include "model/model_write.h"
 
 enum { PREFERENCES_MAX = 64, DETAILS_MAX = 100000 };
 
@@ -527,14 +529,14 @@ static int learn_one(struct learn_capture *capture, struct learn_settings *setti
 static void print_learned(const struct options *options, const struct learn_capture *capture,
                           const struct model *model)
 {
-    const struct model_source *source = &model->source;
+    struct model_figures figures = model_figures(model);
     if (options->quiet)
         return;
     message_print("%" PRIu64 " frames, %.0f packets in %.0f conversations over %g s: "
                   "%g packets/s; %u packet types, %u histories of %u",
-                  capture->counts[LEARN_FRAMES], source->packets, source->conversations,
-                  source->seconds, model->packet_rate, model->type_count, model->history_count,
-                  model->history_length);
+                  capture->counts[LEARN_FRAMES], figures.packets, figures.conversations,
+                  figures.seconds, figures.packet_rate, figures.types, figures.histories,
+                  figures.history_length);
 }
 
 static const char *parse_history(void *owner, char *value)

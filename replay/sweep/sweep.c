@@ -4,6 +4,7 @@
  * that can end it return an exit status, or -1 when the next may follow.
  */
 #include "replay/sweep/sweep.h"
+#include "model/model_load.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "model/model_load.h"
 #include "model/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

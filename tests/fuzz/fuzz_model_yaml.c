@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "model/model.h"
+#include "model/model_load.h"
+#include "model/model_write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "model/model_load.h"
 #include "model/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "model/model.h"
+#include "model/model_load.h"
 
 #define OFFICE_V2 "tests/data/office-v2.json"
 

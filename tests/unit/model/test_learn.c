@@ -16,6 +16,9 @@
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"
+#include "model/model_load.h"
+#include "model/model_private.h"
+#include "model/model_write.h"
 
 struct bench {
     struct learn_capture capture;

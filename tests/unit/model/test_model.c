@@ -10,6 +10,8 @@
 #include "tests/lib/model_text.h"
 
 #include "model/chain.h"
+#include "model/model_private.h"
+#include "model/model_write.h"
 
 /* Pauses by points survive being written, in whatever order they stood. */
 static const char with_gaps[] = "version: 3\npacket_rate: 1\nhistory: 2\nchain:\n"
@@ -88,8 +90,8 @@ static void test_small(void **state)
     assert_string_equal(types[0].protocol, "cldap");
     assert_int_equal(types[0].count, 120);
     assert_int_equal(types[0].details_count, 0);
-    assert_true(model_packet_rate(model) == 12.22);
-    assert_int_equal(model_dns_queries(model), 265);
+    assert_true(model->packet_rate == 12.22);
+    assert_int_equal(model->dns_queries, 265);
     assert_false(model_is_samba_v2(model));
     assert_string_equal(model_name(model), "m");
     assert_true(model_find_type(model, "ldap", "33") == SIZE_MAX);
@@ -170,7 +172,7 @@ static void test_version_3_as_json(void **state)
     assert_false(model_is_samba_v2(model));
     model_free(model);
     model = model_of(flow, NULL);
-    assert_true(model_packet_rate(model) == 2);
+    assert_true(model->packet_rate == 2);
     model_free(model);
 }
 
@@ -231,8 +233,8 @@ static void test_office_v2(void **state)
     assert_int_equal(model->histories[CHAIN_START].total, 300);
     assert_int_equal(ends_of(model), 300);
     assert_int_equal(model->history_count, 316); /* 314 and two that the file lacks: ends */
-    assert_int_equal(model_dns_queries(model), 265);
-    assert_true(fabs(model_packet_rate(model) - 7334 / 160.11345386505127) < 1e-12);
+    assert_int_equal(model->dns_queries, 265);
+    assert_true(fabs(model->packet_rate - 7334 / 160.11345386505127) < 1e-12);
     /* Every packet that was counted is played as often in 300 conversations. */
     for (uint32_t i = 0; i < model->type_count; i++)
         assert_true(fabs(model->types[i].visits * 300 / (double)model->types[i].count - 1) < 1e-10);
@@ -289,8 +291,8 @@ static void test_recovered_ends(void **state)
                  &warnings);
     assert_int_equal(warnings.count, 1);
     assert_string_equal(warnings.last,
-                        "m:5:2: history 'dns:0' is entered 7 times but left 8 times: "
-                        "taken as if no conversation ends there");
+                        "m:5:2: history 'dns:0' is entered 7 times but left 8 times; "
+                        "no conversation is assumed to end there");
     assert_int_equal(ends_of(model), 3 + 6 + 4);
     model_free(model);
 }

@@ -213,7 +213,7 @@ static const struct broken {
     {"leads nowhere",
      TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": "
           "{\"-\": 1, \"ldap:0\": 2}\n"),
-     "m:6:22: expected a history 'ldap:0' in the chain, which this leads to"},
+     "m:6:22: expected a history 'ldap:0' in the chain, to which this leads"},
     {"no way out",
      TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"ldap:3\": 1, \"cldap:3\": "
           "1}\n  \"ldap:3\": {\"ldap:0\": 1}\n  \"ldap:0\": {\"ldap:3\": 7, \"wait:2\": 1}\n  "

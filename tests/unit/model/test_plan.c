@@ -11,8 +11,10 @@
 #include "base/error.h"
 #include "tests/lib/plans.h"
 
-#include "model/alias.h"
-#include "model/gaps.h"
+#include "base/alias.h"
+#include "model/gaps_private.h"
+#include "model/model_private.h"
+#include "model/model_write.h"
 #include "model/plan.h"
 #include "model/plan_count.h"
 
@@ -72,7 +74,7 @@ static void test_figures(void **state)
     assert_true(fabs(figures->conversation_seconds - 26.075) < 0.0005);
     assert_true(fabs(figures->client_rate - 0.9375) < 0.00005);
     assert_true(fabs(figures->share - 0.849) < 0.0005);
-    expect_near(figures->stretch, 49 * figures->client_rate / model_packet_rate(model), 1e-15);
+    expect_near(figures->stretch, 49 * figures->client_rate / model->packet_rate, 1e-15);
     plan_free(plan);
     settings.is_operation = first_protocols;
     plan = plan_of(model, &settings);
@@ -338,7 +340,7 @@ static void test_nominal(void **state)
     for (size_t s = 0; s < 5; s++) {
         for (size_t r = 0; r < 4; r++) {
             struct plan_settings settings = settings_of(rates[r], scales[s], 60);
-            expect_nominal(model, &settings, rates[r] * scales[s] * model_packet_rate(model));
+            expect_nominal(model, &settings, rates[r] * scales[s] * model->packet_rate);
             settings.packets_per_second = 100 * scales[s];
             expect_nominal(model, &settings, 100 * scales[s]);
         }

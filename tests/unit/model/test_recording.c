@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "model/model_private.h"
+#include "model/model_write.h"
 #include "model/plan_count.h"
 #include "model/recording_write.h"
 #include "tests/lib/plans.h"
@@ -99,7 +101,7 @@ static void test_load(void **state)
     /* 2.623456789 s and what is missing to whole milliseconds */
     assert_true(fabs(model_recording_seconds(model, 1) - 2.624) < 1e-12);
     assert_true(fabs(model_recording_seconds(model, 2) - 1.312) < 1e-12);
-    expect_near(model_packet_rate(model), 6 / 2.624, 1e-14);
+    expect_near(model->packet_rate, 6 / 2.624, 1e-14);
     assert_int_equal(model_write_yaml(model, stdout), -ENOTSUP);
     model_free(model);
     model = model_of_file("tests/data/office-v2.json");
@@ -350,7 +352,7 @@ static void expect_scale(const struct model *model, double r, double s, uint32_t
     const struct plan_figures *figures = plan_figures(plan);
     struct plan_count count;
     assert_int_equal(figures->clients, clients);
-    expect_near(figures->nominal_packets, r * s * model_packet_rate(model), tolerance);
+    expect_near(figures->nominal_packets, r * s * model->packet_rate, tolerance);
     assert_true(figures->stretch == 1);
     assert_int_equal(plan_count(plan, 1, &count), 0);
     /* all that is nominal is planned, in exactly the recording's time */

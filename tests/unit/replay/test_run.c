@@ -32,6 +32,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "model/model.h"
+#include "model/model_load.h"
 #include "model/plan.h"
 #include "protocols/conversation.h"
 #include "protocols/packet.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model as a version 3 file: what the loaders make of it again is equal, down to the plans. */
+#include "model/model_write.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -8,6 +10,8 @@
 #include <string.h>
 
 #include "model/chain.h"
+#include "model/gaps_private.h"
+#include "model/model_private.h"
 
 /* Lines are broken at LINE_MAX columns; a longer key than KEY_MAX is no simple key in YAML. */
 enum { LINE_WIDTH = 100, SIMPLE_KEY_MAX = 1000, HEADER_TYPES = 12 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alias tables in whole numbers. */
-#include "model/alias.h"
+#include "base/alias.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,8 +32,8 @@ cleanup:
 }
 
 /*
- * Vose's method. Every slot has room for `total`; slot i brings weight[i] * count. One that does
- * not fill its room is topped up from one that has too much. Nothing is rounded but the threshold.
+ * Vose's method. Each slot has room for total, and slot i starts with weights[i] * count. A slot
+ * with less is filled up from one with more. Only the threshold is rounded.
  */
 static void alias_fill(struct alias_slot *slots, wide *mass, uint32_t *less, uint32_t *more,
                        size_t count, uint64_t total)

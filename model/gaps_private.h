@@ -4,12 +4,12 @@
  * between each two of which a pause is equally likely to end and within which it is uniform
  * (traffic-model(5), gaps). Private to the room.
  */
-#ifndef MODEL_GAPS_H
-#define MODEL_GAPS_H
+#ifndef MODEL_GAPS_PRIVATE_H
+#define MODEL_GAPS_PRIVATE_H
 
+#include "base/alias.h"
 #include "base/arena.h"
 #include "base/random.h"
-#include "model/alias.h"
 
 enum { GAPS_POINTS_MAX = 1000 };
 #define GAPS_SECONDS_MAX 1e6
