@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Charts as SVG: axes with ticks, series, a mark, a legend. */
+/* Draws a chart as SVG: axes with ticks, series, a mark and a legend. */
 #include "summary/chart.h"
 
 #include <math.h>
@@ -127,7 +127,7 @@ static double place_y(const struct chart *chart, double value)
     return HEIGHT - BOTTOM - chart_place(&chart->y, value) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* Where a value lies between the ends of an axis: 0..1. */
+/* Position of a value between the ends of an axis, 0 to 1. */
 static double chart_place(const struct chart_axis *axis, double value)
 {
     if (axis->logarithmic)
@@ -183,7 +183,7 @@ static void draw_mark(FILE *stream, const struct chart *chart)
     fputs("</text>\n", stream);
 }
 
-/* Two to a line, below the picture. */
+/* Draws the legend below the chart, two entries per line. */
 static void chart_draw_legend(FILE *stream, const struct chart *chart)
 {
     size_t named = 0;

@@ -23,10 +23,10 @@ struct chart_axis {
 };
 
 struct chart_series {
-    const char *name; /* in the legend; NULL: not named */
-    bool points;      /* else a line */
+    const char *name; /* in the legend; NULL: no legend entry */
+    bool points;      /* draw points; otherwise a line */
     size_t count;
-    const double *x, *y; /* NaN is passed over */
+    const double *x, *y; /* NaN values are skipped */
 };
 
 struct chart {
@@ -34,15 +34,15 @@ struct chart {
     struct chart_axis x, y;
     size_t series_count;
     struct chart_series series[CHART_SERIES_MAX];
-    double mark; /* a line across at this x; NaN: none */
+    double mark; /* vertical line at this x; NaN: none */
     const char *mark_text;
 };
 
-/* Axes that hold both values with ticks at round numbers; a logarithmic one wants positive values.
- */
+/* Axes that cover both values, with ticks at round numbers. A logarithmic axis needs positive
+ * values. */
 struct chart_axis chart_linear(const char *title, double least, double largest);
 struct chart_axis chart_logarithmic(const char *title, double least, double largest);
-/* Of percentiles: x is -log10(1 - fraction), 0 to 3 for 0 to 99.9%. */
+/* An axis of percentiles: x is -log10(1 - fraction), so 0 to 3 cover 0% to 99.9%. */
 struct chart_axis chart_percentiles(const char *title);
 double chart_percentile_x(double fraction);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --compare A B: ratios cell by cell, maxima, packet types, failures, and what may be said of it.
- */
+/* --compare A B: ratios by cell, maxima, packet types, failures, and the verdict. */
 #include "summary/compare.h"
 
 #include <errno.h>
@@ -146,7 +145,7 @@ static int compare_cells(const struct compare *compare, enum metric metric,
     return 0;
 }
 
-/* A metric of the runs of a cell, those that have it. values has room for all readings. */
+/* Collects a metric from the runs of a cell that have it. values has room for all readings. */
 static size_t gather(const struct readings *readings, enum metric metric, double r, double S,
                      double *values)
 {
@@ -165,7 +164,7 @@ static double percent(double ratio)
     return 100 * (ratio - 1);
 }
 
-/* What repeats allow to say of the two maxima. */
+/* Compares the two maxima, as far as the number of runs allows. */
 static void say_certainty(struct compare *compare, const struct compare_ratio *ratio)
 {
     if (ratio->interval && ratio->low <= 1 && ratio->high >= 1)
@@ -182,7 +181,7 @@ static void say_certainty(struct compare *compare, const struct compare_ratio *r
                     percent(ratio->low), percent(ratio->high));
 }
 
-/* Details of one side, over the cells in which the other has runs, too. */
+/* Adds up the details of one side over the cells in which both sides have runs. */
 static int compare_add_details(struct compare *compare, enum compare_sides side,
                                struct error *error)
 {
@@ -236,7 +235,7 @@ static double mean_of(const double *values, size_t count)
     return count ? sum / (double)count : NAN;
 }
 
-/* Percentile bootstrap of the ratio of means. */
+/* Percentile bootstrap interval of the ratio of means. */
 static void find_interval(struct compare_ratio *ratio, const double *a, const double *b)
 {
     static const double outside = 0.025;
@@ -257,7 +256,7 @@ static void find_interval(struct compare_ratio *ratio, const double *a, const do
     ratio->high = ratios[(size_t)ceil((1 - outside) * (double)(made - 1))];
 }
 
-/* The mean of as many values drawn with replacement. */
+/* Mean of count values drawn with replacement. */
 static double resampled_mean(const double *values, size_t count, uint64_t *state)
 {
     double sum = 0;
@@ -268,7 +267,7 @@ static double resampled_mean(const double *values, size_t count, uint64_t *state
 
 static uint64_t compare_next_random(uint64_t *state)
 {
-    /* xorshift64*: good enough to choose runs, and the same everywhere. */
+    /* xorshift64*: good enough to choose runs, and identical on every machine. */
     *state ^= *state >> 12;
     *state ^= *state << 25;
     *state ^= *state >> 27;
@@ -337,7 +336,7 @@ static int print_ratios(FILE *stream, const struct compare *compare, bool spread
     return printed;
 }
 
-/* A grid over the cells of both, for its axes. */
+/* Makes a grid over the cells of both sides; only its axes are used. */
 static int compare_make_axes(const struct compare *compare, struct grid *both)
 {
     const struct readings *a = compare->readings[COMPARE_A], *b = compare->readings[COMPARE_B];
@@ -388,7 +387,7 @@ static int ratio_text(const struct compare *compare, double r, double S, bool sp
     return 0;
 }
 
-/* + or - where B is faster or slower beyond chance. */
+/* "+" or "-" if B is faster or slower with 95% confidence. */
 static const char *mark_of(const struct compare_ratio *ratio, enum metric metric)
 {
     if (!ratio->interval || (ratio->low <= 1 && ratio->high >= 1))
@@ -396,7 +395,7 @@ static const char *mark_of(const struct compare_ratio *ratio, enum metric metric
     return (ratio->low > 1) != less_is_better(metric) ? "+" : "-";
 }
 
-/* Of these less is better. */
+/* Metrics for which less is better. */
 static bool less_is_better(enum metric metric)
 {
     return metric == METRIC_FAILED || metric == METRIC_MEAN || metric == METRIC_P50 ||
@@ -507,7 +506,7 @@ static void print_pair(FILE *stream, const struct histogram *a, const struct his
         fprintf(stream, "%8s", "-");
 }
 
-/* Failures of one side by causes that the other does not have. */
+/* Prints failures of one side whose cause the other side does not have. */
 static void compare_print_failures(FILE *stream, const struct compare *compare,
                                    enum compare_sides side)
 {
@@ -536,7 +535,7 @@ int compare_print_csv(FILE *stream, const struct compare *compare)
     return each_cell(compare, print_csv_cell, stream);
 }
 
-/* Calls visit for each cell that both have. */
+/* Calls visit for each cell in which both sides have runs. */
 static int each_cell(const struct compare *compare,
                      int (*visit)(void *context, double r, double S,
                                   const struct compare_ratio *ratio),

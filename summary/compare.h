@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --compare A B: the results of two servers, versions or settings, cell by cell, with one sentence
- * of verdict on top. Differences are called faster or slower only where both have at least
- * COMPARE_RUNS runs of a cell and the 95% interval of the ratio of their means (bootstrap) leaves
- * out 1; with fewer runs only ranges are given.
+ * --compare A B: compares the results of two servers, versions or settings by cell, and begins with
+ * a verdict of one sentence. A cell is called faster or slower only if both sides have at least
+ * COMPARE_RUNS runs of it and the 95% interval of the ratio of their means (bootstrap) excludes 1.
+ * With fewer runs, only ranges are shown.
  */
 #ifndef SUMMARY_COMPARE_H
 #define SUMMARY_COMPARE_H
@@ -20,39 +20,39 @@ enum { COMPARE_RUNS = 5, COMPARE_VERDICT_SIZE = 512 };
 
 enum compare_sides { COMPARE_A, COMPARE_B, COMPARE_SIDES };
 
-/* What two samples of runs say: the ratio of B's mean to A's. */
+/* The ratio of B's mean to A's mean, from the runs of both. */
 struct compare_ratio {
     size_t runs[COMPARE_SIDES];
     double mean[COMPARE_SIDES]; /* NaN: none */
     double ratio;               /* NaN: one side has no value, or A's mean is 0 */
-    bool interval;              /* low and high are the 95% interval; else the range of ratios */
+    bool interval; /* low and high are the 95% interval; otherwise the range of ratios */
     double low, high;
 };
 
 struct compare {
     const struct readings *readings[COMPARE_SIDES];
     const char *names[COMPARE_SIDES];     /* as the command line names them */
-    struct grid grids[COMPARE_SIDES];     /* of the metric that is shown */
+    struct grid grids[COMPARE_SIDES];     /* of the metric being shown */
     struct grid maxima[COMPARE_SIDES];    /* of METRIC_OK */
-    struct detail details[COMPARE_SIDES]; /* over the cells that both have */
+    struct detail details[COMPARE_SIDES]; /* over the cells in which both have runs */
     char verdict[COMPARE_VERDICT_SIZE];
 };
 
-/* Compares; readings, names and slo must outlive it. 0, or a negative errno with a line in error.
- */
+/* Compares two sides. Readings, names and slo must outlive the result. 0, or a negative errno with
+ * a line in error. */
 int compare_make(struct compare *compare, const struct readings *a, const struct readings *b,
                  const char *const names[COMPARE_SIDES], enum metric metric, const struct slo *slo,
                  struct error *error);
 void compare_clear(struct compare *compare);
 
-/* The ratio of two samples. Repeatable: chance is drawn from a fixed seed. */
+/* The ratio of two samples. The result is repeatable: the bootstrap has a fixed seed. */
 struct compare_ratio compare_samples(const double *a, size_t a_count, const double *b,
                                      size_t b_count);
 /* The ratio of a metric in one cell. */
 int compare_cell(const struct compare *compare, enum metric metric, double r, double S,
                  struct compare_ratio *ratio);
 
-/* 0 or -ENOMEM or another negative errno. */
+/* Prints the comparison as text. 0 or a negative errno. */
 int compare_print(FILE *stream, const struct compare *compare, bool spread);
 int compare_print_csv(FILE *stream, const struct compare *compare);
 int compare_print_json(FILE *stream, const struct compare *compare);

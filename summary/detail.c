@@ -65,7 +65,7 @@ static int detail_add_packet(struct detail *detail, const struct result_packet *
     return result;
 }
 
-/* The row of a type, made when it is not there yet. NULL: no memory. */
+/* The row of a packet type, added if missing. NULL: out of memory. */
 static struct detail_type *take_type(struct detail *detail, const char *protocol,
                                      const char *opcode, const char *description)
 {
@@ -91,7 +91,7 @@ static struct detail_type *take_type(struct detail *detail, const char *protocol
     return &types[place];
 }
 
-/* Where a type is or belongs. */
+/* Index at which a packet type is or would be inserted. */
 static size_t place_of_type(const struct detail *detail, const char *protocol, const char *opcode,
                             bool *found)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Details of runs that a grid does not hold: by packet type and cause, added up over the JSON
- * results of several runs, which are read once more for it.
+ * Details of runs that a grid does not hold: counts, times and causes by packet type, added up over
+ * several runs. Their JSON results are read again for this.
  */
 #ifndef SUMMARY_DETAIL_H
 #define SUMMARY_DETAIL_H
@@ -22,27 +22,27 @@ struct detail_type {
     char *protocol, *opcode, *description;
     uint64_t count, failed, no_answer;
     struct histogram service, response;
-    struct detail_cause *causes; /* in the order of bytes */
+    struct detail_cause *causes; /* sorted by bytes */
     size_t cause_count;
 };
 
 struct detail {
-    struct detail_type *types; /* by protocol, then opcode as a number */
+    struct detail_type *types; /* sorted by protocol, then by opcode as a number */
     size_t type_count;
-    size_t runs;    /* that were added */
-    size_t without; /* that could not be: only JSON results hold details */
+    size_t runs;    /* runs that were added */
+    size_t without; /* runs without details: only JSON results have them */
 };
 
-/* Adds a run with all its processes' files. Returns 0, or a negative errno with a line in error. */
+/* Adds a run with the files of all its processes. 0, or a negative errno with a line in error. */
 int detail_add(struct detail *detail, const struct reading *reading, struct error *error);
-/* Adds counts and causes of part, but no times. 0 or -ENOMEM. */
+/* Adds the counts and causes of part, without its times. 0 or -ENOMEM. */
 int detail_merge_counts(struct detail *to, const struct detail *part);
 void detail_clear(struct detail *detail);
 
 /* The row of a packet type, or NULL. */
 const struct detail_type *detail_find(const struct detail *detail, const char *protocol,
                                       const char *opcode);
-/* Failures of a type by this cause. */
+/* Number of failures of a packet type with this cause. */
 uint64_t detail_cause(const struct detail_type *type, const char *text);
 
 #endif

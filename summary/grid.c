@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The r x S grid and its three forms of print. */
+/* The r x S grid, and printing it as a table, CSV or JSON. */
 #include "summary/grid.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static int grid_make_axes(struct grid *grid, const struct readings *readings, bo
     return made;
 }
 
-/* The labels of an axis from the count values seen, which are not sorted. */
+/* Makes the labels of an axis from count unsorted values. */
 static int make_axis(struct grid *grid, const double *seen, size_t count, bool full, double **axis,
                      size_t *length)
 {
@@ -107,7 +107,7 @@ static int make_axis(struct grid *grid, const double *seen, size_t count, bool f
     return 0;
 }
 
-/* Sorts and leaves out what stands twice. */
+/* Sorts values and removes duplicates. Returns how many remain. */
 static size_t unique(double *values, size_t count)
 {
     size_t kept = 0;
@@ -148,7 +148,7 @@ static void finish_cell(struct grid *grid, struct grid_cell *cell)
     cell->verdict = slo_judge(grid->slo, means);
 }
 
-/* The first of the largest; NaN is never larger. */
+/* The first cell with the largest mean; NaN is never larger. */
 static void find_largest(struct grid *grid)
 {
     for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
@@ -245,7 +245,7 @@ void grid_print(FILE *stream, const struct grid *grid, struct grid_print_form fo
         fputs("none\n", stream);
 }
 
-/* Columns are wide enough for their widest cell and a space. */
+/* Every column is as wide as the widest cell and one space. */
 static int cell_width(const struct grid *grid, bool spread)
 {
     int width = CELL_WIDTH;
@@ -277,7 +277,7 @@ static void cell_text(char *out, const struct grid *grid, const struct grid_cell
                  decimals, value->max);
 }
 
-/* What stands before a value: * for the largest, ! and ? by the service level. */
+/* The mark before a value: "*" for the largest, "!" and "?" by the service level. */
 static const char *cell_marks(const struct grid *grid, const struct grid_cell *cell)
 {
     static const char *const marks[][2] = {
@@ -285,7 +285,7 @@ static const char *cell_marks(const struct grid *grid, const struct grid_cell *c
     return marks[cell->verdict][cell == grid->largest];
 }
 
-/* An axis label: 4, 0.5. */
+/* Prints an axis label: 4 or 0.5. */
 static void label_text(char *out, double value)
 {
     snprintf(out, TEXT_SIZE, "%.12g", value);
@@ -303,11 +303,11 @@ static int row_label_width(const struct grid *grid)
     return width;
 }
 
-/* One cell; the escape sequences stand around the text, the padding is outside of them. */
+/* Prints one cell. Escape sequences enclose the text but not its padding. */
 static void grid_print_cell(FILE *stream, const struct grid *grid, const struct grid_cell *cell,
                             int width, struct grid_print_form form)
 {
-    /* Of the 256 colours of terminals, cold to hot; readable on light and dark ground. */
+    /* Terminal colours (of 256) from cold to hot, readable on light and dark backgrounds. */
     static const int colours[] = {32, 37, 36, 35, 34, 70, 106, 142, 172, 166, 160};
     enum { COLOURS = sizeof colours / sizeof colours[0] };
     char text[TEXT_SIZE];
@@ -345,7 +345,7 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
     }
 }
 
-/* A number that has to be read back; nothing when there is none. */
+/* Prints a number that programs read; nothing for NaN. */
 static void grid_print_number(FILE *stream, double value, int decimals)
 {
     if (!isnan(value))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heat maps: labels, cells, marks, a legend; from top to bottom as they are drawn. */
+/* Draws a heat map from top to bottom: labels, cells, marks, legend. */
 #include "summary/heatmap.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ void heatmap_draw(FILE *stream, const struct grid *grid, const struct heatmap *m
     fputs("</svg>\n", stream);
 }
 
-static const double character = 7.2; /* width of a digit in units */
+static const double character = 7.2; /* width of a digit, in SVG units */
 
 static void find_limits(struct drawing *drawing)
 {
@@ -61,13 +61,13 @@ static void find_limits(struct drawing *drawing)
         value_text(text, sizeof text, grid, &grid->cells[i]);
         longest = strlen(text) > longest ? strlen(text) : longest;
         if (isnan(drawing->map->least))
-            drawing->least = fmin(drawing->least, mean); /* of a NaN the other one is taken */
+            drawing->least = fmin(drawing->least, mean); /* fmin() ignores NaN */
         if (isnan(drawing->map->largest))
             drawing->largest = fmax(drawing->largest, mean);
     }
     drawing->cell_width = (double)longest * character + 14;
     drawing->width = LEFT + drawing->cell_width * (double)grid->column_count + MARGIN;
-    /* The legend's last line names the service level, however long. */
+    /* The last line of the legend names the service level, which may be long. */
     double legend =
         2 * MARGIN + character * (double)(grid->slo->count ? strlen(grid->slo->text) : 0);
     drawing->width = fmax(drawing->width, fmax(360, legend + 37 * character));
@@ -168,7 +168,7 @@ static void draw_cell(const struct drawing *drawing, size_t row, size_t column)
             drawing->map->links ? "</a>" : "");
 }
 
-/* What a pointer over the cell, and a reader for the blind, are told. */
+/* Writes the text that pointing devices and screen readers show for a cell. */
 static void draw_cell_title(const struct drawing *drawing, const struct grid_cell *cell,
                             const char *value)
 {
@@ -183,7 +183,7 @@ static void draw_cell_title(const struct drawing *drawing, const struct grid_cel
             grid->slo->count ? verdicts[cell->verdict] : "");
 }
 
-/* The border between the cells that keep the service level and those with runs that do not. */
+/* Draws the border between cells that keep the service level and cells that miss it. */
 static void draw_edge(const struct drawing *drawing)
 {
     const struct grid *grid = drawing->grid;

@@ -166,7 +166,7 @@ int page_print_compare(FILE *stream, const struct compare *compare, struct error
     return 0;
 }
 
-/* Both with one scale of colours. */
+/* Prints both grids with a common colour scale. */
 static void print_sides(FILE *stream, const struct compare *compare)
 {
     double least = NAN, largest = NAN;

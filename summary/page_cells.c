@@ -83,7 +83,6 @@ int page_cell_detail(const struct page *page, const struct grid_cell *cell, stru
     return added;
 }
 
-/* The runs of a cell. */
 bool page_in_cell(const struct page *page, const struct reading *reading,
                   const struct grid_cell *cell)
 {
@@ -125,7 +124,6 @@ static void page_print_time(FILE *stream, const struct histogram *histogram, dou
         fprintf(stream, "<td>%.3f</td>", (double)ns * nanosecond / milli);
 }
 
-/* Failures of a detail, the most frequent first. 0 or -ENOMEM. */
 int page_print_failures(FILE *stream, const struct detail *detail, const char *heading)
 {
     size_t count = 0, place = 0;

@@ -15,9 +15,9 @@ enum { SAMPLES_MAX = 8, TEXT_SIZE = 256, CURVE_POINTS = 31 };
 static const double nanosecond = 1e-9, milli = 1e-3;
 
 struct load_points {
-    bool nominal; /* load is operations per second; else r x S */
+    bool nominal; /* load is in operations per second; otherwise r x S */
     size_t count;
-    double *load, *rate, *p95; /* by rising load; p95 in ms */
+    double *load, *rate, *p95; /* sorted by load; p95 in ms */
 };
 
 struct load_point {
@@ -105,7 +105,7 @@ static void clear_points(struct load_points *points)
     *points = (struct load_points){0};
 }
 
-/* The offered load of a cell: what was asked for, or r x S when the files do not tell that. */
+/* The offered load of a cell; r x S if the files do not contain it. */
 static double page_offered(const struct grid *grid, const struct grid_cell *cell, bool nominal)
 {
     if (nominal)
@@ -157,7 +157,7 @@ static void draw_loads(FILE *stream, const struct load_points *points)
 
 size_t page_knee(const double *load, const double *rate, size_t count)
 {
-    /* Not a knee: a hair above the line, or a rate that goes on growing behind it. */
+    /* How far a knee is above the line, and which share of the largest rate it has reached. */
     static const double bend = 0.1, reached = 0.75;
     double largest = 0, highest = 0, best = bend;
     size_t knee = SIZE_MAX;
@@ -177,7 +177,7 @@ size_t page_knee(const double *load, const double *rate, size_t count)
     return knee != SIZE_MAX && rate[knee] >= reached * highest ? knee : SIZE_MAX;
 }
 
-/* Least and largest of values that are numbers (and positive); false: there is none. */
+/* Finds the smallest and largest of the finite positive values. false: there are none. */
 static bool find_span(const double *values, size_t count, double *least, double *largest)
 {
     *least = INFINITY;
@@ -225,7 +225,7 @@ cleanup:
     return made;
 }
 
-/* Adds up the types of each protocol; curves has room for one a type. */
+/* Adds up the packet types of each protocol. curves has room for one per type. */
 static int make_curves(const struct detail *detail, struct curve *curves, size_t *count)
 {
     int merged = 0;
@@ -245,7 +245,7 @@ static int make_curves(const struct detail *detail, struct curve *curves, size_t
     return merged == 0 ? join_rare(curves, count) : merged;
 }
 
-/* A chart has so many colours: the rarest protocols become one curve. */
+/* Colours are limited, so the rarest protocols share one curve. */
 static int join_rare(struct curve *curves, size_t *count)
 {
     int merged = 0;
@@ -296,7 +296,6 @@ static void draw_curves(FILE *stream, struct curve *curves, size_t count, const 
     draw_figure(stream, &chart);
 }
 
-/* Samples of the first run of the best cell that has some. */
 int page_print_samples(const struct page *page)
 {
     bool found = false;
@@ -352,7 +351,8 @@ static bool known_name(char names[][64], size_t count, const char *name)
     return false;
 }
 
-/* One chart of a sampled value; cpu, which only grows, as its growth: processors in use. */
+/* Draws one chart of a sampled value. cpu is cumulative, so its growth is shown: processors in
+ * use. */
 static void draw_sample(FILE *stream, const struct result *result, const char *name, size_t number,
                         double *x, double *y)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readings: finds result files, reads each by its kind, keeps what the grid shows. */
+/* Finds result files, recognises their format, and keeps what the grid shows. */
 #include "summary/reading.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ int readings_add(struct readings *readings, const char *path)
     if (tree)
         fts_close(tree);
     if (result == 0 && readings->count + readings->refused == before)
-        reading_refuse(readings, "%s: no result files in it", path);
+        reading_refuse(readings, "%s: contains no result files", path);
     return result;
 }
 
@@ -108,10 +108,10 @@ static int reading_add_entry(struct readings *readings, FTS *tree, FTSENT *entry
                        strerror(entry->fts_errno));
         return 0;
     case FTS_DC:
-        reading_refuse(readings, "%s: a link back to a folder that it is in", entry->fts_path);
+        reading_refuse(readings, "%s: link to a folder that contains it", entry->fts_path);
         return 0;
     case FTS_SLNONE:
-        reading_refuse(readings, "%s: a link to nothing", entry->fts_path);
+        reading_refuse(readings, "%s: dangling link", entry->fts_path);
         return 0;
     case FTS_DEFAULT:
         reading_refuse(readings, "%s: neither a file nor a folder", entry->fts_path);
@@ -208,7 +208,7 @@ static int by_run(const void *left, const void *right)
     return result ? result : strcmp(a->path, b->path);
 }
 
-/* 0: both tell of one run. The start of a text report has no fraction of a second. */
+/* 0: both are of the same run. The start in a text report has no fraction of a second. */
 static int compare_runs(const struct reading *a, const struct reading *b)
 {
     int result = order(a->form == READING_PYTHON, b->form == READING_PYTHON);
@@ -236,7 +236,7 @@ static int order(int64_t left, int64_t right)
     return left < right ? -1 : left > right;
 }
 
-/* A run's text beside its JSON, as traffic-sweep keeps both: nothing to wonder at. */
+/* traffic-sweep keeps a text report and a JSON result of the same name; this is no warning. */
 static bool two_forms_of_one(const struct reading *a, const struct reading *b)
 {
     const char *dot = strrchr(a->path, '.'), *other = strrchr(b->path, '.');
@@ -278,7 +278,7 @@ static int by_kind(const void *left, const void *right)
     return result ? result : strcmp(a->path, b->path);
 }
 
-/* 0: may be of several processes that made one run together. */
+/* 0: the two may belong to processes that made one run together. */
 static int compare_kinds(const struct reading *a, const struct reading *b)
 {
     int result = order(a->form, b->form);
@@ -302,7 +302,7 @@ static int compare_labels(const struct reading *a, const struct reading *b)
     return result;
 }
 
-/* Two windows at the same time, and no instance twice: two processes of one run. */
+/* Overlapping windows and different instances: two processes of one run. */
 static bool plays_along(const struct reading *head, const struct reading *reading)
 {
     bool overlap = reading->start < head->start + head->window &&
@@ -312,7 +312,7 @@ static bool plays_along(const struct reading *head, const struct reading *readin
     return overlap;
 }
 
-/* Adds a reading to the head of its run; takes it over. */
+/* Adds a reading to the first of its run, which becomes its owner. */
 static int join(struct reading *head, struct reading *reading)
 {
     struct reading *part = malloc(sizeof *part);
@@ -338,7 +338,7 @@ static int join(struct reading *head, struct reading *reading)
     return 0;
 }
 
-/* Processor time of the server over the window, from samples of what it had used so far. */
+/* Processor time of the server over the window, from cumulative samples. */
 static double server_cpu(const struct result *result)
 {
     const struct result_sample *first = NULL, *last = NULL;
@@ -368,7 +368,7 @@ static double success_rate(uint64_t ok, uint64_t failed)
     return ok + failed ? 100.0 * (double)ok / (double)(ok + failed) : NAN;
 }
 
-/* The metrics that follow from the histogram of response times. */
+/* Sets the metrics that are derived from the histogram of response times. */
 static void take_times(struct reading *reading)
 {
     double *metrics = reading->metrics;
@@ -413,7 +413,7 @@ bool reading_cell_of_name(const char *path, double *r, double *S)
     return false;
 }
 
-/* A number like 4 or 0.5 behind a prefix; the dot of a name's ending is not part of it. */
+/* Reads a number such as 4 or 0.5 after a prefix, without the dot of a file name's extension. */
 static const char *number_after(const char *text, const char *prefix, double *out)
 {
     char digits[32];
@@ -576,7 +576,7 @@ static int of_text(struct reading *reading, const struct text_report *report)
     return taken;
 }
 
-/* The content's r and S go before the name's. */
+/* r and S in the file take precedence over those in its name. */
 static int find_cell(struct reading *reading, const char *path, struct error *error)
 {
     double r, S;
@@ -584,7 +584,7 @@ static int find_cell(struct reading *reading, const char *path, struct error *er
         return 0;
     if (!reading_cell_of_name(path, &r, &S)) {
         return error_set(error, -EINVAL,
-                         "%s: neither its content nor its name (like dc1_r4_S5.txt) tells %s", path,
+                         "%s: neither the file nor its name contains %s; name it like dc1_r4_S5.txt", path,
                          isnan(reading->r) ? "r and S" : "S");
     }
     if (isnan(reading->r))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readings: one run each, as read from a result file of any form, reduced to what grids show.
- * A list of them is collected from files and folders, runs that two files tell of counted once.
+ * Readings: one per run, read from a result file of any format and reduced to what grids show.
+ * A list is collected from files and folders. A run found in two files counts once.
  */
 #ifndef SUMMARY_READING_H
 #define SUMMARY_READING_H
@@ -27,20 +27,20 @@ enum metric {
     METRICS
 };
 
-/* How a metric is called on the command line, what it is measured in, how it is printed. */
+/* Name of a metric on the command line, its unit, and how it is printed. */
 struct metric_form {
     const char *name;
     const char *unit;
     int decimals;
 };
 extern const struct metric_form metric_forms[METRICS];
-/* METRICS when there is none of this name. */
+/* The metric of this name; METRICS: there is none. */
 enum metric metric_find(const char *name);
 
 enum reading_form {
     READING_JSON,
-    READING_TEXT,  /* our report */
-    READING_PYTHON /* the established Python tool's report */
+    READING_TEXT,  /* traffic-replay's text report */
+    READING_PYTHON /* text report of Samba's Python script */
 };
 
 struct reading_label {
@@ -57,56 +57,54 @@ struct reading {
     double metrics[METRICS];
     size_t label_count;
     struct reading_label *labels;
-    /* What tells one run from another; all 0 for READING_PYTHON, whose files do not tell. */
+    /* Identity of a run; all 0 for READING_PYTHON, whose files have none. */
     uint64_t seed, ok, failed, planned;
     int64_t instance;
     double start;
     dev_t device;
     ino_t inode;
-    /* Of READING_JSON, to put together what several processes made of one run. */
+    /* READING_JSON only: for joining the processes of one run. */
     double window; /* seconds */
     struct histogram response;
-    double server_cpu; /* seconds that the server's processes used; NaN: not sampled */
+    double server_cpu; /* processor seconds of the server's processes; NaN: not sampled */
     char model[65], *dc;
-    struct reading *more; /* further processes of this run; this one has their sums */
+    struct reading *more; /* other processes of this run; this reading holds the sums */
 };
 
 struct readings {
     struct reading *items;
     size_t count;
-    size_t refused;  /* files that were damaged, foreign or without a cell */
-    size_t repeated; /* files left out by readings_finish() ... */
-    size_t twins;    /* ... and of them the texts that stand beside a JSON of the same name */
-    size_t joined;   /* files that readings_finish() made part of another process's run */
-    /* Told for each file that was refused, in one line. May be NULL. */
+    size_t refused;  /* damaged or foreign files, and files without r and S */
+    size_t repeated; /* files that readings_finish() dropped ... */
+    size_t twins;    /* ... of which texts with a JSON of the same name */
+    size_t joined;   /* files that readings_finish() joined to another process's run */
+    /* Called with one line for each refused file. May be NULL. */
     void (*warning)(void *context, const char *line);
     void *context;
     size_t room; /* private */
 };
 
-/* Reads path, a file or a folder with all its regular files and sub-folders (names that begin with
- * a dot are passed over). Returns 0 (what cannot be read is told and counted as refused), or
- * -ENOMEM. */
+/* Reads a file, or all regular files in a folder and its sub-folders except names that begin with a
+ * dot. Unreadable files are reported through the warning and counted as refused. 0 or -ENOMEM. */
 int readings_add(struct readings *readings, const char *path);
 /*
- * Leaves out all but one reading of each run (JSON before text), and joins what several processes
- * made of one run: JSON results of the same model, server, r and labels, of different instances,
- * whose windows overlap. Their counts, rates and histograms are added, and their S. Sorts by path.
- * 0 or -ENOMEM.
+ * Keeps one reading of each run, preferring JSON to text, and joins the processes of one run: JSON
+ * results of the same model, server, r and labels but different instances, whose windows overlap.
+ * Their counts, rates, histograms and S are added. Sorts by path. 0 or -ENOMEM.
  */
 int readings_finish(struct readings *readings);
 void readings_clear(struct readings *readings);
 
-/* r and S from a base name like dc1_r4_S5.txt or dc1_r0.5_S3.7_2.json; false: it does not tell. */
+/* Reads r and S from a base name such as dc1_r4_S5.txt or dc1_r0.5_S3.7_2.json. false: the name
+ * does not contain them. */
 bool reading_cell_of_name(const char *path, double *r, double *S);
 
 void reading_clear(struct reading *reading);
 /* The value of a label, or NULL. */
 const char *reading_label(const struct reading *reading, const char *name);
 
-/* Reads one file's bytes into *reading, which comes zeroed (path is the caller's; cleared by the
- * caller, even after a failure). 0, -ENOMEM, or -EINVAL with a line
- * in error. */
+/* Reads one file's bytes into *reading, which must be zeroed. path stays the caller's. The caller
+ * clears the reading, even after a failure. 0, -ENOMEM, or -EINVAL with a line in error. */
 int reading_parse(struct reading *reading, const char *bytes, size_t length, const char *path,
                   struct error *error);
 

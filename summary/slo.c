@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Service levels: conditions are a metric, a relation, a number and its unit. */
+/* Service levels: a condition is a metric, a relation, a number and its unit. */
 #include "summary/slo.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ static const char *const unit_wanted[] = {
     [MEASURE_COUNT] = "a number",
 };
 
-/* The number and unit behind the relation. */
+/* Parses the number and unit after the relation. */
 static int parse_limit(struct slo_condition *condition, const char *text, const char *limit,
                        enum measure measure, struct error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A service level: conditions that a cell has to keep, like success>=99%,p95<=200ms.
+ * A service level: conditions that a cell must meet, such as success>=99%,p95<=200ms.
  */
 #ifndef SUMMARY_SLO_H
 #define SUMMARY_SLO_H
@@ -18,11 +18,11 @@ enum slo_relation { SLO_AT_LEAST, SLO_AT_MOST, SLO_MORE, SLO_LESS };
 struct slo_condition {
     enum metric metric;
     enum slo_relation relation;
-    double limit; /* in the metric's own unit: percent, seconds, operations per second */
+    double limit; /* in the metric's unit: percent, seconds, operations per second */
 };
 
 struct slo {
-    const char *text; /* as given; the caller's. NULL: no service level is asked for */
+    const char *text; /* as given, owned by the caller; NULL: no service level */
     size_t count;
     struct slo_condition conditions[SLO_CONDITIONS_MAX];
 };
@@ -30,13 +30,13 @@ struct slo {
 enum slo_verdict {
     SLO_KEPT,
     SLO_MISSED,
-    SLO_UNKNOWN /* a metric is not there, and no other condition is missed */
+    SLO_UNKNOWN /* a metric is missing, and no other condition fails */
 };
 
-/* Reads conditions separated by commas. On failure returns -EINVAL and a line in error. */
+/* Parses conditions separated by commas. 0, or -EINVAL with a line in error. */
 int slo_parse(struct slo *slo, const char *text, struct error *error);
 
-/* SLO_KEPT for a slo without conditions. */
+/* Judges a cell's metrics. SLO_KEPT if there are no conditions. */
 enum slo_verdict slo_judge(const struct slo *slo, const double metrics[METRICS]);
 
 #endif

@@ -8,8 +8,8 @@
 
 struct theme {
     const char *text, *faint, *paper, *edge, *frame;
-    double hue, saturation, first, last; /* of the colour scale, lightness in percent */
-    int dark_text_below;                 /* levels below it bear the text colour */
+    double hue, saturation, first, last; /* of the colour scale; lightness in percent */
+    int dark_text_below;                 /* levels below this have text in the text colour */
     const char *series[SVG_SERIES];
 };
 
@@ -61,7 +61,7 @@ void svg_text(FILE *stream, const char *text)
     }
 }
 
-/* Length of a good UTF-8 sequence that XML allows, 0: none. */
+/* Length of a valid UTF-8 sequence that XML allows; 0: invalid. */
 static size_t sequence_length(const unsigned char *text)
 {
     if (text[0] < 0x80)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drawing as SVG: what heat maps, charts and the HTML page share. Colours are classes, so that one
- * style sheet serves light and dark; all text that comes from files or users is escaped here.
+ * SVG drawing shared by heat maps, charts and the HTML page. Colours are CSS classes, so one style
+ * sheet serves light and dark mode. All text from files and users is escaped here.
  */
 #ifndef SUMMARY_SVG_H
 #define SUMMARY_SVG_H
@@ -9,30 +9,32 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Steps of the colour scale, classes h0 to h9 for areas and x0 to x9 for text on them. */
+/* Steps of the colour scale: classes h0 to h9 for areas, x0 to x9 for text on them. */
 enum { SVG_LEVELS = 10 };
-/* Colours of lines, classes s0 to s7. */
+/* Line colours: classes s0 to s7. */
 enum { SVG_SERIES = 8 };
 
-/* Text for SVG and HTML, attributes included: & < > " and what XML does not allow are replaced. */
+/* Writes text for SVG and HTML, also inside attributes: escapes & < > " and replaces characters
+ * that XML does not allow. */
 void svg_text(FILE *stream, const char *text);
 
-/* The style sheet's rules, light and dark. */
+/* Writes the style rules for light and dark mode. */
 void svg_style(FILE *stream);
 
-/* Begins a picture of so many units. standalone: a file of its own, with its style sheet. id names
- * it in the page; title and description are its text alternatives. Ends with </svg>. */
+/* Begins a picture; the caller ends it with </svg>. standalone: a separate file with its own style
+ * sheet. id names the picture in the page; title and description are its text alternatives. */
 struct svg_frame {
-    bool standalone, links; /* links: it has links inside, so it is a group, not an image */
+    bool standalone, links; /* links: contains links, so it is a group and not an image */
     const char *id, *title, *description;
     double width, height;
 };
 void svg_begin(FILE *stream, const struct svg_frame *frame);
 
-/* The level of a value between least and largest: 0..SVG_LEVELS-1. */
+/* The colour level of a value between least and largest: 0 to SVG_LEVELS-1. */
 int svg_level(double value, double least, double largest);
 
-/* A step of 1, 2 or 5 times a power of ten that cuts a span into at most count parts. */
+/* The smallest step of 1, 2 or 5 times a power of ten that divides a span into at most count
+ * parts. */
 double svg_step(double span, int count);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading text reports, line by line. A report that was cut off shows itself: its table's rows do
- * not add up to the operations named above it, or lines of our part are missing.
+ * Reads text reports line by line. A truncated report is recognised: the rows of its table do not
+ * add up to the operations named above it, or lines after the table are missing.
  */
 #include "summary/text_report.h"
 
@@ -15,14 +15,14 @@
 #include "base/error.h"
 
 enum value_kind {
-    VALUE_COUNT, /* uint64_t, what follows it does not matter */
+    VALUE_COUNT, /* uint64_t; the rest of the line is ignored */
     VALUE_SIGNED,
     VALUE_REAL,
-    VALUE_RATE, /* a count and "(x per second)": uint64_t, then a double somewhere else */
+    VALUE_RATE, /* a count and "(x per second)": uint64_t and a double */
     VALUE_DATE,
-    VALUE_WINDOW, /* a line that may say that the run was cut short */
-    VALUE_LABEL,  /* name=value, may stand several times */
-    VALUE_TEXT    /* only that it is there */
+    VALUE_WINDOW, /* may say that the run was cut short */
+    VALUE_LABEL,  /* name=value; may occur several times */
+    VALUE_TEXT    /* only its presence matters */
 };
 
 /* Lines "Label:   value". */
@@ -172,7 +172,7 @@ static int parse_row(struct parser *parser, const char *line)
     return 0;
 }
 
-/* The last seven words of a row are its values; a description may hold anything, even nothing. */
+/* The last seven words of a row are values. The description before them may hold anything. */
 static const char *row_values(const char *line)
 {
     const char *at = line + strlen(line);
@@ -239,7 +239,7 @@ static int parse_response(struct parser *parser, const char *line)
 
 enum { LABEL_PROGRAM = 4 };
 
-/* Reads the line if it bears a label. */
+/* Reads a line that begins with a known label. */
 static int text_report_parse_label(struct parser *parser, const char *line)
 {
     for (size_t i = 0; i < LABELS; i++) {

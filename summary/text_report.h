@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be read from a text report: traffic-replay's own, or that of the established Python
- * tool, whose lines ours begins with.
+ * Contents of a text report by traffic-replay or by Samba's Python script. Both begin with the same
+ * lines.
  */
 #ifndef SUMMARY_TEXT_REPORT_H
 #define SUMMARY_TEXT_REPORT_H
@@ -19,13 +19,13 @@ struct text_label {
 };
 
 struct text_report {
-    bool ours;           /* has our part below the table: else all that only we print is NaN or 0 */
+    bool ours;           /* printed by traffic-replay; otherwise the fields below are NaN or 0 */
     uint64_t ok, failed; /* operations */
     double ok_rate, failed_rate; /* a second */
     uint64_t planned_packets;
     double mean; /* seconds of service time: count-weighted mean of the table's rows; NaN: none */
 
-    /* Of our part */
+    /* Printed by traffic-replay only */
     double r, S; /* S is NaN with -T */
     uint64_t seed;
     int64_t instance;
@@ -38,8 +38,8 @@ struct text_report {
     double response_mean, response_p50, response_p95, response_p99; /* seconds; NaN: none */
 };
 
-/* Reads a report from bytes; what stands before its first line (timing data) is passed over. name
- * is for error lines. Returns 0, or -EINVAL (foreign, damaged, cut off) with a line in error. */
+/* Reads a report from bytes, skipping what precedes its first line (timing data). name is for error
+ * messages. 0, or -EINVAL (foreign, damaged or truncated) with a line in error. */
 int text_report_parse(struct text_report *report, const char *bytes, size_t length,
                       const char *name, struct error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --by NAME: one grid for each value of a label, of which the largest cells become a row. */
+/* --by NAME: one grid per value of a label; its largest cells become a row. */
 #include "summary/vary.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ int vary_make(struct vary *vary, const struct readings *readings, const char *na
 {
     *vary = (struct vary){.name = name, .metric = metric, .slo = slo};
     size_t count = readings->count;
-    /* A shallow copy to sort: it owns nothing. */
+    /* A shallow copy for sorting; it owns nothing. */
     struct reading *sorted = reallocarray(NULL, count + 1, sizeof *sorted);
     vary->rows = reallocarray(NULL, count + 1, sizeof *vary->rows);
     int made = sorted && vary->rows ? 0 : -ENOMEM;
@@ -59,7 +59,7 @@ static int vary_by_value(const void *left, const void *right, void *name)
     return result ? result : strcmp(a->path, b->path);
 }
 
-/* Numbers by size and before other texts. */
+/* Sorts numbers by value, before other texts. */
 static int compare_values(const char *left, const char *right)
 {
     char *left_end, *right_end;
@@ -108,7 +108,7 @@ static struct vary_best best_of(const struct grid *grid, const struct grid_cell 
     return best;
 }
 
-/* The server's processor time per successful operation over the runs of a cell that have it. */
+/* Processor time of the server per successful operation, over the runs of a cell that have it. */
 static double cpu_of_cell(const struct readings *readings, double r, double S)
 {
     double cpu = 0;
@@ -170,7 +170,7 @@ static void print_best(FILE *stream, const struct vary *vary, const struct vary_
     fprintf(stream, "  %-16s", where);
 }
 
-/* A column of 12 for a number, "-" when there is none. */
+/* Prints a number in 12 columns; "-" for NaN. */
 static void vary_print_number(FILE *stream, double value, double factor, int decimals)
 {
     if (isnan(value))
@@ -179,7 +179,7 @@ static void vary_print_number(FILE *stream, double value, double factor, int dec
         fprintf(stream, "%12.*f", decimals, value * factor);
 }
 
-/* p95 and CPU are those of the cell that one would choose. */
+/* p95 and CPU are those of the cell within the service level, if there is one. */
 static const struct vary_best *chosen(const struct vary *vary, const struct vary_row *row)
 {
     return vary->slo->count ? &row->kept : &row->largest;
@@ -203,7 +203,7 @@ void vary_print_csv(FILE *stream, const struct vary *vary)
     }
 }
 
-/* A field of CSV, quoted when it must be. */
+/* Prints a CSV field, quoted if necessary. */
 static void print_field(FILE *stream, const char *text)
 {
     if (!strpbrk(text, ",\"\n\r")) {

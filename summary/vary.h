@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a varied setting does (--by NAME): runs grouped by the value of a label, one row a value
- * with its maximum, where it was reached, and what it cost.
+ * The effect of a varied setting (--by NAME): runs grouped by the value of a label. Each value gets
+ * a row with its maximum, the cell that reached it, and its cost.
  */
 #ifndef SUMMARY_VARY_H
 #define SUMMARY_VARY_H
@@ -12,15 +12,15 @@
 #include "summary/reading.h"
 #include "summary/slo.h"
 
-/* A cell of a row: where, how much, at what price. All NaN when there is none. */
+/* The best cell of a value: r, S, rate and cost. All NaN: there is none. */
 struct vary_best {
     double r, S, value;
     double p95; /* seconds */
-    double cpu; /* seconds of the server's processor time per successful operation */
+    double cpu; /* processor seconds of the server per successful operation */
 };
 
 struct vary_row {
-    const char *value; /* of the label; "none": runs without it */
+    const char *value; /* of the label; "none": runs without the label */
     size_t runs;
     struct vary_best largest, kept; /* kept: within the service level */
 };
@@ -30,17 +30,17 @@ struct vary {
     enum metric metric;
     const struct slo *slo;
     size_t count;
-    struct vary_row *rows; /* numbers rising, then other values in the order of bytes */
+    struct vary_row *rows; /* numbers ascending, then other values by bytes */
 };
 
-/* Makes the rows; texts point into name, slo and readings. 0 or -ENOMEM. */
+/* Makes the rows, whose texts point into name, slo and readings. 0 or -ENOMEM. */
 int vary_make(struct vary *vary, const struct readings *readings, const char *name,
               enum metric metric, const struct slo *slo);
 void vary_clear(struct vary *vary);
 
 void vary_print(FILE *stream, const struct vary *vary);
 void vary_print_csv(FILE *stream, const struct vary *vary);
-/* 0 or a negative errno. */
+/* Prints the rows. 0 or a negative errno. */
 int vary_print_json(FILE *stream, const struct vary *vary);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log-linear histograms of times. One page holds the 64 buckets of one power of two; the table of
- * pages is allocated with the first value, a page when its first bucket is hit.
+ * Log-linear histograms of times. A page holds the 64 buckets of one power of two. The page table
+ * is allocated with the first value, a page when its first bucket is used.
  */
 #include "summary/result/histogram.h"
 
@@ -22,7 +22,7 @@ enum {
 };
 _Static_assert(PAGES *PAGE_BUCKETS == HISTOGRAM_BUCKETS, "buckets");
 
-/* The buckets that were hit, in rising order. */
+/* The buckets in use, in ascending order. */
 struct histogram_packed {
     unsigned count;
     struct packed_bucket {
@@ -32,19 +32,19 @@ struct histogram_packed {
 _Static_assert(HISTOGRAM_BUCKETS <= 1 << 12, "a packed bucket's number has 12 bits");
 
 struct packing {
-    struct histogram_packed *packed; /* NULL: only counts */
+    struct histogram_packed *packed; /* NULL: only count */
     unsigned count;
     bool too_many; /* values in one bucket */
 };
 
-/* The text of counts grows by doubling. */
+/* A text of counts that grows by doubling. */
 struct counts_text {
     char *text;
     size_t used, size;
     bool failed;
 };
 
-/* What a text of counts holds: how many values, and the first and last bucket. */
+/* Contents of a text of counts: number of values, first and last bucket. */
 struct counts_read {
     uint64_t count, first, last;
 };
@@ -104,7 +104,7 @@ static uint64_t *bucket_counter(struct histogram *histogram, unsigned bucket)
     return unpack(histogram) < 0 ? NULL : page_counter(histogram, bucket);
 }
 
-/* 0 or -ENOMEM, and then it is as it was. */
+/* 0, or -ENOMEM and the histogram is unchanged. */
 static int unpack(struct histogram *histogram)
 {
     struct histogram_packed *packed = histogram->packed;
@@ -121,7 +121,7 @@ static int unpack(struct histogram *histogram)
     return 0;
 }
 
-/* The counter of a bucket, allocated when it is not there yet. NULL: no memory. */
+/* The counter of a bucket, allocated if needed. NULL: out of memory. */
 static uint64_t *page_counter(struct histogram *histogram, unsigned bucket)
 {
     if (!histogram->pages) {
@@ -148,7 +148,7 @@ void histogram_pack(struct histogram *histogram)
         packing.too_many ? NULL
                          : malloc(sizeof *packed + packing.count * sizeof packed->buckets[0]);
     if (!packed)
-        return; /* it stays as it is */
+        return; /* stays unpacked */
     packing = (struct packing){.packed = packed};
     histogram_each(histogram, pack_bucket, &packing);
     packed->count = packing.count;
@@ -200,7 +200,7 @@ int64_t histogram_quantile(const struct histogram *histogram, double fraction)
         return -1;
     if (!(fraction > 0))
         return histogram->min;
-    /* 0.95 x 20 is a hair above 19 in binary: that must not make it the 20th. */
+    /* 0.95 x 20 is slightly above 19 in binary; it must not select the 20th value. */
     double wanted = ceil(fraction * (double)histogram->count * (1 - 1e-15));
     if (wanted >= (double)histogram->count)
         return histogram->max;
@@ -211,7 +211,7 @@ int64_t histogram_quantile(const struct histogram *histogram, double fraction)
     return value > histogram->max ? histogram->max : value;
 }
 
-/* The bucket in which the value of a rank (1 is the smallest) lies. */
+/* The bucket of the value with a rank; 1 is the smallest. */
 static unsigned bucket_of_rank(const struct histogram *histogram, uint64_t rank)
 {
     uint64_t below = 0;
@@ -335,7 +335,8 @@ int histogram_add_json(struct histogram *to, const json_t *json)
     return 0;
 }
 
-/* Reads "bucket:count bucket:count ...", buckets rising, and adds it to to unless that is NULL. */
+/* Reads "bucket:count bucket:count ..." with ascending buckets and adds them to *to; NULL: only
+ * checks. */
 static int histogram_read_counts(struct histogram *to, const char *text, struct counts_read *counts)
 {
     for (bool begin = true; begin ? *text != '\0' : *text == ' '; begin = false) {
@@ -358,7 +359,7 @@ static int histogram_read_counts(struct histogram *to, const char *text, struct 
     return *text == '\0' ? 0 : -EINVAL;
 }
 
-/* Reads a decimal number without sign or leading zeros, at most limit; NULL when there is none. */
+/* Reads a decimal number up to limit, without sign or leading zeros. NULL: there is none. */
 static const char *histogram_read_number(const char *text, uint64_t limit, uint64_t *out)
 {
     uint64_t value = 0;
@@ -382,7 +383,7 @@ static int check_limits(const struct counts_read *counts, const json_t *min, con
 {
     json_int_t low = json_integer_value(min), high = json_integer_value(max);
     double count = (double)counts->count;
-    const double slack = 1e-6; /* a sum of many doubles is a little off */
+    const double slack = 1e-6; /* for the rounding of a sum of many doubles */
     if (counts->count == 0)
         return json_is_null(min) && json_is_null(max) && sum == 0 ? 0 : -EINVAL;
     if (!json_is_integer(min) || !json_is_integer(max) || low < 0 || high < low ||

@@ -16,7 +16,7 @@ enum { NO_INDEX = 0xffffffff };
 /* What is being read, and where, for error messages. */
 struct reader {
     struct result *result;
-    struct histogram *response; /* where to add response times to; NULL: kept by packet type */
+    struct histogram *response; /* sum of all response times; NULL: keep them by packet type */
     const char *name;           /* of the file */
     struct error *error;
     const char *place; /* "packets" and the like, "" for the top */
@@ -281,7 +281,7 @@ static int result_read_object(struct reader *reader, const char *name,
     return result;
 }
 
-/* An object of names and whole numbers. */
+/* Reads an object of names and whole numbers. */
 static int result_read_counts(const struct reader *reader, const char *field, json_t *object,
                               struct result_count **out, size_t *count)
 {
@@ -353,7 +353,7 @@ static int read_packet(const struct reader *reader, json_t *object, struct resul
     return result;
 }
 
-/* One of a packet's three histograms. */
+/* Reads one of the three histograms of a packet type. */
 static int read_times(const struct reader *reader, const json_t *object,
                       struct result_packet *packet, size_t time)
 {
@@ -441,7 +441,7 @@ int result_load(const char *path, char **bytes, size_t *length, struct error *er
     return loaded;
 }
 
-/* Reads all of an open file. Returns 0 or a negative errno. */
+/* Reads an open file to its end. 0 or a negative errno. */
 static int load_open(int fd, char **bytes, size_t *length)
 {
     struct stat stat;

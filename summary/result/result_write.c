@@ -62,7 +62,7 @@ static json_t *result_to_json(const struct result *result)
     return NULL;
 }
 
-/* json_object_set_new() takes the value, also when it fails; a NULL value is a failure. */
+/* Sets a member and takes ownership of its value. false: out of memory, or the value is NULL. */
 static bool set(json_t *object, const char *name, json_t *value)
 {
     return json_object_set_new(object, name, value) == 0;

@@ -860,10 +860,10 @@ static void test_folder_of_everything(void **state)
         "/foreign.txt: not a result of a traffic replay\n",
         "/other.json: not a result of traffic-replay\n",
         "/newer.json: written in format 99; this program reads format 1\n",
-        "/no-cell.txt: neither its content nor its name (like dc1_r4_S5.txt) tells r and S\n",
+        "/no-cell.txt: neither the file nor its name contains r and S; name it like dc1_r4_S5.txt\n",
         "/cut_r4_S5.txt:28: damaged: the table's rows do not add up to the operations above it\n",
-        "/more/loop: a link back to a folder that it is in\n",
-        "/nothing: a link to nothing\n",
+        "/more/loop: link to a folder that contains it\n",
+        "/nothing: dangling link\n",
         "/pipe: neither a file nor a folder\n",
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
@@ -879,7 +879,7 @@ static void test_no_files(void **state)
     struct readings readings = {.warning = keep_warning};
     warnings[0] = '\0';
     assert_int_equal(readings_add(&readings, folder), 0);
-    assert_non_null(strstr(warnings, ": no result files in it"));
+    assert_non_null(strstr(warnings, ": contains no result files"));
     assert_int_equal(readings_add(&readings, in_folder("missing.json")), 0);
     assert_non_null(strstr(warnings, "missing.json: cannot be read: No such file or directory"));
     assert_int_equal(readings.refused, 2);
