@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dcerpc:15 and dcerpc:16 tell how the recorded client authenticated (an alter_context_resp goes
- * with Kerberos in SPNEGO, an AUTH3 with NTLM). They change nothing; but a model that says one
- * thing while the conversation does the other is worth a word, once a run.
+ * dcerpc:15 and dcerpc:16 show how the recorded client authenticated: an alter_context_resp belongs
+ * to Kerberos in SPNEGO, an AUTH3 to NTLM. They send nothing. If the conversation authenticates in
+ * the other way, a warning is printed once per run.
  */
 #include <stdatomic.h>
-#include <stdio.h>
 
+#include "base/message.h"
 #include "protocols/conversation.h"
 #include "protocols/packet_tables.h"
 
 static struct outcome play_alter_context_resp(struct conversation *conversation,
                                               const void *details);
-static struct outcome warn_once(atomic_flag *said, bool mismatch, const char *text);
+static struct outcome warn_once(atomic_flag *printed, bool mismatch, const char *text);
 static struct outcome play_auth3(struct conversation *conversation, const void *details);
 
 const struct packet_type packet_tables_rpc_hints[] = {
@@ -33,24 +33,24 @@ static struct outcome play_alter_context_resp(struct conversation *conversation,
                                               const void *details)
 {
     (void)details;
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-    return warn_once(&said, !conversation->kerberos,
+    static atomic_flag printed = ATOMIC_FLAG_INIT;
+    return warn_once(&printed, !conversation->kerberos,
                      "the model has dcerpc:15 (an RPC bind with Kerberos) in a conversation that "
-                     "uses NTLM; -K makes all use Kerberos");
+                     "uses NTLM; to use Kerberos in all conversations, add -K");
 }
 
-static struct outcome warn_once(atomic_flag *said, bool mismatch, const char *text)
+static struct outcome warn_once(atomic_flag *printed, bool mismatch, const char *text)
 {
-    if (mismatch && !atomic_flag_test_and_set(said))
-        fprintf(stderr, "traffic-replay: %s\n", text);
+    if (mismatch && !atomic_flag_test_and_set(printed))
+        message_print("%s", text);
     return outcome_nothing();
 }
 
 static struct outcome play_auth3(struct conversation *conversation, const void *details)
 {
     (void)details;
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-    return warn_once(&said, conversation->kerberos,
+    static atomic_flag printed = ATOMIC_FLAG_INIT;
+    return warn_once(&printed, conversation->kerberos,
                      "the model has dcerpc:16 (an RPC bind with NTLM) in a conversation that uses "
                      "Kerberos");
 }
