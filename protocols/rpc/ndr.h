@@ -75,11 +75,6 @@ void ndr_error_text(const struct ndr *ndr, char text[NDR_ERROR_TEXT_SIZE]);
 /* Fails the cursor at its present offset, unless it has failed already. Both texts are static. */
 void ndr_fail(struct ndr *ndr, const char *field, const char *why);
 
-static inline bool ndr_is_decode(const struct ndr *ndr)
-{
-    return ndr->mode == NDR_DECODE;
-}
-
 /* Primitive types: aligned to their size. */
 void ndr_u8(struct ndr *ndr, const char *field, uint8_t *value);
 void ndr_u16(struct ndr *ndr, const char *field, uint16_t *value);
@@ -176,12 +171,8 @@ struct ndr_policy_handle {
 
 /* A GUID's text, 36 characters ("12345678-1234-abcd-ef00-01234567cffb"). 0 or -EINVAL. */
 int ndr_guid_parse(const char *text, struct ndr_guid *guid);
-enum { NDR_GUID_TEXT_SIZE = 37 };
-void ndr_guid_format(const struct ndr_guid *guid, char text[NDR_GUID_TEXT_SIZE]);
-/* "S-1-5-21-...", at most NDR_SID_TEXT_SIZE bytes with the NUL. 0 or -EINVAL. */
-enum { NDR_SID_TEXT_SIZE = 192 };
+/* A SID's text ("S-1-5-21-..."). 0 or -EINVAL. */
 int ndr_sid_parse(const char *text, struct ndr_sid *sid);
-void ndr_sid_format(const struct ndr_sid *sid, char *text, size_t size);
 
 ndr_coder ndr_guid_coder;           /* GUID, MS-DTYP 2.3.4.2 */
 ndr_coder ndr_sid_coder;            /* RPC_SID, MS-DTYP 2.4.2.3: conformance first */

@@ -96,14 +96,16 @@ static int sid_number(const char **text, uint64_t limit, uint64_t *number)
     return 0;
 }
 
-void ndr_sid_format(const struct ndr_sid *sid, char *text, size_t size)
+void ndr_sid_format(const struct ndr_sid *sid, char text[NDR_SID_TEXT_SIZE])
 {
     uint64_t authority = 0;
     for (int i = 0; i < 6; i++)
         authority = authority << 8 | sid->authority[i];
-    int used = snprintf(text, size, "S-%u-%" PRIu64, sid->revision, authority);
-    for (int i = 0; i < sid->count && used > 0 && (size_t)used < size; i++)
-        used += snprintf(text + used, size - (size_t)used, "-%" PRIu32, sid->sub_authorities[i]);
+    size_t used =
+        (size_t)snprintf(text, NDR_SID_TEXT_SIZE, "S-%u-%" PRIu64, sid->revision, authority);
+    for (int i = 0; i < sid->count && i < NDR_SID_AUTHORITIES_MAX; i++)
+        used += (size_t)snprintf(text + used, NDR_SID_TEXT_SIZE - used, "-%" PRIu32,
+                                 sid->sub_authorities[i]);
 }
 
 void ndr_guid_coder(struct ndr *ndr, const char *field, void *value, uint32_t argument)
@@ -137,7 +139,7 @@ void ndr_sid_coder(struct ndr *ndr, const char *field, void *value, uint32_t arg
     struct ndr_sid *sid = value;
     if (ndr->mode == NDR_PRINT) {
         char text[NDR_SID_TEXT_SIZE];
-        ndr_sid_format(sid, text, sizeof text);
+        ndr_sid_format(sid, text);
         ndr_print_text(ndr, field, text);
         return;
     }

@@ -19,7 +19,7 @@ static void extensions_coder(struct ndr *ndr, const char *field, void *value, ui
     ndr_u32_range(ndr, "cb", &extensions->size, 1, DRSUAPI_EXTENSIONS_MAX);
     if (!ndr->failed && ndr->mode != NDR_PRINT && conformance != extensions->size)
         ndr_fail(ndr, field, "array size differs from its count");
-    if (!ndr->failed && ndr_is_decode(ndr))
+    if (!ndr->failed && ndr->mode == NDR_DECODE)
         extensions->bytes = ndr_arena_room(ndr, field, extensions->size);
     if (!ndr->failed && !extensions->bytes)
         ndr_fail(ndr, field, "a null pointer to a counted array");

@@ -22,7 +22,7 @@ static void tower_coder(struct ndr *ndr, const char *field, void *value, uint32_
     ndr_u32_range(ndr, "tower_length", &tower->size, 0, EPM_TOWER_SIZE_MAX);
     if (!ndr->failed && ndr->mode != NDR_PRINT && conformance != tower->size)
         ndr_fail(ndr, field, "array size differs from its count");
-    if (!ndr->failed && ndr_is_decode(ndr))
+    if (!ndr->failed && ndr->mode == NDR_DECODE)
         tower->bytes = ndr_arena_room(ndr, field, tower->size);
     if (!ndr->failed && tower->size && !tower->bytes)
         ndr_fail(ndr, field, "a null pointer to a counted array");

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "protocols/rpc/ndr.h"
+#include "protocols/rpc/ndr_private.h"
 #include "tests/lib/bytes.h"
 
 /* The tests' coders take no argument. */
@@ -442,12 +442,12 @@ static void sids(void **state)
 {
     (void)state;
     struct ndr_sid sid, read = {0};
-    char text[192];
+    char text[NDR_SID_TEXT_SIZE];
     static const char hex[] = "02000000 01 02 000000000005 20000000 20020000";
     assert_int_equal(ndr_sid_parse("S-1-5-32-544", &sid), 0);
     assert_encodes(code_sid, &sid, hex);
     decodes(code_sid, &read, hex, NULL);
-    ndr_sid_format(&read, text, sizeof text);
+    ndr_sid_format(&read, text);
     assert_string_equal(text, "S-1-5-32-544");
     refuses(code_sid, &read, "01000000 01 02 000000000005 20000000 20020000", other_size);
     refuses(code_sid, &read, "10000000 01 10 000000000005 20000000 20020000",

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "protocols/packet.h"
+#include "protocols/rpc/ndr_private.h"
 #include "protocols/rpc/rpc_drsuapi.h"
 #include "protocols/rpc/rpc_epm.h"
 #include "protocols/rpc/rpc_lsarpc.h"
@@ -329,7 +330,7 @@ static void check_values(const struct message *message)
     struct arena arena = {0};
     void *value;
     char error[NDR_ERROR_TEXT_SIZE];
-    char text[192];
+    char text[NDR_SID_TEXT_SIZE];
     assert_true(decode(message, message->bytes, message->size, &arena, &value, error));
     if (strcmp(message->name, "samr LookupNames request") == 0) {
         struct samr_LookupNames_request *request = value;
@@ -338,7 +339,7 @@ static void check_values(const struct message *message)
         assert_string_equal(request->names[1], "krbtgt");
     } else if (strcmp(message->name, "samr LookupDomain reply") == 0) {
         struct samr_LookupDomain_reply *reply = value;
-        ndr_sid_format(reply->sid, text, sizeof text);
+        ndr_sid_format(reply->sid, text);
         assert_string_equal(text, "S-1-5-21-1111111111-2222222222-3333333333");
     } else if (strcmp(message->name, "rpc_netlogon LogonSamLogonEx reply") == 0) {
         struct netlogon_LogonSamLogonEx_reply *reply = value;
