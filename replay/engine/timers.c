@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A heap with four children a node; a timer knows its place, so it can be moved and stopped. */
-#include "replay/engine/timers.h"
+#include "replay/engine/timers_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static void settle(struct timers *timers, uint32_t i, struct timers_entry entry);
-static void sift_up(struct timers *timers, uint32_t i, struct timers_entry entry);
+static void timers_sift(struct timers *timers, uint32_t i, struct timers_entry entry);
+static void timers_sift_up(struct timers *timers, uint32_t i, struct timers_entry entry);
 static void timers_put(struct timers *timers, uint32_t i, struct timers_entry entry);
 static void timers_sift_down(struct timers *timers, uint32_t i, struct timers_entry entry);
-static uint32_t smallest_child(const struct timers *timers, uint32_t i);
+static uint32_t timers_earliest_child(const struct timers *timers, uint32_t i);
 static int timers_make_room(struct timers *timers);
 
 int timers_set(struct timers *timers, struct loop_timer *timer, int64_t due)
@@ -17,24 +16,24 @@ int timers_set(struct timers *timers, struct loop_timer *timer, int64_t due)
     struct timers_entry entry = {.due = due, .timer = timer};
     timer->due = due;
     if (timer->position) {
-        settle(timers, timer->position - 1, entry);
+        timers_sift(timers, timer->position - 1, entry);
         return 0;
     }
     int error = timers_make_room(timers);
     if (!error)
-        sift_up(timers, timers->count++, entry);
+        timers_sift_up(timers, timers->count++, entry);
     return error;
 }
 
-static void settle(struct timers *timers, uint32_t i, struct timers_entry entry)
+static void timers_sift(struct timers *timers, uint32_t i, struct timers_entry entry)
 {
     if (i > 0 && entry.due < timers->entries[(i - 1) / 4].due)
-        sift_up(timers, i, entry);
+        timers_sift_up(timers, i, entry);
     else
         timers_sift_down(timers, i, entry);
 }
 
-static void sift_up(struct timers *timers, uint32_t i, struct timers_entry entry)
+static void timers_sift_up(struct timers *timers, uint32_t i, struct timers_entry entry)
 {
     while (i > 0) {
         uint32_t parent = (i - 1) / 4;
@@ -55,7 +54,7 @@ static void timers_put(struct timers *timers, uint32_t i, struct timers_entry en
 static void timers_sift_down(struct timers *timers, uint32_t i, struct timers_entry entry)
 {
     while (i * 4 + 1 < timers->count) {
-        uint32_t child = smallest_child(timers, i);
+        uint32_t child = timers_earliest_child(timers, i);
         if (entry.due <= timers->entries[child].due)
             break;
         timers_put(timers, i, timers->entries[child]);
@@ -64,7 +63,7 @@ static void timers_sift_down(struct timers *timers, uint32_t i, struct timers_en
     timers_put(timers, i, entry);
 }
 
-static uint32_t smallest_child(const struct timers *timers, uint32_t i)
+static uint32_t timers_earliest_child(const struct timers *timers, uint32_t i)
 {
     uint32_t first = i * 4 + 1, smallest = first;
     for (uint32_t child = first + 1; child < first + 4 && child < timers->count; child++)
@@ -77,7 +76,7 @@ static int timers_make_room(struct timers *timers)
 {
     if (timers->count < timers->room)
         return 0;
-    if (timers->room > UINT32_MAX / 8) /* child numbers must fit */
+    if (timers->room > UINT32_MAX / 8) /* indexes of children must fit */
         return -ENOMEM;
     uint32_t room = timers->room ? timers->room * 2 : 64;
     struct timers_entry *entries = realloc(timers->entries, room * sizeof *entries);
@@ -96,7 +95,7 @@ void timers_stop(struct timers *timers, struct loop_timer *timer)
     timer->position = 0;
     struct timers_entry last = timers->entries[--timers->count];
     if (i < timers->count)
-        settle(timers, i, last);
+        timers_sift(timers, i, last);
 }
 
 int64_t timers_next(const struct timers *timers)

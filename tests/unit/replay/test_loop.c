@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "replay/engine/fiber.h"
+#include "replay/engine/fiber_private.h"
 #include "replay/engine/loop.h"
-#include "replay/engine/timers.h"
+#include "replay/engine/timers_private.h"
 
 static const int64_t MS = 1000000;
 
