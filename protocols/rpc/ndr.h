@@ -20,6 +20,9 @@
 
 #include "base/arena.h"
 
+/* The transfer syntax's UUID; its version is 2.0. */
+#define NDR32_UUID "8a885d04-1ceb-11c9-9fe8-08002b104860"
+
 enum ndr_mode { NDR_ENCODE, NDR_DECODE, NDR_PRINT };
 
 /* Upper bounds on what the program sends and accepts: elements per array, nesting of pointees, full

@@ -78,50 +78,20 @@ const struct rpc_interface rpc_epm = {.name = "epm",
 enum { FLOOR_UUID = 0x0d, FLOOR_RPC_CO = 0x0b, FLOOR_TCP = 0x07, FLOOR_IP = 0x09 };
 enum { TOWER_SIZE = 2 + 25 + 25 + 7 + 7 + 9 };
 
-static uint8_t *put_le16(uint8_t *out, uint16_t value)
-{
-    *out++ = (uint8_t)value;
-    *out++ = (uint8_t)(value >> 8);
-    return out;
-}
-
-static uint8_t *put_guid(uint8_t *out, const struct ndr_guid *guid)
-{
-    out = put_le16(out, (uint16_t)guid->time_low);
-    out = put_le16(out, (uint16_t)(guid->time_low >> 16));
-    out = put_le16(out, guid->time_mid);
-    out = put_le16(out, guid->time_hi_and_version);
-    memcpy(out, guid->clock_seq, 2);
-    memcpy(out + 2, guid->node, 6);
-    return out + 8;
-}
-
+static uint8_t *put_le16(uint8_t *out, uint16_t value);
 static uint8_t *put_syntax_floor(uint8_t *out, const struct ndr_guid *guid, uint16_t major,
-                                 uint16_t minor)
-{
-    out = put_le16(out, 19);
-    *out++ = FLOOR_UUID;
-    out = put_guid(out, guid);
-    out = put_le16(out, major);
-    out = put_le16(out, 2);
-    return put_le16(out, minor);
-}
-
-static uint8_t *put_floor(uint8_t *out, uint8_t protocol, uint16_t size)
-{
-    out = put_le16(out, 1);
-    *out++ = protocol;
-    out = put_le16(out, size);
-    memset(out, 0, size);
-    return out + size;
-}
+                                 uint16_t minor);
+static uint8_t *put_guid(uint8_t *out, const struct ndr_guid *guid);
+static uint8_t *put_floor(uint8_t *out, uint8_t protocol, uint16_t size);
+static const uint8_t *floor_side(const struct epm_tower *tower, size_t *at, size_t *size);
+static size_t ports_index_of(const struct rpc_interface *interface);
 
 int epm_tower_build(const struct rpc_interface *interface, struct arena *arena,
                     struct epm_tower *tower)
 {
     struct ndr_guid syntax, transfer;
     if (ndr_guid_parse(interface->uuid, &syntax) < 0 ||
-        ndr_guid_parse("8a885d04-1ceb-11c9-9fe8-08002b104860", &transfer) < 0)
+        ndr_guid_parse(NDR32_UUID, &transfer) < 0)
         return -EINVAL;
     uint8_t *out = arena_alloc(arena, TOWER_SIZE);
     if (!out)
@@ -136,18 +106,42 @@ int epm_tower_build(const struct rpc_interface *interface, struct arena *arena,
     return 0;
 }
 
-/* Reads one side of a floor at offset *at; NULL: the tower ends too early. */
-static const uint8_t *floor_side(const struct epm_tower *tower, size_t *at, size_t *size)
+static uint8_t *put_le16(uint8_t *out, uint16_t value)
 {
-    if (tower->size - *at < 2)
-        return NULL;
-    *size = (size_t)tower->bytes[*at] | (size_t)tower->bytes[*at + 1] << 8;
-    *at += 2;
-    if (tower->size - *at < *size)
-        return NULL;
-    const uint8_t *side = tower->bytes + *at;
-    *at += *size;
-    return side;
+    *out++ = (uint8_t)value;
+    *out++ = (uint8_t)(value >> 8);
+    return out;
+}
+
+static uint8_t *put_syntax_floor(uint8_t *out, const struct ndr_guid *guid, uint16_t major,
+                                 uint16_t minor)
+{
+    out = put_le16(out, 19);
+    *out++ = FLOOR_UUID;
+    out = put_guid(out, guid);
+    out = put_le16(out, major);
+    out = put_le16(out, 2);
+    return put_le16(out, minor);
+}
+
+static uint8_t *put_guid(uint8_t *out, const struct ndr_guid *guid)
+{
+    out = put_le16(out, (uint16_t)guid->time_low);
+    out = put_le16(out, (uint16_t)(guid->time_low >> 16));
+    out = put_le16(out, guid->time_mid);
+    out = put_le16(out, guid->time_hi_and_version);
+    memcpy(out, guid->clock_seq, 2);
+    memcpy(out + 2, guid->node, 6);
+    return out + 8;
+}
+
+static uint8_t *put_floor(uint8_t *out, uint8_t protocol, uint16_t size)
+{
+    out = put_le16(out, 1);
+    *out++ = protocol;
+    out = put_le16(out, size);
+    memset(out, 0, size);
+    return out + size;
 }
 
 uint16_t epm_tower_port(const struct epm_tower *tower)
@@ -168,6 +162,20 @@ uint16_t epm_tower_port(const struct epm_tower *tower)
     return 0;
 }
 
+/* Reads one side of a floor at offset *at; NULL: the tower ends too early. */
+static const uint8_t *floor_side(const struct epm_tower *tower, size_t *at, size_t *size)
+{
+    if (tower->size - *at < 2)
+        return NULL;
+    *size = (size_t)tower->bytes[*at] | (size_t)tower->bytes[*at + 1] << 8;
+    *at += 2;
+    if (tower->size - *at < *size)
+        return NULL;
+    const uint8_t *side = tower->bytes + *at;
+    *at += *size;
+    return side;
+}
+
 /* Interfaces with a TCP port. */
 static const struct rpc_interface *const mapped[] = {&rpc_lsarpc, &rpc_samr, &rpc_drsuapi,
                                                      &rpc_netlogon, &rpc_srvsvc};
@@ -176,8 +184,6 @@ enum { MAPPED_COUNT = sizeof mapped / sizeof mapped[0] };
 struct rpc_ports {
     _Atomic uint16_t ports[MAPPED_COUNT];
 };
-
-static size_t ports_place_of(const struct rpc_interface *interface);
 
 struct rpc_ports *rpc_ports_new(void)
 {
@@ -191,14 +197,14 @@ void rpc_ports_free(struct rpc_ports *ports)
 
 uint16_t rpc_ports_known(const struct rpc_ports *ports, const struct rpc_interface *interface)
 {
-    size_t i = ports_place_of(interface);
+    size_t i = ports_index_of(interface);
     if (!ports || i == MAPPED_COUNT)
         return 0;
     return atomic_load_explicit(&((struct rpc_ports *)(uintptr_t)ports)->ports[i],
                                 memory_order_relaxed);
 }
 
-static size_t ports_place_of(const struct rpc_interface *interface)
+static size_t ports_index_of(const struct rpc_interface *interface)
 {
     size_t i = 0;
     while (i < MAPPED_COUNT && mapped[i] != interface)
@@ -209,7 +215,7 @@ static size_t ports_place_of(const struct rpc_interface *interface)
 void rpc_ports_remember(struct rpc_ports *ports, const struct rpc_interface *interface,
                         uint16_t port)
 {
-    size_t i = ports_place_of(interface);
+    size_t i = ports_index_of(interface);
     if (ports && i < MAPPED_COUNT)
         atomic_store_explicit(&ports->ports[i], port, memory_order_relaxed);
 }

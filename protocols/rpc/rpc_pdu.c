@@ -142,8 +142,6 @@ void rpc_pdu_finish(struct ndr *ndr, const struct rpc_trailer *trailer, const ui
     le_put16(ndr->data + AUTH_LENGTH_AT, (uint16_t)(token ? token_size : 0));
 }
 
-#define NDR32_UUID "8a885d04-1ceb-11c9-9fe8-08002b104860"
-
 void rpc_pdu_bind_body(struct ndr *ndr, const struct rpc_interface *interface, uint32_t assoc_group)
 {
     uint16_t size = RPC_FRAGMENT_MAX, context_id = 0;
