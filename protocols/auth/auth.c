@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Security contexts: opening one, and the client's side of SPNEGO around its mechanism. */
+/* Opens security contexts, and wraps their mechanism in the client's side of SPNEGO. */
 #include "protocols/auth/auth.h"
 
 #include <errno.h>
@@ -15,13 +15,13 @@ struct auth {
     struct auth_mech *mech;
     bool raw;
     unsigned legs;     /* calls of auth_step() so far */
-    bool mech_done;    /* the mechanism has nothing more to say or hear */
-    bool mic_sent;     /* our mechListMIC went out */
-    bool mic_verified; /* the server's came in and was right */
+    bool mech_done;    /* the mechanism expects and sends nothing more */
+    bool mic_sent;     /* our mechListMIC was sent */
+    bool mic_verified; /* the server's was correct */
     enum spnego_mech name;
 };
 
-static struct outcome open_failed(int rc);
+static struct outcome open_failure(int rc);
 static int mech_step(struct auth *auth, struct spnego_slice token, uint8_t **out, size_t *out_size);
 static int spnego_begin(struct auth *auth, uint8_t **out, size_t *out_size);
 static int spnego_continue(struct auth *auth, const uint8_t *token, size_t size, bool first,
@@ -53,19 +53,21 @@ struct outcome auth_open(struct conversation *conversation, const struct auth_re
                                : auth_ntlm_new(conversation, request, &auth->mech);
     if (rc) {
         free(auth);
-        return open_failed(rc);
+        return open_failure(rc);
     }
     auth->mech->level = request->level;
     *out = auth;
     return outcome_ok();
 }
 
-static struct outcome open_failed(int rc)
+static struct outcome open_failure(int rc)
 {
     if (rc == -ENOKEY)
         return outcome_failed("no credentials for the account");
     if (rc == -EILSEQ || rc == -EINVAL)
         return outcome_failed("account name or password cannot be sent");
+    if (rc == -ENAMETOOLONG)
+        return outcome_failed("the DC's name cannot be part of a service principal");
     return outcome_of_error(rc);
 }
 
@@ -96,7 +98,7 @@ static int mech_step(struct auth *auth, struct spnego_slice token, uint8_t **out
     return rc;
 }
 
-/* The first token: NegTokenInit around the mechanism's own. */
+/* The first token: NegTokenInit around that of the mechanism. */
 static int spnego_begin(struct auth *auth, uint8_t **out, size_t *out_size)
 {
     uint8_t *inner = NULL;
@@ -146,8 +148,8 @@ static int check_response(struct auth *auth, const struct spnego_response *respo
 {
     if (response->state == SPNEGO_REJECT)
         return auth_complain(auth, -EACCES, "SPNEGO: rejected");
-    /* supportedMech comes in the first answer only (RFC 4178 4.2.2); a MIC-less later one may
-     * repeat it. */
+    /* supportedMech is required in the first answer only (RFC 4178 4.2.2); a later one may repeat
+     * it. */
     if ((first || response->mech != SPNEGO_NONE) && !same_mech(auth->name, response->mech) &&
         !(first && response->mech == SPNEGO_NONE && response->state == SPNEGO_ACCEPT_COMPLETED))
         return auth_complain(auth, -EOPNOTSUPP, "SPNEGO: the server chose another mechanism");
@@ -164,7 +166,7 @@ static int take_mic(struct auth *auth, const struct spnego_response *response)
     if (!response->mech_list_mic.data)
         return 0;
     if (!auth->mech_done)
-        return auth_complain(auth, -EBADMSG, "SPNEGO: mechListMIC before its time");
+        return auth_complain(auth, -EBADMSG, "SPNEGO: mechListMIC too early");
     int rc = auth->mech->ops->verify_mic(auth->mech, spnego_mech_list(auth->name),
                                          response->mech_list_mic);
     if (rc)
@@ -173,8 +175,7 @@ static int take_mic(struct auth *auth, const struct spnego_response *response)
     return 0;
 }
 
-/* Sends what the mechanism made, with our MIC once it is called for; nothing when there is
- * neither. */
+/* Wraps the mechanism's token and, once it is needed, our MIC. No token if there is neither. */
 static int spnego_reply(struct auth *auth, const struct spnego_response *response,
                         struct spnego_slice inner, uint8_t **out, size_t *out_size)
 {
@@ -199,7 +200,7 @@ static int spnego_reply(struct auth *auth, const struct spnego_response *respons
 static int spnego_end(struct auth *auth)
 {
     if (!auth->mech_done)
-        return auth_complain(auth, -EBADMSG, "SPNEGO: completed before its mechanism");
+        return auth_complain(auth, -EBADMSG, "SPNEGO: completed before the mechanism");
     if (auth->mic_sent && !auth->mic_verified)
         return auth_complain(auth, -EBADMSG, "SPNEGO: no mechListMIC from the server");
     if (auth->mic_sent)

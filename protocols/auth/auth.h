@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Security contexts for SMB2 session set-up and RPC binds: Kerberos (MIT GSSAPI) or NTLM
- * (ntlmssp.h), each in SPNEGO or raw; session key, signing and sealing of RPC PDUs.
+ * Security contexts for SMB2 session setup and RPC binds: Kerberos (MIT GSSAPI) or NTLM
+ * (ntlmssp.h), each in SPNEGO or raw; session keys, signing and sealing of RPC PDUs.
  *
- * auth_open() may fetch a ticket over the conversation's streams. Nothing after it waits: the
- * caller carries the tokens.
+ * auth_open() may request a ticket over the conversation's streams. Nothing else waits: the caller
+ * sends and receives the tokens.
  *
- *     auth_open                      ->  the first token out of auth_step(NULL)
- *     AUTH_MORE: send, receive, step ->  ... the server's token into auth_step()
- *     AUTH_DONE                      ->  send what came out, if anything; nothing more to step
+ *     auth_open
+ *     auth_step(NULL)          makes the first token
+ *     while AUTH_MORE          send it, receive the server's token, give that to auth_step()
+ *     AUTH_DONE                send the last token, if there is one
  */
 #ifndef PROTOCOLS_AUTH_AUTH_H
 #define PROTOCOLS_AUTH_AUTH_H
@@ -34,56 +35,56 @@ struct auth_request {
     bool kerberos;         /* else NTLM */
     bool raw;              /* the mechanism's own tokens, without SPNEGO */
     bool dce_style;        /* RPC over TCP: Kerberos with a third leg (MS-RPCE 3.3.1.5.2) */
-    bool wrong_password;   /* NTLM, for -B: the server is to refuse it */
+    bool wrong_password;   /* NTLM, for -B: the server must refuse it */
 };
 
-/* On OUTCOME_OK *out is the caller's, to be given to auth_free(). Otherwise the outcome says why no
- * context can be had (no ticket, ...) and *out is NULL. The conversation's credentials must outlive
- * the first auth_step(). */
+/* On OUTCOME_OK the caller owns *out and frees it with auth_free(). Otherwise *out is NULL and the
+ * outcome is the reason, such as a missing ticket. The conversation's credentials must outlive the
+ * first auth_step(). */
 struct outcome auth_open(struct conversation *conversation, const struct auth_request *request,
                          struct auth **out);
 void auth_free(struct auth *auth);
 
 /*
- * Takes the server's token (NULL, 0 at first) and makes the next one in *out (malloc'd, the
- * caller's; NULL: nothing is to be sent). Returns enum auth_progress, or a negative errno:
- * -EBADMSG malformed or a signature that does not verify, -EACCES refused, -EOPNOTSUPP the server
- * does not do what is needed. auth_error() tells more.
+ * Reads the server's token (NULL, 0 at first) and makes the next one in *out, which the caller
+ * frees; NULL: nothing to send. Returns enum auth_progress, or a negative errno: -EBADMSG a
+ * malformed token or a signature that does not verify, -EACCES refused, -EOPNOTSUPP the server
+ * lacks something required. auth_error() explains it.
  *
- * A server may be done (SMB2: status 0) with a token that still has to be fed; AUTH_MORE after that
- * is a server that stopped half way.
+ * A server that is done (SMB2: status 0) may send a last token, which must be given to auth_step()
+ * as well. AUTH_MORE after that means that the server stopped too early.
  */
 int auth_step(struct auth *auth, const uint8_t *token, size_t size, uint8_t **out,
               size_t *out_size);
 
-/* A countable cause for the last failure of auth_step(): "GSS: clock skew too great", ... */
+/* A countable cause for the last failure of auth_step(), such as "GSS: clock skew too great". */
 const char *auth_error(const struct auth *auth);
 
-/* After AUTH_DONE: the session key, 16 bytes with NTLM, 16 or 32 with Kerberos (MS-SMB2 3.2.5.3:
- * Session.FullSessionKey). *size: room in key, then its size. 0 or a negative errno. */
+/* The session key, after AUTH_DONE: 16 bytes with NTLM, 16 or 32 with Kerberos (MS-SMB2 3.2.5.3:
+ * Session.FullSessionKey). *size is the room in key, then the key's size. 0 or a negative errno. */
 enum { AUTH_SESSION_KEY_MAX = 64 };
 int auth_session_key(const struct auth *auth, uint8_t *key, size_t *size);
 
 /*
- * An RPC PDU as it stands in its buffer: data[0..size) is header, stub with its padding and the
- * trailer of 8 bytes, everything but the token (MS-RPCE 2.2.2.11); frag_length and auth_length are
- * already set. body is stub and padding: what sealing encrypts in place.
+ * An RPC PDU in its buffer. data[0..size) is the header, the stub with its padding, and the trailer
+ * of 8 bytes: everything but the token (MS-RPCE 2.2.2.11). frag_length and auth_length are already
+ * set. body is stub and padding, which sealing encrypts in place.
  */
 struct auth_pdu {
     uint8_t *data;
     size_t size;
     size_t body, body_size; /* offset and size */
-    bool header_signing;    /* PFC_SUPPORT_HEADER_SIGN was agreed on */
+    bool header_signing;    /* PFC_SUPPORT_HEADER_SIGN was negotiated */
 };
 
-/* Size of the token that auth_protect() makes for a body of that size. */
+/* The size of the token that auth_protect() makes for a body of body_size bytes. */
 int auth_token_size(struct auth *auth, size_t body_size, size_t *size);
 
-/* By the request's level: nothing, signs, or signs and seals. token_size must be what
- * auth_token_size() said. Order matters: each call uses up a sequence number. */
+/* Signs the PDU, or signs and seals it, or does nothing, as the request's level demands. token_size
+ * must come from auth_token_size(). Each call uses one sequence number, so the order matters. */
 int auth_protect(struct auth *auth, const struct auth_pdu *pdu, uint8_t *token, size_t token_size);
 
-/* The reverse, for what the server sent: decrypts in place and verifies. -EBADMSG: it does not. */
+/* Decrypts a PDU of the server in place and verifies it. -EBADMSG: it does not verify. */
 int auth_unprotect(struct auth *auth, const struct auth_pdu *pdu, const uint8_t *token,
                    size_t token_size);
 

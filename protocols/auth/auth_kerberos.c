@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kerberos below auth.h: MIT GSSAPI's krb5 mechanism with the conversation's tickets. The service
- * ticket is in the ccache before a context is made, so that no GSS call goes to the network.
+ * The Kerberos mechanism behind auth.h: MIT GSSAPI's krb5 mechanism with the conversation's
+ * tickets. The service ticket is in the ccache before a context is created, so that no GSS call
+ * uses the network.
  */
 #include <errno.h>
 #include <gssapi/gssapi_ext.h>
@@ -30,8 +31,8 @@ static void kerberos_free(struct auth_mech *mech);
 static struct auth_kerberos *auth_kerberos_of(struct auth_mech *mech);
 static int kerberos_step(struct auth_mech *mech, const uint8_t *token, size_t size, uint8_t **out,
                          size_t *out_size);
-static int copy_out(gss_buffer_t from, uint8_t **out, size_t *out_size);
-static void auth_kerberos_describe(struct auth_mech *mech, OM_uint32 major, OM_uint32 minor);
+static int copy_buffer(gss_buffer_t from, uint8_t **out, size_t *out_size);
+static void describe_failure(struct auth_mech *mech, OM_uint32 major, OM_uint32 minor);
 static int kerberos_session_key(struct auth_mech *mech, uint8_t *key, size_t *size);
 static int kerberos_sign_mic(struct auth_mech *mech, struct spnego_slice list, uint8_t **mic,
                              size_t *mic_size);
@@ -39,8 +40,7 @@ static int kerberos_verify_mic(struct auth_mech *mech, struct spnego_slice list,
                                struct spnego_slice mic);
 static void kerberos_after_mics(struct auth_mech *mech);
 static int kerberos_token_size(struct auth_mech *mech, size_t body_size, size_t *size);
-static void auth_kerberos_fill(gss_iov_buffer_desc *buffer, OM_uint32 type, const void *data,
-                               size_t size);
+static void fill_buffer(gss_iov_buffer_desc *buffer, OM_uint32 type, const void *data, size_t size);
 static int kerberos_protect(struct auth_mech *mech, const struct auth_pdu *pdu, uint8_t *token,
                             size_t token_size);
 static void fill_iov(const struct auth_mech *mech, const struct auth_pdu *pdu, const void *token,
@@ -83,7 +83,7 @@ int auth_kerberos_new(struct conversation *conversation, const struct auth_reque
     return 0;
 }
 
-/* Full principal, realm included: nothing is left to canonicalize or to look up. */
+/* A full principal with its realm, so that GSS has nothing to canonicalize or look up. */
 static int import_target(struct auth_kerberos *kerberos, const struct dc *dc, const char *service)
 {
     OM_uint32 minor;
@@ -96,13 +96,15 @@ static int import_target(struct auth_kerberos *kerberos, const struct dc *dc, co
     gss_buffer_desc text = {.length = (size_t)length, .value = name};
     OM_uint32 major =
         gss_import_name(&minor, &text, (gss_OID)GSS_KRB5_NT_PRINCIPAL_NAME, &kerberos->target);
-    return GSS_ERROR(major) ? -ENOMEM : 0;
+    if (GSS_ERROR(major))
+        return minor == ENOMEM ? -ENOMEM : -ENAMETOOLONG;
+    return 0;
 }
 
 /*
- * MIT always offers confidentiality, and a server that was offered it wants it in every RPC PDU. A
- * copy of the credentials that does not is made for RPC at integrity level: the option cannot be
- * taken back from the conversation's own.
+ * MIT always offers confidentiality, and a server then demands it in every RPC PDU. RPC at
+ * integrity level therefore uses a copy of the credentials with that offer turned off, which cannot
+ * be undone on the conversation's credentials.
  */
 static int without_confidentiality(struct auth_kerberos *kerberos)
 {
@@ -147,16 +149,16 @@ static int kerberos_step(struct auth_mech *mech, const uint8_t *token, size_t si
         gss_init_sec_context(&minor, kerberos->credentials, &kerberos->context, kerberos->target,
                              (gss_OID)gss_mech_krb5, kerberos->flags, 0, GSS_C_NO_CHANNEL_BINDINGS,
                              token ? &in : GSS_C_NO_BUFFER, NULL, &made, NULL, NULL);
-    int rc = GSS_ERROR(major) ? -EBADMSG : copy_out(&made, out, out_size);
+    int rc = GSS_ERROR(major) ? -EBADMSG : copy_buffer(&made, out, out_size);
     gss_release_buffer(&ignored, &made);
     if (GSS_ERROR(major))
-        auth_kerberos_describe(mech, major, minor);
+        describe_failure(mech, major, minor);
     if (rc)
         return rc;
     return major == GSS_S_CONTINUE_NEEDED ? AUTH_MORE : AUTH_DONE;
 }
 
-static int copy_out(gss_buffer_t from, uint8_t **out, size_t *out_size)
+static int copy_buffer(gss_buffer_t from, uint8_t **out, size_t *out_size)
 {
     if (from->length == 0)
         return 0;
@@ -168,8 +170,8 @@ static int copy_out(gss_buffer_t from, uint8_t **out, size_t *out_size)
     return 0;
 }
 
-/* The minor status says it best ("Clock skew too great"); the major one when there is none. */
-static void auth_kerberos_describe(struct auth_mech *mech, OM_uint32 major, OM_uint32 minor)
+/* The minor status is more precise ("Clock skew too great"); the major one is used if it is 0. */
+static void describe_failure(struct auth_mech *mech, OM_uint32 major, OM_uint32 minor)
 {
     OM_uint32 ignored, more = 0;
     gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
@@ -212,9 +214,9 @@ static int kerberos_sign_mic(struct auth_mech *mech, struct spnego_slice list, u
     gss_buffer_desc made = GSS_C_EMPTY_BUFFER;
     OM_uint32 major =
         gss_get_mic(&minor, auth_kerberos_of(mech)->context, GSS_C_QOP_DEFAULT, &in, &made);
-    int rc = GSS_ERROR(major) ? -EBADMSG : copy_out(&made, mic, mic_size);
+    int rc = GSS_ERROR(major) ? -EBADMSG : copy_buffer(&made, mic, mic_size);
     if (GSS_ERROR(major))
-        auth_kerberos_describe(mech, major, minor);
+        describe_failure(mech, major, minor);
     gss_release_buffer(&ignored, &made);
     return rc;
 }
@@ -239,9 +241,9 @@ static int kerberos_token_size(struct auth_mech *mech, size_t body_size, size_t 
     OM_uint32 major, minor;
     gss_iov_buffer_desc iov[2];
     bool seals = mech->level == AUTH_LEVEL_PRIVACY;
-    auth_kerberos_fill(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN,
-                       NULL, 0);
-    auth_kerberos_fill(&iov[1], GSS_IOV_BUFFER_TYPE_DATA, NULL, body_size);
+    fill_buffer(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN, NULL,
+                0);
+    fill_buffer(&iov[1], GSS_IOV_BUFFER_TYPE_DATA, NULL, body_size);
     if (seals)
         major = gss_wrap_iov_length(&minor, auth_kerberos_of(mech)->context, 1, GSS_C_QOP_DEFAULT,
                                     NULL, iov, 2);
@@ -249,15 +251,14 @@ static int kerberos_token_size(struct auth_mech *mech, size_t body_size, size_t 
         major = gss_get_mic_iov_length(&minor, auth_kerberos_of(mech)->context, GSS_C_QOP_DEFAULT,
                                        iov, 2);
     if (GSS_ERROR(major)) {
-        auth_kerberos_describe(mech, major, minor);
+        describe_failure(mech, major, minor);
         return -EIO;
     }
     *size = iov[0].buffer.length;
     return 0;
 }
 
-static void auth_kerberos_fill(gss_iov_buffer_desc *buffer, OM_uint32 type, const void *data,
-                               size_t size)
+static void fill_buffer(gss_iov_buffer_desc *buffer, OM_uint32 type, const void *data, size_t size)
 {
     *buffer = (gss_iov_buffer_desc){.type = type,
                                     .buffer = {.length = size, .value = (void *)(uintptr_t)data}};
@@ -276,15 +277,15 @@ static int kerberos_protect(struct auth_mech *mech, const struct auth_pdu *pdu, 
         major = gss_get_mic_iov(&minor, auth_kerberos_of(mech)->context, GSS_C_QOP_DEFAULT, iov,
                                 IOV_COUNT);
     if (GSS_ERROR(major)) {
-        auth_kerberos_describe(mech, major, minor);
+        describe_failure(mech, major, minor);
         return -EIO;
     }
     return iov[0].buffer.length == token_size ? 0 : -EINVAL;
 }
 
 /*
- * Privacy: token, header, body, trailer; header and trailer are signed only when header signing was
- * agreed on. Integrity: the same with everything signed and nothing encrypted.
+ * Privacy: token, header, body, trailer; header and trailer are signed only if header signing was
+ * negotiated. Integrity: the same, with everything signed and nothing encrypted.
  */
 static void fill_iov(const struct auth_mech *mech, const struct auth_pdu *pdu, const void *token,
                      size_t token_size, gss_iov_buffer_desc iov[IOV_COUNT])
@@ -295,11 +296,11 @@ static void fill_iov(const struct auth_mech *mech, const struct auth_pdu *pdu, c
         pdu->header_signing ? GSS_IOV_BUFFER_TYPE_SIGN_ONLY : GSS_IOV_BUFFER_TYPE_EMPTY;
     size_t header_size = pdu->header_signing ? pdu->body : 0;
     size_t trailer_size = pdu->header_signing ? pdu->size - after : 0;
-    auth_kerberos_fill(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN,
-                       token, token_size);
-    auth_kerberos_fill(&iov[1], beside, pdu->data, header_size);
-    auth_kerberos_fill(&iov[2], GSS_IOV_BUFFER_TYPE_DATA, pdu->data + pdu->body, pdu->body_size);
-    auth_kerberos_fill(&iov[3], beside, pdu->data + after, trailer_size);
+    fill_buffer(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN, token,
+                token_size);
+    fill_buffer(&iov[1], beside, pdu->data, header_size);
+    fill_buffer(&iov[2], GSS_IOV_BUFFER_TYPE_DATA, pdu->data + pdu->body, pdu->body_size);
+    fill_buffer(&iov[3], beside, pdu->data + after, trailer_size);
 }
 
 static int kerberos_unprotect(struct auth_mech *mech, const struct auth_pdu *pdu,
@@ -319,6 +320,6 @@ static int kerberos_unprotect(struct auth_mech *mech, const struct auth_pdu *pdu
     }
     if (major == GSS_S_COMPLETE)
         return 0;
-    auth_kerberos_describe(mech, major, minor);
+    describe_failure(mech, major, minor);
     return -EBADMSG;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NTLM below auth.h: our NTLMSSP with the account's hash, this client's name and the service's. */
+/* The NTLM mechanism behind auth.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "protocols/auth/auth_private.h"
+#include "protocols/auth/ntlm_account.h"
 #include "protocols/auth/ntlmssp.h"
-
-enum { NAME_SIZE = 256 };
 
 struct auth_ntlm {
     struct auth_mech mech;
@@ -16,10 +15,6 @@ struct auth_ntlm {
     bool begun;
 };
 
-static int account_hash(const struct auth_request *request, uint8_t hash[16]);
-static void auth_ntlm_split_name(const struct dc *dc, const char *name, const char **user,
-                                 char domain[NAME_SIZE]);
-static const char *workstation(const struct conversation *conversation, char name[NAME_SIZE]);
 static int ntlm_step(struct auth_mech *mech, const uint8_t *token, size_t size, uint8_t **out,
                      size_t *out_size);
 static struct auth_ntlm *auth_ntlm_of(struct auth_mech *mech);
@@ -49,75 +44,31 @@ static const struct auth_mech_ops ntlm_ops = {.step = ntlm_step,
 int auth_ntlm_new(struct conversation *conversation, const struct auth_request *request,
                   struct auth_mech **out)
 {
-    uint8_t hash[16] = {0};
-    char machine[NAME_SIZE], domain[NAME_SIZE], target[NAME_SIZE * 2];
-    const char *user;
+    struct ntlm_account account;
+    struct ntlmssp_identity identity;
+    char target[2 * NTLM_NAME_SIZE];
     const struct dc *dc = conversation->dc;
     struct auth_ntlm *ntlm = calloc(1, sizeof *ntlm);
     if (!ntlm)
         return -ENOMEM;
     ntlm->mech.ops = &ntlm_ops;
-    int rc = account_hash(request, hash);
+    int rc = ntlm_account_init(&account, &identity, conversation, request->account);
     if (rc)
         goto cleanup;
     snprintf(target, sizeof target, "%s/%s", request->service, dc->dns_name ? dc->dns_name : "");
-    auth_ntlm_split_name(dc, request->account->name, &user, domain);
-    struct ntlmssp_identity identity = {.user = user,
-                                        .domain = domain,
-                                        .workstation = workstation(conversation, machine),
-                                        .nt_hash = hash,
-                                        .target_name = dc->dns_name ? target : NULL};
-    /* Sealing must be agreed on from the start to be allowed later (RPC fault 0x1c01000b). */
+    identity.target_name = dc->dns_name ? target : NULL;
+    if (request->wrong_password)
+        account.nt_hash[0] ^= 0x5a;
+    /* Sealing is allowed only if it is negotiated from the start (RPC fault 0x1c01000b). */
     rc = ntlmssp_new(&ntlm->ntlmssp, &identity, true, request->level == AUTH_LEVEL_PRIVACY);
 cleanup:
-    explicit_bzero(hash, sizeof hash);
+    ntlm_account_clear(&account);
     if (rc) {
         free(ntlm);
         return rc;
     }
     *out = &ntlm->mech;
     return 0;
-}
-
-/* The account's hash, derived beforehand; the admin's may still have to be made from the password.
- */
-static int account_hash(const struct auth_request *request, uint8_t hash[16])
-{
-    int rc = 0;
-    if (request->account->has_nt_hash)
-        memcpy(hash, request->account->nt_hash, 16);
-    else if (request->account->password)
-        rc = ntlmssp_nt_hash(request->account->password, hash);
-    else
-        rc = -ENOKEY;
-    if (request->wrong_password)
-        hash[0] ^= 0x5a;
-    return rc;
-}
-
-/* The account's domain: the one before a backslash, none for a user principal name, the DC's
- * otherwise. *user is what is left of the name. */
-static void auth_ntlm_split_name(const struct dc *dc, const char *name, const char **user,
-                                 char domain[NAME_SIZE])
-{
-    const char *backslash = strchr(name, '\\');
-    *user = backslash ? backslash + 1 : name;
-    if (backslash)
-        snprintf(domain, NAME_SIZE, "%.*s", (int)(backslash - name), name);
-    else
-        snprintf(domain, NAME_SIZE, "%s",
-                 strchr(name, '@') || !dc->netbios_domain ? "" : dc->netbios_domain);
-}
-
-/* The client's name: its machine's, without the $. */
-static const char *workstation(const struct conversation *conversation, char name[NAME_SIZE])
-{
-    if (!conversation->machine || !conversation->machine->name)
-        return NULL;
-    size_t length = strcspn(conversation->machine->name, "$");
-    snprintf(name, NAME_SIZE, "%.*s", (int)(length < NAME_SIZE ? length : NAME_SIZE - 1),
-             conversation->machine->name);
-    return name;
 }
 
 static int ntlm_step(struct auth_mech *mech, const uint8_t *token, size_t size, uint8_t **out,
@@ -184,7 +135,7 @@ static int ntlm_token_size(struct auth_mech *mech, size_t body_size, size_t *siz
     return 0;
 }
 
-/* NTLM signs the whole PDU, whether header signing was agreed on or not. */
+/* NTLM signs the whole PDU, with or without header signing. */
 static int ntlm_protect(struct auth_mech *mech, const struct auth_pdu *pdu, uint8_t *token,
                         size_t token_size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to auth*.c: a mechanism (NTLM, Kerberos) below SPNEGO. */
+/* A mechanism (NTLM, Kerberos) below SPNEGO. */
 #ifndef PROTOCOLS_AUTH_AUTH_PRIVATE_H
 #define PROTOCOLS_AUTH_AUTH_PRIVATE_H
 
@@ -9,7 +9,7 @@
 struct auth_mech;
 
 struct auth_mech_ops {
-    /* As auth_step(), for the mechanism's own tokens. */
+    /* Like auth_step(), without SPNEGO. */
     int (*step)(struct auth_mech *mech, const uint8_t *token, size_t size, uint8_t **out,
                 size_t *out_size);
     int (*session_key)(struct auth_mech *mech, uint8_t *key, size_t *size);
@@ -17,7 +17,7 @@ struct auth_mech_ops {
     int (*sign_mic)(struct auth_mech *mech, struct spnego_slice list, uint8_t **mic,
                     size_t *mic_size);
     int (*verify_mic)(struct auth_mech *mech, struct spnego_slice list, struct spnego_slice mic);
-    /* SPNEGO is through; both MICs were exchanged. */
+    /* SPNEGO is complete and both MICs were exchanged. */
     void (*after_mics)(struct auth_mech *mech);
     int (*token_size)(struct auth_mech *mech, size_t body_size, size_t *size);
     int (*protect)(struct auth_mech *mech, const struct auth_pdu *pdu, uint8_t *token,
@@ -32,7 +32,7 @@ enum { AUTH_ERROR_SIZE = 80 };
 struct auth_mech {
     const struct auth_mech_ops *ops;
     enum auth_level level;
-    bool wants_mic; /* known once it is done: SPNEGO has to carry a mechListMIC */
+    bool wants_mic; /* once the mechanism is done: SPNEGO must send a mechListMIC */
     char error[AUTH_ERROR_SIZE];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NTLMSSP client, in the order in which a context lives: new, NEGOTIATE, from CHALLENGE to
- * AUTHENTICATE, then signing and sealing. Paragraphs are those of MS-NLMP.
+ * NTLMSSP client, in the order of a context's life: new, NEGOTIATE, CHALLENGE, AUTHENTICATE,
+ * signing and sealing. Paragraph numbers refer to MS-NLMP.
  */
 #include "protocols/auth/ntlmssp.h"
 
@@ -48,8 +48,8 @@ enum ntlmssp_av {
 enum {
     NEGOTIATE_SIZE = 40,
     CHALLENGE_MIN_SIZE = 32,
-    CHALLENGE_TARGET_INFO = 40, /* where its length and offset stand */
-    AUTHENTICATE_MIC = 72,      /* offset of the MIC; without one the payload begins here */
+    CHALLENGE_TARGET_INFO = 40, /* offset of its length and offset */
+    AUTHENTICATE_MIC = 72,      /* offset of the MIC, or of the payload if there is none */
     MIC_SIZE = 16,
     RESPONSE_HEADER_SIZE = 28, /* 2.2.2.7, before the AV pairs */
     LM_RESPONSE_SIZE = 24,
@@ -57,7 +57,7 @@ enum {
 };
 
 static const char signature_text[8] = "NTLMSSP";
-/* 2.2.2.10, as Windows 10 says it; servers only log it. */
+/* 2.2.2.10, as Windows 10 sends it; servers only log it. */
 static const uint8_t version[8] = {0x0a, 0x00, 0x61, 0x4a, 0x00, 0x00, 0x00, 0x0f};
 
 struct bytes {
@@ -70,7 +70,7 @@ struct direction {
     uint8_t sign_key[16];
     uint8_t seal_key[16];
     uint32_t sequence;
-    bool keyed; /* the handle below */
+    bool keyed; /* seal has its key */
     struct arcfour_ctx seal;
 };
 
@@ -78,15 +78,15 @@ struct ntlmssp {
     struct bytes user, domain, workstation, target_name; /* UTF-16LE */
     uint8_t ntowf_v2[16];
     bool sign, seal;
-    uint32_t flags; /* asked for; after the challenge: agreed on */
-    bool has_mic, has_chance;
-    struct ntlmssp_chance chance;
-    uint8_t negotiate[NEGOTIATE_SIZE]; /* as sent: the MIC covers it */
+    uint32_t flags; /* requested; after the challenge: negotiated */
+    bool has_mic, has_random;
+    struct ntlmssp_random random;
+    uint8_t negotiate[NEGOTIATE_SIZE]; /* as sent, because the MIC covers it */
     uint8_t session_key[16];           /* ExportedSessionKey */
     struct direction send, receive;
 };
 
-/* What a CHALLENGE_MESSAGE says that matters here; points into it. */
+/* The relevant parts of a CHALLENGE_MESSAGE; points into it. */
 struct challenge {
     uint32_t flags;
     const uint8_t *server_challenge;
@@ -106,37 +106,37 @@ struct answer {
 };
 
 static int copy_identity(struct ntlmssp *ntlmssp, const struct ntlmssp_identity *identity);
-static int ntlmssp_copy_text(struct bytes *to, const char *text);
+static int copy_utf16(struct bytes *to, const char *text);
 static void hmac_md5(const uint8_t key[16], const void *a, size_t a_size, const void *b,
                      size_t b_size, uint8_t digest[16]);
-static int read_challenge(struct challenge *challenge, const uint8_t *message, size_t size);
-static int read_target_info(struct challenge *challenge, const uint8_t *info, size_t size);
-static int read_av_pair(struct challenge *challenge, uint16_t id, const uint8_t *value,
-                        size_t size);
-static int agree_on_flags(struct ntlmssp *ntlmssp, uint32_t offered);
+static int parse_challenge(struct challenge *challenge, const uint8_t *message, size_t size);
+static int parse_target_info(struct challenge *challenge, const uint8_t *info, size_t size);
+static int parse_av_pair(struct challenge *challenge, uint16_t id, const uint8_t *value,
+                         size_t size);
+static int negotiate_flags(struct ntlmssp *ntlmssp, uint32_t offered);
 static int make_answer(struct ntlmssp *ntlmssp, const struct challenge *challenge,
                        struct answer *answer);
-static int draw_chance(struct ntlmssp *ntlmssp, const struct challenge *challenge);
-static uint64_t ntlmssp_filetime_now(void);
+static int draw_random(struct ntlmssp *ntlmssp, const struct challenge *challenge);
+static uint64_t filetime_now(void);
 static int client_target_info(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
                               struct bytes *out);
 static uint8_t *put_av(uint8_t *to, uint16_t id, const void *value, size_t size);
-static void lm_response(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
-                        uint8_t lm[LM_RESPONSE_SIZE]);
+static void make_lm_response(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
+                             uint8_t lm[LM_RESPONSE_SIZE]);
 static void exchange_key(struct ntlmssp *ntlmssp, const uint8_t key[16], struct answer *answer);
 static int write_authenticate(struct ntlmssp *ntlmssp, const struct answer *answer,
                               struct bytes *out);
 static void put_payload(uint8_t *message, size_t field, size_t *at, const void *data, size_t size);
 static void put_mic(const struct ntlmssp *ntlmssp, const uint8_t *challenge, size_t challenge_size,
                     struct bytes *message);
-static void ntlmssp_derive_keys(struct ntlmssp *ntlmssp);
+static void derive_keys(struct ntlmssp *ntlmssp);
 static void derive_direction(const struct ntlmssp *ntlmssp, struct direction *direction,
                              const char *sign_magic, const char *seal_magic);
-static void checksum(struct direction *direction, const uint8_t *data, size_t size,
-                     uint8_t signature[16]);
-static void seal_checksum(const struct ntlmssp *ntlmssp, struct direction *direction,
-                          uint8_t signature[16]);
-static void rc4(struct direction *direction, size_t size, uint8_t *data);
+static void compute_checksum(struct direction *direction, const uint8_t *data, size_t size,
+                             uint8_t signature[16]);
+static void encrypt_checksum(const struct ntlmssp *ntlmssp, struct direction *direction,
+                             uint8_t signature[16]);
+static void apply_rc4(struct direction *direction, size_t size, uint8_t *data);
 
 int ntlmssp_new(struct ntlmssp **out, const struct ntlmssp_identity *identity, bool sign, bool seal)
 {
@@ -159,24 +159,24 @@ int ntlmssp_new(struct ntlmssp **out, const struct ntlmssp_identity *identity, b
 
 static int copy_identity(struct ntlmssp *ntlmssp, const struct ntlmssp_identity *identity)
 {
-    int rc = ntlmssp_copy_text(&ntlmssp->user, identity->user);
+    int rc = copy_utf16(&ntlmssp->user, identity->user);
     if (rc == 0)
-        rc = ntlmssp_copy_text(&ntlmssp->domain, identity->domain);
+        rc = copy_utf16(&ntlmssp->domain, identity->domain);
     if (rc == 0)
-        rc = ntlmssp_copy_text(&ntlmssp->workstation, identity->workstation);
+        rc = copy_utf16(&ntlmssp->workstation, identity->workstation);
     if (rc == 0)
-        rc = ntlmssp_copy_text(&ntlmssp->target_name, identity->target_name);
+        rc = copy_utf16(&ntlmssp->target_name, identity->target_name);
     if (rc == 0)
         rc = ntlmssp_ntowf_v2(identity->nt_hash, identity->user, identity->domain,
                               ntlmssp->ntowf_v2);
-    if (rc == 0 && identity->chance) {
-        ntlmssp->has_chance = true;
-        ntlmssp->chance = *identity->chance;
+    if (rc == 0 && identity->random) {
+        ntlmssp->has_random = true;
+        ntlmssp->random = *identity->random;
     }
     return rc;
 }
 
-static int ntlmssp_copy_text(struct bytes *to, const char *text)
+static int copy_utf16(struct bytes *to, const char *text)
 {
     if (!text)
         return 0;
@@ -260,7 +260,7 @@ int ntlmssp_v2_response(const uint8_t ntowf_v2[16], const uint8_t server_challen
     return 0;
 }
 
-/* 2.2.1.1. Domain and workstation are left out: they may only be given in the OEM character set. */
+/* 2.2.1.1, without domain and workstation, which it can only give in the OEM character set. */
 int ntlmssp_negotiate(struct ntlmssp *ntlmssp, uint8_t **message, size_t *size)
 {
     uint8_t *out = calloc(1, NEGOTIATE_SIZE);
@@ -281,23 +281,23 @@ int ntlmssp_negotiate(struct ntlmssp *ntlmssp, uint8_t **message, size_t *size)
 int ntlmssp_authenticate(struct ntlmssp *ntlmssp, const uint8_t *challenge, size_t challenge_size,
                          uint8_t **message, size_t *size)
 {
-    struct challenge read = {0};
+    struct challenge offer = {0};
     struct answer answer = {0};
     struct bytes out = {0};
-    int rc = read_challenge(&read, challenge, challenge_size);
+    int rc = parse_challenge(&offer, challenge, challenge_size);
     if (rc == 0)
-        rc = agree_on_flags(ntlmssp, read.flags);
+        rc = negotiate_flags(ntlmssp, offer.flags);
     if (rc == 0)
-        rc = make_answer(ntlmssp, &read, &answer);
+        rc = make_answer(ntlmssp, &offer, &answer);
     if (rc)
         goto cleanup;
-    ntlmssp->has_mic = read.has_timestamp;
+    ntlmssp->has_mic = offer.has_timestamp;
     rc = write_authenticate(ntlmssp, &answer, &out);
     if (rc)
         goto cleanup;
     if (ntlmssp->has_mic)
         put_mic(ntlmssp, challenge, challenge_size, &out);
-    ntlmssp_derive_keys(ntlmssp);
+    derive_keys(ntlmssp);
     *message = out.data;
     *size = out.size;
 cleanup:
@@ -306,7 +306,7 @@ cleanup:
 }
 
 /* 2.2.1.2 */
-static int read_challenge(struct challenge *challenge, const uint8_t *message, size_t size)
+static int parse_challenge(struct challenge *challenge, const uint8_t *message, size_t size)
 {
     if (size < CHALLENGE_MIN_SIZE || size > MESSAGE_MAX ||
         memcmp(message, signature_text, 8) != 0 || le_get32(message + 8) != 2)
@@ -321,10 +321,10 @@ static int read_challenge(struct challenge *challenge, const uint8_t *message, s
     uint64_t offset = le_get32(message + CHALLENGE_TARGET_INFO + 4);
     if (offset > size || length > size - offset)
         return -EBADMSG;
-    return read_target_info(challenge, message + offset, length);
+    return parse_target_info(challenge, message + offset, length);
 }
 
-static int read_target_info(struct challenge *challenge, const uint8_t *info, size_t size)
+static int parse_target_info(struct challenge *challenge, const uint8_t *info, size_t size)
 {
     size_t at = 0;
     for (;;) {
@@ -335,7 +335,7 @@ static int read_target_info(struct challenge *challenge, const uint8_t *info, si
             break;
         if (size - at - 4 < value_size)
             return -EBADMSG;
-        int rc = read_av_pair(challenge, id, info + at + 4, value_size);
+        int rc = parse_av_pair(challenge, id, info + at + 4, value_size);
         if (rc)
             return rc;
         at += 4 + (size_t)value_size;
@@ -345,7 +345,8 @@ static int read_target_info(struct challenge *challenge, const uint8_t *info, si
     return 0;
 }
 
-static int read_av_pair(struct challenge *challenge, uint16_t id, const uint8_t *value, size_t size)
+static int parse_av_pair(struct challenge *challenge, uint16_t id, const uint8_t *value,
+                         size_t size)
 {
     if (id == AV_TIMESTAMP) {
         if (size != 8)
@@ -360,7 +361,7 @@ static int read_av_pair(struct challenge *challenge, uint16_t id, const uint8_t 
     return 0;
 }
 
-static int agree_on_flags(struct ntlmssp *ntlmssp, uint32_t offered)
+static int negotiate_flags(struct ntlmssp *ntlmssp, uint32_t offered)
 {
     uint32_t needed = FLAG_UNICODE | FLAG_NTLM | FLAG_EXTENDED_SESSIONSECURITY |
                       (ntlmssp->sign ? FLAG_SIGN : 0) | (ntlmssp->seal ? FLAG_SEAL : 0);
@@ -375,38 +376,38 @@ static int make_answer(struct ntlmssp *ntlmssp, const struct challenge *challeng
 {
     struct bytes target_info = {0};
     uint8_t session_base_key[16];
-    int rc = draw_chance(ntlmssp, challenge);
+    int rc = draw_random(ntlmssp, challenge);
     if (rc == 0)
         rc = client_target_info(ntlmssp, challenge, &target_info);
     if (rc == 0)
         rc = ntlmssp_v2_response(ntlmssp->ntowf_v2, challenge->server_challenge,
-                                 ntlmssp->chance.client_challenge, ntlmssp->chance.time,
+                                 ntlmssp->random.client_challenge, ntlmssp->random.time,
                                  target_info.data, target_info.size, &answer->nt.data,
                                  &answer->nt.size, session_base_key);
     free(target_info.data);
     if (rc)
         return rc;
-    lm_response(ntlmssp, challenge, answer->lm);
+    make_lm_response(ntlmssp, challenge, answer->lm);
     exchange_key(ntlmssp, session_base_key, answer);
     explicit_bzero(session_base_key, sizeof session_base_key);
     return 0;
 }
 
-static int draw_chance(struct ntlmssp *ntlmssp, const struct challenge *challenge)
+static int draw_random(struct ntlmssp *ntlmssp, const struct challenge *challenge)
 {
-    struct ntlmssp_chance *chance = &ntlmssp->chance;
-    if (!ntlmssp->has_chance) {
-        if (getentropy(chance->client_challenge, sizeof chance->client_challenge) != 0 ||
-            getentropy(chance->exported_session_key, sizeof chance->exported_session_key) != 0)
+    struct ntlmssp_random *random = &ntlmssp->random;
+    if (!ntlmssp->has_random) {
+        if (getentropy(random->client_challenge, sizeof random->client_challenge) != 0 ||
+            getentropy(random->exported_session_key, sizeof random->exported_session_key) != 0)
             return -errno;
-        chance->time = ntlmssp_filetime_now();
+        random->time = filetime_now();
     }
     if (challenge->has_timestamp)
-        chance->time = challenge->timestamp;
+        random->time = challenge->timestamp;
     return 0;
 }
 
-static uint64_t ntlmssp_filetime_now(void)
+static uint64_t filetime_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -416,8 +417,8 @@ static uint64_t ntlmssp_filetime_now(void)
 enum { AV_FLAG_MIC = 2 };
 
 /*
- * 3.1.5.1.2: the server's AV pairs, MsvAvFlags with the MIC bit when the server sent a time, and,
- * when the caller knows the service, its name and "no channel bindings".
+ * 3.1.5.1.2: the server's AV pairs; MsvAvFlags with the MIC bit if the server sent a time; the
+ * service's name and "no channel bindings" if the service is known.
  */
 static int client_target_info(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
                               struct bytes *out)
@@ -456,18 +457,18 @@ static uint8_t *put_av(uint8_t *to, uint16_t id, const void *value, size_t size)
     return to + 4 + size;
 }
 
-/* With a server's time in the challenge LMv2 is replaced by zeros (3.1.5.1.2). */
-static void lm_response(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
-                        uint8_t lm[LM_RESPONSE_SIZE])
+/* LMv2, or zeros if the challenge contains the server's time (3.1.5.1.2). */
+static void make_lm_response(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
+                             uint8_t lm[LM_RESPONSE_SIZE])
 {
     memset(lm, 0, LM_RESPONSE_SIZE);
     if (challenge->has_timestamp)
         return;
-    memcpy(lm + 16, ntlmssp->chance.client_challenge, 8);
+    memcpy(lm + 16, ntlmssp->random.client_challenge, 8);
     hmac_md5(ntlmssp->ntowf_v2, challenge->server_challenge, 8, lm + 16, 8, lm);
 }
 
-/* 3.1.5.1.2, for NTLMv2: there the KeyExchangeKey is the SessionBaseKey. */
+/* 3.1.5.1.2. In NTLMv2 the KeyExchangeKey is the SessionBaseKey. */
 static void exchange_key(struct ntlmssp *ntlmssp, const uint8_t key[16], struct answer *answer)
 {
     answer->key_exchange = ntlmssp->flags & FLAG_KEY_EXCH;
@@ -475,7 +476,7 @@ static void exchange_key(struct ntlmssp *ntlmssp, const uint8_t key[16], struct 
         memcpy(ntlmssp->session_key, key, 16);
         return;
     }
-    memcpy(ntlmssp->session_key, ntlmssp->chance.exported_session_key, 16);
+    memcpy(ntlmssp->session_key, ntlmssp->random.exported_session_key, 16);
     struct arcfour_ctx exchange;
     arcfour_set_key(&exchange, 16, key);
     arcfour_crypt(&exchange, 16, answer->encrypted_key, ntlmssp->session_key);
@@ -519,7 +520,7 @@ static void put_payload(uint8_t *message, size_t field, size_t *at, const void *
     *at += size;
 }
 
-/* 3.1.5.1.2: over the three messages, the last one with zeros for the MIC. */
+/* 3.1.5.1.2: a MIC over the three messages, with zeros in its own place. */
 static void put_mic(const struct ntlmssp *ntlmssp, const uint8_t *challenge, size_t challenge_size,
                     struct bytes *message)
 {
@@ -531,7 +532,7 @@ static void put_mic(const struct ntlmssp *ntlmssp, const uint8_t *challenge, siz
     hmac_md5_digest(&context, MIC_SIZE, message->data + AUTHENTICATE_MIC);
 }
 
-static void ntlmssp_derive_keys(struct ntlmssp *ntlmssp)
+static void derive_keys(struct ntlmssp *ntlmssp)
 {
     derive_direction(ntlmssp, &ntlmssp->send,
                      "session key to client-to-server signing key magic constant",
@@ -570,13 +571,13 @@ bool ntlmssp_has_mic(const struct ntlmssp *ntlmssp)
 
 void ntlmssp_sign(struct ntlmssp *ntlmssp, const uint8_t *data, size_t size, uint8_t signature[16])
 {
-    checksum(&ntlmssp->send, data, size, signature);
-    seal_checksum(ntlmssp, &ntlmssp->send, signature);
+    compute_checksum(&ntlmssp->send, data, size, signature);
+    encrypt_checksum(ntlmssp, &ntlmssp->send, signature);
 }
 
-/* 3.4.4.2: the first half, before RC4 goes over the checksum. */
-static void checksum(struct direction *direction, const uint8_t *data, size_t size,
-                     uint8_t signature[16])
+/* 3.4.4.2, without the encryption of the checksum by RC4. */
+static void compute_checksum(struct direction *direction, const uint8_t *data, size_t size,
+                             uint8_t signature[16])
 {
     uint8_t digest[16];
     le_put32(signature, 1);
@@ -585,16 +586,16 @@ static void checksum(struct direction *direction, const uint8_t *data, size_t si
     memcpy(signature + 4, digest, 8);
 }
 
-static void seal_checksum(const struct ntlmssp *ntlmssp, struct direction *direction,
-                          uint8_t signature[16])
+static void encrypt_checksum(const struct ntlmssp *ntlmssp, struct direction *direction,
+                             uint8_t signature[16])
 {
     if (ntlmssp->flags & FLAG_KEY_EXCH)
-        rc4(direction, 8, signature + 4);
+        apply_rc4(direction, 8, signature + 4);
 }
 
-/* RC4 with the direction's handle, which is made when it is first used: SMB2 has no use for it
- * but the mechListMIC, and a key schedule costs as much as 1 KiB sealed. */
-static void rc4(struct direction *direction, size_t size, uint8_t *data)
+/* The key schedule is computed at first use: it costs as much as sealing 1 KiB, and SMB2 needs it
+ * only for the mechListMIC. */
+static void apply_rc4(struct direction *direction, size_t size, uint8_t *data)
 {
     if (!direction->keyed)
         arcfour_set_key(&direction->seal, 16, direction->seal_key);
@@ -606,23 +607,23 @@ int ntlmssp_verify(struct ntlmssp *ntlmssp, const uint8_t *data, size_t size,
                    const uint8_t signature[16])
 {
     uint8_t expected[16];
-    checksum(&ntlmssp->receive, data, size, expected);
-    seal_checksum(ntlmssp, &ntlmssp->receive, expected);
+    compute_checksum(&ntlmssp->receive, data, size, expected);
+    encrypt_checksum(ntlmssp, &ntlmssp->receive, expected);
     return memeql_sec(expected, signature, sizeof expected) ? 0 : -EBADMSG;
 }
 
 void ntlmssp_seal(struct ntlmssp *ntlmssp, uint8_t *data, size_t size, const uint8_t *signed_data,
                   size_t signed_size, uint8_t signature[16])
 {
-    checksum(&ntlmssp->send, signed_data, signed_size, signature);
-    rc4(&ntlmssp->send, size, data);
-    seal_checksum(ntlmssp, &ntlmssp->send, signature);
+    compute_checksum(&ntlmssp->send, signed_data, signed_size, signature);
+    apply_rc4(&ntlmssp->send, size, data);
+    encrypt_checksum(ntlmssp, &ntlmssp->send, signature);
 }
 
 int ntlmssp_unseal(struct ntlmssp *ntlmssp, uint8_t *data, size_t size, const uint8_t *signed_data,
                    size_t signed_size, const uint8_t signature[16])
 {
-    rc4(&ntlmssp->receive, size, data);
+    apply_rc4(&ntlmssp->receive, size, data);
     return ntlmssp_verify(ntlmssp, signed_data, signed_size, signature);
 }
 

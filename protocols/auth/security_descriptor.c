@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Security descriptors: header (MS-DTYP 2.4.6), ACL (2.4.5), ACEs (2.4.4), SIDs (2.4.2.2), and the
- * few words of SDDL (2.5.1) that test accounts need.
+ * part of SDDL (2.5.1) that test accounts need.
  */
 #include "protocols/auth/security_descriptor.h"
 
@@ -17,8 +17,7 @@ enum {
     SD_REVISION = 1,
     SD_DACL_PRESENT = 0x0004,
     SD_SELF_RELATIVE = 0x8000,
-    /* Control bits that belong to the DACL: present, auto-inherit required, auto-inherited,
-     * protected. */
+    /* Control bits of the DACL: present, auto-inherit required, auto-inherited, protected. */
     SD_DACL_BITS = 0x0004 | 0x0100 | 0x0400 | 0x1000,
     ACL_HEADER_SIZE = 8,
     ACL_REVISION = 2,
@@ -33,13 +32,13 @@ enum {
 };
 
 struct acl {
-    const uint8_t *entries; /* behind the header */
-    size_t size;            /* of the entries that count says */
+    const uint8_t *entries; /* after the header */
+    size_t size;            /* of count entries */
     unsigned count;
     uint8_t revision;
 };
 
-/* An ACE made from SDDL. */
+/* An ACE parsed from SDDL. */
 struct ace {
     uint8_t bytes[ACE_SIZE_MAX];
     size_t size;
@@ -130,7 +129,7 @@ static const struct word right_words[] = {
     {"RC", 0x20000},    {"WD", 0x40000},   {"WO", 0x80000}, {"GA", 0x10000000}, {"GX", 0x20000000},
     {"GW", 0x40000000}, {"GR", 0x80000000}};
 
-/* One "(A;flags;rights;;;trustee)". */
+/* Parses one "(A;flags;rights;;;trustee)". */
 static int parse_ace(const char **text, struct ace *ace)
 {
     uint32_t flags = 0, rights = 0;
@@ -156,7 +155,7 @@ static int parse_ace(const char **text, struct ace *ace)
     return 0;
 }
 
-/* Adds up two-letter words to the next ';'. */
+/* Combines the two-letter words up to the next ';'. */
 static int parse_words(const char **text, const struct word *words, size_t count, uint32_t *value)
 {
     *value = 0;
@@ -184,7 +183,7 @@ static int parse_trustee(const char **text, uint8_t *sid, size_t *size)
     return parse_sid(*text, text, sid, size);
 }
 
-/* "S-1-authority-sub-sub..." up to a ')'. */
+/* Parses "S-1-authority-sub-sub...". */
 static int parse_sid(const char *text, const char **end, uint8_t *sid, size_t *size)
 {
     unsigned count = 0;
@@ -210,7 +209,7 @@ static int parse_sid(const char *text, const char **end, uint8_t *sid, size_t *s
     return 0;
 }
 
-/* The DACL of a descriptor; one without is an empty list. */
+/* Finds the DACL of a descriptor; a missing one is an empty list. */
 static int find_dacl(const uint8_t *sd, size_t size, struct acl *acl)
 {
     *acl = (struct acl){.revision = ACL_REVISION};
@@ -239,7 +238,7 @@ static int find_dacl(const uint8_t *sd, size_t size, struct acl *acl)
     return 0;
 }
 
-/* Size of the entry at offset, or 0 when it does not fit: at least a header, whole words. */
+/* The size of the entry at offset: a multiple of 4, at least a header. 0: it does not fit. */
 static size_t entry_size(const uint8_t *entries, size_t size, size_t offset)
 {
     if (size - offset < ACE_HEADER_SIZE)
@@ -248,7 +247,7 @@ static size_t entry_size(const uint8_t *entries, size_t size, size_t offset)
     return entry < ACE_HEADER_SIZE || entry % 4 != 0 || entry > size - offset ? 0 : entry;
 }
 
-/* Keeps in aces only those that the list lacks. */
+/* Keeps only those of aces that the list lacks. */
 static size_t missing_aces(const struct acl *acl, struct ace *aces, size_t count)
 {
     size_t kept = 0;
@@ -267,7 +266,7 @@ static bool acl_has(const struct acl *acl, const struct ace *ace)
     return false;
 }
 
-/* Copies the explicit or the inherited entries; returns behind the last byte. */
+/* Copies the explicit or the inherited entries; returns the end of the copy. */
 static uint8_t *copy_entries(uint8_t *to, const struct acl *acl, bool inherited, unsigned *count)
 {
     for (size_t at = 0, size; at < acl->size; at += size) {

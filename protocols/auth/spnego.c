@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPNEGO tokens: a small DER writer that works from the end to the front, a small bounded reader,
- * and on top of them the few shapes of RFC 4178 4.2. */
+/* SPNEGO tokens: a small DER writer that works backwards, a small bounded reader, and the messages
+ * of RFC 4178 4.2. */
 #include "protocols/auth/spnego.h"
 
 #include <errno.h>
@@ -17,9 +17,10 @@ enum {
     TAG_CONTEXT = 0xa0 /* plus the number */
 };
 
-enum { TOKEN_MAX = 0xffff, FRAME_MAX = 128 /* all tags and lengths around the tokens */ };
+/* FRAME_MAX: all tags and lengths around the tokens. */
+enum { TOKEN_MAX = 0xffff, FRAME_MAX = 128 };
 
-/* By enum spnego_mech: the DER MechTypeList; the OID itself (tag included) begins at 2. */
+/* DER MechTypeLists by enum spnego_mech; the OID with its tag begins at offset 2. */
 static const uint8_t list_ntlmssp[] = {0x30, 0x0c, 0x06, 0x0a, 0x2b, 0x06, 0x01,
                                        0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a};
 static const uint8_t list_kerberos[] = {0x30, 0x0b, 0x06, 0x09, 0x2a, 0x86, 0x48,
@@ -34,7 +35,7 @@ static const struct spnego_slice mech_lists[] = {
 
 static const uint8_t oid_spnego[] = {TAG_OID, 0x06, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x02};
 
-/* Grows downwards from end; what was written last stands first. */
+/* Writes downwards from end: the last piece written comes first. */
 struct der_writer {
     uint8_t *start, *at, *end;
 };
@@ -44,7 +45,7 @@ static void der_put_octets(struct der_writer *writer, unsigned number, struct sp
 static void der_put(struct der_writer *writer, const uint8_t *data, size_t size);
 static void der_wrap(struct der_writer *writer, uint8_t tag, const uint8_t *end);
 static void der_finish(struct der_writer *writer, uint8_t **out, size_t *out_size);
-static bool der_only(struct spnego_slice in, uint8_t wanted, struct spnego_slice *content);
+static bool der_single(struct spnego_slice in, uint8_t wanted, struct spnego_slice *content);
 static bool der_next(struct spnego_slice *in, uint8_t *tag, struct spnego_slice *content);
 static bool der_length(const struct spnego_slice *in, size_t *length, size_t *header);
 static bool parse_field(unsigned number, struct spnego_slice field,
@@ -83,7 +84,7 @@ static int der_begin(struct der_writer *writer, size_t tokens_size)
     return 0;
 }
 
-/* [number] EXPLICIT OCTET STRING, or nothing when it is absent. */
+/* Writes [number] EXPLICIT OCTET STRING; nothing if it is absent. */
 static void der_put_octets(struct der_writer *writer, unsigned number, struct spnego_slice octets)
 {
     if (!octets.data)
@@ -101,7 +102,7 @@ static void der_put(struct der_writer *writer, const uint8_t *data, size_t size)
         memcpy(writer->at, data, size);
 }
 
-/* Puts tag and length before all that was written since `end` was at. */
+/* Writes tag and length in front of everything written since the position was `end`. */
 static void der_wrap(struct der_writer *writer, uint8_t tag, const uint8_t *end)
 {
     size_t length = (size_t)(end - writer->at);
@@ -117,7 +118,7 @@ static void der_wrap(struct der_writer *writer, uint8_t tag, const uint8_t *end)
     *--writer->at = tag;
 }
 
-/* Moves the finished token to the front of its allocation and hands it over. */
+/* Moves the token to the front of its allocation, which the caller then owns. */
 static void der_finish(struct der_writer *writer, uint8_t **out, size_t *out_size)
 {
     *out_size = (size_t)(writer->end - writer->at);
@@ -160,7 +161,7 @@ int spnego_parse_response(const uint8_t *token, size_t size, struct spnego_respo
 {
     struct spnego_slice in = {token, size}, body, fields;
     *response = (struct spnego_response){.state = SPNEGO_STATE_ABSENT, .mech = SPNEGO_NONE};
-    if (!der_only(in, TAG_CONTEXT + 1, &body) || !der_only(body, TAG_SEQUENCE, &fields))
+    if (!der_single(in, TAG_CONTEXT + 1, &body) || !der_single(body, TAG_SEQUENCE, &fields))
         return -EBADMSG;
     int last = -1;
     while (fields.size) {
@@ -174,14 +175,14 @@ int spnego_parse_response(const uint8_t *token, size_t size, struct spnego_respo
     return 0;
 }
 
-/* The content of in, which must be one element with this tag and nothing after it. */
-static bool der_only(struct spnego_slice in, uint8_t wanted, struct spnego_slice *content)
+/* The content of in, which must be exactly one element with this tag. */
+static bool der_single(struct spnego_slice in, uint8_t wanted, struct spnego_slice *content)
 {
     uint8_t tag;
     return der_next(&in, &tag, content) && tag == wanted && in.size == 0;
 }
 
-/* Takes the next element off in, whatever it is: its tag and its content. */
+/* Removes the next element from in and returns its tag and content. */
 static bool der_next(struct spnego_slice *in, uint8_t *tag, struct spnego_slice *content)
 {
     size_t length, header;
@@ -194,7 +195,7 @@ static bool der_next(struct spnego_slice *in, uint8_t *tag, struct spnego_slice 
     return true;
 }
 
-/* Length octets at in->data[1..]; false: indefinite, over 64 KiB, or cut. */
+/* Reads the length octets at in->data[1..]. False: indefinite, over 64 KiB, or truncated. */
 static bool der_length(const struct spnego_slice *in, size_t *length, size_t *header)
 {
     *length = in->data[1];
@@ -217,19 +218,20 @@ static bool parse_field(unsigned number, struct spnego_slice field,
     struct spnego_slice content;
     switch (number) {
     case 0:
-        if (!der_only(field, TAG_ENUMERATED, &content) || content.size != 1 || content.data[0] > 3)
+        if (!der_single(field, TAG_ENUMERATED, &content) || content.size != 1 ||
+            content.data[0] > 3)
             return false;
         response->state = (enum spnego_state)content.data[0];
         return true;
     case 1:
-        if (!der_only(field, TAG_OID, &content))
+        if (!der_single(field, TAG_OID, &content))
             return false;
         response->mech = mech_of_oid(content);
         return true;
     case 2:
-        return der_only(field, TAG_OCTET_STRING, &response->token);
+        return der_single(field, TAG_OCTET_STRING, &response->token);
     case 3:
-        return der_only(field, TAG_OCTET_STRING, &response->mech_list_mic);
+        return der_single(field, TAG_OCTET_STRING, &response->mech_list_mic);
     default:
         return false;
     }
@@ -251,11 +253,11 @@ int spnego_parse_offer(const uint8_t *token, size_t size, struct spnego_offer *o
     struct spnego_slice in = {token, size}, frame, oid, body, fields, field;
     uint8_t tag;
     *offer = (struct spnego_offer){0};
-    if (!der_only(in, TAG_APPLICATION_0, &frame) || !der_next(&frame, &tag, &oid) ||
+    if (!der_single(in, TAG_APPLICATION_0, &frame) || !der_next(&frame, &tag, &oid) ||
         tag != TAG_OID || oid.size != sizeof oid_spnego - 2 ||
         memcmp(oid.data, oid_spnego + 2, oid.size) != 0)
         return -EBADMSG;
-    if (!der_only(frame, TAG_CONTEXT + 0, &body) || !der_only(body, TAG_SEQUENCE, &fields) ||
+    if (!der_single(frame, TAG_CONTEXT + 0, &body) || !der_single(body, TAG_SEQUENCE, &fields) ||
         !der_next(&fields, &tag, &field) || tag != TAG_CONTEXT + 0)
         return -EBADMSG;
     return parse_mech_types(field, offer) ? 0 : -EBADMSG;
@@ -264,7 +266,7 @@ int spnego_parse_offer(const uint8_t *token, size_t size, struct spnego_offer *o
 static bool parse_mech_types(struct spnego_slice list, struct spnego_offer *offer)
 {
     struct spnego_slice oids;
-    if (!der_only(list, TAG_SEQUENCE, &oids))
+    if (!der_single(list, TAG_SEQUENCE, &oids))
         return false;
     while (oids.size) {
         uint8_t tag;

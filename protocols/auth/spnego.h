@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SPNEGO tokens (RFC 4178, MS-SPNG): what a client sends and what a server answers, around one
- * mechanism. Only the encoding is here; who makes the inner tokens and signs the mechListMIC is
- * auth.h's and the LDAP bind's affair. Bounded, definite-length DER; nothing from the wire is
- * trusted.
+ * SPNEGO tokens (RFC 4178, MS-SPNG) of a client and a server around one mechanism. This module only
+ * encodes and decodes; auth.h and the LDAP bind make the inner tokens and sign the mechListMIC. It
+ * accepts only definite-length DER of bounded size and trusts nothing from the wire.
  *
  *     client                                     server
  *     NegTokenInit(mechTypes, mechToken)   ->
@@ -11,8 +10,8 @@
  *     NegTokenResp(responseToken, MIC)     ->
  *                                          <-    NegTokenResp(accept-completed, MIC)
  *
- * With NTLM the mechListMIC is over spnego_mech_list(); after both MICs (ours signed, the server's
- * verified) ntlmssp_reset_crypto() is called.
+ * With NTLM the mechListMIC covers spnego_mech_list(). Once both MICs are exchanged, call
+ * ntlmssp_reset_crypto().
  */
 #ifndef PROTOCOLS_AUTH_SPNEGO_H
 #define PROTOCOLS_AUTH_SPNEGO_H
@@ -23,7 +22,7 @@
 enum spnego_mech {
     SPNEGO_NTLMSSP,     /* 1.3.6.1.4.1.311.2.2.10 */
     SPNEGO_KERBEROS,    /* 1.2.840.113554.1.2.2 */
-    SPNEGO_MS_KERBEROS, /* 1.2.840.48018.1.2.2: the same, as old Windows servers name it */
+    SPNEGO_MS_KERBEROS, /* 1.2.840.48018.1.2.2: Kerberos as old Windows servers call it */
     SPNEGO_NONE = -1    /* absent, or another mechanism */
 };
 
@@ -36,7 +35,7 @@ enum spnego_state {
     SPNEGO_STATE_ABSENT = -1
 };
 
-/* Points into the token it was read from; data NULL: absent. */
+/* Points into the parsed token; data NULL: absent. */
 struct spnego_slice {
     const uint8_t *data;
     size_t size;
@@ -49,26 +48,27 @@ struct spnego_response {
     struct spnego_slice mech_list_mic;
 };
 
-/* Which mechanisms a server's NegTokenInit(2) offers (SMB2 NEGOTIATE, MS-SPNG 3.2.5.2). */
+/* The mechanisms in a server's NegTokenInit(2) (SMB2 NEGOTIATE, MS-SPNG 3.2.5.2). */
 struct spnego_offer {
     unsigned mechs; /* bits 1u << enum spnego_mech */
 };
 
-/* The client's first token, in its GSS-API frame, with mech alone as mechTypes. *out is malloc'd,
- * the caller's. */
+/* Makes the client's first token in its GSS-API frame, with mech as the only mechTypes. The caller
+ * frees *out. */
 int spnego_build_init(enum spnego_mech mech, const uint8_t *token, size_t token_size, uint8_t **out,
                       size_t *out_size);
 
-/* The DER MechTypeList of such a token: what a mechListMIC is over. Static. */
+/* The DER MechTypeList of such a token, which a mechListMIC covers. Static. */
 struct spnego_slice spnego_mech_list(enum spnego_mech mech);
 
-/* A client's further token. Absent parts: state SPNEGO_STATE_ABSENT, slices NULL. */
+/* Makes a later token of the client. Absent parts: state SPNEGO_STATE_ABSENT, slices NULL. The
+ * caller frees *out. */
 int spnego_build_response(const struct spnego_response *response, uint8_t **out, size_t *out_size);
 
-/* A server's NegTokenResp. -EBADMSG: malformed. *response points into token. */
+/* Parses a server's NegTokenResp. -EBADMSG: malformed. *response points into token. */
 int spnego_parse_response(const uint8_t *token, size_t size, struct spnego_response *response);
 
-/* A server's NegTokenInit or NegTokenInit2. -EBADMSG: malformed. */
+/* Parses a server's NegTokenInit or NegTokenInit2. -EBADMSG: malformed. */
 int spnego_parse_offer(const uint8_t *token, size_t size, struct spnego_offer *offer);
 
 #endif

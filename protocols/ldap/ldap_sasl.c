@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SASL binds (RFC 4513 5.2): one bind request a leg, then the security layer is put between libldap
- * and the stream. Here the legs, and GSS-SPNEGO with our own NTLMSSP inside (MS-ADTS 5.1.1.1.2,
- * MS-SPNG). Kerberos is ldap_gssapi.c's.
+ * SASL binds (RFC 4513 5.2): one bind request per leg; then a security layer is put between libldap
+ * and the stream. This file plays the legs, and GSS-SPNEGO with our NTLMSSP inside (MS-ADTS
+ * 5.1.1.1.2, MS-SPNG). Kerberos is in ldap_gssapi.c.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/auth/ntlm_account.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/auth/spnego.h"
 #include "protocols/ldap/ldap_connection_private.h"
 
-/* A bind with NTLM that is under way. */
+/* A bind with NTLM. */
 struct ntlm_bind {
     struct ldap_connection *connection;
     struct ntlmssp *ntlmssp;
@@ -26,13 +27,10 @@ struct ntlm_bind {
 static int parse_leg(struct ldap_connection *connection, struct ldap_sasl_leg *leg,
                      LDAPMessage *message);
 static struct outcome bind_ntlm(struct ldap_connection *connection, const struct account *account);
-static struct outcome ntlm_legs(struct ntlm_bind *bind, const struct account *account);
-static int ntlm_begin(struct ntlm_bind *bind, const struct account *account);
-static int account_nt_hash(const struct account *account, uint8_t hash[ACCOUNT_NT_HASH_SIZE]);
-static char *workstation_name(const struct conversation *conversation);
-static void sasl_split_name(const char *name, const char *dc_domain, char **user, char **domain);
-static struct outcome ntlm_failure(struct ntlm_bind *bind, int error);
-static struct outcome ntlm_play(struct ntlm_bind *bind);
+static struct outcome ntlm_play_legs(struct ntlm_bind *bind, const struct account *account);
+static int ntlm_start(struct ntlm_bind *bind, const struct account *account);
+static struct outcome ntlm_fail(struct ntlm_bind *bind, int error);
+static struct outcome ntlm_play_leg(struct ntlm_bind *bind);
 static int ntlm_answer_challenge(struct ntlm_bind *bind);
 static int parse_answer(const struct ntlm_bind *bind, struct spnego_response *response);
 static int ntlm_check_end(struct ntlm_bind *bind);
@@ -73,7 +71,7 @@ static int parse_leg(struct ldap_connection *connection, struct ldap_sasl_leg *l
     if (result != LDAP_SUCCESS)
         return -EBADMSG;
     if (leg->code == LDAP_SUCCESS || leg->code == LDAP_SASL_BIND_IN_PROGRESS)
-        /* Says the result code once more: what matters is whether there is an answer. */
+        /* Returns the result code again; only the answer matters here. */
         ldap_parse_sasl_bind_result(handle, message, &leg->answer, 0);
     return 0;
 }
@@ -97,23 +95,23 @@ struct outcome ldap_connection_bind_sasl(struct ldap_connection *connection,
 static struct outcome bind_ntlm(struct ldap_connection *connection, const struct account *account)
 {
     struct ntlm_bind bind = {.connection = connection, .leg = {.mechanism = "GSS-SPNEGO"}};
-    struct outcome outcome = ntlm_legs(&bind, account);
+    struct outcome outcome = ntlm_play_legs(&bind, account);
     ntlm_leg_clear(&bind);
     ntlmssp_free(bind.ntlmssp);
     return outcome;
 }
 
-static struct outcome ntlm_legs(struct ntlm_bind *bind, const struct account *account)
+static struct outcome ntlm_play_legs(struct ntlm_bind *bind, const struct account *account)
 {
-    int error = ntlm_begin(bind, account);
+    int error = ntlm_start(bind, account);
     if (!error)
         error = ntlmssp_negotiate(bind->ntlmssp, &bind->message, &bind->message_size);
     if (!error)
         error = spnego_build_init(SPNEGO_NTLMSSP, bind->message, bind->message_size, &bind->token,
                                   &bind->token_size);
     if (error)
-        return ntlm_failure(bind, error);
-    struct outcome outcome = ntlm_play(bind);
+        return ntlm_fail(bind, error);
+    struct outcome outcome = ntlm_play_leg(bind);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     free(bind->message);
@@ -122,85 +120,46 @@ static struct outcome ntlm_legs(struct ntlm_bind *bind, const struct account *ac
     bind->token = NULL;
     error = ntlm_answer_challenge(bind);
     if (error)
-        return ntlm_failure(bind, error);
+        return ntlm_fail(bind, error);
     ber_bvfree(bind->leg.answer);
-    outcome = ntlm_play(bind);
+    outcome = ntlm_play_leg(bind);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     error = ntlm_check_end(bind);
     if (!error)
         error = ntlm_install_layer(bind);
-    return error ? ntlm_failure(bind, error) : outcome;
+    return error ? ntlm_fail(bind, error) : outcome;
 }
 
-static int ntlm_begin(struct ntlm_bind *bind, const struct account *account)
+static int ntlm_start(struct ntlm_bind *bind, const struct account *account)
 {
-    const struct conversation *conversation = bind->connection->conversation;
+    struct ntlm_account names;
+    struct ntlmssp_identity identity;
     bool layer = bind->connection->transport == LDAP_TRANSPORT_CLEAR;
     bool seal = layer && bind->connection->protection == LDAP_PROTECTION_SEAL;
-    uint8_t hash[ACCOUNT_NT_HASH_SIZE];
-    int error = account->name ? account_nt_hash(account, hash) : -ENOKEY;
-    if (error)
-        return error;
-    char *user, *domain, *workstation = workstation_name(conversation);
-    sasl_split_name(account->name, conversation->dc->netbios_domain, &user, &domain);
-    struct ntlmssp_identity identity = {
-        .user = user, .domain = domain, .workstation = workstation, .nt_hash = hash};
-    error = user && domain ? ntlmssp_new(&bind->ntlmssp, &identity, layer, seal) : -ENOMEM;
-    explicit_bzero(hash, sizeof hash);
-    free(user);
-    free(domain);
-    free(workstation);
+    int error = ntlm_account_init(&names, &identity, bind->connection->conversation, account);
+    if (!error)
+        error = ntlmssp_new(&bind->ntlmssp, &identity, layer, seal);
+    ntlm_account_clear(&names);
     return error;
 }
 
-static int account_nt_hash(const struct account *account, uint8_t hash[ACCOUNT_NT_HASH_SIZE])
-{
-    if (account->has_nt_hash) {
-        memcpy(hash, account->nt_hash, ACCOUNT_NT_HASH_SIZE);
-        return 0;
-    }
-    return account->password ? ntlmssp_nt_hash(account->password, hash) : -ENOKEY;
-}
-
-/* The client's NetBIOS name: its machine's, without the $. */
-static char *workstation_name(const struct conversation *conversation)
-{
-    const struct account *machine = conversation->machine;
-    if (!machine || !machine->name)
-        return NULL;
-    return strndup(machine->name, strcspn(machine->name, "$"));
-}
-
-/* The identity's names: DOMAIN\user, user@domain (the user as a whole, MS-NLMP 3.1.1.1) or a user
- * of the DC's domain. */
-static void sasl_split_name(const char *name, const char *dc_domain, char **user, char **domain)
-{
-    const char *backslash = strchr(name, '\\');
-    if (backslash) {
-        *domain = strndup(name, (size_t)(backslash - name));
-        *user = strdup(backslash + 1);
-    } else {
-        *domain = strdup(strchr(name, '@') || !dc_domain ? "" : dc_domain);
-        *user = strdup(name);
-    }
-}
-
-/* A bind that went wrong on our side leaves the server in the middle of it. */
-static struct outcome ntlm_failure(struct ntlm_bind *bind, int error)
+/* After a failure on our side the server still waits for the next leg: the connection is unusable.
+ */
+static struct outcome ntlm_fail(struct ntlm_bind *bind, int error)
 {
     bind->connection->error = error;
     return outcome_of_error(error);
 }
 
-static struct outcome ntlm_play(struct ntlm_bind *bind)
+static struct outcome ntlm_play_leg(struct ntlm_bind *bind)
 {
     bind->leg.token = bind->token;
     bind->leg.token_size = bind->token_size;
     return ldap_sasl_leg_play(bind->connection, &bind->leg);
 }
 
-/* From the server's challenge to our second token, with the mechListMIC that a MIC demands. */
+/* Answers the server's challenge with our second token. A MIC requires a mechListMIC with it. */
 static int ntlm_answer_challenge(struct ntlm_bind *bind)
 {
     struct spnego_response challenge;
@@ -232,7 +191,7 @@ static int parse_answer(const struct ntlm_bind *bind, struct spnego_response *re
                   : -EBADMSG;
 }
 
-/* The server's last word: done, and signed with the same key. */
+/* The server's last token must accept and be signed with the same key. */
 static int ntlm_check_end(struct ntlm_bind *bind)
 {
     struct spnego_response response;
@@ -251,7 +210,7 @@ static int ntlm_check_end(struct ntlm_bind *bind)
     return error;
 }
 
-/* What is read and written from now on goes through the layer. */
+/* Everything read and written from now on passes through the layer. */
 static int ntlm_install_layer(struct ntlm_bind *bind)
 {
     struct ldap_connection *connection = bind->connection;

@@ -24,7 +24,7 @@ static const char challenge_time_hex[] =
     "02000c00 44006f006d00610069006e00 01000c00 530065007200760065007200"
     "07000800 1122334455667700 00000000";
 
-static const struct ntlmssp_chance chance = {
+static const struct ntlmssp_random fixed = {
     .client_challenge = {0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa},
     .exported_session_key = {0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55,
                              0x55, 0x55, 0x55, 0x55},
@@ -39,7 +39,7 @@ static struct ntlmssp *new_context(const char *target_name)
                                         .workstation = "COMPUTER",
                                         .nt_hash = hash,
                                         .target_name = target_name,
-                                        .chance = &chance};
+                                        .random = &fixed};
     struct ntlmssp *ntlmssp = NULL;
     assert_int_equal(ntlmssp_new(&ntlmssp, &identity, true, true), 0);
     return ntlmssp;
@@ -122,7 +122,7 @@ static void messages_of_4_2_4_3(void **state)
     assert_field(message, size, 52, "c5dad2544fc9799094ce1ce90bc9d03e");
     assert_false(ntlmssp_has_mic(ntlmssp));
     ntlmssp_session_key(ntlmssp, key);
-    assert_memory_equal(key, chance.exported_session_key, 16);
+    assert_memory_equal(key, fixed.exported_session_key, 16);
     free(message);
     ntlmssp_free(ntlmssp);
 }
@@ -211,7 +211,7 @@ static void time_calls_for_a_mic(void **state)
                    "0a00614a0000000f",
                    negotiate);
     struct hmac_md5_ctx context;
-    hmac_md5_set_key(&context, 16, chance.exported_session_key);
+    hmac_md5_set_key(&context, 16, fixed.exported_session_key);
     hmac_md5_update(&context, sizeof negotiate, negotiate);
     hmac_md5_update(&context, challenge_size, challenge);
     hmac_md5_update(&context, size, message);
@@ -350,7 +350,7 @@ static void weaker_servers(void **state)
         assert_int_equal(flags >> 24 & rows[i].gone, 0);
         bool exchange = flags >> 24 & 0x40;
         ntlmssp_session_key(ntlmssp, key);
-        assert_int_equal(memcmp(key, chance.exported_session_key, 16) == 0, exchange);
+        assert_int_equal(memcmp(key, fixed.exported_session_key, 16) == 0, exchange);
         assert_int_equal(get32(message + 52) & 0xffff, exchange ? 16 : 0);
         struct md5_ctx md5;
         md5_init(&md5);
