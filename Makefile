@@ -44,8 +44,9 @@ ALL_CFLAGS = -std=gnu11 $(OPT) $(WARNINGS) $(WERROR) $(SANFLAGS) -pthread -D_GNU
 ALL_LDFLAGS = $(SANFLAGS) $(LDFLAGS)
 
 # Every room is one library, made of one or more folders; a program is the one file that holds its main().
-ROOMS := base protocols model replay result summary
+ROOMS := base packets protocols model replay result summary
 folders_base := base
+folders_packets := packets
 folders_protocols := protocols $(addprefix protocols/,auth kerberos ldap smb2 rpc names)
 folders_model := model model/learn
 folders_replay := replay $(addprefix replay/,engine accounts sweep)
@@ -55,7 +56,7 @@ FOLDERS := $(foreach room,$(ROOMS),$(folders_$(room)))
 MAINS := $(wildcard $(FOLDERS:%=%/traffic-*.c))
 PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(notdir $(MAINS)))
 # Each library once, users before what they use: a call against the arrows does not link.
-LIBS := $(foreach room,replay protocols model summary result base,$(BUILD)/lib$(room).a)
+LIBS := $(foreach room,replay protocols model packets summary result base,$(BUILD)/lib$(room).a)
 
 # Headers that the build makes; they are included by the path below $(BUILD).
 GENERATED := $(BUILD)/protocols/ntstatus_names.h

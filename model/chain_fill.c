@@ -22,7 +22,7 @@ static int fill_history(const struct chain_work *work, uint32_t number, uint32_t
 static uint32_t renumber_entry(const struct chain_work *work, uint32_t entry);
 static uint32_t *renumber_entries(const struct chain_work *work, const uint32_t *entries,
                                   uint32_t count);
-static bool is_session_setup(const struct model *model, uint32_t entry);
+static bool has_separate_legs(const struct model *model, uint32_t entry);
 static int fill_gaps(const struct chain_work *work);
 static int copy_gaps(const struct chain_work *work, const struct gaps *from, struct gaps *to);
 static int compare_gaps(const void *a, const void *b);
@@ -137,7 +137,7 @@ static int fill_history(const struct chain_work *work, uint32_t number, uint32_t
         *to = (struct chain_transition){.entry = renumber_entry(work, from->entry),
                                         .next = work->numbers[from->next],
                                         .count = from->count};
-        to->further_leg = model->separate_legs && is_session_setup(model, to->entry) &&
+        to->further_leg = model->separate_legs && has_separate_legs(model, to->entry) &&
                           entries[length - 1] == to->entry;
         history->count++;
         history->total += from->count;
@@ -160,10 +160,10 @@ static uint32_t *renumber_entries(const struct chain_work *work, const uint32_t 
     return copy;
 }
 
-static bool is_session_setup(const struct model *model, uint32_t entry)
+static bool has_separate_legs(const struct model *model, uint32_t entry)
 {
-    return chain_is_packet(entry) && strcmp(model->types[entry].protocol, "smb2") == 0 &&
-           strcmp(model->types[entry].opcode, "1") == 0;
+    const struct packet_row *row = chain_is_packet(entry) ? model->types[entry].row : NULL;
+    return row && row->legs && !row->legs->joined;
 }
 
 static int fill_gaps(const struct chain_work *work)

@@ -297,12 +297,11 @@ static int load_samba_add_details(struct builder *builder, uint32_t type,
                                   struct document_place place, const char *text, uint64_t count)
 {
     struct model *model = builder->model;
-    struct model_field *fields;
+    struct packet_field *fields;
     size_t field_count;
     bool foreign = false;
     const struct model_type *packet = &model->types[type];
-    if (details_from_samba(&model->arena, packet->protocol, packet->opcode, text, &fields,
-                           &field_count, &foreign) < 0)
+    if (details_from_samba(&model->arena, packet->row, text, &fields, &field_count, &foreign) < 0)
         return error_no_memory(builder->error);
     if (foreign)
         builder_warn(builder, place, "details of %s:%s not understood, left out: '%.100s'",

@@ -53,11 +53,11 @@ static int load_yaml_read_packet_details(struct builder *builder, const struct d
 static int read_form(struct builder *builder, uint32_t type, const struct document_node *form);
 static int load_yaml_read_field(struct builder *builder, uint32_t type,
                                 const struct document_node *key, const struct document_node *value,
-                                struct model_field *fields, size_t *count);
+                                struct packet_field *fields, size_t *count);
 static int refuse_field(struct builder *builder, uint32_t type, const struct document_node *key);
-static int load_yaml_add_field(struct builder *builder, const struct details_rule *rule,
-                               const struct document_node *node, struct model_field *field);
-static int load_yaml_add_value(struct builder *builder, const struct details_rule *rule,
+static int load_yaml_add_field(struct builder *builder, const struct packet_rule *rule,
+                               const struct document_node *node, struct packet_field *field);
+static int load_yaml_add_value(struct builder *builder, const struct packet_rule *rule,
                                const struct document_node *node, const char **value);
 static int load_yaml_check_bind(struct builder *builder, const struct document_node *form);
 static int load_yaml_read_dns(struct builder *builder, const struct document_node *value);
@@ -334,7 +334,7 @@ static int load_yaml_read_packet_details(struct builder *builder, const struct d
 
 static int read_form(struct builder *builder, uint32_t type, const struct document_node *form)
 {
-    struct model_field fields[FIELDS_MAX];
+    struct packet_field fields[FIELDS_MAX];
     uint64_t times = 0;
     size_t count = 0;
     int result = 0;
@@ -353,7 +353,7 @@ static int read_form(struct builder *builder, uint32_t type, const struct docume
         result = load_yaml_check_bind(builder, form);
     if (result < 0)
         return result;
-    struct model_field *kept = arena_array(&builder->model->arena, count, sizeof *kept);
+    struct packet_field *kept = arena_array(&builder->model->arena, count, sizeof *kept);
     if (!kept)
         return error_no_memory(builder->error);
     memcpy(kept, fields, count * sizeof *kept);
@@ -362,14 +362,14 @@ static int read_form(struct builder *builder, uint32_t type, const struct docume
 
 static int load_yaml_read_field(struct builder *builder, uint32_t type,
                                 const struct document_node *key, const struct document_node *value,
-                                struct model_field *fields, size_t *count)
+                                struct packet_field *fields, size_t *count)
 {
     const struct model_type *packet = &builder->model->types[type];
-    const struct details_rule *rule = details_rule(packet->protocol, packet->opcode, key->text);
+    const struct packet_rule *rule = packet_rule_find(packet->row, key->text);
     if (!rule)
         return refuse_field(builder, type, key);
     /* Empty text says no more than no field. */
-    if (rule->kind == DETAILS_TEXT && value->kind == DOCUMENT_SCALAR && value->quoted &&
+    if (rule->type == PACKET_FILTER && value->kind == DOCUMENT_SCALAR && value->quoted &&
         value->text[0] == '\0')
         return 0;
     int result = load_yaml_add_field(builder, rule, value, &fields[*count]);
@@ -381,20 +381,20 @@ static int refuse_field(struct builder *builder, uint32_t type, const struct doc
 {
     char keys[120], what[200];
     const struct model_type *packet = &builder->model->types[type];
-    details_keys(packet->protocol, packet->opcode, keys, sizeof keys);
+    packet_rule_keys(packet->row, keys, sizeof keys);
     snprintf(what, sizeof what, "%s%s%s for %s:%s", keys[0] ? "one of count, " : "only count", keys,
              "", packet->protocol, packet->opcode);
     return load_yaml_unexpected(builder, key, what);
 }
 
-static int load_yaml_add_field(struct builder *builder, const struct details_rule *rule,
-                               const struct document_node *node, struct model_field *field)
+static int load_yaml_add_field(struct builder *builder, const struct packet_rule *rule,
+                               const struct document_node *node, struct packet_field *field)
 {
-    bool list = details_is_list(rule);
+    bool list = packet_rule_is_list(rule);
     char what[160];
     if (list && (node->kind != DOCUMENT_SEQUENCE || node->count == 0 ||
-                 (rule->kind == DETAILS_OIDS && node->count > rule->max)))
-        return load_yaml_unexpected(builder, node, details_expected(rule, what, sizeof what));
+                 (rule->type == PACKET_OIDS && node->count > rule->max)))
+        return load_yaml_unexpected(builder, node, packet_rule_expected(rule, what, sizeof what));
     size_t count = list ? node->count : 1;
     const char **values = arena_array(&builder->model->arena, count, sizeof *values);
     if (!values)
@@ -404,19 +404,19 @@ static int load_yaml_add_field(struct builder *builder, const struct details_rul
         if (result < 0)
             return result;
     }
-    *field = (struct model_field){rule->key, count, values};
+    *field = (struct packet_field){rule->key, count, values};
     return 0;
 }
 
-static int load_yaml_add_value(struct builder *builder, const struct details_rule *rule,
+static int load_yaml_add_value(struct builder *builder, const struct packet_rule *rule,
                                const struct document_node *node, const char **value)
 {
     char what[160];
     const char *kept = NULL;
     if (node->kind == DOCUMENT_SCALAR && (node->text[0] || node->quoted))
-        kept = details_value(rule, node->text);
+        kept = packet_rule_check(rule, node->text);
     if (!kept)
-        return load_yaml_unexpected(builder, node, details_expected(rule, what, sizeof what));
+        return load_yaml_unexpected(builder, node, packet_rule_expected(rule, what, sizeof what));
     *value = arena_string(&builder->model->arena, kept, strlen(kept));
     return *value ? 0 : error_no_memory(builder->error);
 }

@@ -12,28 +12,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "packets/packet_details.h"
+
 struct model;
 
 enum { MODEL_SHA256_SIZE = 32 };
-
-/* One field of details: `attrs: [cn, member]` is {"attrs", 2, {"cn", "member"}}. */
-struct model_field {
-    const char *key;
-    size_t count;
-    const char *const *values;
-};
 
 /* One form of a packet and how often it was seen. */
 struct model_details {
     uint64_t count;
     size_t field_count;
-    const struct model_field *fields;
+    const struct packet_field *fields;
 };
 
-/* A packet type of the model. Other structures refer to it by its index in model_types(). */
+/* Names a packet type of the model in all other structures: its index in model_types(). */
+typedef uint32_t packet_index;
+
+/* A packet type of the model. */
 struct model_type {
     const char *protocol;
     const char *opcode;
+    const struct packet_row *row; /* of the packet table; NULL: it has none */
     uint64_t count;       /* sum of the counts of its transitions, or its packets in a recording */
     double visits;        /* expected number of them in one conversation */
     size_t details_count; /* 0: the packet's usual form */

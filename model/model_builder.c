@@ -201,7 +201,8 @@ static int append_type(struct builder *builder, const char *name)
         return -ENOMEM;
     char *colon = strchr(copy, ':');
     *colon = '\0';
-    types[model->type_count++] = (struct model_type){.protocol = copy, .opcode = colon + 1};
+    types[model->type_count++] = (struct model_type){
+        .protocol = copy, .opcode = colon + 1, .row = packet_row_find(copy, colon + 1)};
     return 0;
 }
 
@@ -252,7 +253,7 @@ int builder_find_type(struct builder *builder, const char *name, struct document
 }
 
 int builder_add_details(struct builder *builder, uint32_t type, uint64_t count,
-                        const struct model_field *fields, size_t field_count)
+                        const struct packet_field *fields, size_t field_count)
 {
     struct builder_details *details =
         array_grow(builder->details, builder->details_count, sizeof *details);

@@ -53,7 +53,7 @@ int builder_find_type(struct builder *builder, const char *name, struct document
 
 /* Adds a form of a packet. The fields must be in builder_arena(). */
 int builder_add_details(struct builder *builder, uint32_t type, uint64_t count,
-                        const struct model_field *fields, size_t field_count);
+                        const struct packet_field *fields, size_t field_count);
 
 /* Adds the points of the pauses before the key's last entry, a packet or a wait, if it follows the
  * key's other entries. The points must be in builder_arena(). Refuses a key that has points. */

@@ -40,7 +40,7 @@ static void put_separator(struct writer *writer, bool first, size_t length, int 
 static int write_gaps(struct writer *writer);
 static int write_details(struct writer *writer);
 static int write_form(struct writer *writer, const struct model_details *form);
-static int write_values(struct writer *writer, const struct model_field *field);
+static int write_values(struct writer *writer, const struct packet_field *field);
 
 int model_write_yaml(const struct model *model, FILE *out)
 {
@@ -331,7 +331,7 @@ static int write_form(struct writer *writer, const struct model_details *form)
     snprintf(text, sizeof text, "    - {count: %" PRIu64, form->count);
     write_yaml_put(writer, text);
     for (size_t i = 0; i < form->field_count; i++) {
-        const struct model_field *field = &form->fields[i];
+        const struct packet_field *field = &form->fields[i];
         put_separator(writer, false, strlen(field->key) + 2 + strlen(field->values[0]), 7);
         write_yaml_put(writer, field->key);
         write_yaml_put(writer, ": ");
@@ -343,7 +343,7 @@ static int write_form(struct writer *writer, const struct model_details *form)
     return 0;
 }
 
-static int write_values(struct writer *writer, const struct model_field *field)
+static int write_values(struct writer *writer, const struct packet_field *field)
 {
     bool list = strcmp(field->key, "attrs") == 0 || strcmp(field->key, "controls") == 0;
     write_yaml_put(writer, list ? "[" : "");

@@ -31,7 +31,7 @@ struct loaded {
 struct form {
     uint32_t type;
     uint64_t count;
-    struct model_field *fields;
+    struct packet_field *fields;
     size_t field_count;
 };
 
@@ -40,7 +40,8 @@ struct form {
 struct talk {
     uint64_t key; /* 0: free */
     int64_t time;
-    bool refused; /* an AS request that was answered by an error */
+    const char *refused_by; /* of the request's row in the packet table */
+    bool refused;           /* such a reply came: the request will be sent again */
 };
 
 struct load {
@@ -67,8 +68,6 @@ static int recording_take_packet(void *context, const struct recording_line *pac
 static bool repeats_request(struct load *load, const struct recording_line *packet);
 static struct talk *find_talk(struct load *load, const struct recording_line *packet,
                               const char *kind, const char *stream, uint64_t *key);
-static bool is_packet(const struct recording_line *packet, const char *protocol,
-                      const char *opcode);
 static bool is_soon(int64_t time, int64_t before);
 static bool continues_bind(struct load *load, const struct recording_line *packet);
 static bool has_field(const struct recording_line *packet, const char *key, const char *value);
@@ -149,19 +148,19 @@ static int recording_take_packet(void *context, const struct recording_line *pac
 static bool repeats_request(struct load *load, const struct recording_line *packet)
 {
     uint64_t key;
-    if (strcmp(packet->protocol, "kerberos") != 0)
+    if (!packet->row || !packet->row->protocol->joins)
         return false;
-    struct talk *talk = find_talk(load, packet, "as", "", &key);
+    struct talk *talk = find_talk(load, packet, "retry", "", &key);
     bool same = talk->key == key;
     if (packet->reply) {
         if (same)
-            talk->refused = is_packet(packet, "kerberos", "30");
+            talk->refused = packet_word_in(talk->refused_by, packet->opcode);
         return false;
     }
-    bool again = same && talk->refused && is_packet(packet, "kerberos", "10") &&
-                 is_soon(packet->time, talk->time);
-    if (is_packet(packet, "kerberos", "10"))
-        *talk = (struct talk){.key = key, .time = packet->time};
+    const char *refused_by = packet->row->refused_by;
+    bool again = same && talk->refused && refused_by && is_soon(packet->time, talk->time);
+    if (refused_by)
+        *talk = (struct talk){.key = key, .time = packet->time, .refused_by = refused_by};
     else if (same)
         talk->key = 0;
     return again;
@@ -172,15 +171,11 @@ static struct talk *find_talk(struct load *load, const struct recording_line *pa
                               const char *kind, const char *stream, uint64_t *key)
 {
     *key = intern_hash(0, kind, strlen(kind));
+    *key = intern_hash(*key, packet->protocol, strlen(packet->protocol) + 1);
     *key = intern_hash(*key, packet->client, strlen(packet->client) + 1);
     *key = intern_hash(*key, packet->server, strlen(packet->server) + 1);
     *key = intern_hash(*key, stream, strlen(stream)) | 1;
     return &load->talks[*key * 0x9e3779b97f4a7c15u >> 48];
-}
-
-static bool is_packet(const struct recording_line *packet, const char *protocol, const char *opcode)
-{
-    return strcmp(packet->protocol, protocol) == 0 && strcmp(packet->opcode, opcode) == 0;
 }
 
 /* The messages of one bind or session set-up follow each other within so many seconds. */
@@ -196,17 +191,18 @@ static bool is_soon(int64_t time, int64_t before)
 static bool continues_bind(struct load *load, const struct recording_line *packet)
 {
     uint64_t key;
-    if (strcmp(packet->protocol, "ldap") != 0 || !packet->stream[0])
+    if (!packet->row || !packet->row->protocol->joins || !packet->stream[0])
         return false;
-    struct talk *talk = find_talk(load, packet, "bind", packet->stream, &key);
+    const struct packet_legs *legs = packet->row->legs;
+    struct talk *talk = find_talk(load, packet, "legs", packet->stream, &key);
     bool open = talk->key == key && is_soon(packet->time, talk->time);
-    if (!is_packet(packet, "ldap", "0") || !has_field(packet, "auth", "sasl")) {
+    if (!legs || !legs->joined || !has_field(packet, legs->field, legs->value)) {
         if (talk->key == key)
             talk->key = 0;
         return false;
     }
     *talk = (struct talk){.key = key, .time = packet->time};
-    return open && !packet->legs_joined && !has_field(packet, "mech", NULL);
+    return open && !packet->legs_joined && !has_field(packet, legs->first, NULL);
 }
 
 static bool has_field(const struct recording_line *packet, const char *key, const char *value)
@@ -339,7 +335,7 @@ static bool make_key(struct load *load, uint32_t type, const struct recording_li
     memcpy(load->key, &type, sizeof type);
     *used = sizeof type;
     for (size_t i = 0; i < packet->field_count; i++) {
-        const struct model_field *field = &packet->fields[i];
+        const struct packet_field *field = &packet->fields[i];
         if (!recording_put_key(load, used, field->key, '\1'))
             return false;
         for (size_t v = 0; v < field->count; v++)
@@ -387,7 +383,7 @@ static int copy_fields(struct load *load, const struct recording_line *packet, s
     if (!form->fields)
         return recording_no_memory(load);
     for (size_t i = 0; i < packet->field_count; i++) {
-        const struct model_field *from = &packet->fields[i];
+        const struct packet_field *from = &packet->fields[i];
         const char **values = arena_array(arena, from->count, sizeof *values);
         const char *key = recording_keep(load, from->key);
         bool kept = values && key;
@@ -395,7 +391,7 @@ static int copy_fields(struct load *load, const struct recording_line *packet, s
             kept = (values[v] = recording_keep(load, from->values[v])) != NULL;
         if (!kept)
             return recording_no_memory(load);
-        form->fields[i] = (struct model_field){key, from->count, values};
+        form->fields[i] = (struct packet_field){key, from->count, values};
     }
     return 0;
 }
@@ -405,14 +401,15 @@ static const char *recording_keep(struct load *load, const char *text)
     return arena_string(&load->model->arena, text, strlen(text));
 }
 
-/* An smb2:1 directly after another one of the client is its further leg. */
+/* A session set-up directly after another one of the client is its further leg. */
 static bool continues_set_up(const struct load *load, const struct recording_line *packet,
                              uint32_t client, uint32_t form)
 {
     uint32_t before = load->last_form[client];
     uint64_t stream =
         packet->stream[0] ? intern_hash(0, packet->stream, strlen(packet->stream)) : 0;
-    return is_packet(packet, "smb2", "1") && !packet->legs_joined && before &&
+    bool separate = packet->row && packet->row->legs && !packet->row->legs->joined;
+    return separate && !packet->legs_joined && before &&
            load->form_list[before - 1].type == load->form_list[form].type &&
            load->last_stream[client] == stream && is_soon(packet->time, load->last_time[client]);
 }
@@ -456,6 +453,7 @@ static int recording_name_types(const struct load *load)
         model->types[t].opcode = arena_string(&model->arena, colon + 1, name->size - length - 1);
         if (!model->types[t].protocol || !model->types[t].opcode)
             return recording_no_memory(load);
+        model->types[t].row = packet_row_find(model->types[t].protocol, model->types[t].opcode);
     }
     return model_index_types(model) < 0 ? recording_no_memory(load) : 0;
 }

@@ -34,7 +34,7 @@ struct reader {
     uint64_t line;
     struct pair *pairs;
     struct arena arena;
-    struct model_field fields[FIELDS_MAX];
+    struct packet_field fields[FIELDS_MAX];
     size_t field_count;
     bool legs_joined;
 };
@@ -44,23 +44,23 @@ static int recording_text_read_lines(struct reader *reader);
 static int recording_text_wrong(const struct reader *reader, const char *expected);
 static int recording_text_read_line(struct reader *reader, char *line);
 static bool recording_text_is_name(const char *text, bool empty);
-static bool recording_text_is_reply(const char *protocol, const char *opcode);
-static bool is_two_sided(const char *protocol);
 static bool goes_back(struct reader *reader, char *const columns[COLUMNS], bool certain,
                       bool reply);
 static uint64_t hash_text(const char *text);
 static bool answers_itself(struct reader *reader, char *const columns[COLUMNS]);
-static int recording_text_read_details(struct reader *reader, char *const columns[COLUMNS]);
-static int read_ldap(struct reader *reader, char *const columns[COLUMNS]);
-static int read_own(struct reader *reader, const char *protocol, const char *opcode,
-                    const char *column);
-static int recording_text_add_field(struct reader *reader, const struct details_rule *rule,
+static int recording_text_read_details(struct reader *reader, const struct packet_row *row,
+                                       char *const columns[COLUMNS]);
+static int read_columns(struct reader *reader, const struct packet_row *row,
+                        char *const columns[COLUMNS]);
+static int read_own(struct reader *reader, const struct packet_row *row, const char *column);
+static int recording_text_add_field(struct reader *reader, const struct packet_rule *rule,
                                     char *text);
 static void write_bind(FILE *out, const struct recording_line *packet);
 static const char *field_value(const struct recording_line *packet, const char *key);
-static const struct model_field *find_field(const struct recording_line *packet, const char *key);
+static const struct packet_field *find_field(const struct recording_line *packet, const char *key);
 static void write_search(FILE *out, const struct recording_line *packet);
-static void write_list(FILE *out, const struct model_field *field);
+static void write_list(FILE *out, const struct packet_field *field);
+static enum packet_columns columns_of(const struct recording_line *packet);
 static bool has_column(const struct recording_line *packet, const char *key);
 static bool looks_like_leg(const struct recording_line *packet);
 
@@ -156,13 +156,15 @@ static int recording_text_read_line(struct reader *reader, char *line)
     packet.opcode = columns[COLUMN_OPCODE];
     packet.stream = columns[COLUMN_STREAM];
     packet.udp = strcmp(columns[COLUMN_IP], "11") == 0;
-    packet.reply = recording_text_is_reply(packet.protocol, packet.opcode);
-    bool certain = !is_two_sided(packet.protocol) && packet.opcode[0];
+    packet.row = packet_row_find(packet.protocol, packet.opcode);
+    packet.reply = packet.row && packet.row->reply;
+    const struct packet_protocol *protocol = packet_protocol_find(packet.protocol);
+    bool certain = protocol && !protocol->two_sided && packet.opcode[0];
     bool back = goes_back(reader, columns, certain, packet.reply);
     packet.reply = back;
     packet.client = columns[back ? COLUMN_TO : COLUMN_FROM];
     packet.server = columns[back ? COLUMN_FROM : COLUMN_TO];
-    int result = packet.reply ? 0 : recording_text_read_details(reader, columns);
+    int result = packet.reply ? 0 : recording_text_read_details(reader, packet.row, columns);
     packet.fields = reader->fields;
     packet.field_count = packet.reply ? 0 : reader->field_count;
     packet.legs_joined = !packet.reply && reader->legs_joined;
@@ -176,37 +178,6 @@ static bool recording_text_is_name(const char *text, bool empty)
     size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                  "0123456789_.*-");
     return text[length] == '\0' && length < 48 && (empty || length > 0);
-}
-
-/* Opcodes that only servers send. */
-static bool recording_text_is_reply(const char *protocol, const char *opcode)
-{
-    static const struct {
-        const char *protocol, *opcodes;
-    } replies[] = {
-        {"ldap", " 1 4 5 7 9 11 13 15 19 24 25 "},
-        {"cldap", " 1 4 5 7 9 11 13 15 19 24 25 "},
-        {"kerberos", " 11 13 15 30 "},
-        {"dns", " 1 "},
-        {"nbns", " 1 "},
-        {"dcerpc", " 2 3 12 13 15 18 "},
-    };
-    char word[24];
-    snprintf(word, sizeof word, " %.20s ", opcode);
-    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++)
-        if (strcmp(replies[i].protocol, protocol) == 0)
-            return opcode[0] && strstr(replies[i].opcodes, word);
-    return false;
-}
-
-/* Protocols whose requests and replies have the same opcode in these texts. */
-static bool is_two_sided(const char *protocol)
-{
-    static const char *const one_sided[] = {"ldap", "cldap", "kerberos", "dns", "nbns", "dcerpc"};
-    for (size_t i = 0; i < sizeof one_sided / sizeof one_sided[0]; i++)
-        if (strcmp(one_sided[i], protocol) == 0)
-            return false;
-    return true;
 }
 
 /* True when this line goes from the server to the client. The first line between two tells who is
@@ -250,22 +221,23 @@ static bool answers_itself(struct reader *reader, char *const columns[COLUMNS])
     return asked;
 }
 
-static int recording_text_read_details(struct reader *reader, char *const columns[COLUMNS])
+static int recording_text_read_details(struct reader *reader, const struct packet_row *row,
+                                       char *const columns[COLUMNS])
 {
-    const char *protocol = columns[COLUMN_PROTOCOL], *opcode = columns[COLUMN_OPCODE];
     int result = 0;
     reader->field_count = 0;
     reader->legs_joined = false;
-    if (strcmp(protocol, "ldap") == 0 && (strcmp(opcode, "3") == 0 || strcmp(opcode, "0") == 0))
-        result = read_ldap(reader, columns);
+    if (row && row->rules && row->columns != PACKET_COLUMNS_NONE)
+        result = read_columns(reader, row, columns);
     if (result == 0)
-        result = read_own(reader, protocol, opcode, columns[OWN]);
+        result = read_own(reader, row, columns[OWN]);
     return result;
 }
 
-/* The seven fields of LDAP in the form of a Samba v2 model's details. Whoever wrote the file may
- * have left values in it: base and filter are taken out of them. */
-static int read_ldap(struct reader *reader, char *const columns[COLUMNS])
+/* The seven fields of LDAP packets in the form of a Samba v2 model's details. Whoever wrote the
+ * file may have left values in it: base and filter are taken out of them. */
+static int read_columns(struct reader *reader, const struct packet_row *row,
+                        char *const columns[COLUMNS])
 {
     char base[SHAPE_SIZE], filter[SHAPE_SIZE];
     const char *parts[SEARCH_COLUMNS];
@@ -285,11 +257,10 @@ static int read_ldap(struct reader *reader, char *const columns[COLUMNS])
         return recording_text_no_memory(reader);
     for (size_t i = 0; i < SEARCH_COLUMNS; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "\t" : "", parts[i]);
-    struct model_field *fields;
+    struct packet_field *fields;
     size_t count;
     bool foreign;
-    if (details_from_samba(&reader->arena, columns[COLUMN_PROTOCOL], columns[COLUMN_OPCODE], text,
-                           &fields, &count, &foreign) < 0)
+    if (details_from_samba(&reader->arena, row, text, &fields, &count, &foreign) < 0)
         return recording_text_no_memory(reader);
     for (size_t i = 0; i < count && reader->field_count < FIELDS_MAX; i++)
         reader->fields[reader->field_count++] = fields[i];
@@ -297,8 +268,7 @@ static int read_ldap(struct reader *reader, char *const columns[COLUMNS])
 }
 
 /* Our own column: key=value key=value. What is not known is left out, as from any later version. */
-static int read_own(struct reader *reader, const char *protocol, const char *opcode,
-                    const char *column)
+static int read_own(struct reader *reader, const struct packet_row *row, const char *column)
 {
     char *text = arena_string(&reader->arena, column, strlen(column)), *item;
     if (!text)
@@ -310,7 +280,7 @@ static int read_own(struct reader *reader, const char *protocol, const char *opc
         *value++ = '\0';
         if (strcmp(item, "legs") == 0)
             reader->legs_joined = strcmp(value, "joined") == 0;
-        const struct details_rule *rule = details_rule(protocol, opcode, item);
+        const struct packet_rule *rule = packet_rule_find(row, item);
         int result = rule ? recording_text_add_field(reader, rule, value) : 0;
         if (result < 0)
             return result;
@@ -318,7 +288,7 @@ static int read_own(struct reader *reader, const char *protocol, const char *opc
     return 0;
 }
 
-static int recording_text_add_field(struct reader *reader, const struct details_rule *rule,
+static int recording_text_add_field(struct reader *reader, const struct packet_rule *rule,
                                     char *text)
 {
     const char *values[64];
@@ -327,9 +297,9 @@ static int recording_text_add_field(struct reader *reader, const struct details_
         return 0;
     for (char *rest = text, *item;
          count < 64 &&
-         (item = details_is_list(rule) ? strsep(&rest, ",") : (rest ? text : NULL));) {
-        rest = details_is_list(rule) ? rest : NULL;
-        const char *value = details_value(rule, item);
+         (item = packet_rule_is_list(rule) ? strsep(&rest, ",") : (rest ? text : NULL));) {
+        rest = packet_rule_is_list(rule) ? rest : NULL;
+        const char *value = packet_rule_check(rule, item);
         if (!value)
             return 0;
         values[count++] = value;
@@ -338,7 +308,7 @@ static int recording_text_add_field(struct reader *reader, const struct details_
     if (!kept)
         return recording_text_no_memory(reader);
     memcpy(kept, values, count * sizeof *kept);
-    reader->fields[reader->field_count++] = (struct model_field){rule->key, count, kept};
+    reader->fields[reader->field_count++] = (struct packet_field){rule->key, count, kept};
     return 0;
 }
 
@@ -381,14 +351,19 @@ void recording_text_write(FILE *out, const struct recording_line *packet, const 
             packet->time / NANOSECONDS, packet->time % NANOSECONDS, packet->udp ? "11" : "06",
             packet->stream, packet->client, packet->server, packet->protocol, packet->opcode,
             description);
-    if (strcmp(packet->protocol, "ldap") == 0 && strcmp(packet->opcode, "0") == 0)
+    switch (columns_of(packet)) {
+    case PACKET_COLUMNS_BIND:
         write_bind(out, packet);
-    else if (strcmp(packet->protocol, "ldap") == 0)
+        break;
+    case PACKET_COLUMNS_SEARCH:
         write_search(out, packet);
-    else if (strcmp(packet->protocol, "cldap") == 0)
+        break;
+    case PACKET_COLUMNS_NETLOGON:
         fputs("\t\t\tNetlogon\t\t\t", out);
-    else
+        break;
+    case PACKET_COLUMNS_NONE:
         separator = "\t\t\t\t\t\t\t";
+    }
     for (size_t i = 0; i < packet->field_count; i++) {
         if (has_column(packet, packet->fields[i].key))
             continue;
@@ -414,11 +389,11 @@ static void write_bind(FILE *out, const struct recording_line *packet)
 
 static const char *field_value(const struct recording_line *packet, const char *key)
 {
-    const struct model_field *field = find_field(packet, key);
+    const struct packet_field *field = find_field(packet, key);
     return field && field->count > 0 ? field->values[0] : "";
 }
 
-static const struct model_field *find_field(const struct recording_line *packet, const char *key)
+static const struct packet_field *find_field(const struct recording_line *packet, const char *key)
 {
     for (size_t i = 0; i < packet->field_count; i++)
         if (strcmp(packet->fields[i].key, key) == 0)
@@ -437,28 +412,31 @@ static void write_search(FILE *out, const struct recording_line *packet)
     fputs("\t\t\t", out);
 }
 
-static void write_list(FILE *out, const struct model_field *field)
+static void write_list(FILE *out, const struct packet_field *field)
 {
     for (size_t i = 0; field && i < field->count; i++)
         fprintf(out, "%s%s", i ? "," : "", field->values[i]);
 }
 
-/* True for details that have a field of their own in the format. */
+static enum packet_columns columns_of(const struct recording_line *packet)
+{
+    return packet->row ? packet->row->columns : PACKET_COLUMNS_NONE;
+}
+
+/* True for details that the fields 9 to 15 hold. */
 static bool has_column(const struct recording_line *packet, const char *key)
 {
-    static const char *const search[] = {"scope", "base", "filter", "attrs"};
-    if (strcmp(packet->protocol, "ldap") != 0)
-        return false;
-    for (size_t i = 0; i < sizeof search / sizeof search[0]; i++)
-        if (strcmp(search[i], key) == 0)
-            return true;
-    return strcmp(key, "auth") == 0 || strcmp(key, "mech") == 0;
+    enum packet_columns columns = columns_of(packet);
+    if (columns == PACKET_COLUMNS_BIND)
+        return packet_word_in("auth mech", key);
+    return columns == PACKET_COLUMNS_SEARCH && packet_word_in("scope base filter attrs", key);
 }
 
 /* A line that could be taken for a further leg of one like it. */
 static bool looks_like_leg(const struct recording_line *packet)
 {
-    if (strcmp(packet->protocol, "ldap") == 0 && strcmp(packet->opcode, "0") == 0)
-        return strcmp(field_value(packet, "auth"), "sasl") == 0 && !find_field(packet, "mech");
-    return strcmp(packet->protocol, "smb2") == 0 && strcmp(packet->opcode, "1") == 0;
+    const struct packet_legs *legs = packet->row ? packet->row->legs : NULL;
+    if (!legs || (legs->field && strcmp(field_value(packet, legs->field), legs->value) != 0))
+        return false;
+    return !legs->first || !find_field(packet, legs->first);
 }

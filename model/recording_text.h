@@ -27,12 +27,13 @@ struct recording_line {
     const char *server;
     const char *stream; /* "" when the file does not say */
     const char *protocol, *opcode;
+    const struct packet_row *row; /* of the packet table; NULL: it has none */
     bool reply; /* of the server: nothing that a client plays. client and server are still these */
     bool udp;
     /* Of a bind or session set-up: this line stands for all of its messages, so that one directly
      * after it is another one. Written as legs=joined where nothing else tells. */
     bool legs_joined;
-    const struct model_field *fields; /* details, checked; no value of a network among them */
+    const struct packet_field *fields; /* details, checked; no value of a network among them */
     size_t field_count;
 };
 

@@ -19,7 +19,7 @@ struct recording_source {
 struct recording_writer {
     const struct plan *plan;
     const struct model_type *types;
-    const struct recording_write_type *written;
+    const bool *written;           /* by packet_index */
     struct recording_source *heap; /* the earliest packet first */
     size_t count;
     FILE *out;
@@ -32,12 +32,11 @@ static bool is_before(const struct recording_source *a, const struct recording_s
 static void merge_clients(struct recording_writer *writer);
 static void write_line(const struct recording_writer *writer,
                        const struct recording_source *source);
-static bool recording_write_is_udp(const char *protocol);
 
-int recording_write(const struct plan *plan, const struct recording_write_type *types, FILE *out)
+int recording_write(const struct plan *plan, const bool *written, FILE *out)
 {
     size_t type_count;
-    struct recording_writer writer = {.plan = plan, .written = types, .out = out};
+    struct recording_writer writer = {.plan = plan, .written = written, .out = out};
     writer.types = model_types(plan_model(plan), &type_count);
     writer.heap = calloc(plan_figures(plan)->clients, sizeof *writer.heap);
     if (!writer.heap)
@@ -69,7 +68,7 @@ static void start_clients(struct recording_writer *writer)
 static bool advance_source(const struct recording_writer *writer, struct recording_source *source)
 {
     while (plan_client_next(writer->plan, &source->cursor, &source->step))
-        if (source->step.kind == PLAN_PACKET && writer->written[source->step.type].written)
+        if (source->step.kind == PLAN_PACKET && writer->written[source->step.type])
             return true;
     return false;
 }
@@ -116,6 +115,9 @@ static void write_line(const struct recording_writer *writer, const struct recor
     const struct model_type *type = &writer->types[step->type];
     const struct model_details *details =
         type->details_count ? &type->details[step->details] : &none;
+    const struct packet_protocol *protocol = packet_protocol_find(type->protocol);
+    /* The format has no name for a packet without an opcode, the hint `kerberos:`. */
+    const char *description = type->row && type->opcode[0] ? type->row->description : "";
     char client[24];
     snprintf(client, sizeof client, "%" PRIu64, (uint64_t)source->client + FIRST_CLIENT);
     const struct recording_line line = {.time = EPOCH * NANOSECONDS + step->due,
@@ -124,18 +126,10 @@ static void write_line(const struct recording_writer *writer, const struct recor
                                         .stream = "",
                                         .protocol = type->protocol,
                                         .opcode = type->opcode,
-                                        .udp = recording_write_is_udp(type->protocol),
+                                        .row = type->row,
+                                        .udp = protocol && protocol->udp,
                                         .legs_joined = step->operation,
                                         .fields = details->fields,
                                         .field_count = details->field_count};
-    recording_text_write(writer->out, &line, writer->written[step->type].description);
-}
-
-static bool recording_write_is_udp(const char *protocol)
-{
-    static const char *const udp[] = {"dns", "cldap", "nbns", "browser", "smb_netlogon"};
-    for (size_t i = 0; i < sizeof udp / sizeof udp[0]; i++)
-        if (strcmp(protocol, udp[i]) == 0)
-            return true;
-    return false;
+    recording_text_write(writer->out, &line, description);
 }

@@ -8,17 +8,12 @@
 
 #include "model/plan.h"
 
-/* How one packet type of the model is written. */
-struct recording_write_type {
-    bool written;            /* false: the recording leaves these packets out */
-    const char *description; /* of the packet; "" if there is none */
-};
-
 /*
- * Writes every packet of the plan, in order of time. types has one entry per type of the plan's
- * model. The server is host 1, clients are numbered from 2. Times start at 1500000000, so that the
- * same seed gives the same file again. Returns 0, or a negative errno (-ENOMEM, or of writing).
+ * Writes the packets of the plan, in order of time. written has one entry per type of the plan's
+ * model; false: the recording leaves its packets out. The server is host 1, clients are numbered
+ * from 2. Times start at 1500000000, so that the same seed gives the same file again. Returns 0, or
+ * a negative errno (-ENOMEM, or of writing).
  */
-int recording_write(const struct plan *plan, const struct recording_write_type *types, FILE *out);
+int recording_write(const struct plan *plan, const bool *written, FILE *out);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "protocols/packet.h"
+#include "protocols/outcome.h"
 
 /* The values that the program acts upon. */
 #define NTSTATUS_SUCCESS                  0x00000000u

@@ -2,11 +2,10 @@
 /*
  * The contract of a packet: a request comes in, an outcome goes out.
  *
- * A packet is one `protocol:opcode` request that a client sends. Each protocol keeps its packets as
- * rows of a table: what the packet is called (Wireshark's protocol names, opnums of the Microsoft
- * Open Specifications), whether it goes on the wire, and the function that plays it. A protocol
- * knows nothing of models, plans or records: it is given a conversation (who plays, what is open)
- * and a packet, and says how it went.
+ * What there is to know about a packet is in its row of the packet table (packets/). A protocol
+ * adds a player: the function that sends the packet, and what its details become before the clock
+ * starts. A protocol knows nothing of models, plans or records: it is given a conversation (who
+ * plays, what is open) and a packet's details, and says how it went.
  */
 #ifndef PROTOCOLS_PACKET_H
 #define PROTOCOLS_PACKET_H
@@ -16,88 +15,72 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "packets/packet_details.h"
+#include "protocols/outcome.h"
 
 struct conversation;
 struct dc_options;
 
-enum packet_kind {
-    PACKET_OPERATION, /* goes on the wire and is timed */
-    PACKET_STATE,     /* changes what the conversation is (a hint, an unbind); not an operation */
-    PACKET_SILENT     /* nothing is played: a reply, or what another packet's play brings along */
+/* What forms of one protocol share; the first member of the protocol's own struct. */
+struct packet_shared {
+    void (*free)(struct packet_shared *shared);
 };
 
-/* What a packet carries, as a model stored it: `attrs: [cn, member]` is {"attrs", 2, ...}. */
-struct packet_field {
-    const char *key;
-    size_t count;
-    const char *const *values;
+/* What the compiled forms of one model share. Zeroed: empty. */
+struct packet_context {
+    struct packet_shared *ldap; /* the searches that sealed ones draw from (ldap_details.c) */
 };
 
-struct packet_type {
-    const char *protocol;    /* "ldap" */
-    const char *opcode;      /* "3", "0x72", "" (the hint `kerberos:`), "*": every opcode */
-    const char *description; /* "searchRequest": as the field's reports call it */
-    enum packet_kind kind;
+struct packet_player {
+    const char *name; /* "ldap:3": its row in the packet table */
+    struct outcome (*play)(struct conversation *conversation, const void *compiled);
     /*
-     * Turns details into what play() wants, once per distinct details before the clock starts.
-     * No fields: the packet's usual form. On failure returns NULL and a line in error; otherwise
-     * the result is freed with release(). NULL: this packet has no details.
+     * Details become what play() reads, once per distinct form, before the clock starts; both NULL:
+     * the packet has none, and play() is given NULL. fill() writes a zeroed struct of that size.
+     * Texts of the details last as long as the compiled form.
      */
-    void *(*compile)(const struct packet_field *fields, size_t count, struct error *error);
+    size_t size;
+    void (*fill)(const struct packet_details *details, void *compiled);
+    /* In place of fill(), where that can fail. NULL on failure, with a line in error. */
+    void *(*compile)(const struct packet_details *details, struct packet_context *context,
+                     struct error *error);
     void (*release)(void *compiled);
-    /* Told after compile() how often the model saw these details. May be NULL. */
-    void (*weigh)(void *compiled, uint64_t count);
-    /* Whether the run's options let it be played at all (a share to write to is named, ...). NULL:
-     * always. A packet that is not available counts as one without a player, and is told. */
-    bool (*available)(const struct dc_options *options);
-    /* The command line's option that available() looks for, to be told. May be NULL. */
-    const char *needs;
-    /* Plays it. outcome comes zeroed. NULL for PACKET_SILENT. */
-    struct outcome (*play)(struct conversation *conversation, const void *details);
 };
 
-enum outcome_kind {
-    OUTCOME_OK,
-    OUTCOME_FAILED,     /* cause says why */
-    OUTCOME_NO_ANSWER,  /* NBNS, CLDAP: nobody there who speaks it; apart from failures */
-    OUTCOME_UNFINISHED, /* the run ended while it was waiting */
-    OUTCOME_NOTHING     /* PACKET_STATE: done, nothing to count */
-};
+/* For a player whose details fill() a struct. */
+#define PACKET_DETAILS(type, function) .size = sizeof(type), .fill = (function)
 
-enum { OUTCOME_CAUSE_SIZE = 96 };
+/* The player of a row, or NULL: the packet is silent. */
+const struct packet_player *packet_player_of(const struct packet_row *row);
 
-struct outcome {
-    enum outcome_kind kind;
-    /* OUTCOME_FAILED: a short, countable cause without values that vary from one failure to the
-     * next: a result code's or NTSTATUS's name, "timed out", "connection reset". */
-    char cause[OUTCOME_CAUSE_SIZE];
-};
+/* The same by name. NULL also when the table has no such packet. */
+const struct packet_player *packet_player_find(const char *protocol, const char *opcode);
 
-/* For `available`: what only a domain controller answers. */
-bool packet_needs_dc(const struct dc_options *options);
+/* Further players, ended by one without a name, that are found first: for tests and benchmarks with
+ * rows of their own (packet_rows_add()). Call it before any thread plays. NULL removes them. */
+void packet_players_add(const struct packet_player *players);
 
-struct outcome outcome_ok(void);
-struct outcome outcome_nothing(void);
-struct outcome outcome_no_answer(void);
-/* A failure with a printf-like cause. */
-struct outcome outcome_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What a stream's negative errno means: -ECANCELED is OUTCOME_UNFINISHED, all else a failure whose
- * cause is stream_error_text(). */
-struct outcome outcome_of_error(int error);
+/* Calls visit for each player. */
+void packet_players_each(void (*visit)(const struct packet_player *player, void *context),
+                         void *context);
 
-/* The row for a packet, or NULL: it has no player. Looks at exact opcodes first, then at "*". */
-const struct packet_type *packet_type_find(const char *protocol, const char *opcode);
+/* Whether the run's options allow a packet: a share to write to is given, the server is a domain
+ * controller, ... */
+bool packet_is_available(const struct packet_row *row, const struct dc_options *options);
 
-/* A table of further rows, looked at first: for tests and benchmarks that play packets of their
- * own. Set before any thread plays; NULL takes it away. */
-void packet_types_add(const struct packet_type *table);
+bool packet_has_details(const struct packet_player *player);
 
-/* All rows, protocol by protocol, for listings and tests: calls visit for each. */
-void packet_types_each(void (*visit)(const struct packet_type *type, void *context), void *context);
+/* Only for a player with details. NULL on failure, with a line in error. Release it with
+ * packet_release(), before the context. */
+void *packet_compile(const struct packet_player *player, const struct packet_details *details,
+                     struct packet_context *context, struct error *error);
+void packet_release(const struct packet_player *player, void *compiled);
+void packet_context_clear(struct packet_context *context);
 
 /* Plays one packet: sets the wire's deadline (timeout in ns from now) and clears its times, calls
- * the row's play(), and turns whatever it says after -ECANCELED into OUTCOME_UNFINISHED. */
-struct outcome packet_play(struct conversation *conversation, const struct packet_type *type,
-                           const void *details, int64_t timeout);
+ * play(), and turns any outcome after -ECANCELED into OUTCOME_UNFINISHED. player may be NULL: a
+ * silent packet. */
+struct outcome packet_play(struct conversation *conversation, const struct packet_player *player,
+                           const void *compiled, int64_t timeout);
 
 #endif

@@ -194,7 +194,7 @@ static void play_packet(struct client *client)
     if (client->step.operation)
         tally_started(worker->tally);
     struct outcome outcome =
-        packet_play(&client->conversation, type->packet, details_of(type, client->step.details),
+        packet_play(&client->conversation, type->player, details_of(type, client->step.details),
                     worker->shared->timeout);
     client->previous_ended = worker_now(worker);
     if (!client->step.operation)
@@ -226,11 +226,11 @@ static void client_tally(struct client *client, int64_t ready, int64_t ended,
 static void client_stop_run(const struct client *client, const char *cause)
 {
     struct run_shared *shared = client->worker->shared;
-    const struct packet_type *packet = shared->table->rows[client->step.type].packet;
+    const struct packet_player *player = shared->table->rows[client->step.type].player;
     if (shared->end_early(shared, RUN_END_ERROR))
-        message_print("--stop-on-any-error: the run ends because %s:%s of client %" PRIu32
+        message_print("--stop-on-any-error: the run ends because %s of client %" PRIu32
                       " failed: %s",
-                      packet->protocol, packet->opcode, client->number, cause);
+                      player->name, client->number, cause);
 }
 
 static struct tally_event client_describe(const struct client *client, int64_t ready, int64_t ended)

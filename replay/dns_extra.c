@@ -103,7 +103,7 @@ static void dns_extra_ask(void *argument)
     struct slot *slot = argument;
     struct worker *worker = slot->extra->worker;
     struct outcome outcome =
-        packet_play(&slot->conversation, &dns_extra_packet, NULL, worker->shared->timeout);
+        packet_play(&slot->conversation, &dns_extra_player, NULL, worker->shared->timeout);
     tally_dns_extra(worker->tally, &outcome);
     dns_extra_give_back(slot);
     worker_ended(worker);

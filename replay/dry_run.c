@@ -195,8 +195,7 @@ static json_t *json_of_packet(const struct dry_run *dry, size_t type)
 
 static const char *description(const struct model_type *type)
 {
-    const struct packet_type *packet = packet_type_find(type->protocol, type->opcode);
-    return packet && packet->description ? packet->description : "";
+    return type->row ? type->row->description : "";
 }
 
 /* {"protocol:opcode": packets of the plan} of those that are no operations for this reason. */
@@ -334,14 +333,11 @@ int dry_run_write_recording(const struct settings *settings, const struct plan *
 {
     size_t count;
     const struct model_type *types = model_types(plan_model(plan), &count);
-    struct recording_write_type *written = calloc(count, sizeof *written);
+    bool *written = calloc(count + 1, sizeof *written);
     if (!written)
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        written[i].written = settings_plays(settings, types[i].protocol, types[i].opcode);
-        /* The format has no word for a packet without an opcode, the hint `kerberos:`. */
-        written[i].description = types[i].opcode[0] ? description(&types[i]) : "";
-    }
+    for (packet_index i = 0; i < count; i++)
+        written[i] = settings_plays(settings, types[i].protocol, types[i].opcode);
     int result = recording_write(plan, written, out);
     free(written);
     return result;

@@ -11,63 +11,49 @@
 #include "base/error.h"
 #include "replay/engine/loop.h"
 
-/* Protocols whose packets keep a connection open for the rest of the conversation. Those of one
- * line share it. (LDAP has as many as there are binds.) */
-static const char *const holders[][4] = {
-    {"smb2", "smb", "lsarpc", "srvsvc"}, {"rpc_netlogon", "lsarpc"}, {"samr"}, {"drsuapi"}};
-
-static unsigned ldap_connections(const struct model *model, const struct play_table *table);
-static bool limits_plays(const struct play_table *table, const char *protocol);
-static bool plays_holder(const struct play_table *table, size_t i);
+static unsigned connections_used(const struct model *model, const struct play_table *table);
+static unsigned ldap_connections(const struct model *model);
 static int prepare_files(uint64_t files, struct error *error);
 static int prepare_mappings(uint64_t fibers, struct error *error);
 static uint64_t limits_read_number(const char *path);
 static uint64_t mappings_now(void);
 
-/* Protocols whose packets open a connection for one exchange only. */
-static const char *const passers[] = {"kerberos", "dns", "cldap", "nbns", "epm"};
-
 unsigned limits_files_per_client(const struct model *model, const struct play_table *table,
                                  const struct settings *settings)
 {
-    unsigned files = ldap_connections(model, table);
-    for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++)
-        files += plays_holder(table, i);
+    static const unsigned held[] = {PACKET_CONNECTION_SMB, PACKET_CONNECTION_NETLOGON,
+                                    PACKET_CONNECTION_SAMR, PACKET_CONNECTION_DRSUAPI};
+    unsigned used = connections_used(model, table);
+    unsigned files = used & PACKET_CONNECTION_LDAP ? ldap_connections(model) : 0;
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+        files += (used & held[i]) != 0;
     /* Authentication at a DC may fetch a ticket on the way. */
-    bool passing = !settings->play.generic_ldap;
-    for (size_t i = 0; i < sizeof passers / sizeof passers[0]; i++)
-        passing = passing || limits_plays(table, passers[i]);
-    return files + passing;
+    bool brief = !settings->play.generic_ldap || used & PACKET_CONNECTION_BRIEF;
+    return files + brief;
+}
+
+/* Of the packets that are operations. */
+static unsigned connections_used(const struct model *model, const struct play_table *table)
+{
+    size_t count;
+    unsigned used = 0;
+    const struct model_type *types = model_types(model, &count);
+    for (packet_index i = 0; i < count; i++)
+        if (table->rows[i].part == RUN_OPERATION)
+            used |= types[i].row->protocol->connections;
+    return used;
 }
 
 /* LDAP connections at a time: a bind after a bind opens a further one, an unbind closes one. */
-static unsigned ldap_connections(const struct model *model, const struct play_table *table)
+static unsigned ldap_connections(const struct model *model)
 {
-    size_t count, bind = model_find_type(model, "ldap", "0"),
-                  unbind = model_find_type(model, "ldap", "2");
-    if (!limits_plays(table, "ldap"))
-        return 0;
+    size_t count;
+    double open = 0;
     const struct model_type *types = model_types(model, &count);
-    double open = bind < count ? types[bind].visits : 0;
-    open -= unbind < count ? types[unbind].visits : 0;
+    for (packet_index i = 0; i < count; i++)
+        if (types[i].row)
+            open += types[i].row->opens * types[i].visits;
     return open < 1 ? 1 : (unsigned)ceil(fmin(open, 100) - 0.05);
-}
-
-static bool limits_plays(const struct play_table *table, const char *protocol)
-{
-    for (size_t i = 0; i < table->row_count; i++)
-        if (table->rows[i].part == RUN_OPERATION &&
-            strcmp(table->rows[i].packet->protocol, protocol) == 0)
-            return true;
-    return false;
-}
-
-static bool plays_holder(const struct play_table *table, size_t i)
-{
-    for (size_t p = 0; p < 4 && holders[i][p]; p++)
-        if (limits_plays(table, holders[i][p]))
-            return true;
-    return false;
 }
 
 int limits_prepare(uint64_t files, uint64_t fibers, struct error *error)

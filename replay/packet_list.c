@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of packets as text. */
+/* The packet table as text. */
 #include "replay/packet_list.h"
 
-#include "protocols/packet.h"
-
-static void packet_list_print_row(const struct packet_type *type, void *context);
+#include "packets/packet_table.h"
 
 void packet_list_print(FILE *out)
 {
-    packet_types_each(packet_list_print_row, out);
-}
-
-static void packet_list_print_row(const struct packet_type *type, void *context)
-{
     static const char *const kinds[] = {
         [PACKET_OPERATION] = "operation", [PACKET_STATE] = "state", [PACKET_SILENT] = "silent"};
-    fprintf(context, "%s:%s\t%s\t%s\n", type->protocol, type->opcode, kinds[type->kind],
-            type->description);
+    size_t count;
+    const struct packet_row *rows = packet_rows(&count);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "%s:%s\t%s\t%s\n", rows[i].protocol->name, rows[i].opcode, kinds[rows[i].kind],
+                rows[i].description);
 }

@@ -7,11 +7,10 @@
 
 #include "base/error.h"
 
-static int play_row_fill(const struct model *model, const struct model_type *type,
-                         struct play_row *row, struct error *error);
-static int play_row_add(const struct model *model, const struct model_type *type, size_t number,
-                        struct play_row *row, struct error *error);
-static struct packet_field *packet_fields(const struct model_details *details);
+static int play_row_fill(struct play_table *table, const struct model *model, packet_index index,
+                         struct error *error);
+static int play_row_add(struct play_table *table, const struct model *model, packet_index index,
+                        size_t number, struct error *error);
 
 int play_table_new(const struct model *model, const struct settings *settings,
                    struct play_table **out, struct error *error)
@@ -24,10 +23,9 @@ int play_table_new(const struct model *model, const struct settings *settings,
         result = -ENOMEM;
     if (!result)
         table->row_count = count;
-    for (size_t i = 0; !result && i < count; i++) {
-        table->rows[i].packet = packet_type_find(types[i].protocol, types[i].opcode);
+    for (packet_index i = 0; !result && i < count; i++) {
         table->rows[i].part = run_part(settings, &types[i]);
-        result = play_row_fill(model, &types[i], &table->rows[i], error);
+        result = play_row_fill(table, model, i, error);
     }
     if (!result) {
         *out = table;
@@ -37,11 +35,16 @@ int play_table_new(const struct model *model, const struct settings *settings,
     return result == -ENOMEM ? error_no_memory(error) : result;
 }
 
-static int play_row_fill(const struct model *model, const struct model_type *type,
-                         struct play_row *row, struct error *error)
+static int play_row_fill(struct play_table *table, const struct model *model, packet_index index,
+                         struct error *error)
 {
-    bool played = row->part == RUN_OPERATION || row->part == RUN_STATE;
-    if (!played || !row->packet->compile)
+    size_t type_count;
+    const struct model_type *type = &model_types(model, &type_count)[index];
+    struct play_row *row = &table->rows[index];
+    if (row->part != RUN_OPERATION && row->part != RUN_STATE)
+        return 0;
+    row->player = packet_player_of(type->row);
+    if (!row->player || !packet_has_details(row->player))
         return 0;
     size_t count = type->details_count ? type->details_count : 1;
     row->details = calloc(count, sizeof *row->details);
@@ -49,40 +52,31 @@ static int play_row_fill(const struct model *model, const struct model_type *typ
         return -ENOMEM;
     int result = 0;
     for (size_t i = 0; !result && i < count; i++)
-        result = play_row_add(model, type, i, row, error);
+        result = play_row_add(table, model, index, i, error);
     return result;
 }
 
-static int play_row_add(const struct model *model, const struct model_type *type, size_t number,
-                        struct play_row *row, struct error *error)
+static int play_row_add(struct play_table *table, const struct model *model, packet_index index,
+                        size_t number, struct error *error)
 {
-    static const struct model_details none = {0};
-    const struct model_details *details = type->details_count ? &type->details[number] : &none;
-    struct packet_field *fields = packet_fields(details);
-    if (!fields)
-        return -ENOMEM;
+    static const struct model_details none = {.count = 1};
+    size_t type_count;
+    const struct model_type *type = &model_types(model, &type_count)[index];
+    const struct model_details *form = type->details_count ? &type->details[number] : &none;
+    struct play_row *row = &table->rows[index];
+    struct packet_details details;
     struct error reason = {0};
-    void *made = row->packet->compile(fields, details->field_count, &reason);
-    free(fields);
+    void *made = NULL;
+    if (packet_details_read(&details, type->row, form->fields, form->field_count, &reason) == 0) {
+        details.count = form->count;
+        made = packet_compile(row->player, &details, &table->context, &reason);
+    }
     if (!made)
         return error_set(error, reason.code == -ENOMEM ? -ENOMEM : -EINVAL,
                          "%s: details %zu of %s:%s: %s", model_name(model), number + 1,
                          type->protocol, type->opcode, reason.text);
-    if (row->packet->weigh && type->details_count)
-        row->packet->weigh(made, details->count);
     row->details[row->details_count++] = made;
     return 0;
-}
-
-/* Converts the model's fields to those of protocols/. The strings stay the model's. */
-static struct packet_field *packet_fields(const struct model_details *details)
-{
-    struct packet_field *fields = calloc(details->field_count + 1, sizeof *fields);
-    for (size_t i = 0; fields && i < details->field_count; i++)
-        fields[i] = (struct packet_field){.key = details->fields[i].key,
-                                          .count = details->fields[i].count,
-                                          .values = details->fields[i].values};
-    return fields;
 }
 
 void play_table_free(struct play_table *table)
@@ -90,11 +84,12 @@ void play_table_free(struct play_table *table)
     for (size_t i = 0; table && i < table->row_count; i++) {
         struct play_row *row = &table->rows[i];
         for (size_t d = 0; d < row->details_count; d++)
-            if (row->packet->release)
-                row->packet->release(row->details[d]);
+            packet_release(row->player, row->details[d]);
         free(row->details);
     }
-    if (table)
+    if (table) {
+        packet_context_clear(&table->context);
         free(table->rows);
+    }
     free(table);
 }

@@ -16,15 +16,16 @@
 #include "replay/settings.h"
 
 struct play_row {
-    const struct packet_type *packet; /* NULL: no player */
     enum run_part part;
-    void **details; /* by index of the model's details; [0] when it has none */
+    const struct packet_player *player; /* of RUN_OPERATION and RUN_STATE; otherwise NULL */
+    void **details;                     /* by index of the model's details; [0] when it has none */
     size_t details_count;
 };
 
 struct play_table {
-    struct play_row *rows; /* by index in model_types() */
+    struct play_row *rows; /* by packet_index */
     size_t row_count;
+    struct packet_context context;
 };
 
 /* On success *out is the caller's. Otherwise -ENOMEM, or -EINVAL with a text that names the packet

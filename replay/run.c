@@ -242,7 +242,7 @@ static int check_dns(struct run *run)
     const struct run_setup *setup = run->setup;
     if (setup->settings->dns_rate <= 0)
         return 0;
-    if (dns_extra_packet.available(&setup->settings->play))
+    if (packet_is_available(packet_row_find("dns", "0"), &setup->settings->play))
         return 0;
     return error_set(run->error, -EINVAL, "--dns-rate cannot be combined with --server ldap");
 }

@@ -5,14 +5,14 @@
 
 enum run_part run_part(const struct settings *settings, const struct model_type *type)
 {
-    const struct packet_type *packet = packet_type_find(type->protocol, type->opcode);
-    if (packet && packet->kind == PACKET_SILENT)
+    const struct packet_row *row = type->row;
+    if (row && row->kind == PACKET_SILENT)
         return RUN_SILENT;
     if (!settings_plays(settings, type->protocol, type->opcode))
         return RUN_LEFT_OUT;
-    if (!packet || (packet->available && !packet->available(&settings->play)))
+    if (!row || !packet_is_available(row, &settings->play))
         return RUN_NO_PLAYER;
-    return packet->kind == PACKET_STATE ? RUN_STATE : RUN_OPERATION;
+    return row->kind == PACKET_STATE ? RUN_STATE : RUN_OPERATION;
 }
 
 bool run_part_is_operation(const struct model_type *type, void *context)

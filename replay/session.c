@@ -161,11 +161,10 @@ static int name_types(struct session *session)
     if (!session->types)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        const struct packet_type *packet = packet_type_find(types[i].protocol, types[i].opcode);
-        session->types[i] = (struct tally_type){
-            .protocol = types[i].protocol,
-            .opcode = types[i].opcode,
-            .description = packet && packet->description ? packet->description : ""};
+        session->types[i] =
+            (struct tally_type){.protocol = types[i].protocol,
+                                .opcode = types[i].opcode,
+                                .description = types[i].row ? types[i].row->description : ""};
     }
     return 0;
 }

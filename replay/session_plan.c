@@ -12,17 +12,11 @@
 #include "replay/run_part.h"
 #include "replay/session_private.h"
 
-struct known {
-    const char *protocol;
-    bool found;
-};
-
 static enum step end_unless_memory(struct session *session, int code);
 static void print_model_warning(void *context, const char *line);
 static enum step set_window(struct session *session);
 static enum step check_protocols(struct session *session, const char *option,
                                  const struct settings_packet *packets, size_t count);
-static void compare_protocol(const struct packet_type *type, void *context);
 static enum step finish_output(struct session *session, FILE *out, const char *name, int error);
 static void report_no_player(const struct session *session, const struct model_type *type);
 
@@ -96,22 +90,15 @@ static enum step check_protocols(struct session *session, const char *option,
     size_t type_count;
     const struct model_type *types = model_types(session->model, &type_count);
     for (size_t i = 0; i < count; i++) {
-        struct known known = {.protocol = packets[i].protocol};
-        packet_types_each(compare_protocol, &known);
+        bool known = packet_protocol_find(packets[i].protocol) != NULL;
         for (size_t t = 0; t < type_count; t++)
-            known.found = known.found || strcmp(types[t].protocol, known.protocol) == 0;
-        if (!known.found)
+            known = known || strcmp(types[t].protocol, packets[i].protocol) == 0;
+        if (!known)
             return session_end(session, EXIT_USAGE,
                                "%s: neither the model nor this program knows a protocol \"%s\"",
-                               option, known.protocol);
+                               option, packets[i].protocol);
     }
     return STEP_NEXT;
-}
-
-static void compare_protocol(const struct packet_type *type, void *context)
-{
-    struct known *known = context;
-    known->found = known->found || strcmp(type->protocol, known->protocol) == 0;
 }
 
 enum step session_check_play(struct session *session)
@@ -169,8 +156,8 @@ void session_report_plan(const struct session *session)
 /* Names the option that would allow the packet to be played, if there is one. */
 static void report_no_player(const struct session *session, const struct model_type *type)
 {
-    const struct packet_type *row = packet_type_find(type->protocol, type->opcode);
-    const char *option = row && !session->settings->play.generic_ldap ? row->needs : NULL;
+    const struct packet_row *row = type->row;
+    const char *option = row && !session->settings->play.generic_ldap ? row->option : NULL;
     bool one = type->count == 1;
     message_print("%" PRIu64 " packet%s of %s:%s %s no player%s%s and %s skipped", type->count,
                   one ? "" : "s", type->protocol, type->opcode, one ? "has" : "have",

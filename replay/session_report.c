@@ -20,7 +20,7 @@ static void state_facts(const struct session *session, const struct plan_count *
                         struct report_facts *facts);
 static bool uses_tls(const struct session *session);
 static bool form_uses_tls(const struct settings *settings, const struct model_details *form);
-static bool field_is(const struct model_field *field, const char *key, const char *value);
+static bool field_is(const struct packet_field *field, const char *key, const char *value);
 static enum step write_reports(struct session *session, const struct result *result);
 static enum step choose_status(struct session *session, const struct result *result);
 static void report_nothing_succeeded(const struct result *result);
@@ -147,7 +147,7 @@ static bool form_uses_tls(const struct settings *settings, const struct model_de
     return tls || (simple && !clear && !settings->play.plain_simple_bind);
 }
 
-static bool field_is(const struct model_field *field, const char *key, const char *value)
+static bool field_is(const struct packet_field *field, const char *key, const char *value)
 {
     return strcmp(field->key, key) == 0 && field->count == 1 &&
            strcasecmp(field->values[0], value) == 0;

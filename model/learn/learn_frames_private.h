@@ -60,8 +60,8 @@ struct learn_form {
 };
 
 void learn_form_init(struct learn_form *form, const char *protocol, const char *opcode);
-/* A field, left out when its rule in details.c does not allow the value. */
-void learn_form_add(struct learn_form *form, const char *key, const char *value);
-void learn_form_add_number(struct learn_form *form, const char *key, uint64_t value);
+/* A field. False: left out, as its rule in the packet table does not allow the value. */
+bool learn_form_add(struct learn_form *form, const char *key, const char *value);
+bool learn_form_add_number(struct learn_form *form, const char *key, uint64_t value);
 
 #endif

@@ -230,7 +230,7 @@ static bool make_form(const struct recording_line *packet, char *form, size_t si
 {
     size_t used = (size_t)snprintf(form, size, "%s:%s", packet->protocol, packet->opcode);
     for (size_t i = 0; i < packet->field_count && used < size; i++) {
-        const struct model_field *field = &packet->fields[i];
+        const struct packet_field *field = &packet->fields[i];
         used += (size_t)snprintf(form + used, size - used, "%c%s=", LEARN_FIELD, field->key);
         for (size_t v = 0; v < field->count && used < size; v++)
             used +=

@@ -65,10 +65,10 @@ static int add_type_forms(struct lesson *lesson, struct builder *builder, const 
                           size_t count);
 static int add_form(struct builder *builder, const struct learn_word *form, uint32_t type,
                     uint64_t count);
-static int learn_model_split_form(struct arena *arena, char *text, struct model_field *fields,
+static int learn_model_split_form(struct arena *arena, char *text, struct packet_field *fields,
                                   size_t *count);
-static int split_values(struct arena *arena, const struct details_rule *rule, char *text,
-                        struct model_field *field);
+static int split_values(struct arena *arena, const struct packet_rule *rule, char *text,
+                        struct packet_field *field);
 static void lesson_clear(struct lesson *lesson);
 
 int learn_model(struct learn_capture *capture, const struct learn_settings *settings,
@@ -328,7 +328,7 @@ static int add_type_forms(struct lesson *lesson, struct builder *builder, const 
 static int add_form(struct builder *builder, const struct learn_word *form, uint32_t type,
                     uint64_t count)
 {
-    struct model_field fields[FIELDS_MAX], *kept;
+    struct packet_field fields[FIELDS_MAX], *kept;
     size_t field_count;
     struct arena *arena = builder_arena(builder);
     char *text = arena_string(arena, form->bytes, form->length);
@@ -343,7 +343,7 @@ static int add_form(struct builder *builder, const struct learn_word *form, uint
 }
 
 /* A form's fields; text is the model's and is taken apart. */
-static int learn_model_split_form(struct arena *arena, char *text, struct model_field *fields,
+static int learn_model_split_form(struct arena *arena, char *text, struct packet_field *fields,
                                   size_t *count)
 {
     const char separator[2] = {LEARN_FIELD, '\0'};
@@ -352,12 +352,13 @@ static int learn_model_split_form(struct arena *arena, char *text, struct model_
     if (!colon)
         return -EINVAL;
     *colon = '\0';
+    const struct packet_row *row = packet_row_find(packet, colon + 1);
     while ((item = strsep(&text, separator)) && *count < FIELDS_MAX) {
         char *value = strchr(item, '=');
         if (!value)
             continue;
         *value++ = '\0';
-        const struct details_rule *rule = details_rule(packet, colon + 1, item);
+        const struct packet_rule *rule = packet_rule_find(row, item);
         int result = rule ? split_values(arena, rule, value, &fields[*count]) : 0;
         if (result < 0)
             return result;
@@ -366,18 +367,18 @@ static int learn_model_split_form(struct arena *arena, char *text, struct model_
     return 0;
 }
 
-static int split_values(struct arena *arena, const struct details_rule *rule, char *text,
-                        struct model_field *field)
+static int split_values(struct arena *arena, const struct packet_rule *rule, char *text,
+                        struct packet_field *field)
 {
     size_t count = 1, used = 0;
-    for (const char *c = text; details_is_list(rule) && *c; c++)
+    for (const char *c = text; packet_rule_is_list(rule) && *c; c++)
         count += *c == ',';
     const char **values = arena_array(arena, count, sizeof *values);
     if (!values)
         return -ENOMEM;
     for (char *rest = text; used < count;)
-        values[used++] = details_is_list(rule) ? strsep(&rest, ",") : rest;
-    *field = (struct model_field){rule->key, count, values};
+        values[used++] = packet_rule_is_list(rule) ? strsep(&rest, ",") : rest;
+    *field = (struct packet_field){rule->key, count, values};
     return 0;
 }
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/details.h"
 #include "model/recording_text.h"
 
 enum { FIELDS_MAX = 12, FIRST_CLIENT = 2 };
@@ -19,9 +18,8 @@ struct learn_recording {
 
 static int learn_recording_take_packet(void *context, struct learn_conversation *conversation,
                                        uint32_t form, double gap);
-static size_t learn_recording_split_form(char *text, char **opcode, struct model_field *fields,
+static size_t learn_recording_split_form(char *text, char **opcode, struct packet_field *fields,
                                          const char **values);
-static bool learn_recording_is_udp(const char *protocol);
 static int learn_recording_take_end(void *context, struct learn_conversation *conversation);
 
 int learn_recording_write(struct learn_capture *capture, const struct learn_walk_settings *walk,
@@ -41,7 +39,7 @@ static int learn_recording_take_packet(void *context, struct learn_conversation 
 {
     struct learn_recording *recording = context;
     const struct learn_word *word = &recording->capture->forms.items[form];
-    struct model_field fields[FIELDS_MAX];
+    struct packet_field fields[FIELDS_MAX];
     const char *values[FIELDS_MAX];
     char *text = strndup(word->bytes, word->length), *opcode, client[16], stream[16];
     uint32_t number;
@@ -58,7 +56,9 @@ static int learn_recording_take_packet(void *context, struct learn_conversation 
     packet.protocol = text;
     packet.field_count = learn_recording_split_form(text, &opcode, fields, values);
     packet.opcode = opcode ? opcode : "";
-    packet.udp = learn_recording_is_udp(text);
+    packet.row = packet_row_find(packet.protocol, packet.opcode);
+    const struct packet_protocol *protocol = packet_protocol_find(packet.protocol);
+    packet.udp = protocol && protocol->udp;
     packet.legs_joined = true;
     packet.fields = fields;
     recording_text_write(recording->out, &packet, "");
@@ -67,7 +67,7 @@ static int learn_recording_take_packet(void *context, struct learn_conversation 
 }
 
 /* Lists stay one value: the text has commas between theirs too. */
-static size_t learn_recording_split_form(char *text, char **opcode, struct model_field *fields,
+static size_t learn_recording_split_form(char *text, char **opcode, struct packet_field *fields,
                                          const char **values)
 {
     const char separator[2] = {LEARN_FIELD, '\0'};
@@ -83,19 +83,10 @@ static size_t learn_recording_split_form(char *text, char **opcode, struct model
             continue;
         *value++ = '\0';
         values[count] = value;
-        fields[count] = (struct model_field){item, 1, &values[count]};
+        fields[count] = (struct packet_field){item, 1, &values[count]};
         count++;
     }
     return count;
-}
-
-static bool learn_recording_is_udp(const char *protocol)
-{
-    static const char *const udp[] = {"dns", "cldap", "nbns"};
-    for (size_t i = 0; i < sizeof udp / sizeof udp[0]; i++)
-        if (strcmp(protocol, udp[i]) == 0)
-            return true;
-    return false;
 }
 
 static int learn_recording_take_end(void *context, struct learn_conversation *conversation)

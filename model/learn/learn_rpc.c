@@ -58,7 +58,6 @@ static uint8_t interface_of(const char *uuid);
 static struct learn_link *association(struct learn_frames *frames, uint64_t pipe);
 static int take_call(struct learn_frames *frames, struct learn_link *link, size_t ordinal);
 static void add_level(struct learn_frames *frames, struct learn_form *form, size_t ordinal);
-static bool learn_rpc_is_played(const uint16_t *levels, uint64_t level);
 
 int learn_rpc_frame(struct learn_frames *frames, uint64_t pipe)
 {
@@ -174,27 +173,18 @@ static int take_call(struct learn_frames *frames, struct learn_link *link, size_
     return learn_frames_request(frames, form.text, false);
 }
 
-/* Information levels, of the calls that have one in a model: those that traffic-replay(1) plays
- * (traffic-model(5)). A model with another one would be refused. */
+/* Information levels, of the calls that have one in a model. Levels that cannot be played are left
+ * out: a model with them would be refused. */
 static void add_level(struct learn_frames *frames, struct learn_form *form, size_t ordinal)
 {
-    static const uint16_t domain[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 0};
-    static const uint16_t user[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
-                                    11, 12, 13, 14, 16, 17, 20, 21, 0};
-    static const uint16_t policy[] = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 0};
-    static const uint16_t share[] = {1, 2, 501, 502, 1005, 0};
-    static const uint16_t server[] = {100, 101, 102, 0};
     static const struct {
         const char *packet;
         enum learn_line_field field;
-        const uint16_t *played; /* ended by 0 */
-    } levels[] = {{"samr:8", LEARN_LINE_SAMR_DOMAIN_LEVEL, domain},
-                  {"samr:36", LEARN_LINE_SAMR_USER_LEVEL, user},
-                  {"samr:46", LEARN_LINE_SAMR_DOMAIN2_LEVEL, domain},
-                  {"lsarpc:7", LEARN_LINE_LSA_LEVEL, policy},
-                  {"lsarpc:46", LEARN_LINE_LSA2_LEVEL, policy},
-                  {"srvsvc:16", LEARN_LINE_SHARE_LEVEL, share},
-                  {"srvsvc:21", LEARN_LINE_SERVER_LEVEL, server}};
+    } levels[] = {
+        {"samr:8", LEARN_LINE_SAMR_DOMAIN_LEVEL},   {"samr:36", LEARN_LINE_SAMR_USER_LEVEL},
+        {"samr:46", LEARN_LINE_SAMR_DOMAIN2_LEVEL}, {"lsarpc:7", LEARN_LINE_LSA_LEVEL},
+        {"lsarpc:46", LEARN_LINE_LSA2_LEVEL},       {"srvsvc:16", LEARN_LINE_SHARE_LEVEL},
+        {"srvsvc:21", LEARN_LINE_SERVER_LEVEL}};
     uint64_t level;
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         if (strcmp(levels[i].packet, form->text) != 0 ||
@@ -202,17 +192,8 @@ static void add_level(struct learn_frames *frames, struct learn_form *form, size
                                learn_line_count(frames->line, levels[i].field) > 1 ? ordinal : 0,
                                &level))
             continue;
-        if (learn_rpc_is_played(levels[i].played, level))
-            learn_form_add_number(form, "level", level);
-        else
+        if (!learn_form_add_number(form, "level", level))
             learn_frames_count(frames, LEARN_UNPLAYED);
         return; /* the form's text is longer now */
     }
-}
-
-static bool learn_rpc_is_played(const uint16_t *levels, uint64_t level)
-{
-    while (*levels && *levels != level)
-        levels++;
-    return *levels != 0;
 }

@@ -9,13 +9,11 @@
 
 #include <ldap.h>
 
+#include "packets/packet_words.h"
 #include "protocols/conversation.h"
 #include "protocols/packet.h"
 
 struct ldap_connection;
-
-enum ldap_transport { LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_STARTTLS, LDAP_TRANSPORT_LDAPS };
-enum ldap_mechanism { LDAP_MECHANISM_GSSAPI, LDAP_MECHANISM_GSS_SPNEGO };
 
 /* What protects a SASL bind's connection that has no TLS. */
 enum ldap_protection { LDAP_PROTECTION_SEAL, LDAP_PROTECTION_SIGN };

@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the fields that a model stores of LDAP packets to what is played. */
+/* From the details of LDAP packets to what is played. */
 #include "protocols/ldap/ldap_details.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "protocols/ldap/catalogue.h"
 #include "protocols/ldap/ldap_search.h"
-
-/* A field that may occur in details, and what its values do. Returns false with a line in error. */
-struct field_rule {
-    const char *key;
-    bool single; /* exactly one value */
-    bool (*take)(void *details, const struct packet_field *field, struct error *error);
-};
-
-struct search_parse {
-    struct ldap_search_details *search;
-    const char *base; /* as given */
-};
 
 /* Values of controls that mean nothing without one (MS-ADTS 3.1.1.3.4.1); a capture holds OIDs
  * only.
@@ -37,143 +24,22 @@ static const struct {
     {"1.2.840.113556.1.4.473", "\x30\x06\x30\x04\x04\x02\x63\x6e", 8}, /* sort: by cn */
 };
 
-/* The readable searches of the model: written while details are compiled and released, before and
- * after the run, in one thread. */
-static struct {
-    const struct ldap_search_details **all;
+/* The readable searches of a model. */
+struct ldap_searches {
+    struct packet_shared shared; /* first */
+    struct weighed {
+        const struct ldap_search_details *search;
+        uint64_t weight; /* how often the model saw it */
+    } * all;
     size_t count, capacity;
     uint64_t weight; /* of all together */
-} readable;
+};
 
 /* What a search without details does: looks a test user up. */
 static const char *const look_up_filter[] = {"(&(sAMAccountName)(objectClass=user))"};
 static const char *const look_up_scope[] = {"sub"};
 static const char *const look_up_base[] = {"DC,DC"};
 static const char *const look_up_attributes[] = {"objectSid", "userPrincipalName", "memberOf"};
-
-static bool take_auth(void *details, const struct packet_field *field, struct error *error);
-static bool ldap_details_wrong(struct error *error, const struct packet_field *field,
-                               const char *expected);
-static bool take_mech(void *details, const struct packet_field *field, struct error *error);
-static bool ldap_details_is_oid(const char *text);
-static bool take_tls(void *details, const struct packet_field *field, struct error *error);
-static bool ldap_details_no_memory(struct error *error);
-static bool take_fields(void *details, const struct field_rule *rules, size_t rule_count,
-                        const struct packet_field *fields, size_t count, struct error *error);
-static struct ldap_search_details *ldap_details_compile(const struct packet_field *fields,
-                                                        size_t count, struct error *error);
-static bool take_scope(void *details, const struct packet_field *field, struct error *error);
-static bool take_base(void *details, const struct packet_field *field, struct error *error);
-static bool take_filter(void *details, const struct packet_field *field, struct error *error);
-static bool take_attributes(void *details, const struct packet_field *field, struct error *error);
-static bool take_controls(void *details, const struct packet_field *field, struct error *error);
-static LDAPControl *make_control(const char *oid);
-static bool ldap_details_take_sealed(void *details, const struct packet_field *field,
-                                     struct error *error);
-static bool ldap_details_complete(struct search_parse *parse, struct error *error);
-static bool add_readable(const struct ldap_search_details *search);
-static void remove_readable(const struct ldap_search_details *search);
-
-void *ldap_bind_compile(const struct packet_field *fields, size_t count, struct error *error)
-{
-    static const struct field_rule rules[] = {
-        {"auth", true, take_auth}, {"mech", true, take_mech}, {"tls", true, take_tls}};
-    struct ldap_bind_details *bind = calloc(1, sizeof *bind);
-    if (!bind) {
-        ldap_details_no_memory(error);
-        return NULL;
-    }
-    bind->mechanism = LDAP_MECHANISM_GSS_SPNEGO;
-    if (take_fields(bind, rules, sizeof rules / sizeof rules[0], fields, count, error))
-        return bind;
-    ldap_bind_release(bind);
-    return NULL;
-}
-
-static bool take_auth(void *details, const struct packet_field *field, struct error *error)
-{
-    struct ldap_bind_details *bind = details;
-    bind->simple = strcmp(field->values[0], "simple") == 0;
-    return bind->simple || strcmp(field->values[0], "sasl") == 0 ||
-           ldap_details_wrong(error, field, "simple or sasl");
-}
-
-static bool ldap_details_wrong(struct error *error, const struct packet_field *field,
-                               const char *expected)
-{
-    error_set(error, -EINVAL, "%s: \"%.80s\" is not %s", field->key,
-              field->count ? field->values[0] : "", expected);
-    return false;
-}
-
-/* Models name the mechanism, or the OID of what was inside SPNEGO. */
-static bool take_mech(void *details, const struct packet_field *field, struct error *error)
-{
-    struct ldap_bind_details *bind = details;
-    const char *mech = field->values[0];
-    bind->mechanism =
-        strcmp(mech, "GSSAPI") == 0 ? LDAP_MECHANISM_GSSAPI : LDAP_MECHANISM_GSS_SPNEGO;
-    return strcmp(mech, "GSSAPI") == 0 || strcmp(mech, "GSS-SPNEGO") == 0 ||
-           ldap_details_is_oid(mech) ||
-           ldap_details_wrong(error, field, "GSSAPI, GSS-SPNEGO or an OID");
-}
-
-static bool ldap_details_is_oid(const char *text)
-{
-    return *text && strspn(text, "0123456789.") == strlen(text);
-}
-
-static bool take_tls(void *details, const struct packet_field *field, struct error *error)
-{
-    static const struct {
-        const char *name;
-        enum ldap_transport transport;
-    } names[] = {{"none", LDAP_TRANSPORT_CLEAR},
-                 {"starttls", LDAP_TRANSPORT_STARTTLS},
-                 {"ldaps", LDAP_TRANSPORT_LDAPS}};
-    struct ldap_bind_details *bind = details;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i].name, field->values[0]) == 0) {
-            bind->transport = names[i].transport;
-            bind->transport_given = bind->transport != LDAP_TRANSPORT_CLEAR;
-            return true;
-        }
-    return ldap_details_wrong(error, field, "none, starttls or ldaps");
-}
-
-static bool ldap_details_no_memory(struct error *error)
-{
-    error_no_memory(error);
-    return false;
-}
-
-static bool take_fields(void *details, const struct field_rule *rules, size_t rule_count,
-                        const struct packet_field *fields, size_t count, struct error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        size_t r = 0;
-        while (r < rule_count && strcmp(rules[r].key, fields[i].key) != 0)
-            r++;
-        if (r == rule_count) {
-            error_set(error, -EINVAL, "\"%.80s\" is no field of this packet", fields[i].key);
-            return false;
-        }
-        if (rules[r].single && fields[i].count != 1) {
-            error_set(error, -EINVAL, "%s: expected one value, found %zu", fields[i].key,
-                      fields[i].count);
-            return false;
-        }
-        if (!rules[r].take(details, &fields[i], error))
-            return false;
-    }
-    return true;
-}
-
-void ldap_bind_release(void *compiled)
-{
-    free(compiled);
-}
-
 static const struct packet_field look_up[] = {
     {"scope", 1, look_up_scope},
     {"base", 1, look_up_base},
@@ -181,123 +47,165 @@ static const struct packet_field look_up[] = {
     {"attrs", 3, look_up_attributes},
 };
 
-void *ldap_search_compile(const struct packet_field *fields, size_t count, struct error *error)
+static bool is_empty_form(const struct packet_details *details);
+static struct ldap_searches *get_searches(struct packet_context *context);
+static struct ldap_search_details *compile_look_up(const struct packet_details *details,
+                                                   struct error *error);
+static struct ldap_search_details *compile_form(const struct packet_details *details,
+                                                struct error *error);
+static int take_base(struct ldap_search_details *search, const char *base);
+static int take_filter(struct ldap_search_details *search, const char *filter, const char *base,
+                       struct error *error);
+static int take_attributes(struct ldap_search_details *search, const struct packet_value *attrs);
+static int take_controls(struct ldap_search_details *search, const struct packet_value *controls);
+static LDAPControl *make_control(const char *oid);
+static void searches_free(struct packet_shared *shared);
+static int add_readable(struct ldap_searches *searches, const struct ldap_search_details *search,
+                        uint64_t weight);
+
+void ldap_bind_fill(const struct packet_details *details, void *compiled)
 {
-    struct ldap_search_details *search = ldap_details_compile(fields, count, error);
-    /* Sealed ones keep a look-up for when the model holds no readable search. */
-    if (search && (search->sealed || count == 0)) {
-        bool sealed = search->sealed;
+    struct ldap_bind_details *bind = compiled;
+    bind->simple = packet_details_get(details, "auth")->number == LDAP_AUTH_SIMPLE_BIND;
+    bind->mechanism = (enum ldap_mechanism)packet_details_get(details, "mech")->number;
+    bind->transport = (enum ldap_transport)packet_details_get(details, "tls")->number;
+    bind->transport_given = bind->transport != LDAP_TRANSPORT_CLEAR;
+}
+
+void *ldap_search_compile(const struct packet_details *details, struct packet_context *context,
+                          struct error *error)
+{
+    bool sealed = packet_details_get(details, "sealed")->number;
+    struct ldap_searches *searches = get_searches(context);
+    struct ldap_search_details *search = NULL;
+    if (!searches)
+        error_no_memory(error);
+    else if (sealed || is_empty_form(details))
+        search = compile_look_up(details, error);
+    else
+        search = compile_form(details, error);
+    if (search && sealed)
+        search->sealed = searches;
+    else if (search && !is_empty_form(details) &&
+             add_readable(searches, search, details->count) < 0) {
+        error_no_memory(error);
         ldap_search_release(search);
-        search = ldap_details_compile(look_up, sizeof look_up / sizeof look_up[0], error);
-        if (search)
-            search->sealed = sealed;
-    }
-    if (search && !search->sealed && count && !add_readable(search)) {
-        ldap_details_no_memory(error);
-        ldap_search_release(search);
-        return NULL;
+        search = NULL;
     }
     return search;
 }
 
-static struct ldap_search_details *ldap_details_compile(const struct packet_field *fields,
-                                                        size_t count, struct error *error)
+static bool is_empty_form(const struct packet_details *details)
 {
-    static const struct field_rule rules[] = {
-        {"scope", true, take_scope},        {"base", true, take_base},
-        {"filter", true, take_filter},      {"attrs", false, take_attributes},
-        {"controls", false, take_controls}, {"sealed", true, ldap_details_take_sealed}};
-    struct search_parse parse = {.search = calloc(1, sizeof *parse.search)};
-    if (!parse.search) {
-        ldap_details_no_memory(error);
-        return NULL;
+    for (size_t i = 0; i < PACKET_RULES_MAX; i++)
+        if (details->values[i].given)
+            return false;
+    return true;
+}
+
+static struct ldap_searches *get_searches(struct packet_context *context)
+{
+    struct ldap_searches *searches = (struct ldap_searches *)context->ldap;
+    if (searches)
+        return searches;
+    searches = calloc(1, sizeof *searches);
+    if (searches) {
+        searches->shared.free = searches_free;
+        context->ldap = &searches->shared;
     }
-    parse.search->scope = LDAP_SCOPE_SUBTREE;
-    parse.search->weight = 1;
-    if (take_fields(&parse, rules, sizeof rules / sizeof rules[0], fields, count, error) &&
-        ldap_details_complete(&parse, error))
-        return parse.search;
-    ldap_search_release(parse.search);
+    return searches;
+}
+
+static void searches_free(struct packet_shared *shared)
+{
+    free(((struct ldap_searches *)shared)->all);
+    free(shared);
+}
+
+static struct ldap_search_details *compile_look_up(const struct packet_details *details,
+                                                   struct error *error)
+{
+    struct packet_details usual;
+    if (packet_details_read(&usual, details->row, look_up, sizeof look_up / sizeof look_up[0],
+                            error) < 0)
+        return NULL;
+    return compile_form(&usual, error);
+}
+
+static struct ldap_search_details *compile_form(const struct packet_details *details,
+                                                struct error *error)
+{
+    const char *base = packet_details_get(details, "base")->text;
+    const char *filter = packet_details_get(details, "filter")->text;
+    struct ldap_search_details *search = calloc(1, sizeof *search);
+    int result = search ? 0 : -ENOMEM;
+    if (!result) {
+        search->scope = (int)packet_details_get(details, "scope")->number;
+        result = take_base(search, base);
+    }
+    if (!result)
+        result = take_attributes(search, packet_details_get(details, "attrs"));
+    if (!result)
+        result = take_controls(search, packet_details_get(details, "controls"));
+    if (!result)
+        result = take_filter(search, filter ? filter : "", base, error);
+    if (!result)
+        return search;
+    if (result == -ENOMEM)
+        error_no_memory(error);
+    ldap_search_release(search);
     return NULL;
 }
 
-static bool take_scope(void *details, const struct packet_field *field, struct error *error)
+static int take_base(struct ldap_search_details *search, const char *base)
 {
-    static const struct {
-        const char *name;
-        int scope;
-    } names[] = {{"base", LDAP_SCOPE_BASE},    {"0", LDAP_SCOPE_BASE},
-                 {"one", LDAP_SCOPE_ONELEVEL}, {"1", LDAP_SCOPE_ONELEVEL},
-                 {"sub", LDAP_SCOPE_SUBTREE},  {"2", LDAP_SCOPE_SUBTREE}};
-    struct search_parse *parse = details;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i].name, field->values[0]) == 0) {
-            parse->search->scope = names[i].scope;
-            return true;
-        }
-    return ldap_details_wrong(error, field, "base, one or sub");
+    bool root_dse = search->scope == LDAP_SCOPE_BASE && *base == '\0';
+    if (root_dse)
+        search->base = strdup("");
+    else
+        search->base_key = catalogue_pattern_key(base);
+    return search->base || search->base_key ? 0 : -ENOMEM;
 }
 
-/* A pattern ("CN,DC,DC"), or a DN for who writes a model by hand; "" is the root DSE. */
-static bool take_base(void *details, const struct packet_field *field, struct error *error)
+/* A form may have none. */
+static int take_filter(struct ldap_search_details *search, const char *filter, const char *base,
+                       struct error *error)
 {
-    struct search_parse *parse = details;
-    if (parse->base)
-        return ldap_details_wrong(error, field, "the only base");
-    parse->base = field->values[0];
-    bool is_pattern = !strchr(parse->base, '=');
-    static const char pattern_chars[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-, ";
-    if (is_pattern && strspn(parse->base, pattern_chars) != strlen(parse->base))
-        return ldap_details_wrong(error, field, "a pattern such as CN,DC,DC, or a DN");
-    if (is_pattern)
-        return true;
-    parse->search->base = strdup(parse->base);
-    return parse->search->base || ldap_details_no_memory(error);
+    struct error reason = {0};
+    if (!*filter && search->scope == LDAP_SCOPE_SUBTREE)
+        search->filter = ldap_filter_guess(base, search->attributes);
+    else
+        search->filter = ldap_filter_parse(*filter ? filter : "(objectClass=*)", &reason);
+    if (search->filter)
+        return 0;
+    return reason.text[0] ? error_set(error, -EINVAL, "%s", reason.text) : -ENOMEM;
 }
 
-static bool take_filter(void *details, const struct packet_field *field, struct error *error)
+static int take_attributes(struct ldap_search_details *search, const struct packet_value *attrs)
 {
-    struct search_parse *parse = details;
-    if (*field->values[0] == '\0' || parse->search->filter)
-        return true;
-    parse->search->filter = ldap_filter_parse(field->values[0], error);
-    return parse->search->filter != NULL;
+    if (attrs->count == 0)
+        return 0;
+    search->attributes = calloc(attrs->count + 1, sizeof(char *));
+    for (size_t i = 0; search->attributes && i < attrs->count; i++)
+        if (!(search->attributes[i] = strdup(attrs->items[i])))
+            return -ENOMEM;
+    return search->attributes ? 0 : -ENOMEM;
 }
 
-static bool take_attributes(void *details, const struct packet_field *field, struct error *error)
+static int take_controls(struct ldap_search_details *search, const struct packet_value *controls)
 {
-    struct search_parse *parse = details;
-    if (field->count == 0 || parse->search->attributes)
-        return true;
-    parse->search->attributes = calloc(field->count + 1, sizeof(char *));
-    bool ok = parse->search->attributes != NULL;
-    for (size_t i = 0; ok && i < field->count; i++)
-        ok = (parse->search->attributes[i] = strdup(field->values[i])) != NULL;
-    return ok || ldap_details_no_memory(error);
-}
-
-static bool take_controls(void *details, const struct packet_field *field, struct error *error)
-{
-    struct ldap_search_details *search = ((struct search_parse *)details)->search;
-    if (field->count == 0 || search->controls)
-        return true;
-    if (field->count > LDAP_SEARCH_CONTROLS_MAX)
-        return ldap_details_wrong(error, field, "the first of at most 16 controls");
-    search->controls = calloc(field->count + 1, sizeof *search->controls);
+    if (controls->count == 0)
+        return 0;
+    search->controls = calloc(controls->count + 1, sizeof *search->controls);
     size_t made = 0;
-    for (size_t i = 0; search->controls && i < field->count; i++) {
-        if (!ldap_details_is_oid(field->values[i])) {
-            struct packet_field one = {.key = field->key, .count = 1, .values = &field->values[i]};
-            return ldap_details_wrong(error, &one, "an OID");
-        }
+    for (size_t i = 0; search->controls && i < controls->count; i++) {
         /* Pages are asked for anyway. */
-        if (strcmp(field->values[i], LDAP_CONTROL_PAGEDRESULTS) == 0)
+        if (strcmp(controls->items[i], LDAP_CONTROL_PAGEDRESULTS) == 0)
             continue;
-        if (!(search->controls[made++] = make_control(field->values[i])))
-            return ldap_details_no_memory(error);
+        if (!(search->controls[made++] = make_control(controls->items[i])))
+            return -ENOMEM;
     }
-    return search->controls || ldap_details_no_memory(error);
+    return search->controls ? 0 : -ENOMEM;
 }
 
 static LDAPControl *make_control(const char *oid)
@@ -316,55 +224,20 @@ static LDAPControl *make_control(const char *oid)
     return NULL;
 }
 
-static bool ldap_details_take_sealed(void *details, const struct packet_field *field,
-                                     struct error *error)
+static int add_readable(struct ldap_searches *searches, const struct ldap_search_details *search,
+                        uint64_t weight)
 {
-    struct search_parse *parse = details;
-    parse->search->sealed = strcmp(field->values[0], "true") == 0;
-    return parse->search->sealed || strcmp(field->values[0], "false") == 0 ||
-           ldap_details_wrong(error, field, "true or false");
-}
-
-/* What details do not say. */
-static bool ldap_details_complete(struct search_parse *parse, struct error *error)
-{
-    struct ldap_search_details *search = parse->search;
-    const char *pattern = parse->base ? parse->base : "";
-    bool root_dse = search->scope == LDAP_SCOPE_BASE && *pattern == '\0';
-    if (root_dse)
-        search->base = strdup("");
-    if (!search->base)
-        search->base_key = catalogue_pattern_key(pattern);
-    if (!search->filter && search->scope == LDAP_SCOPE_SUBTREE)
-        search->filter = ldap_filter_guess(pattern, search->attributes);
-    else if (!search->filter)
-        search->filter = ldap_filter_parse("(objectClass=*)", error);
-    return ((search->base || search->base_key) && search->filter) || ldap_details_no_memory(error);
-}
-
-static bool add_readable(const struct ldap_search_details *search)
-{
-    if (readable.count == readable.capacity) {
-        size_t capacity = 2 * readable.capacity + 16;
-        const struct ldap_search_details **larger =
-            reallocarray(readable.all, capacity, sizeof *larger);
+    if (searches->count == searches->capacity) {
+        size_t capacity = 2 * searches->capacity + 16;
+        struct weighed *larger = reallocarray(searches->all, capacity, sizeof *larger);
         if (!larger)
-            return false;
-        readable.all = larger;
-        readable.capacity = capacity;
+            return -ENOMEM;
+        searches->all = larger;
+        searches->capacity = capacity;
     }
-    readable.all[readable.count++] = search;
-    readable.weight += search->weight;
-    return true;
-}
-
-void ldap_search_weigh(void *compiled, uint64_t count)
-{
-    struct ldap_search_details *search = compiled;
-    for (size_t i = 0; i < readable.count; i++)
-        if (readable.all[i] == search)
-            readable.weight += count - search->weight;
-    search->weight = count;
+    searches->all[searches->count++] = (struct weighed){search, weight};
+    searches->weight += weight;
+    return 0;
 }
 
 void ldap_search_release(void *compiled)
@@ -372,7 +245,6 @@ void ldap_search_release(void *compiled)
     struct ldap_search_details *search = compiled;
     if (!search)
         return;
-    remove_readable(search);
     free(search->base);
     free(search->base_key);
     ldap_filter_free(search->filter);
@@ -387,30 +259,15 @@ void ldap_search_release(void *compiled)
     free(search);
 }
 
-static void remove_readable(const struct ldap_search_details *search)
+const struct ldap_search_details *ldap_search_draw(struct conversation *conversation,
+                                                   const struct ldap_search_details *search)
 {
-    for (size_t i = 0; i < readable.count; i++)
-        if (readable.all[i] == search) {
-            memmove(&readable.all[i], &readable.all[i + 1],
-                    (readable.count - i - 1) * sizeof *readable.all);
-            readable.count--;
-            readable.weight -= search->weight;
-            break;
-        }
-    if (readable.count == 0) {
-        free(readable.all);
-        readable.all = NULL;
-        readable.capacity = 0;
-    }
-}
-
-const struct ldap_search_details *ldap_search_draw(struct conversation *conversation)
-{
-    if (readable.weight == 0)
-        return NULL;
-    uint64_t at = conversation_random(conversation, readable.weight);
+    const struct ldap_searches *searches = search->sealed;
+    if (!searches || searches->weight == 0)
+        return search;
+    uint64_t at = conversation_random(conversation, searches->weight);
     size_t i = 0;
-    while (at >= readable.all[i]->weight)
-        at -= readable.all[i++]->weight;
-    return readable.all[i];
+    while (at >= searches->all[i].weight)
+        at -= searches->all[i++].weight;
+    return searches->all[i].search;
 }

@@ -8,6 +8,8 @@
 #include "protocols/ldap/ldap_filter.h"
 #include "protocols/packet.h"
 
+struct ldap_searches;
+
 /* ldap:0 */
 struct ldap_bind_details {
     bool simple;
@@ -18,25 +20,25 @@ struct ldap_bind_details {
 
 /* ldap:3 */
 struct ldap_search_details {
-    bool sealed; /* a capture saw only that there was a search */
-    int scope;   /* LDAP_SCOPE_... */
-    char *base;  /* a DN, "" for the root DSE; NULL: an object that fits base_key */
+    /* A capture saw only that there was a search: one is drawn from these. NULL: it is readable. */
+    const struct ldap_searches *sealed;
+    int scope;  /* LDAP_SCOPE_... */
+    char *base; /* a DN, "" for the root DSE; NULL: an object that fits base_key */
     char *base_key;
     struct ldap_filter *filter;
-    uint64_t weight;   /* how often the model saw it */
     char **attributes; /* NULL-terminated; NULL: all */
     LDAPControl **controls;
 };
 
-/* Compile and release functions of struct packet_type. */
-void *ldap_bind_compile(const struct packet_field *fields, size_t count, struct error *error);
-void ldap_bind_release(void *compiled);
-void *ldap_search_compile(const struct packet_field *fields, size_t count, struct error *error);
-void ldap_search_weigh(void *compiled, uint64_t count);
+/* For packet_player.fill, compile and release. */
+void ldap_bind_fill(const struct packet_details *details, void *compiled);
+void *ldap_search_compile(const struct packet_details *details, struct packet_context *context,
+                          struct error *error);
 void ldap_search_release(void *compiled);
 
-/* One of the readable searches that are compiled at present, as likely as the model saw it often;
- * NULL: there is none. For searches of which only the sealed bytes were seen. */
-const struct ldap_search_details *ldap_search_draw(struct conversation *conversation);
+/* The search itself, or for a sealed one a readable search of the model, chosen as often as the
+ * model saw it. A sealed search of a model without readable ones looks up a test user. */
+const struct ldap_search_details *ldap_search_draw(struct conversation *conversation,
+                                                   const struct ldap_search_details *search);
 
 #endif

@@ -20,17 +20,11 @@
 #include "protocols/ldap/ldap_details.h"
 #include "protocols/ldap/ldap_private.h"
 #include "protocols/ldap/ldap_search.h"
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 
 static const struct ldap_bind_details usual_bind = {.mechanism = LDAP_MECHANISM_GSS_SPNEGO};
 
 enum { OBJECT_NAME_SIZE = 64 }; /* upper bound of cn in AD */
-
-#define OPERATION(opcode_, description_, play_)                                                    \
-    {                                                                                              \
-        .protocol = "ldap", .opcode = (opcode_), .description = (description_),                    \
-        .kind = PACKET_OPERATION, .play = (play_)                                                  \
-    }
 
 static struct outcome ldap_play_bind(struct conversation *conversation, const void *details);
 static struct outcome get_unbound(struct conversation *conversation, enum ldap_transport transport);
@@ -74,40 +68,28 @@ static struct outcome play_compare(struct conversation *conversation, const void
 static struct outcome play_abandon(struct conversation *conversation, const void *details);
 static struct outcome play_extended(struct conversation *conversation, const void *details);
 
-const struct packet_type packet_tables_ldap[] = {
-    {.protocol = "ldap",
-     .opcode = "0",
-     .description = "bindRequest",
-     .kind = PACKET_OPERATION,
-     .compile = ldap_bind_compile,
-     .release = ldap_bind_release,
-     .play = ldap_play_bind},
-    {.protocol = "ldap",
-     .opcode = "2",
-     .description = "unbindRequest",
-     .kind = PACKET_STATE,
-     .play = ldap_play_unbind},
-    {.protocol = "ldap",
-     .opcode = "3",
-     .description = "searchRequest",
-     .kind = PACKET_OPERATION,
+const struct packet_player packet_players_ldap[] = {
+    {.name = "ldap:0",
+     .play = ldap_play_bind,
+     PACKET_DETAILS(struct ldap_bind_details, ldap_bind_fill)},
+    {.name = "ldap:2", .play = ldap_play_unbind},
+    {.name = "ldap:3",
+     .play = play_search,
      .compile = ldap_search_compile,
-     .release = ldap_search_release,
-     .weigh = ldap_search_weigh,
-     .play = play_search},
-    OPERATION("6", "modifyRequest", play_modify),
-    OPERATION("8", "addRequest", play_add),
-    OPERATION("10", "delRequest", play_delete),
-    OPERATION("12", "modDNRequest", play_rename),
-    OPERATION("14", "compareRequest", play_compare),
-    OPERATION("16", "abandonRequest", play_abandon),
-    OPERATION("23", "extendedReq", play_extended),
-    {.protocol = NULL},
+     .release = ldap_search_release},
+    {.name = "ldap:6", .play = play_modify},
+    {.name = "ldap:8", .play = play_add},
+    {.name = "ldap:10", .play = play_delete},
+    {.name = "ldap:12", .play = play_rename},
+    {.name = "ldap:14", .play = play_compare},
+    {.name = "ldap:16", .play = play_abandon},
+    {.name = "ldap:23", .play = play_extended},
+    {.name = NULL},
 };
 
 static struct outcome ldap_play_bind(struct conversation *conversation, const void *details)
 {
-    const struct ldap_bind_details *bind = details ? details : &usual_bind;
+    const struct ldap_bind_details *bind = details;
     struct outcome outcome = get_unbound(conversation, bind_transport(conversation, bind));
     return outcome.kind == OUTCOME_OK ? ldap_authenticate(conversation, bind) : outcome;
 }
@@ -294,11 +276,7 @@ static struct outcome ldap_play_unbind(struct conversation *conversation, const 
 
 static struct outcome play_search(struct conversation *conversation, const void *details)
 {
-    const struct ldap_search_details *search = details;
-    if (search->sealed) {
-        const struct ldap_search_details *drawn = ldap_search_draw(conversation);
-        search = drawn ? drawn : search;
-    }
+    const struct ldap_search_details *search = ldap_search_draw(conversation, details);
     struct outcome outcome =
         is_root_dse(search) ? need_connection(conversation) : need_bound(conversation);
     return outcome.kind == OUTCOME_OK ? run_search(conversation, search) : outcome;

@@ -8,7 +8,7 @@
 
 #include "protocols/ldap/ldap_connection.h"
 
-enum { LDAP_SEARCH_PAGE = 1000, LDAP_SEARCH_CONTROLS_MAX = 16 };
+enum { LDAP_SEARCH_PAGE = 1000 };
 
 struct ldap_search {
     const char *base;

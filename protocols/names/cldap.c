@@ -24,7 +24,7 @@
 #include "base/little_endian.h"
 #include "protocols/conversation.h"
 #include "protocols/datagram.h"
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 
 /* No DC: one more try, 4 s in all. */
 static datagram_waits waits_if_any = {1500, 2500, 0};
@@ -48,7 +48,6 @@ struct search {
 struct cldap_state {
     struct conversation_state base;
     struct stream *stream;
-    const void *details; /* that request and reply are of */
     struct berval request;
     struct berval reply;
     ber_len_t reply_ids[2]; /* where its messages have their messageIDs */
@@ -62,12 +61,6 @@ struct netlogon_found {
 };
 
 static char *const ping_attributes[] = {"Netlogon", NULL};
-
-/* Details: the attributes that are asked for. With Netlogon among them, or none, it is a ping. */
-struct details {
-    bool ping;
-    char **attributes; /* NULL-terminated */
-};
 
 static int get_name(struct cursor *cursor, char name[CLDAP_NAME_SIZE]);
 static int get_optional(struct cursor *cursor, struct cldap_netlogon *out);
@@ -97,24 +90,14 @@ static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *v
 static int cldap_read_entry(BerElement *ber, cldap_visit *visit, void *context);
 static int read_done(BerElement *ber, int *code);
 static void cldap_reset(struct conversation *conversation);
-static void *cldap_compile(const struct packet_field *fields, size_t count, struct error *error);
-static int copy_attributes(struct details *details, const struct packet_field *field);
-static void cldap_release(void *compiled);
 static struct outcome cldap_play(struct conversation *conversation, const void *compiled);
-static struct cldap_state *cldap_get_state(struct conversation *conversation, const void *details);
+static struct cldap_state *cldap_state_of(struct conversation *conversation);
 static struct outcome cldap_failed(const struct dc *dc, int error);
 static struct outcome cldap_check(const struct dc *dc, const struct cldap_netlogon *reply);
 
-const struct packet_type packet_tables_cldap[] = {
-    {.protocol = "cldap",
-     .opcode = "3",
-     .description = "searchRequest",
-     .kind = PACKET_OPERATION,
-     .compile = cldap_compile,
-     .release = cldap_release,
-     .play = cldap_play},
-    {.protocol = "cldap", .opcode = "5", .description = "searchResDone", .kind = PACKET_SILENT},
-    {.protocol = NULL},
+const struct packet_player packet_players_cldap[] = {
+    {.name = "cldap:3", .play = cldap_play},
+    {.name = NULL},
 };
 
 int cldap_netlogon_parse(const uint8_t *value, size_t size, struct cldap_netlogon *out)
@@ -480,92 +463,34 @@ static void cldap_reset(struct conversation *conversation)
     conversation->cldap = NULL;
 }
 
-/* The fields of a search; over UDP a DC answers base searches of the root DSE alone (MS-ADTS
- * 3.1.1.3.1.1), and a ping's filter is made from what the run knows, so only attrs matters. */
-static void *cldap_compile(const struct packet_field *fields, size_t count, struct error *error)
-{
-    static const char *const known[] = {"scope", "base", "filter", "controls", "sealed", NULL};
-    struct details *details = calloc(1, sizeof *details);
-    if (details)
-        details->ping = true;
-    int failure = details ? 0 : -ENOMEM;
-    for (size_t i = 0; i < count && !failure; i++) {
-        size_t k = 0;
-        while (known[k] && strcmp(known[k], fields[i].key) != 0)
-            k++;
-        if (strcmp(fields[i].key, "attrs") == 0 && !details->attributes)
-            failure = copy_attributes(details, &fields[i]);
-        else if (!known[k])
-            failure = -EINVAL;
-        if (failure == -EINVAL)
-            error_set(error, -EINVAL, "cldap:3 has no field \"%s\"; it knows attrs", fields[i].key);
-    }
-    if (!failure)
-        return details;
-    if (failure == -ENOMEM)
-        error_no_memory(error);
-    cldap_release(details);
-    return NULL;
-}
-
-static int copy_attributes(struct details *details, const struct packet_field *field)
-{
-    details->attributes = calloc(field->count + 1, sizeof *details->attributes);
-    if (!details->attributes)
-        return -ENOMEM;
-    details->ping = field->count == 0;
-    for (size_t i = 0; i < field->count; i++) {
-        details->attributes[i] = strdup(field->values[i]);
-        if (!details->attributes[i])
-            return -ENOMEM;
-        if (strcasecmp(field->values[i], "Netlogon") == 0)
-            details->ping = true;
-    }
-    return 0;
-}
-
-static void cldap_release(void *compiled)
-{
-    struct details *details = compiled;
-    if (!details)
-        return;
-    for (char **attribute = details->attributes; attribute && *attribute; attribute++)
-        free(*attribute);
-    free(details->attributes);
-    free(details);
-}
-
 static struct outcome cldap_play(struct conversation *conversation, const void *compiled)
 {
-    const struct details *details = compiled;
+    (void)compiled;
     const struct dc *dc = conversation->dc;
-    bool given = details && details->attributes && details->attributes[0];
-    const struct search what = {.attributes = given ? details->attributes : ping_attributes,
-                                .ping = !details || details->ping,
+    const struct search what = {.attributes = ping_attributes,
+                                .ping = true,
                                 .dns_domain = dc->dns_domain,
                                 .host = conversation->machine ? conversation->machine->name : NULL,
                                 .waits =
                                     dc->options.generic_ldap ? waits_if_any : datagram_waits_usual};
-    struct cldap_state *state = cldap_get_state(conversation, compiled);
+    struct cldap_state *state = cldap_state_of(conversation);
     struct cldap_netlogon reply;
-    struct netlogon_found found = {.netlogon = &reply, .error = what.ping ? -ENOENT : 0};
+    struct netlogon_found found = {.netlogon = &reply, .error = -ENOENT};
     bool known;
     if (!state)
         return outcome_of_error(-ENOMEM);
-    int error = cldap_search(&conversation->wire, dc, &what, state, &known,
-                             what.ping ? find_netlogon : NULL, &found);
+    int error = cldap_search(&conversation->wire, dc, &what, state, &known, find_netlogon, &found);
     if (known)
         return outcome_ok();
     struct outcome outcome = error || found.error ? cldap_failed(dc, error ? error : found.error)
-                             : what.ping          ? cldap_check(dc, &reply)
-                                                  : outcome_ok();
+                                                  : cldap_check(dc, &reply);
     if (outcome.kind != OUTCOME_OK)
         forget_reply(state);
     return outcome;
 }
 
-/* The conversation's state, emptied when these details are not those it is of. NULL: no memory. */
-static struct cldap_state *cldap_get_state(struct conversation *conversation, const void *details)
+/* NULL: no memory. */
+static struct cldap_state *cldap_state_of(struct conversation *conversation)
 {
     struct cldap_state *state = conversation->cldap;
     if (!state) {
@@ -573,13 +498,6 @@ static struct cldap_state *cldap_get_state(struct conversation *conversation, co
         if (state)
             state->base.reset = cldap_reset;
     }
-    if (!state || state->details == details)
-        return state;
-    struct stream *stream = state->stream;
-    state->stream = NULL;
-    state_clear(state);
-    state->stream = stream;
-    state->details = details;
     return state;
 }
 

@@ -16,42 +16,39 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "packets/packet_words.h"
 #include "protocols/datagram.h"
 #include "protocols/names/dns_names.h"
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 #include "protocols/stream.h"
 
 enum { QUERY_SIZE = NS_HFIXEDSZ + NS_MAXCDNAME + 4, UDP_SIZE = 4096 };
 
 /* Names that packets draw from. */
-enum name { NAME_REALM, NAME_DC, NAME_LDAP, NAME_KERBEROS, NAME_MSDCS, NAME_OTHER, NAMES };
-
 static const struct {
-    const char *key;
     const char *prefix; /* of the domain's name; NULL: the DC's own name */
     uint16_t type;      /* that is asked for when details do not say */
-} names[NAMES] = {
-    [NAME_REALM] = {"realm", "", ns_t_a},
-    [NAME_DC] = {"dc", NULL, ns_t_a},
-    [NAME_LDAP] = {"ldap", "_ldap._tcp.", ns_t_srv},
-    [NAME_KERBEROS] = {"kerberos", "_kerberos._tcp.", ns_t_srv},
-    [NAME_MSDCS] = {"msdcs", "_ldap._tcp.dc._msdcs.", ns_t_srv},
-    [NAME_OTHER] = {"other", "wpad.", ns_t_a},
+} names[DNS_NAMES] = {
+    [DNS_NAME_REALM] = {"", ns_t_a},
+    [DNS_NAME_DC] = {NULL, ns_t_a},
+    [DNS_NAME_LDAP] = {"_ldap._tcp.", ns_t_srv},
+    [DNS_NAME_KERBEROS] = {"_kerberos._tcp.", ns_t_srv},
+    [DNS_NAME_MSDCS] = {"_ldap._tcp.dc._msdcs.", ns_t_srv},
+    [DNS_NAME_OTHER] = {"wpad.", ns_t_a},
 };
-_Static_assert((int)NAMES == (int)DNS_NAMES, "each name is probed with each type");
 
-/* Details, and what is asked: name NAMES or type 0 are still to be drawn. */
+/* Details, and what is asked: name DNS_NAMES or type 0 are still to be drawn. */
 struct details {
-    enum name name;
+    enum dns_name name;
     uint16_t type;
 };
 
 /* What dns:0 draws from. */
-static const struct details usual[] = {{NAME_REALM, ns_t_a},      {NAME_LDAP, ns_t_srv},
-                                       {NAME_KERBEROS, ns_t_srv}, {NAME_MSDCS, ns_t_srv},
-                                       {NAME_DC, ns_t_a},         {NAME_DC, ns_t_aaaa}};
+static const struct details usual[] = {{DNS_NAME_REALM, ns_t_a},      {DNS_NAME_LDAP, ns_t_srv},
+                                       {DNS_NAME_KERBEROS, ns_t_srv}, {DNS_NAME_MSDCS, ns_t_srv},
+                                       {DNS_NAME_DC, ns_t_a},         {DNS_NAME_DC, ns_t_aaaa}};
 
-static bool make_name(const struct dc *dc, enum name name, char text[DNS_NAME_SIZE]);
+static bool make_name(const struct dc *dc, enum dns_name name, char text[DNS_NAME_SIZE]);
 static int dns_ask(struct wire *wire, const struct dc *dc, const struct dns_query *query,
                    uint16_t id, int *rcode);
 static int put_query(const char *name, uint16_t type, uint16_t id, u_char query[QUERY_SIZE]);
@@ -63,40 +60,26 @@ static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *que
                        uint8_t **reply, size_t *reply_size);
 static bool is_our_question(ns_msg *message, const char *name, uint16_t type);
 static bool is_same_name(const u_char *a, const u_char *b);
-static void *dns_compile(const struct packet_field *fields, size_t count, struct error *error);
-static bool dns_take_field(struct details *details, const struct packet_field *field);
+static void dns_fill(const struct packet_details *details, void *compiled);
 static struct outcome dns_play(struct conversation *conversation, const void *compiled);
 static struct details dns_draw(struct conversation *conversation, const struct details *details);
 static uint16_t new_id(struct conversation *conversation);
 static struct outcome rcode_failure(int rcode);
-static bool was_answered(const struct dc *dc, enum name name, uint16_t type);
+static bool was_answered(const struct dc *dc, enum dns_name name, uint16_t type);
 static struct outcome play_extra(struct conversation *conversation, const void *details);
 
-const struct packet_type packet_tables_dns[] = {
-    {.protocol = "dns",
-     .opcode = "0",
-     .description = "query",
-     .kind = PACKET_OPERATION,
-     .compile = dns_compile,
-     .release = free,
-     .available = packet_needs_dc,
-     .play = dns_play},
-    {.protocol = "dns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
-    {.protocol = NULL},
+const struct packet_player packet_players_dns[] = {
+    {.name = "dns:0", .play = dns_play, PACKET_DETAILS(struct details, dns_fill)},
+    {.name = NULL},
 };
 
-const struct packet_type dns_extra_packet = {.protocol = "dns",
-                                             .opcode = "0",
-                                             .description = "query",
-                                             .kind = PACKET_OPERATION,
-                                             .available = packet_needs_dc,
-                                             .play = play_extra};
+const struct packet_player dns_extra_player = {.name = "dns:0", .play = play_extra};
 
 bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
 {
     const int64_t patience = INT64_C(2000000000);
-    enum name name = (enum name)(i / DNS_TYPES);
-    struct dns_query query = {.type = dns_types[i % DNS_TYPES].type};
+    enum dns_name name = (enum dns_name)(i / DNS_TYPES);
+    struct dns_query query = {.type = dns_types[i % DNS_TYPES]};
     int rcode;
     if (!make_name(dc, name, query.name))
         return false;
@@ -108,7 +91,7 @@ bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
 }
 
 /* False when the domain is not known, or its name is too long for the prefix. */
-static bool make_name(const struct dc *dc, enum name name, char text[DNS_NAME_SIZE])
+static bool make_name(const struct dc *dc, enum dns_name name, char text[DNS_NAME_SIZE])
 {
     const char *prefix = names[name].prefix;
     const char *rest = prefix ? dc->dns_domain : dc->dns_name;
@@ -250,39 +233,12 @@ static bool is_same_name(const u_char *a, const u_char *b)
     return false;
 }
 
-static void *dns_compile(const struct packet_field *fields, size_t count, struct error *error)
+static void dns_fill(const struct packet_details *details, void *compiled)
 {
-    struct details *details = calloc(1, sizeof *details);
-    if (!details) {
-        error_no_memory(error);
-        return NULL;
-    }
-    details->name = NAMES;
-    for (size_t i = 0; i < count; i++) {
-        if (dns_take_field(details, &fields[i]))
-            continue;
-        error_set(error, -EINVAL,
-                  "dns:0 knows type: A, AAAA, SRV, ... TYPE65 and name: realm, dc, ldap, kerberos, "
-                  "msdcs or other, not %s: %s",
-                  fields[i].key, fields[i].count == 1 ? fields[i].values[0] : "(a list)");
-        free(details);
-        return NULL;
-    }
-    return details;
-}
-
-static bool dns_take_field(struct details *details, const struct packet_field *field)
-{
-    const char *value = field->count == 1 ? field->values[0] : "";
-    if (strcmp(field->key, "type") == 0)
-        return (details->type = dns_type_parse(value)) != 0;
-    if (strcmp(field->key, "name") != 0)
-        return false;
-    unsigned name = 0;
-    while (name < NAMES && strcmp(names[name].key, value) != 0)
-        name++;
-    details->name = (enum name)name;
-    return name < NAMES;
+    struct details *query = compiled;
+    const struct packet_value *name = packet_details_get(details, "name");
+    query->name = name->given ? (enum dns_name)name->number : DNS_NAMES;
+    query->type = (uint16_t)packet_details_get(details, "type")->number;
 }
 
 static struct outcome dns_play(struct conversation *conversation, const void *compiled)
@@ -308,17 +264,17 @@ enum { USUAL = sizeof usual / sizeof usual[0] };
 /* Fills in what details leave open, with one of the usual queries that fits them. */
 static struct details dns_draw(struct conversation *conversation, const struct details *details)
 {
-    struct details result = details ? *details : (struct details){.name = NAMES};
+    struct details result = details ? *details : (struct details){.name = DNS_NAMES};
     const struct details *fit[USUAL];
     size_t count = 0;
     for (size_t i = 0; i < USUAL; i++)
-        if ((result.name == NAMES || result.name == usual[i].name) &&
+        if ((result.name == DNS_NAMES || result.name == usual[i].name) &&
             (!result.type || result.type == usual[i].type))
             fit[count++] = &usual[i];
     if (count > 0)
         return *fit[conversation_random(conversation, count)];
-    if (result.name == NAMES)
-        result.name = NAME_REALM;
+    if (result.name == DNS_NAMES)
+        result.name = DNS_NAME_REALM;
     if (!result.type)
         result.type = names[result.name].type;
     return result;
@@ -340,10 +296,10 @@ static struct outcome rcode_failure(int rcode)
     return outcome_failed("DNS error %d", rcode);
 }
 
-static bool was_answered(const struct dc *dc, enum name name, uint16_t type)
+static bool was_answered(const struct dc *dc, enum dns_name name, uint16_t type)
 {
     for (unsigned i = 0; dc->dns_names && i < DNS_TYPES; i++)
-        if (dns_types[i].type == type)
+        if (dns_types[i] == type)
             return dc->dns_names->answered[name * DNS_TYPES + i];
     return false;
 }

@@ -22,7 +22,7 @@
 bool dns_probe(struct dc *dc, struct wire *wire, unsigned i);
 
 /* An extra query of --dns-rate: one of the file's lines, or without a file what dns:0 would ask. */
-extern const struct packet_type dns_extra_packet;
+extern const struct packet_player dns_extra_player;
 
 /*
  * Reads a reply to a query of that name and type. Returns the number of its answer records,

@@ -10,12 +10,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "packets/packet_details.h"
 #include "protocols/dc.h"
 
-const struct dns_type dns_types[DNS_TYPES] = {
-    {"A", ns_t_a},         {"AAAA", ns_t_aaaa}, {"SRV", ns_t_srv}, {"NS", ns_t_ns},
-    {"SOA", ns_t_soa},     {"MX", ns_t_mx},     {"TXT", ns_t_txt}, {"PTR", ns_t_ptr},
-    {"CNAME", ns_t_cname}, {"ANY", ns_t_any}};
+const uint16_t dns_types[DNS_TYPES] = {ns_t_a,  ns_t_aaaa, ns_t_srv, ns_t_ns,    ns_t_soa,
+                                       ns_t_mx, ns_t_txt,  ns_t_ptr, ns_t_cname, ns_t_any};
 
 static int read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
                       const char *realm, struct error *error);
@@ -105,7 +104,7 @@ static const char *parse_query(char *line, const char *realm, struct dns_query *
         return "does not begin with a number";
     if (!fill_in_realm(parts[NAME], realm, query->name))
         return "has no domain name in its second field";
-    query->type = dns_type_parse(parts[TYPE]);
+    query->type = packet_dns_type(parts[TYPE]);
     if (!query->type)
         return "has no DNS type (A, AAAA, SRV, ... TYPE65) in its third field";
     query->expected = strcasecmp(parts[EXPECTED], "yes") == 0;
@@ -132,19 +131,6 @@ static bool fill_in_realm(const char *name, const char *realm, char out[DNS_NAME
     }
     out[length] = '\0';
     return length > 0 && ns_name_pton(out, wire, sizeof wire) >= 0;
-}
-
-uint16_t dns_type_parse(const char *text)
-{
-    for (unsigned i = 0; i < DNS_TYPES; i++)
-        if (strcasecmp(text, dns_types[i].text) == 0)
-            return dns_types[i].type;
-    /* RFC 3597 5 */
-    char *end;
-    unsigned long number = strncasecmp(text, "TYPE", 4) == 0 && isdigit((unsigned char)text[4])
-                               ? strtoul(text + 4, &end, 10)
-                               : 0;
-    return number > 0 && number <= UINT16_MAX && !*end ? (uint16_t)number : 0;
 }
 
 static int add_query(struct dns_names *dns_names, const struct dns_query *query)

@@ -11,19 +11,16 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "packets/packet_words.h"
 
 struct dc;
 
-/* The probe asks for each of DNS_NAMES names (dns.c) with each of DNS_TYPES types. */
-enum { DNS_NAMES = 6, DNS_TYPES = 10, DNS_PROBES = DNS_NAMES * DNS_TYPES };
+/* The probe asks for each of DNS_NAMES names with each of DNS_TYPES types. */
+enum { DNS_TYPES = 10, DNS_PROBES = DNS_NAMES * DNS_TYPES };
 
 enum { DNS_NAME_SIZE = 256 };
 
-struct dns_type {
-    const char *text; /* "AAAA" */
-    uint16_t type;
-};
-extern const struct dns_type dns_types[DNS_TYPES];
+extern const uint16_t dns_types[DNS_TYPES];
 
 /* A line of --dns-query-file. */
 struct dns_query {
@@ -52,8 +49,5 @@ int dns_names_prepare(struct dc *dc);
  * error then names file and line.
  */
 int dns_queries_read(struct dc *dc, const char *file, struct error *error);
-
-/* The number of a type such as "A", "SRV" or "TYPE65" (RFC 3597 5); 0: not a type. */
-uint16_t dns_type_parse(const char *text);
 
 #endif

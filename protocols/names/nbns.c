@@ -13,7 +13,7 @@
 
 #include "protocols/conversation.h"
 #include "protocols/datagram.h"
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 
 /* RFC 1002 4.2.1.3: NB and IN */
 enum { TYPE_NB = 0x20, CLASS_IN = 1, DOMAIN_CONTROLLERS = 0x1c, NETBIOS_NAME = 15 };
@@ -24,15 +24,9 @@ static struct outcome nbns_play(struct conversation *conversation, const void *d
 static bool nbns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
                            size_t size);
 
-const struct packet_type packet_tables_nbns[] = {
-    {.protocol = "nbns",
-     .opcode = "0",
-     .description = "query",
-     .kind = PACKET_OPERATION,
-     .available = packet_needs_dc,
-     .play = nbns_play},
-    {.protocol = "nbns", .opcode = "1", .description = "response", .kind = PACKET_SILENT},
-    {.protocol = NULL},
+const struct packet_player packet_players_nbns[] = {
+    {.name = "nbns:0", .play = nbns_play},
+    {.name = NULL},
 };
 
 int nbns_query(uint16_t id, const char *domain, uint8_t query[NBNS_QUERY_SIZE])

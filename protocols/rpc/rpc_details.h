@@ -3,15 +3,15 @@
 #ifndef PROTOCOLS_RPC_RPC_DETAILS_H
 #define PROTOCOLS_RPC_RPC_DETAILS_H
 
-#include "base/error.h"
 #include "protocols/packet.h"
 
 struct rpc_level_details {
-    uint16_t level; /* 0: the packet's usual one */
+    uint16_t level; /* 0: the form has none, and the packet table no usual one */
 };
 
-/* For packet_type.compile: `level` must be one of levels (ended by 0). Freed with free(). */
-void *rpc_level_compile(const struct packet_field *fields, size_t count, const uint16_t *levels,
-                        struct error *error);
+/* For packet_player.fill, of packets with the field `level`. */
+void rpc_level_fill(const struct packet_details *details, void *compiled);
+
+#define RPC_LEVEL_DETAILS PACKET_DETAILS(struct rpc_level_details, rpc_level_fill)
 
 #endif

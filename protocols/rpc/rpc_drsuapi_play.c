@@ -4,15 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_drsuapi.h"
 #include "protocols/rpc/rpc_play.h"
-
-#define ROW(opcode_, description_, play_)                                                          \
-    {                                                                                              \
-        .protocol = "drsuapi", .opcode = (opcode_), .description = (description_),                 \
-        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
-    }
 
 static struct outcome drsuapi_play_bind(struct conversation *conversation, const void *details);
 static struct outcome bind_handle(struct conversation *conversation);
@@ -26,24 +20,17 @@ static struct outcome need_handle(struct conversation *conversation);
 static struct outcome drsuapi_play_call(struct conversation *conversation, uint16_t opnum,
                                         void *request, void *reply, const uint32_t *status,
                                         struct arena *arena);
-static bool replication_allowed(const struct dc_options *options);
 static struct outcome play_replicate(struct conversation *conversation, const void *details);
 static struct outcome play_crack_names(struct conversation *conversation, const void *details);
 static struct outcome play_write_spn(struct conversation *conversation, const void *details);
 
-const struct packet_type packet_tables_drsuapi[] = {
-    ROW("0", "DsBind", drsuapi_play_bind),
-    ROW("1", "DsUnbind", drsuapi_play_unbind),
-    {.protocol = "drsuapi",
-     .opcode = "3",
-     .description = "DsGetNCChanges",
-     .kind = PACKET_OPERATION,
-     .available = replication_allowed,
-     .needs = "--allow-replication",
-     .play = play_replicate},
-    ROW("12", "DsCrackNames", play_crack_names),
-    ROW("13", "DsWriteAccountSpn", play_write_spn),
-    {.protocol = NULL},
+const struct packet_player packet_players_drsuapi[] = {
+    {.name = "drsuapi:0", .play = drsuapi_play_bind},
+    {.name = "drsuapi:1", .play = drsuapi_play_unbind},
+    {.name = "drsuapi:3", .play = play_replicate},
+    {.name = "drsuapi:12", .play = play_crack_names},
+    {.name = "drsuapi:13", .play = play_write_spn},
+    {.name = NULL},
 };
 
 /* 0: on a new connection, as clients do it */
@@ -123,11 +110,6 @@ static struct outcome drsuapi_play_call(struct conversation *conversation, uint1
                                         struct arena *arena)
 {
     return call_on(conversation, RPC_SLOT_DRSUAPI, opnum, request, reply, status, arena);
-}
-
-static bool replication_allowed(const struct dc_options *options)
-{
-    return options->allow_replication && packet_needs_dc(options);
 }
 
 /* 3: the first page of the domain, as a DC that knows nothing asks for it; the administrator's, and

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The endpoint mapper's packet: ept_map on TCP 135. */
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_play.h"
 
 static struct outcome play_map(struct conversation *conversation, const void *details);
 static const struct rpc_interface *interface_wanted(const struct conversation *conversation);
 
-const struct packet_type packet_tables_epm[] = {
-    {.protocol = "epm",
-     .opcode = "3",
-     .description = "Map",
-     .kind = PACKET_OPERATION,
-     .available = packet_needs_dc,
-     .play = play_map},
-    {.protocol = NULL},
+const struct packet_player packet_players_epm[] = {
+    {.name = "epm:3", .play = play_map},
+    {.name = NULL},
 };
 
 static struct outcome play_map(struct conversation *conversation, const void *details)

@@ -8,25 +8,17 @@
 
 #include "base/message.h"
 #include "protocols/conversation.h"
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 
 static struct outcome play_alter_context_resp(struct conversation *conversation,
                                               const void *details);
 static struct outcome warn_once(atomic_flag *printed, bool mismatch, const char *text);
 static struct outcome play_auth3(struct conversation *conversation, const void *details);
 
-const struct packet_type packet_tables_rpc_hints[] = {
-    {.protocol = "dcerpc",
-     .opcode = "15",
-     .description = "Alter_context_resp",
-     .kind = PACKET_STATE,
-     .play = play_alter_context_resp},
-    {.protocol = "dcerpc",
-     .opcode = "16",
-     .description = "AUTH3",
-     .kind = PACKET_STATE,
-     .play = play_auth3},
-    {.protocol = NULL},
+const struct packet_player packet_players_hints[] = {
+    {.name = "dcerpc:15", .play = play_alter_context_resp},
+    {.name = "dcerpc:16", .play = play_auth3},
+    {.name = NULL},
 };
 
 static struct outcome play_alter_context_resp(struct conversation *conversation,

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "protocols/ntstatus.h"
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_channel.h"
 #include "protocols/rpc/rpc_details.h"
 #include "protocols/rpc/rpc_lsarpc.h"
@@ -100,7 +100,7 @@ static struct outcome lsarpc_play_close(struct conversation *conversation, const
 }
 
 static struct outcome query_policy(struct conversation *conversation, uint16_t opnum,
-                                   const struct rpc_level_details *level, uint16_t usual)
+                                   const struct rpc_level_details *level)
 {
     struct arena arena = {0};
     struct lsarpc_QueryInformationPolicy_reply reply = {.status = 0};
@@ -108,8 +108,7 @@ static struct outcome query_policy(struct conversation *conversation, uint16_t o
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct lsarpc_QueryInformationPolicy_request request = {
-        .handle = conversation->rpc->policy.handle,
-        .level = level && level->level ? level->level : usual};
+        .handle = conversation->rpc->policy.handle, .level = level->level};
     outcome = lsarpc_play_call(conversation, opnum, &request, &reply, &reply.status, &arena);
     arena_free(&arena);
     return outcome;
@@ -117,14 +116,12 @@ static struct outcome query_policy(struct conversation *conversation, uint16_t o
 
 static struct outcome play_query_policy(struct conversation *conversation, const void *details)
 {
-    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY, details,
-                        LSARPC_POLICY_ACCOUNT_DOMAIN);
+    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY, details);
 }
 
 static struct outcome play_query_policy2(struct conversation *conversation, const void *details)
 {
-    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY2, details,
-                        LSARPC_POLICY_DNS_DOMAIN);
+    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY2, details);
 }
 
 /* Well-known names and the anonymous SID: present in every domain. */
@@ -248,12 +245,6 @@ static struct outcome play_lookup_names4(struct conversation *conversation, cons
     return outcome;
 }
 
-static void *compile_level(const struct packet_field *fields, size_t count, struct error *error)
-{
-    static const uint16_t levels[] = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 0};
-    return rpc_level_compile(fields, count, levels, error);
-}
-
 RPC_PLAY_OVER_PIPE(lsarpc_play_close)
 RPC_PLAY_OVER_PIPE(play_open_policy)
 RPC_PLAY_OVER_PIPE(play_query_policy)
@@ -263,28 +254,16 @@ RPC_PLAY_OVER_PIPE(play_query_trust)
 RPC_PLAY_OVER_PIPE(play_open_policy2)
 RPC_PLAY_OVER_PIPE(play_query_policy2)
 
-#define ROW(opcode_, description_, play_)                                                          \
-    {                                                                                              \
-        .protocol = "lsarpc", .opcode = (opcode_), .description = (description_),                  \
-        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
-    }
-#define ROW_LEVEL(opcode_, description_, play_)                                                    \
-    {                                                                                              \
-        .protocol = "lsarpc", .opcode = (opcode_), .description = (description_),                  \
-        .kind = PACKET_OPERATION, .available = packet_needs_dc, .compile = compile_level,          \
-        .release = free, .play = (play_)                                                           \
-    }
-
-const struct packet_type packet_tables_lsarpc[] = {
-    ROW("0", "lsa_Close", lsarpc_play_close_over_pipe),
-    ROW("6", "lsa_OpenPolicy", play_open_policy_over_pipe),
-    ROW_LEVEL("7", "lsa_QueryInfoPolicy", play_query_policy_over_pipe),
-    ROW("14", "lsa_LookupNames", lsarpc_play_lookup_names_over_pipe),
-    ROW("15", "lsa_LookupSids", play_lookup_sids_over_pipe),
-    ROW("39", "lsa_QueryTrustedDomainInfoBySid", play_query_trust_over_pipe),
-    ROW("44", "lsa_OpenPolicy2", play_open_policy2_over_pipe),
-    ROW_LEVEL("46", "lsa_QueryInfoPolicy2", play_query_policy2_over_pipe),
-    ROW("76", "lsa_LookupSids3", play_lookup_sids3),
-    ROW("77", "lsa_LookupNames4", play_lookup_names4),
-    {.protocol = NULL},
+const struct packet_player packet_players_lsarpc[] = {
+    {.name = "lsarpc:0", .play = lsarpc_play_close_over_pipe},
+    {.name = "lsarpc:6", .play = play_open_policy_over_pipe},
+    {.name = "lsarpc:7", .play = play_query_policy_over_pipe, RPC_LEVEL_DETAILS},
+    {.name = "lsarpc:14", .play = lsarpc_play_lookup_names_over_pipe},
+    {.name = "lsarpc:15", .play = play_lookup_sids_over_pipe},
+    {.name = "lsarpc:39", .play = play_query_trust_over_pipe},
+    {.name = "lsarpc:44", .play = play_open_policy2_over_pipe},
+    {.name = "lsarpc:46", .play = play_query_policy2_over_pipe, RPC_LEVEL_DETAILS},
+    {.name = "lsarpc:76", .play = play_lookup_sids3},
+    {.name = "lsarpc:77", .play = play_lookup_names4},
+    {.name = NULL},
 };

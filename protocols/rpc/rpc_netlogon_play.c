@@ -12,7 +12,7 @@
 
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/ntstatus.h"
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_channel.h"
 
 enum { STATUS_INVALID_INFO_CLASS = 0xc0000003, STATUS_ACCESS_DENIED = 0xc0000022 };
@@ -36,12 +36,6 @@ typedef struct outcome logon_function(struct conversation *conversation,
                                       uint32_t *status);
 
 enum { DS_RETURN_DNS_NAME = 0x40000000 };
-
-#define ROW(opcode_, description_, play_)                                                          \
-    {                                                                                              \
-        .protocol = "rpc_netlogon", .opcode = (opcode_), .description = (description_),            \
-        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
-    }
 
 static struct outcome play_logon(struct conversation *conversation, const void *details);
 static struct outcome logon(struct conversation *conversation, logon_function *function);
@@ -82,19 +76,19 @@ static struct outcome logon_with_flags(struct conversation *conversation,
                                        struct netlogon_network *network, struct arena *arena,
                                        uint32_t *status);
 
-const struct packet_type packet_tables_netlogon[] = {
-    ROW("2", "NetrLogonSamLogon", play_logon),
-    ROW("4", "NetrServerReqChallenge", play_challenge),
-    ROW("20", "DsrGetDcName", play_dc_name),
-    ROW("21", "NetrLogonGetCapabilities", play_capabilities),
-    ROW("26", "NetrServerAuthenticate3", play_authenticate),
-    ROW("29", "NetrLogonGetDomainInfo", play_domain_info),
-    ROW("30", "NetrServerPasswordSet2", play_password_set),
-    ROW("34", "DsrGetDcNameEx2", play_dc_name_ex2),
-    ROW("39", "NetrLogonSamLogonEx", play_logon_ex),
-    ROW("40", "DsrEnumerateDomainTrusts", play_trusts),
-    ROW("45", "NetrLogonSamLogonWithFlags", play_logon_with_flags),
-    {.protocol = NULL},
+const struct packet_player packet_players_netlogon[] = {
+    {.name = "rpc_netlogon:2", .play = play_logon},
+    {.name = "rpc_netlogon:4", .play = play_challenge},
+    {.name = "rpc_netlogon:20", .play = play_dc_name},
+    {.name = "rpc_netlogon:21", .play = play_capabilities},
+    {.name = "rpc_netlogon:26", .play = play_authenticate},
+    {.name = "rpc_netlogon:29", .play = play_domain_info},
+    {.name = "rpc_netlogon:30", .play = play_password_set},
+    {.name = "rpc_netlogon:34", .play = play_dc_name_ex2},
+    {.name = "rpc_netlogon:39", .play = play_logon_ex},
+    {.name = "rpc_netlogon:40", .play = play_trusts},
+    {.name = "rpc_netlogon:45", .play = play_logon_with_flags},
+    {.name = NULL},
 };
 
 static struct outcome play_logon(struct conversation *conversation, const void *details)

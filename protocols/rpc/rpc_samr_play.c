@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "protocols/ntstatus.h"
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_details.h"
 #include "protocols/rpc/rpc_play.h"
 #include "protocols/rpc/rpc_samr.h"
@@ -22,18 +22,6 @@ enum {
     STATUS_NO_MORE_ENTRIES = 0x8000001a,
     PAGES_MAX = 100000 /* an enumeration that never ends is an error */
 };
-
-#define ROW(opcode_, description_, play_)                                                          \
-    {                                                                                              \
-        .protocol = "samr", .opcode = (opcode_), .description = (description_),                    \
-        .kind = PACKET_OPERATION, .available = packet_needs_dc, .play = (play_)                    \
-    }
-#define ROW_LEVEL(opcode_, description_, play_, compile_)                                          \
-    {                                                                                              \
-        .protocol = "samr", .opcode = (opcode_), .description = (description_),                    \
-        .kind = PACKET_OPERATION, .available = packet_needs_dc, .compile = (compile_),             \
-        .release = free, .play = (play_)                                                           \
-    }
 
 static struct outcome play_connect(struct conversation *conversation, const void *details);
 static struct outcome samr_play_call(struct conversation *conversation, uint16_t opnum,
@@ -68,8 +56,6 @@ static struct outcome enumerate_page(struct conversation *conversation, uint16_t
 static struct outcome play_query_domain(struct conversation *conversation, const void *details);
 static struct outcome query_domain(struct conversation *conversation, uint16_t opnum,
                                    const struct rpc_level_details *details);
-static void *compile_domain_level(const struct packet_field *fields, size_t count,
-                                  struct error *error);
 static struct outcome play_enum_groups(struct conversation *conversation, const void *details);
 static struct outcome play_enum_users(struct conversation *conversation, const void *details);
 static struct outcome play_enum_aliases(struct conversation *conversation, const void *details);
@@ -80,8 +66,6 @@ static struct outcome play_group_members(struct conversation *conversation, cons
 static struct outcome ask_object(struct conversation *conversation, uint16_t opnum,
                                  enum samr_handle on, void *reply, const uint32_t *status);
 static struct outcome play_query_user(struct conversation *conversation, const void *details);
-static void *compile_user_level(const struct packet_field *fields, size_t count,
-                                struct error *error);
 static struct outcome play_groups_for_user(struct conversation *conversation, const void *details);
 static struct outcome play_display_info(struct conversation *conversation, const void *details);
 static struct outcome play_password_info(struct conversation *conversation, const void *details);
@@ -89,32 +73,32 @@ static struct outcome play_query_domain2(struct conversation *conversation, cons
 static struct outcome play_connect2(struct conversation *conversation, const void *details);
 static struct outcome play_connect4(struct conversation *conversation, const void *details);
 
-const struct packet_type packet_tables_samr[] = {
-    ROW("0", "Connect", play_connect),
-    ROW("1", "Close", samr_play_close),
-    ROW("3", "QuerySecurity", play_query_security),
-    ROW("5", "LookupDomain", play_lookup_domain),
-    ROW("6", "EnumDomains", play_enum_domains),
-    ROW("7", "OpenDomain", play_open_domain),
-    ROW_LEVEL("8", "QueryDomainInfo", play_query_domain, compile_domain_level),
-    ROW("11", "EnumDomainGroups", play_enum_groups),
-    ROW("13", "EnumDomainUsers", play_enum_users),
-    ROW("15", "EnumDomainAliases", play_enum_aliases),
-    ROW("16", "GetAliasMembership", play_alias_membership),
-    ROW("17", "LookupNames", samr_play_lookup_names),
-    ROW("18", "LookupRids", play_lookup_rids),
-    ROW("19", "OpenGroup", play_open_group),
-    ROW("25", "QueryGroupMember", play_group_members),
-    ROW("34", "OpenUser", play_open_user),
-    ROW_LEVEL("36", "QueryUserInfo", play_query_user, compile_user_level),
-    ROW("39", "GetGroupsForUser", play_groups_for_user),
-    ROW("40", "QueryDisplayInfo", play_display_info),
-    ROW("44", "GetUserPwInfo", play_password_info),
-    ROW_LEVEL("46", "QueryDomainInfo2", play_query_domain2, compile_domain_level),
-    ROW("57", "Connect2", play_connect2),
-    ROW("62", "Connect4", play_connect4),
-    ROW("64", "Connect5", play_connect5),
-    {.protocol = NULL},
+const struct packet_player packet_players_samr[] = {
+    {.name = "samr:0", .play = play_connect},
+    {.name = "samr:1", .play = samr_play_close},
+    {.name = "samr:3", .play = play_query_security},
+    {.name = "samr:5", .play = play_lookup_domain},
+    {.name = "samr:6", .play = play_enum_domains},
+    {.name = "samr:7", .play = play_open_domain},
+    {.name = "samr:8", .play = play_query_domain, RPC_LEVEL_DETAILS},
+    {.name = "samr:11", .play = play_enum_groups},
+    {.name = "samr:13", .play = play_enum_users},
+    {.name = "samr:15", .play = play_enum_aliases},
+    {.name = "samr:16", .play = play_alias_membership},
+    {.name = "samr:17", .play = samr_play_lookup_names},
+    {.name = "samr:18", .play = play_lookup_rids},
+    {.name = "samr:19", .play = play_open_group},
+    {.name = "samr:25", .play = play_group_members},
+    {.name = "samr:34", .play = play_open_user},
+    {.name = "samr:36", .play = play_query_user, RPC_LEVEL_DETAILS},
+    {.name = "samr:39", .play = play_groups_for_user},
+    {.name = "samr:40", .play = play_display_info},
+    {.name = "samr:44", .play = play_password_info},
+    {.name = "samr:46", .play = play_query_domain2, RPC_LEVEL_DETAILS},
+    {.name = "samr:57", .play = play_connect2},
+    {.name = "samr:62", .play = play_connect4},
+    {.name = "samr:64", .play = play_connect5},
+    {.name = NULL},
 };
 
 /* Connecting: 0, 57, 62, 64 */
@@ -396,19 +380,10 @@ static struct outcome query_domain(struct conversation *conversation, uint16_t o
         return outcome;
     struct samr_QueryDomainInfo_request request = {
         .handle = handle(conversation, SAMR_HANDLE_DOMAIN),
-        .level = details && details->level ? details->level
-                                           : usual[conversation_random(conversation, 2)]};
+        .level = details->level ? details->level : usual[conversation_random(conversation, 2)]};
     outcome = samr_play_call(conversation, opnum, &request, &reply, &reply.status, &arena);
     arena_free(&arena);
     return outcome;
-}
-
-/* Levels that a query may ask for: those whose replies can be read (rpc_samr.c). */
-static void *compile_domain_level(const struct packet_field *fields, size_t count,
-                                  struct error *error)
-{
-    static const uint16_t levels[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 0};
-    return rpc_level_compile(fields, count, levels, error);
 }
 
 static struct outcome play_enum_groups(struct conversation *conversation, const void *details)
@@ -509,19 +484,11 @@ static struct outcome play_query_user(struct conversation *conversation, const v
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct samr_QueryUserInfo_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
-                                                 .level = level && level->level ? level->level : 1};
+                                                 .level = level->level};
     outcome =
         samr_play_call(conversation, SAMR_QUERY_USER_INFO, &request, &reply, &reply.status, &arena);
     arena_free(&arena);
     return outcome;
-}
-
-static void *compile_user_level(const struct packet_field *fields, size_t count,
-                                struct error *error)
-{
-    static const uint16_t levels[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
-                                      11, 12, 13, 14, 16, 17, 20, 21, 0};
-    return rpc_level_compile(fields, count, levels, error);
 }
 
 static struct outcome play_groups_for_user(struct conversation *conversation, const void *details)

@@ -19,15 +19,6 @@
 /* Most files that a conversation has open; when one more is opened the oldest is closed. */
 enum { SMB2_OPENS_MAX = 128 };
 
-/* The classes of the details' `file`. */
-enum smb2_file_class {
-    SMB2_FILE_POLICY,
-    SMB2_FILE_SCRIPT,
-    SMB2_FILE_DIRECTORY,
-    SMB2_FILE_PIPE,
-    SMB2_FILE_OTHER /* the scratch file on --smb-share, or without one a policy file */
-};
-
 /* An open file, directory or pipe of the user's session. */
 struct smb2_open {
     uint8_t file_id[SMB2_FILE_ID_SIZE];
@@ -40,7 +31,7 @@ struct smb2_open {
 
 struct smb2_state;
 
-/* How a file is to be opened; zeros are a packet's usual form. */
+/* How a file is to be opened; zeros: a policy file with the usual rights. */
 struct smb2_open_request {
     enum smb2_file_class file_class;
     uint32_t access; /* 0: the class's usual rights */

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "packets/packet_words.h"
 #include "protocols/conversation.h"
 #include "protocols/packet.h"
 #include "protocols/smb2/smb2_crypto.h"
@@ -30,9 +31,6 @@ enum {
 enum { SMB2_GLOBAL_CAP_LARGE_MTU = 0x04 }; /* 2.2.4: multi-credit requests */
 
 enum smb2_who { SMB2_USER, SMB2_MACHINE, SMB2_WHO_COUNT };
-
-/* Which share a tree is of: the classes of the details' `share`. */
-enum smb2_share { SMB2_SHARE_IPC, SMB2_SHARE_SYSVOL, SMB2_SHARE_NETLOGON, SMB2_SHARE_OTHER };
 
 struct smb2_tree {
     uint32_t id;

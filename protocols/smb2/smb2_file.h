@@ -27,14 +27,6 @@ struct smb2_data {
 void smb2_data_free(struct smb2_data *data);
 
 /* 2.2.13 */
-enum smb2_oplock {
-    SMB2_OPLOCK_NONE = 0x00,
-    SMB2_OPLOCK_II = 0x01,
-    SMB2_OPLOCK_EXCLUSIVE = 0x08,
-    SMB2_OPLOCK_BATCH = 0x09,
-    SMB2_OPLOCK_LEASE = 0xff
-};
-enum smb2_lease { SMB2_LEASE_READ = 1, SMB2_LEASE_HANDLE = 2, SMB2_LEASE_WRITE = 4 };
 enum smb2_disposition { SMB2_OPEN = 1, SMB2_OVERWRITE_IF = 5 };
 enum smb2_create_option {
     SMB2_DIRECTORY_FILE = 0x00000001,

@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packets smb2:* and smb:*: their details, and what each plays. What a packet needs that is not
- * open yet (connection, session, tree, file) is opened first, inside the same operation.
- *
- * Details are numbers as Wireshark shows them (decimal, or hexadecimal with 0x) or names:
- *     share   ipc sysvol netlogon other
- *     file    policy script dir pipe other
- *     access  access mask: rights beside those that the file's class is usually opened with
- *     oplock  none level2 exclusive batch lease
- *     lease   none r rh rw rwh
- *     size    bytes
- *     class   QUERY_DIRECTORY: smb2.find.infolevel. QUERY_INFO: smb2.infolevel of a file, or with
- *             another type in front of it smb2.class * 256 + smb2.infolevel (0x207: file system)
+ * The packets smb2:* and smb:*: what each plays. What a packet needs that is not open yet
+ * (connection, session, tree, file) is opened first, inside the same operation.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,15 +9,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "protocols/packet_tables.h"
+#include "protocols/packet_players.h"
 #include "protocols/smb2/smb2.h"
 
 enum {
-    READ_USUAL = 65536,
-    WRITE_USUAL = 4096,
-    SCRATCH_MOST = 16 << 20, /* a scratch file grows to this, then is written from its start */
     QUERY_OUTPUT = 65536,
-    CLASS_DIRECTORY_USUAL = 37, /* FileIdBothDirectoryInformation: what Windows' shell asks for */
     INFO_FILE = 1,
     INFO_SECURITY = 3,
     INFO_QUOTA = 4,
@@ -36,211 +22,59 @@ enum {
     OWNER_GROUP_DACL = 7
 };
 
-struct details {
+struct tree_details {
     enum smb2_share share;
-    struct smb2_open_request open;
-    uint32_t size; /* 0: usual */
-    uint8_t type;  /* of QUERY_INFO; 0: usual */
-    uint8_t class; /* of QUERY_DIRECTORY and QUERY_INFO; 0: usual */
 };
 
-/* --- From a model's fields ---------------------------------------------------------------- */
-
-/* A name and what it means. */
-struct word {
-    const char *name;
-    uint32_t value;
+struct size_details {
+    uint32_t size;
 };
 
-static const struct word shares[] = {{"ipc", SMB2_SHARE_IPC},
-                                     {"sysvol", SMB2_SHARE_SYSVOL},
-                                     {"netlogon", SMB2_SHARE_NETLOGON},
-                                     {"other", SMB2_SHARE_OTHER},
-                                     {NULL, 0}};
-static const struct word files[] = {{"policy", SMB2_FILE_POLICY}, {"script", SMB2_FILE_SCRIPT},
-                                    {"dir", SMB2_FILE_DIRECTORY}, {"pipe", SMB2_FILE_PIPE},
-                                    {"other", SMB2_FILE_OTHER},   {NULL, 0}};
-static const struct word oplocks[] = {
-    {"none", SMB2_OPLOCK_NONE},           {"level2", SMB2_OPLOCK_II},
-    {"exclusive", SMB2_OPLOCK_EXCLUSIVE}, {"batch", SMB2_OPLOCK_BATCH},
-    {"lease", SMB2_OPLOCK_LEASE},         {NULL, 0}};
-static const struct word leases[] = {
-    {"none", 0},
-    {"r", SMB2_LEASE_READ},
-    {"rh", SMB2_LEASE_READ | SMB2_LEASE_HANDLE},
-    {"rw", SMB2_LEASE_READ | SMB2_LEASE_WRITE},
-    {"rwh", SMB2_LEASE_READ | SMB2_LEASE_WRITE | SMB2_LEASE_HANDLE},
-    {NULL, 0}};
+struct class_details {
+    uint8_t type;  /* of QUERY_INFO; 0: the class is not given */
+    uint8_t class; /* of QUERY_DIRECTORY and QUERY_INFO */
+};
 
-static bool find_word(const struct word *words, const char *text, uint32_t *value)
+static void fill_tree(const struct packet_details *details, void *compiled)
 {
-    for (; words->name; words++) {
-        if (strcmp(words->name, text) == 0) {
-            *value = words->value;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Decimal, or hexadecimal with 0x; no sign, nothing after it, at most `most`. */
-static bool smb2_packets_read_number(const char *text, uint32_t most, uint32_t *value)
-{
-    char *end;
-    int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, base);
-    if (errno || *end || number > most)
-        return false;
-    *value = (uint32_t)number;
-    return true;
-}
-
-static bool take_share(struct details *details, const char *text)
-{
-    uint32_t value;
-    if (!find_word(shares, text, &value))
-        return false;
-    details->share = (enum smb2_share)value;
-    return true;
-}
-
-static bool take_file(struct details *details, const char *text)
-{
-    uint32_t value;
-    if (!find_word(files, text, &value))
-        return false;
-    details->open.file_class = (enum smb2_file_class)value;
-    return true;
-}
-
-static bool take_access(struct details *details, const char *text)
-{
-    return smb2_packets_read_number(text, UINT32_MAX, &details->open.access);
-}
-
-static bool take_oplock(struct details *details, const char *text)
-{
-    uint32_t value;
-    if (!find_word(oplocks, text, &value))
-        return false;
-    details->open.oplock = (enum smb2_oplock)value;
-    return true;
+    struct tree_details *tree = compiled;
+    tree->share = (enum smb2_share)packet_details_get(details, "share")->number;
 }
 
 /* A lease is an oplock level of its own (2.2.13). */
-static bool take_lease(struct details *details, const char *text)
+static void fill_create(const struct packet_details *details, void *compiled)
 {
-    if (!find_word(leases, text, &details->open.lease))
-        return false;
-    if (details->open.lease)
-        details->open.oplock = SMB2_OPLOCK_LEASE;
-    return true;
+    struct smb2_open_request *open = compiled;
+    open->file_class = (enum smb2_file_class)packet_details_get(details, "file")->number;
+    open->access = (uint32_t)packet_details_get(details, "access")->number;
+    open->oplock = (enum smb2_oplock)packet_details_get(details, "oplock")->number;
+    open->lease = (uint32_t)packet_details_get(details, "lease")->number;
+    if (open->lease)
+        open->oplock = SMB2_OPLOCK_LEASE;
 }
 
-static bool take_read_size(struct details *details, const char *text)
+static void fill_size(const struct packet_details *details, void *compiled)
 {
-    return smb2_packets_read_number(text, UINT32_MAX, &details->size) && details->size > 0;
+    struct size_details *size = compiled;
+    size->size = (uint32_t)packet_details_get(details, "size")->number;
 }
 
-static bool take_write_size(struct details *details, const char *text)
+static void fill_directory(const struct packet_details *details, void *compiled)
 {
-    return smb2_packets_read_number(text, SCRATCH_MOST, &details->size) && details->size > 0;
+    struct class_details *class = compiled;
+    class->class = (uint8_t)packet_details_get(details, "class")->number;
 }
 
-static bool take_directory_class(struct details *details, const char *text)
+/* smb2.infolevel of a file, or smb2.class * 256 + smb2.infolevel (0x207: file system). */
+static void fill_info(const struct packet_details *details, void *compiled)
 {
-    uint32_t value;
-    if (!smb2_packets_read_number(text, UINT8_MAX, &value) || value == 0)
-        return false;
-    details->class = (uint8_t)value;
-    return true;
+    struct class_details *class = compiled;
+    const struct packet_value *value = packet_details_get(details, "class");
+    class->type = value->number >> 8 ? (uint8_t)(value->number >> 8) : INFO_FILE;
+    class->class = (uint8_t)value->number;
+    if (!value->given)
+        class->type = 0;
 }
-
-static bool take_info_class(struct details *details, const char *text)
-{
-    uint32_t value;
-    if (!smb2_packets_read_number(text, INFO_QUOTA << 8 | UINT8_MAX, &value) || value == 0)
-        return false;
-    details->type = value >> 8 ? (uint8_t)(value >> 8) : INFO_FILE;
-    details->class = (uint8_t)value;
-    return true;
-}
-
-struct field_rule {
-    const char *key;
-    bool (*take)(struct details *details, const char *text);
-    const char *expected;
-};
-
-static const struct field_rule share_rules[] = {
-    {"share", take_share, "ipc, sysvol, netlogon or other"}, {NULL, NULL, NULL}};
-static const struct field_rule create_rules[] = {
-    {"file", take_file, "policy, script, dir, pipe or other"},
-    {"access", take_access, "an access mask"},
-    {"oplock", take_oplock, "none, level2, exclusive, batch or lease"},
-    {"lease", take_lease, "none, r, rh, rw or rwh"},
-    {NULL, NULL, NULL}};
-static const struct field_rule read_rules[] = {{"size", take_read_size, "a number of bytes"},
-                                               {NULL, NULL, NULL}};
-static const struct field_rule write_rules[] = {
-    {"size", take_write_size, "a number of bytes, at most 16 MiB"}, {NULL, NULL, NULL}};
-static const struct field_rule directory_rules[] = {
-    {"class", take_directory_class, "an information class from 1 to 255"}, {NULL, NULL, NULL}};
-static const struct field_rule info_rules[] = {
-    {"class", take_info_class, "an information class from 1 to 0x4ff"}, {NULL, NULL, NULL}};
-
-static bool smb2_packets_take_field(struct details *details, const struct field_rule *rules,
-                                    const struct packet_field *field, struct error *error)
-{
-    while (rules->key && strcmp(rules->key, field->key) != 0)
-        rules++;
-    if (!rules->key)
-        error_set(error, -EINVAL, "\"%.80s\" is no field of this packet", field->key);
-    else if (field->count != 1)
-        error_set(error, -EINVAL, "%s: expected one value, found %zu", field->key, field->count);
-    else if (!rules->take(details, field->values[0]))
-        error_set(error, -EINVAL, "%s: \"%.80s\" is not %s", field->key, field->values[0],
-                  rules->expected);
-    else
-        return true;
-    return false;
-}
-
-static void *smb2_packets_compile(const struct field_rule *rules, const struct packet_field *fields,
-                                  size_t count, struct error *error)
-{
-    struct details *details = calloc(1, sizeof *details);
-    if (!details) {
-        error_no_memory(error);
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (!smb2_packets_take_field(details, rules, &fields[i], error)) {
-            free(details);
-            return NULL;
-        }
-    return details;
-}
-
-#define COMPILE(name)                                                                              \
-    static void *name##_compile(const struct packet_field *fields, size_t count,                   \
-                                struct error *error)                                               \
-    {                                                                                              \
-        return smb2_packets_compile(name##_rules, fields, count, error);                           \
-    }
-COMPILE(share)
-COMPILE(create)
-COMPILE(read)
-COMPILE(write)
-COMPILE(directory)
-COMPILE(info)
-
-/* --- What is played ------------------------------------------------------------------------ */
-
-static const struct details usual;
 
 static struct outcome negotiate(struct conversation *conversation, const void *details)
 {
@@ -268,7 +102,7 @@ static struct outcome logoff(struct conversation *conversation, const void *deta
 
 static struct outcome tree_connect(struct conversation *conversation, const void *details)
 {
-    return smb2_connect_tree(conversation, ((const struct details *)details)->share);
+    return smb2_connect_tree(conversation, ((const struct tree_details *)details)->share);
 }
 
 static struct outcome tree_disconnect(struct conversation *conversation, const void *details)
@@ -279,7 +113,7 @@ static struct outcome tree_disconnect(struct conversation *conversation, const v
 
 static struct outcome create(struct conversation *conversation, const void *details)
 {
-    return smb2_open_file(conversation, &((const struct details *)details)->open);
+    return smb2_open_file(conversation, details);
 }
 
 static const unsigned any_class = 1u << SMB2_FILE_POLICY | 1u << SMB2_FILE_SCRIPT |
@@ -306,8 +140,7 @@ static struct outcome read_newest(struct conversation *conversation, const void 
     struct smb2_target target;
     struct outcome outcome =
         smb2_need_open(conversation, readable_classes, SMB2_FILE_POLICY, &open, &target);
-    uint32_t left = ((const struct details *)details)->size;
-    left = left ? left : READ_USUAL;
+    uint32_t left = ((const struct size_details *)details)->size;
     if (outcome.kind == OUTCOME_OK && open->position >= open->end_of_file)
         open->position = 0;
     while (outcome.kind == OUTCOME_OK && left > 0) {
@@ -327,24 +160,18 @@ static struct outcome read_newest(struct conversation *conversation, const void 
     return outcome;
 }
 
-static bool has_scratch_share(const struct dc_options *options)
-{
-    return options->smb_share && packet_needs_dc(options);
-}
-
 /* Into the conversation's own scratch file, and nowhere else. */
 static struct outcome write_scratch(struct conversation *conversation, const void *details)
 {
     struct smb2_open *open;
     struct smb2_target target;
-    uint32_t left = ((const struct details *)details)->size;
-    left = left ? left : WRITE_USUAL;
+    uint32_t left = ((const struct size_details *)details)->size;
     struct outcome outcome =
         smb2_need_open(conversation, 1u << SMB2_FILE_OTHER, SMB2_FILE_OTHER, &open, &target);
     uint8_t *bytes = calloc(1, left < SMB2_IO_MAX ? left : SMB2_IO_MAX);
     if (!bytes)
         outcome = outcome_of_error(-ENOMEM);
-    if (outcome.kind == OUTCOME_OK && open->position + left > SCRATCH_MOST)
+    if (outcome.kind == OUTCOME_OK && open->position + left > SMB2_SCRATCH_MAX)
         open->position = 0;
     while (outcome.kind == OUTCOME_OK && left > 0) {
         uint32_t written = 0, piece = left < SMB2_IO_MAX ? left : SMB2_IO_MAX;
@@ -376,13 +203,13 @@ static struct outcome query_directory(struct conversation *conversation, const v
     struct smb2_open *open;
     struct smb2_target target;
     struct smb2_data data;
-    uint8_t class = ((const struct details *)details)->class;
+    uint8_t class = ((const struct class_details *)details)->class;
     struct outcome outcome = smb2_need_open(conversation, 1u << SMB2_FILE_DIRECTORY,
                                             SMB2_FILE_DIRECTORY, &open, &target);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    outcome = smb2_query_directory(&target, open->file_id, class ? class : CLASS_DIRECTORY_USUAL,
-                                   !open->begun, "*", QUERY_OUTPUT, &data);
+    outcome =
+        smb2_query_directory(&target, open->file_id, class, !open->begun, "*", QUERY_OUTPUT, &data);
     open->begun = outcome.kind == OUTCOME_OK && data.size > 0;
     smb2_data_free(&data);
     return outcome;
@@ -390,7 +217,7 @@ static struct outcome query_directory(struct conversation *conversation, const v
 
 static struct outcome query_info(struct conversation *conversation, const void *details)
 {
-    const struct details *wanted = details;
+    const struct class_details *wanted = details;
     struct smb2_open *open;
     struct smb2_target target;
     struct smb2_data data;
@@ -491,7 +318,7 @@ static struct outcome ioctl_newest(struct conversation *conversation, const void
 #define PLAY(name)                                                                                 \
     static struct outcome play_##name(struct conversation *conversation, const void *details)      \
     {                                                                                              \
-        return smb2_play(conversation, name, details ? details : &usual);                          \
+        return smb2_play(conversation, name, details);                                             \
     }
 PLAY(negotiate)
 PLAY(negotiate_from_smb1)
@@ -508,30 +335,22 @@ PLAY(echo)
 PLAY(query_directory)
 PLAY(query_info)
 
-#define ROW(protocol_, opcode_, description_, play_, ...)                                          \
-    {                                                                                              \
-        .protocol = (protocol_), .opcode = (opcode_), .description = (description_),               \
-        .kind = PACKET_OPERATION, .play = (play_), __VA_ARGS__                                     \
-    }
-#define DETAILS(name) .compile = name##_compile, .release = free
-#define NEEDS_DC      .available = packet_needs_dc
-
-const struct packet_type packet_tables_smb2[] = {
-    ROW("smb2", "0", "negotiate", play_negotiate, NEEDS_DC),
-    ROW("smb2", "1", "session setup", play_session_setup, NEEDS_DC),
-    ROW("smb2", "2", "logoff", play_logoff, NEEDS_DC),
-    ROW("smb2", "3", "tree connect", play_tree_connect, DETAILS(share), NEEDS_DC),
-    ROW("smb2", "4", "tree disconnect", play_tree_disconnect, NEEDS_DC),
-    ROW("smb2", "5", "create", play_create, DETAILS(create), NEEDS_DC),
-    ROW("smb2", "6", "close", play_close_newest, NEEDS_DC),
-    ROW("smb2", "8", "read", play_read_newest, DETAILS(read), NEEDS_DC),
-    ROW("smb2", "9", "write", play_write_scratch, DETAILS(write), .available = has_scratch_share,
-        .needs = "--smb-share"),
-    ROW("smb2", "11", "ioctl", play_ioctl_newest, NEEDS_DC),
-    ROW("smb2", "13", "echo", play_echo, NEEDS_DC),
-    ROW("smb2", "14", "query directory", play_query_directory, DETAILS(directory), NEEDS_DC),
-    ROW("smb2", "16", "query info", play_query_info, DETAILS(info), NEEDS_DC),
-    ROW("smb", "0x72", "negotiate protocol", play_negotiate_from_smb1, NEEDS_DC),
-    {.protocol = "smb", .opcode = "*", .description = "SMB1", .kind = PACKET_SILENT},
-    {.protocol = NULL},
+const struct packet_player packet_players_smb2[] = {
+    {.name = "smb2:0", .play = play_negotiate},
+    {.name = "smb2:1", .play = play_session_setup},
+    {.name = "smb2:2", .play = play_logoff},
+    {.name = "smb2:3", .play = play_tree_connect, PACKET_DETAILS(struct tree_details, fill_tree)},
+    {.name = "smb2:4", .play = play_tree_disconnect},
+    {.name = "smb2:5", .play = play_create, PACKET_DETAILS(struct smb2_open_request, fill_create)},
+    {.name = "smb2:6", .play = play_close_newest},
+    {.name = "smb2:8", .play = play_read_newest, PACKET_DETAILS(struct size_details, fill_size)},
+    {.name = "smb2:9", .play = play_write_scratch, PACKET_DETAILS(struct size_details, fill_size)},
+    {.name = "smb2:11", .play = play_ioctl_newest},
+    {.name = "smb2:13", .play = play_echo},
+    {.name = "smb2:14",
+     .play = play_query_directory,
+     PACKET_DETAILS(struct class_details, fill_directory)},
+    {.name = "smb2:16", .play = play_query_info, PACKET_DETAILS(struct class_details, fill_info)},
+    {.name = "smb:0x72", .play = play_negotiate_from_smb1},
+    {.name = NULL},
 };

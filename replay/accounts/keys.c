@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
+#include "protocols/packet.h"
 
 enum { THREADS_MAX = 64 };
 
@@ -29,11 +30,8 @@ struct work {
     int result;
 };
 
-static bool kerberos_can_occur(const struct settings *settings, const struct model *model);
-static bool keys_plays(const struct settings *settings, const struct model *model,
-                       const char *protocol, const char *opcode);
-static bool carries(const struct model *model, const char *protocol, const char *opcode,
-                    const char *key, const char *value);
+static unsigned needs_of(const struct settings *settings, const struct model *model);
+static unsigned needs_of_details(const struct model_type *type);
 static int hash_all(struct account *accounts, size_t count);
 static int keys_learn(struct work *work, struct error *error);
 static uint64_t keys_no_random(void *state);
@@ -44,63 +42,44 @@ static void *keys_derive_some(void *argument);
 
 struct keys_wanted keys_wanted(const struct settings *settings, const struct model *model)
 {
-    if (settings->play.generic_ldap || !kerberos_can_occur(settings, model))
+    unsigned needs = needs_of(settings, model);
+    bool kerberos = settings->play.prefer_kerberos || needs & PACKET_NEEDS_KERBEROS;
+    bool admin = needs & PACKET_NEEDS_ADMIN_KEY ||
+                 (needs & PACKET_NEEDS_SAMR_USER_KEY && !settings->play.samr_as_user);
+    if (settings->play.generic_ldap || !kerberos)
         return (struct keys_wanted){0};
-    bool as_machine = keys_plays(settings, model, "kerberos", "10") &&
-                      carries(model, "kerberos", "10", "as", "machine");
-    bool as_admin =
-        (keys_plays(settings, model, "samr", NULL) && !settings->play.samr_as_user) ||
-        (keys_plays(settings, model, "drsuapi", "3") && settings->play.allow_replication);
     return (struct keys_wanted){.users = true,
-                                .machines =
-                                    as_machine || keys_plays(settings, model, "lsarpc", NULL),
-                                .admin = as_admin && settings->admin_kerberos == false};
+                                .machines = needs & PACKET_NEEDS_MACHINE_KEY,
+                                .admin = admin && !settings->admin_kerberos};
 }
 
-static bool kerberos_can_occur(const struct settings *settings, const struct model *model)
-{
-    return settings->play.prefer_kerberos || keys_plays(settings, model, "kerberos", NULL) ||
-           (keys_plays(settings, model, "ldap", "0") &&
-            carries(model, "ldap", "0", "mech", "GSSAPI"));
-}
-
-static bool keys_plays(const struct settings *settings, const struct model *model,
-                       const char *protocol, const char *opcode)
+/* Of the packets that --only and --skip let through and the options allow. */
+static unsigned needs_of(const struct settings *settings, const struct model *model)
 {
     size_t count;
+    unsigned needs = 0;
     const struct model_type *types = model_types(model, &count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(types[i].protocol, protocol) == 0 &&
-            (!opcode || strcmp(types[i].opcode, opcode) == 0) &&
-            settings_plays(settings, types[i].protocol, types[i].opcode))
-            return true;
-    return false;
+    for (packet_index i = 0; i < count; i++) {
+        const struct packet_row *row = types[i].row;
+        if (row && settings_plays(settings, types[i].protocol, types[i].opcode) &&
+            packet_is_available(row, &settings->play))
+            needs |= row->protocol->needs | row->needs | needs_of_details(&types[i]);
+    }
+    return needs;
 }
 
-/* Whether some form of a packet carries key: value. */
-static bool carries(const struct model *model, const char *protocol, const char *opcode,
-                    const char *key, const char *value)
+static unsigned needs_of_details(const struct model_type *type)
 {
-    size_t count, found = model_find_type(model, protocol, opcode);
-    const struct model_type *type = found == SIZE_MAX ? NULL : &model_types(model, &count)[found];
-    for (size_t d = 0; type && d < type->details_count; d++)
-        for (size_t f = 0; f < type->details[d].field_count; f++) {
-            const struct model_field *field = &type->details[d].fields[f];
-            if (strcmp(field->key, key) == 0 && field->count == 1 &&
-                strcasecmp(field->values[0], value) == 0)
-                return true;
-        }
-    return false;
+    unsigned needs = 0;
+    for (size_t d = 0; d < type->details_count; d++)
+        needs |=
+            packet_details_needs(type->row, type->details[d].fields, type->details[d].field_count);
+    return needs;
 }
 
 bool keys_machines_used(const struct settings *settings, const struct model *model)
 {
-    if (settings->play.generic_ldap)
-        return false;
-    return keys_plays(settings, model, "rpc_netlogon", NULL) ||
-           keys_plays(settings, model, "lsarpc", NULL) ||
-           (keys_plays(settings, model, "kerberos", "10") &&
-            carries(model, "kerberos", "10", "as", "machine"));
+    return !settings->play.generic_ldap && needs_of(settings, model) & PACKET_NEEDS_MACHINE;
 }
 
 int keys_of_admin(struct dc *dc)

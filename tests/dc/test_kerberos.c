@@ -34,8 +34,7 @@ static void begin(struct conversation *conversation, uint64_t *random)
 static struct outcome play(struct conversation *conversation, const char *opcode, const char *key,
                            const char *value)
 {
-    return lab_play(conversation, packet_type_find("kerberos", opcode), key, value,
-                    INT64_C(60000000000));
+    return form_play_value(conversation, "kerberos", opcode, key, value, INT64_C(60000000000));
 }
 
 static void assert_ok(struct outcome outcome)

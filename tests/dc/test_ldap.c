@@ -27,6 +27,7 @@
 #include "protocols/tls.h"
 #include "replay/accounts/discover.h"
 #include "replay/engine/loop.h"
+#include "tests/lib/packets.h"
 
 static const int64_t TIMEOUT = 60000000000; /* the DC may have others to serve */
 enum { USERS = 3 };
@@ -80,19 +81,7 @@ static struct outcome play(struct conversation *conversation, const char *opcode
         }
     }
     va_end(args);
-    const struct packet_type *type = packet_type_find("ldap", opcode);
-    assert_non_null(type);
-    struct error error = {0};
-    void *details = NULL;
-    if (type->compile) {
-        details = type->compile(fields, count, &error);
-        if (!details)
-            fail_msg("%s", error.text);
-    }
-    struct outcome outcome = packet_play(conversation, type, details, TIMEOUT);
-    if (details)
-        type->release(details);
-    return outcome;
+    return form_play(conversation, "ldap", opcode, fields, count, TIMEOUT);
 }
 
 #define assert_ok(outcome_)                                                                        \
@@ -410,17 +399,18 @@ static void searches_of_an_office(void **state)
     /* Needs no bind, and takes none. */
     assert_ok(play(conversation, "3", "scope", "base", "base", "", "attrs",
                    "subschemaSubentry,dsServiceName,namingContexts,supportedControl", NULL));
-    assert_ok(play(conversation, "3", "scope", "0", "base", "CN,CN,DC,DC", "attrs",
+    assert_ok(play(conversation, "3", "scope", "base", "base", "CN,CN,DC,DC", "attrs",
                    "objectSid,objectGUID,sAMAccountName,tokenGroups", NULL));
-    assert_ok(play(conversation, "3", "scope", "2", "base", "DC,DC", "filter",
+    assert_ok(play(conversation, "3", "scope", "sub", "base", "DC,DC", "filter",
                    "(|(distinguishedName)(distinguishedName)(distinguishedName))", "attrs",
                    "gpLink,gpOptions,nTSecurityDescriptor", NULL));
-    assert_ok(play(conversation, "3", "scope", "2", "base", "CN,CN,DC,DC", "attrs",
+    assert_ok(play(conversation, "3", "scope", "sub", "base", "CN,CN,DC,DC", "attrs",
                    "gPCFileSysPath,displayName,flags,versionNumber", NULL));
-    assert_ok(play(conversation, "3", "scope", "2", "base", "DC,DC", "attrs", "cn", NULL));
-    assert_ok(play(conversation, "3", "scope", "2", "base", "DC,DC", "attrs", "gpLink", NULL));
-    assert_ok(play(conversation, "3", "scope", "2", "base", "DC,DC", "attrs", "uSNChanged", NULL));
-    assert_ok(play(conversation, "3", "scope", "0", "base", "CN,CN,CN,DC,DC", "attrs",
+    assert_ok(play(conversation, "3", "scope", "sub", "base", "DC,DC", "attrs", "cn", NULL));
+    assert_ok(play(conversation, "3", "scope", "sub", "base", "DC,DC", "attrs", "gpLink", NULL));
+    assert_ok(
+        play(conversation, "3", "scope", "sub", "base", "DC,DC", "attrs", "uSNChanged", NULL));
+    assert_ok(play(conversation, "3", "scope", "base", "base", "CN,CN,CN,DC,DC", "attrs",
                    "dNSHostName,serverReference", NULL));
     assert_ok(play(conversation, "3", "scope", "one", "base", "OU,DC,DC", "filter",
                    "(|(objectSid)(objectGUID)(cn)(servicePrincipalName)(dNSHostName)"

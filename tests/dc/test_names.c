@@ -11,6 +11,7 @@
 #include "protocols/names/dns.h"
 #include "protocols/packet.h"
 #include "tests/lib/lab.h"
+#include "tests/lib/packets.h"
 
 static struct dc *dc;
 
@@ -30,15 +31,9 @@ static struct outcome play(const char *protocol, const char *opcode, const char 
                                         .machine = &machine,
                                         .random = lab_random,
                                         .random_state = &random};
-    const struct packet_type *type = packet_type_find(protocol, opcode);
-    struct packet_field field = {key, 1, &value};
-    struct error error = {0};
-    assert_non_null(type);
     conversation_init(&conversation);
-    void *details = type->compile ? type->compile(&field, key ? 1 : 0, &error) : NULL;
-    struct outcome outcome = packet_play(&conversation, type, details, INT64_C(10000000000));
-    if (type->release)
-        type->release(details);
+    struct outcome outcome =
+        form_play_value(&conversation, protocol, opcode, key, value, INT64_C(10000000000));
     conversation_reset(&conversation);
     return outcome;
 }

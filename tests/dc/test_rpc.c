@@ -8,8 +8,8 @@
 #include "protocols/packet.h"
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_drsuapi.h"
-#include "protocols/rpc/rpc_netlogon.h"
 #include "protocols/rpc/rpc_epm.h"
+#include "protocols/rpc/rpc_netlogon.h"
 #include "protocols/rpc/rpc_samr.h"
 #include "protocols/smb2/smb2_connection.h"
 #include "protocols/smb2/smb2_private.h"
@@ -37,7 +37,7 @@ static const int64_t timeout = INT64_C(20000000000);
 static struct outcome play(struct conversation *conversation, const char *protocol,
                            const char *opcode)
 {
-    return lab_play(conversation, packet_type_find(protocol, opcode), NULL, NULL, timeout);
+    return form_play(conversation, protocol, opcode, NULL, 0, timeout);
 }
 
 static void assert_ok(struct outcome outcome, const char *what)
@@ -65,32 +65,30 @@ struct round {
     unsigned played, failed;
 };
 
-static bool is_rpc(const struct packet_type *type)
+static bool is_rpc(const struct packet_row *row)
 {
     for (size_t i = 0; i < sizeof protocols / sizeof protocols[0]; i++)
-        if (strcmp(type->protocol, protocols[i]) == 0)
-            return type->kind == PACKET_OPERATION;
+        if (strcmp(row->protocol->name, protocols[i]) == 0)
+            return row->kind == PACKET_OPERATION;
     return false;
 }
 
 /* Plays a packet alone, several times in one conversation, after which a new one begins. */
-static void play_alone(const struct packet_type *type, void *context)
+static void play_alone(const struct packet_row *row, struct round *round)
 {
-    struct round *round = context;
     struct conversation conversation;
     uint64_t random;
-    if (!is_rpc(type))
-        return;
     begin(&conversation, &random, round->kerberos);
     for (int i = 0; i < round->times; i++) {
-        struct outcome outcome = lab_play(&conversation, type, NULL, NULL, timeout);
+        struct outcome outcome =
+            form_play(&conversation, row->protocol->name, row->opcode, NULL, 0, timeout);
         round->played++;
         /* A network logon is NTLM whatever the conversation uses. */
         if (ntlm_is_refused() && strcmp(outcome.cause, "NT_STATUS_NTLM_BLOCKED") == 0)
             continue;
         if (outcome.kind != OUTCOME_OK) {
             round->failed++;
-            print_error("%s:%s, time %d: kind %d: %s\n", type->protocol, type->opcode, i + 1,
+            print_error("%s:%s, time %d: kind %d: %s\n", row->protocol->name, row->opcode, i + 1,
                         (int)outcome.kind, outcome.cause);
             break;
         }
@@ -102,6 +100,15 @@ static void play_alone(const struct packet_type *type, void *context)
     conversation_reset(&conversation);
 }
 
+static void play_each_alone(struct round *round)
+{
+    size_t count;
+    const struct packet_row *rows = packet_rows(&count);
+    for (size_t i = 0; i < count; i++)
+        if (is_rpc(&rows[i]))
+            play_alone(&rows[i], round);
+}
+
 static void every_packet_with_ntlm(void **state)
 {
     (void)state;
@@ -109,7 +116,7 @@ static void every_packet_with_ntlm(void **state)
     if (ntlm_is_refused())
         return;
     struct round round = {.kerberos = false, .times = times_wanted()};
-    packet_types_each(play_alone, &round);
+    play_each_alone(&round);
     assert_int_equal(round.failed, 0);
     assert_true(round.played >= (unsigned)round.times * 50);
 }
@@ -140,7 +147,7 @@ static void every_packet_with_kerberos(void **state)
     (void)state;
     LAB_NEED(lab.dc);
     struct round round = {.kerberos = true, .times = (times_wanted() + 4) / 5};
-    packet_types_each(play_alone, &round);
+    play_each_alone(&round);
     assert_int_equal(round.failed, 0);
 }
 
@@ -516,9 +523,10 @@ static void levels_are_asked_for(void **state)
     uint64_t random;
     begin(&conversation, &random, false);
     for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
-        const struct packet_type *type = packet_type_find(packets[i].protocol, packets[i].opcode);
         for (const char *const *level = packets[i].levels; *level; level++)
-            assert_ok(lab_play(&conversation, type, "level", *level, timeout), *level);
+            assert_ok(form_play_value(&conversation, packets[i].protocol, packets[i].opcode,
+                                      "level", *level, timeout),
+                      *level);
     }
     conversation_reset(&conversation);
 }

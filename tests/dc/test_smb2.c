@@ -39,7 +39,7 @@ static void begin(struct conversation *conversation, uint64_t *random)
 static struct outcome play_with(struct conversation *conversation, const char *protocol,
                                 const char *opcode, const char *key, const char *value)
 {
-    return lab_play(conversation, packet_type_find(protocol, opcode), key, value, timeout);
+    return form_play_value(conversation, protocol, opcode, key, value, timeout);
 }
 
 static struct outcome play(struct conversation *conversation, const char *opcode)
@@ -60,17 +60,16 @@ struct loop {
     unsigned rows, times;
 };
 
-static void play_row(const struct packet_type *type, void *context)
+static void play_row(const struct packet_row *row, struct loop *loop)
 {
-    struct loop *loop = context;
     char what[64];
-    if (strncmp(type->protocol, "smb", 3) != 0 || type->kind != PACKET_OPERATION)
+    if (strncmp(row->protocol->name, "smb", 3) != 0 || row->kind != PACKET_OPERATION)
         return;
     loop->rows++;
     for (unsigned i = 0; i < loop->times; i++) {
-        snprintf(what, sizeof what, "%s:%s, time %u", type->protocol, type->opcode, i);
+        snprintf(what, sizeof what, "%s:%s, time %u", row->protocol->name, row->opcode, i);
         lab_assert_ok(what,
-                      play_with(loop->conversation, type->protocol, type->opcode, NULL, NULL));
+                      play_with(loop->conversation, row->protocol->name, row->opcode, NULL, NULL));
     }
     /* Alone: the next row finds nothing open. */
     bool kerberos = loop->conversation->kerberos;
@@ -87,7 +86,10 @@ static void every_row(bool kerberos, bool encrypt)
     conversation.kerberos |= kerberos;
     struct loop loop = {.conversation = &conversation,
                         .times = number_from("TRAFFIC_REPLAY_TIMES", 100)};
-    packet_types_each(play_row, &loop);
+    size_t count;
+    const struct packet_row *rows = packet_rows(&count);
+    for (size_t i = 0; i < count; i++)
+        play_row(&rows[i], &loop);
     assert_int_equal(loop.rows, 14);
     conversation_reset(&conversation);
 }

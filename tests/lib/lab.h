@@ -28,6 +28,7 @@
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/packet.h"
 #include "replay/accounts/discover.h"
+#include "tests/lib/packets.h"
 
 #define LAB_PASSWORD "Pa55-word.of.tests"
 
@@ -169,23 +170,6 @@ static inline void lab_assert_ok(const char *what, struct outcome outcome)
 {
     if (outcome.kind != OUTCOME_OK)
         fail_msg("%s: kind %d: %s", what, (int)outcome.kind, outcome.cause);
-}
-
-/* Plays a packet; key NULL: without details. timeout in ns. */
-static inline struct outcome lab_play(struct conversation *conversation,
-                                      const struct packet_type *type, const char *key,
-                                      const char *value, int64_t timeout)
-{
-    assert_non_null(type);
-    struct error error = {0};
-    struct packet_field field = {key, 1, &value};
-    void *details = type->compile ? type->compile(&field, key ? 1 : 0, &error) : NULL;
-    if (type->compile && !details)
-        fail_msg("%s:%s %s: %s", type->protocol, type->opcode, value ? value : "", error.text);
-    struct outcome outcome = packet_play(conversation, type, details, timeout);
-    if (type->release)
-        type->release(details);
-    return outcome;
 }
 
 static inline uint64_t lab_random(void *state)

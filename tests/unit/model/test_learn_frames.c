@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "model/learn/learn_frames.h"
 #include "protocols/packet.h"
+#include "tests/lib/packets.h"
 
 #define AND "\x1e" /* between the values of a field */
 
@@ -420,7 +421,6 @@ static void test_levels_are_those_played(void **state)
     size_t used = 0;
     unsigned unplayed = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct packet_type *type = packet_type_find(rows[i].protocol, rows[i].opnum);
         take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "11"},
                            {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_RPC_UUID, rows[i].uuid}));
         used += (size_t)snprintf(wanted + used, sizeof wanted - used, "dcerpc:11\n");
@@ -430,12 +430,13 @@ static void test_levels_are_those_played(void **state)
             const char *value = text;
             const struct packet_field field = {"level", 1, &value};
             snprintf(text, sizeof text, "%u", level);
-            void *details = type->compile(&field, 1, &error);
-            unplayed += details == NULL;
+            struct form form;
+            bool good = form_compile(&form, rows[i].protocol, rows[i].opnum, &field, 1, &error);
+            form_release(&form);
+            unplayed += !good;
             used += (size_t)snprintf(wanted + used, sizeof wanted - used, "%s:%s%s%s\n",
-                                     rows[i].protocol, rows[i].opnum, details ? " level=" : "",
-                                     details ? text : "");
-            free(details);
+                                     rows[i].protocol, rows[i].opnum, good ? " level=" : "",
+                                     good ? text : "");
             take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"},
                                {LEARN_LINE_RPC_FIRST, "1"}, {LEARN_LINE_RPC_OPNUM, rows[i].opnum},
                                {LEARN_LINE_RPC_CONTEXT, "0"}, {rows[i].field, text}));

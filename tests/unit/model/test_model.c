@@ -364,7 +364,7 @@ static void expect_same(const struct model *a, const struct model *b)
             assert_int_equal(left->details[d].count, right->details[d].count);
             assert_int_equal(left->details[d].field_count, right->details[d].field_count);
             for (size_t f = 0; f < left->details[d].field_count; f++) {
-                const struct model_field *field = &left->details[d].fields[f];
+                const struct packet_field *field = &left->details[d].fields[f];
                 char joined[2048] = "";
                 for (size_t v = 0; v < field->count; v++) {
                     size_t used = strlen(joined);

@@ -479,15 +479,14 @@ static char *write_plan(struct model *model, const struct plan_settings *wanted)
     struct plan *plan = plan_of(model, wanted);
     size_t count, size = 0;
     model_types(model, &count);
-    struct recording_write_type *types = test_calloc(count, sizeof *types);
-    for (size_t i = 0; i < count; i++)
-        types[i] = (struct recording_write_type){true, ""};
+    bool *written = test_calloc(count + 1, sizeof *written);
+    memset(written, true, count);
     char *text = NULL;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_int_equal(recording_write(plan, types, out), 0);
+    assert_int_equal(recording_write(plan, written, out), 0);
     fclose(out);
-    test_free(types);
+    test_free(written);
     plan_free(plan);
     return text;
 }

@@ -345,15 +345,15 @@ static void ping_of_strange_servers(void **state)
 /* --- The packet ---------------------------------------------------------------------------------
  */
 
-static struct outcome play(struct dc *dc, const void *details, int64_t timeout_ms)
+static struct outcome play(struct dc *dc, int64_t timeout_ms)
 {
     struct account machine = {.name = (char *)(uintptr_t) "STGM-0-1$"};
     struct conversation conversation = {
         .wire.waiter = wire_blocking_waiter(), .dc = dc, .machine = &machine};
     conversation_init(&conversation);
-    const struct packet_type *type = packet_type_find("cldap", "3");
-    assert_non_null(type);
-    struct outcome outcome = packet_play(&conversation, type, details, timeout_ms * 1000000);
+    const struct packet_player *player = packet_player_find("cldap", "3");
+    assert_non_null(player);
+    struct outcome outcome = packet_play(&conversation, player, NULL, timeout_ms * 1000000);
     conversation_reset(&conversation);
     assert_null(conversation.cldap);
     return outcome;
@@ -375,13 +375,13 @@ static void packet_checks_who_answers(void **state)
     dc->ports.cldap = server.port;
     set(&dc->dns_domain, "SAMDOM.example.com");
     set(&dc->dns_name, "DC1.samdom.example.com");
-    assert_int_equal(play(dc, NULL, 5000).kind, OUTCOME_OK);
+    assert_int_equal(play(dc, 5000).kind, OUTCOME_OK);
     set(&dc->dns_name, "dc2.samdom.example.com");
-    struct outcome outcome = play(dc, NULL, 5000);
+    struct outcome outcome = play(dc, 5000);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "reply of another DC");
     set(&dc->dns_domain, "other.example.com");
-    outcome = play(dc, NULL, 5000);
+    outcome = play(dc, 5000);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "reply of another domain");
     udp_server_stop(&server);
@@ -419,10 +419,10 @@ static void packet_reads_every_reply(void **state)
         set(&dc->dns_domain, "samdom.example.com");
         set(&dc->dns_name, "dc1.samdom.example.com");
         struct conversation conversation = {.wire.waiter = wire_blocking_waiter(), .dc = dc};
-        const struct packet_type *type = packet_type_find("cldap", "3");
+        const struct packet_player *player = packet_player_find("cldap", "3");
         conversation_init(&conversation);
         for (int nth = 1; nth <= 5; nth++) {
-            struct outcome outcome = packet_play(&conversation, type, NULL, INT64_C(5000000000));
+            struct outcome outcome = packet_play(&conversation, player, NULL, INT64_C(5000000000));
             assert_string_equal(outcome.cause, nth == 3 ? cases[i].cause : "");
             assert_int_equal(outcome.kind, nth == 3 ? OUTCOME_FAILED : OUTCOME_OK);
         }
@@ -449,16 +449,19 @@ static void packet_keeps_its_socket_after_success(void **state)
     struct dc *dc = udp_server_dc();
     dc->ports.cldap = server.port;
     struct conversation conversation = {.wire.waiter = wire_blocking_waiter(), .dc = dc};
-    const struct packet_type *type = packet_type_find("cldap", "3");
+    const struct packet_player *player = packet_player_find("cldap", "3");
     conversation_init(&conversation);
-    assert_int_equal(packet_play(&conversation, type, NULL, INT64_C(5000000000)).kind, OUTCOME_OK);
+    assert_int_equal(packet_play(&conversation, player, NULL, INT64_C(5000000000)).kind,
+                     OUTCOME_OK);
     uint16_t port = server.last_port;
-    assert_int_equal(packet_play(&conversation, type, NULL, INT64_C(5000000000)).kind, OUTCOME_OK);
+    assert_int_equal(packet_play(&conversation, player, NULL, INT64_C(5000000000)).kind,
+                     OUTCOME_OK);
     assert_int_equal(server.last_port, port);
     assert_true(conversation.wire.first_sent > 0);
-    struct outcome outcome = packet_play(&conversation, type, NULL, INT64_C(100000000));
+    struct outcome outcome = packet_play(&conversation, player, NULL, INT64_C(100000000));
     assert_string_equal(outcome.cause, "timed out");
-    assert_int_equal(packet_play(&conversation, type, NULL, INT64_C(5000000000)).kind, OUTCOME_OK);
+    assert_int_equal(packet_play(&conversation, player, NULL, INT64_C(5000000000)).kind,
+                     OUTCOME_OK);
     assert_int_not_equal(server.last_port, port);
     conversation_reset(&conversation);
     assert_null(conversation.cldap);
@@ -471,47 +474,21 @@ static void packet_without_an_answer(void **state)
     (void)state;
     struct dc *dc = udp_server_dc();
     dc->ports.cldap = udp_server_dead_port();
-    struct outcome outcome = play(dc, NULL, 5000);
+    struct outcome outcome = play(dc, 5000);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "connection refused");
     dc->options.generic_ldap = true;
-    assert_int_equal(play(dc, NULL, 5000).kind, OUTCOME_NO_ANSWER);
+    assert_int_equal(play(dc, 5000).kind, OUTCOME_NO_ANSWER);
     struct udp_server server = {.answer = NULL};
     udp_server_start(&server);
     dc->ports.cldap = server.port;
-    assert_int_equal(play(dc, NULL, 100).kind, OUTCOME_NO_ANSWER);
+    assert_int_equal(play(dc, 100).kind, OUTCOME_NO_ANSWER);
     dc->options.generic_ldap = false;
-    outcome = play(dc, NULL, 100);
+    outcome = play(dc, 100);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "timed out");
     udp_server_stop(&server);
     dc_free(dc);
-}
-
-static void packet_details(void **state)
-{
-    (void)state;
-    const struct packet_type *type = packet_type_find("cldap", "3");
-    struct error error = {0};
-    const char *const attrs[] = {"defaultNamingContext"};
-    const char *const scope[] = {"base"};
-    struct packet_field fields[] = {{"scope", 1, scope}, {"attrs", 1, attrs}};
-    void *details = type->compile(fields, 2, &error);
-    assert_non_null(details);
-    struct udp_server server = {.answer = answer_nothing_found};
-    udp_server_start(&server);
-    struct dc *dc = udp_server_dc();
-    dc->ports.cldap = server.port;
-    assert_string_equal(play(dc, details, 5000).cause, "empty reply");
-    udp_server_stop(&server);
-    /* Asks for the attribute, and with a filter that the root DSE passes. */
-    assert_non_null(memmem(server.last_question, server.last_size, attrs[0], strlen(attrs[0])));
-    assert_non_null(memmem(server.last_question, server.last_size, "\x87\x0bobjectClass", 13));
-    dc_free(dc);
-    type->release(details);
-    struct packet_field unknown = {"sort", 1, scope};
-    assert_null(type->compile(&unknown, 1, &error));
-    assert_string_equal(error.text, "cldap:3 has no field \"sort\"; it knows attrs");
 }
 
 int main(void)
@@ -532,7 +509,6 @@ int main(void)
         cmocka_unit_test(packet_reads_every_reply),
         cmocka_unit_test(packet_keeps_its_socket_after_success),
         cmocka_unit_test(packet_without_an_answer),
-        cmocka_unit_test(packet_details),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "protocols/names/dns.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/packets.h"
 #include "tests/lib/udp_server.h"
 
 /* A DC's answer to 0x1234 "dc1.a.b" A: 127.88.0.7. */
@@ -151,30 +152,36 @@ static struct dc *new_dc(uint16_t port)
     return dc;
 }
 
-static struct outcome play_type(struct dc *dc, const struct packet_type *type, const char *name,
-                                const char *rr_type, uint64_t seed, int64_t timeout_ms)
+static struct outcome play_type(struct dc *dc, const char *name, const char *rr_type, uint64_t seed,
+                                int64_t timeout_ms)
 {
     struct conversation conversation = {.wire.waiter = wire_blocking_waiter(),
                                         .dc = dc,
                                         .random = next_random,
                                         .random_state = &seed};
     conversation_init(&conversation);
-    struct error error = {0};
     struct packet_field fields[2];
     size_t count = 0;
     if (name)
         fields[count++] = (struct packet_field){"name", 1, &name};
     if (rr_type)
         fields[count++] = (struct packet_field){"type", 1, &rr_type};
-    void *details = type->compile ? type->compile(fields, count, &error) : NULL;
-    struct outcome outcome = packet_play(&conversation, type, details, timeout_ms * 1000000);
-    free(details);
-    return outcome;
+    return form_play(&conversation, "dns", "0", fields, count, timeout_ms * 1000000);
+}
+
+static struct outcome play_extra(struct dc *dc, uint64_t seed)
+{
+    struct conversation conversation = {.wire.waiter = wire_blocking_waiter(),
+                                        .dc = dc,
+                                        .random = next_random,
+                                        .random_state = &seed};
+    conversation_init(&conversation);
+    return packet_play(&conversation, &dns_extra_player, NULL, INT64_C(5000000000));
 }
 
 static struct outcome play(struct dc *dc, const char *name, const char *type)
 {
-    return play_type(dc, packet_type_find("dns", "0"), name, type, 1, 5000);
+    return play_type(dc, name, type, 1, 5000);
 }
 
 static void assert_failed(struct outcome outcome, const char *cause)
@@ -232,8 +239,7 @@ static void names_and_types_are_drawn(void **state)
     enum { WANTED = 6 };
     unsigned seen[WANTED] = {0};
     for (uint64_t seed = 0; seed < 120; seed++) {
-        play_type(dc, packet_type_find("dns", "0"), NULL, NULL, seed * UINT64_C(0x9e3779b97f4a7c15),
-                  5000);
+        play_type(dc, NULL, NULL, seed * UINT64_C(0x9e3779b97f4a7c15), 5000);
         for (size_t i = 0; i < WANTED; i++)
             if (server.last_size == 12 + sizes[i] + 2 &&
                 memcmp(server.last_question + 12, wanted[i], sizes[i]) == 0)
@@ -293,7 +299,7 @@ static void nobody_answers(void **state)
     assert_int_equal(discover_dns(dc, &answered), 0);
     assert_int_equal(answered, 0);
     assert_true(clock_now() - start < INT64_C(4000000000)); /* 2 s for all together */
-    assert_failed(play_type(dc, packet_type_find("dns", "0"), "dc", "A", 1, 200), "timed out");
+    assert_failed(play_type(dc, "dc", "A", 1, 200), "timed out");
     udp_server_stop(&server);
     dc_free(dc);
 }
@@ -372,21 +378,20 @@ static void truncated_goes_over_to_tcp(void **state)
 static void details_are_checked(void **state)
 {
     (void)state;
-    const struct packet_type *type = packet_type_find("dns", "0");
     static const struct {
         const char *key, *value;
         bool good;
-    } cases[] = {{"type", "SRV", true},    {"type", "srv", true},        {"type", "TYPE65", true},
+    } cases[] = {{"type", "SRV", true},    {"type", "srv", false},       {"type", "TYPE65", true},
                  {"type", "TYPE0", false}, {"type", "TYPE65536", false}, {"type", "TYPE1x", false},
                  {"type", "B", false},     {"type", "", false},          {"name", "realm", true},
                  {"name", "other", true},  {"name", "moon", false},      {"sort", "A", false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error error = {0};
         struct packet_field field = {cases[i].key, 1, &cases[i].value};
-        void *details = type->compile(&field, 1, &error);
-        assert_int_equal(details != NULL, cases[i].good);
+        struct form form;
+        assert_int_equal(form_compile(&form, "dns", "0", &field, 1, &error), cases[i].good);
         assert_int_equal(error.text[0] == '\0', cases[i].good);
-        free(details);
+        form_release(&form);
     }
 }
 
@@ -449,7 +454,7 @@ static void query_file_is_asked(void **state)
     struct dc *dc = new_dc(server.port);
     struct error error = {0};
     assert_int_equal(read_queries(dc, " 0 , dc1.{realm} , A , yes\r\n", &error), 0);
-    assert_int_equal(play_type(dc, &dns_extra_packet, NULL, NULL, 7, 5000).kind, OUTCOME_OK);
+    assert_int_equal(play_extra(dc, 7).kind, OUTCOME_OK);
     assert_memory_equal(server.last_question + 12,
                         "\x03"
                         "dc1\x01"
@@ -457,14 +462,13 @@ static void query_file_is_asked(void **state)
                         "b",
                         9);
     behaviour.known = false;
-    assert_failed(play_type(dc, &dns_extra_packet, NULL, NULL, 7, 5000), "NXDOMAIN");
+    assert_failed(play_extra(dc, 7), "NXDOMAIN");
     dns_names_free(dc->dns_names);
     dc->dns_names = NULL;
     assert_int_equal(read_queries(dc, "12,dc1.{realm},A,no", &error), 0);
-    assert_int_equal(play_type(dc, &dns_extra_packet, NULL, NULL, 7, 5000).kind, OUTCOME_OK);
+    assert_int_equal(play_extra(dc, 7).kind, OUTCOME_OK);
     behaviour.known = true;
-    assert_failed(play_type(dc, &dns_extra_packet, NULL, NULL, 7, 5000),
-                  "an answer that was not expected");
+    assert_failed(play_extra(dc, 7), "an answer that was not expected");
     udp_server_stop(&server);
     dc_free(dc);
 }

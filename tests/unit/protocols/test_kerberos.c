@@ -14,6 +14,7 @@
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/packets.h"
 #include "tests/lib/udp_server.h"
 
 static const char realm[] = "SAMDOM.EXAMPLE.COM";
@@ -190,9 +191,7 @@ static void player_end(struct player *player)
 
 static struct outcome play(struct player *player, const char *opcode, int64_t timeout_ms)
 {
-    const struct packet_type *type = packet_type_find("kerberos", opcode);
-    assert_non_null(type);
-    return packet_play(&player->conversation, type, NULL, timeout_ms * 1000000);
+    return form_play(&player->conversation, "kerberos", opcode, NULL, 0, timeout_ms * 1000000);
 }
 
 /* The cause when an AS exchange meets that reply (the length before it included). */
@@ -424,13 +423,13 @@ static void details_are_checked(void **state)
                  {"12", "service", "ldap", true}, {"12", "service", "host/dc1", false},
                  {"12", "service", "", false},    {"12", "as", "user", false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct packet_type *type = packet_type_find("kerberos", cases[i].opcode);
         struct packet_field field = {cases[i].key, 1, &cases[i].value};
         struct error error = {0};
-        void *details = type->compile(&field, 1, &error);
-        assert_int_equal(details != NULL, cases[i].good);
+        struct form form;
+        assert_int_equal(form_compile(&form, "kerberos", cases[i].opcode, &field, 1, &error),
+                         cases[i].good);
         assert_int_equal(error.text[0] == '\0', cases[i].good);
-        free(details);
+        form_release(&form);
     }
 }
 

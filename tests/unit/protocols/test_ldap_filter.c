@@ -17,6 +17,7 @@
 #include "protocols/ldap/catalogue.h"
 #include "protocols/ldap/ldap_details.h"
 #include "protocols/ldap/ldap_filter.h"
+#include "tests/lib/packets.h"
 
 #define BASE "DC=samdom,DC=example,DC=com"
 
@@ -418,34 +419,39 @@ static void a_catalogue_is_bounded(void **state)
 
 /* --- Details ------------------------------------------------------------------------------- */
 
-static void assert_refused(void *(*compile)(const struct packet_field *, size_t, struct error *),
-                           const char *key, const char *value, const char *expected)
+static void assert_refused(const char *opcode, const char *key, const char *value,
+                           const char *expected)
 {
+    struct form form;
     struct error error = {0};
     struct packet_field field = {.key = key, .count = 1, .values = &value};
-    assert_null(compile(&field, 1, &error));
+    assert_false(form_compile(&form, "ldap", opcode, &field, 1, &error));
+    form_release(&form);
     assert_string_equal(error.text, expected);
 }
 
 static void wrong_details_are_refused(void **state)
 {
     (void)state;
-    assert_refused(ldap_bind_compile, "auth", "basic", "auth: \"basic\" is not simple or sasl");
-    assert_refused(ldap_bind_compile, "mech", "PLAIN",
-                   "mech: \"PLAIN\" is not GSSAPI, GSS-SPNEGO or an OID");
-    assert_refused(ldap_bind_compile, "tls", "yes", "tls: \"yes\" is not none, starttls or ldaps");
-    assert_refused(ldap_bind_compile, "scope", "sub", "\"scope\" is no field of this packet");
-    assert_refused(ldap_search_compile, "scope", "tree", "scope: \"tree\" is not base, one or sub");
-    assert_refused(ldap_search_compile, "base", "CN/DC",
-                   "base: \"CN/DC\" is not a pattern such as CN,DC,DC, or a DN");
-    assert_refused(ldap_search_compile, "filter", "(cn",
+    assert_refused("0", "auth", "basic", "auth: expected one of simple, sasl, found \"basic\"");
+    assert_refused("0", "mech", "PLAIN",
+                   "mech: expected one of GSS-SPNEGO, GSSAPI, found \"PLAIN\"");
+    assert_refused("0", "tls", "yes", "tls: expected one of none, starttls, ldaps, found \"yes\"");
+    assert_refused("0", "scope", "sub", "\"scope\" is no field of ldap:0");
+    assert_refused("3", "scope", "tree", "scope: expected one of base, one, sub, found \"tree\"");
+    assert_refused("3", "base", "CN/DC",
+                   "base: expected a DN pattern like CN,CN,DC,DC, found \"CN/DC\"");
+    assert_refused("3", "filter", "(cn",
                    "filter \"(cn\": character 4: expected '=' or ')', found the end");
-    assert_refused(ldap_search_compile, "controls", "paged", "controls: \"paged\" is not an OID");
-    assert_refused(ldap_search_compile, "sealed", "1", "sealed: \"1\" is not true or false");
+    assert_refused("3", "controls", "paged",
+                   "controls: expected a list of at most 16 OIDs, found \"paged\"");
+    assert_refused("3", "sealed", "1", "sealed: expected true or false, found \"1\"");
     const char *two[] = {"base", "sub"};
+    struct form form;
     struct error error = {0};
     struct packet_field field = {.key = "scope", .count = 2, .values = two};
-    assert_null(ldap_search_compile(&field, 1, &error));
+    assert_false(form_compile(&form, "ldap", "3", &field, 1, &error));
+    form_release(&form);
     assert_string_equal(error.text, "scope: expected one value, found 2");
 }
 
@@ -478,17 +484,19 @@ static void binds_compile(void **state)
         const struct packet_field fields[] = {
             {"auth", 1, &rows[i].auth}, {"mech", 1, &rows[i].mech}, {"tls", 1, &rows[i].tls}};
         struct error error = {0};
-        struct ldap_bind_details *bind = ldap_bind_compile(fields, 3, &error);
-        assert_non_null(bind);
+        struct form form;
+        assert_true(form_compile(&form, "ldap", "0", fields, 3, &error));
+        const struct ldap_bind_details *bind = form.compiled;
         assert_int_equal(bind->simple, rows[i].expected.simple);
         assert_int_equal(bind->mechanism, rows[i].expected.mechanism);
         assert_int_equal(bind->transport_given, rows[i].expected.transport_given);
         assert_int_equal(bind->transport, rows[i].expected.transport);
-        ldap_bind_release(bind);
+        form_release(&form);
     }
 }
 
-static struct ldap_search_details *compile_search(const char *scope, const char *base)
+static const struct ldap_search_details *
+compile_search(struct packet_context *context, const char *scope, const char *base, uint64_t count)
 {
     struct error error = {0};
     static const char *const attributes[] = {"cn", "member"};
@@ -498,16 +506,27 @@ static struct ldap_search_details *compile_search(const char *scope, const char 
                                           {"base", 1, &base},
                                           {"attrs", 2, attributes},
                                           {"controls", 3, controls}};
-    struct ldap_search_details *search = ldap_search_compile(fields, 4, &error);
+    struct packet_details details;
+    struct ldap_search_details *search = NULL;
+    if (packet_details_read(&details, packet_row_find("ldap", "3"), fields, 4, &error) == 0) {
+        details.count = count;
+        search = ldap_search_compile(&details, context, &error);
+    }
     if (!search)
         fail_msg("%s", error.text);
     return search;
 }
 
+static void release_search(const struct ldap_search_details *search)
+{
+    ldap_search_release((void *)(uintptr_t)search);
+}
+
 static void searches_compile(void **state)
 {
     (void)state;
-    struct ldap_search_details *search = compile_search("2", "cn,DC,DC");
+    struct packet_context context = {0};
+    const struct ldap_search_details *search = compile_search(&context, "sub", "cn,DC,DC", 1);
     assert_int_equal(search->scope, LDAP_SCOPE_SUBTREE);
     assert_null(search->base);
     assert_string_equal(search->base_key, "CN");
@@ -519,13 +538,28 @@ static void searches_compile(void **state)
     assert_int_equal(search->controls[0]->ldctl_value.bv_len, 5);
     assert_string_equal(search->controls[1]->ldctl_oid, "1.2.3");
     assert_null(search->controls[2]);
-    ldap_search_release(search);
-    search = compile_search("base", "");
+    release_search(search);
+    search = compile_search(&context, "base", "", 1);
     assert_string_equal(search->base, "");
-    ldap_search_release(search);
-    search = compile_search("one", "ou=people,o=org");
-    assert_string_equal(search->base, "ou=people,o=org");
-    ldap_search_release(search);
+    release_search(search);
+    search = compile_search(&context, "one", "", 1);
+    assert_null(search->base);
+    assert_int_equal(search->scope, LDAP_SCOPE_ONELEVEL);
+    release_search(search);
+    packet_context_clear(&context);
+}
+
+static struct ldap_search_details *compile_sealed(struct packet_context *context)
+{
+    struct error error = {0};
+    const char *yes = "true";
+    struct packet_field field = {.key = "sealed", .count = 1, .values = &yes};
+    struct packet_details details;
+    assert_int_equal(packet_details_read(&details, packet_row_find("ldap", "3"), &field, 1, &error),
+                     0);
+    struct ldap_search_details *sealed = ldap_search_compile(&details, context, &error);
+    assert_non_null(sealed);
+    return sealed;
 }
 
 /* A search of which only sealed bytes were seen is played as one of the readable ones. */
@@ -533,35 +567,34 @@ static void sealed_searches_are_drawn(void **state)
 {
     (void)state;
     struct conversation conversation = {.random = first_of_all};
-    struct error error = {0};
-    const char *yes = "true";
-    struct packet_field field = {.key = "sealed", .count = 1, .values = &yes};
-    struct ldap_search_details *sealed = ldap_search_compile(&field, 1, &error);
-    assert_non_null(sealed);
-    assert_true(sealed->sealed);
+    struct packet_context context = {0}, other = {0};
+    struct ldap_search_details *sealed = compile_sealed(&context);
+    assert_non_null(sealed->sealed);
     assert_non_null(sealed->filter); /* what is played when there is no readable one */
-    assert_null(ldap_search_draw(&conversation));
-    struct ldap_search_details *first = compile_search("base", "CN,DC");
-    struct ldap_search_details *second = compile_search("sub", "CN,DC");
-    assert_ptr_equal(ldap_search_draw(&conversation), first);
-    conversation.random = last_of_all;
-    assert_ptr_equal(ldap_search_draw(&conversation), second);
+    assert_ptr_equal(ldap_search_draw(&conversation, sealed), sealed);
     /* As often as the model saw them: 30 to 10. */
-    ldap_search_weigh(first, 30);
-    ldap_search_weigh(second, 10);
+    const struct ldap_search_details *first = compile_search(&context, "base", "CN,DC", 30);
+    const struct ldap_search_details *second = compile_search(&context, "sub", "CN,DC", 10);
+    assert_ptr_equal(ldap_search_draw(&conversation, sealed), first);
+    conversation.random = last_of_all;
+    assert_ptr_equal(ldap_search_draw(&conversation, sealed), second);
+    assert_ptr_equal(ldap_search_draw(&conversation, first), first);
     uint64_t chance = 1;
     unsigned firsts = 0;
     conversation.random = any;
     conversation.random_state = &chance;
     for (int i = 0; i < 4000; i++)
-        firsts += ldap_search_draw(&conversation) == first;
+        firsts += ldap_search_draw(&conversation, sealed) == first;
     assert_in_range(firsts, 2880, 3120);
-    conversation.random = last_of_all;
-    ldap_search_release(second);
-    assert_ptr_equal(ldap_search_draw(&conversation), first);
-    ldap_search_release(first);
-    assert_null(ldap_search_draw(&conversation));
+    /* Those of another model are not among them. */
+    struct ldap_search_details *alone = compile_sealed(&other);
+    assert_ptr_equal(ldap_search_draw(&conversation, alone), alone);
+    ldap_search_release(alone);
+    release_search(second);
+    release_search(first);
     ldap_search_release(sealed);
+    packet_context_clear(&context);
+    packet_context_clear(&other);
 }
 
 int main(void)

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "protocols/conversation.h"
 #include "tests/lib/ldap_server.h"
+#include "tests/lib/packets.h"
 
 static const int64_t TIMEOUT = 10000000000;
 
@@ -142,14 +143,7 @@ static int tear_down(void **state)
 static struct outcome play_fields(const char *opcode, const struct packet_field *fields,
                                   size_t count)
 {
-    struct error error = {0};
-    const struct packet_type *type = packet_type_find("ldap", opcode);
-    void *details = type->compile ? type->compile(fields, count, &error) : NULL;
-    assert_string_equal(error.text, "");
-    struct outcome outcome = packet_play(&conversation, type, details, TIMEOUT);
-    if (details)
-        type->release(details);
-    return outcome;
+    return form_play(&conversation, "ldap", opcode, fields, count, TIMEOUT);
 }
 
 /* Plays "ldap:opcode" of the usual form; "root": a search of the root DSE. */

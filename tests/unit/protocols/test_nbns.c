@@ -91,7 +91,7 @@ static struct outcome play(uint16_t port, int64_t timeout_ms)
         .wire.waiter = wire_blocking_waiter(), .dc = dc, .random = no_random};
     conversation_init(&conversation);
     struct outcome outcome =
-        packet_play(&conversation, packet_type_find("nbns", "0"), NULL, timeout_ms * 1000000);
+        packet_play(&conversation, packet_player_find("nbns", "0"), NULL, timeout_ms * 1000000);
     dc_free(dc);
     return outcome;
 }

@@ -296,9 +296,9 @@ static void end(struct fixture *fixture)
 
 static struct outcome play(struct fixture *fixture, const char *opcode)
 {
-    const struct packet_type *type = packet_type_find("rpc_netlogon", opcode);
-    assert_non_null(type);
-    return packet_play(&fixture->conversation, type, NULL, INT64_C(5000000000));
+    const struct packet_player *player = packet_player_find("rpc_netlogon", opcode);
+    assert_non_null(player);
+    return packet_play(&fixture->conversation, player, NULL, INT64_C(5000000000));
 }
 
 static void assert_ok(struct outcome outcome)

@@ -11,6 +11,7 @@
 #include "protocols/smb2/smb2_private.h"
 #include "protocols/smb2/smb2_session.h"
 #include "protocols/smb2/smb2_tree.h"
+#include "tests/lib/packets.h"
 #include "tests/lib/smb2_server.h"
 
 /* --- A client of it -------------------------------------------------------------------------- */
@@ -78,15 +79,7 @@ static void both_end(struct client *client, struct smb2_server *server)
 static struct outcome play_with(struct client *client, const char *protocol, const char *opcode,
                                 const char *key, const char *value)
 {
-    const struct packet_type *type = packet_type_find(protocol, opcode);
-    struct error error = {0};
-    assert_non_null(type);
-    struct packet_field field = {key, 1, &value};
-    void *details = type->compile ? type->compile(&field, key ? 1 : 0, &error) : NULL;
-    struct outcome outcome = packet_play(&client->conversation, type, details, timeout);
-    if (type->release)
-        type->release(details);
-    return outcome;
+    return form_play_value(&client->conversation, protocol, opcode, key, value, timeout);
 }
 
 static struct outcome play(struct client *client, const char *opcode)
@@ -1091,30 +1084,35 @@ static void wrong_details(void **state)
     static const struct {
         const char *opcode, *key, *value, *error;
     } rows[] = {
-        {"3", "share", "c$", "share: \"c$\" is not ipc, sysvol, netlogon or other"},
-        {"5", "file", "", "file: \"\" is not policy, script, dir, pipe or other"},
-        {"5", "access", "-1", "access: \"-1\" is not an access mask"},
-        {"5", "access", "0x100000000", "access: \"0x100000000\" is not an access mask"},
-        {"5", "oplock", "9", "oplock: \"9\" is not none, level2, exclusive, batch or lease"},
-        {"5", "lease", "w", "lease: \"w\" is not none, r, rh, rw or rwh"},
-        {"8", "size", "0", "size: \"0\" is not a number of bytes"},
-        {"8", "size", "1k", "size: \"1k\" is not a number of bytes"},
-        {"9", "size", "16777217", "size: \"16777217\" is not a number of bytes, at most 16 MiB"},
-        {"14", "class", "256", "class: \"256\" is not an information class from 1 to 255"},
-        {"16", "class", "0x500", "class: \"0x500\" is not an information class from 1 to 0x4ff"},
-        {"16", "level", "1", "\"level\" is no field of this packet"},
+        {"3", "share", "c$", "share: expected one of ipc, sysvol, netlogon, other, found \"c$\""},
+        {"5", "file", "", "file: expected one of policy, script, dir, pipe, other, found \"\""},
+        {"5", "access", "-1", "access: expected a whole number from 0 to 4294967295, found \"-1\""},
+        {"5", "access", "0x100000000",
+         "access: expected a whole number from 0 to 4294967295, found \"0x100000000\""},
+        {"5", "oplock", "9",
+         "oplock: expected one of none, level2, exclusive, batch, lease, found \"9\""},
+        {"5", "lease", "w", "lease: expected one of none, r, rh, rw, rwh, found \"w\""},
+        {"8", "size", "0", "size: expected a whole number from 1 to 4294967295, found \"0\""},
+        {"8", "size", "1k", "size: expected a whole number from 1 to 4294967295, found \"1k\""},
+        {"9", "size", "16777217",
+         "size: expected a whole number from 1 to 16777216, found \"16777217\""},
+        {"14", "class", "256", "class: expected a whole number from 1 to 255, found \"256\""},
+        {"16", "class", "0x500", "class: expected a whole number from 1 to 1279, found \"0x500\""},
+        {"16", "level", "1", "\"level\" is no field of smb2:16"},
     };
+    struct form form;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct packet_type *type = packet_type_find("smb2", rows[i].opcode);
         struct packet_field field = {rows[i].key, 1, &rows[i].value};
         struct error error = {0};
-        assert_null(type->compile(&field, 1, &error));
+        assert_false(form_compile(&form, "smb2", rows[i].opcode, &field, 1, &error));
+        form_release(&form);
         assert_string_equal(error.text, rows[i].error);
     }
     const char *two[] = {"1", "2"};
     struct packet_field field = {"size", 2, two};
     struct error error = {0};
-    assert_null(packet_type_find("smb2", "8")->compile(&field, 1, &error));
+    assert_false(form_compile(&form, "smb2", "8", &field, 1, &error));
+    form_release(&form);
     assert_string_equal(error.text, "size: expected one value, found 2");
 }
 
@@ -1143,13 +1141,9 @@ static void shared_files_are_opened_to_be_read(void **state)
         struct packet_field fields[] = {{"file", 1, file},
                                         {"access", 1, all_rights},
                                         {rows[i].oplock ? "oplock" : "lease", 1, oplock}};
-        struct error error = {0};
-        const struct packet_type *type = packet_type_find("smb2", "5");
-        void *details = type->compile(fields, 3, &error);
-        assert_non_null(details);
         server_start(server);
         client_begin(&client, server);
-        assert_ok("create", packet_play(&client.conversation, type, details, timeout));
+        assert_ok("create", form_play(&client.conversation, "smb2", "5", fields, 3, timeout));
         const uint8_t *body = server->last_request[SMB2_CREATE] + SMB2_HEADER_SIZE;
         assert_int_equal(body[3], rows[i].wanted_oplock);
         if (strcmp(rows[i].file, "policy") == 0)
@@ -1161,7 +1155,6 @@ static void shared_files_are_opened_to_be_read(void **state)
             assert_int_equal(le_get32(server->last_request[SMB2_CREATE] + context + 40),
                              rows[i].wanted_lease);
         }
-        type->release(details);
         both_end(&client, server);
     }
 }
@@ -1169,14 +1162,13 @@ static void shared_files_are_opened_to_be_read(void **state)
 static void writing_needs_a_share(void **state)
 {
     (void)state;
-    const struct packet_type *write = packet_type_find("smb2", "9");
+    const struct packet_row *write = packet_row_find("smb2", "9");
     struct dc_options options = {.smb_share = NULL};
-    assert_non_null(write->available);
-    assert_false(write->available(&options));
+    assert_false(packet_is_available(write, &options));
     options.smb_share = "scratch";
-    assert_true(write->available(&options));
-    assert_int_equal(packet_type_find("smb", "0x73")->kind, PACKET_SILENT);
-    assert_null(packet_type_find("smb2", "7"));
+    assert_true(packet_is_available(write, &options));
+    assert_int_equal(packet_row_find("smb", "0x73")->kind, PACKET_SILENT);
+    assert_null(packet_row_find("smb2", "7"));
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include "protocols/packet.h"
 #include "replay/dry_run.h"
 #include "replay/run_part.h"
+#include "tests/lib/packets.h"
 
 static const struct example {
     const char *path;
@@ -37,19 +38,14 @@ static struct model *load(const struct example *example)
     return model;
 }
 
-static void compile(const struct packet_type *packet, const struct model_details *details)
+static void compile(const struct model_type *type, const struct model_details *details)
 {
+    struct form form;
     struct error error = {0};
-    struct packet_field fields[16];
-    assert_true(details->field_count <= 16);
-    for (size_t f = 0; f < details->field_count; f++)
-        fields[f] = (struct packet_field){details->fields[f].key, details->fields[f].count,
-                                          details->fields[f].values};
-    assert_non_null(packet->compile);
-    void *compiled = packet->compile(fields, details->field_count, &error);
-    if (!compiled)
-        fail_msg("%s:%s: %s", packet->protocol, packet->opcode, error.text);
-    packet->release(compiled);
+    if (!form_compile(&form, type->protocol, type->opcode, details->fields, details->field_count,
+                      &error))
+        fail_msg("%s:%s: %s", type->protocol, type->opcode, error.text);
+    form_release(&form);
 }
 
 static void test_packets(void **state)
@@ -60,14 +56,14 @@ static void test_packets(void **state)
         struct model *model = load(&examples[e]);
         const struct model_type *types = model_types(model, &count);
         for (size_t t = 0; t < count; t++) {
-            const struct packet_type *packet = packet_type_find(types[t].protocol, types[t].opcode);
-            if (packet && packet->kind == PACKET_SILENT && examples[e].silent)
+            const struct packet_row *row = types[t].row;
+            if (row && row->kind == PACKET_SILENT && examples[e].silent)
                 continue;
-            if (!packet || packet->kind == PACKET_SILENT)
+            if (!row || !packet_player_of(row))
                 fail_msg("%s: %s:%s has no player", examples[e].path, types[t].protocol,
                          types[t].opcode);
             for (size_t d = 0; d < types[t].details_count; d++)
-                compile(packet, &types[t].details[d]);
+                compile(&types[t], &types[t].details[d]);
         }
         model_free(model);
     }

@@ -235,36 +235,36 @@ static struct outcome fail_at_once(struct conversation *conversation, const void
     return outcome_failed("no");
 }
 
-static void *compile_echo(const struct packet_field *fields, size_t count, struct error *error)
+static void *compile_echo(const struct packet_details *details, struct packet_context *context,
+                          struct error *error)
 {
-    if (count == 0)
-        return strdup("usual");
-    if (strcmp(fields[0].key, "filter") != 0 || strlen(fields[0].values[0]) != 5) {
+    (void)context;
+    const char *filter = details->row->rules ? packet_details_get(details, "filter")->text : NULL;
+    if (filter && strlen(filter) != 5) {
         error_set(error, -EINVAL, "filter: five letters are wanted");
         return NULL;
     }
-    return strdup(fields[0].values[0]);
+    return strdup(filter ? filter : "usual");
 }
 
-static bool never(const struct dc_options *options)
-{
-    (void)options;
-    return false;
-}
+static const struct packet_protocol test_protocol = {.name = "test"};
 
-static const struct packet_type test_packets[] = {
-    {.protocol = "test",
-     .opcode = "1",
-     .description = "echo",
-     .play = echo,
-     .compile = compile_echo,
-     .release = free},
-    {.protocol = "test", .opcode = "2", .kind = PACKET_STATE, .play = hint},
-    {.protocol = "test", .opcode = "3", .kind = PACKET_SILENT},
-    {.protocol = "test", .opcode = "4", .play = fail_at_once},
-    {.protocol = "test", .opcode = "5", .play = echo, .available = never},
-    {.protocol = "ldap", .opcode = "3", .play = echo, .compile = compile_echo, .release = free},
+static const struct packet_row test_rows[] = {
+    {.protocol = &test_protocol, .opcode = "1", .description = "echo"},
+    {.protocol = &test_protocol, .opcode = "2", .description = "", .kind = PACKET_STATE},
+    {.protocol = &test_protocol, .opcode = "3", .description = "", .kind = PACKET_SILENT},
+    {.protocol = &test_protocol, .opcode = "4", .description = ""},
+    {.protocol = &test_protocol, .opcode = "5", .description = "", .option = "--never"},
     {.protocol = NULL},
+};
+
+static const struct packet_player test_players[] = {
+    {.name = "test:1", .play = echo, .compile = compile_echo},
+    {.name = "test:2", .play = hint},
+    {.name = "test:4", .play = fail_at_once},
+    {.name = "test:5", .play = echo},
+    {.name = "ldap:3", .play = echo, .compile = compile_echo},
+    {.name = NULL},
 };
 
 /* ---- a run ---- */
@@ -543,6 +543,12 @@ static void a_seed_repeats(void **state)
     assert_int_not_equal(planned[0], planned[2]);
 }
 
+static struct model_type model_type(const char *protocol, const char *opcode)
+{
+    return (struct model_type){
+        .protocol = protocol, .opcode = opcode, .row = packet_row_find(protocol, opcode)};
+}
+
 static void silent_and_state_packets(void **state)
 {
     (void)state;
@@ -571,7 +577,7 @@ static void silent_and_state_packets(void **state)
                  {"test", "5", RUN_NO_PLAYER},
                  {"foo", "9", RUN_NO_PLAYER}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        struct model_type type = {.protocol = parts[i].protocol, .opcode = parts[i].opcode};
+        struct model_type type = model_type(parts[i].protocol, parts[i].opcode);
         assert_int_equal(run_part(&s.settings, &type), parts[i].part);
     }
     clear(&s);
@@ -584,9 +590,9 @@ static void left_out(void **state)
     struct scenario s = scenario();
     s.settings.skip = &skip;
     s.settings.skip_count = 1;
-    struct model_type type = {.protocol = "test", .opcode = "1"};
+    struct model_type type = model_type("test", "1");
     assert_int_equal(run_part(&s.settings, &type), RUN_LEFT_OUT);
-    type.opcode = "3";
+    type = model_type("test", "3");
     assert_int_equal(run_part(&s.settings, &type), RUN_SILENT);
 }
 
@@ -1167,7 +1173,8 @@ static int set_up(void **state)
     the_server = calloc(1, sizeof *the_server);
     the_server->sources = calloc(1, SOURCES);
     server_start(the_server);
-    packet_types_add(test_packets);
+    packet_rows_add(test_rows);
+    packet_players_add(test_players);
     return 0;
 }
 
@@ -1177,7 +1184,8 @@ static int tear_down(void **state)
     server_stop(the_server);
     free(the_server->sources);
     free(the_server);
-    packet_types_add(NULL);
+    packet_players_add(NULL);
+    packet_rows_add(NULL);
     return 0;
 }
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a packet went. */
+#ifndef PROTOCOLS_OUTCOME_H
+#define PROTOCOLS_OUTCOME_H
+
+enum outcome_kind {
+    OUTCOME_OK,
+    OUTCOME_FAILED,     /* cause says why */
+    OUTCOME_NO_ANSWER,  /* NBNS, CLDAP: nobody there speaks the protocol; not a failure */
+    OUTCOME_UNFINISHED, /* the run ended while the packet was waiting */
+    OUTCOME_NOTHING     /* PACKET_STATE: done, nothing to count */
+};
+
+enum { OUTCOME_CAUSE_SIZE = 96 };
+
+struct outcome {
+    enum outcome_kind kind;
+    /* OUTCOME_FAILED: a short, countable cause without values that vary from one failure to the
+     * next: a result code's or NTSTATUS's name, "timed out", "connection reset". */
+    char cause[OUTCOME_CAUSE_SIZE];
+};
+
+struct outcome outcome_ok(void);
+struct outcome outcome_nothing(void);
+struct outcome outcome_no_answer(void);
+/* A failure with a printf-like cause. */
+struct outcome outcome_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What a stream's negative errno means: -ECANCELED is OUTCOME_UNFINISHED, all else a failure whose
+ * cause is stream_error_text(). */
+struct outcome outcome_of_error(int error);
+
+#endif
