@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The visits of a chain, by the elimination of Grassmann, Taksar and Heyman: states are taken out
- * one by one, their traffic being rerouted past them. It never subtracts, so every visit is exact
- * to a few roundings however close to 1 a loop's probability is (where LU and iterations lose
- * digits). Chains of traffic are sparse, most histories having one or two successors: taking the
- * state with the fewest reroutes first keeps them so, and tens of thousands are done in a moment.
+ * The visits of a chain, by the elimination of Grassmann, Taksar and Heyman. States are eliminated
+ * one by one, and their traffic is rerouted past them. The method never subtracts, so each visit is
+ * exact to a few roundings even if the probability of a loop is close to 1, where LU and iterations
+ * lose digits. Chains of traffic are sparse: most histories have one or two successors. Eliminating
+ * the state with the fewest reroutes first keeps them sparse.
  *
- * What is left when that gets dense is finished as a full matrix; a core too large even for that
- * (no real traffic has one) by Gauss-Seidel sweeps, each of them rescaled so that as much flows
- * into the start as out of it, until only roundings move.
+ * The core, the states that are left when the matrix is dense, is solved as a full matrix. A core
+ * that is too large even for that is solved by Gauss-Seidel sweeps; no real traffic has one. Each
+ * sweep is rescaled so that as much
+ * flows into the start as out of it, until only roundings change.
  */
 #include "model/visits.h"
 
@@ -18,8 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* States of a full matrix that takes a second; that takes half a minute, when all else failed.
- * Cells to which elimination may fill up a larger core, and that sweeps may touch. */
+#include "base/array.h"
+#include "base/heap.h"
+
+/* States of a full matrix that takes one second, and of one that takes half a minute if all else
+ * fails; the cells to which elimination may fill up a larger core; sweeps without progress. */
 enum { DENSE_MAX = 1500, DENSE_LAST_RESORT = 5000, CELLS_MAX = 2000000, STAGNATION = 100 };
 
 struct cell {
@@ -31,29 +35,32 @@ enum { ROW_SCANNED = 16 };
 #define NO_COLUMN UINT32_MAX
 
 /*
- * Where a state's traffic goes, by column; never to itself. A short row is a plain array, a long
- * one a hash table whose free cells have NO_COLUMN: the start's row gets long, and taking a state
- * out must not cost more than the cells that it touches.
+ * Where a state's traffic goes, by column; never to itself. A short row is a plain array. A long
+ * one is a hash table whose free cells have NO_COLUMN: the start's row becomes long, and the cost
+ * of eliminating a state must depend only on the cells that it touches. base/intern cannot remove
+ * keys, so this table is separate.
  */
 struct row {
     struct cell *cells;
-    uint32_t count, room;
+    uint32_t count;
+    uint32_t room; /* of the hash table */
     bool hashed;
 };
 
-/* Which rows lead to a state; those taken out since are skipped. */
+/* The rows that lead to a state, including eliminated ones, which are skipped; live counts the
+ * others. */
 struct column {
     uint32_t *rows;
-    uint32_t count, room;
+    uint32_t count;
     uint32_t live;
 };
 
-/* A state that was taken out: visits[state] = sum of visits[from] * share. */
+/* An eliminated state: visits[state] is the sum of visits[from] * share. */
 struct inflow {
     uint32_t from;
     double share;
 };
-struct taken {
+struct eliminated {
     uint32_t state;
     uint32_t count;
     size_t first;
@@ -64,101 +71,103 @@ struct candidate {
     uint32_t state;
 };
 
-struct system {
+struct visits_system {
     uint32_t count;
     struct row *rows;
     struct column *columns;
     bool *gone;
     uint32_t left;
     uint64_t cells_left, cells_allowed;
-    struct taken *taken;
-    uint32_t taken_count;
+    struct eliminated *eliminated;
+    uint32_t eliminated_count;
     struct inflow *inflows;
-    size_t inflow_count, inflow_room;
-    struct candidate *heap;
-    size_t heap_count, heap_room;
+    size_t inflow_count;
+    struct heap candidates; /* the cheapest first; those whose cost has changed are outdated */
     double *visits;
 };
 
-/* Cells by column, for sweeps. */
-struct sweep {
+/* The core by column, for sweeps. */
+struct visits_sweep {
     size_t n;
     size_t *first;
     struct inflow *inflows;
     double start_out;
 };
 
-static int build(struct system *system, const uint32_t *first, const uint32_t *to,
-                 const double *probability);
+static int build_system(struct visits_system *system, const uint32_t *first, const uint32_t *to,
+                        const double *probability);
 static int find_reached(uint32_t count, const uint32_t *first, const uint32_t *to, bool *reached);
-static int build_row(struct system *system, uint32_t state, const uint32_t *first,
+static int build_row(struct visits_system *system, uint32_t state, const uint32_t *first,
                      const uint32_t *to, const double *probability);
-static int add_cell(struct system *system, uint32_t state, uint32_t column, double value);
-static bool row_reserve(struct row *row);
-static bool row_rehash(struct row *row);
+static int add_cell(struct visits_system *system, uint32_t state, uint32_t column, double value);
+static int row_reserve(struct row *row);
+static int row_rehash(struct row *row);
 static uint32_t row_extent(const struct row *row);
 static struct cell *row_find(const struct row *row, uint32_t column);
 static uint32_t hash_column(const struct row *row, uint32_t column);
-static bool add_to_column(struct column *column, uint32_t row);
-static bool visits_grow(void *array, size_t count, size_t *room, size_t size);
-static int eliminate(struct system *system);
-static int heap_push(struct system *system, uint32_t state);
-static double cost(const struct system *system, uint32_t state);
-static bool is_dense(const struct system *system);
-static bool is_entangled(const struct system *system);
-static uint32_t cheapest(struct system *system);
-static struct candidate heap_pop(struct system *system);
-static int take_out(struct system *system, uint32_t state);
+static int add_to_column(struct column *column, uint32_t row);
+static int eliminate(struct visits_system *system);
+static int add_candidate(struct visits_system *system, uint32_t state);
+static double cost(const struct visits_system *system, uint32_t state);
+static bool is_dense(const struct visits_system *system);
+static bool is_entangled(const struct visits_system *system);
+static uint32_t cheapest(struct visits_system *system);
+static bool is_cheaper(const void *left, const void *right);
+static int eliminate_state(struct visits_system *system, uint32_t state);
 static double row_sum(const struct row *row);
-static int reroute(struct system *system, uint32_t from, uint32_t state, double sum);
+static int reroute(struct visits_system *system, uint32_t from, uint32_t state, double sum);
 static void row_remove(struct row *row, uint32_t column);
-static int visits_remember(struct system *system, uint32_t from, double share);
-static int solve_core(struct system *system);
-static uint32_t *number_core(const struct system *system, uint32_t *states);
-static int solve_dense(struct system *system, const uint32_t *numbers, const uint32_t *states,
-                       double *visits);
+static int add_inflow(struct visits_system *system, uint32_t from, double share);
+static int solve_core(struct visits_system *system);
+static uint32_t *number_core(const struct visits_system *system, uint32_t *states);
+static int solve_dense(struct visits_system *system, const uint32_t *numbers,
+                       const uint32_t *states, double *visits);
 static void dense_eliminate(double *a, size_t n, double *visits);
-static int solve_sweeping(struct system *system, const uint32_t *numbers, const uint32_t *states,
-                          double *visits);
-static int sweep_build(struct sweep *sweep, const struct system *system, const uint32_t *numbers,
-                       const uint32_t *states);
-static void sweep_add_row(struct sweep *sweep, const struct row *row, uint32_t state,
+static int solve_sweeping(struct visits_system *system, const uint32_t *numbers,
+                          const uint32_t *states, double *visits);
+static int build_sweep(struct visits_sweep *sweep, const struct visits_system *system,
+                       const uint32_t *numbers, const uint32_t *states);
+static void sweep_add_row(struct visits_sweep *sweep, const struct row *row, uint32_t state,
                           const uint32_t *numbers, size_t *next, const double *out);
-static int sweep_until_settled(const struct sweep *sweep, double cells, double *visits);
-static double sweep_once(const struct sweep *sweep, double *visits);
-static void bring_back(struct system *system);
-static void system_clear(struct system *system);
+static int sweep_until_settled(const struct visits_sweep *sweep, double cells, double *visits);
+static double sweep_once(const struct visits_sweep *sweep, double *visits);
+static void fill_eliminated(struct visits_system *system);
+static void visits_clear(struct visits_system *system);
 
 int visits_solve(uint32_t count, const uint32_t *first, const uint32_t *to,
                  const double *probability, double *visits)
 {
-    struct system system = {.count = count, .visits = visits};
+    struct visits_system system = {
+        .count = count,
+        .candidates = {.size = sizeof(struct candidate), .before = is_cheaper},
+        .visits = visits,
+    };
     int result = -ENOMEM;
     system.rows = calloc(count, sizeof *system.rows);
     system.columns = calloc(count, sizeof *system.columns);
     system.gone = calloc(count, sizeof *system.gone);
-    system.taken = calloc(count, sizeof *system.taken);
+    system.eliminated = calloc(count, sizeof *system.eliminated);
     memset(visits, 0, count * sizeof *visits);
-    if (!system.rows || !system.columns || !system.gone || !system.taken)
+    if (!system.rows || !system.columns || !system.gone || !system.eliminated)
         goto cleanup;
-    result = build(&system, first, to, probability);
+    result = build_system(&system, first, to, probability);
     if (result == 0)
         result = eliminate(&system);
     if (result == 0)
         result = solve_core(&system);
     if (result == 0)
-        bring_back(&system);
+        fill_eliminated(&system);
 cleanup:
-    system_clear(&system);
+    visits_clear(&system);
     return result;
 }
 
-static int build(struct system *system, const uint32_t *first, const uint32_t *to,
-                 const double *probability)
+static int build_system(struct visits_system *system, const uint32_t *first, const uint32_t *to,
+                        const double *probability)
 {
     int result = find_reached(system->count, first, to, system->gone);
     for (uint32_t state = 0; state < system->count && result == 0; state++) {
-        system->gone[state] = !system->gone[state]; /* what is not reached is not there */
+        system->gone[state] = !system->gone[state]; /* drop unreachable states */
         if (!system->gone[state]) {
             system->left++;
             result = build_row(system, state, first, to, probability);
@@ -167,7 +176,7 @@ static int build(struct system *system, const uint32_t *first, const uint32_t *t
     return result;
 }
 
-/* Marks what the start leads to. */
+/* Marks the states that can be reached from the start. */
 static int find_reached(uint32_t count, const uint32_t *first, const uint32_t *to, bool *reached)
 {
     uint32_t *queue = malloc(count * sizeof *queue);
@@ -189,7 +198,7 @@ static int find_reached(uint32_t count, const uint32_t *first, const uint32_t *t
     return 0;
 }
 
-static int build_row(struct system *system, uint32_t state, const uint32_t *first,
+static int build_row(struct visits_system *system, uint32_t state, const uint32_t *first,
                      const uint32_t *to, const double *probability)
 {
     for (uint32_t e = first[state]; e < first[state + 1]; e++)
@@ -198,11 +207,11 @@ static int build_row(struct system *system, uint32_t state, const uint32_t *firs
     return 0;
 }
 
-/* row[column] += value, and the column knows of the row. */
-static int add_cell(struct system *system, uint32_t state, uint32_t column, double value)
+/* Adds value to row[column] and lists the row in the column. */
+static int add_cell(struct visits_system *system, uint32_t state, uint32_t column, double value)
 {
     struct row *row = &system->rows[state];
-    if (!row_reserve(row))
+    if (row_reserve(row) < 0)
         return -ENOMEM;
     struct cell *cell = row_find(row, column);
     if (cell && cell->column == column) {
@@ -213,34 +222,32 @@ static int add_cell(struct system *system, uint32_t state, uint32_t column, doub
     *cell = (struct cell){column, value};
     row->count++;
     system->cells_left++;
-    return add_to_column(&system->columns[column], state) ? 0 : -ENOMEM;
+    return add_to_column(&system->columns[column], state);
 }
 
 /* Makes room for one more cell. */
-static bool row_reserve(struct row *row)
+static int row_reserve(struct row *row)
 {
-    if (row->hashed ? 2 * row->count < row->room : row->count < row->room)
-        return true;
+    if (row->hashed && 2 * row->count < row->room)
+        return 0;
     if (row->hashed || row->count >= ROW_SCANNED)
         return row_rehash(row);
-    uint32_t room = row->room ? 2 * row->room : 2;
-    struct cell *cells = reallocarray(row->cells, room, sizeof *cells);
+    struct cell *cells = array_grow(row->cells, row->count, sizeof *cells);
     if (!cells)
-        return false;
+        return -ENOMEM;
     row->cells = cells;
-    row->room = room;
-    return true;
+    return 0;
 }
 
-/* Moves a row into a hash table at least half free. */
-static bool row_rehash(struct row *row)
+/* Moves a row into a hash table of which at least half is free. */
+static int row_rehash(struct row *row)
 {
     struct row larger = {.count = row->count, .room = ROW_SCANNED * 2, .hashed = true};
     while (larger.room < 4 * row->count)
         larger.room *= 2;
     larger.cells = malloc(larger.room * sizeof *larger.cells);
     if (!larger.cells)
-        return false;
+        return -ENOMEM;
     for (uint32_t i = 0; i < larger.room; i++)
         larger.cells[i].column = NO_COLUMN;
     for (uint32_t i = 0; i < row_extent(row); i++)
@@ -248,16 +255,17 @@ static bool row_rehash(struct row *row)
             *row_find(&larger, row->cells[i].column) = row->cells[i];
     free(row->cells);
     *row = larger;
-    return true;
+    return 0;
 }
 
-/* Cells of a row that may be in use; those with NO_COLUMN are not. */
+/* How many cells of a row may be in use; those with NO_COLUMN are free. */
 static uint32_t row_extent(const struct row *row)
 {
     return row->hashed ? row->room : row->count;
 }
 
-/* The cell of a column, or the free one where it belongs; NULL: not there, in a plain array. */
+/* The cell of a column. If the row does not have it: the free cell of the hash table where it
+ * belongs, or NULL for a plain array. */
 static struct cell *row_find(const struct row *row, uint32_t column)
 {
     if (row->hashed) {
@@ -277,105 +285,81 @@ static uint32_t hash_column(const struct row *row, uint32_t column)
     return (column * 2654435761u >> 7) & (row->room - 1);
 }
 
-static bool add_to_column(struct column *column, uint32_t row)
+static int add_to_column(struct column *column, uint32_t row)
 {
-    size_t room = column->room;
-    if (!visits_grow(&column->rows, column->count, &room, sizeof *column->rows))
-        return false;
-    column->room = (uint32_t)room;
-    column->rows[column->count++] = row;
+    uint32_t *rows = array_grow(column->rows, column->count, sizeof *rows);
+    if (!rows)
+        return -ENOMEM;
+    column->rows = rows;
+    rows[column->count++] = row;
     column->live++;
-    return true;
+    return 0;
 }
 
-/* Makes room for one more element; false when there is no memory. */
-static bool visits_grow(void *array, size_t count, size_t *room, size_t size)
-{
-    void **pointer = array;
-    if (count < *room)
-        return true;
-    size_t larger = *room ? 2 * *room : 8;
-    void *moved = reallocarray(*pointer, larger, size);
-    if (!moved)
-        return false;
-    *pointer = moved;
-    *room = larger;
-    return true;
-}
-
-static int eliminate(struct system *system)
+static int eliminate(struct visits_system *system)
 {
     int result = 0;
     for (uint32_t state = 1; state < system->count && result == 0; state++)
         if (!system->gone[state])
-            result = heap_push(system, state);
+            result = add_candidate(system, state);
     system->cells_allowed = system->cells_left > CELLS_MAX / 2 ? 2 * system->cells_left : CELLS_MAX;
     while (result == 0 && !is_dense(system) && !is_entangled(system)) {
         uint32_t state = cheapest(system);
         if (state == 0)
             break;
-        result = take_out(system, state);
+        result = eliminate_state(system, state);
     }
     return result;
 }
 
-static int heap_push(struct system *system, uint32_t state)
+static int add_candidate(struct visits_system *system, uint32_t state)
 {
     if (state == 0)
         return 0;
-    if (!visits_grow(&system->heap, system->heap_count, &system->heap_room, sizeof *system->heap))
+    struct candidate candidate = {cost(system, state), state};
+    void *items = array_grow(system->candidates.items, system->candidates.count, sizeof candidate);
+    if (!items)
         return -ENOMEM;
-    struct candidate *heap = system->heap, item = {cost(system, state), state};
-    size_t at = system->heap_count++;
-    for (; at > 0 && heap[(at - 1) / 2].cost > item.cost; at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = item;
+    system->candidates.items = items;
+    heap_push(&system->candidates, &candidate);
     return 0;
 }
 
-static double cost(const struct system *system, uint32_t state)
+static double cost(const struct visits_system *system, uint32_t state)
 {
     return (double)system->rows[state].count * system->columns[state].live;
 }
 
-static bool is_dense(const struct system *system)
+static bool is_dense(const struct visits_system *system)
 {
     return system->left <= DENSE_MAX && system->left > 32 &&
            (double)system->cells_left * 5 > (double)system->left * system->left;
 }
 
-static bool is_entangled(const struct system *system)
+static bool is_entangled(const struct visits_system *system)
 {
     return system->left > DENSE_MAX && system->cells_left > system->cells_allowed;
 }
 
-/* The cheapest state that is still there, or 0 when only the start is. */
-static uint32_t cheapest(struct system *system)
+/* The cheapest state that is left, or 0 if only the start is left. */
+static uint32_t cheapest(struct visits_system *system)
 {
-    while (system->heap_count > 0) {
-        struct candidate top = heap_pop(system);
+    while (system->candidates.count > 0) {
+        struct candidate top;
+        heap_pop(&system->candidates, &top);
         if (!system->gone[top.state] && top.cost == cost(system, top.state))
             return top.state;
     }
     return 0;
 }
 
-static struct candidate heap_pop(struct system *system)
+static bool is_cheaper(const void *left, const void *right)
 {
-    struct candidate *heap = system->heap, top = heap[0], item = heap[--system->heap_count];
-    size_t at = 0, child;
-    for (; (child = 2 * at + 1) < system->heap_count; at = child) {
-        if (child + 1 < system->heap_count && heap[child + 1].cost < heap[child].cost)
-            child++;
-        if (heap[child].cost >= item.cost)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = item;
-    return top;
+    const struct candidate *a = left, *b = right;
+    return a->cost < b->cost;
 }
 
-static int take_out(struct system *system, uint32_t state)
+static int eliminate_state(struct visits_system *system, uint32_t state)
 {
     struct row *row = &system->rows[state];
     struct column *column = &system->columns[state];
@@ -383,7 +367,8 @@ static int take_out(struct system *system, uint32_t state)
     int result = 0;
     system->gone[state] = true;
     system->left--;
-    system->taken[system->taken_count++] = (struct taken){state, 0, system->inflow_count};
+    system->eliminated[system->eliminated_count++] =
+        (struct eliminated){state, 0, system->inflow_count};
     for (uint32_t i = 0; i < row_extent(row); i++)
         if (row->cells[i].column != NO_COLUMN)
             system->columns[row->cells[i].column].live--;
@@ -392,10 +377,10 @@ static int take_out(struct system *system, uint32_t state)
             result = reroute(system, column->rows[i], state, sum);
     for (uint32_t i = 0; i < column->count && result == 0; i++)
         if (!system->gone[column->rows[i]])
-            result = heap_push(system, column->rows[i]);
+            result = add_candidate(system, column->rows[i]);
     for (uint32_t i = 0; i < row_extent(row) && result == 0; i++)
         if (row->cells[i].column != NO_COLUMN)
-            result = heap_push(system, row->cells[i].column);
+            result = add_candidate(system, row->cells[i].column);
     system->cells_left -= row->count;
     free(row->cells);
     free(column->rows);
@@ -413,21 +398,21 @@ static double row_sum(const struct row *row)
     return sum;
 }
 
-/* What went from `from` through the state goes on directly. */
-static int reroute(struct system *system, uint32_t from, uint32_t state, double sum)
+/* Leads what went from `from` through the state directly to where the state led. */
+static int reroute(struct visits_system *system, uint32_t from, uint32_t state, double sum)
 {
     const struct row *row = &system->rows[state];
     double share = row_find(&system->rows[from], state)->value / sum;
     row_remove(&system->rows[from], state);
     system->cells_left--;
-    int result = visits_remember(system, from, share);
+    int result = add_inflow(system, from, share);
     for (uint32_t i = 0; i < row_extent(row) && result == 0; i++)
         if (row->cells[i].column != NO_COLUMN && row->cells[i].column != from)
             result = add_cell(system, from, row->cells[i].column, share * row->cells[i].value);
     return result;
 }
 
-/* Takes a cell out; those behind it in the table move up to where they are found. */
+/* Removes a cell. Cells after it in the hash table move up to where they can be found. */
 static void row_remove(struct row *row, uint32_t column)
 {
     struct cell *cell = row_find(row, column);
@@ -448,17 +433,18 @@ static void row_remove(struct row *row, uint32_t column)
     row->cells[hole].column = NO_COLUMN;
 }
 
-static int visits_remember(struct system *system, uint32_t from, double share)
+static int add_inflow(struct visits_system *system, uint32_t from, double share)
 {
-    if (!visits_grow(&system->inflows, system->inflow_count, &system->inflow_room,
-                     sizeof *system->inflows))
+    struct inflow *inflows = array_grow(system->inflows, system->inflow_count, sizeof *inflows);
+    if (!inflows)
         return -ENOMEM;
-    system->inflows[system->inflow_count++] = (struct inflow){from, share};
-    system->taken[system->taken_count - 1].count++;
+    system->inflows = inflows;
+    inflows[system->inflow_count++] = (struct inflow){from, share};
+    system->eliminated[system->eliminated_count - 1].count++;
     return 0;
 }
 
-static int solve_core(struct system *system)
+static int solve_core(struct visits_system *system)
 {
     uint32_t *states = calloc(system->left, sizeof *states);
     double *core = calloc(system->left, sizeof *core);
@@ -477,7 +463,7 @@ static int solve_core(struct system *system)
     return result;
 }
 
-static uint32_t *number_core(const struct system *system, uint32_t *states)
+static uint32_t *number_core(const struct visits_system *system, uint32_t *states)
 {
     uint32_t *numbers = calloc(system->count, sizeof *numbers), count = 0;
     for (uint32_t state = 0; numbers && state < system->count; state++) {
@@ -489,8 +475,8 @@ static uint32_t *number_core(const struct system *system, uint32_t *states)
     return numbers;
 }
 
-static int solve_dense(struct system *system, const uint32_t *numbers, const uint32_t *states,
-                       double *visits)
+static int solve_dense(struct visits_system *system, const uint32_t *numbers,
+                       const uint32_t *states, double *visits)
 {
     size_t n = system->left;
     double *a = calloc(n * n, sizeof *a);
@@ -507,7 +493,7 @@ static int solve_dense(struct system *system, const uint32_t *numbers, const uin
     return 0;
 }
 
-/* The same elimination on a full matrix, from the last state to the first. */
+/* The elimination on a full matrix, from the last state to the first. */
 static void dense_eliminate(double *a, size_t n, double *visits)
 {
     for (size_t k = n - 1; k > 0; k--) {
@@ -528,11 +514,11 @@ static void dense_eliminate(double *a, size_t n, double *visits)
     }
 }
 
-static int solve_sweeping(struct system *system, const uint32_t *numbers, const uint32_t *states,
-                          double *visits)
+static int solve_sweeping(struct visits_system *system, const uint32_t *numbers,
+                          const uint32_t *states, double *visits)
 {
-    struct sweep sweep = {0};
-    int result = sweep_build(&sweep, system, numbers, states);
+    struct visits_sweep sweep = {0};
+    int result = build_sweep(&sweep, system, numbers, states);
     for (size_t k = 0; k < system->left; k++)
         visits[k] = 1;
     if (result == 0)
@@ -542,8 +528,8 @@ static int solve_sweeping(struct system *system, const uint32_t *numbers, const 
     return result;
 }
 
-static int sweep_build(struct sweep *sweep, const struct system *system, const uint32_t *numbers,
-                       const uint32_t *states)
+static int build_sweep(struct visits_sweep *sweep, const struct visits_system *system,
+                       const uint32_t *numbers, const uint32_t *states)
 {
     size_t n = sweep->n = system->left;
     size_t *next = calloc(n + 1, sizeof *next);
@@ -564,8 +550,8 @@ static int sweep_build(struct sweep *sweep, const struct system *system, const u
     return result;
 }
 
-/* Puts a core state's cells into their columns; next says where each column goes on. */
-static void sweep_add_row(struct sweep *sweep, const struct row *row, uint32_t state,
+/* Adds a row's cells to their columns; next has the next free place of each column. */
+static void sweep_add_row(struct visits_sweep *sweep, const struct row *row, uint32_t state,
                           const uint32_t *numbers, size_t *next, const double *out)
 {
     for (uint32_t c = 0; c < row_extent(row); c++) {
@@ -579,8 +565,8 @@ static void sweep_add_row(struct sweep *sweep, const struct row *row, uint32_t s
 
 #define SWEEP_BUDGET 3e9
 
-/* Sweeps until only roundings move, or nothing gets better any more below 1e-12. */
-static int sweep_until_settled(const struct sweep *sweep, double cells, double *visits)
+/* Sweeps until only roundings change, or until there is no more progress below 1e-12. */
+static int sweep_until_settled(const struct visits_sweep *sweep, double cells, double *visits)
 {
     double best = INFINITY;
     int idle = 0;
@@ -595,7 +581,7 @@ static int sweep_until_settled(const struct sweep *sweep, double cells, double *
 }
 
 /* One sweep; returns the largest relative change. */
-static double sweep_once(const struct sweep *sweep, double *visits)
+static double sweep_once(const struct visits_sweep *sweep, double *visits)
 {
     double change = 0, back = 0;
     for (size_t k = 1; k < sweep->n; k++) {
@@ -613,10 +599,10 @@ static double sweep_once(const struct sweep *sweep, double *visits)
     return fmax(change, fabs(back - sweep->start_out) / sweep->start_out);
 }
 
-static void bring_back(struct system *system)
+static void fill_eliminated(struct visits_system *system)
 {
-    for (uint32_t t = system->taken_count; t-- > 0;) {
-        const struct taken *taken = &system->taken[t];
+    for (uint32_t t = system->eliminated_count; t-- > 0;) {
+        const struct eliminated *taken = &system->eliminated[t];
         double sum = 0;
         for (uint32_t i = 0; i < taken->count; i++) {
             const struct inflow *inflow = &system->inflows[taken->first + i];
@@ -626,7 +612,7 @@ static void bring_back(struct system *system)
     }
 }
 
-static void system_clear(struct system *system)
+static void visits_clear(struct visits_system *system)
 {
     for (uint32_t i = 0; i < system->count; i++) {
         if (system->rows)
@@ -637,7 +623,7 @@ static void system_clear(struct system *system)
     free(system->rows);
     free(system->columns);
     free(system->gone);
-    free(system->taken);
+    free(system->eliminated);
     free(system->inflows);
-    free(system->heap);
+    free(system->candidates.items);
 }
