@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An account that clients play as. Made before the run, read-only while it lasts. */
+/* An account of a client. Created before the run, read-only during it. */
 #ifndef PROTOCOLS_ACCOUNT_H
 #define PROTOCOLS_ACCOUNT_H
 
@@ -20,7 +20,7 @@ struct account {
     uint8_t aes256_key[ACCOUNT_AES256_KEY_SIZE]; /* RFC 3962, salt of MS-KILE 3.1.1.2 */
 };
 
-/* Frees what an account holds, overwriting its secrets; not the struct itself. */
+/* Overwrites the secrets of an account and frees its members, but not the struct itself. */
 void account_clear(struct account *account);
 
 #endif

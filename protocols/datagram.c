@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question and its answer over UDP. */
+/* Asks a question over UDP until it is answered. */
 #include "protocols/datagram.h"
 
 #include <errno.h>
@@ -44,8 +44,8 @@ ssize_t datagram_ask_on(struct stream *stream, const struct datagram_question *q
     return size;
 }
 
-/* Waits for the answer until the given time: its size, -ETIMEDOUT (the stream lives on when it was
- * not the wire's own deadline), or the stream's failure. */
+/* Waits for the answer until the given time. Returns its size, -ETIMEDOUT (the stream stays usable
+ * unless it was the wire's deadline), or the stream's failure. */
 static ssize_t await_answer(struct stream *stream, const struct datagram_question *question,
                             uint8_t *reply, size_t reply_size, int64_t until)
 {

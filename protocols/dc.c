@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server under test and the accounts that play against it. */
+/* Creates and frees the description of the server under test. */
 #include "protocols/dc.h"
 
 #include <stdlib.h>

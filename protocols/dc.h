@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server under test: what is known of it before the clock starts, and how packets are to be
- * played against it. Filled at start-up, read-only while a run lasts, shared by all threads.
+ * The server under test: what is known about it before the clock starts, and the options with which
+ * packets are played against it. Filled at start-up, read-only during a run, shared by all threads.
  */
 #ifndef PROTOCOLS_DC_H
 #define PROTOCOLS_DC_H
@@ -19,16 +19,16 @@ struct catalogue;         /* objects of the directory, see catalogue.h */
 struct rpc_ports;         /* what the endpoint mapper told, see rpc_epm.h */
 struct dns_names;         /* names that answered in the probe, see dns_names.h */
 
-/* Ports, in host byte order. Changed only by tests that play a server of their own. */
+/* Ports, in host byte order. Only tests change them. */
 struct dc_ports {
     uint16_t dns, kerberos, epm, nbns, ldap, cldap, smb, ldaps;
 };
 
 enum kdc_transport { KDC_TCP, KDC_UDP };
 
-/* How packets are played; the command line's business, but the protocols act on it. */
+/* Options of the command line on which protocols act. */
 struct dc_options {
-    bool generic_ldap;            /* --server ldap: an LDAPv3 server that is no DC */
+    bool generic_ldap;            /* --server ldap: an LDAPv3 server, not a DC */
     bool prefer_kerberos;         /* -K */
     double badpassword_frequency; /* -B, 0..1 */
     bool plain_simple_bind;       /* --plain-simple-bind: simple binds on port 389 in clear text */
@@ -42,15 +42,15 @@ struct dc_options {
 };
 
 struct dc {
-    /* Where it is. */
+    /* Its address. */
     struct sockaddr_storage address; /* port 0; dc_address() fills one in */
     socklen_t address_len;
-    char *given;        /* as the user named it */
+    char *given;        /* as the user wrote it */
     char *address_text; /* numeric */
     struct dc_ports ports;
 
-    /* What it says of itself (CLDAP netlogon reply, root DSE); all NULL-terminated, owned here.
-     * With generic_ldap only base_dn is set, from namingContexts. */
+    /* From the CLDAP netlogon reply and the root DSE; owned by this struct. With generic_ldap only
+     * base_dn is set, from namingContexts. */
     char *realm;          /* SAMDOM.EXAMPLE.COM */
     char *dns_domain;     /* samdom.example.com */
     char *dns_name;       /* dc1.samdom.example.com: the name in service principals */
@@ -63,7 +63,7 @@ struct dc {
     char *schema_dn;
     char *domain_sid; /* S-1-5-21-... */
 
-    struct account admin;     /* name and password, or name NULL and admin_ccache */
+    struct account admin;     /* name and password; name is NULL with admin_ccache */
     char *admin_ccache;       /* -k: name of a Kerberos credential cache, NULL: none */
     char *instance_dn;        /* OU=instance-<I>,OU=traffic_replay,<base_dn> */
     struct account *users;    /* test users, by client number */
@@ -72,17 +72,18 @@ struct dc {
 
     struct tls *tls;
     struct catalogue *catalogue;
-    struct smb2_shared_files *shared_files; /* NULL: no survey was made */
+    struct smb2_shared_files *shared_files; /* NULL: not surveyed */
     struct dns_names *dns_names;
-    struct rpc_ports *rpc_ports; /* filled while the run lasts; atomic */
+    struct rpc_ports *rpc_ports; /* filled during the run, with atomic operations */
     struct dc_options options;
 };
 
-/* A dc with the standard ports and nothing else; frees all it owns. */
+/* Creates a dc with the standard ports and nothing else; NULL: no memory. */
 struct dc *dc_new(void);
+/* Frees everything that dc owns. NULL is allowed. */
 void dc_free(struct dc *dc);
 
-/* The DC's address with one of dc->ports in *out; returns its length. */
+/* Writes the DC's address with one of dc->ports to *out; returns its length. */
 socklen_t dc_address(const struct dc *dc, uint16_t port, struct sockaddr_storage *out);
 
 #endif

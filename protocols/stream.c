@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams: TCP, UDP and TLS on TCP. One try at a time on a non-blocking descriptor, a wait in
- * between. A stream of an idle client is this struct and its descriptor: no buffers.
+ * Streams: TCP, UDP and TLS on TCP. Tries a call on a non-blocking descriptor, waits, tries again.
+ * An idle client's stream is this struct and its descriptor, without any buffer.
  */
 #include "protocols/stream.h"
 
@@ -17,23 +17,23 @@
 #include "base/clock.h"
 #include "protocols/tls.h"
 
-/* Bytes that may be read without a wait, before others have their turn. */
-enum { TURN = 256 << 10 };
+/* Bytes to read without a wait before the other clients of the thread get their turn. */
+enum { TURN_SIZE = 256 << 10 };
 
 struct stream {
     struct wire *wire;
-    struct tls_session *tls; /* NULL: bytes go as they are */
+    struct tls_session *tls; /* NULL: no TLS */
     struct wire_slot slot;
     int error;    /* the first failure, negative errno */
-    bool udp;     /* messages keep their bounds; an empty one is no end */
-    bool drained; /* the last try to read found nothing: the next event will be a new one */
-    bool read;    /* was tried to be read: events may have been used up */
-    bool written; /* once at least */
+    bool udp;     /* datagrams; an empty one does not end the stream */
+    bool drained; /* the last read found nothing, so the next event is a new one */
+    bool read;    /* was read before, so events may have been consumed */
+    bool written; /* was written before */
     bool nodelay;
-    uint32_t unwaited; /* bytes read since the last wait, or turn */
+    uint32_t unwaited; /* bytes read since the last wait */
 };
 
-/* Causes as the report names them; what is not here goes by the system's own words. */
+/* Causes as reports name them. For other errors, the system's text is used. */
 static const struct {
     int error;
     const char *text;
@@ -67,7 +67,7 @@ static int stream_wait_for(struct stream *stream, enum wire_event event);
 static int wait_until(struct stream *stream, enum wire_event event, int64_t until);
 static int stream_fail(struct stream *stream, int error);
 static int set_nodelay(struct stream *stream);
-static int take_turns(struct stream *stream);
+static int yield_turn(struct stream *stream);
 static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum wire_event *event);
 static ssize_t receive(struct stream *stream, void *buffer, size_t size);
 static bool is_readable(struct stream *stream);
@@ -103,8 +103,8 @@ static int open_socket(struct stream *stream, int family)
     return bind_source(stream->wire, stream->slot.fd);
 }
 
-/* From the wire's source address, if it has one. The port is chosen by connect(2), so that ports
- * are not used up by the number of connections from one address to all peers together. */
+/* Binds to the wire's source address, if it has one. connect(2) chooses the port, so that the ports
+ * of an address limit only its connections to one peer, not to all peers together. */
 static int bind_source(const struct wire *wire, int fd)
 {
     if (!wire->source_len)
@@ -123,7 +123,7 @@ static int connect_to(struct stream *stream, const struct sockaddr *peer, sockle
     stamp_sent(stream);
     if (connect(stream->slot.fd, peer, peer_len) == 0)
         return 0;
-    /* An interrupted connect goes on by itself. On one machine the handshake is over already. */
+    /* An interrupted connect continues by itself. On loopback it is often complete already. */
     int error = errno == EINTR || errno == EINPROGRESS ? connect_result(stream->slot.fd) : -errno;
     while (error == -EINPROGRESS) {
         error = stream_wait_for(stream, WIRE_WRITE);
@@ -139,7 +139,7 @@ static void stamp_sent(struct stream *stream)
         stream->wire->first_sent = clock_now();
 }
 
-/* 0 when connected, -EINPROGRESS when the wait was for nothing, else why not. */
+/* 0: connected, -EINPROGRESS: not yet, else why it failed. */
 static int connect_result(int fd)
 {
     struct sockaddr_storage peer;
@@ -201,8 +201,8 @@ int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_
     return error ? stream_fail(stream, error) : 0;
 }
 
-/* Nothing waits in the kernel for an acknowledgement. A connection's first write never does, so
- * that those for one request need not ask for it. */
+/* Keeps the kernel from delaying writes until an acknowledgement. It never delays the first write
+ * of a connection, so connections for one request do not need this call. */
 static int set_nodelay(struct stream *stream)
 {
     int on = 1;
@@ -215,15 +215,15 @@ static int set_nodelay(struct stream *stream)
 
 ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
 {
-    if (stream->error || take_turns(stream))
+    if (stream->error || yield_turn(stream))
         return stream->error;
-    /* Right after a request there is nothing to read yet: one call of the kernel less. */
-    bool look = !stream->drained || stream->tls || stream->udp;
-    for (;; look = true) {
+    /* Right after a request nothing has arrived yet: this saves a system call. */
+    bool worth_trying = !stream->drained || stream->tls || stream->udp;
+    for (;; worth_trying = true) {
         enum wire_event event = WIRE_READ;
-        ssize_t n = look ? try_read(stream, buffer, size, &event) : -EAGAIN;
+        ssize_t n = worth_trying ? try_read(stream, buffer, size, &event) : -EAGAIN;
         if (n >= 0) {
-            stream->unwaited += (uint32_t)(n < TURN ? n : TURN);
+            stream->unwaited += (uint32_t)(n < TURN_SIZE ? n : TURN_SIZE);
             return n;
         }
         if (n != -EAGAIN)
@@ -236,31 +236,31 @@ ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
     }
 }
 
-/* A server that sends faster than we read would never let a read wait: neither the deadline nor the
- * run's end would be seen, and the thread's other clients would have to look on. Before anything is
- * read, as others may use the same buffer in their turn. */
-static int take_turns(struct stream *stream)
+/* If a server sends faster than we read, no read ever waits. This wait notices the deadline and the
+ * end of the run, and lets the thread's other clients run. It comes before the read, because they
+ * may use the same buffer. */
+static int yield_turn(struct stream *stream)
 {
-    if (stream->unwaited < TURN)
+    if (stream->unwaited < TURN_SIZE)
         return 0;
     stream->unwaited = 0;
     int64_t now = clock_now();
     if (now >= stream->wire->deadline)
         return stream_fail(stream, -ETIMEDOUT);
     int error = wait_until(stream, WIRE_READ, now);
-    stream->drained = false; /* the wait may have used up an event */
+    stream->drained = false; /* the wait may have consumed an event */
     return error && error != -ETIMEDOUT ? stream_fail(stream, error) : 0;
 }
 
-/* One try: a count, 0 at the peer's end, -EAGAIN (wait for *event) or the failure. */
+/* Tries to read: a count, 0 at the end of the stream, -EAGAIN (wait for *event), or the failure. */
 static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum wire_event *event)
 {
     stream->read = true;
     *event = WIRE_READ;
     ssize_t n = stream->tls ? tls_session_read(stream->tls, buffer, size, event)
                             : receive(stream, buffer, size);
-    /* epoll(7), question 9: a short read of a byte stream has taken all there was, and what comes
-     * later is a new event, unless the peer's end was part of an earlier one. */
+    /* epoll(7), question 9: a short read of a byte stream has drained it, and more data causes a
+     * new event, unless the peer's end was part of an earlier one. */
     bool took_all = n > 0 && (size_t)n < size && !stream->tls && !stream->udp;
     stream->drained = n == -EAGAIN || (took_all && !stream->slot.hung_up);
     if (n > 0)
@@ -314,21 +314,21 @@ int stream_wait_until(struct stream *stream, int64_t until)
         return 0;
     bool last = until >= stream->wire->deadline;
     int error = wait_until(stream, WIRE_READ, last ? stream->wire->deadline : until);
-    stream->drained = false; /* also in time: an event may have come just as nobody waited */
+    stream->drained = false; /* even on timeout: an event may have just occurred */
     return error && (last || error != -ETIMEDOUT) ? stream_fail(stream, error) : error;
 }
 
-/* True when a read has something to say, as far as can be told without waiting. */
+/* True if a read would return something other than -EAGAIN. */
 static bool is_readable(struct stream *stream)
 {
     if (stream_pending(stream))
         return true;
     if (stream->drained)
         return false;
-    /* Nobody has seen EAGAIN since the last event: look before parking for the next one. */
+    /* No read has returned EAGAIN since the last event, so check before waiting for the next. */
     char byte;
     ssize_t n = recv(stream->slot.fd, &byte, 1, MSG_PEEK);
-    return n >= 0 || errno != EAGAIN; /* also an error: the read that follows tells it */
+    return n >= 0 || errno != EAGAIN; /* an error too: the next read reports it */
 }
 
 bool stream_pending(const struct stream *stream)
@@ -354,7 +354,7 @@ int stream_write(struct stream *stream, const void *buffer, size_t size)
         if (error)
             return error;
     }
-    /* The answer, if it is here already, makes an event all the same. */
+    /* An answer that has already arrived causes an event all the same. */
     if (stream->udp || !stream->read)
         stream->drained = true;
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS by GnuTLS, non-blocking, below whatever protocol speaks on a stream. */
+/* Non-blocking TLS by GnuTLS. */
 #include "protocols/tls.h"
 
 #include <arpa/inet.h>
@@ -21,19 +21,19 @@ struct tls {
 struct tls_session {
     gnutls_session_t gnutls;
     int fd;
-    int socket_error; /* errno of a send or receive that failed for good: the better cause */
+    int socket_error; /* errno of a failed send or receive: more precise than GnuTLS */
     bool connected;   /* the handshake is done */
     char *server_name;
 };
 
 static int load_authorities(struct tls *tls, const char *ca_file);
 static int tls_session_setup(struct tls_session *session, struct tls *tls, const char *server_name);
-static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size);
-static void keep_error(struct tls_session *session);
+static ssize_t tls_pull(gnutls_transport_ptr_t context, void *buffer, size_t size);
+static void keep_socket_error(struct tls_session *session);
 static ssize_t tls_push(gnutls_transport_ptr_t context, const giovec_t *pieces, int count);
 static bool is_address(const char *name);
-static bool again_at_once(ssize_t code);
-static int translate(struct tls_session *session, ssize_t code, enum wire_event *event);
+static bool must_repeat(ssize_t code);
+static int tls_error(struct tls_session *session, ssize_t code, enum wire_event *event);
 
 struct tls *tls_new(bool verify, const char *ca_file, struct error *error)
 {
@@ -96,7 +96,7 @@ int tls_session_new(struct tls_session **out, struct tls *tls, int fd, const cha
     return error;
 }
 
-/* Everything about a session that may fail; what it holds is freed by the caller. */
+/* The part that can fail; the caller frees the session. */
 static int tls_session_setup(struct tls_session *session, struct tls *tls, const char *server_name)
 {
     if (gnutls_init(&session->gnutls, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_TICKETS) < 0)
@@ -105,7 +105,7 @@ static int tls_session_setup(struct tls_session *session, struct tls *tls, const
         gnutls_credentials_set(session->gnutls, GNUTLS_CRD_CERTIFICATE, tls->credentials) < 0)
         return -ENOMEM;
     gnutls_transport_set_ptr(session->gnutls, session);
-    gnutls_transport_set_pull_function(session->gnutls, pull);
+    gnutls_transport_set_pull_function(session->gnutls, tls_pull);
     gnutls_transport_set_vec_push_function(session->gnutls, tls_push);
     gnutls_handshake_set_timeout(session->gnutls, GNUTLS_INDEFINITE_TIMEOUT);
     if (server_name && !is_address(server_name) &&
@@ -120,17 +120,17 @@ static int tls_session_setup(struct tls_session *session, struct tls *tls, const
     return 0;
 }
 
-/* GnuTLS reads errno after these. */
-static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
+/* GnuTLS reads errno after this function and tls_push(). */
+static ssize_t tls_pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
 {
     struct tls_session *session = context;
     ssize_t n = recv(session->fd, buffer, size, 0);
     if (n < 0)
-        keep_error(session);
+        keep_socket_error(session);
     return n;
 }
 
-static void keep_error(struct tls_session *session)
+static void keep_socket_error(struct tls_session *session)
 {
     if (errno != EAGAIN && errno != EINTR)
         session->socket_error = errno;
@@ -143,7 +143,7 @@ static ssize_t tls_push(gnutls_transport_ptr_t context, const giovec_t *pieces, 
     struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count};
     ssize_t n = sendmsg(session->fd, &message, MSG_NOSIGNAL);
     if (n < 0)
-        keep_error(session);
+        keep_socket_error(session);
     return n;
 }
 
@@ -158,22 +158,22 @@ int tls_session_handshake(struct tls_session *session, enum wire_event *event)
     int code;
     do
         code = gnutls_handshake(session->gnutls);
-    while (again_at_once(code));
+    while (must_repeat(code));
     if (code < 0)
-        return translate(session, code, event);
+        return tls_error(session, code, event);
     session->connected = true;
     return 0;
 }
 
-/* Codes after which GnuTLS wants the same call again at once: interrupted, a warning alert, a
- * renegotiation that the server asks for and that we pass over (RFC 5246 7.4.1.1 lets us). */
-static bool again_at_once(ssize_t code)
+/* True if GnuTLS wants the same call again at once: after an interruption, a warning alert, or a
+ * renegotiation request of the server, which a client may ignore (RFC 5246 7.4.1.1). */
+static bool must_repeat(ssize_t code)
 {
     return code < 0 && code != GNUTLS_E_AGAIN && !gnutls_error_is_fatal((int)code);
 }
 
-/* What a negative GnuTLS code means here; -EAGAIN is "the same call again, once *event holds". */
-static int translate(struct tls_session *session, ssize_t code, enum wire_event *event)
+/* The errno for a negative GnuTLS code. -EAGAIN: the same call again after *event. */
+static int tls_error(struct tls_session *session, ssize_t code, enum wire_event *event)
 {
     if (code == GNUTLS_E_AGAIN) {
         *event = gnutls_record_get_direction(session->gnutls) ? WIRE_WRITE : WIRE_READ;
@@ -199,8 +199,8 @@ ssize_t tls_session_read(struct tls_session *session, void *buffer, size_t size,
     ssize_t n;
     do
         n = gnutls_record_recv(session->gnutls, buffer, size);
-    while (again_at_once(n));
-    return n < 0 ? translate(session, n, event) : n;
+    while (must_repeat(n));
+    return n < 0 ? tls_error(session, n, event) : n;
 }
 
 ssize_t tls_session_write(struct tls_session *session, const void *buffer, size_t size,
@@ -209,8 +209,8 @@ ssize_t tls_session_write(struct tls_session *session, const void *buffer, size_
     ssize_t n;
     do
         n = gnutls_record_send(session->gnutls, buffer, size);
-    while (again_at_once(n));
-    return n < 0 ? translate(session, n, event) : n;
+    while (must_repeat(n));
+    return n < 0 ? tls_error(session, n, event) : n;
 }
 
 bool tls_session_pending(const struct tls_session *session)
@@ -218,12 +218,12 @@ bool tls_session_pending(const struct tls_session *session)
     return gnutls_record_check_pending(session->gnutls) > 0;
 }
 
-void tls_session_free(struct tls_session *session, bool goodbye)
+void tls_session_free(struct tls_session *session, bool close_notify)
 {
     if (!session)
         return;
-    if (goodbye && session->connected)
-        (void)gnutls_bye(session->gnutls, GNUTLS_SHUT_WR); /* as far as the socket takes it */
+    if (close_notify && session->connected)
+        (void)gnutls_bye(session->gnutls, GNUTLS_SHUT_WR);
     if (session->gnutls)
         gnutls_deinit(session->gnutls);
     free(session->server_name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS by GnuTLS: the settings shared by all streams of a run (credentials, priority, what is
- * checked), and one session over a connected, non-blocking descriptor. Sessions never wait:
- * stream.c does, for what *event says after -EAGAIN.
+ * TLS by GnuTLS: the settings shared by all streams of a run (credentials, priority, verification),
+ * and a session on a connected, non-blocking descriptor. Sessions never wait: after -EAGAIN,
+ * stream.c waits for *event.
  */
 #ifndef PROTOCOLS_TLS_H
 #define PROTOCOLS_TLS_H
@@ -17,34 +17,36 @@
 struct tls;
 struct tls_session;
 
-/* verify: check the server's certificate against ca_file (NULL: the system's authorities). On
- * failure NULL and a line in error. Immutable afterwards: shared by threads. */
+/* verify: check the server's certificate against ca_file (NULL: the system's authorities). NULL on
+ * failure, with one line in error. Threads can share it, because it never changes. */
 struct tls *tls_new(bool verify, const char *ca_file, struct error *error);
 void tls_free(struct tls *tls);
 
 /*
- * A client's session on fd, which stays the caller's. server_name goes into SNI unless it is an
- * address, and is what the certificate is checked for; may be NULL. 0 or a negative errno.
+ * Creates a client's session on fd, which the caller still owns. server_name is sent in SNI unless
+ * it is an address, and compared with the certificate; NULL: neither. 0 or a negative errno.
  */
 int tls_session_new(struct tls_session **out, struct tls *tls, int fd, const char *server_name);
 
-/* Goes on with the handshake: 0 done, -EAGAIN (wait for *event, call again), or the failure:
- * -EKEYREJECTED (certificate), -EPROTO (TLS), a socket's errno. */
+/* Continues the handshake. 0: done, -EAGAIN: wait for *event and call it again, -EKEYREJECTED:
+ * certificate not accepted, -EPROTO: TLS failed, or the socket's errno. */
 int tls_session_handshake(struct tls_session *session, enum wire_event *event);
 
-/* At least a byte, 0 when the peer said that it closes, -EAGAIN (wait for *event), -ENODATA when
- * the connection ended without a word, or the failure. */
+/* The number of bytes read; 0: the peer closed the session; -EAGAIN: wait for *event; -ENODATA: the
+ * connection ended without a closing alert; or another failure. */
 ssize_t tls_session_read(struct tls_session *session, void *buffer, size_t size,
                          enum wire_event *event);
 
-/* How much was taken, or as tls_session_read(). After -EAGAIN the same bytes must be given. */
+/* The number of bytes written, or as tls_session_read(). After -EAGAIN, pass the same bytes again.
+ */
 ssize_t tls_session_write(struct tls_session *session, const void *buffer, size_t size,
                           enum wire_event *event);
 
-/* True when decrypted bytes are held. */
+/* True if the session holds decrypted bytes. */
 bool tls_session_pending(const struct tls_session *session);
 
-/* Frees; says goodbye before (without waiting) when that is wanted. NULL is allowed. */
-void tls_session_free(struct tls_session *session, bool goodbye);
+/* Frees the session. close_notify: sends the closing alert first, if that needs no wait. NULL is
+ * allowed. */
+void tls_session_free(struct tls_session *session, bool close_notify);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a protocol waits, without knowing who lets it wait.
+ * How protocols wait.
  *
- * Everything in protocols/ is written as straight-line code. The one thing that ever waits is a
- * stream (stream.h), and it does so through a struct waiter: the engine's is an event loop that
- * parks the calling fiber, a test's may be a plain poll(2).
+ * Everything in protocols/ is straight-line code. Only a stream (stream.h) ever waits, and it does
+ * so through a struct waiter. The engine's waiter is an event loop that parks the calling fiber; a
+ * test can use plain poll(2).
  */
 #ifndef PROTOCOLS_WIRE_H
 #define PROTOCOLS_WIRE_H
@@ -15,27 +15,27 @@
 
 enum wire_event { WIRE_READ = 1, WIRE_WRITE = 2 };
 
-/* One descriptor that may be waited for. A stream embeds it; all but fd belong to the waiter. */
+/* A descriptor to wait for. A stream embeds it; every member but fd belongs to the waiter. */
 struct wire_slot {
     int fd;          /* -1: none */
-    uint8_t wanted;  /* enum wire_event that is being waited for, 0: nobody waits */
-    uint8_t missed;  /* enum wire_event that came while nobody waited for them */
-    uint8_t watched; /* enum wire_event that the waiter has asked the kernel for */
-    bool hung_up;    /* the waiter was told that the peer sends no more */
-    void *parked;    /* who waits */
+    uint8_t wanted;  /* enum wire_event to wait for; 0: nobody waits */
+    uint8_t missed;  /* bits of enum wire_event that occurred while nobody waited */
+    uint8_t watched; /* bits of enum wire_event that the kernel reports */
+    bool hung_up;    /* the kernel reported that the peer sends nothing more */
+    void *parked;    /* the one who waits */
 };
 
 struct waiter;
 
 struct waiter_ops {
     /*
-     * Waits until slot->fd may be read or written. Descriptors are watched edge-triggered: call
-     * this only after EAGAIN. deadline is absolute, CLOCK_MONOTONIC nanoseconds.
-     * Returns 0 (try again; may be spurious), -ETIMEDOUT, or -ECANCELED when the run is over.
+     * Waits until slot->fd is readable or writable. Descriptors are edge-triggered: call it only
+     * after EAGAIN. deadline is CLOCK_MONOTONIC nanoseconds.
+     * 0: try again (may be spurious), -ETIMEDOUT, or -ECANCELED: the run is over.
      */
     int (*wait)(struct waiter *waiter, struct wire_slot *slot, enum wire_event event,
                 int64_t deadline);
-    /* The descriptor is about to be closed: forgets it. */
+    /* Forgets a descriptor before it is closed. */
     void (*forget)(struct waiter *waiter, struct wire_slot *slot);
 };
 
@@ -44,20 +44,20 @@ struct waiter {
 };
 
 /*
- * One client's way to the network: the packet being played sets the deadline and clears the two
- * times, streams stamp them. Owned by the client; streams point to it.
+ * A client's access to the network. packet_play() sets the deadline and clears the two times;
+ * streams set the times. Owned by the client; streams point to it.
  */
 struct wire {
     struct waiter *waiter;
     int64_t deadline;      /* CLOCK_MONOTONIC ns at which every wait of this packet ends */
-    int64_t first_sent;    /* first byte (or SYN) of this packet left; 0: nothing was sent yet */
-    int64_t last_received; /* last byte of this packet came in; 0: none yet */
-    bool cancelled;        /* a wait of this packet ended because the run is over */
+    int64_t first_sent;    /* when this packet's first byte or SYN was sent; 0: not yet */
+    int64_t last_received; /* when this packet's last byte was received; 0: none yet */
+    bool cancelled;        /* a wait of this packet ended with the run */
     socklen_t source_len;  /* 0: the system chooses the source address */
     struct sockaddr_storage source;
 };
 
-/* Gives a waiter that blocks in poll(2): for start-up and tests. Static, never freed. */
+/* A waiter that blocks in poll(2), for start-up and tests. Static, never freed. */
 struct waiter *wire_blocking_waiter(void);
 
 #endif
