@@ -64,7 +64,8 @@ static double draw_wait(struct random_stream *random, int n);
 static double draw_rest(const struct plan *plan, struct random_stream *random);
 static void plan_fill_packet(const struct plan *plan, struct plan_client *cursor,
                              const struct chain_transition *transition, struct plan_step *step);
-static uint32_t draw_details(const struct model *model, struct plan_client *cursor, uint32_t type);
+static uint32_t draw_details(const struct model *model, struct plan_client *cursor,
+                             packet_index type);
 static int64_t plan_nanoseconds(double seconds);
 static void plan_fill_end(const struct plan *plan, struct plan_client *cursor,
                           struct plan_step *step);
@@ -455,7 +456,8 @@ static void plan_fill_packet(const struct plan *plan, struct plan_client *cursor
     cursor->begun = true;
 }
 
-static uint32_t draw_details(const struct model *model, struct plan_client *cursor, uint32_t type)
+static uint32_t draw_details(const struct model *model, struct plan_client *cursor,
+                             packet_index type)
 {
     const struct alias_slot *slots = model->details[type];
     if (!slots)

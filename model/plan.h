@@ -53,7 +53,7 @@ struct plan_step {
     /* Counts as an operation of the plan. When false, a packet that would go on the wire is not to
      * be played: it is skipped, or a further leg of the packet before it. */
     bool operation;
-    uint32_t type;         /* index in model_types() */
+    packet_index type;
     uint32_t details;      /* index in its details; 0 when it has none */
     uint32_t conversation; /* of this client, from 0 */
     int64_t due;           /* ns since the plan's start (the start of the warm-up) */

@@ -18,7 +18,7 @@ struct plan_count {
     uint64_t window_conversations; /* whose first packet is due in the window */
     uint64_t packets, window_packets, window_operations;
     size_t type_count;
-    struct plan_type_count *types; /* by index in model_types() */
+    struct plan_type_count *types; /* by packet_index */
 };
 
 /* Counts, with so many threads (at least one); the result does not depend on how many. 0 or a

@@ -23,7 +23,7 @@ struct dry_run {
     const struct model *model;
     const struct model_type *types;
     size_t type_count;
-    size_t *order; /* types, the most frequent in the window first */
+    packet_index *order; /* types, the most frequent in the window first */
     enum run_part *parts;
     struct plan_count count;
     double window; /* seconds */
@@ -50,7 +50,7 @@ static int print_json(const struct dry_run *dry, FILE *out);
 static json_t *json_of_settings(const struct dry_run *dry);
 static json_t *json_of_load(const struct dry_run *dry);
 static int add_packets(const struct dry_run *dry, json_t *root);
-static json_t *json_of_packet(const struct dry_run *dry, size_t type);
+static json_t *json_of_packet(const struct dry_run *dry, packet_index type);
 static const char *description(const struct model_type *type);
 static int add_reason(const struct dry_run *dry, json_t *root, size_t reason);
 static void dry_run_print_text(const struct dry_run *dry, FILE *out);
@@ -87,7 +87,7 @@ static int look_at_types(struct dry_run *dry)
     dry->parts = calloc(dry->type_count, sizeof *dry->parts);
     if (!dry->order || !dry->parts)
         return -ENOMEM;
-    for (size_t i = 0; i < dry->type_count; i++) {
+    for (packet_index i = 0; i < dry->type_count; i++) {
         dry->order[i] = i;
         dry->parts[i] = run_part(dry->settings, &dry->types[i]);
     }
@@ -98,7 +98,7 @@ static int look_at_types(struct dry_run *dry)
 static int dry_run_compare_types(const void *a, const void *b, void *context)
 {
     const struct dry_run *dry = context;
-    size_t left = *(const size_t *)a, right = *(const size_t *)b;
+    packet_index left = *(const packet_index *)a, right = *(const packet_index *)b;
     uint64_t left_count = dry->count.types[left].window_packets;
     uint64_t right_count = dry->count.types[right].window_packets;
     if (left_count != right_count)
@@ -184,7 +184,7 @@ static int add_packets(const struct dry_run *dry, json_t *root)
     return result;
 }
 
-static json_t *json_of_packet(const struct dry_run *dry, size_t type)
+static json_t *json_of_packet(const struct dry_run *dry, packet_index type)
 {
     const struct plan_type_count *count = &dry->count.types[type];
     return json_pack("{s:s, s:s, s:s, s:I, s:I}", "protocol", dry->types[type].protocol, "opcode",

@@ -74,7 +74,7 @@ int report_make(const struct tally *merged, const struct report_facts *facts, st
 
 static void make_sums(struct result *out, const struct tally *tally)
 {
-    for (size_t i = 0; i < tally_setup(tally)->type_count; i++) {
+    for (packet_index i = 0; i < tally_setup(tally)->type_count; i++) {
         const struct tally_packet *packet = tally_packet(tally, i);
         out->planned += packet->planned;
         out->sent += packet->sent;
@@ -202,7 +202,7 @@ static int make_packets(struct result *out, const struct tally *tally)
     out->packets = result_alloc(out, setup->type_count, sizeof *out->packets);
     if (!out->packets)
         return -ENOMEM;
-    for (size_t i = 0; result == 0 && i < setup->type_count; i++) {
+    for (packet_index i = 0; result == 0 && i < setup->type_count; i++) {
         const struct tally_packet *packet = tally_packet(tally, i);
         if (packet->planned || packet->done_ok || packet->done_failed || packet->done_no_answer)
             result = make_packet(out, &out->packets[out->packet_count], &setup->types[i], packet);

@@ -43,7 +43,6 @@ struct run {
     struct run_shared shared; /* first */
     const struct run_setup *setup;
     struct run_result *result;
-    struct play_table *table;
     struct source_range source;
     struct worker *workers;
     unsigned started; /* threads */
@@ -108,17 +107,11 @@ unsigned run_threads(const struct settings *settings, uint32_t clients)
     return threads ? threads : 1;
 }
 
-int run_check(const struct settings *settings, const struct plan *plan, bool limits,
-              struct error *error)
+int run_check(const struct settings *settings, const struct plan *plan,
+              const struct play_table *table, struct error *error)
 {
-    struct play_table *table = NULL;
-    int result = play_table_new(plan_model(plan), settings, &table, error);
-    if (!result && limits)
-        result = raise_limits(settings, plan, table, error);
-    play_table_free(table);
-    if (!result && limits)
-        result = check_source(settings, plan, error);
-    return result;
+    int result = raise_limits(settings, plan, table, error);
+    return result ? result : check_source(settings, plan, error);
 }
 
 static int raise_limits(const struct settings *settings, const struct plan *plan,
@@ -158,7 +151,6 @@ int run_play(const struct run_setup *setup, struct run_result *result, struct er
         status = fill_result(&run);
     restore_signals(&run);
     histogram_clear(&run.lateness);
-    play_table_free(run.table);
     free(run.workers);
     return status;
 }
@@ -172,6 +164,7 @@ static int fill_shared(struct run *run)
     shared->settings = settings;
     shared->plan = setup->plan;
     shared->dc = setup->dc;
+    shared->table = setup->table;
     shared->source = &run->source;
     shared->clients = plan_figures(setup->plan)->clients;
     shared->workers = run_threads(settings, shared->clients);
@@ -187,9 +180,6 @@ static int fill_shared(struct run *run)
     int error = source_parse(settings->source, &run->source, run->error);
     if (!error)
         error = run_check_accounts(run);
-    if (!error)
-        error = play_table_new(plan_model(setup->plan), settings, &run->table, run->error);
-    shared->table = run->table;
     if (!error)
         error = check_dns(run);
     return error ? error : check_machine(run);
@@ -250,7 +240,7 @@ static int check_dns(struct run *run)
 static int check_machine(const struct run *run)
 {
     uint64_t clients = run->shared.clients;
-    int error = raise_limits(run->setup->settings, run->setup->plan, run->table, run->error);
+    int error = raise_limits(run->setup->settings, run->setup->plan, run->shared.table, run->error);
     if (error)
         return error;
     return source_check(&run->source, clients, run->setup->dc->address.ss_family, run->error);

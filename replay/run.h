@@ -23,15 +23,16 @@
  * than clients. */
 unsigned run_threads(const struct settings *settings, uint32_t clients);
 
-/* Checks what run_play() would refuse, before accounts are created for it: whether the details of
- * the packets can be played and, with limits, whether this machine's limits suffice and it has the
- * source addresses. Raises the limits. Errors and texts as run_play(). */
-int run_check(const struct settings *settings, const struct plan *plan, bool limits,
-              struct error *error);
+/* Checks what run_play() would refuse, before accounts are created for it: whether this machine's
+ * limits suffice and it has the source addresses. Raises the limits. Errors and texts as
+ * run_play(). */
+int run_check(const struct settings *settings, const struct plan *plan,
+              const struct play_table *table, struct error *error);
 
 struct run_setup {
     const struct settings *settings;
     const struct plan *plan;
+    const struct play_table *table; /* of the plan's model */
     /* Its account_count is at least the number of clients, unless it has no accounts at all. */
     const struct dc *dc;
     /* One per worker, run_threads() in all. The caller creates, merges and frees them. */
@@ -64,8 +65,7 @@ struct run_result {
  *
  * Returns 0 when the run took place, even if operations failed or the run was interrupted: see
  * result->end. Otherwise returns a negative errno, and error says what to change: this machine's
- * limits are too low for so many clients, a source address cannot be bound, details of the model
- * cannot be played.
+ * limits are too low for so many clients, or a source address cannot be bound.
  */
 int run_play(const struct run_setup *setup, struct run_result *result, struct error *error);
 

@@ -160,7 +160,7 @@ static int name_types(struct session *session)
     session->types = calloc(count + 1, sizeof *session->types);
     if (!session->types)
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
+    for (packet_index i = 0; i < count; i++) {
         session->types[i] =
             (struct tally_type){.protocol = types[i].protocol,
                                 .opcode = types[i].opcode,
@@ -208,6 +208,7 @@ static enum step session_play(struct session *session)
         trace_to(stderr);
     const struct run_setup setup = {.settings = settings,
                                     .plan = session->plan,
+                                    .table = session->table,
                                     .dc = session->dc,
                                     .tallies = session->tallies,
                                     .tick = status ? status_tick : NULL,
@@ -250,6 +251,7 @@ static void session_clear(struct session *session)
     if (session->kerberos)
         kerberos_global_end();
     dc_free(session->dc);
+    play_table_free(session->table);
     plan_free(session->plan);
     model_free(session->model);
 }

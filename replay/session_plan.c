@@ -105,7 +105,9 @@ enum step session_check_play(struct session *session)
 {
     const struct settings *settings = session->settings;
     bool offline = settings->dry_run || settings->traffic_summary;
-    int error = run_check(settings, session->plan, !offline, &session->error);
+    int error = play_table_new(session->model, settings, &session->table, &session->error);
+    if (!error && !offline)
+        error = run_check(settings, session->plan, session->table, &session->error);
     return error ? session_end_error(session, error) : STEP_NEXT;
 }
 
@@ -143,7 +145,7 @@ void session_report_plan(const struct session *session)
     size_t count;
     const struct model_type *types = model_types(session->model, &count);
     const struct plan_figures *figures = plan_figures(session->plan);
-    for (size_t i = 0; i < count; i++)
+    for (packet_index i = 0; i < count; i++)
         if (run_part(session->settings, &types[i]) == RUN_NO_PLAYER)
             report_no_player(session, &types[i]);
     message_print("%" PRIu32
@@ -168,7 +170,7 @@ bool session_plays(const struct session *session, const char *protocol)
 {
     size_t count;
     const struct model_type *types = model_types(session->model, &count);
-    for (size_t i = 0; i < count; i++)
+    for (packet_index i = 0; i < count; i++)
         if (strcmp(types[i].protocol, protocol) == 0 &&
             run_part(session->settings, &types[i]) == RUN_OPERATION)
             return true;

@@ -27,6 +27,7 @@ struct session {
     struct settings *settings;
     struct model *model;
     struct plan *plan;
+    struct play_table *table;
     struct dc *dc;
     bool kerberos; /* kerberos_global_end() is due */
     struct accounts_wanted accounts;

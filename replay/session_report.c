@@ -80,7 +80,7 @@ static int list_skipped(struct session *session, const struct plan_count *counte
     session->skipped = calloc(count + 1, sizeof *session->skipped);
     if (!session->skipped)
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
+    for (packet_index i = 0; i < count; i++) {
         enum run_part part = run_part(session->settings, &types[i]);
         if (part != RUN_NO_PLAYER && part != RUN_LEFT_OUT)
             continue;

@@ -129,7 +129,7 @@ void tally_free(struct tally *tally)
     free(tally);
 }
 
-void tally_planned(struct tally *tally, uint32_t type, int64_t due)
+void tally_planned(struct tally *tally, packet_index type, int64_t due)
 {
     live_add(&tally->live.planned);
     if (!in_window(tally, due))
@@ -327,7 +327,7 @@ void tally_started(struct tally *tally)
     live_add(&tally->live.started);
 }
 
-void tally_not_sent(struct tally *tally, uint32_t type, int64_t due)
+void tally_not_sent(struct tally *tally, packet_index type, int64_t due)
 {
     if (!in_window(tally, due))
         return;
@@ -335,7 +335,7 @@ void tally_not_sent(struct tally *tally, uint32_t type, int64_t due)
     note(tally, histogram_add(&tally->totals.backlog, tally->setup.window_end - due));
 }
 
-void tally_dropped(struct tally *tally, uint32_t type, int64_t due)
+void tally_dropped(struct tally *tally, packet_index type, int64_t due)
 {
     if (in_window(tally, due))
         tally->packets[type].dropped++;
@@ -535,7 +535,7 @@ const struct tally_setup *tally_setup(const struct tally *tally)
     return &tally->setup;
 }
 
-const struct tally_packet *tally_packet(const struct tally *tally, size_t type)
+const struct tally_packet *tally_packet(const struct tally *tally, packet_index type)
 {
     return &tally->packets[type];
 }

@@ -21,14 +21,15 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "protocols/packet.h"
+#include "model/model.h"
+#include "protocols/outcome.h"
 #include "summary/result/histogram.h"
 
 struct tally;
 struct timing;
 struct failure_log;
 
-/* What a packet type is called, by its index in model_types(). */
+/* What a packet type is called, by packet_index. */
 struct tally_type {
     const char *protocol;
     const char *opcode;
@@ -51,7 +52,7 @@ void tally_free(struct tally *tally);
 
 /* One operation that was sent, and how it went. Times are ns since the plan's start. */
 struct tally_event {
-    uint32_t type; /* index in model_types() */
+    packet_index type;
     uint32_t client;
     uint32_t conversation; /* of the client */
     bool first;            /* first packet of its conversation */
@@ -64,16 +65,16 @@ struct tally_event {
 };
 
 /* The plan wants an operation at due: called once for each, before it is sent, dropped or left. */
-void tally_planned(struct tally *tally, uint32_t type, int64_t due);
+void tally_planned(struct tally *tally, packet_index type, int64_t due);
 /* It went on the wire (or tried to). Called when it ended. The outcome may be any but NOTHING. */
 void tally_event(struct tally *tally, const struct tally_event *event,
                  const struct outcome *outcome);
 /* It is about to be sent: for "in flight" of the status line. */
 void tally_started(struct tally *tally);
 /* Its client was still behind when the window closed. */
-void tally_not_sent(struct tally *tally, uint32_t type, int64_t due);
+void tally_not_sent(struct tally *tally, packet_index type, int64_t due);
 /* It was older than --max-backlog and was dropped. */
-void tally_dropped(struct tally *tally, uint32_t type, int64_t due);
+void tally_dropped(struct tally *tally, packet_index type, int64_t due);
 /* The window closes at end (ns since the plan's start) instead of where it was to: the run was
  * interrupted. Called by the owner of the tally before it plans any operation due at or after end.
  */
@@ -140,7 +141,7 @@ struct tally_totals {
 };
 
 const struct tally_setup *tally_setup(const struct tally *tally);
-const struct tally_packet *tally_packet(const struct tally *tally, size_t type);
+const struct tally_packet *tally_packet(const struct tally *tally, packet_index type);
 const struct tally_second *tally_seconds(const struct tally *tally, size_t *count);
 const struct tally_totals *tally_totals(const struct tally *tally);
 

@@ -403,8 +403,13 @@ static void prepare(struct scenario *s)
 
 static void play(struct scenario *s)
 {
+    struct play_table *table = NULL;
+    s->status = play_table_new(s->model, &s->settings, &table, &s->error);
+    if (s->status)
+        return;
     struct run_setup setup = {.settings = &s->settings,
                               .plan = s->plan,
+                              .table = table,
                               .dc = s->dc,
                               .tallies = s->tallies,
                               .tick = s->tick,
@@ -412,6 +417,7 @@ static void play(struct scenario *s)
     int64_t before = clock_now();
     s->status = run_play(&setup, &s->result, &s->error);
     s->took = clock_now() - before;
+    play_table_free(table);
     if (s->status)
         return;
     struct error error = {0};
