@@ -11,6 +11,7 @@
 
 #include "base/document.h"
 #include "base/error.h"
+#include "base/user_path.h"
 
 struct reader {
     const char *path;
@@ -165,14 +166,5 @@ void config_file_clear(struct config_file *file)
 
 char *config_file_path(void)
 {
-    /* XDG Base Directory Specification: ignore relative paths. */
-    const char *base = getenv("XDG_CONFIG_HOME");
-    const char *home = getenv("HOME");
-    char *path = NULL;
-    int size = -1;
-    if (base && base[0] == '/')
-        size = asprintf(&path, "%s/traffic-replay.yaml", base);
-    else if (home && home[0] == '/')
-        size = asprintf(&path, "%s/.config/traffic-replay.yaml", home);
-    return size < 0 ? NULL : path;
+    return user_path("XDG_CONFIG_HOME", ".config", "traffic-replay.yaml");
 }

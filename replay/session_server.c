@@ -51,7 +51,10 @@ enum step session_find_dc(struct session *session)
     settings->admin = (struct account){0};
     if (dc->admin.name && name_admin(dc, settings) < 0)
         return session_no_memory(session);
-    if (keys_of_admin(dc) != 0)
+    error = keys_of_admin(dc);
+    if (error == -ENOMEM)
+        return session_no_memory(session);
+    if (error)
         return session_end(session, EXIT_USAGE, "-U: the password is not UTF-8");
     return dc->options.generic_ldap ? STEP_NEXT : prepare_kerberos(session);
 }

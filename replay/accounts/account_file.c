@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accounts from a file: reading it, and looking up in the directory what it leaves out. */
 #include "replay/accounts/account_file.h"
 
 #include <errno.h>
@@ -32,8 +31,8 @@ static const char *cut_line(char *line, char **name, char **password);
 static char *cut_field(char **text);
 static int add_line(struct account_file *file, const char *name, const char *password,
                     size_t number);
-static int load(struct lookup *lookup, const struct account_file *file, uint32_t clients,
-                bool machines);
+static int lookup_accounts(struct lookup *lookup, const struct account_file *file, uint32_t clients,
+                           bool machines);
 static int fill_all(struct lookup *lookup, const struct account_file *file, bool machines,
                     uint32_t clients, struct account **out);
 static bool is_machine_line(const struct account_file_line *line);
@@ -41,11 +40,11 @@ static int account_file_fill(struct lookup *lookup, const struct account_file_li
                              struct account *account);
 static int account_file_complain(struct lookup *lookup, const struct account_file_line *line,
                                  int result, const char *what);
-static bool is_dn(const char *name);
+static bool looks_like_dn(const char *name);
 static int account_file_search(struct lookup *lookup, const char *name, struct found *found);
-static char *filter_of(const struct dc *dc, const char *name);
-static char *escape(const char *text);
-static int keep_found(void *context, LDAP *handle, LDAPMessage *entry);
+static char *filter_by_name(const struct dc *dc, const char *name);
+static char *filter_escape(const char *text);
+static int keep_first(void *context, LDAP *handle, LDAPMessage *entry);
 
 int account_file_read(const char *path, struct account_file *file, struct error *error)
 {
@@ -53,7 +52,7 @@ int account_file_read(const char *path, struct account_file *file, struct error 
     FILE *input = fopen(path, "re");
     struct stat status;
     if (!input || fstat(fileno(input), &status) != 0) {
-        error_set(error, -errno, "%s: cannot read it: %s", path, strerror(errno));
+        error_set(error, -EINVAL, "%s: cannot read it: %s", path, strerror(errno));
         if (input)
             fclose(input);
         return -EINVAL;
@@ -79,14 +78,12 @@ static int account_file_read_line(struct account_file *file, const char *path, c
     if (!*line || *line == '#')
         return 0;
     const char *problem = cut_line(line, &name, &password);
-    if (problem) {
+    if (problem)
         return error_set(error, -EINVAL, "%s:%zu: %s", path, number, problem);
-    }
-    int result = add_line(file, name, password, number);
-    return result ? error_set(error, result, "%s: out of memory", path) : 0;
+    return add_line(file, name, password, number) ? error_no_memory(error) : 0;
 }
 
-/* Cuts a line into its two fields; NULL or what is wrong. */
+/* Splits a line into its two fields. Returns NULL, or what is wrong. */
 static const char *cut_line(char *line, char **name, char **password)
 {
     char *tab = strchr(line, '\t');
@@ -105,15 +102,15 @@ static const char *cut_line(char *line, char **name, char **password)
         if (!*password)
             return "a quoted field must end with a quote";
         if (*rest)
-            return "there is a third field; put names or passwords that hold commas into quotes";
+            return "there is a third field; quote names and passwords that contain commas";
     }
     if (!**name)
         return "the name is empty";
     return **password ? NULL : "the password is empty";
 }
 
-/* Cuts a CSV field out of *text in place; *text then stands on what follows it (',' or '\0').
- * NULL: a quote that does not end, or text behind one. */
+/* Reads a CSV field from *text in place; *text then points to what follows it (',' or '\0'). NULL:
+ * a closing quote is missing, or text follows it. */
 static char *cut_field(char **text)
 {
     char *field = *text, *to = field, *from = field;
@@ -169,21 +166,21 @@ int account_file_load(const char *path, uint32_t clients, bool machines, struct 
     struct lookup lookup = {.path = path, .dc = dc, .error = error};
     int result = account_file_read(path, &file, error);
     if (!result && file.world_readable)
-        message_print("--accounts: %s: everybody may read it; chmod o= it", path);
+        message_print("--accounts: %s is world-readable; run: chmod o= %s", path, path);
     if (!result)
-        result = load(&lookup, &file, clients, machines);
+        result = lookup_accounts(&lookup, &file, clients, machines);
     account_file_clear(&file);
     return result;
 }
 
-static int load(struct lookup *lookup, const struct account_file *file, uint32_t clients,
-                bool machines)
+static int lookup_accounts(struct lookup *lookup, const struct account_file *file, uint32_t clients,
+                           bool machines)
 {
     struct dc *dc = lookup->dc;
     int result = directory_open(&lookup->directory, dc, wire_blocking_waiter());
     if (result) {
-        error_set(lookup->error, -EINVAL, "cannot log on to %s as %s: %s", dc->given,
-                  dc->admin.name ? dc->admin.name : "anybody", lookup->directory.error);
+        error_set(lookup->error, result, "cannot log on to %s as %s: %s", dc->given,
+                  dc->admin.name ? dc->admin.name : "anonymous", lookup->directory.error.text);
         goto cleanup;
     }
     dc->account_count = clients;
@@ -200,7 +197,7 @@ static int fill_all(struct lookup *lookup, const struct account_file *file, bool
 {
     struct account *accounts = calloc((size_t)clients + 1, sizeof *accounts);
     uint32_t count = 0;
-    int result = accounts ? 0 : -ENOMEM;
+    int result = accounts ? 0 : error_no_memory(lookup->error);
     *out = accounts;
     for (size_t i = 0; !result && i < file->count && count < clients; i++) {
         if (is_machine_line(&file->lines[i]) != machines)
@@ -208,17 +205,15 @@ static int fill_all(struct lookup *lookup, const struct account_file *file, bool
         accounts[count].machine = machines;
         result = account_file_fill(lookup, &file->lines[i], &accounts[count++]);
     }
-    if (!result && count < clients) {
-        error_set(lookup->error, -EINVAL,
-                  "--accounts: %s has %u %s, but this run has %u clients; add more, or lower -S",
-                  lookup->path, count, machines ? "machines (names that end in $)" : "users",
-                  clients);
-        result = -EINVAL;
-    }
-    return result;
+    if (result || count == clients)
+        return result;
+    return error_set(lookup->error, -EINVAL,
+                     "--accounts: %s has %u %s, but this run has %u clients; add more, or lower -S",
+                     lookup->path, count,
+                     machines ? "machine accounts (names that end in $)" : "users", clients);
 }
 
-/* A DN's machine-hood shows only in the directory; a name's in its last letter. */
+/* Names of machine accounts end in $. A DN does not show what it names, so it counts as a user. */
 static bool is_machine_line(const struct account_file_line *line)
 {
     size_t length = strlen(line->name);
@@ -233,8 +228,8 @@ static int account_file_fill(struct lookup *lookup, const struct account_file_li
     account->password = strdup(line->password);
     if (!account->password)
         return account_file_complain(lookup, line, -ENOMEM, "out of memory");
-    /* An LDAP server needs no more than the DN to bind with. */
-    if (dc->options.generic_ldap && is_dn(line->name)) {
+    /* A bind to an LDAP server needs only the DN. */
+    if (dc->options.generic_ldap && looks_like_dn(line->name)) {
         account->name = strdup(line->name);
         account->dn = strdup(line->name);
         return account->name && account->dn
@@ -243,9 +238,9 @@ static int account_file_fill(struct lookup *lookup, const struct account_file_li
     }
     int result = account_file_search(lookup, line->name, &found);
     if (result)
-        result = account_file_complain(lookup, line, result < 0 ? result : -EACCES,
-                                       lookup->directory.error[0] ? lookup->directory.error
-                                                                  : strerror(-result));
+        result = account_file_complain(
+            lookup, line, result < 0 ? result : -EACCES,
+            lookup->directory.error.text[0] ? lookup->directory.error.text : strerror(-result));
     else if (found.count != 1)
         result = account_file_complain(lookup, line, -EINVAL,
                                        found.count
@@ -253,7 +248,7 @@ static int account_file_fill(struct lookup *lookup, const struct account_file_li
                                            : "there is no such account");
     else if (!found.name && !dc->options.generic_ldap)
         result = account_file_complain(lookup, line, -EINVAL,
-                                       "this is no account: it has no sAMAccountName");
+                                       "not an account: it has no sAMAccountName");
     account->dn = found.dn;
     account->name = found.name ? found.name : found.dn ? strdup(found.dn) : NULL;
     if (!result && !account->name)
@@ -268,7 +263,7 @@ static int account_file_complain(struct lookup *lookup, const struct account_fil
                      line->name, what);
 }
 
-static bool is_dn(const char *name)
+static bool looks_like_dn(const char *name)
 {
     LDAPDN dn = NULL;
     bool is = strchr(name, '=') && ldap_str2dn(name, &dn, LDAP_DN_FORMAT_LDAPV3) == LDAP_SUCCESS;
@@ -279,25 +274,25 @@ static bool is_dn(const char *name)
 static int account_file_search(struct lookup *lookup, const char *name, struct found *found)
 {
     static const char *const attributes[] = {"sAMAccountName", NULL};
-    bool by_dn = is_dn(name);
-    char *filter = by_dn ? strdup("(objectClass=*)") : filter_of(lookup->dc, name);
+    bool by_dn = looks_like_dn(name);
+    char *filter = by_dn ? strdup("(objectClass=*)") : filter_by_name(lookup->dc, name);
     if (!filter)
         return -ENOMEM;
     const struct directory_search search = {.base = by_dn ? name : lookup->dc->base_dn,
                                             .scope = by_dn ? LDAP_SCOPE_BASE : LDAP_SCOPE_SUBTREE,
                                             .filter = filter,
                                             .attributes = attributes,
-                                            .entry = keep_found,
+                                            .entry = keep_first,
                                             .context = found};
     int result = directory_search(&lookup->directory, &search);
     free(filter);
     return result == LDAP_NO_SUCH_OBJECT ? 0 : result;
 }
 
-/* The filter that finds an account by name. */
-static char *filter_of(const struct dc *dc, const char *name)
+/* A filter for the account with this name. */
+static char *filter_by_name(const struct dc *dc, const char *name)
 {
-    char *filter = NULL, *value = escape(name);
+    char *filter = NULL, *value = filter_escape(name);
     int size = -1;
     if (value && dc->options.generic_ldap)
         size = asprintf(&filter, "(|(uid=%s)(cn=%s))", value, value);
@@ -309,8 +304,8 @@ static char *filter_of(const struct dc *dc, const char *name)
     return size < 0 ? NULL : filter;
 }
 
-/* A filter's value, RFC 4515: what means something there is written as \xx. */
-static char *escape(const char *text)
+/* Escapes a filter's value (RFC 4515). */
+static char *filter_escape(const char *text)
 {
     char *out = NULL;
     size_t size = 0;
@@ -326,7 +321,7 @@ static char *escape(const char *text)
     return NULL;
 }
 
-static int keep_found(void *context, LDAP *handle, LDAPMessage *entry)
+static int keep_first(void *context, LDAP *handle, LDAPMessage *entry)
 {
     struct found *found = context;
     if (found->count++ > 0)

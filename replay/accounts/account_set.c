@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The accounts of one instance: names, and what is there. */
 #include "replay/accounts/account_set.h"
 
 #include <ctype.h>
@@ -10,8 +9,8 @@
 
 #include "protocols/auth/security_descriptor.h"
 
-/* userAccountControl (MS-ADTS 2.2.16): NORMAL_ACCOUNT; SERVER_TRUST_ACCOUNT and
- * TRUSTED_FOR_DELEGATION, which let a machine open a secure channel of a backup DC's kind;
+/* userAccountControl (MS-ADTS 2.2.16): NORMAL_ACCOUNT; SERVER_TRUST_ACCOUNT with
+ * TRUSTED_FOR_DELEGATION, so that a machine can open the secure channel of a backup DC;
  * WORKSTATION_TRUST_ACCOUNT. */
 const struct account_form account_forms[ACCOUNT_KINDS] = {
     [ACCOUNT_USER] = {"STGU", "", "user", "512", "user", "users"},
@@ -106,7 +105,7 @@ static int note_entry(void *context, LDAP *handle, LDAPMessage *entry)
     return error;
 }
 
-/* A password was never set: pwdLastSet is 0 or missing. */
+/* pwdLastSet is 0 or missing if the password was never set. */
 static uint8_t flags_of(LDAP *handle, LDAPMessage *entry, enum account_kind kind)
 {
     if (kind == ACCOUNT_GROUP)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The accounts of one instance: how they are named, which are wanted and which are there. Names and
- * places are those of an established tool of the field, so that either can use or remove the
- * other's accounts.
+ * The accounts of one instance: their names, and which of them exist. Names and locations are those
+ * of an existing tool, so that either program can use or remove the accounts of the other.
  */
 #ifndef REPLAY_ACCOUNTS_ACCOUNT_SET_H
 #define REPLAY_ACCOUNTS_ACCOUNT_SET_H
@@ -26,9 +25,9 @@ struct account_form {
 };
 extern const struct account_form account_forms[ACCOUNT_KINDS];
 
-/* What is there of one kind, by number. */
+/* The existing accounts of one kind, by number. */
 struct account_presence {
-    uint32_t size; /* numbers 1..size have a byte each */
+    uint32_t size; /* numbers 1..size have one byte each */
     uint8_t *flags;
     uint64_t count;
 };
@@ -36,38 +35,38 @@ enum account_flag { ACCOUNT_THERE = 1, ACCOUNT_LACKS_PASSWORD = 2 };
 
 struct account_set {
     int instance;
-    char *parent_dn;   /* OU=traffic_replay,... */
-    char *instance_dn; /* OU=instance-I,... */
-    bool exists;       /* the instance OU is there */
-    char *description; /* of it, or NULL */
-    uint8_t *descriptor;
-    size_t descriptor_size; /* DACL of it */
+    char *parent_dn;     /* OU=traffic_replay,... */
+    char *instance_dn;   /* OU=instance-I,... */
+    bool exists;         /* the instance's OU exists */
+    char *description;   /* of the OU, or NULL */
+    uint8_t *descriptor; /* of the OU, with its DACL only */
+    size_t descriptor_size;
     struct account_presence there[ACCOUNT_KINDS];
 };
 
 int account_set_init(struct account_set *set, const char *base_dn, int instance);
 void account_set_clear(struct account_set *set);
 
-/* Reads what is there: the instance OU, then all that it holds in one paged search. A result as
- * directory_search() gives it; an OU that is not there is success. */
+/* Reads the instance's OU, then everything in it with one paged search. Returns what
+ * directory_search() returns; 0 if the OU does not exist. */
 int account_set_read(struct account_set *set, struct directory *directory);
 
 bool account_set_has(const struct account_set *set, enum account_kind kind, uint32_t number);
-/* Notes that it is there; 0 or -ENOMEM. */
+/* Marks an account as existing. 0 or -ENOMEM. */
 int account_set_note(struct account_set *set, enum account_kind kind, uint32_t number,
                      uint8_t flags);
 
-/* "STGM-0-7": the common name; the sAMAccountName has the suffix too. */
+/* The common name, such as "STGM-0-7"; the sAMAccountName also has the suffix. */
 void account_set_name(const struct account_set *set, enum account_kind kind, uint32_t number,
                       char name[ACCOUNT_NAME_SIZE]);
 /* Malloc'd, or NULL. */
 char *account_set_dn(const struct account_set *set, enum account_kind kind, uint32_t number);
 
-/* Which account of this instance has that sAMAccountName. */
+/* Finds the account of this instance with this sAMAccountName. False: it is not one of them. */
 bool account_set_parse(const struct account_set *set, const char *name, enum account_kind *kind,
                        uint32_t *number);
 
-/* The control with which nTSecurityDescriptor means the DACL alone (MS-ADTS 3.1.1.3.4.1.11). */
+/* Limits nTSecurityDescriptor to the DACL (MS-ADTS 3.1.1.3.4.1.11). */
 extern LDAPControl account_set_dacl_control;
 
 #endif

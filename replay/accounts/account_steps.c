@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writes that bring accounts about, over several LDAP connections at a time. */
 #include "replay/accounts/account_steps.h"
 
 #include <errno.h>
@@ -16,8 +15,8 @@
 static char permissive_oid[] = "1.2.840.113556.1.4.1413"; /* MS-ADTS 3.1.1.3.4.1.8 */
 static LDAPControl permissive_control = {.ldctl_oid = permissive_oid, .ldctl_iscritical = 1};
 
-/* The steps on their way. */
-struct run {
+/* One account_steps_run(). */
+struct steps_run {
     struct account_steps *steps;
     struct progress progress;
     size_t next;
@@ -25,54 +24,54 @@ struct run {
     struct error *error;
 };
 
-/* One request's attributes, one value each. */
+/* The attributes of one request, with one value each. */
 struct attributes {
     LDAPMod mods[6], *list[7];
     struct berval values[6], *value_lists[6][2];
     size_t count;
 };
 
-/* Members that a group has, of those named in the (sorted) list: taken out of it. */
+/* The members to add to a group. Sorted before those that the group already has are removed. */
 struct member_list {
     char **names;
     size_t count;
 };
 
 static size_t take_first_user(const struct account_steps *steps);
-static void work(struct loop *loop, void *argument, uint64_t i);
-static void take_step(struct run *run, struct directory *directory);
-static void steps_fail(struct run *run, const struct account_step *step, int result,
-                       const char *words);
-static int take_create(struct account_steps *steps, struct directory *directory,
-                       const struct account_step *step, const char *dn);
+static void run_connection(struct loop *loop, void *argument, uint64_t i);
+static void take_step(struct steps_run *run, struct directory *directory);
+static void steps_fail(struct steps_run *run, const struct account_step *step, int result,
+                       const char *text);
+static int create_account(struct account_steps *steps, struct directory *directory,
+                          const struct account_step *step, const char *dn);
 static int steps_add_account(struct account_steps *steps, struct directory *directory,
                              const struct account_step *step, const char *dn);
-static void put_text(struct attributes *attributes, int operation, const char *type,
-                     const char *text);
+static void steps_put_text(struct attributes *attributes, int operation, const char *type,
+                           const char *text);
 static void steps_put(struct attributes *attributes, int operation, const char *type,
                       const void *value, size_t size);
 static int set_password(struct account_steps *steps, struct directory *directory, const char *dn);
 static int extend_dacl(struct account_steps *steps, struct directory *directory, const char *dn);
 static int keep_descriptor(void *context, LDAP *handle, LDAPMessage *entry);
-static int take_reset(struct account_steps *steps, struct directory *directory,
-                      const struct account_step *step, const char *dn);
-static int take_members(struct account_steps *steps, struct directory *directory,
-                        const struct account_step *step, const char *dn);
+static int reset_account(struct account_steps *steps, struct directory *directory,
+                         const struct account_step *step, const char *dn);
+static int add_group_members(struct account_steps *steps, struct directory *directory,
+                             const struct account_step *step, const char *dn);
 static int add_missing_members(struct directory *directory, const char *dn,
                                struct member_list *list);
 static int drop_present(void *context, LDAP *handle, LDAPMessage *entry);
 static int compare_names(const void *left, const void *right);
 static int send_members(struct directory *directory, const char *dn, char **names);
-static bool is_there(int result);
+static bool is_present(int result);
 static int add_members(struct directory *directory, const char *dn, char **names, size_t count);
 
 static const struct {
     const char *verb; /* "cannot ... NAME" */
     int (*take)(struct account_steps *steps, struct directory *directory,
                 const struct account_step *step, const char *dn);
-} step_kinds[] = {[STEP_CREATE] = {"add", take_create},
-                  [STEP_RESET] = {"set the password of", take_reset},
-                  [STEP_MEMBERS] = {"add members to", take_members}};
+} step_kinds[] = {[ACCOUNT_STEP_CREATE] = {"add", create_account},
+                  [ACCOUNT_STEP_RESET] = {"set the password of", reset_account},
+                  [ACCOUNT_STEP_MEMBERS] = {"add members to", add_group_members}};
 
 void account_steps_init(struct account_steps *steps, const struct dc *dc, struct account_set *set)
 {
@@ -119,8 +118,7 @@ void account_steps_clear(struct account_steps *steps)
     *steps = (struct account_steps){0};
 }
 
-/* Enough to keep a DC's writer busy while replies travel; a DC writes one after the other anyway.
- */
+/* Enough to keep the DC busy while replies are in transit; it writes one object after the other. */
 enum { CONNECTIONS_MAX = 8 };
 
 int account_steps_run(struct account_steps *steps, const char *what, struct error *error)
@@ -128,71 +126,71 @@ int account_steps_run(struct account_steps *steps, const char *what, struct erro
     size_t count = steps->count;
     if (count == 0)
         return 0;
-    struct run run = {.steps = steps, .error = error};
+    struct steps_run run = {.steps = steps, .error = error};
     progress_start(&run.progress, what, count);
     int result = 0;
     steps->count = take_first_user(steps);
     while (!result && !run.result && run.next < count) {
         uint64_t left = steps->count - run.next;
         unsigned parallel = left < CONNECTIONS_MAX ? (unsigned)left : CONNECTIONS_MAX;
-        result = loop_run_all(work, &run, parallel, parallel);
+        result = loop_run_all(run_connection, &run, parallel, parallel);
         steps->count = count;
     }
     if (result && !run.result)
-        error_set(error, result, "cannot make accounts: %s", strerror(-result));
+        error_set(error, result, "cannot create accounts: %s", strerror(-result));
     progress_end(&run.progress);
     steps->count = 0;
     return run.result ? run.result : result;
 }
 
-/* The first user is made alone: the others are added with the DACL that it gets. */
+/* Creates the first user alone: the others are added with the DACL that it gets. */
 static size_t take_first_user(const struct account_steps *steps)
 {
     bool alone = !steps->user_dacl && steps->steps[0].kind == ACCOUNT_USER &&
-                 steps->steps[0].step != STEP_MEMBERS;
+                 steps->steps[0].step != ACCOUNT_STEP_MEMBERS;
     return alone ? 1 : steps->count;
 }
 
-/* A fiber: a connection of its own that takes steps while there are any. */
-static void work(struct loop *loop, void *argument, uint64_t i)
+/* Runs on a fiber: opens a connection and takes steps until none are left. */
+static void run_connection(struct loop *loop, void *argument, uint64_t i)
 {
-    struct run *run = argument;
+    struct steps_run *run = argument;
     struct directory directory;
     (void)i;
     if (run->result || run->next == run->steps->count)
         return;
     int result = directory_open(&directory, run->steps->dc, loop_waiter(loop));
     if (result && !run->result) {
-        error_set(run->error, -EINVAL, "cannot log on for making accounts: %s", directory.error);
-        run->result = result;
+        run->result = error_set(run->error, result, "cannot log on to create accounts: %s",
+                                directory.error.text);
     }
     while (!run->result && run->next < run->steps->count)
         take_step(run, &directory);
     directory_close(&directory);
 }
 
-static void take_step(struct run *run, struct directory *directory)
+static void take_step(struct steps_run *run, struct directory *directory)
 {
     const struct account_step *step = &run->steps->steps[run->next++];
     char *dn = account_set_dn(run->steps->set, (enum account_kind)step->kind, step->number);
     int result = dn ? step_kinds[step->step].take(run->steps, directory, step, dn) : -ENOMEM;
     if (result)
-        steps_fail(run, step, result, dn ? directory->error : "");
+        steps_fail(run, step, result, dn ? directory->error.text : "");
     else
         progress_step(&run->progress);
     free(dn);
 }
 
-static void steps_fail(struct run *run, const struct account_step *step, int result,
-                       const char *words)
+static void steps_fail(struct steps_run *run, const struct account_step *step, int result,
+                       const char *text)
 {
     if (run->result)
         return;
     char name[ACCOUNT_NAME_SIZE];
     account_set_name(run->steps->set, (enum account_kind)step->kind, step->number, name);
-    error_set(run->error, result, "cannot %s %s: %s%s", step_kinds[step->step].verb, name,
-              *words ? words : strerror(-result), account_steps_hint(result));
-    run->result = result < 0 ? result : -EACCES;
+    run->result = error_set(run->error, result < 0 ? result : -EACCES, "cannot %s %s: %s%s",
+                            step_kinds[step->step].verb, name, *text ? text : strerror(-result),
+                            account_steps_hint(result));
 }
 
 const char *account_steps_hint(int code)
@@ -201,9 +199,9 @@ const char *account_steps_hint(int code)
         int code;
         const char *hint;
     } hints[] = {
-        {LDAP_INSUFFICIENT_ACCESS, "; the administrator needs the right to do this"},
+        {LDAP_INSUFFICIENT_ACCESS, "; the administrator needs this right"},
         {LDAP_CONSTRAINT_VIOLATION,
-         "; if that is the domain's password policy, give a password that it takes with -F"},
+         "; if the domain's password policy is the reason, set an acceptable password with -F"},
     };
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
         if (hints[i].code == code)
@@ -211,12 +209,12 @@ const char *account_steps_hint(int code)
     return "";
 }
 
-static int take_create(struct account_steps *steps, struct directory *directory,
-                       const struct account_step *step, const char *dn)
+static int create_account(struct account_steps *steps, struct directory *directory,
+                          const struct account_step *step, const char *dn)
 {
     bool with_dacl = steps->user_dacl != NULL;
     int result = steps_add_account(steps, directory, step, dn);
-    /* Somebody else made it meanwhile, with another password perhaps. */
+    /* Somebody else has created it in the meantime, maybe with another password. */
     if (result == LDAP_ALREADY_EXISTS)
         result = step->kind == ACCOUNT_GROUP ? 0 : set_password(steps, directory, dn);
     if (!result && step->kind == ACCOUNT_USER && !with_dacl)
@@ -234,12 +232,13 @@ static int steps_add_account(struct account_steps *steps, struct directory *dire
     strncat(name, form->suffix, sizeof name - strlen(name) - 1);
     struct attributes attributes = {.count = 0};
     LDAPControl *controls[2] = {NULL};
-    put_text(&attributes, LDAP_MOD_ADD, "objectClass", form->object_class);
-    put_text(&attributes, LDAP_MOD_ADD, "sAMAccountName", name);
+    steps_put_text(&attributes, LDAP_MOD_ADD, "objectClass", form->object_class);
+    steps_put_text(&attributes, LDAP_MOD_ADD, "sAMAccountName", name);
     if (step->kind == ACCOUNT_GROUP) {
-        put_text(&attributes, LDAP_MOD_ADD, "groupType", "-2147483646"); /* global, security */
+        steps_put_text(&attributes, LDAP_MOD_ADD, "groupType",
+                       "-2147483646"); /* global, security */
     } else {
-        put_text(&attributes, LDAP_MOD_ADD, "userAccountControl", form->control);
+        steps_put_text(&attributes, LDAP_MOD_ADD, "userAccountControl", form->control);
         steps_put(&attributes, LDAP_MOD_ADD, "unicodePwd", steps->password.bv_val,
                   steps->password.bv_len);
     }
@@ -251,8 +250,8 @@ static int steps_add_account(struct account_steps *steps, struct directory *dire
     return directory_add(directory, dn, attributes.list, controls);
 }
 
-static void put_text(struct attributes *attributes, int operation, const char *type,
-                     const char *text)
+static void steps_put_text(struct attributes *attributes, int operation, const char *type,
+                           const char *text)
 {
     steps_put(attributes, operation, type, text, strlen(text));
 }
@@ -279,11 +278,11 @@ static int set_password(struct account_steps *steps, struct directory *directory
     return directory_modify(directory, dn, attributes.list, NULL);
 }
 
-/* A user may write its own service principal name. */
+/* Lets a user write its own service principal name. */
 static const char user_sddl[] = "(A;;WP;;;PS)";
 
-/* Extends a user's DACL, and keeps what it has become for the users to come: they are then added
- * with it in one request instead of three. */
+/* Extends a user's DACL and keeps the result for later users: they are added with it in one request
+ * instead of three. */
 static int extend_dacl(struct account_steps *steps, struct directory *directory, const char *dn)
 {
     static const char *const attributes[] = {"nTSecurityDescriptor", NULL};
@@ -335,17 +334,18 @@ static int keep_descriptor(void *context, LDAP *handle, LDAPMessage *entry)
     return 0;
 }
 
-/* An account without a password is disabled or needs none: its control is set anew as well. */
-static int take_reset(struct account_steps *steps, struct directory *directory,
-                      const struct account_step *step, const char *dn)
+/* An account without a password may be disabled or need none, so its userAccountControl is set,
+ * too. */
+static int reset_account(struct account_steps *steps, struct directory *directory,
+                         const struct account_step *step, const char *dn)
 {
     int result = set_password(steps, directory, dn);
     if (result)
         return result;
     if (steps->set->there[step->kind].flags[step->number - 1] & ACCOUNT_LACKS_PASSWORD) {
         struct attributes attributes = {.count = 0};
-        put_text(&attributes, LDAP_MOD_REPLACE, "userAccountControl",
-                 account_forms[step->kind].control);
+        steps_put_text(&attributes, LDAP_MOD_REPLACE, "userAccountControl",
+                       account_forms[step->kind].control);
         result = directory_modify(directory, dn, attributes.list, NULL);
     }
     if (!result && step->kind == ACCOUNT_USER && !steps->user_dacl)
@@ -353,8 +353,8 @@ static int take_reset(struct account_steps *steps, struct directory *directory,
     return result;
 }
 
-static int take_members(struct account_steps *steps, struct directory *directory,
-                        const struct account_step *step, const char *dn)
+static int add_group_members(struct account_steps *steps, struct directory *directory,
+                             const struct account_step *step, const char *dn)
 {
     char *names[ACCOUNT_STEP_MEMBERS_MAX + 1] = {NULL};
     struct member_list list = {.names = names, .count = (size_t)(step->to - step->from)};
@@ -371,7 +371,7 @@ static int take_members(struct account_steps *steps, struct directory *directory
     return result;
 }
 
-/* At once as a rule; when some are there, those that are not. */
+/* Adds all members at once; if the group has some of them already, only the others. */
 static int add_missing_members(struct directory *directory, const char *dn,
                                struct member_list *list)
 {
@@ -383,7 +383,7 @@ static int add_missing_members(struct directory *directory, const char *dn,
                                             .entry = drop_present,
                                             .context = list};
     int result = send_members(directory, dn, list->names);
-    if (!is_there(result))
+    if (!is_present(result))
         return result;
     qsort(list->names, list->count, sizeof *list->names, compare_names);
     result = directory_search(directory, &search);
@@ -395,7 +395,7 @@ static int drop_present(void *context, LDAP *handle, LDAPMessage *entry)
     struct member_list *list = context;
     struct berval **values = ldap_get_values_len(handle, entry, "member");
     for (int i = 0; values && values[i] && list->count > 0; i++) {
-        const char *dn = values[i]->bv_val; /* libldap ends it with a NUL */
+        const char *dn = values[i]->bv_val; /* libldap terminates it with a NUL */
         char **found = bsearch(&dn, list->names, list->count, sizeof *list->names, compare_names);
         if (!found)
             continue;
@@ -420,22 +420,22 @@ static int send_members(struct directory *directory, const char *dn, char **name
     return directory_modify(directory, dn, mods, controls);
 }
 
-static bool is_there(int result)
+static bool is_present(int result)
 {
     return result == LDAP_ALREADY_EXISTS || result == LDAP_TYPE_OR_VALUE_EXISTS;
 }
 
 /*
- * Adds count members, names ending in NULL. Samba takes the permissive control, and refuses the
- * whole request all the same when one of them is a member already (an interrupted call made it, or
- * another at the same time): then by halves, down to those that are there.
+ * Adds count members; names ends with NULL. Samba accepts the permissive control, but still refuses
+ * the whole request when one of them is a member already (because of an interrupted or concurrent
+ * call). Then the list is halved until only existing members are refused.
  */
 static int add_members(struct directory *directory, const char *dn, char **names, size_t count)
 {
     if (count == 0)
         return 0;
     int result = send_members(directory, dn, names);
-    if (!is_there(result))
+    if (!is_present(result))
         return result;
     if (count == 1)
         return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Test accounts. One paged search tells what is there; the rest follows from it: organizational
- * units, passwords that have to be reset, accounts that are missing, memberships. The instance's
- * OU keeps in its description which password its accounts have (as an HMAC) and which memberships
- * are made, so that a run with existing accounts writes nothing.
+ * One paged search finds the existing accounts. Everything else follows from it: organizational
+ * units to add, passwords to reset, missing accounts, memberships. The description of the
+ * instance's OU records which password its accounts have (as an HMAC) and which memberships exist,
+ * so a run with existing accounts writes nothing.
  */
 #include "replay/accounts/accounts.h"
 
@@ -28,14 +28,14 @@
 
 enum { USERS_PER_GROUP = 10, DESCRIPTION_SIZE = 256 };
 
-/* What the description of the instance's OU says. */
-struct state {
-    char marker[PASSWORD_STORE_MARKER_SIZE]; /* "": no password is known to be everybody's */
-    uint32_t users, groups;                  /* that have their memberships */
+/* The contents of the description of the instance's OU. */
+struct accounts_state {
+    char marker[PASSWORD_STORE_MARKER_SIZE]; /* of the accounts' password; "": not known */
+    uint32_t users, groups;                  /* the first ones, which have their memberships */
     uint64_t memberships;
 };
 
-struct work {
+struct accounts_work {
     const struct settings *settings;
     const struct accounts_wanted *wanted;
     struct dc *dc;
@@ -44,44 +44,48 @@ struct work {
     struct account_steps steps;
     struct password_store store;
     const char *password;
-    struct state state;
-    char marker[PASSWORD_STORE_MARKER_SIZE]; /* of the password that accounts are to have */
+    struct accounts_state state;
+    char marker[PASSWORD_STORE_MARKER_SIZE]; /* of the password the accounts need */
     struct error *error;
 };
 
 static uint32_t groups_wanted(const struct settings *settings, uint32_t users);
-static int read_existing(struct work *work);
-static void parse_state(const char *description, struct state *state);
-static int refused(struct work *work, int result, const char *what, const char *name);
-static int ask_when_first(struct work *work);
+static int read_existing(struct accounts_work *work);
+static void parse_state(const char *description, struct accounts_state *state);
+static int check_request(struct accounts_work *work, int result, const char *what,
+                         const char *name);
+static int ask_when_first(struct accounts_work *work);
 static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry);
-static int accounts_ask(struct work *work);
-static void list_kinds(char *text, size_t size, uint64_t (*count)(const struct work *, int),
-                       const struct work *work);
-static uint64_t count_wanted(const struct work *work, int kind);
-static uint32_t wanted_of(const struct accounts_wanted *wanted, enum account_kind kind);
-static int choose_password(struct work *work);
-static int make_units(struct work *work);
-static void print_state(const struct state *state, char text[DESCRIPTION_SIZE]);
-static int add_units(struct work *work, const char *description);
-static int add_unit(struct work *work, const char *dn, const char *description);
-static int give_rights(struct work *work);
-static int reset_passwords(struct work *work);
-static int add_step(struct work *work, int step, int kind, uint32_t number);
-static int write_state(struct work *work);
-static int make_missing(struct work *work);
-static uint64_t missing(const struct work *work, enum account_kind kind, uint32_t wanted);
-static int make_memberships(struct work *work);
-static void tell_kept(const struct work *work);
-static int add_member_steps(struct work *work, struct memberships *made);
-static uint64_t keep_new(const struct work *work, struct memberships *made, uint32_t group);
-static int accounts_start(struct work *work, const struct settings *settings, struct dc *dc,
-                          struct error *error);
-static int fill_dc(struct work *work, uint32_t clients);
-static int accounts_fill_account(const struct work *work, enum account_kind kind, uint32_t number,
-                                 struct account *account);
-static void accounts_finish(struct work *work);
-static int delete_tree(struct work *work);
+static int ask_user(struct accounts_work *work);
+static void list_kinds(char *text, size_t size,
+                       uint64_t (*count)(const struct accounts_work *, int),
+                       const struct accounts_work *work);
+static uint64_t count_wanted(const struct accounts_work *work, int kind);
+static uint32_t number_wanted(const struct accounts_wanted *wanted, enum account_kind kind);
+static int choose_password(struct accounts_work *work);
+static int create_units(struct accounts_work *work);
+static void print_state(const struct accounts_state *state, char text[DESCRIPTION_SIZE]);
+static int add_units(struct accounts_work *work, const char *description);
+static int add_unit(struct accounts_work *work, const char *dn, const char *description);
+static int give_rights(struct accounts_work *work);
+static int reset_passwords(struct accounts_work *work);
+static int add_step(struct accounts_work *work, int step, int kind, uint32_t number);
+static int write_state(struct accounts_work *work);
+static int create_missing(struct accounts_work *work);
+static uint64_t count_missing(const struct accounts_work *work, enum account_kind kind,
+                              uint32_t wanted);
+static int create_memberships(struct accounts_work *work);
+static void warn_of_kept(const struct accounts_work *work);
+static int add_member_steps(struct accounts_work *work, struct memberships *made);
+static uint64_t keep_new_pairs(const struct accounts_work *work, struct memberships *made,
+                               uint32_t group);
+static int accounts_start(struct accounts_work *work, const struct settings *settings,
+                          struct dc *dc, struct error *error);
+static int fill_dc(struct accounts_work *work, uint32_t clients);
+static int accounts_fill_account(const struct accounts_work *work, enum account_kind kind,
+                                 uint32_t number, struct account *account);
+static void accounts_finish(struct accounts_work *work);
+static int delete_tree(struct accounts_work *work);
 
 static const double default_groups_per_user = 5;
 
@@ -90,11 +94,10 @@ int accounts_wanted(const struct settings *settings, uint32_t clients,
 {
     uint64_t users = settings->number_of_users;
     if (users > 0 && users < clients) {
-        error_set(error, -EINVAL,
-                  "-n: %" PRIu64 " users are too few for the %" PRIu32 " clients of this run; give "
-                  "at least as many, or leave -n out",
-                  users, clients);
-        return -EINVAL;
+        return error_set(error, -EINVAL,
+                         "-n: %" PRIu64 " users are too few for the %" PRIu32
+                         " clients of this run; give at least as many, or omit -n",
+                         users, clients);
     }
     *wanted = (struct accounts_wanted){.users = users ? (uint32_t)users : clients,
                                        .machines = clients,
@@ -111,14 +114,13 @@ int accounts_wanted(const struct settings *settings, uint32_t clients,
     bool asked = settings->group_memberships_given || settings->average_groups_per_user > 0;
     wanted->memberships = settings->group_memberships_given ? settings->group_memberships : by_mean;
     if (asked && wanted->memberships > most) {
-        error_set(error, -EINVAL,
-                  "%s: %" PRIu64 " memberships are more than %" PRIu32 " users in %" PRIu32
-                  " groups%s can have (%" PRIu64 ")",
-                  settings->group_memberships_given ? "--group-memberships"
-                                                    : "--average-groups-per-user",
-                  wanted->memberships, wanted->users, wanted->groups,
-                  wanted->max_members ? " of --max-members" : "", most);
-        return -EINVAL;
+        return error_set(error, -EINVAL,
+                         "%s: %" PRIu64 " memberships are more than %" PRIu32 " users in %" PRIu32
+                         " groups%s can have (%" PRIu64 ")",
+                         settings->group_memberships_given ? "--group-memberships"
+                                                           : "--average-groups-per-user",
+                         wanted->memberships, wanted->users, wanted->groups,
+                         wanted->max_members ? " of --max-members" : "", most);
     }
     if (wanted->memberships > most)
         wanted->memberships = most;
@@ -139,10 +141,10 @@ static uint32_t groups_wanted(const struct settings *settings, uint32_t users)
 int accounts_ensure(const struct settings *settings, const struct accounts_wanted *wanted,
                     uint32_t clients, struct dc *dc, struct error *error)
 {
-    static int (*const phases[])(struct work *) = {read_existing, ask_when_first,  choose_password,
-                                                   make_units,    give_rights,     reset_passwords,
-                                                   make_missing,  make_memberships};
-    struct work work;
+    static int (*const phases[])(struct accounts_work *) = {
+        read_existing, ask_when_first,  choose_password, create_units,
+        give_rights,   reset_passwords, create_missing,  create_memberships};
+    struct accounts_work work;
     int result = accounts_start(&work, settings, dc, error);
     work.wanted = wanted;
     for (size_t i = 0; !result && i < sizeof phases / sizeof phases[0]; i++)
@@ -153,16 +155,16 @@ int accounts_ensure(const struct settings *settings, const struct accounts_wante
     return result;
 }
 
-static int read_existing(struct work *work)
+static int read_existing(struct accounts_work *work)
 {
     int result = account_set_read(&work->set, &work->admin);
     parse_state(work->set.description, &work->state);
-    return refused(work, result, "read", work->set.instance_dn);
+    return check_request(work, result, "read", work->set.instance_dn);
 }
 
-static void parse_state(const char *description, struct state *state)
+static void parse_state(const char *description, struct accounts_state *state)
 {
-    *state = (struct state){.marker = ""};
+    *state = (struct accounts_state){.marker = ""};
     char marker[PASSWORD_STORE_MARKER_SIZE];
     if (description && sscanf(description, "traffic-replay password=%64[0-9a-f]", marker) == 1)
         memcpy(state->marker, marker, sizeof marker);
@@ -172,18 +174,18 @@ static void parse_state(const char *description, struct state *state)
         state->users = state->groups = 0;
 }
 
-/* What a request of the administrator's connection came to, as this module's result. */
-static int refused(struct work *work, int result, const char *what, const char *name)
+/* Converts the result of a request on the administrator's connection to an errno and a text. */
+static int check_request(struct accounts_work *work, int result, const char *what, const char *name)
 {
     if (result == 0)
         return 0;
     return error_set(work->error, result < 0 ? result : -EACCES, "cannot %s %s: %s%s", what, name,
-                     work->admin.error[0] ? work->admin.error : strerror(-result),
+                     work->admin.error.text[0] ? work->admin.error.text : strerror(-result),
                      account_steps_hint(result));
 }
 
-/* Before the first accounts in a domain: OU=traffic_replay is not there. */
-static int ask_when_first(struct work *work)
+/* Asks before the first accounts in a domain are created: OU=traffic_replay does not exist yet. */
+static int ask_when_first(struct accounts_work *work)
 {
     static const char *const nothing[] = {LDAP_NO_ATTRS, NULL};
     const struct directory_search parent = {.base = work->set.parent_dn,
@@ -195,8 +197,8 @@ static int ask_when_first(struct work *work)
         return 0;
     int result = directory_search(&work->admin, &parent);
     if (result == LDAP_NO_SUCH_OBJECT)
-        return accounts_ask(work);
-    return refused(work, result, "look for", work->set.parent_dn);
+        return ask_user(work);
+    return check_request(work, result, "search for", work->set.parent_dn);
 }
 
 static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry)
@@ -207,27 +209,29 @@ static int ignore_entry(void *context, LDAP *handle, LDAPMessage *entry)
     return 0;
 }
 
-static int accounts_ask(struct work *work)
+static int ask_user(struct accounts_work *work)
 {
     char kinds[160], *question = NULL, *answer = NULL;
     list_kinds(kinds, sizeof kinds, count_wanted, work);
-    if (asprintf(&question, "traffic-replay will make %s in %s, under %s. Go on? [y/N] ", kinds,
+    if (asprintf(&question, "traffic-replay will create %s in %s, in %s. Continue? [y/N] ", kinds,
                  work->dc->dns_domain, work->set.parent_dn) < 0)
-        return error_set(work->error, -ENOMEM, "out of memory");
+        return error_no_memory(work->error);
     int result = credentials_prompt(question, false, &answer);
     bool yes = !result && (answer[0] == 'y' || answer[0] == 'Y');
     free(question);
     free(answer);
     if (result == -ENOTTY)
-        return error_set(work->error, -EINVAL,
-                         "%s would be made in %s, which has none of ours yet; allow it with --yes",
-                         kinds, work->dc->dns_domain);
-    return yes ? 0 : error_set(work->error, -ECANCELED, "no accounts were made");
+        return error_set(
+            work->error, -EINVAL,
+            "%s would be created in %s, which has no test accounts yet; allow this with --yes",
+            kinds, work->dc->dns_domain);
+    return yes ? 0 : error_set(work->error, -ECANCELED, "no accounts were created");
 }
 
-/* "49 users, 49 machines and 4 groups" of count(kind). */
-static void list_kinds(char *text, size_t size, uint64_t (*count)(const struct work *, int),
-                       const struct work *work)
+/* Prints the numbers count(kind): "49 users, 49 machines and 4 groups". */
+static void list_kinds(char *text, size_t size,
+                       uint64_t (*count)(const struct accounts_work *, int),
+                       const struct accounts_work *work)
 {
     size_t used = 0;
     int last = -1;
@@ -247,12 +251,12 @@ static void list_kinds(char *text, size_t size, uint64_t (*count)(const struct w
     }
 }
 
-static uint64_t count_wanted(const struct work *work, int kind)
+static uint64_t count_wanted(const struct accounts_work *work, int kind)
 {
-    return wanted_of(work->wanted, (enum account_kind)kind);
+    return number_wanted(work->wanted, (enum account_kind)kind);
 }
 
-static uint32_t wanted_of(const struct accounts_wanted *wanted, enum account_kind kind)
+static uint32_t number_wanted(const struct accounts_wanted *wanted, enum account_kind kind)
 {
     switch (kind) {
     case ACCOUNT_USER:
@@ -266,8 +270,8 @@ static uint32_t wanted_of(const struct accounts_wanted *wanted, enum account_kin
     }
 }
 
-/* With -F the store only keeps the marker's key: without one, the passwords are reset each time. */
-static int choose_password(struct work *work)
+/* With -F, the store only keeps the marker's key; without that, each run resets the passwords. */
+static int choose_password(struct accounts_work *work)
 {
     const char *fixed = work->settings->fixed_password;
     struct error reason;
@@ -276,21 +280,22 @@ static int choose_password(struct work *work)
     if (result && !fixed)
         return error_set(work->error, result == -ENOMEM ? result : -EINVAL, "%s", reason.text);
     if (result) {
-        message_print("%s; all passwords are reset in each run", reason.text);
+        message_print("%s; each run resets all passwords", reason.text);
         password_store_clear(&work->store);
         result = password_store_make(&work->store);
         if (result)
-            return error_set(work->error, result, "no random numbers: %s", strerror(-result));
+            return error_set(work->error, result, "cannot get random numbers: %s",
+                             strerror(-result));
     }
     work->password = fixed ? fixed : work->store.password;
     password_store_marker(&work->store, work->password, work->marker);
     result = account_steps_set_password(&work->steps, work->password);
     return result == -EILSEQ ? error_set(work->error, -EINVAL, "-F: the password is not UTF-8")
-                             : refused(work, result, "use", "the password");
+                             : check_request(work, result, "use", "the password");
 }
 
-/* A fresh instance begins with the marker: whatever is in it later was made with this password. */
-static int make_units(struct work *work)
+/* A new instance gets the marker at once, because all its accounts will get this password. */
+static int create_units(struct accounts_work *work)
 {
     char text[DESCRIPTION_SIZE];
     if (work->set.exists)
@@ -299,14 +304,14 @@ static int make_units(struct work *work)
     print_state(&work->state, text);
     int result = add_units(work, text);
     if (!result)
-        result = refused(work, account_set_read(&work->set, &work->admin), "read",
-                         work->set.instance_dn);
+        result = check_request(work, account_set_read(&work->set, &work->admin), "read",
+                               work->set.instance_dn);
     if (!result)
         parse_state(work->set.description, &work->state);
     return result;
 }
 
-static void print_state(const struct state *state, char text[DESCRIPTION_SIZE])
+static void print_state(const struct accounts_state *state, char text[DESCRIPTION_SIZE])
 {
     size_t used =
         (size_t)snprintf(text, DESCRIPTION_SIZE, "traffic-replay password=%s", state->marker);
@@ -316,22 +321,23 @@ static void print_state(const struct state *state, char text[DESCRIPTION_SIZE])
                  state->groups, state->memberships);
 }
 
-/* Both units; once more when the upper one went away between them, with another instance. */
-static int add_units(struct work *work, const char *description)
+/* Adds both units. Tries again if the upper one disappeared in between, because another instance
+ * was removed. */
+static int add_units(struct accounts_work *work, const char *description)
 {
     enum { TRIES = 3 };
     int result = LDAP_NO_SUCH_OBJECT;
     for (int i = 0; i < TRIES && result == LDAP_NO_SUCH_OBJECT; i++) {
         result = add_unit(work, work->set.parent_dn, NULL);
         if (result)
-            return refused(work, result, "add", work->set.parent_dn);
+            return check_request(work, result, "add", work->set.parent_dn);
         result = add_unit(work, work->set.instance_dn, description);
     }
-    return refused(work, result, "add", work->set.instance_dn);
+    return check_request(work, result, "add", work->set.instance_dn);
 }
 
-/* A result as directory_add() gives it; that it is there already is success. */
-static int add_unit(struct work *work, const char *dn, const char *description)
+/* Returns what directory_add() returns, but 0 if the unit exists already. */
+static int add_unit(struct accounts_work *work, const char *dn, const char *description)
 {
     LDAPMod class = {.mod_op = LDAP_MOD_ADD,
                      .mod_type = (char[]){"objectClass"},
@@ -344,11 +350,11 @@ static int add_unit(struct work *work, const char *dn, const char *description)
     return result == LDAP_ALREADY_EXISTS ? 0 : result;
 }
 
-/* A test user may add, rename and delete its own objects in the instance's OU. */
+/* Lets a test user add, rename and delete its own objects in the instance's OU. */
 static const char instance_sddl[] = "(A;;CCDC;;;AU)(A;CIIO;RPWPSDLCRC;;;CO)";
 
-/* Adds the instance's entries to its DACL when they are not there. */
-static int give_rights(struct work *work)
+/* Adds the entries to the DACL of the instance's OU if they are missing. */
+static int give_rights(struct accounts_work *work)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
@@ -372,11 +378,11 @@ static int give_rights(struct work *work)
                                   (LDAPControl *[]){&account_set_dacl_control, NULL});
     }
     free(bytes);
-    return refused(work, result, "change the rights on", set->instance_dn);
+    return check_request(work, result, "change the rights on", set->instance_dn);
 }
 
-/* Everybody's password when the marker is another one, else of those that lack one. */
-static int reset_passwords(struct work *work)
+/* Resets all passwords if the marker is different, otherwise only missing ones. */
+static int reset_passwords(struct accounts_work *work)
 {
     bool all = strcmp(work->state.marker, work->marker) != 0;
     int result = 0;
@@ -385,7 +391,7 @@ static int reset_passwords(struct work *work)
         for (uint32_t n = 1; !result && n <= there->size; n++)
             if ((there->flags[n - 1] & ACCOUNT_THERE) &&
                 (all || (there->flags[n - 1] & ACCOUNT_LACKS_PASSWORD)))
-                result = add_step(work, STEP_RESET, kind, n);
+                result = add_step(work, ACCOUNT_STEP_RESET, kind, n);
     }
     if (!result && all && work->steps.count > 0)
         message_print("%s has accounts with another password; resetting it", work->set.instance_dn);
@@ -398,15 +404,15 @@ static int reset_passwords(struct work *work)
     return result;
 }
 
-static int add_step(struct work *work, int step, int kind, uint32_t number)
+static int add_step(struct accounts_work *work, int step, int kind, uint32_t number)
 {
     const struct account_step one = {
         .step = (uint8_t)step, .kind = (uint8_t)kind, .number = number};
     int result = account_steps_add(&work->steps, &one);
-    return result ? error_set(work->error, result, "out of memory") : 0;
+    return result ? error_no_memory(work->error) : 0;
 }
 
-static int write_state(struct work *work)
+static int write_state(struct accounts_work *work)
 {
     char text[DESCRIPTION_SIZE];
     print_state(&work->state, text);
@@ -415,24 +421,25 @@ static int write_state(struct work *work)
                        .mod_values = (char *[]){text, NULL}};
     int result =
         directory_modify(&work->admin, work->set.instance_dn, (LDAPMod *[]){&replace, NULL}, NULL);
-    return refused(work, result, "write the description of", work->set.instance_dn);
+    return check_request(work, result, "write the description of", work->set.instance_dn);
 }
 
-static int make_missing(struct work *work)
+static int create_missing(struct accounts_work *work)
 {
     int result = 0;
     for (int kind = 0; kind < ACCOUNT_KINDS; kind++) {
-        uint32_t wanted = wanted_of(work->wanted, (enum account_kind)kind);
-        if (missing(work, (enum account_kind)kind, wanted) == 0)
+        uint32_t wanted = number_wanted(work->wanted, (enum account_kind)kind);
+        if (count_missing(work, (enum account_kind)kind, wanted) == 0)
             continue;
         for (uint32_t n = 1; !result && n <= wanted; n++)
             if (!account_set_has(&work->set, (enum account_kind)kind, n))
-                result = add_step(work, STEP_CREATE, kind, n);
+                result = add_step(work, ACCOUNT_STEP_CREATE, kind, n);
     }
-    return result ? result : account_steps_run(&work->steps, "Accounts made", work->error);
+    return result ? result : account_steps_run(&work->steps, "Accounts created", work->error);
 }
 
-static uint64_t missing(const struct work *work, enum account_kind kind, uint32_t wanted)
+static uint64_t count_missing(const struct accounts_work *work, enum account_kind kind,
+                              uint32_t wanted)
 {
     uint64_t count = 0;
     for (uint32_t n = 1; n <= wanted; n++)
@@ -440,12 +447,12 @@ static uint64_t missing(const struct work *work, enum account_kind kind, uint32_
     return count;
 }
 
-static int make_memberships(struct work *work)
+static int create_memberships(struct accounts_work *work)
 {
     const struct accounts_wanted *wanted = work->wanted;
-    struct state *state = &work->state;
+    struct accounts_state *state = &work->state;
     if (wanted->users <= state->users && wanted->groups <= state->groups) {
-        tell_kept(work);
+        warn_of_kept(work);
         return 0;
     }
     struct memberships_wish wish = {
@@ -473,40 +480,41 @@ static int make_memberships(struct work *work)
     return write_state(work);
 }
 
-/* Options that ask for other memberships than those made are told that they come too late. */
-static void tell_kept(const struct work *work)
+/* Warns about options for memberships that differ from the existing ones. */
+static void warn_of_kept(const struct accounts_work *work)
 {
     const struct settings *settings = work->settings;
     if ((settings->group_memberships_given || settings->average_groups_per_user > 0 ||
          settings->max_members) &&
         work->state.memberships != work->wanted->memberships)
-        message_print("instance %d keeps the %" PRIu64 " memberships that it has; "
-                      "clean it up (-c) first to have others",
+        message_print("instance %d keeps its %" PRIu64 " memberships; to change them, remove the "
+                      "accounts first (-c)",
                       settings->instance_id, work->state.memberships);
 }
 
-static int add_member_steps(struct work *work, struct memberships *made)
+static int add_member_steps(struct accounts_work *work, struct memberships *made)
 {
     int result = 0;
     for (uint32_t group = 1; !result && group <= made->groups; group++) {
-        uint64_t end = keep_new(work, made, group);
+        uint64_t end = keep_new_pairs(work, made, group);
         for (uint64_t from = made->first[group - 1]; !result && from < end;
              from += ACCOUNT_STEP_MEMBERS_MAX) {
             uint64_t to = from + ACCOUNT_STEP_MEMBERS_MAX;
-            const struct account_step step = {.step = STEP_MEMBERS,
+            const struct account_step step = {.step = ACCOUNT_STEP_MEMBERS,
                                               .kind = ACCOUNT_GROUP,
                                               .number = group,
                                               .from = from,
                                               .to = to < end ? to : end};
             if (account_steps_add(&work->steps, &step) != 0)
-                result = error_set(work->error, -ENOMEM, "out of memory");
+                result = error_no_memory(work->error);
         }
     }
     return result;
 }
 
-/* Pairs of an old user and an old group are as they are; the others are to be made. */
-static uint64_t keep_new(const struct work *work, struct memberships *made, uint32_t group)
+/* Drops pairs of an old user and an old group from the list; only the others are created. */
+static uint64_t keep_new_pairs(const struct accounts_work *work, struct memberships *made,
+                               uint32_t group)
 {
     uint64_t first = made->first[group - 1], kept = first;
     for (uint64_t i = first; i < made->first[group]; i++) {
@@ -518,25 +526,25 @@ static uint64_t keep_new(const struct work *work, struct memberships *made, uint
     return kept;
 }
 
-static int accounts_start(struct work *work, const struct settings *settings, struct dc *dc,
-                          struct error *error)
+static int accounts_start(struct accounts_work *work, const struct settings *settings,
+                          struct dc *dc, struct error *error)
 {
-    *work = (struct work){.settings = settings, .dc = dc, .error = error};
+    *work = (struct accounts_work){.settings = settings, .dc = dc, .error = error};
     account_steps_init(&work->steps, dc, &work->set);
     int result = account_set_init(&work->set, dc->base_dn, settings->instance_id);
     free(dc->instance_dn);
     dc->instance_dn = result ? NULL : strdup(work->set.instance_dn);
     if (!dc->instance_dn)
-        return error_set(work->error, -ENOMEM, "out of memory");
+        return error_no_memory(work->error);
     result = directory_open(&work->admin, dc, wire_blocking_waiter());
     if (result)
         return error_set(work->error, result, "cannot log on to %s as %s: %s", dc->given,
-                         dc->admin.name ? dc->admin.name : "the owner of the tickets",
-                         work->admin.error);
+                         dc->admin.name ? dc->admin.name : "the owner of the Kerberos tickets",
+                         work->admin.error.text);
     return 0;
 }
 
-static int fill_dc(struct work *work, uint32_t clients)
+static int fill_dc(struct accounts_work *work, uint32_t clients)
 {
     struct dc *dc = work->dc;
     dc->users = calloc((size_t)clients + 1, sizeof *dc->users);
@@ -548,11 +556,11 @@ static int fill_dc(struct work *work, uint32_t clients)
         if (!result)
             result = accounts_fill_account(work, ACCOUNT_MACHINE, i + 1, &dc->machines[i]);
     }
-    return result ? error_set(work->error, result, "out of memory") : 0;
+    return result ? error_no_memory(work->error) : 0;
 }
 
-static int accounts_fill_account(const struct work *work, enum account_kind kind, uint32_t number,
-                                 struct account *account)
+static int accounts_fill_account(const struct accounts_work *work, enum account_kind kind,
+                                 uint32_t number, struct account *account)
 {
     char name[ACCOUNT_NAME_SIZE];
     account_set_name(&work->set, kind, number, name);
@@ -564,7 +572,7 @@ static int accounts_fill_account(const struct work *work, enum account_kind kind
     return account->name && account->dn && account->password ? 0 : -ENOMEM;
 }
 
-static void accounts_finish(struct work *work)
+static void accounts_finish(struct accounts_work *work)
 {
     directory_close(&work->admin);
     account_steps_clear(&work->steps);
@@ -575,22 +583,22 @@ static void accounts_finish(struct work *work)
 int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *removed,
                       struct error *error)
 {
-    struct work work;
+    struct accounts_work work;
     int result = accounts_start(&work, settings, dc, error);
     if (result)
         goto cleanup;
     result = delete_tree(&work);
     *removed = result == 0;
-    result =
-        refused(&work, result == LDAP_NO_SUCH_OBJECT ? 0 : result, "remove", work.set.instance_dn);
+    result = check_request(&work, result == LDAP_NO_SUCH_OBJECT ? 0 : result, "remove",
+                           work.set.instance_dn);
     if (result)
         goto cleanup;
-    /* The last instance's end: without the tree-delete control only an empty OU goes. A refusal
-     * means that others are still there, or that nothing ever was. */
+    /* Removes the parent after the last instance: without the tree-delete control, only an empty OU
+     * can be deleted. A refusal means that other instances exist, or that there never was one. */
     (void)directory_delete(&work.admin, work.set.parent_dn, NULL);
     result = password_store_remove(dc->dns_domain, settings->instance_id);
     if (result)
-        error_set(work.error, result, "cannot remove the kept password: %s", strerror(-result));
+        error_set(work.error, result, "cannot remove the stored password: %s", strerror(-result));
 cleanup:
     accounts_finish(&work);
     return result;
@@ -598,8 +606,8 @@ cleanup:
 
 static const int64_t tree_delete_timeout = 3600LL * 1000000000;
 
-/* Windows stops a tree delete at a limit of its own and wants to be asked again. */
-static int delete_tree(struct work *work)
+/* Windows stops a tree delete at a limit, and the request has to be repeated. */
+static int delete_tree(struct accounts_work *work)
 {
     char oid[] = "1.2.840.113556.1.4.805"; /* MS-ADTS 3.1.1.3.4.1.15 */
     LDAPControl tree = {.ldctl_oid = oid, .ldctl_iscritical = 1};

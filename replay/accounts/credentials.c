@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and passwords: from the command line, a file or the terminal. */
 #include "replay/accounts/credentials.h"
 
 #include <ctype.h>
@@ -18,7 +17,7 @@
 
 static int credentials_read_line(char *line, struct credentials *out);
 static char *credentials_trim(char *text);
-static char **member(struct credentials *credentials, const char *key);
+static char **credentials_member(struct credentials *credentials, const char *key);
 
 void credentials_clear(struct credentials *credentials)
 {
@@ -74,19 +73,17 @@ int credentials_read_file(const char *path, struct credentials *out, bool *world
     FILE *file = fopen(path, "re");
     struct stat status;
     if (!file || fstat(fileno(file), &status) != 0) {
-        int result = -errno;
-        error_set(error, -errno, "%s: cannot read it: %s", path, strerror(errno));
+        int result = error_set(error, -errno, "%s: cannot read it: %s", path, strerror(errno));
         if (file)
             fclose(file);
         return result;
     }
     if (S_ISDIR(status.st_mode)) {
-        error_set(error, -EINVAL, "%s: cannot read it: it is a directory", path);
         fclose(file);
-        return -EISDIR;
+        return error_set(error, -EISDIR, "%s: cannot read it: it is a directory", path);
     }
     *world_readable = (status.st_mode & S_IROTH) != 0;
-    /* An own buffer, so that no copy of the password stays behind in stdio's. */
+    /* Unbuffered, so that stdio keeps no copy of the password. */
     char *line = NULL;
     size_t size = 0, number = 0;
     int result = 0;
@@ -100,7 +97,7 @@ int credentials_read_file(const char *path, struct credentials *out, bool *world
                   "%s:%zu: expected one \"username = ...\", \"password = ...\" or \"domain = ...\"",
                   path, number);
     else if (result)
-        error_set(error, -ENOMEM, "%s: out of memory", path);
+        error_no_memory(error);
     if (line)
         explicit_bzero(line, size);
     free(line);
@@ -118,7 +115,7 @@ static int credentials_read_line(char *line, struct credentials *out)
     if (!equals)
         return -EINVAL;
     *equals = '\0';
-    char **target = member(out, credentials_trim(key));
+    char **target = credentials_member(out, credentials_trim(key));
     if (!target || *target)
         return -EINVAL;
     *target = strdup(credentials_trim(equals + 1));
@@ -135,7 +132,7 @@ static char *credentials_trim(char *text)
     return text;
 }
 
-static char **member(struct credentials *credentials, const char *key)
+static char **credentials_member(struct credentials *credentials, const char *key)
 {
     if (strcasecmp(key, "username") == 0)
         return &credentials->name;
@@ -159,8 +156,8 @@ int credentials_prompt(const char *question, bool secret, char **answer)
     hidden = shown;
     if (secret)
         hidden.c_lflag &= (tcflag_t)~ECHO;
-    /* A Ctrl-C while nothing is echoed must not leave the terminal so: it sends no signal, but ends
-     * the line and means no. */
+    /* Ctrl-C must not leave the terminal without echo, so it sends no signal: it ends the line, and
+     * there is no answer. */
     if (secret) {
         hidden.c_lflag &= (tcflag_t)~ISIG;
         hidden.c_cc[VEOL] = INTERRUPT;
@@ -169,7 +166,7 @@ int credentials_prompt(const char *question, bool secret, char **answer)
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
     fprintf(stderr, "%s", question);
     fflush(stderr);
-    /* Straight from the terminal, which gives it line by line: nothing stays in stdio's buffer. */
+    /* Reads from the terminal directly, so that stdio keeps no copy. */
     char line[LINE_MAX];
     ssize_t length;
     do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and passwords: where they come from, and how their traces are removed. */
+/* Names and passwords: from the command line, a file or the terminal. */
 #ifndef REPLAY_ACCOUNTS_CREDENTIALS_H
 #define REPLAY_ACCOUNTS_CREDENTIALS_H
 
@@ -15,28 +15,26 @@ struct credentials {
     char *domain;
 };
 
-/* Overwrites and frees what it holds. */
+/* Frees the members; overwrites the password first. */
 void credentials_clear(struct credentials *credentials);
 
-/*
- * Splits "user%password" in place of argv or environment: *name and *password (NULL without a %)
- * are copies, and the password is overwritten in text. 0 or -ENOMEM.
- */
+/* Copies the parts of "user%password" to *name and *password (NULL without a %), and overwrites the
+ * password in text, which may be in argv or the environment. 0 or -ENOMEM. */
 int credentials_take(char *text, char **name, char **password);
 
-/* "DOMAIN\user", "DOMAIN/user" and "user@REALM" in *name: leaves the user there, and gives the
- * other part in *domain or *realm, which must be NULL before. 0 or -ENOMEM. */
+/* Splits "DOMAIN\user", "DOMAIN/user" or "user@REALM" in *name: leaves the user there, and stores
+ * the other part in *domain or *realm, which must be NULL. 0 or -ENOMEM. */
 int credentials_split_name(char **name, char **domain, char **realm);
 
 /*
- * An authentication file: lines "username = ...", "password = ...", "domain = ...", "#" comments.
- * On failure a negative errno and a line in error. *warning is set when others may read the file.
+ * Reads an authentication file: lines "username = ...", "password = ...", "domain = ..." and
+ * comments that begin with "#". 0 or a negative errno; -EINVAL: a line is wrong.
  */
 int credentials_read_file(const char *path, struct credentials *out, bool *world_readable,
                           struct error *error);
 
-/* Asks on the terminal of standard input; without echo when secret. *answer is malloc'd.
- * -ENOTTY: standard input is no terminal. */
+/* Asks the user on the terminal of standard input, without echo if secret. *answer is malloc'd. 0;
+ * -ENOTTY: standard input is not a terminal; -ECANCELED: no answer. */
 int credentials_prompt(const char *question, bool secret, char **answer);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The administrator's LDAP connection for start-up work. */
 #include "replay/accounts/directory.h"
 
 #include <errno.h>
@@ -22,23 +21,23 @@ static int search_page(struct directory *directory, const struct directory_searc
 static int visit_entries(LDAP *handle, LDAPMessage *result, const struct directory_search *search);
 static int directory_next_cookie(LDAP *handle, LDAPControl **controls, struct berval *cookie);
 
-static const int64_t usual_timeout = 120LL * 1000000000;
+static const int64_t default_timeout = 120LL * 1000000000;
 
 void directory_prepare(struct directory *directory, const struct dc *dc, struct waiter *waiter)
 {
-    *directory = (struct directory){.timeout = usual_timeout};
+    *directory = (struct directory){.timeout = default_timeout};
     struct conversation *conversation = &directory->conversation;
     conversation->dc = dc;
     conversation->user = conversation->machine = &dc->admin;
     conversation->wire.waiter = waiter;
     conversation->random = directory_next_random;
     conversation->random_state = &directory->random_state;
-    /* Nothing of weight is drawn: the clock is random enough. */
+    /* Nothing that is drawn here matters, so the clock is random enough. */
     directory->random_state = (uint64_t)clock_now();
     conversation_init(conversation);
 }
 
-/* splitmix64; what it decides is of no weight here. */
+/* splitmix64. */
 static uint64_t directory_next_random(void *state)
 {
     uint64_t *seed = state;
@@ -59,15 +58,14 @@ int directory_open(struct directory *directory, const struct dc *dc, struct wait
 
 static void start_request(struct directory *directory)
 {
-    directory->error[0] = '\0';
+    directory->error = (struct error){0};
     directory->conversation.wire.deadline = clock_now() + directory->timeout;
 }
 
 static int directory_failed(struct directory *directory, const struct outcome *outcome, int error)
 {
-    snprintf(directory->error, sizeof directory->error, "%s",
-             outcome->cause[0] ? outcome->cause : stream_error_text(error));
-    return error;
+    return error_set(&directory->error, error, "%s",
+                     outcome->cause[0] ? outcome->cause : stream_error_text(error));
 }
 
 void directory_close(struct directory *directory)
@@ -98,8 +96,8 @@ static int directory_finish(struct directory *directory, int sent, int message)
     return error;
 }
 
-/* Waits for a request that libldap has taken with `sent`; *result as ldap_connection_wait() gives
- * it, NULL on failure. */
+/* Waits for the reply to a request. sent: what libldap returned for it. *result is that of
+ * ldap_connection_wait(); NULL on failure. */
 static int wait_reply(struct directory *directory, int sent, int message, LDAPMessage **result)
 {
     *result = NULL;
@@ -133,12 +131,10 @@ static void keep_refusal(struct directory *directory, int code, const char *diag
     const char *name = ldap_result_name(code);
     char number[32];
     snprintf(number, sizeof number, "result code %d", code);
-    if (diagnostic && *diagnostic)
-        snprintf(directory->error, sizeof directory->error, "%s (%s)", name ? name : number,
-                 diagnostic);
-    else
-        snprintf(directory->error, sizeof directory->error, "%s", name ? name : number);
-    for (char *c = directory->error; *c; c++)
+    bool more = diagnostic && *diagnostic;
+    error_set(&directory->error, code, "%s%s%s%s", name ? name : number, more ? " (" : "",
+              more ? diagnostic : "", more ? ")" : "");
+    for (char *c = directory->error.text; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
 }
@@ -218,7 +214,7 @@ static int visit_entries(LDAP *handle, LDAPMessage *result, const struct directo
     return 0;
 }
 
-/* Where the next page begins, or *cookie empty: that was the last. */
+/* *cookie is where the next page begins; empty after the last page. */
 static int directory_next_cookie(LDAP *handle, LDAPControl **controls, struct berval *cookie)
 {
     ber_memfree(cookie->bv_val);

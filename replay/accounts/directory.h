@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The administrator's LDAP connection for start-up work: straight requests, each waited for, with
- * the server's refusal in words. May be used with the blocking waiter or in a fiber of a loop.
+ * The administrator's LDAP connection for start-up work. Each call sends one request and waits for
+ * the reply. Works with the blocking waiter and on a fiber of a loop.
  */
 #ifndef REPLAY_ACCOUNTS_DIRECTORY_H
 #define REPLAY_ACCOUNTS_DIRECTORY_H
@@ -11,32 +11,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "protocols/conversation.h"
 #include "protocols/ldap/ldap_connection.h"
-
-enum { DIRECTORY_ERROR_SIZE = 640 };
 
 struct directory {
     struct conversation conversation;
     struct ldap_connection *connection;
     uint64_t random_state;
-    int64_t timeout;                  /* ns a request may take; directory_open() sets 2 minutes */
-    char error[DIRECTORY_ERROR_SIZE]; /* of the last request that failed: "code (the server's
-                                         words)" */
+    int64_t timeout;    /* ns a request may take; directory_prepare() sets 2 minutes */
+    struct error error; /* of the last request that failed: what it returned, and a text such as
+                         * "unwillingToPerform (the server's message)" */
 };
 
-/* Readies the conversation of an administrator for work that opens its connection by itself. The
- * waits end at conversation.wire.deadline. directory_close() is due afterwards. */
+/* Prepares the administrator's conversation for code that opens its own connection. Waits end at
+ * conversation.wire.deadline. Call directory_close() afterwards. */
 void directory_prepare(struct directory *directory, const struct dc *dc, struct waiter *waiter);
 
-/* Readies it, connects and binds as ldap_connection_open_admin() does. Returns 0 or a negative
- * errno, with error filled. directory_close() is due in any case. */
+/* Prepares the conversation, connects and binds as ldap_connection_open_admin() does. 0, or a
+ * negative errno and directory->error. Call directory_close() in any case. */
 int directory_open(struct directory *directory, const struct dc *dc, struct waiter *waiter);
 void directory_close(struct directory *directory);
 
 /*
- * The requests return LDAP_SUCCESS, the server's result code (> 0), or a negative errno. mods and
- * controls may be NULL where LDAP allows it.
+ * The requests return LDAP_SUCCESS, the server's result code (> 0), or a negative errno. On failure
+ * they set directory->error. mods and controls may be NULL where LDAP allows it.
  */
 int directory_add(struct directory *directory, const char *dn, LDAPMod **mods,
                   LDAPControl **controls);
@@ -50,8 +49,8 @@ struct directory_search {
     const char *filter;
     const char *const *attributes; /* NULL-terminated */
     LDAPControl *control;          /* NULL: none */
-    bool paged;                    /* by 1,000, all pages */
-    /* Called for each entry; anything but 0 ends the search with that as its result. */
+    bool paged;                    /* in pages of 1,000 entries */
+    /* Called for each entry. A value other than 0 ends the search and becomes its result. */
     int (*entry)(void *context, LDAP *handle, LDAPMessage *entry);
     void *context;
 };

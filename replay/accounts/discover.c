@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which DC is it, and what does it say of itself? */
 #include "replay/accounts/discover.h"
 
 #include <ctype.h>
@@ -29,7 +28,7 @@
 #include "replay/engine/loop.h"
 
 static const int64_t second = 1000000000;
-static const int64_t patience = 6 * second; /* for an answer from all addresses together */
+static const int64_t patience = 6 * second; /* for an answer from any of the addresses */
 
 struct root_dse {
     struct dc *dc;
@@ -55,10 +54,11 @@ static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const c
                         const char *workgroup, struct error *error);
 static int ping_any(struct dc *dc, const struct addrinfo *addresses,
                     struct cldap_netlogon *netlogon, struct error *error);
-static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *netlogon);
-static void rest(int64_t duration);
+static int ping_until_answer(const struct dc *dc, int64_t duration,
+                             struct cldap_netlogon *netlogon);
+static void sleep_for(int64_t duration);
 static int discover_explain(const struct dc *dc, int code, struct error *error);
-static bool listens(const struct dc *dc);
+static bool ldap_port_listens(const struct dc *dc);
 static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon,
                           struct error *error);
 static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon);
@@ -68,7 +68,7 @@ static void take_root_dse(void *context, const char *attribute, const struct ber
                           size_t count);
 static int take_sid(void *context, LDAP *handle, LDAPMessage *entry);
 static char *sid_text(const uint8_t *sid, size_t size);
-static const char *way_out(const struct dc *dc, const char *cause);
+static const char *kerberos_hint(const struct dc *dc, const char *cause);
 static void probe_one(struct loop *loop, void *argument, uint64_t i);
 
 int discover_dc(struct dc *dc, const char *given, const char *realm, const char *workgroup,
@@ -80,7 +80,7 @@ int discover_dc(struct dc *dc, const char *given, const char *realm, const char 
         return code;
     code = set_given(dc, given);
     if (code)
-        error_set(error, code, "out of memory");
+        error_no_memory(error);
     else if (dc->options.generic_ldap)
         code = find_generic(dc, addresses, realm, error);
     else
@@ -96,7 +96,7 @@ static int find_addresses(const char *given, struct addrinfo **out, struct error
     if (equals == given || !*host)
         return error_set(error, -EINVAL,
                          "DC \"%s\" is neither a name, an address, nor NAME=ADDRESS", given);
-    /* A resolver that is not there shall not hold us up for long. */
+    /* Limits the wait for a DNS server that does not answer. */
     if (res_init() == 0) {
         _res.retrans = 2;
         _res.retry = 2;
@@ -104,18 +104,18 @@ static int find_addresses(const char *given, struct addrinfo **out, struct error
     struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = equals ? AI_NUMERICHOST : 0};
     int code = getaddrinfo(host, NULL, &hints, out);
     if (code == EAI_MEMORY)
-        return error_set(error, -ENOMEM, "out of memory");
+        return error_no_memory(error);
     if (code && equals)
         return error_set(error, -EINVAL, "DC \"%s\": \"%s\" is not an address", given, host);
     if (code)
         return error_set(
             error, -EINVAL,
-            "DC \"%s\" cannot be resolved (%s); NAME=ADDRESS names it and says where it is", given,
+            "DC \"%s\" cannot be resolved (%s); give NAME=ADDRESS if you know its address", given,
             code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
     return 0;
 }
 
-/* What the user calls it, without an address. */
+/* Keeps the name without the address of NAME=ADDRESS. */
 static int set_given(struct dc *dc, const char *given)
 {
     free(dc->given);
@@ -132,7 +132,7 @@ static int find_generic(struct dc *dc, const struct addrinfo *addresses, const c
         if (!code)
             code = ask_generic(dc, error);
     }
-    /* The name in service principals and for TLS. */
+    /* The name for service principals and TLS. */
     if (!code)
         code = discover_set_text(&dc->dns_name, dc->given);
     if (!code && realm)
@@ -164,7 +164,7 @@ static int discover_set_text(char **text, const char *value)
     return 0;
 }
 
-/* By the transport that it speaks: in clear, or else over TLS. */
+/* Tries LDAP first, then LDAPS. */
 static int ask_generic(struct dc *dc, struct error *error)
 {
     static const enum ldap_transport transports[] = {LDAP_TRANSPORT_CLEAR, LDAP_TRANSPORT_LDAPS};
@@ -182,8 +182,8 @@ static int ask_generic(struct dc *dc, struct error *error)
         ldap_connection_close(connection);
         if (!code)
             return 0;
-        return error_set(error, code, "%s does not tell what it holds (namingContexts): %s",
-                         dc->address_text, code == -ENOENT ? "none" : stream_error_text(code));
+        return error_set(error, code, "%s does not list its naming contexts: %s", dc->address_text,
+                         code == -ENOENT ? "none" : stream_error_text(code));
     }
     return error_set(error, -ECONNREFUSED, "no LDAP server answers at %s, ports %u and %u: %s",
                      dc->address_text, dc->ports.ldap, dc->ports.ldaps, outcome.cause);
@@ -212,7 +212,7 @@ static int search_root_dse(struct dc *dc, struct ldap_connection *connection)
     return error;
 }
 
-/* Its first naming context is what is played against, unless it names a default. */
+/* Takes the default naming context, or the first one if there is no default. */
 static int take_naming_context(struct dc *dc, LDAP *handle, LDAPMessage *result)
 {
     static const char *const attributes[] = {"defaultNamingContext", "namingContexts"};
@@ -242,15 +242,16 @@ static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const c
     if (!code && workgroup)
         code = discover_set_text(&dc->netbios_domain, workgroup);
     if (code)
-        return error_set(error, code, "out of memory");
+        return error_no_memory(error);
     code = discover_read_root_dse(dc);
     return code ? error_set(error, code < 0 ? code : -EPROTO,
-                            "%s answers LDAP pings but not for its root DSE (%s)", dc->address_text,
+                            "%s answers LDAP pings but does not return its root DSE (%s)",
+                            dc->address_text,
                             code < 0 ? stream_error_text(code) : "refused by the server")
                 : 0;
 }
 
-/* Asks the addresses in turn until one answers; each has an equal share of the time. */
+/* Asks the addresses in turn until one answers; each one gets an equal share of the time. */
 static int ping_any(struct dc *dc, const struct addrinfo *addresses,
                     struct cldap_netlogon *netlogon, struct error *error)
 {
@@ -261,20 +262,19 @@ static int ping_any(struct dc *dc, const struct addrinfo *addresses,
     for (const struct addrinfo *address = addresses; address; address = address->ai_next) {
         code = set_address(dc, address);
         if (!code)
-            code = ping(dc, patience / count, netlogon);
+            code = ping_until_answer(dc, patience / count, netlogon);
         if (!code)
             return 0;
     }
-    return code == -ENOMEM ? error_set(error, code, "out of memory")
-                           : discover_explain(dc, code, error);
+    return code == -ENOMEM ? error_no_memory(error) : discover_explain(dc, code, error);
 }
 
-static const int64_t patience_refused = 2 * second; /* with a server that may just be starting */
+static const int64_t patience_refused = 2 * second; /* for a server that may just be starting */
 
 static const int64_t pause_refused = second / 4;
 
-/* Pings the DC until it answers, at most for the given time. */
-static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *netlogon)
+/* Pings the DC until it answers, but no longer than duration (ns). */
+static int ping_until_answer(const struct dc *dc, int64_t duration, struct cldap_netlogon *netlogon)
 {
     int64_t start = clock_now();
     struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = start + duration};
@@ -283,11 +283,11 @@ static int ping(const struct dc *dc, int64_t duration, struct cldap_netlogon *ne
         int error = cldap_netlogon(&wire, dc, NULL, NULL, netlogon);
         if (error != -ECONNREFUSED || clock_now() + pause_refused > give_up)
             return error;
-        rest(pause_refused);
+        sleep_for(pause_refused);
     }
 }
 
-static void rest(int64_t duration)
+static void sleep_for(int64_t duration)
 {
     struct timespec time = {.tv_sec = duration / second, .tv_nsec = duration % second};
     while (nanosleep(&time, &time) < 0 && errno == EINTR)
@@ -299,11 +299,11 @@ static int discover_explain(const struct dc *dc, int code, struct error *error)
     const char *where = dc->address_text;
     unsigned port = dc->ports.cldap;
     int failure = code < 0 ? code : -EPROTO;
-    if ((code == -ETIMEDOUT || code == -ECONNREFUSED) && listens(dc))
+    if ((code == -ETIMEDOUT || code == -ECONNREFUSED) && ldap_port_listens(dc))
         return error_set(
             error, failure,
-            "%s takes LDAP connections but does not answer LDAP pings on UDP port %u (%s): "
-            "no domain controller (then --server ldap), or a firewall",
+            "%s accepts LDAP connections but does not answer LDAP pings on UDP port %u (%s): "
+            "either not a domain controller (use --server ldap), or behind a firewall",
             where, port, stream_error_text(code));
     if (code == -ECONNREFUSED)
         return error_set(error, failure,
@@ -316,18 +316,18 @@ static int discover_explain(const struct dc *dc, int code, struct error *error)
     if (code == -ENOENT)
         return error_set(
             error, failure,
-            "%s answers on UDP port %u but is no domain controller (then --server ldap)", where,
+            "%s answers on UDP port %u but is not a domain controller (use --server ldap)", where,
             port);
     if (code == -EBADMSG)
         return error_set(error, failure,
-                         "%s answers on UDP port %u, but not as a domain controller does", where,
+                         "%s answers on UDP port %u, but not like a domain controller", where,
                          port);
     return error_set(error, failure, "LDAP ping to %s on UDP port %u: %s", where, port,
                      code < 0 ? stream_error_text(code) : "refused by the server");
 }
 
-/* Does TCP port 389 accept connections? To tell what is wrong with UDP. */
-static bool listens(const struct dc *dc)
+/* Whether the LDAP port accepts TCP connections, to explain why UDP fails. */
+static bool ldap_port_listens(const struct dc *dc)
 {
     struct wire wire = {.waiter = wire_blocking_waiter(), .deadline = clock_now() + second};
     struct sockaddr_storage peer;
@@ -368,7 +368,7 @@ static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon)
     return 0;
 }
 
-/* The domain's DNS name in upper case, unless the user knows better. */
+/* realm, or the domain's DNS name, in upper case. */
 static int set_realm(struct dc *dc, const char *realm)
 {
     int error = discover_set_text(&dc->realm, realm ? realm : dc->dns_domain);
@@ -418,10 +418,10 @@ int discover_domain_sid(struct dc *dc, struct error *error)
     int code = directory_open(&directory, dc, wire_blocking_waiter());
     if (code)
         error_set(error, code, "cannot bind to %s as the administrator: %s%s", dc->given,
-                  directory.error, way_out(dc, directory.error));
+                  directory.error.text, kerberos_hint(dc, directory.error.text));
     else if ((code = directory_search(&directory, &search)) != LDAP_SUCCESS)
         code = error_set(error, code < 0 ? code : -EACCES, "cannot read %s: %s", dc->base_dn,
-                         directory.error);
+                         directory.error.text);
     else if (!dc->domain_sid)
         code = error_set(error, -ENOENT, "%s has no objectSid", dc->base_dn);
     directory_close(&directory);
@@ -459,17 +459,18 @@ static char *sid_text(const uint8_t *sid, size_t size)
     return strdup(text);
 }
 
-/* What helps the administrator whose bind failed, if anything does: servers may refuse NTLM without
- * a word about it. */
-static const char *way_out(const struct dc *dc, const char *cause)
+/* A hint for the administrator whose bind failed, or "": servers may refuse NTLM without saying so.
+ */
+static const char *kerberos_hint(const struct dc *dc, const char *cause)
 {
     if (dc->admin_ccache || dc->options.prefer_kerberos)
         return "";
     if (strstr(cause, "NTLM is switched off"))
-        return "; -K uses Kerberos";
-    /* A sub-code says that the name and password have been looked at. */
-    return strstr(cause, "(data ") ? ""
-                                   : " (with NTLM; where that is switched off, -K uses Kerberos)";
+        return "; use -K for Kerberos";
+    /* A sub-code means that the server has checked name and password. */
+    return strstr(cause, "(data ")
+               ? ""
+               : " (with NTLM; if the server does not accept it, use -K for Kerberos)";
 }
 
 int discover_dns(struct dc *dc, unsigned *answered)

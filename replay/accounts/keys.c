@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of all accounts, in parallel. */
 #include "replay/accounts/keys.h"
 
 #include <errno.h>
@@ -19,13 +18,13 @@
 
 enum { THREADS_MAX = 64 };
 
-/* Shared by the threads: accounts are taken by number, users first. */
-struct work {
+/* What the threads share. Each one takes the next account until none are left. */
+struct keys_work {
     struct dc *dc;
     struct account **accounts;
     size_t count;
     _Atomic size_t next;
-    pthread_mutex_t lock; /* over what follows */
+    pthread_mutex_t lock; /* for the members below */
     struct progress progress;
     int result;
 };
@@ -33,10 +32,10 @@ struct work {
 static unsigned needs_of(const struct settings *settings, const struct model *model);
 static unsigned needs_of_details(const struct model_type *type);
 static int hash_all(struct account *accounts, size_t count);
-static int keys_learn(struct work *work, struct error *error);
+static int keys_learn(struct keys_work *work, struct error *error);
 static uint64_t keys_no_random(void *state);
-static void keys_collect(struct work *work, struct account *accounts, size_t count);
-static int derive_in_threads(struct work *work);
+static void keys_collect(struct keys_work *work, struct account *accounts, size_t count);
+static int derive_in_threads(struct keys_work *work);
 static unsigned cores(void);
 static void *keys_derive_some(void *argument);
 
@@ -100,7 +99,7 @@ static int hash_all(struct account *accounts, size_t count)
 int keys_learn_admin(struct dc *dc, struct error *error)
 {
     struct account *admin = &dc->admin;
-    struct work alone = {.dc = dc, .accounts = &admin, .count = 1};
+    struct keys_work alone = {.dc = dc, .accounts = &admin, .count = 1};
     if (!admin->password || admin->has_aes256_key)
         return 0;
     return keys_learn(&alone, error);
@@ -108,8 +107,8 @@ int keys_learn_admin(struct dc *dc, struct error *error)
 
 static const int64_t learn_timeout = 30LL * 1000000000;
 
-/* One AS-REQ each tells the salt. */
-static int keys_learn(struct work *work, struct error *error)
+/* Asks the KDC for the salt of each account, with one AS-REQ each. */
+static int keys_learn(struct keys_work *work, struct error *error)
 {
     struct conversation conversation = {.dc = work->dc, .random = keys_no_random};
     conversation.wire.waiter = wire_blocking_waiter();
@@ -119,7 +118,7 @@ static int keys_learn(struct work *work, struct error *error)
         conversation.wire.deadline = clock_now() + learn_timeout;
         outcome = kerberos_learn_key(&conversation, work->accounts[i]);
         if (outcome.kind != OUTCOME_OK)
-            error_set(error, -EINVAL, "cannot get the Kerberos salt of %s: %s",
+            error_set(error, -EACCES, "cannot get the Kerberos salt of %s: %s",
                       work->accounts[i]->name, outcome.cause);
         if (work->progress.total > 0)
             progress_step(&work->progress);
@@ -139,14 +138,14 @@ int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, s
     int result = hash_all(dc->users, dc->account_count);
     if (!result)
         result = hash_all(dc->machines, dc->account_count);
-    if (result) {
-        return error_set(error, -EINVAL, "a test account's password is not UTF-8");
-    }
-    struct work work = {.dc = dc};
-    work.accounts = calloc(2 * dc->account_count + 1, sizeof(struct account *));
-    if (!work.accounts) {
+    if (result == -ENOMEM)
         return error_no_memory(error);
-    }
+    if (result)
+        return error_set(error, -EINVAL, "a test account's password is not UTF-8");
+    struct keys_work work = {.dc = dc};
+    work.accounts = calloc(2 * dc->account_count + 1, sizeof(struct account *));
+    if (!work.accounts)
+        return error_no_memory(error);
     if (wanted->users)
         keys_collect(&work, dc->users, dc->account_count);
     if (wanted->machines)
@@ -163,13 +162,13 @@ int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, s
     return result;
 }
 
-static void keys_collect(struct work *work, struct account *accounts, size_t count)
+static void keys_collect(struct keys_work *work, struct account *accounts, size_t count)
 {
     for (size_t i = 0; accounts && i < count; i++)
         work->accounts[work->count++] = &accounts[i];
 }
 
-static int derive_in_threads(struct work *work)
+static int derive_in_threads(struct keys_work *work)
 {
     pthread_t threads[THREADS_MAX];
     unsigned wanted = cores(), started = 0;
@@ -193,7 +192,7 @@ static unsigned cores(void)
 
 static void *keys_derive_some(void *argument)
 {
-    struct work *work = argument;
+    struct keys_work *work = argument;
     for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < work->count;) {
         int result = kerberos_derive_key(work->accounts[i], work->dc->realm);
         pthread_mutex_lock(&work->lock);

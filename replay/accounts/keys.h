@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys of all accounts, made before the clock starts so that nothing is hashed while a run lasts:
- * NT hashes of all, which cost next to nothing, and Kerberos keys (1 to 3 ms of processor time
- * each) only where the model can come to use them.
+ * Derives the keys of all accounts before the clock starts, so that a run spends no time on it: NT
+ * hashes for all accounts, which is cheap, and Kerberos keys (1 to 3 ms of CPU time each) only
+ * where the model can use them.
  */
 #ifndef REPLAY_ACCOUNTS_KEYS_H
 #define REPLAY_ACCOUNTS_KEYS_H
@@ -15,25 +15,24 @@
 #include "replay/settings.h"
 
 struct keys_wanted {
-    bool users, machines, admin; /* Kerberos keys of these */
+    bool users, machines, admin; /* whether they need Kerberos keys */
 };
 
-/* What a model can use under these settings. */
+/* What a model can use with these settings. */
 struct keys_wanted keys_wanted(const struct settings *settings, const struct model *model);
-/* Whether it plays packets that need machine accounts. */
+/* Whether the run plays packets that need machine accounts. */
 bool keys_machines_used(const struct settings *settings, const struct model *model);
 
-/* The administrator's NT hash: due before the first logon. 0 or a negative errno. */
+/* Derives the administrator's NT hash; needed before the first logon. 0; -ENOMEM; or another
+ * negative errno: the password is not UTF-8. */
 int keys_of_admin(struct dc *dc);
 
-/* The administrator's Kerberos key, when there is a password and no key yet. Its salt is seldom
- * what the name says, so the KDC is asked. 0, or a negative errno and a line in error. */
+/* Derives the administrator's Kerberos key, if there is a password and no key yet. Asks the KDC for
+ * the salt, because it often does not follow from the name. 0 or a negative errno. */
 int keys_learn_admin(struct dc *dc, struct error *error);
 
-/*
- * Derives them with one thread a core. Accounts from a file (foreign) may have other salts than
- * ours: the KDC is asked for those. 0, or a negative errno and a line in error.
- */
+/* Derives the keys with one thread per core. Accounts from a file (foreign) may have any salt, so
+ * the KDC is asked for theirs. 0 or a negative errno. */
 int keys_derive(struct dc *dc, const struct keys_wanted *wanted, bool foreign, struct error *error);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memberships in three steps: how many groups each user gets (by Pareto weights), which ones (drawn
- * by 1/rank^1.3, none twice), then the list turned around, group by group. What found no place
- * because groups were full goes to whoever has room.
+ * Memberships are distributed in three steps: the number of groups of each user (by Pareto
+ * weights), the groups themselves (drawn with weight 1/rank^1.3, without repetition), and the
+ * inversion of the list, group by group. Memberships that find only full groups go to any group
+ * with room.
  */
 #include "replay/accounts/memberships.h"
 
@@ -14,15 +15,15 @@
 
 #include "base/random.h"
 
-struct work {
+struct memberships_work {
     const struct memberships_wish *wish;
     struct random_stream random;
     double *weights; /* of the groups; 0 once a group is full */
     double *sums;    /* a Fenwick tree over them, from 1 */
     double total;    /* of all weights */
-    uint32_t *room;  /* a group's places that are left */
-    uint32_t *quota; /* a user's memberships */
-    uint32_t *mark;  /* last user that a group was given to: none twice */
+    uint32_t *room;  /* by group: free places */
+    uint32_t *quota; /* by user: memberships to give */
+    uint32_t *mark;  /* by group: the user added last, to avoid repetition */
     uint32_t *pairs; /* user, group; user, group; ... */
     uint64_t count;  /* of pairs */
 };
@@ -32,23 +33,23 @@ struct key {
     uint32_t group;
 };
 
-static int allocate(struct work *work);
-static void change_weight(struct work *work, uint32_t group, double by);
-static int give_all(struct work *work);
-static void set_quotas(struct work *work, const double *weights, double sum);
+static int allocate(struct memberships_work *work);
+static void change_weight(struct memberships_work *work, uint32_t group, double by);
+static int give_all(struct memberships_work *work);
+static void set_quotas(struct memberships_work *work, const double *weights, double sum);
 static double find_factor(const double *weights, uint32_t users, double groups, double wanted,
                           double sum);
-static double draw_weights(struct work *work, double *weights);
+static double draw_weights(struct memberships_work *work, double *weights);
 static double pareto_shape(uint64_t memberships);
-static int give_user(struct work *work, uint32_t user);
-static uint32_t draw_group(struct work *work);
-static bool may_have(const struct work *work, uint32_t user, uint32_t group);
-static void give(struct work *work, uint32_t user, uint32_t group);
-static int give_by_keys(struct work *work, uint32_t user, uint32_t wanted);
+static int give_user(struct memberships_work *work, uint32_t user);
+static uint32_t draw_group(struct memberships_work *work);
+static bool can_join(const struct memberships_work *work, uint32_t user, uint32_t group);
+static void give(struct memberships_work *work, uint32_t user, uint32_t group);
+static int give_by_keys(struct memberships_work *work, uint32_t user, uint32_t wanted);
 static int memberships_compare_keys(const void *one, const void *other);
-static void place_the_rest(struct work *work);
+static void place_remaining(struct memberships_work *work);
 static int compare_pairs(const void *one, const void *other);
-static int turn_around(struct work *work, struct memberships *out);
+static int list_by_group(struct memberships_work *work, struct memberships *out);
 
 uint64_t memberships_most(const struct memberships_wish *wish)
 {
@@ -68,13 +69,13 @@ int memberships_make(const struct memberships_wish *wish, struct memberships *ou
         out->first = calloc((size_t)wish->groups + 1, sizeof *out->first);
         return out->first ? 0 : -ENOMEM;
     }
-    struct work work = {.wish = wish};
+    struct memberships_work work = {.wish = wish};
     random_seed(&work.random, wish->instance, RANDOM_ACCOUNTS, 0);
     int error = allocate(&work);
     if (!error)
         error = give_all(&work);
     if (!error)
-        error = turn_around(&work, out);
+        error = list_by_group(&work, out);
     free(work.weights);
     free(work.sums);
     free(work.room);
@@ -86,7 +87,7 @@ int memberships_make(const struct memberships_wish *wish, struct memberships *ou
 
 static const double group_exponent = 1.3;
 
-static int allocate(struct work *work)
+static int allocate(struct memberships_work *work)
 {
     const struct memberships_wish *wish = work->wish;
     work->weights = calloc(wish->groups, sizeof *work->weights);
@@ -105,7 +106,7 @@ static int allocate(struct work *work)
 }
 
 /* Adds to a group's weight. */
-static void change_weight(struct work *work, uint32_t group, double by)
+static void change_weight(struct memberships_work *work, uint32_t group, double by)
 {
     work->weights[group] += by;
     work->total += by;
@@ -113,7 +114,7 @@ static void change_weight(struct work *work, uint32_t group, double by)
         work->sums[i] += by;
 }
 
-static int give_all(struct work *work)
+static int give_all(struct memberships_work *work)
 {
     double *weights = malloc(work->wish->users * sizeof *weights);
     if (!weights)
@@ -124,12 +125,13 @@ static int give_all(struct work *work)
     for (uint32_t user = 1; !error && user <= work->wish->users; user++)
         error = give_user(work, user);
     if (!error)
-        place_the_rest(work);
+        place_remaining(work);
     return error;
 }
 
-/* Whole memberships for each user: what rounding takes away is carried to the next one. */
-static void set_quotas(struct work *work, const double *weights, double sum)
+/* Gives each user an integer number of memberships; the remainder of rounding carries over to the
+ * next user. */
+static void set_quotas(struct memberships_work *work, const double *weights, double sum)
 {
     const struct memberships_wish *wish = work->wish;
     double factor = find_factor(weights, wish->users, wish->groups, (double)wish->memberships, sum);
@@ -148,8 +150,8 @@ static void set_quotas(struct work *work, const double *weights, double sum)
     }
 }
 
-/* The factor by which weights, each of them 1 or more, become memberships that sum up to what is
- * wished, when none may be above the number of groups. */
+/* The factor that turns weights, each at least 1, into numbers of memberships with the wanted sum
+ * and none above the number of groups. */
 static double find_factor(const double *weights, uint32_t users, double groups, double wanted,
                           double sum)
 {
@@ -166,8 +168,8 @@ static double find_factor(const double *weights, uint32_t users, double groups, 
     return high;
 }
 
-/* Weights of the users; returns their sum. */
-static double draw_weights(struct work *work, double *weights)
+/* Draws the users' weights and returns their sum. */
+static double draw_weights(struct memberships_work *work, double *weights)
 {
     double shape = pareto_shape(work->wish->memberships), sum = 0;
     for (uint32_t i = 0; i < work->wish->users; i++) {
@@ -177,7 +179,7 @@ static double draw_weights(struct work *work, double *weights)
     return sum;
 }
 
-/* The heavier the tail, the more lie with few users; in large sets it is made lighter. */
+/* The heavier the tail, the more memberships a few users have. Large sets get a lighter tail. */
 static const struct {
     uint64_t above;
     double shape;
@@ -191,12 +193,12 @@ static double pareto_shape(uint64_t memberships)
     return shapes[i].shape;
 }
 
-static int give_user(struct work *work, uint32_t user)
+static int give_user(struct memberships_work *work, uint32_t user)
 {
     uint32_t wanted = work->quota[user - 1];
     for (uint64_t tries = 0; wanted > 0 && tries < 8 * (uint64_t)work->quota[user - 1]; tries++) {
         uint32_t group = draw_group(work);
-        if (!may_have(work, user, group))
+        if (!can_join(work, user, group))
             continue;
         give(work, user, group);
         wanted--;
@@ -204,8 +206,8 @@ static int give_user(struct work *work, uint32_t user)
     return wanted > 0 ? give_by_keys(work, user, wanted) : 0;
 }
 
-/* A group by weight: the first whose running sum is above the draw. */
-static uint32_t draw_group(struct work *work)
+/* Draws a group by weight: the first one whose running sum is above the draw. */
+static uint32_t draw_group(struct memberships_work *work)
 {
     uint32_t groups = work->wish->groups, before = 0, step = 1;
     double draw = random_unit(&work->random) * work->total;
@@ -219,13 +221,13 @@ static uint32_t draw_group(struct work *work)
     return before < groups ? before : groups - 1;
 }
 
-static bool may_have(const struct work *work, uint32_t user, uint32_t group)
+static bool can_join(const struct memberships_work *work, uint32_t user, uint32_t group)
 {
     return work->room[group] > 0 && work->mark[group] != user;
 }
 
-/* A full group is drawn no more. */
-static void give(struct work *work, uint32_t user, uint32_t group)
+/* A full group gets weight 0, so it is not drawn again. */
+static void give(struct memberships_work *work, uint32_t user, uint32_t group)
 {
     work->mark[group] = user;
     if (--work->room[group] == 0)
@@ -235,9 +237,10 @@ static void give(struct work *work, uint32_t user, uint32_t group)
     work->count++;
 }
 
-/* Draws without repetition the exact way: the smallest of exponential times with rates by weight
- * (Efraimidis and Spirakis). For users with so many groups that trying again would not end. */
-static int give_by_keys(struct work *work, uint32_t user, uint32_t wanted)
+/* Draws without repetition: takes the smallest of exponential times whose rates are the weights
+ * (Efraimidis and Spirakis). For users with so many groups that repeated draws would take too long.
+ */
+static int give_by_keys(struct memberships_work *work, uint32_t user, uint32_t wanted)
 {
     uint32_t groups = work->wish->groups, count = 0;
     struct key *keys = malloc(groups * sizeof *keys);
@@ -245,7 +248,7 @@ static int give_by_keys(struct work *work, uint32_t user, uint32_t wanted)
         return -ENOMEM;
     for (uint32_t g = 0; g < groups; g++) {
         double key = -log(1 - random_unit(&work->random)) / work->weights[g];
-        if (may_have(work, user, g))
+        if (can_join(work, user, g))
             keys[count++] = (struct key){.key = key, .group = g};
     }
     qsort(keys, count, sizeof *keys, memberships_compare_keys);
@@ -261,9 +264,9 @@ static int memberships_compare_keys(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Full groups left some without a place: user by user takes any group with room that is not theirs.
- * memberships_most() says that there is one. */
-static void place_the_rest(struct work *work)
+/* Gives the memberships that found only full groups: each user takes any group that has room and
+ * does not have the user yet. memberships_most() guarantees that there is one. */
+static void place_remaining(struct memberships_work *work)
 {
     const struct memberships_wish *wish = work->wish;
     uint64_t known = work->count, at = 0;
@@ -274,7 +277,7 @@ static void place_the_rest(struct work *work)
         for (; at < known && work->pairs[2 * at] == user; at++)
             work->mark[work->pairs[2 * at + 1]] = user;
         for (uint32_t g = 0; g < wish->groups && work->count < wish->memberships; g++)
-            if (may_have(work, user, g))
+            if (can_join(work, user, g))
                 give(work, user, g);
     }
 }
@@ -287,8 +290,8 @@ static int compare_pairs(const void *one, const void *other)
     return (a[1] > b[1]) - (a[1] < b[1]);
 }
 
-/* Pairs become lists, group by group. */
-static int turn_around(struct work *work, struct memberships *out)
+/* Turns the pairs into a list of users per group. */
+static int list_by_group(struct memberships_work *work, struct memberships *out)
 {
     uint32_t groups = work->wish->groups;
     qsort(work->pairs, work->count, 2 * sizeof *work->pairs, compare_pairs);
@@ -303,7 +306,7 @@ static int turn_around(struct work *work, struct memberships *out)
         out->first[work->pairs[2 * i + 1] + 2]++;
     for (uint32_t g = 0; g < groups; g++)
         out->first[g + 2] += out->first[g + 1];
-    /* first[g + 1] runs ahead to where group g ends, which is where group g + 1 begins. */
+    /* first[g + 1] advances to the end of group g, which is the beginning of group g + 1. */
     for (uint64_t i = 0; i < work->count; i++)
         out->members[out->first[work->pairs[2 * i + 1] + 1]++] = work->pairs[2 * i];
     return 0;

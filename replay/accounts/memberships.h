@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is a member of which group: users weighted by a Pareto distribution, groups by their rank.
- * Always the same for the same numbers and instance, so that what was interrupted can be taken up.
+ * Which user is a member of which group: users are weighted by a Pareto distribution, groups by
+ * their rank. The same numbers and instance always give the same memberships, so that interrupted
+ * work can be resumed.
  */
 #ifndef REPLAY_ACCOUNTS_MEMBERSHIPS_H
 #define REPLAY_ACCOUNTS_MEMBERSHIPS_H
@@ -12,7 +13,7 @@
 struct memberships_wish {
     uint64_t instance;
     uint32_t users, groups; /* numbered from 1 */
-    uint64_t memberships;   /* in all */
+    uint64_t memberships;   /* in total */
     uint32_t max_members;   /* of a group; 0: no limit */
 };
 
@@ -24,11 +25,11 @@ struct memberships {
     uint32_t *members;
 };
 
-/* The most memberships that there is room for. */
+/* The largest possible number of memberships. */
 uint64_t memberships_most(const struct memberships_wish *wish);
 
-/* Makes exactly wish->memberships of them, each user at most once in a group. On success
- * *out is to be given to memberships_clear(). -ERANGE: more than memberships_most(); -ENOMEM. */
+/* Distributes exactly wish->memberships memberships, each user at most once per group. 0, and the
+ * caller calls memberships_clear(); -ERANGE: more than memberships_most(); or -ENOMEM. */
 int memberships_make(const struct memberships_wish *wish, struct memberships *out);
 void memberships_clear(struct memberships *memberships);
 

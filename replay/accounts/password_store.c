@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kept password: made whole under another name first, so that nobody ever reads half of it. */
 #include "replay/accounts/password_store.h"
 
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/user_path.h"
 
 enum { FILE_SIZE_MAX = 4096, KEY_HEX_SIZE = 2 * PASSWORD_STORE_KEY_SIZE };
 
@@ -54,18 +54,9 @@ int password_store_open(const char *domain, int instance, struct password_store 
     return password_store_explain(store, result, error);
 }
 
-/* "/home/me/.local/state/traffic-replay" or NULL with errno. */
 static char *state_folder(void)
 {
-    const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char *path = NULL;
-    int size = -1;
-    errno = ENOENT;
-    if (base && base[0] == '/')
-        size = asprintf(&path, "%s/traffic-replay", base);
-    else if (home && home[0] == '/')
-        size = asprintf(&path, "%s/.local/state/traffic-replay", home);
-    return size < 0 ? NULL : path;
+    return user_path("XDG_STATE_HOME", ".local/state", "traffic-replay");
 }
 
 static int password_store_explain(const struct password_store *store, int result,
@@ -73,15 +64,14 @@ static int password_store_explain(const struct password_store *store, int result
 {
     const char *path = store->path ? store->path : "the test accounts' password";
     if (result == -EPERM)
-        error_set(error, -EINVAL, "%s: it must belong to you and to nobody else (chmod 600)", path);
+        error_set(error, result, "%s: only you may own and read it; run: chmod 600 %s", path, path);
     else if (result == -EINVAL)
-        error_set(error, -EINVAL, "%s: it is damaged; remove it, and all passwords are reset",
+        error_set(error, result, "%s is damaged; remove it, and the next run resets all passwords",
                   path);
     else if (!store->path && result == -ENOENT)
-        error_set(error, -EINVAL,
-                  "there is no place to keep %s: set XDG_STATE_HOME or HOME, or give -F", path);
+        error_set(error, result, "cannot store %s; set XDG_STATE_HOME or HOME, or use -F", path);
     else if (result)
-        error_set(error, result, "%s: cannot keep the test accounts' password there: %s", path,
+        error_set(error, result, "%s: cannot store the test accounts' password: %s", path,
                   strerror(-result));
     return result;
 }
@@ -91,14 +81,14 @@ static char *store_path(const char *folder, const char *domain, int instance)
     char *path = NULL;
     if (asprintf(&path, "%s/%s-instance-%d", folder, domain, instance) < 0)
         return NULL;
-    /* A domain's name comes from the network: it must not lead out of the folder. */
+    /* The domain's name comes from the network and must not lead out of the folder. */
     for (char *c = path + strlen(folder) + 1; *c; c++)
         if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-", *c))
             *c = '_';
     return path;
 }
 
-/* Makes a folder and those above it, for nobody else to read. */
+/* Creates the folder and its parents with mode 0700. */
 static int password_store_make_folder(const char *folder)
 {
     char *path = strdup(folder);
@@ -117,7 +107,7 @@ static int password_store_make_folder(const char *folder)
     return result;
 }
 
-/* -ENOENT: there is none; -EPERM: others may read it, or it belongs to somebody else. */
+/* -ENOENT: no file; -EPERM: another user owns it or can read it. */
 static int read_file(struct password_store *store)
 {
     struct stat status;
@@ -169,7 +159,8 @@ static int parse_key(const char *hex, size_t length, uint8_t key[PASSWORD_STORE_
     return size == PASSWORD_STORE_KEY_SIZE ? 0 : -EINVAL;
 }
 
-/* Writes a new file whole, then gives it its name, unless somebody else was first (-EEXIST). */
+/* Writes the file under a temporary name, then links it to its name, so that nobody reads half of
+ * it. -EEXIST: another process was faster. */
 static int write_file(const struct password_store *store)
 {
     char hex[KEY_HEX_SIZE + 1] = "", text[FILE_SIZE_MAX], *draft = NULL;
@@ -218,7 +209,8 @@ int password_store_make(struct password_store *store)
 
 static const char alphabet[] = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789+-_=";
 
-/* A password that every policy of complexity takes: capital, small letter, digit and mark. */
+/* A password for any complexity policy: with an upper-case and a lower-case letter, a digit and a
+ * symbol. */
 static int make_password(char password[PASSWORD_STORE_LENGTH + 1])
 {
     enum { LETTERS = sizeof alphabet - 1, FAIR = 256 / LETTERS * LETTERS };

@@ -74,7 +74,7 @@ if [ -z "$(search -b "$parent" -s base dn)" ]; then
     replay -G -n 4 </dev/null
     is "first accounts without --yes: exit status" "$status" 2
     like "first accounts without --yes: message" "$errors" \
-        '^traffic-replay: 4 users, 5 filler machines and 1 group would be made in samdom.example.com.*--yes$'
+        '^traffic-replay: 4 users, 5 filler machines and 1 group would be created in samdom.example.com.*--yes$'
     is "nothing was made" "$(search -b "$parent" -s base dn)" ""
 else
     skip "first accounts without --yes" "others have accounts in this domain"
@@ -83,7 +83,7 @@ fi
 # --- -G ---
 replay -G --yes -n 8 --number-of-groups 3
 is "-G: exit status" "$status" 0 || echo "# $errors"
-like "-G: says what was made" "$errors" '^Accounts made: 21 in '
+like "-G: says what was made" "$errors" '^Accounts created: 21 in '
 like "-G: says how they are removed" "$errors" "remain in $unit; remove them with: traffic-replay -c -I $instance"
 is "-G: users" "$(count '(sAMAccountName=STGU-*)')" 8
 is "-G: filler machines, 1.25 times as many" "$(count '(sAMAccountName=PC-*)')" 10
@@ -121,10 +121,10 @@ is "-n below what the run needs: exit status" "$status" 2
 like "-n below what the run needs: message" "$errors" '^traffic-replay: -n: 3 users are too few for the [0-9]+ clients of this run'
 play --make-accounts
 is "--make-accounts: exit status" "$status" 0 || echo "# $errors"
-like "--make-accounts: makes machines, too" "$errors" '^Accounts made: [0-9]+ in '
+like "--make-accounts: makes machines, too" "$errors" '^Accounts created: [0-9]+ in '
 is "--make-accounts: plays nothing" "$output" ""
 play
-unlike "--make-accounts: leaves none to be made" "$errors" '^(Accounts made|Changes of group)'
+unlike "--make-accounts: leaves none to be made" "$errors" '^(Accounts created|Changes of group)'
 is "a run: exit status" "$status" 0 || echo "# $errors"
 like "a run with these accounts: nothing failed" "$output" '^Failed operations: +0 '
 unlike "and something succeeded" "$output" '^Successful operations: +0 '
@@ -177,7 +177,7 @@ tap $? "half of the accounts are there ($half of 180)"
 replay -G -n 80 --number-of-groups 4
 is "started again: exit status" "$status" 0 || echo "# $errors"
 # The DC may have finished a few that were under way.
-made=$(sed -n 's/^Accounts made: \([0-9]*\) in .*/\1/p' <<<"$errors")
+made=$(sed -n 's/^Accounts created: \([0-9]*\) in .*/\1/p' <<<"$errors")
 [ "${made:-0}" -le $((184 - half)) ] && [ "${made:-0}" -ge $((184 - half - 8)) ]
 tap $? "makes only what is missing" "$half of 180 were there, and then: $errors"
 is "all users" "$(count '(&(sAMAccountName=STGU-*)(!(pwdLastSet=0)))')" 80

@@ -69,7 +69,7 @@ static void test_mistakes(void **state)
         {"joe,\"b\n", "1: a quoted field must end with a quote"},
         {"\"joe\"x,b\n", "1: a quoted field must end with a quote"},
         {"cn=joe,dc=x,secret\n",
-         "1: there is a third field; put names or passwords that hold commas into quotes"},
+         "1: there is a third field; quote names and passwords that contain commas"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct account_file file;
@@ -77,6 +77,7 @@ static void test_mistakes(void **state)
         char expected[256];
         snprintf(expected, sizeof expected, "%s:%s", path, cases[i].message);
         assert_int_equal(read_text(cases[i].text, &file, &error), -EINVAL);
+        assert_int_equal(error.code, -EINVAL);
         assert_string_equal(error.text, expected);
         account_file_clear(&file);
     }
@@ -109,6 +110,7 @@ static void test_many_and_modes(void **state)
     assert_true(file.world_readable);
     account_file_clear(&file);
     assert_int_equal(account_file_read("/nowhere/x", &file, &error), -EINVAL);
+    assert_int_equal(error.code, -EINVAL);
     account_file_clear(&file);
 }
 

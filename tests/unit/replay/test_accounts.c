@@ -83,6 +83,7 @@ static void expect_refused(const struct settings *settings, uint32_t clients, co
     struct accounts_wanted wanted;
     struct error error = {0};
     assert_int_equal(accounts_wanted(settings, clients, &wanted, &error), -EINVAL);
+    assert_int_equal(error.code, -EINVAL);
     assert_string_equal(error.text, message);
 }
 
@@ -91,7 +92,7 @@ static void test_refused(void **state)
     (void)state;
     expect_refused(&(struct settings){.number_of_users = 10}, 49,
                    "-n: 10 users are too few for the 49 clients of this run; give at least as "
-                   "many, or leave -n out");
+                   "many, or omit -n");
     expect_refused(&(struct settings){.number_of_groups_given = true,
                                       .number_of_groups = 2,
                                       .group_memberships_given = true,

@@ -172,16 +172,18 @@ static void servers_that_are_no_dc(void **state)
         size_t (*answer)(void *, unsigned, const uint8_t *, size_t, uint8_t *);
         int code;
         const char *says;
-    } cases[] = {{answer_garbage, -EBADMSG, "not as a domain controller does"},
-                 {answer_no_dc, -ENOENT, "is no domain controller (then --server ldap)"},
-                 {answer_paused, -EAGAIN, "dc1: its netlogon service is paused"},
-                 {answer_pings_only, -ENOENT, "answers LDAP pings but not for its root DSE"}};
+    } cases[] = {
+        {answer_garbage, -EBADMSG, "not like a domain controller"},
+        {answer_no_dc, -ENOENT, "is not a domain controller (use --server ldap)"},
+        {answer_paused, -EAGAIN, "dc1: its netlogon service is paused"},
+        {answer_pings_only, -ENOENT, "answers LDAP pings but does not return its root DSE"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct udp_server server = {.answer = cases[i].answer};
         int code;
         struct error error = {0};
         dc_free(discover(&server, NULL, NULL, &code, &error));
         assert_int_equal(code, cases[i].code);
+        assert_int_equal(error.code, code);
         assert_non_null(strstr(error.text, cases[i].says));
     }
 }
@@ -236,7 +238,7 @@ static void firewall_before_udp(void **state)
     double seconds;
     assert_int_equal(discover_at("127.0.0.1", ntohs(name.sin_port), &error, &seconds),
                      -ECONNREFUSED);
-    assert_non_null(strstr(error.text, "takes LDAP connections but does not answer LDAP pings"));
+    assert_non_null(strstr(error.text, "accepts LDAP connections but does not answer LDAP pings"));
     close(fd);
 }
 
@@ -287,6 +289,7 @@ static void names_that_are_none(void **state)
         struct error error = {0};
         double seconds;
         assert_int_equal(discover_at(cases[i].given, 9, &error, &seconds), -EINVAL);
+        assert_int_equal(error.code, -EINVAL);
         assert_non_null(strstr(error.text, cases[i].says));
     }
 }

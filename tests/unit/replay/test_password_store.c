@@ -111,6 +111,7 @@ static void expect_refused(const char *content, mode_t mode, int expected, const
     }
     chmod(path, mode);
     assert_int_equal(password_store_open("b.example", 0, &store, &error), expected);
+    assert_int_equal(error.code, expected);
     assert_non_null(strstr(error.text, words));
     assert_non_null(strstr(error.text, path));
     password_store_clear(&store);
@@ -119,8 +120,8 @@ static void expect_refused(const char *content, mode_t mode, int expected, const
 static void test_not_to_be_trusted(void **state)
 {
     (void)state;
-    expect_refused(NULL, 0640, -EPERM, "nobody else");
-    expect_refused(NULL, 0604, -EPERM, "nobody else");
+    expect_refused(NULL, 0640, -EPERM, "only you may own and read it");
+    expect_refused(NULL, 0604, -EPERM, "only you may own and read it");
     expect_refused("", 0600, -EINVAL, "damaged");
     expect_refused("password = aaaaaaaaaaaaaaaaaaaaaaaa\n", 0600, -EINVAL, "damaged");
     expect_refused("password = short\nkey = "
