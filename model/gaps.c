@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pauses by points. */
 #include "model/gaps_private.h"
 
 #include <errno.h>
@@ -25,8 +24,8 @@ int gaps_complete(struct gaps *gaps, struct arena *arena)
     return weigh_cells(gaps, slots, cells);
 }
 
-/* A cell is found running with a probability proportional to the mean of its pauses, all cells
- * being equally likely. */
+/* All cells are equally likely for a pause. A cell is found running with a probability proportional
+ * to the mean of its pauses. */
 static int weigh_cells(struct gaps *gaps, struct alias_slot *slots, uint32_t cells)
 {
     uint64_t *weights = calloc(cells, sizeof *weights);
@@ -48,8 +47,7 @@ double gaps_draw(const struct gaps *gaps, struct random_stream *random)
     return low + (high - low) * ((double)(fraction >> 11) * 0x1p-53);
 }
 
-/* Within a cell the density of what is found is proportional to its length: the square root makes
- * it of a uniform number. */
+/* Within a cell the density is proportional to the length of the pause, hence the square root. */
 double gaps_draw_running(const struct gaps *gaps, struct random_stream *random)
 {
     uint32_t cell = alias_pick(gaps->running, gaps->count - 1, random_next(random));

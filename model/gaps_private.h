@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * How long pauses last when a model knows it better than by the formulas: points in seconds,
- * between each two of which a pause is equally likely to end and within which it is uniform
- * (traffic-model(5), gaps). Private to the room.
- */
+/* Pauses given by points (gaps in traffic-model(5)): a pause is equally likely to end between each
+ * two points, in seconds, and is uniform there. */
 #ifndef MODEL_GAPS_PRIVATE_H
 #define MODEL_GAPS_PRIVATE_H
 
@@ -15,22 +12,22 @@ enum { GAPS_POINTS_MAX = 1000 };
 #define GAPS_SECONDS_MAX 1e6
 
 struct gaps {
-    const uint32_t *entries; /* of the chain: what comes last, after what */
-    uint32_t length;         /* of them, at least 1 */
-    uint32_t count;          /* points, at least 2 */
+    const uint32_t *entries; /* the key: the pause is before the last entry, after the others */
+    uint32_t length;         /* number of entries, at least 1 */
+    uint32_t count;          /* number of points, at least 2 */
     const double *points;
-    double mean;                      /* exact, of what gaps_draw() draws */
-    const struct alias_slot *running; /* which cell a pause that is running at some time is in */
+    double mean;                      /* exact mean of gaps_draw() */
+    const struct alias_slot *running; /* choice of the cell of a pause that is running at time 0 */
 };
 
-/* Completes what has its points: mean and table, in arena. 0 or -ENOMEM. */
+/* Fills mean and running, which is allocated in arena. 0 or -ENOMEM. */
 int gaps_complete(struct gaps *gaps, struct arena *arena);
 
-/* A pause. O(1). */
+/* Draws a pause in seconds. O(1). */
 double gaps_draw(const struct gaps *gaps, struct random_stream *random);
 
-/* The length of the pause that is found running at some moment: longer ones are found in
- * proportion to their length. mean has to be above 0. O(1). */
+/* Draws the length of the pause that is running at a random time. Pauses are found running in
+ * proportion to their length. mean must be above 0. O(1). */
 double gaps_draw_running(const struct gaps *gaps, struct random_stream *random);
 
 #endif

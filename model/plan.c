@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scale and plan. A client walks the model's chain by itself, from its own stream of random
- * numbers; the plan holds only what all clients share: how much pauses are stretched and from where
- * clients start.
+ * Plans. Each client walks the model's chain with its own stream of random numbers. The plan holds
+ * only what all clients share: the factor that stretches pauses, and the distribution of the states
+ * in which clients start.
  */
 #include "model/plan.h"
 
@@ -19,8 +19,9 @@
 #include "model/model_private.h"
 #include "model/recording_plan_private.h"
 
-/* A gap before a packet is exp(v) seconds, v uniform in GAP_LOW..GAP_HIGH; wait:N is exp(N + u)/10
- * seconds, u uniform in 0..1; between conversations N is drawn from REST_LOW..REST_HIGH. */
+/* Formulas of pauses. The gap before a packet is exp(v) seconds, v uniform in GAP_LOW..GAP_HIGH.
+ * wait:N is exp(N + u)/10 seconds, u uniform in 0..1. The rest between conversations is a wait
+ * whose N is drawn from REST_LOW..REST_HIGH. */
 enum { GAP_LOW = -10, GAP_HIGH = -3, REST_LOW = 5, REST_HIGH = 11, WAITS_PER_SECOND = 10 };
 
 struct plan {
@@ -28,22 +29,23 @@ struct plan {
     struct plan_settings settings;
     struct plan_figures figures;
     bool *operations;               /* by type */
-    double stretch;                 /* q/r: real seconds for one of the model's */
+    double stretch;                 /* q/r: real seconds per second of the model */
     double end;                     /* seconds; nothing is due from then on */
-    struct alias_slot *equilibrium; /* by transition: which one is pending at time 0 */
+    struct alias_slot *equilibrium; /* the choice of the transition that is pending at time 0 */
     uint32_t *histories;            /* by transition: the history it leaves */
     double rest_weight;             /* mean of the pause between conversations */
-    struct alias_slot rest[REST_HIGH - REST_LOW + 1]; /* which wait it is at time 0 */
-    struct recording_plan recording; /* when the model is one: all of the walk is its */
+    struct alias_slot rest[REST_HIGH - REST_LOW + 1]; /* the choice of the rest at time 0 */
+    struct recording_plan recording;                  /* of a model that is a recording */
 };
 
 static int check_settings(const struct plan_settings *settings, struct error *error);
+static bool is_above_zero(double number);
 static int scale(struct plan *plan, struct error *error);
 static int plan_complete(struct plan *plan, struct error *error);
 static int find_operations(struct plan *plan);
 static bool is_operation(const struct plan *plan, const struct chain_transition *transition);
 static int complete_recording(struct plan *plan, struct error *error);
-static int plan_check_share(const struct plan *plan, struct error *error);
+static int check_operations(const struct plan *plan, struct error *error);
 static double mean_rest(double persistence);
 static double mean_wait(int n);
 static void sum_conversation(struct plan *plan);
@@ -77,56 +79,54 @@ int plan_make(const struct model *model, const struct plan_settings *settings, s
     if (result < 0)
         return result;
     struct plan *plan = calloc(1, sizeof *plan);
-    if (plan) {
-        plan->model = model;
-        plan->settings = *settings;
-        result = plan_complete(plan, error);
-    }
-    if (!plan || result == -ENOMEM) {
-        error_no_memory(error);
-        result = -ENOMEM;
-    }
+    if (!plan)
+        return error_no_memory(error);
+    plan->model = model;
+    plan->settings = *settings;
+    result = plan_complete(plan, error);
     if (result < 0)
         plan_free(plan);
     else
         *out = plan;
-    return result;
+    return result == -ENOMEM ? error_no_memory(error) : result;
 }
 
 static int check_settings(const struct plan_settings *settings, struct error *error)
 {
-    bool by_rate = settings->packets_per_second > 0;
-    const char *wrong = NULL;
-    if (!(settings->replay_rate > 0) || !isfinite(settings->replay_rate))
-        wrong = "-r: expected a number above 0";
-    else if (by_rate ? !isfinite(settings->packets_per_second)
-                     : !(settings->scale > 0) || !isfinite(settings->scale))
-        wrong = by_rate ? "-T: expected a number" : "-S: expected a number above 0";
-    else if (!(settings->persistence >= 0 && settings->persistence <= 1))
-        wrong = "--conversation-persistence: expected a number from 0 to 1";
-    else if (!(settings->warmup >= 0 && settings->duration > 0 &&
-               settings->warmup + settings->duration <= 1e9))
-        wrong = "-D, --warmup: expected seconds, at most a billion";
-    if (wrong)
-        error_set(error, -EINVAL, "%s", wrong);
-    return wrong ? -EINVAL : 0;
+    if (!is_above_zero(settings->replay_rate))
+        return error_set(error, -EINVAL, "-r: expected a number above 0");
+    if (settings->packets_per_second > 0 && !isfinite(settings->packets_per_second))
+        return error_set(error, -EINVAL, "-T: expected a number");
+    if (!(settings->packets_per_second > 0) && !is_above_zero(settings->scale))
+        return error_set(error, -EINVAL, "-S: expected a number above 0");
+    if (!(settings->persistence >= 0 && settings->persistence <= 1))
+        return error_set(error, -EINVAL,
+                         "--conversation-persistence: expected a number from 0 to 1");
+    if (!(settings->warmup >= 0 && settings->duration > 0 &&
+          settings->warmup + settings->duration <= 1e9))
+        return error_set(error, -EINVAL, "-D, --warmup: expected seconds, at most a billion");
+    return 0;
+}
+
+static bool is_above_zero(double number)
+{
+    return number > 0 && isfinite(number);
 }
 
 static int scale(struct plan *plan, struct error *error)
 {
     const struct plan_settings *settings = &plan->settings;
     struct plan_figures *figures = &plan->figures;
-    double rate = settings->packets_per_second > 0
-                      ? settings->packets_per_second / settings->replay_rate
-                      : settings->scale * plan->model->packet_rate;
+    bool by_rate = settings->packets_per_second > 0;
+    double rate = by_rate ? settings->packets_per_second / settings->replay_rate
+                          : settings->scale * plan->model->packet_rate;
     double clients = fmax(1, round(rate / figures->client_rate));
-    if (!(clients <= PLAN_CLIENTS_MAX)) {
-        error_set(error, -EINVAL,
-                  "this takes %.0f clients, more than %d: lower %s (%s asks for %g packets/s)",
-                  clients, PLAN_CLIENTS_MAX, settings->packets_per_second > 0 ? "-T" : "-S",
-                  plan->model->name, rate * settings->replay_rate);
-        return -ERANGE;
-    }
+    if (!(clients <= PLAN_CLIENTS_MAX))
+        return error_set(
+            error, -ERANGE,
+            "this takes %.0f clients, more than %d: lower %s (%s asks for %g packets/s)", clients,
+            PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", plan->model->name,
+            rate * settings->replay_rate);
     figures->clients = (uint32_t)clients;
     figures->stretch = clients * figures->client_rate / rate;
     figures->nominal_packets = settings->replay_rate * rate;
@@ -145,7 +145,7 @@ static int plan_complete(struct plan *plan, struct error *error)
     plan->rest_weight = mean_rest(plan->settings.persistence);
     plan->end = plan->settings.warmup + plan->settings.duration;
     sum_conversation(plan);
-    result = plan_check_share(plan, error);
+    result = check_operations(plan, error);
     if (result == 0)
         result = scale(plan, error);
     if (result == 0)
@@ -176,19 +176,17 @@ static int complete_recording(struct plan *plan, struct error *error)
 {
     int result = recording_plan_make(plan->model, &plan->settings, plan->operations,
                                      &plan->recording, &plan->figures, error);
-    return result < 0 ? result : plan_check_share(plan, error);
+    return result < 0 ? result : check_operations(plan, error);
 }
 
-static int plan_check_share(const struct plan *plan, struct error *error)
+static int check_operations(const struct plan *plan, struct error *error)
 {
     if (plan->figures.conversation_operations > 0)
         return 0;
-    error_set(
-        error, -EINVAL,
-        "nothing to send: none of the packets of %s has a player that --only and --skip leave "
-        "in",
-        plan->model->name);
-    return -EINVAL;
+    return error_set(error, -EINVAL,
+                     "nothing to send: none of the packets of %s has a player that --only and "
+                     "--skip leave in",
+                     plan->model->name);
 }
 
 static double mean_rest(double persistence)
@@ -204,7 +202,7 @@ static double mean_wait(int n)
     return exp(n) * (M_E - 1) / WAITS_PER_SECOND;
 }
 
-/* K, O and D: sums over all transitions, each weighted by how often it is taken. */
+/* K, O and D: sums over all transitions, weighted by their expected number per conversation. */
 static void sum_conversation(struct plan *plan)
 {
     const struct model *model = plan->model;
@@ -225,12 +223,14 @@ static void sum_conversation(struct plan *plan)
     figures->share = figures->conversation_operations / figures->conversation_packets;
 }
 
-/* Mean of the pause that comes before an entry. */
+/* The mean pause before an entry, in seconds of the model. */
 static double mean_pause(const struct plan *plan, const struct chain_transition *transition)
 {
     uint32_t entry = transition->entry;
+    if (transition->gaps == CHAIN_GAPS_NONE)
+        return 0;
     if (transition->gaps != CHAIN_GAPS_FORMULA)
-        return transition->gaps == CHAIN_GAPS_NONE ? 0 : gaps_of(plan, transition)->mean;
+        return gaps_of(plan, transition)->mean;
     if (chain_is_packet(entry))
         return mean_gap();
     return chain_is_wait(entry) ? mean_wait((int)(entry - CHAIN_WAIT)) : plan->rest_weight;
@@ -247,8 +247,8 @@ static double mean_gap(void)
     return (exp(GAP_HIGH) - exp(GAP_LOW)) / (GAP_HIGH - GAP_LOW);
 }
 
-/* A transition is pending at time 0 with a probability proportional to the time that is spent
- * waiting for it. */
+/* A transition is pending at time 0 with a probability proportional to the time spent waiting for
+ * it. */
 static int weigh_transitions(struct plan *plan)
 {
     const struct model *model = plan->model;
@@ -271,8 +271,8 @@ static int weigh_transitions(struct plan *plan)
     return result;
 }
 
-/* Alias slots for real weights: as whole numbers of 62 bits in all, so that what is less likely
- * than 2^-61 never happens. */
+/* Alias slots for real weights, which become whole numbers with a sum of 2^62. Choices less likely
+ * than about 2^-61 never happen. */
 static int alias_of_weights(struct alias_slot *slots, const double *weights, size_t count)
 {
     double sum = 0;
@@ -335,7 +335,7 @@ void plan_client_start(const struct plan *plan, uint32_t client, struct plan_cli
     uint32_t entry = model->transitions[pending].entry;
     cursor->now =
         plan->stretch * draw_rest_of_pause(plan, &cursor->random, &model->transitions[pending]);
-    /* Between two conversations nothing is open that could end: the next one starts. */
+    /* The pause between conversations: the client starts one next. */
     if (entry == CHAIN_NONE)
         return;
     cursor->pending = pending;
@@ -343,8 +343,8 @@ void plan_client_start(const struct plan *plan, uint32_t client, struct plan_cli
     cursor->history = plan->histories[pending];
 }
 
-/* What is left at time 0 of the pause that is running then: a log-uniform pause that one falls
- * into is uniform between its bounds, and one falls into it anywhere. */
+/* The rest of the pause that is running at time 0. A log-uniform pause that is running at a random
+ * time has a uniform length, and a uniform share of it is left. */
 static double draw_rest_of_pause(const struct plan *plan, struct random_stream *random,
                                  const struct chain_transition *transition)
 {
@@ -358,10 +358,10 @@ static double draw_rest_of_pause(const struct plan *plan, struct random_stream *
         low = exp(GAP_LOW);
         high = exp(GAP_HIGH);
     } else {
-        int n = chain_is_wait(entry)
-                    ? (int)(entry - CHAIN_WAIT)
-                    : REST_LOW + (int)alias_pick(plan->rest, REST_HIGH - REST_LOW + 1,
-                                                 random_next(random));
+        int n = (int)(entry - CHAIN_WAIT);
+        if (!chain_is_wait(entry))
+            n = REST_LOW +
+                (int)alias_pick(plan->rest, REST_HIGH - REST_LOW + 1, random_next(random));
         low = exp(n) / WAITS_PER_SECOND;
         high = exp(n + 1) / WAITS_PER_SECOND;
     }
@@ -383,7 +383,7 @@ bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struc
         }
         transition = &plan->model->transitions[cursor->pending];
         cursor->fresh = false;
-        /* Also ends a walk whose time is no number. */
+        /* Written so that NaN ends the walk too. */
         cursor->ended = !(cursor->now < plan->end);
         if (cursor->ended)
             break;
@@ -410,14 +410,15 @@ static uint32_t draw_transition(const struct plan *plan, struct plan_client *cur
     return fraction < transition->threshold ? slot : history->first + transition->alias;
 }
 
-/* The pause before an entry, in the model's seconds. */
+/* Draws the pause before an entry, in seconds of the model. */
 static double draw_pause(const struct plan *plan, struct random_stream *random,
                          const struct chain_transition *transition)
 {
     uint32_t entry = transition->entry;
+    if (transition->gaps == CHAIN_GAPS_NONE)
+        return 0;
     if (transition->gaps != CHAIN_GAPS_FORMULA)
-        return transition->gaps == CHAIN_GAPS_NONE ? 0
-                                                   : gaps_draw(gaps_of(plan, transition), random);
+        return gaps_draw(gaps_of(plan, transition), random);
     if (chain_is_packet(entry))
         return draw_gap(random);
     if (chain_is_wait(entry))
@@ -435,7 +436,7 @@ static double draw_wait(struct random_stream *random, int n)
     return exp(n + random_unit(random)) / WAITS_PER_SECOND;
 }
 
-/* Between two conversations. */
+/* Draws the pause between two conversations, in seconds of the model. */
 static double draw_rest(const struct plan *plan, struct random_stream *random)
 {
     if (plan->settings.persistence > 0 && random_unit(random) < plan->settings.persistence)
@@ -471,7 +472,7 @@ static int64_t plan_nanoseconds(double seconds)
     return (int64_t)(seconds * 1e9);
 }
 
-/* An end takes no time itself; the rest before the next start comes after it. */
+/* An end takes no time; the pause before the next conversation follows it. */
 static void plan_fill_end(const struct plan *plan, struct plan_client *cursor,
                           struct plan_step *step)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scale and plan: how many clients play a model, and what each of them sends when. A plan depends
- * on model, seed, r, S or T, warm-up, duration and persistence alone, never on threads or timing:
- * every client draws from its own stream of random numbers and needs a few hundred bytes.
+ * Plans: how many clients play a model, and what each of them sends at which time. A plan depends
+ * only on the model, seed, r, S or T, warm-up, duration and persistence, never on threads or
+ * timing: each client has its own stream of random numbers and needs a few hundred bytes.
  *
- * docs/measuring.md explains the words and the formulas.
+ * docs/measuring.md explains the terms and the formulas.
  */
 #ifndef MODEL_PLAN_H
 #define MODEL_PLAN_H
@@ -21,18 +21,19 @@ struct plan_settings {
     uint64_t seed;
     double replay_rate;        /* -r */
     double scale;              /* -S; ignored when packets_per_second > 0 */
-    double packets_per_second; /* -T: offered packets/s whatever r is; 0: not given */
+    double packets_per_second; /* -T: offered packets/s, independent of r; 0: not given */
     double warmup;             /* seconds, unmeasured, before the window */
     double duration;           /* seconds of the measured window */
     double persistence;        /* --conversation-persistence, 0..1 */
-    /* Whether this run sends this packet type as an operation: has a player that goes on the wire
-     * and is neither skipped nor left out by --only. */
+    /* True if this run sends the packet type as an operation: it has a player that uses the
+     * network, and neither --only nor --skip excludes it. */
     bool (*is_operation)(const struct model_type *type, void *context);
     void *context;
 };
 
-/* What the scale rules make of model and settings. Of a recording the exact figures of the clients
- * that play: K, O and D of a conversation as recorded, rho over the whole recording, q 1. */
+/* The scale that follows from model and settings. For a recording these are the exact figures of
+ * the clients that play: K, O and D of a recorded conversation, rho over the whole recording,
+ * q = 1. */
 struct plan_figures {
     uint32_t clients;               /* N */
     double conversation_packets;    /* K */
@@ -49,9 +50,9 @@ enum plan_step_kind { PLAN_PACKET, PLAN_END };
 
 struct plan_step {
     enum plan_step_kind kind; /* PLAN_END: the conversation ends here, nothing is sent */
-    bool first;               /* first packet of a conversation, or of what is left of it at 0 */
-    /* Counts as an operation of the plan. When false, a packet that would go on the wire is not to
-     * be played: it is skipped, or a further leg of the packet before it. */
+    bool first;               /* first packet of a conversation, or of its part after time 0 */
+    /* Counts as an operation of the plan. If false, a packet that uses the network must not be
+     * played: it is skipped, or it is a further leg of the packet before it. */
     bool operation;
     packet_index type;
     uint32_t details;      /* index in its details; 0 when it has none */
@@ -59,20 +60,20 @@ struct plan_step {
     int64_t due;           /* ns since the plan's start (the start of the warm-up) */
 };
 
-/* Where one client is in its plan. Private to those who make plans but for its size. */
+/* The position of one client in its plan. Only model/ uses the fields. */
 struct plan_client {
     struct random_stream random;
     double now; /* seconds since the plan's start */
     uint32_t history;
     uint32_t pending; /* transition that happens next */
     uint32_t conversation;
-    bool fresh; /* pending is drawn and now is its time */
+    bool fresh; /* pending was drawn, and now is its time */
     bool begun; /* the conversation has had a packet */
     bool ended;
 };
 
-/* Makes a plan. model and settings.context must outlive it. On failure a negative errno and a line
- * in error (too many clients, nothing to send, ...). */
+/* Makes a plan, to be freed with plan_free(). model and settings.context must outlive it. 0, or a
+ * negative errno with a text in error: too many clients, nothing to send, ... */
 int plan_make(const struct model *model, const struct plan_settings *settings, struct plan **out,
               struct error *error);
 void plan_free(struct plan *plan);
@@ -81,10 +82,11 @@ const struct plan_figures *plan_figures(const struct plan *plan);
 const struct plan_settings *plan_settings(const struct plan *plan);
 const struct model *plan_model(const struct plan *plan);
 
-/* Puts client 0..clients-1 at the start of its plan, in equilibrium or at its recording's start. */
+/* Sets a client, 0..clients-1, to the start of its plan: in equilibrium, or at the start of its
+ * recording. */
 void plan_client_start(const struct plan *plan, uint32_t client, struct plan_client *cursor);
 
-/* The client's next step; false when it lies beyond warm-up + duration. O(1). */
+/* The client's next step. False if it is due after warm-up and duration. O(1). */
 bool plan_client_next(const struct plan *plan, struct plan_client *cursor, struct plan_step *step);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting a plan: threads take clients in turn, each into counts of its own. */
 #include "model/plan_count.h"
 
 #include <errno.h>
@@ -7,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-struct worker {
+struct plan_counter {
     pthread_t thread;
     const struct plan *plan;
     int64_t end;
@@ -15,7 +14,7 @@ struct worker {
     struct plan_count count;
 };
 
-static void run_workers(struct worker *workers, unsigned threads);
+static void run_counters(struct plan_counter *counters, unsigned threads);
 static void *count_clients(void *argument);
 static void plan_count_packet(struct plan_count *count, const struct plan_step *step,
                               int64_t window);
@@ -34,55 +33,56 @@ int plan_count_until(const struct plan *plan, int64_t end, unsigned threads,
     model_types(plan_model(plan), &types);
     threads = threads > 0 ? threads : 1;
     *count = (struct plan_count){.type_count = types};
-    struct worker *workers = calloc(threads, sizeof *workers);
+    struct plan_counter *counters = calloc(threads, sizeof *counters);
     count->types = calloc(types, sizeof *count->types);
-    if (!workers || !count->types)
+    if (!counters || !count->types)
         goto cleanup;
     for (unsigned i = 0; i < threads; i++) {
-        workers[i] = (struct worker){.plan = plan, .end = end, .first = i, .stride = threads};
-        workers[i].count.types = calloc(types, sizeof *count->types);
-        if (!workers[i].count.types)
+        counters[i] =
+            (struct plan_counter){.plan = plan, .end = end, .first = i, .stride = threads};
+        counters[i].count.types = calloc(types, sizeof *count->types);
+        if (!counters[i].count.types)
             goto cleanup;
     }
-    run_workers(workers, threads);
+    run_counters(counters, threads);
     for (unsigned i = 0; i < threads; i++)
-        plan_count_add(count, &workers[i].count);
+        plan_count_add(count, &counters[i].count);
     result = 0;
 cleanup:
-    for (unsigned i = 0; workers && i < threads; i++)
-        free(workers[i].count.types);
-    free(workers);
+    for (unsigned i = 0; counters && i < threads; i++)
+        free(counters[i].count.types);
+    free(counters);
     if (result < 0)
         plan_count_clear(count);
     return result;
 }
 
-/* Threads that cannot be started are done without: their clients are counted here. */
-static void run_workers(struct worker *workers, unsigned threads)
+/* The clients of threads that cannot be started are counted in this thread. */
+static void run_counters(struct plan_counter *counters, unsigned threads)
 {
     unsigned started = 1;
     while (started < threads &&
-           pthread_create(&workers[started].thread, NULL, count_clients, &workers[started]) == 0)
+           pthread_create(&counters[started].thread, NULL, count_clients, &counters[started]) == 0)
         started++;
-    count_clients(&workers[0]);
+    count_clients(&counters[0]);
     for (unsigned i = started; i < threads; i++)
-        count_clients(&workers[i]);
+        count_clients(&counters[i]);
     for (unsigned i = 1; i < started; i++)
-        pthread_join(workers[i].thread, NULL);
+        pthread_join(counters[i].thread, NULL);
 }
 
 static void *count_clients(void *argument)
 {
-    struct worker *worker = argument;
-    uint64_t clients = plan_figures(worker->plan)->clients;
-    int64_t window = (int64_t)(plan_settings(worker->plan)->warmup * 1e9);
-    for (uint64_t client = worker->first; client < clients; client += worker->stride) {
+    struct plan_counter *counter = argument;
+    uint64_t clients = plan_figures(counter->plan)->clients;
+    int64_t window = (int64_t)(plan_settings(counter->plan)->warmup * 1e9);
+    for (uint64_t client = counter->first; client < clients; client += counter->stride) {
         struct plan_client cursor;
         struct plan_step step;
-        plan_client_start(worker->plan, (uint32_t)client, &cursor);
-        while (plan_client_next(worker->plan, &cursor, &step) && step.due < worker->end)
+        plan_client_start(counter->plan, (uint32_t)client, &cursor);
+        while (plan_client_next(counter->plan, &cursor, &step) && step.due < counter->end)
             if (step.kind == PLAN_PACKET)
-                plan_count_packet(&worker->count, &step, window);
+                plan_count_packet(&counter->count, &step, window);
     }
     return NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading a recording: packets as they come, each with numbers for its client and for its form
- * (type and details, kept once), then dealt out to the clients and put in the order of time.
+ * Loads a recording in two passes. The first keeps each packet with the numbers of its client and
+ * of its form, which is its type and details. The second distributes the packets to the clients and
+ * sorts each client's packets by time.
  */
 #include "model/recording_private.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "model/model_private.h"
@@ -18,190 +20,199 @@
 
 #define SECOND INT64_C(1000000000)
 
-enum { TALKS = 1 << 16, FORM_KEY_SIZE = 1 << 16 };
+enum { EXCHANGES = 1 << 16, FORM_KEY_SIZE = 1 << 16 };
 
-/* A packet as it was read. */
-struct loaded {
-    int64_t time; /* the file's */
+/* A packet after the first pass. */
+struct loaded_packet {
+    int64_t time; /* as in the file */
     uint32_t client, form;
     bool further_leg;
 };
 
-/* What packets have in common: a type with details, and how many there are. */
-struct form {
+/* A type with details, and the number of packets that have them. */
+struct recording_form {
     uint32_t type;
     uint64_t count;
     struct packet_field *fields;
     size_t field_count;
 };
 
-/* Who last said what: an exchange that its next message may belong to. The oldest of two that fall
- * on the same place gives way. */
-struct talk {
+/* An exchange that the next message between the same hosts may belong to. A newer exchange with the
+ * same place in the table replaces an older one. */
+struct recent_exchange {
     uint64_t key; /* 0: free */
     int64_t time;
     const char *refused_by; /* of the request's row in the packet table */
-    bool refused;           /* such a reply came: the request will be sent again */
+    bool refused;           /* such a reply came: the client sends the request again */
 };
 
-struct load {
+/* A client's last packet. */
+struct client_last {
+    uint64_t stream; /* hash; 0: the file does not give streams */
+    int64_t time;
+    uint32_t form; /* + 1; 0: no packet yet */
+};
+
+struct recording_loader {
     struct model *model;
     const char *name;
     struct error *error;
     uint64_t line;
     struct intern clients, types, forms;
-    struct loaded *packets;
-    size_t packet_count, packet_room;
-    struct form *form_list; /* by number */
-    size_t form_room;
-    uint32_t *last_form;   /* by client: of its packet before this one, + 1 */
-    uint64_t *last_stream; /* and its stream, 0 when the file does not say */
-    int64_t *last_time;
-    size_t last_room;
-    struct talk *talks;
-    char *key; /* of a form, under construction */
-    uint64_t replies, folded, self;
+    struct loaded_packet *packets;
+    size_t packet_count;
+    struct recording_form *form_list; /* by number */
+    struct client_last *last;         /* by client */
+    struct recent_exchange *exchanges;
+    char *key;                /* of a form, under construction */
+    uint64_t replies, folded; /* lines left out: replies, further legs */
+    uint64_t self;            /* packets from a host to itself */
 };
 
-static int recording_no_memory(const struct load *load);
 static int recording_take_packet(void *context, const struct recording_line *packet);
-static bool repeats_request(struct load *load, const struct recording_line *packet);
-static struct talk *find_talk(struct load *load, const struct recording_line *packet,
-                              const char *kind, const char *stream, uint64_t *key);
+static bool repeats_request(struct recording_loader *loader, const struct recording_line *packet);
+static struct recent_exchange *find_exchange(struct recording_loader *loader,
+                                             const struct recording_line *packet, const char *kind,
+                                             const char *stream, uint64_t *key);
 static bool is_soon(int64_t time, int64_t before);
-static bool continues_bind(struct load *load, const struct recording_line *packet);
+static bool continues_bind(struct recording_loader *loader, const struct recording_line *packet);
 static bool has_field(const struct recording_line *packet, const char *key, const char *value);
-static int recording_add_packet(struct load *load, const struct recording_line *packet);
-static int find_client(struct load *load, const struct recording_line *packet, uint32_t *client);
-static int number_client(struct load *load, const char *name, size_t length, uint32_t *client);
-static int recording_wrong(const struct load *load, const char *format, ...)
+static int recording_add_packet(struct recording_loader *loader,
+                                const struct recording_line *packet);
+static int find_client(struct recording_loader *loader, const struct recording_line *packet,
+                       uint32_t *client);
+static int number_client(struct recording_loader *loader, const char *name, size_t length,
+                         uint32_t *client);
+static int recording_wrong(const struct recording_loader *loader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static int grow_last(struct load *load);
-static int find_form(struct load *load, const struct recording_line *packet, uint32_t *number);
-static int find_type(struct load *load, const struct recording_line *packet, uint32_t *type);
-static bool make_key(struct load *load, uint32_t type, const struct recording_line *packet,
-                     size_t *used);
-static bool recording_put_key(struct load *load, size_t *used, const char *text, char end);
-static int add_form(struct load *load, uint32_t number, uint32_t type,
+static int find_form(struct recording_loader *loader, const struct recording_line *packet,
+                     uint32_t *number);
+static int find_type(struct recording_loader *loader, const struct recording_line *packet,
+                     uint32_t *type);
+static int make_key(struct recording_loader *loader, uint32_t type,
+                    const struct recording_line *packet, size_t *used);
+static int recording_put_key(struct recording_loader *loader, size_t *used, const char *text,
+                             char end);
+static int add_form(struct recording_loader *loader, uint32_t number, uint32_t type,
                     const struct recording_line *packet);
-static int copy_fields(struct load *load, const struct recording_line *packet, struct form *form);
-static const char *recording_keep(struct load *load, const char *text);
-static bool continues_set_up(const struct load *load, const struct recording_line *packet,
-                             uint32_t client, uint32_t form);
-static int recording_finish(const struct load *load);
-static int recording_name_types(const struct load *load);
-static int recording_fill_details(const struct load *load, uint32_t *details);
-static int arrange(const struct load *load, struct recording *recording, const uint32_t *details);
-static void deal_out(const struct load *load, struct recording *recording, const uint32_t *details);
+static int copy_fields(struct recording_loader *loader, const struct recording_line *packet,
+                       struct recording_form *form);
+static const char *recording_keep(struct recording_loader *loader, const char *text);
+static bool continues_set_up(const struct recording_loader *loader,
+                             const struct recording_line *packet, uint32_t client, uint32_t form);
+static uint64_t hash_stream(const struct recording_line *packet);
+static int recording_finish(const struct recording_loader *loader);
+static int recording_name_types(const struct recording_loader *loader);
+static int recording_fill_details(const struct recording_loader *loader, uint32_t *details);
+static int arrange_packets(const struct recording_loader *loader, struct recording *recording,
+                           const uint32_t *details);
+static void distribute_packets(const struct recording_loader *loader, struct recording *recording,
+                               const uint32_t *details);
 static void sort_by_time(struct recording_packet *packets, size_t count,
                          struct recording_packet *spare);
 static int compare_starts(const void *a, const void *b, void *context);
 static int compare_sizes(const void *a, const void *b, void *context);
 static void count_conversations(struct recording *recording);
-static int recording_check_whole(const struct load *load);
-static void recording_warn(const struct load *load,
+static int check_duration(const struct recording_loader *loader);
+static void recording_warn(const struct recording_loader *loader,
                            void (*warning)(void *context, const char *line), void *context);
-static void clear(struct load *load);
+static void loader_clear(struct recording_loader *loader);
 
 int recording_load(struct model *model, FILE *file, const char *name, struct error *error,
                    void (*warning)(void *context, const char *line), void *context)
 {
-    struct load load = {.model = model, .name = name, .error = error};
-    load.talks = calloc(TALKS, sizeof *load.talks);
-    load.key = malloc(FORM_KEY_SIZE);
-    int result = load.talks && load.key ? 0 : recording_no_memory(&load);
+    struct recording_loader loader = {.model = model, .name = name, .error = error};
+    loader.exchanges = calloc(EXCHANGES, sizeof *loader.exchanges);
+    loader.key = malloc(FORM_KEY_SIZE);
+    int result = loader.exchanges && loader.key ? 0 : error_no_memory(error);
     if (result == 0)
-        result = recording_text_read_file(file, name, recording_take_packet, &load, error);
-    if (result == 0 && load.packet_count == 0) {
-        error_set(error, -EINVAL, "%s: expected packets of clients, found only replies", name);
-        result = -EINVAL;
-    }
+        result = recording_text_read_file(file, name, recording_take_packet, &loader, error);
+    if (result == 0 && loader.packet_count == 0)
+        result =
+            error_set(error, -EINVAL, "%s: expected packets of clients, found only replies", name);
     if (result == 0)
-        result = recording_finish(&load);
+        result = recording_finish(&loader);
     if (result == 0)
-        recording_warn(&load, warning, context);
-    clear(&load);
+        recording_warn(&loader, warning, context);
+    loader_clear(&loader);
     return result;
-}
-
-static int recording_no_memory(const struct load *load)
-{
-    return error_set(load->error, -ENOMEM, "%s: out of memory", load->name);
 }
 
 static int recording_take_packet(void *context, const struct recording_line *packet)
 {
-    struct load *load = context;
-    load->line = packet->line;
-    bool further = repeats_request(load, packet);
+    struct recording_loader *loader = context;
+    loader->line = packet->line;
+    bool further = repeats_request(loader, packet);
     if (packet->reply) {
-        load->replies++;
+        loader->replies++;
         return 0;
     }
-    further = continues_bind(load, packet) || further;
-    load->folded += further;
-    return further ? 0 : recording_add_packet(load, packet);
+    further = continues_bind(loader, packet) || further;
+    loader->folded += further;
+    return further ? 0 : recording_add_packet(loader, packet);
 }
 
-/* An AS request that was answered by an error (pre-authentication required, as a rule) is sent
- * again in another form: both are one exchange. Replies are looked at too. */
-static bool repeats_request(struct load *load, const struct recording_line *packet)
+/* True for an AS request that repeats one that was answered by an error, usually "preauthentication
+ * required": both are one exchange. Must see replies too. */
+static bool repeats_request(struct recording_loader *loader, const struct recording_line *packet)
 {
     uint64_t key;
     if (!packet->row || !packet->row->protocol->joins)
         return false;
-    struct talk *talk = find_talk(load, packet, "retry", "", &key);
-    bool same = talk->key == key;
+    struct recent_exchange *exchange = find_exchange(loader, packet, "retry", "", &key);
+    bool same = exchange->key == key;
     if (packet->reply) {
         if (same)
-            talk->refused = packet_word_in(talk->refused_by, packet->opcode);
+            exchange->refused = packet_word_in(exchange->refused_by, packet->opcode);
         return false;
     }
     const char *refused_by = packet->row->refused_by;
-    bool again = same && talk->refused && refused_by && is_soon(packet->time, talk->time);
+    bool again = same && exchange->refused && refused_by && is_soon(packet->time, exchange->time);
     if (refused_by)
-        *talk = (struct talk){.key = key, .time = packet->time, .refused_by = refused_by};
+        *exchange =
+            (struct recent_exchange){.key = key, .time = packet->time, .refused_by = refused_by};
     else if (same)
-        talk->key = 0;
+        exchange->key = 0;
     return again;
 }
 
-/* The place of an exchange of this kind; *same tells whether it holds this very one. */
-static struct talk *find_talk(struct load *load, const struct recording_line *packet,
-                              const char *kind, const char *stream, uint64_t *key)
+/* The place of an exchange of this kind in the table. It holds this exchange if its key is *key. */
+static struct recent_exchange *find_exchange(struct recording_loader *loader,
+                                             const struct recording_line *packet, const char *kind,
+                                             const char *stream, uint64_t *key)
 {
     *key = intern_hash(0, kind, strlen(kind));
     *key = intern_hash(*key, packet->protocol, strlen(packet->protocol) + 1);
     *key = intern_hash(*key, packet->client, strlen(packet->client) + 1);
     *key = intern_hash(*key, packet->server, strlen(packet->server) + 1);
     *key = intern_hash(*key, stream, strlen(stream)) | 1;
-    return &load->talks[*key * 0x9e3779b97f4a7c15u >> 48];
+    return &loader->exchanges[*key * 0x9e3779b97f4a7c15u >> 48];
 }
 
-/* The messages of one bind or session set-up follow each other within so many seconds. */
-enum { LEGS_SECONDS = 5 };
-
+/* True if a message can belong to the same bind, session set-up or exchange as the one before. */
 static bool is_soon(int64_t time, int64_t before)
 {
+    enum { LEGS_SECONDS = 5 };
     return time >= before && time - before <= LEGS_SECONDS * SECOND;
 }
 
-/* Only the first message of a SASL bind names its mechanism: one without that follows a SASL bind
- * on the same stream goes on with it. Texts that do not tell streams have no such messages. */
-static bool continues_bind(struct load *load, const struct recording_line *packet)
+/* True for a further message of a SASL bind. Only the first message names the mechanism; one
+ * without a mechanism that follows a SASL bind on the same stream continues it. Files that do not
+ * give streams have no such messages. */
+static bool continues_bind(struct recording_loader *loader, const struct recording_line *packet)
 {
     uint64_t key;
     if (!packet->row || !packet->row->protocol->joins || !packet->stream[0])
         return false;
     const struct packet_legs *legs = packet->row->legs;
-    struct talk *talk = find_talk(load, packet, "legs", packet->stream, &key);
-    bool open = talk->key == key && is_soon(packet->time, talk->time);
+    struct recent_exchange *exchange = find_exchange(loader, packet, "legs", packet->stream, &key);
+    bool open = exchange->key == key && is_soon(packet->time, exchange->time);
     if (!legs || !legs->joined || !has_field(packet, legs->field, legs->value)) {
-        if (talk->key == key)
-            talk->key = 0;
+        if (exchange->key == key)
+            exchange->key = 0;
         return false;
     }
-    *talk = (struct talk){.key = key, .time = packet->time};
+    *exchange = (struct recent_exchange){.key = key, .time = packet->time};
     return open && !packet->legs_joined && !has_field(packet, legs->first, NULL);
 }
 
@@ -214,220 +225,209 @@ static bool has_field(const struct recording_line *packet, const char *key, cons
     return false;
 }
 
-static int recording_add_packet(struct load *load, const struct recording_line *packet)
+static int recording_add_packet(struct recording_loader *loader,
+                                const struct recording_line *packet)
 {
-    struct loaded loaded = {.time = packet->time};
-    int result = find_client(load, packet, &loaded.client);
+    struct loaded_packet loaded = {.time = packet->time};
+    int result = find_client(loader, packet, &loaded.client);
     if (result == 0)
-        result = find_form(load, packet, &loaded.form);
+        result = find_form(loader, packet, &loaded.form);
     if (result < 0)
         return result;
-    if (load->packet_count == RECORDING_PACKETS_MAX)
-        return recording_wrong(load, "expected at most %d packets", RECORDING_PACKETS_MAX);
-    if (load->packet_count == load->packet_room) {
-        size_t room = load->packet_room ? 2 * load->packet_room : 4096;
-        struct loaded *packets = reallocarray(load->packets, room, sizeof *packets);
-        if (!packets)
-            return recording_no_memory(load);
-        load->packets = packets;
-        load->packet_room = room;
-    }
-    loaded.further_leg = continues_set_up(load, packet, loaded.client, loaded.form);
-    load->packets[load->packet_count++] = loaded;
-    load->last_form[loaded.client] = loaded.form + 1;
-    load->last_stream[loaded.client] =
-        packet->stream[0] ? intern_hash(0, packet->stream, strlen(packet->stream)) : 0;
-    load->last_time[loaded.client] = packet->time;
+    if (loader->packet_count == RECORDING_PACKETS_MAX)
+        return recording_wrong(loader, "expected at most %d packets", RECORDING_PACKETS_MAX);
+    struct loaded_packet *packets =
+        array_grow(loader->packets, loader->packet_count, sizeof *packets);
+    if (!packets)
+        return error_no_memory(loader->error);
+    loader->packets = packets;
+    loaded.further_leg = continues_set_up(loader, packet, loaded.client, loaded.form);
+    packets[loader->packet_count++] = loaded;
+    loader->last[loaded.client] = (struct client_last){
+        .form = loaded.form + 1, .stream = hash_stream(packet), .time = packet->time};
     return 0;
 }
 
-/* Who sends to itself is a machine that ran both sides: each connection is a client then. */
-static int find_client(struct load *load, const struct recording_line *packet, uint32_t *client)
+/* A host that sends to itself ran both sides; each of its connections is a client. */
+static int find_client(struct recording_loader *loader, const struct recording_line *packet,
+                       uint32_t *client)
 {
     char *name = NULL;
     if (strcmp(packet->client, packet->server) != 0)
-        return number_client(load, packet->client, strlen(packet->client), client);
-    load->self++;
+        return number_client(loader, packet->client, strlen(packet->client), client);
+    loader->self++;
     int length = asprintf(&name, "%s\t%d\t%s", packet->client, packet->udp, packet->stream);
     if (length < 0)
-        return recording_no_memory(load);
-    int result = number_client(load, name, (size_t)length, client);
+        return error_no_memory(loader->error);
+    int result = number_client(loader, name, (size_t)length, client);
     free(name);
     return result;
 }
 
-static int number_client(struct load *load, const char *name, size_t length, uint32_t *client)
+static int number_client(struct recording_loader *loader, const char *name, size_t length,
+                         uint32_t *client)
 {
     bool added;
-    if (intern_add(&load->clients, name, length, client, &added) < 0)
-        return recording_no_memory(load);
+    if (intern_add(&loader->clients, name, length, client, &added) < 0)
+        return error_no_memory(loader->error);
     if (!added)
         return 0;
-    if (load->clients.count > RECORDING_CLIENTS_MAX)
-        return recording_wrong(load, "expected at most %d clients", RECORDING_CLIENTS_MAX);
-    if (*client >= load->last_room && grow_last(load) < 0)
-        return -ENOMEM;
-    load->last_form[*client] = 0;
+    if (loader->clients.count > RECORDING_CLIENTS_MAX)
+        return recording_wrong(loader, "expected at most %d clients", RECORDING_CLIENTS_MAX);
+    struct client_last *last = array_grow(loader->last, *client, sizeof *last);
+    if (!last)
+        return error_no_memory(loader->error);
+    loader->last = last;
+    last[*client] = (struct client_last){0};
     return 0;
 }
 
-static int recording_wrong(const struct load *load, const char *format, ...)
+static int recording_wrong(const struct recording_loader *loader, const char *format, ...)
 {
     va_list args;
     char text[ERROR_TEXT_SIZE / 2];
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return error_set(load->error, -EINVAL, "%s:%" PRIu64 ": %s", load->name, load->line, text);
+    return error_set(loader->error, -EINVAL, "%s:%" PRIu64 ": %s", loader->name, loader->line,
+                     text);
 }
 
-static int grow_last(struct load *load)
-{
-    size_t room = load->last_room ? 2 * load->last_room : 256;
-    uint32_t *forms = reallocarray(load->last_form, room, sizeof *forms);
-    load->last_form = forms ? forms : load->last_form;
-    uint64_t *streams = reallocarray(load->last_stream, room, sizeof *streams);
-    load->last_stream = streams ? streams : load->last_stream;
-    int64_t *times = reallocarray(load->last_time, room, sizeof *times);
-    load->last_time = times ? times : load->last_time;
-    if (!forms || !streams || !times)
-        return recording_no_memory(load);
-    load->last_room = room;
-    /* cppcheck-suppress memleak ; *load has all three */
-    return 0;
-}
-
-static int find_form(struct load *load, const struct recording_line *packet, uint32_t *number)
+static int find_form(struct recording_loader *loader, const struct recording_line *packet,
+                     uint32_t *number)
 {
     uint32_t type;
     size_t size;
     bool added;
-    int result = find_type(load, packet, &type);
+    int result = find_type(loader, packet, &type);
     if (result < 0)
         return result;
-    if (!make_key(load, type, packet, &size))
-        return recording_wrong(load, "expected details of at most %d bytes", FORM_KEY_SIZE);
-    if (intern_add(&load->forms, load->key, size, number, &added) < 0)
-        return recording_no_memory(load);
+    if (make_key(loader, type, packet, &size) < 0)
+        return recording_wrong(loader, "expected details of at most %d bytes", FORM_KEY_SIZE);
+    if (intern_add(&loader->forms, loader->key, size, number, &added) < 0)
+        return error_no_memory(loader->error);
     if (added)
-        result = add_form(load, *number, type, packet);
+        result = add_form(loader, *number, type, packet);
     if (result == 0)
-        load->form_list[*number].count++;
+        loader->form_list[*number].count++;
     return result;
 }
 
-static int find_type(struct load *load, const struct recording_line *packet, uint32_t *type)
+static int find_type(struct recording_loader *loader, const struct recording_line *packet,
+                     uint32_t *type)
 {
     char name[128];
     bool added;
     int length = snprintf(name, sizeof name, "%.60s:%.60s", packet->protocol, packet->opcode);
-    if (intern_add(&load->types, name, (size_t)length, type, &added) < 0)
-        return recording_no_memory(load);
-    if (load->types.count > RECORDING_TYPES_MAX)
-        return recording_wrong(load, "expected at most %d different packets", RECORDING_TYPES_MAX);
+    if (intern_add(&loader->types, name, (size_t)length, type, &added) < 0)
+        return error_no_memory(loader->error);
+    if (loader->types.count > RECORDING_TYPES_MAX)
+        return recording_wrong(loader, "expected at most %d different packets",
+                               RECORDING_TYPES_MAX);
     return 0;
 }
 
-/* Type and details in one string, different for different ones. */
-static bool make_key(struct load *load, uint32_t type, const struct recording_line *packet,
-                     size_t *used)
+/* Writes type and details as one string, which no other type and details have. 0 or -E2BIG. */
+static int make_key(struct recording_loader *loader, uint32_t type,
+                    const struct recording_line *packet, size_t *used)
 {
-    memcpy(load->key, &type, sizeof type);
+    memcpy(loader->key, &type, sizeof type);
     *used = sizeof type;
     for (size_t i = 0; i < packet->field_count; i++) {
         const struct packet_field *field = &packet->fields[i];
-        if (!recording_put_key(load, used, field->key, '\1'))
-            return false;
-        for (size_t v = 0; v < field->count; v++)
-            if (!recording_put_key(load, used, field->values[v],
-                                   v + 1 < field->count ? '\2' : '\3'))
-                return false;
+        int result = recording_put_key(loader, used, field->key, '\1');
+        for (size_t v = 0; v < field->count && result == 0; v++)
+            result = recording_put_key(loader, used, field->values[v],
+                                       v + 1 < field->count ? '\2' : '\3');
+        if (result < 0)
+            return result;
     }
-    return true;
+    return 0;
 }
 
-static bool recording_put_key(struct load *load, size_t *used, const char *text, char end)
+static int recording_put_key(struct recording_loader *loader, size_t *used, const char *text,
+                             char end)
 {
     size_t length = strlen(text);
     if (length + 1 >= FORM_KEY_SIZE - *used)
-        return false;
-    memcpy(load->key + *used, text, length);
-    load->key[*used + length] = end;
+        return -E2BIG;
+    memcpy(loader->key + *used, text, length);
+    loader->key[*used + length] = end;
     *used += length + 1;
-    return true;
+    return 0;
 }
 
-static int add_form(struct load *load, uint32_t number, uint32_t type,
+static int add_form(struct recording_loader *loader, uint32_t number, uint32_t type,
                     const struct recording_line *packet)
 {
-    if (load->forms.bytes > RECORDING_DETAILS_MAX)
-        return recording_wrong(load, "expected at most %d MiB of different details",
+    if (loader->forms.bytes > RECORDING_DETAILS_MAX)
+        return recording_wrong(loader, "expected at most %d MiB of different details",
                                RECORDING_DETAILS_MAX >> 20);
-    if (number >= load->form_room) {
-        size_t room = load->form_room ? 2 * load->form_room : 256;
-        struct form *forms = reallocarray(load->form_list, room, sizeof *forms);
-        if (!forms)
-            return recording_no_memory(load);
-        load->form_list = forms;
-        load->form_room = room;
-    }
-    load->form_list[number] = (struct form){.type = type};
-    return copy_fields(load, packet, &load->form_list[number]);
+    struct recording_form *forms = array_grow(loader->form_list, number, sizeof *forms);
+    if (!forms)
+        return error_no_memory(loader->error);
+    loader->form_list = forms;
+    loader->form_list[number] = (struct recording_form){.type = type};
+    return copy_fields(loader, packet, &loader->form_list[number]);
 }
 
-static int copy_fields(struct load *load, const struct recording_line *packet, struct form *form)
+static int copy_fields(struct recording_loader *loader, const struct recording_line *packet,
+                       struct recording_form *form)
 {
-    struct arena *arena = &load->model->arena;
+    struct arena *arena = &loader->model->arena;
     form->field_count = packet->field_count;
     form->fields = arena_array(arena, packet->field_count, sizeof *form->fields);
     if (!form->fields)
-        return recording_no_memory(load);
+        return error_no_memory(loader->error);
     for (size_t i = 0; i < packet->field_count; i++) {
         const struct packet_field *from = &packet->fields[i];
         const char **values = arena_array(arena, from->count, sizeof *values);
-        const char *key = recording_keep(load, from->key);
+        const char *key = recording_keep(loader, from->key);
         bool kept = values && key;
         for (size_t v = 0; kept && v < from->count; v++)
-            kept = (values[v] = recording_keep(load, from->values[v])) != NULL;
+            kept = (values[v] = recording_keep(loader, from->values[v])) != NULL;
         if (!kept)
-            return recording_no_memory(load);
+            return error_no_memory(loader->error);
         form->fields[i] = (struct packet_field){key, from->count, values};
     }
     return 0;
 }
 
-static const char *recording_keep(struct load *load, const char *text)
+static const char *recording_keep(struct recording_loader *loader, const char *text)
 {
-    return arena_string(&load->model->arena, text, strlen(text));
+    return arena_string(&loader->model->arena, text, strlen(text));
 }
 
-/* A session set-up directly after another one of the client is its further leg. */
-static bool continues_set_up(const struct load *load, const struct recording_line *packet,
-                             uint32_t client, uint32_t form)
+/* True for a session set-up directly after another one of the client: a further leg of it. */
+static bool continues_set_up(const struct recording_loader *loader,
+                             const struct recording_line *packet, uint32_t client, uint32_t form)
 {
-    uint32_t before = load->last_form[client];
-    uint64_t stream =
-        packet->stream[0] ? intern_hash(0, packet->stream, strlen(packet->stream)) : 0;
+    const struct client_last *last = &loader->last[client];
     bool separate = packet->row && packet->row->legs && !packet->row->legs->joined;
-    return separate && !packet->legs_joined && before &&
-           load->form_list[before - 1].type == load->form_list[form].type &&
-           load->last_stream[client] == stream && is_soon(packet->time, load->last_time[client]);
+    return separate && !packet->legs_joined && last->form &&
+           loader->form_list[last->form - 1].type == loader->form_list[form].type &&
+           last->stream == hash_stream(packet) && is_soon(packet->time, last->time);
 }
 
-static int recording_finish(const struct load *load)
+static uint64_t hash_stream(const struct recording_line *packet)
 {
-    struct model *model = load->model;
+    return packet->stream[0] ? intern_hash(0, packet->stream, strlen(packet->stream)) : 0;
+}
+
+static int recording_finish(const struct recording_loader *loader)
+{
+    struct model *model = loader->model;
     struct recording *recording = model->recording = calloc(1, sizeof *recording);
-    uint32_t *details = calloc(load->forms.count + 1, sizeof *details);
-    int result = recording && details ? 0 : recording_no_memory(load);
+    uint32_t *details = calloc(loader->forms.count + 1, sizeof *details);
+    int result = recording && details ? 0 : error_no_memory(loader->error);
     if (result == 0)
-        result = recording_name_types(load);
+        result = recording_name_types(loader);
     if (result == 0)
-        result = recording_fill_details(load, details);
+        result = recording_fill_details(loader, details);
     if (result == 0)
-        result = arrange(load, recording, details);
+        result = arrange_packets(loader, recording, details);
     if (result == 0)
-        result = recording_check_whole(load);
+        result = check_duration(loader);
     free(details);
     if (result < 0)
         return result;
@@ -437,46 +437,47 @@ static int recording_finish(const struct load *load)
     return 0;
 }
 
-static int recording_name_types(const struct load *load)
+static int recording_name_types(const struct recording_loader *loader)
 {
-    struct model *model = load->model;
-    model->type_count = (uint32_t)load->types.count;
+    struct model *model = loader->model;
+    model->type_count = (uint32_t)loader->types.count;
     model->types = arena_array(&model->arena, model->type_count, sizeof *model->types);
     model->details = arena_array(&model->arena, model->type_count, sizeof *model->details);
     if (!model->types || !model->details)
-        return recording_no_memory(load);
+        return error_no_memory(loader->error);
     for (uint32_t t = 0; t < model->type_count; t++) {
-        const struct intern_entry *name = &load->types.entries[t];
+        const struct intern_entry *name = &loader->types.entries[t];
         const char *colon = memchr(name->bytes, ':', name->size);
         size_t length = (size_t)(colon - name->bytes);
         model->types[t].protocol = arena_string(&model->arena, name->bytes, length);
         model->types[t].opcode = arena_string(&model->arena, colon + 1, name->size - length - 1);
         if (!model->types[t].protocol || !model->types[t].opcode)
-            return recording_no_memory(load);
+            return error_no_memory(loader->error);
         model->types[t].row = packet_row_find(model->types[t].protocol, model->types[t].opcode);
     }
-    return model_index_types(model) < 0 ? recording_no_memory(load) : 0;
+    return model_index_types(model) < 0 ? error_no_memory(loader->error) : 0;
 }
 
-/* Numbers each form among the details of its type. A type that never has any has none. */
-static int recording_fill_details(const struct load *load, uint32_t *details)
+/* Numbers each form among the details of its type. A type whose packets never have fields has no
+ * details. */
+static int recording_fill_details(const struct recording_loader *loader, uint32_t *details)
 {
-    struct model *model = load->model;
+    struct model *model = loader->model;
     struct model_details **lists = calloc(model->type_count, sizeof *lists);
-    int result = lists ? 0 : recording_no_memory(load);
-    for (size_t f = 0; f < load->forms.count; f++) {
-        struct model_type *type = &model->types[load->form_list[f].type];
+    int result = lists ? 0 : error_no_memory(loader->error);
+    for (size_t f = 0; f < loader->forms.count; f++) {
+        struct model_type *type = &model->types[loader->form_list[f].type];
         details[f] = (uint32_t)type->details_count++;
-        type->count += load->form_list[f].count;
+        type->count += loader->form_list[f].count;
     }
     for (uint32_t t = 0; result == 0 && t < model->type_count; t++) {
         lists[t] = arena_array(&model->arena, model->types[t].details_count, sizeof **lists);
         model->types[t].details = lists[t];
         if (!lists[t])
-            result = recording_no_memory(load);
+            result = error_no_memory(loader->error);
     }
-    for (size_t f = 0; result == 0 && f < load->forms.count; f++) {
-        const struct form *form = &load->form_list[f];
+    for (size_t f = 0; result == 0 && f < loader->forms.count; f++) {
+        const struct recording_form *form = &loader->form_list[f];
         lists[form->type][details[f]] =
             (struct model_details){form->count, form->field_count, form->fields};
     }
@@ -487,20 +488,21 @@ static int recording_fill_details(const struct load *load, uint32_t *details)
     return result;
 }
 
-static int arrange(const struct load *load, struct recording *recording, const uint32_t *details)
+static int arrange_packets(const struct recording_loader *loader, struct recording *recording,
+                           const uint32_t *details)
 {
-    recording->packet_count = (uint32_t)load->packet_count;
-    recording->client_count = (uint32_t)load->clients.count;
+    recording->packet_count = (uint32_t)loader->packet_count;
+    recording->client_count = (uint32_t)loader->clients.count;
     recording->packets = calloc(recording->packet_count, sizeof *recording->packets);
     recording->clients = calloc(recording->client_count, sizeof *recording->clients);
     recording->by_size = calloc(recording->client_count, sizeof *recording->by_size);
     if (!recording->packets || !recording->clients || !recording->by_size)
-        return recording_no_memory(load);
-    deal_out(load, recording, details);
-    /* The longest run is at most as long as all; half of it is set aside while sorting. */
+        return error_no_memory(loader->error);
+    distribute_packets(loader, recording, details);
+    /* Sorting needs half of the longest run, which may be all packets. */
     struct recording_packet *spare = calloc(recording->packet_count / 2 + 1, sizeof *spare);
     if (!spare)
-        return recording_no_memory(load);
+        return error_no_memory(loader->error);
     for (uint32_t c = 0; c < recording->client_count; c++)
         sort_by_time(recording->packets + recording->clients[c].first, recording->clients[c].count,
                      spare);
@@ -515,14 +517,15 @@ static int arrange(const struct load *load, struct recording *recording, const u
     return 0;
 }
 
-/* Each client gets its packets, in the file's order. */
-static void deal_out(const struct load *load, struct recording *recording, const uint32_t *details)
+/* Gives each client its packets, in the order of the file. */
+static void distribute_packets(const struct recording_loader *loader, struct recording *recording,
+                               const uint32_t *details)
 {
     int64_t origin = INT64_MAX, last = INT64_MIN;
     uint32_t first = 0;
-    for (size_t i = 0; i < load->packet_count; i++) {
-        int64_t time = load->packets[i].time;
-        recording->clients[load->packets[i].client].count++;
+    for (size_t i = 0; i < loader->packet_count; i++) {
+        int64_t time = loader->packets[i].time;
+        recording->clients[loader->packets[i].client].count++;
         origin = time < origin ? time : origin;
         last = time > last ? time : last;
     }
@@ -532,18 +535,18 @@ static void deal_out(const struct load *load, struct recording *recording, const
         first += recording->clients[c].count;
         recording->clients[c].count = 0;
     }
-    for (size_t i = 0; i < load->packet_count; i++) {
-        const struct loaded *from = &load->packets[i];
+    for (size_t i = 0; i < loader->packet_count; i++) {
+        const struct loaded_packet *from = &loader->packets[i];
         struct recording_client *client = &recording->clients[from->client];
         recording->packets[client->first + client->count++] =
             (struct recording_packet){.time = from->time - origin,
-                                      .type = (uint16_t)load->form_list[from->form].type,
+                                      .type = (uint16_t)loader->form_list[from->form].type,
                                       .details = details[from->form],
                                       .further_leg = from->further_leg};
     }
 }
 
-/* Stable; spare has room for as many. Most runs are in order already. */
+/* A stable merge sort; spare has room for half as many. Most runs are sorted already. */
 static void sort_by_time(struct recording_packet *packets, size_t count,
                          struct recording_packet *spare)
 {
@@ -592,50 +595,46 @@ static void count_conversations(struct recording *recording)
     }
 }
 
-static int recording_check_whole(const struct load *load)
+static int check_duration(const struct recording_loader *loader)
 {
-    const struct recording *recording = load->model->recording;
+    const struct recording *recording = loader->model->recording;
     if (recording->length <= RECORDING_DAYS_MAX * 86400 * SECOND)
         return 0;
-    error_set(load->error, -EINVAL,
-              "%s: expected a recording of at most %d days, found %.1f between its first and last "
-              "packet",
-              load->name, RECORDING_DAYS_MAX, (double)recording->length / 1e9 / 86400);
-    return -EINVAL;
+    return error_set(loader->error, -EINVAL,
+                     "%s: expected a recording of at most %d days, found %.1f between its first "
+                     "and last packet",
+                     loader->name, RECORDING_DAYS_MAX, (double)recording->length / 1e9 / 86400);
 }
 
-static void recording_warn(const struct load *load,
+static void recording_warn(const struct recording_loader *loader,
                            void (*warning)(void *context, const char *line), void *context)
 {
     char line[ERROR_TEXT_SIZE];
-    if (warning && load->replies + load->folded > 0) {
+    if (warning && loader->replies + loader->folded > 0) {
         snprintf(line, sizeof line,
                  "%s: %" PRIu64 " replies and %" PRIu64
-                 " further messages of binds and AS exchanges are left out: what they belong to is "
-                 "played whole",
-                 load->name, load->replies, load->folded);
+                 " further messages of binds and AS exchanges are left out; playing a request "
+                 "includes them",
+                 loader->name, loader->replies, loader->folded);
         warning(context, line);
     }
-    if (warning && load->self > 0) {
+    if (warning && loader->self > 0) {
         snprintf(line, sizeof line,
                  "%s: %" PRIu64
-                 " packets go from an address to itself: each connection is taken as "
-                 "a client",
-                 load->name, load->self);
+                 " packets go from an address to itself; each connection counts as a client",
+                 loader->name, loader->self);
         warning(context, line);
     }
 }
 
-static void clear(struct load *load)
+static void loader_clear(struct recording_loader *loader)
 {
-    intern_clear(&load->clients);
-    intern_clear(&load->types);
-    intern_clear(&load->forms);
-    free(load->packets);
-    free(load->form_list);
-    free(load->last_form);
-    free(load->last_stream);
-    free(load->last_time);
-    free(load->talks);
-    free(load->key);
+    intern_clear(&loader->clients);
+    intern_clear(&loader->types);
+    intern_clear(&loader->forms);
+    free(loader->packets);
+    free(loader->form_list);
+    free(loader->last);
+    free(loader->exchanges);
+    free(loader->key);
 }

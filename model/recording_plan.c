@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan of a recording: client c is a recorded client, its packets due at their recorded times
- * divided by r. A step takes O(1) and nothing is drawn: the seed is of no consequence.
+ * Plans of recordings. Each client plays a recorded client, whose packets are due at their recorded
+ * times divided by r. A step takes O(1). Nothing is random, so the seed has no effect.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,19 +16,19 @@
 #define SILENCE (RECORDING_SILENCE * SECOND)
 
 /* Sums over recorded clients. */
-struct sums {
+struct recorded_sums {
     double packets, operations, conversations, seconds;
 };
 
 static int recording_plan_choose(const struct model *model, const struct plan_settings *settings,
                                  struct recording_plan *plan, uint32_t *clients,
                                  struct error *error);
-static void sum_clients(const struct recording_plan *plan, struct sums *sums);
+static void sum_clients(const struct recording_plan *plan, struct recorded_sums *sums);
 static void add_client(const struct recording_plan *plan, uint32_t number, double times,
-                       struct sums *sums);
+                       struct recorded_sums *sums);
 static uint32_t played_by(const struct recording_plan *plan, uint32_t client);
 static void fill_figures(const struct model *model, const struct plan_settings *settings,
-                         const struct sums *sums, struct plan_figures *figures);
+                         const struct recorded_sums *sums, struct plan_figures *figures);
 static void recording_plan_fill_end(const struct recording_plan *plan, struct plan_client *cursor,
                                     struct plan_step *step);
 static double due(const struct recording_plan *plan, const struct recording_packet *packet);
@@ -39,14 +39,12 @@ int recording_plan_make(const struct model *model, const struct plan_settings *s
                         const bool *operations, struct recording_plan *plan,
                         struct plan_figures *figures, struct error *error)
 {
-    struct sums sums = {0};
-    if (settings->persistence > 0) {
-        return error_set(
-            error, -EINVAL,
-            "--conversation-persistence: %s is a recording, which has its own pauses; leave it "
-            "out",
-            model->name);
-    }
+    struct recorded_sums sums = {0};
+    if (settings->persistence > 0)
+        return error_set(error, -EINVAL,
+                         "--conversation-persistence: %s is a recording, which has its own "
+                         "pauses; omit the option",
+                         model->name);
     *plan = (struct recording_plan){
         .recording = model->recording,
         .operations = operations,
@@ -61,30 +59,28 @@ int recording_plan_make(const struct model *model, const struct plan_settings *s
     return 0;
 }
 
-/* Copies, and how many clients of one more; at least one client. */
+/* Chooses the number of copies, and of clients of one more copy; at least one client. */
 static int recording_plan_choose(const struct model *model, const struct plan_settings *settings,
                                  struct recording_plan *plan, uint32_t *clients,
                                  struct error *error)
 {
     double count = model->recording->client_count;
     bool by_rate = settings->packets_per_second > 0;
-    double scale = by_rate
-                       ? settings->packets_per_second / (settings->replay_rate * model->packet_rate)
-                       : settings->scale;
+    double scale = settings->scale;
+    if (by_rate)
+        scale = settings->packets_per_second / (settings->replay_rate * model->packet_rate);
     double all = fmax(1, floor(scale) * count + round((scale - floor(scale)) * count));
-    if (!(all <= PLAN_CLIENTS_MAX)) {
-        error_set(error, -EINVAL,
-                  "this takes %.0f clients, more than %d: lower %s (%s has %.0f clients)", all,
-                  PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", model->name, count);
-        return -ERANGE;
-    }
+    if (!(all <= PLAN_CLIENTS_MAX))
+        return error_set(error, -ERANGE,
+                         "this takes %.0f clients, more than %d: lower %s (%s has %.0f clients)",
+                         all, PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", model->name, count);
     *clients = (uint32_t)all;
     plan->whole = *clients / model->recording->client_count;
     plan->part = *clients % model->recording->client_count;
     return 0;
 }
 
-static void sum_clients(const struct recording_plan *plan, struct sums *sums)
+static void sum_clients(const struct recording_plan *plan, struct recorded_sums *sums)
 {
     uint32_t count = plan->recording->client_count;
     for (uint32_t c = 0; plan->whole > 0 && c < count; c++)
@@ -94,7 +90,7 @@ static void sum_clients(const struct recording_plan *plan, struct sums *sums)
 }
 
 static void add_client(const struct recording_plan *plan, uint32_t number, double times,
-                       struct sums *sums)
+                       struct recorded_sums *sums)
 {
     const struct recording_client *client = &plan->recording->clients[number];
     const struct recording_packet *packets = &plan->recording->packets[client->first];
@@ -112,8 +108,8 @@ static void add_client(const struct recording_plan *plan, uint32_t number, doubl
     }
 }
 
-/* The recorded client that a client plays: whole copies first, then clients spread over all sizes,
- * so that a part of them has about that part of the packets. */
+/* The recorded client that a client plays. Whole copies come first, then clients spread over all
+ * sizes, so that a share of the clients has about that share of the packets. */
 static uint32_t played_by(const struct recording_plan *plan, uint32_t client)
 {
     uint64_t count = plan->recording->client_count, rest = client;
@@ -124,7 +120,7 @@ static uint32_t played_by(const struct recording_plan *plan, uint32_t client)
 }
 
 static void fill_figures(const struct model *model, const struct plan_settings *settings,
-                         const struct sums *sums, struct plan_figures *figures)
+                         const struct recorded_sums *sums, struct plan_figures *figures)
 {
     double seconds = model_recording_seconds(model, 1);
     figures->conversation_packets = sums->packets / sums->conversations;
@@ -137,8 +133,7 @@ static void fill_figures(const struct model *model, const struct plan_settings *
     figures->nominal_operations = figures->nominal_packets * figures->share;
 }
 
-/* cursor->history is the packet that comes next, cursor->pending the one after the client's last.
- */
+/* cursor->history is the next packet; cursor->pending is the one after the client's last packet. */
 void recording_plan_client_start(const struct recording_plan *plan, uint32_t client,
                                  struct plan_client *cursor)
 {
@@ -165,7 +160,7 @@ bool recording_plan_client_next(const struct recording_plan *plan, struct plan_c
     return true;
 }
 
-/* Its last packet ended the conversation: the connections are closed then. */
+/* The end is due with the last packet of the conversation; connections are closed then. */
 static void recording_plan_fill_end(const struct recording_plan *plan, struct plan_client *cursor,
                                     struct plan_step *step)
 {
@@ -176,7 +171,7 @@ static void recording_plan_fill_end(const struct recording_plan *plan, struct pl
     cursor->begun = false;
 }
 
-/* In ns, as a number that may lie far behind the plan's end. */
+/* In ns; may be far past the plan's end, and larger than an int64_t. */
 static double due(const struct recording_plan *plan, const struct recording_packet *packet)
 {
     return floor((double)packet->time / plan->replay_rate);

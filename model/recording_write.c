@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merges the plans of all clients by time with a heap, and writes one line per packet. */
 #include "model/recording_write.h"
 
 #include <errno.h>
@@ -7,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "model/recording_text.h"
 
 /* A client and the packet that it sends next. */
@@ -16,19 +16,19 @@ struct recording_source {
     uint32_t client;
 };
 
+_Static_assert(sizeof(struct recording_source) <= HEAP_ELEMENT_MAX, "sources are in a heap");
+
 struct recording_writer {
     const struct plan *plan;
     const struct model_type *types;
-    const bool *written;           /* by packet_index */
-    struct recording_source *heap; /* the earliest packet first */
-    size_t count;
+    const bool *written; /* by packet_index */
+    struct heap sources; /* the client with the earliest packet first */
     FILE *out;
 };
 
 static void start_clients(struct recording_writer *writer);
 static bool advance_source(const struct recording_writer *writer, struct recording_source *source);
-static void recording_sift_down(struct recording_source *heap, size_t count, size_t at);
-static bool is_before(const struct recording_source *a, const struct recording_source *b);
+static bool is_before(const void *left, const void *right);
 static void merge_clients(struct recording_writer *writer);
 static void write_line(const struct recording_writer *writer,
                        const struct recording_source *source);
@@ -36,10 +36,16 @@ static void write_line(const struct recording_writer *writer,
 int recording_write(const struct plan *plan, const bool *written, FILE *out)
 {
     size_t type_count;
-    struct recording_writer writer = {.plan = plan, .written = written, .out = out};
-    writer.types = model_types(plan_model(plan), &type_count);
-    writer.heap = calloc(plan_figures(plan)->clients, sizeof *writer.heap);
-    if (!writer.heap)
+    struct recording_writer writer = {
+        .plan = plan,
+        .types = model_types(plan_model(plan), &type_count),
+        .written = written,
+        .sources = {.items = calloc(plan_figures(plan)->clients, sizeof(struct recording_source)),
+                    .size = sizeof(struct recording_source),
+                    .before = is_before},
+        .out = out,
+    };
+    if (!writer.sources.items)
         return -ENOMEM;
     start_clients(&writer);
     errno = 0;
@@ -47,7 +53,7 @@ int recording_write(const struct plan *plan, const bool *written, FILE *out)
     int result = 0;
     if (fflush(out) != 0 || ferror(out))
         result = errno ? -errno : -EIO;
-    free(writer.heap);
+    free(writer.sources.items);
     return result;
 }
 
@@ -55,16 +61,14 @@ static void start_clients(struct recording_writer *writer)
 {
     uint32_t clients = plan_figures(writer->plan)->clients;
     for (uint32_t client = 0; client < clients; client++) {
-        struct recording_source *source = &writer->heap[writer->count];
-        source->client = client;
-        plan_client_start(writer->plan, client, &source->cursor);
-        writer->count += advance_source(writer, source);
+        struct recording_source source = {.client = client};
+        plan_client_start(writer->plan, client, &source.cursor);
+        if (advance_source(writer, &source))
+            heap_push(&writer->sources, &source);
     }
-    for (size_t i = writer->count / 2; i-- > 0;)
-        recording_sift_down(writer->heap, writer->count, i);
 }
 
-/* Moves a client to its next packet that is written; false when it has none. */
+/* Moves a client to its next packet that is written. False if it has none. */
 static bool advance_source(const struct recording_writer *writer, struct recording_source *source)
 {
     while (plan_client_next(writer->plan, &source->cursor, &source->step))
@@ -73,32 +77,21 @@ static bool advance_source(const struct recording_writer *writer, struct recordi
     return false;
 }
 
-static void recording_sift_down(struct recording_source *heap, size_t count, size_t at)
+static bool is_before(const void *left, const void *right)
 {
-    struct recording_source source = heap[at];
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && is_before(&heap[child + 1], &heap[child]))
-            child++;
-        if (is_before(&source, &heap[child]))
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = source;
-}
-
-static bool is_before(const struct recording_source *a, const struct recording_source *b)
-{
+    const struct recording_source *a = left, *b = right;
     return a->step.due != b->step.due ? a->step.due < b->step.due : a->client < b->client;
 }
 
 static void merge_clients(struct recording_writer *writer)
 {
-    while (writer->count > 0 && !ferror(writer->out)) {
-        write_line(writer, &writer->heap[0]);
-        if (!advance_source(writer, &writer->heap[0]))
-            writer->heap[0] = writer->heap[--writer->count];
-        if (writer->count > 0)
-            recording_sift_down(writer->heap, writer->count, 0);
+    struct recording_source *first = writer->sources.items;
+    while (writer->sources.count > 0 && !ferror(writer->out)) {
+        write_line(writer, first);
+        if (advance_source(writer, first))
+            heap_first_changed(&writer->sources);
+        else
+            heap_pop(&writer->sources, NULL);
     }
 }
 

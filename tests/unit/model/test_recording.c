@@ -257,7 +257,7 @@ static void test_one_machine(void **state)
     list_steps(plan, 1, steps, sizeof steps);
     assert_string_equal(steps, "0ldap:3@2 end@2");
     assert_int_equal(warnings.count, 2);
-    assert_non_null(strstr(warnings.last, "each connection is taken as a client"));
+    assert_non_null(strstr(warnings.last, "each connection counts as a client"));
     plan_free(plan);
     model_free(model);
 }
