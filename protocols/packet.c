@@ -11,9 +11,8 @@
 
 static const struct packet_player *const tables[] = {
     packet_players_cldap, packet_players_dns,    packet_players_nbns,   packet_players_kerberos,
-    packet_players_ldap,  packet_players_smb2,   packet_players_epm,    packet_players_netlogon,
+    packet_players_ldap,  packet_players_smb2,   packet_players_dcerpc, packet_players_netlogon,
     packet_players_samr,  packet_players_lsarpc, packet_players_srvsvc, packet_players_drsuapi,
-    packet_players_hints,
 };
 
 static const struct packet_player *added; /* packet_players_add() */

@@ -11,12 +11,11 @@ extern const struct packet_player packet_players_nbns[];
 extern const struct packet_player packet_players_kerberos[];
 extern const struct packet_player packet_players_ldap[];
 extern const struct packet_player packet_players_smb2[];
-extern const struct packet_player packet_players_epm[];
+extern const struct packet_player packet_players_dcerpc[];
 extern const struct packet_player packet_players_netlogon[];
 extern const struct packet_player packet_players_samr[];
 extern const struct packet_player packet_players_lsarpc[];
 extern const struct packet_player packet_players_srvsvc[];
 extern const struct packet_player packet_players_drsuapi[];
-extern const struct packet_player packet_players_hints[];
 
 #endif

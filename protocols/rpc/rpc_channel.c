@@ -64,8 +64,8 @@ struct outcome rpc_channel_challenge(struct conversation *conversation)
         outcome = outcome_failed("no random bytes");
     } else {
         memcpy(request.client_challenge, state->channel.client_challenge, 8);
-        outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON, &rpc_netlogon,
-                                NETLOGON_SERVER_REQ_CHALLENGE, &request, &reply, &arena);
+        outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON, NETLOGON_SERVER_REQ_CHALLENGE,
+                                &request, &reply, &arena);
     }
     if (outcome.kind == OUTCOME_OK)
         outcome = ntstatus_outcome(reply.status);
@@ -94,7 +94,7 @@ static struct outcome try_authenticate(struct conversation *conversation, const 
         .flags = NETLOGON_NEGOTIATE_FLAGS};
     memcpy(request.client_credential, state->channel.client_credential, 8);
     state->channel.challenged = false; /* it is valid for one attempt */
-    struct outcome outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON, &rpc_netlogon,
+    struct outcome outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON,
                                            NETLOGON_SERVER_AUTHENTICATE3, &request, &reply, &arena);
     arena_free(&arena);
     if (outcome.kind != OUTCOME_OK)

@@ -12,14 +12,8 @@ static struct outcome drsuapi_play_bind(struct conversation *conversation, const
 static struct outcome bind_handle(struct conversation *conversation);
 static struct outcome bind_on(struct conversation *conversation, enum rpc_slot slot,
                               struct rpc_handle *handle);
-static struct outcome call_on(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
-                              void *request, void *reply, const uint32_t *status,
-                              struct arena *arena);
 static struct outcome drsuapi_play_unbind(struct conversation *conversation, const void *details);
 static struct outcome need_handle(struct conversation *conversation);
-static struct outcome drsuapi_play_call(struct conversation *conversation, uint16_t opnum,
-                                        void *request, void *reply, const uint32_t *status,
-                                        struct arena *arena);
 static struct outcome play_replicate(struct conversation *conversation, const void *details);
 static struct outcome play_crack_names(struct conversation *conversation, const void *details);
 static struct outcome play_write_spn(struct conversation *conversation, const void *details);
@@ -63,21 +57,12 @@ static struct outcome bind_on(struct conversation *conversation, enum rpc_slot s
     struct drsuapi_DsBind_reply reply = {.status = 0};
     if (ndr_guid_parse(DRSUAPI_CLIENT_GUID, &client) < 0)
         return outcome_of_error(-EINVAL);
-    struct outcome outcome =
-        call_on(conversation, slot, DRSUAPI_DS_BIND, &request, &reply, &reply.status, &arena);
+    struct outcome outcome = rpc_play_werror(conversation, slot, DRSUAPI_DS_BIND, &request, &reply,
+                                             &reply.status, &arena);
     if (outcome.kind == OUTCOME_OK)
         *handle = (struct rpc_handle){true, reply.handle};
     arena_free(&arena);
     return outcome;
-}
-
-static struct outcome call_on(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
-                              void *request, void *reply, const uint32_t *status,
-                              struct arena *arena)
-{
-    struct outcome outcome =
-        rpc_play_call(conversation, slot, &rpc_drsuapi, opnum, request, reply, arena);
-    return outcome.kind == OUTCOME_OK ? rpc_werror_outcome(*status, false) : outcome;
 }
 
 /* 1 */
@@ -91,8 +76,8 @@ static struct outcome drsuapi_play_unbind(struct conversation *conversation, con
         return outcome;
     struct drsuapi_DsUnbind_request request = {.handle = conversation->rpc->drs.handle};
     conversation->rpc->drs.open = false;
-    outcome =
-        drsuapi_play_call(conversation, DRSUAPI_DS_UNBIND, &request, &reply, &reply.status, &arena);
+    outcome = rpc_play_werror(conversation, RPC_SLOT_DRSUAPI, DRSUAPI_DS_UNBIND, &request, &reply,
+                              &reply.status, &arena);
     arena_free(&arena);
     return outcome;
 }
@@ -103,13 +88,6 @@ static struct outcome need_handle(struct conversation *conversation)
     if (outcome.kind == OUTCOME_OK && !conversation->rpc->drs.open)
         outcome = bind_handle(conversation);
     return outcome;
-}
-
-static struct outcome drsuapi_play_call(struct conversation *conversation, uint16_t opnum,
-                                        void *request, void *reply, const uint32_t *status,
-                                        struct arena *arena)
-{
-    return call_on(conversation, RPC_SLOT_DRSUAPI, opnum, request, reply, status, arena);
 }
 
 /* 3: the first page of the domain, as a DC that knows nothing asks for it; the administrator's, and
@@ -135,8 +113,8 @@ static struct outcome play_replicate(struct conversation *conversation, const vo
                                                      .flags = DRS_WRIT_REP | DRS_INIT_SYNC,
                                                      .max_objects = PAGE_OBJECTS,
                                                      .max_bytes = PAGE_BYTES};
-    outcome = rpc_play_call(conversation, RPC_SLOT_REPLICATION, &rpc_drsuapi,
-                            DRSUAPI_GET_NC_CHANGES, &request, &reply, &arena);
+    outcome = rpc_play_call(conversation, RPC_SLOT_REPLICATION, DRSUAPI_GET_NC_CHANGES, &request,
+                            &reply, &arena);
     if (outcome.kind == OUTCOME_OK && reply.version != 6)
         outcome = outcome_failed("drsuapi: GetNCChanges reply of version %u", reply.version);
     if (outcome.kind == OUTCOME_OK)
@@ -165,8 +143,8 @@ static struct outcome play_crack_names(struct conversation *conversation, const 
         .desired = formats[conversation_random(conversation, sizeof formats / sizeof formats[0])],
         .count = 1,
         .names = names};
-    outcome = drsuapi_play_call(conversation, DRSUAPI_DS_CRACK_NAMES, &request, &reply,
-                                &reply.status, &arena);
+    outcome = rpc_play_werror(conversation, RPC_SLOT_DRSUAPI, DRSUAPI_DS_CRACK_NAMES, &request,
+                              &reply, &reply.status, &arena);
     arena_free(&arena);
     return outcome;
 }
@@ -187,8 +165,8 @@ static struct outcome play_write_spn(struct conversation *conversation, const vo
                                                         .account_dn = conversation->user->dn,
                                                         .count = 1,
                                                         .spns = spns};
-    outcome = drsuapi_play_call(conversation, DRSUAPI_DS_WRITE_ACCOUNT_SPN, &request, &reply,
-                                &reply.status, &arena);
+    outcome = rpc_play_werror(conversation, RPC_SLOT_DRSUAPI, DRSUAPI_DS_WRITE_ACCOUNT_SPN,
+                              &request, &reply, &reply.status, &arena);
     if (outcome.kind == OUTCOME_OK)
         outcome = rpc_werror_outcome(reply.result, false);
     arena_free(&arena);

@@ -90,8 +90,7 @@ int epm_tower_build(const struct rpc_interface *interface, struct arena *arena,
                     struct epm_tower *tower)
 {
     struct ndr_guid syntax, transfer;
-    if (ndr_guid_parse(interface->uuid, &syntax) < 0 ||
-        ndr_guid_parse(NDR32_UUID, &transfer) < 0)
+    if (ndr_guid_parse(interface->uuid, &syntax) < 0 || ndr_guid_parse(NDR32_UUID, &transfer) < 0)
         return -EINVAL;
     uint8_t *out = arena_alloc(arena, TOWER_SIZE);
     if (!out)

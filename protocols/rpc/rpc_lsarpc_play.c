@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LSA packets (MS-LSAD 3.1.4, MS-LSAT 3.1.4): over \PIPE\lsarpc in the machine's SMB2 session, on a
- * policy handle that is opened when there is none; LookupSids3 and LookupNames4 over TCP with the
- * secure channel.
+ * LSA packets (MS-LSAD 3.1.4, MS-LSAT 3.1.4). They use \PIPE\lsarpc in the machine's SMB2 session
+ * and a policy handle, which is opened if there is none. LookupSids3 and LookupNames4 use TCP and
+ * the secure channel.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "protocols/ntstatus.h"
 #include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_channel.h"
-#include "protocols/rpc/rpc_details.h"
 #include "protocols/rpc/rpc_lsarpc.h"
 #include "protocols/rpc/rpc_play.h"
 
@@ -23,66 +22,38 @@ enum {
     CLIENT_REVISION = 2
 };
 
-static struct outcome lsarpc_play_call(struct conversation *conversation, uint16_t opnum,
-                                       void *request, void *reply, const uint32_t *status,
-                                       struct arena *arena)
-{
-    struct outcome outcome =
-        rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, opnum, request, reply, arena);
-    return outcome.kind == OUTCOME_OK ? ntstatus_outcome(*status) : outcome;
-}
-
-/* Names that have a SID on every DC: some of them not known is an answer too. */
-static struct outcome mapped(struct outcome outcome, uint32_t status)
-{
-    if (outcome.kind != OUTCOME_OK || status == STATUS_SOME_NOT_MAPPED)
-        return outcome;
-    return ntstatus_outcome(status);
-}
-
+RPC_PLAY_OVER_PIPE(lsarpc_play_close)
+RPC_PLAY_OVER_PIPE(play_open_policy)
+RPC_PLAY_OVER_PIPE(play_query_policy)
+RPC_PLAY_OVER_PIPE(lsarpc_play_lookup_names)
+RPC_PLAY_OVER_PIPE(play_lookup_sids)
+RPC_PLAY_OVER_PIPE(play_query_trust)
+RPC_PLAY_OVER_PIPE(play_open_policy2)
+RPC_PLAY_OVER_PIPE(play_query_policy2)
+static struct outcome need_policy(struct conversation *conversation);
 static struct outcome keep_policy(struct conversation *conversation, struct outcome outcome,
-                                  const struct lsarpc_handle_reply *reply)
-{
-    if (outcome.kind == OUTCOME_OK)
-        conversation->rpc->policy = (struct rpc_handle){true, reply->handle};
-    return outcome;
-}
+                                  const struct lsarpc_handle_reply *reply);
+static struct outcome query_policy(struct conversation *conversation, uint16_t opnum,
+                                   const struct rpc_level_details *level);
+static struct outcome lookup_outcome(struct outcome outcome, uint32_t status);
+static struct outcome play_lookup_sids3(struct conversation *conversation, const void *details);
+static struct outcome secure_call(struct conversation *conversation, uint16_t opnum, void *request,
+                                  void *reply, struct arena *arena);
+static struct outcome play_lookup_names4(struct conversation *conversation, const void *details);
 
-static struct outcome play_open_policy2(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct arena arena = {0};
-    struct lsarpc_handle_reply reply = {.status = 0};
-    struct lsarpc_OpenPolicy2_request request = {
-        .system_name = rpc_server_name(conversation, &arena), .access = LSARPC_MAXIMUM_ALLOWED};
-    struct outcome outcome = lsarpc_play_call(conversation, LSARPC_OPEN_POLICY2, &request, &reply,
-                                              &reply.status, &arena);
-    arena_free(&arena);
-    return keep_policy(conversation, outcome, &reply);
-}
-
-static struct outcome play_open_policy(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    struct arena arena = {0};
-    uint16_t name = '\\';
-    struct lsarpc_handle_reply reply = {.status = 0};
-    struct lsarpc_OpenPolicy_request request = {.system_name = &name,
-                                                .access = LSARPC_MAXIMUM_ALLOWED};
-    struct outcome outcome =
-        lsarpc_play_call(conversation, LSARPC_OPEN_POLICY, &request, &reply, &reply.status, &arena);
-    arena_free(&arena);
-    return keep_policy(conversation, outcome, &reply);
-}
-
-/* A policy handle on a pipe that is still open. */
-static struct outcome need_policy(struct conversation *conversation)
-{
-    struct outcome outcome = rpc_need(conversation, RPC_SLOT_LSARPC);
-    if (outcome.kind == OUTCOME_OK && !conversation->rpc->policy.open)
-        outcome = play_open_policy2(conversation, NULL);
-    return outcome;
-}
+const struct packet_player packet_players_lsarpc[] = {
+    {.name = "lsarpc:0", .play = lsarpc_play_close_over_pipe},
+    {.name = "lsarpc:6", .play = play_open_policy_over_pipe},
+    {.name = "lsarpc:7", .play = play_query_policy_over_pipe, RPC_LEVEL_DETAILS},
+    {.name = "lsarpc:14", .play = lsarpc_play_lookup_names_over_pipe},
+    {.name = "lsarpc:15", .play = play_lookup_sids_over_pipe},
+    {.name = "lsarpc:39", .play = play_query_trust_over_pipe},
+    {.name = "lsarpc:44", .play = play_open_policy2_over_pipe},
+    {.name = "lsarpc:46", .play = play_query_policy2_over_pipe, RPC_LEVEL_DETAILS},
+    {.name = "lsarpc:76", .play = play_lookup_sids3},
+    {.name = "lsarpc:77", .play = play_lookup_names4},
+    {.name = NULL},
+};
 
 static struct outcome lsarpc_play_close(struct conversation *conversation, const void *details)
 {
@@ -94,9 +65,59 @@ static struct outcome lsarpc_play_close(struct conversation *conversation, const
         return outcome;
     struct lsarpc_handle_request request = {.handle = conversation->rpc->policy.handle};
     conversation->rpc->policy.open = false;
-    outcome = lsarpc_play_call(conversation, LSARPC_CLOSE, &request, &reply, &reply.status, &arena);
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_LSARPC, LSARPC_CLOSE, &request, &reply,
+                                &reply.status, &arena);
     arena_free(&arena);
     return outcome;
+}
+
+/* Opens the pipe and a policy handle unless they are open. */
+static struct outcome need_policy(struct conversation *conversation)
+{
+    struct outcome outcome = rpc_need(conversation, RPC_SLOT_LSARPC);
+    if (outcome.kind == OUTCOME_OK && !conversation->rpc->policy.open)
+        outcome = play_open_policy2(conversation, NULL);
+    return outcome;
+}
+
+static struct outcome play_open_policy2(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct arena arena = {0};
+    struct lsarpc_handle_reply reply = {.status = 0};
+    struct lsarpc_OpenPolicy2_request request = {
+        .system_name = rpc_server_name(conversation, &arena), .access = LSARPC_MAXIMUM_ALLOWED};
+    struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_LSARPC, LSARPC_OPEN_POLICY2,
+                                               &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
+    return keep_policy(conversation, outcome, &reply);
+}
+
+static struct outcome keep_policy(struct conversation *conversation, struct outcome outcome,
+                                  const struct lsarpc_handle_reply *reply)
+{
+    if (outcome.kind == OUTCOME_OK)
+        conversation->rpc->policy = (struct rpc_handle){true, reply->handle};
+    return outcome;
+}
+
+static struct outcome play_open_policy(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    struct arena arena = {0};
+    uint16_t name = '\\';
+    struct lsarpc_handle_reply reply = {.status = 0};
+    struct lsarpc_OpenPolicy_request request = {.system_name = &name,
+                                                .access = LSARPC_MAXIMUM_ALLOWED};
+    struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_LSARPC, LSARPC_OPEN_POLICY,
+                                               &request, &reply, &reply.status, &arena);
+    arena_free(&arena);
+    return keep_policy(conversation, outcome, &reply);
+}
+
+static struct outcome play_query_policy(struct conversation *conversation, const void *details)
+{
+    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY, details);
 }
 
 static struct outcome query_policy(struct conversation *conversation, uint16_t opnum,
@@ -109,22 +130,13 @@ static struct outcome query_policy(struct conversation *conversation, uint16_t o
         return outcome;
     struct lsarpc_QueryInformationPolicy_request request = {
         .handle = conversation->rpc->policy.handle, .level = level->level};
-    outcome = lsarpc_play_call(conversation, opnum, &request, &reply, &reply.status, &arena);
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_LSARPC, opnum, &request, &reply,
+                                &reply.status, &arena);
     arena_free(&arena);
     return outcome;
 }
 
-static struct outcome play_query_policy(struct conversation *conversation, const void *details)
-{
-    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY, details);
-}
-
-static struct outcome play_query_policy2(struct conversation *conversation, const void *details)
-{
-    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY2, details);
-}
-
-/* Well-known names and the anonymous SID: present in every domain. */
+/* Well-known names and the anonymous SID, which exist in every domain. */
 static char *well_known_names[] = {(char *)(uintptr_t) "This Organization",
                                    (char *)(uintptr_t) "Digest Authentication"};
 static struct ndr_sid anonymous = {1, 1, {0, 0, 0, 0, 0, 5}, {7}};
@@ -143,11 +155,19 @@ static struct outcome lsarpc_play_lookup_names(struct conversation *conversation
                                                  .count = 2,
                                                  .names = well_known_names,
                                                  .level = LOOKUP_WKSTA};
-    outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, LSARPC_LOOKUP_NAMES,
-                            &request, &reply, &arena);
-    outcome = mapped(outcome, reply.status);
+    outcome =
+        rpc_play_call(conversation, RPC_SLOT_LSARPC, LSARPC_LOOKUP_NAMES, &request, &reply, &arena);
+    outcome = lookup_outcome(outcome, reply.status);
     arena_free(&arena);
     return outcome;
+}
+
+/* The outcome of a look-up. A DC need not know all the names, so "some not mapped" is a success. */
+static struct outcome lookup_outcome(struct outcome outcome, uint32_t status)
+{
+    if (outcome.kind != OUTCOME_OK || status == STATUS_SOME_NOT_MAPPED)
+        return outcome;
+    return ntstatus_outcome(status);
 }
 
 static struct outcome play_lookup_sids(struct conversation *conversation, const void *details)
@@ -162,14 +182,14 @@ static struct outcome play_lookup_sids(struct conversation *conversation, const 
                                                 .count = 1,
                                                 .sids = anonymous_sids,
                                                 .level = LOOKUP_WKSTA};
-    outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc, LSARPC_LOOKUP_SIDS,
-                            &request, &reply, &arena);
-    outcome = mapped(outcome, reply.status);
+    outcome =
+        rpc_play_call(conversation, RPC_SLOT_LSARPC, LSARPC_LOOKUP_SIDS, &request, &reply, &arena);
+    outcome = lookup_outcome(outcome, reply.status);
     arena_free(&arena);
     return outcome;
 }
 
-/* The domain is not one that it trusts: "not found" is the expected answer. */
+/* A DC does not trust its own domain, so "not found" is the expected answer. */
 static struct outcome play_query_trust(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -183,8 +203,8 @@ static struct outcome play_query_trust(struct conversation *conversation, const 
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     request.handle = conversation->rpc->policy.handle;
-    outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, &rpc_lsarpc,
-                            LSARPC_QUERY_TRUSTED_DOMAIN_INFO_BY_SID, &request, &reply, &arena);
+    outcome = rpc_play_call(conversation, RPC_SLOT_LSARPC, LSARPC_QUERY_TRUSTED_DOMAIN_INFO_BY_SID,
+                            &request, &reply, &arena);
     if (outcome.kind == OUTCOME_OK && reply.status != STATUS_OBJECT_NAME_NOT_FOUND &&
         reply.status != STATUS_NO_SUCH_DOMAIN)
         outcome = ntstatus_outcome(reply.status);
@@ -192,25 +212,9 @@ static struct outcome play_query_trust(struct conversation *conversation, const 
     return outcome;
 }
 
-/* Over the secure channel; once more over a new one when the server no longer knows it. */
-static struct outcome secure_call(struct conversation *conversation, uint16_t opnum, void *request,
-                                  void *reply, struct arena *arena)
+static struct outcome play_query_policy2(struct conversation *conversation, const void *details)
 {
-    bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
-    struct outcome outcome = rpc_need(conversation, RPC_SLOT_LSARPC_SECURE);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    struct rpc_association *association = conversation->rpc->associations[RPC_SLOT_LSARPC_SECURE];
-    outcome = rpc_call(association, rpc_procedure_find(&rpc_lsarpc, opnum), request, reply, arena);
-    uint32_t fault = rpc_association_fault(association);
-    if (had_channel && rpc_channel_lost(fault)) {
-        rpc_channel_forget(conversation);
-        return rpc_play_call(conversation, RPC_SLOT_LSARPC_SECURE, &rpc_lsarpc, opnum, request,
-                             reply, arena);
-    }
-    if (outcome.kind != OUTCOME_OK && rpc_association_broken(association))
-        rpc_drop(conversation, RPC_SLOT_LSARPC_SECURE);
-    return outcome;
+    return query_policy(conversation, LSARPC_QUERY_INFORMATION_POLICY2, details);
 }
 
 static struct outcome play_lookup_sids3(struct conversation *conversation, const void *details)
@@ -224,9 +228,22 @@ static struct outcome play_lookup_sids3(struct conversation *conversation, const
                                                  .client_revision = CLIENT_REVISION};
     struct outcome outcome =
         secure_call(conversation, LSARPC_LOOKUP_SIDS3, &request, &reply, &arena);
-    outcome = mapped(outcome, reply.status);
+    outcome = lookup_outcome(outcome, reply.status);
     arena_free(&arena);
     return outcome;
+}
+
+/* A call over the secure channel. If the server has lost the channel, repeats it over a new one. */
+static struct outcome secure_call(struct conversation *conversation, uint16_t opnum, void *request,
+                                  void *reply, struct arena *arena)
+{
+    bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
+    struct outcome outcome =
+        rpc_play_call(conversation, RPC_SLOT_LSARPC_SECURE, opnum, request, reply, arena);
+    if (!had_channel || !rpc_channel_lost(conversation->rpc->fault))
+        return outcome;
+    rpc_channel_forget(conversation);
+    return rpc_play_call(conversation, RPC_SLOT_LSARPC_SECURE, opnum, request, reply, arena);
 }
 
 static struct outcome play_lookup_names4(struct conversation *conversation, const void *details)
@@ -240,30 +257,7 @@ static struct outcome play_lookup_names4(struct conversation *conversation, cons
                                                   .client_revision = CLIENT_REVISION};
     struct outcome outcome =
         secure_call(conversation, LSARPC_LOOKUP_NAMES4, &request, &reply, &arena);
-    outcome = mapped(outcome, reply.status);
+    outcome = lookup_outcome(outcome, reply.status);
     arena_free(&arena);
     return outcome;
 }
-
-RPC_PLAY_OVER_PIPE(lsarpc_play_close)
-RPC_PLAY_OVER_PIPE(play_open_policy)
-RPC_PLAY_OVER_PIPE(play_query_policy)
-RPC_PLAY_OVER_PIPE(lsarpc_play_lookup_names)
-RPC_PLAY_OVER_PIPE(play_lookup_sids)
-RPC_PLAY_OVER_PIPE(play_query_trust)
-RPC_PLAY_OVER_PIPE(play_open_policy2)
-RPC_PLAY_OVER_PIPE(play_query_policy2)
-
-const struct packet_player packet_players_lsarpc[] = {
-    {.name = "lsarpc:0", .play = lsarpc_play_close_over_pipe},
-    {.name = "lsarpc:6", .play = play_open_policy_over_pipe},
-    {.name = "lsarpc:7", .play = play_query_policy_over_pipe, RPC_LEVEL_DETAILS},
-    {.name = "lsarpc:14", .play = lsarpc_play_lookup_names_over_pipe},
-    {.name = "lsarpc:15", .play = play_lookup_sids_over_pipe},
-    {.name = "lsarpc:39", .play = play_query_trust_over_pipe},
-    {.name = "lsarpc:44", .play = play_open_policy2_over_pipe},
-    {.name = "lsarpc:46", .play = play_query_policy2_over_pipe, RPC_LEVEL_DETAILS},
-    {.name = "lsarpc:76", .play = play_lookup_sids3},
-    {.name = "lsarpc:77", .play = play_lookup_names4},
-    {.name = NULL},
-};

@@ -219,21 +219,17 @@ static struct outcome call_once(struct conversation *conversation, struct channe
     struct outcome outcome = rpc_need(conversation, RPC_SLOT_NETLOGON_SECURE);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct rpc_association *association = conversation->rpc->associations[RPC_SLOT_NETLOGON_SECURE];
     struct netlogon_channel *channel = &conversation->rpc->channel;
     int rc = call->prepare ? call->prepare(conversation, call->request) : 0;
     if (rc)
         return outcome_of_error(rc);
     if (call->authenticator)
         netlogon_channel_authenticator(channel, (uint32_t)time(NULL), call->authenticator);
-    outcome = rpc_call(association, rpc_procedure_find(&rpc_netlogon, call->opnum), call->request,
-                       call->reply, arena);
-    *fault = rpc_association_fault(association);
-    if (outcome.kind != OUTCOME_OK) {
-        if (rpc_association_broken(association))
-            rpc_drop(conversation, RPC_SLOT_NETLOGON_SECURE);
+    outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON_SECURE, call->opnum, call->request,
+                            call->reply, arena);
+    *fault = conversation->rpc->fault;
+    if (outcome.kind != OUTCOME_OK)
         return outcome;
-    }
     const struct netlogon_authenticator *returned =
         call->returned ? call->returned(call->reply) : NULL;
     if (!call->authenticator || (returned && netlogon_channel_check(channel, returned) == 0))

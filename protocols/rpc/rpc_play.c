@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/ntstatus.h"
 #include "protocols/rpc/rpc_channel.h"
 #include "protocols/rpc/rpc_epm.h"
 
@@ -215,18 +216,44 @@ static struct outcome attempt_wrong_password(struct conversation *conversation, 
     return outcome_ok();
 }
 
-struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot slot,
-                             const struct rpc_interface *interface, uint16_t opnum, void *request,
-                             void *reply, struct arena *arena)
+struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
+                             void *request, void *reply, struct arena *arena)
 {
     struct outcome outcome = rpc_need(conversation, slot);
+    struct rpc_state *state = conversation->rpc;
+    if (state)
+        state->fault = 0;
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct rpc_association *association = conversation->rpc->associations[slot];
-    outcome = rpc_call(association, rpc_procedure_find(interface, opnum), request, reply, arena);
+    struct rpc_association *association = state->associations[slot];
+    outcome = rpc_call(association, rpc_procedure_find(slots[slot].interface, opnum), request,
+                       reply, arena);
+    state->fault = rpc_association_fault(association);
     if (outcome.kind != OUTCOME_OK && rpc_association_broken(association))
         rpc_drop(conversation, slot);
     return outcome;
+}
+
+struct outcome rpc_play_ntstatus(struct conversation *conversation, enum rpc_slot slot,
+                                 uint16_t opnum, void *request, void *reply, const uint32_t *status,
+                                 struct arena *arena)
+{
+    struct outcome outcome = rpc_play_call(conversation, slot, opnum, request, reply, arena);
+    return outcome.kind == OUTCOME_OK ? ntstatus_outcome(*status) : outcome;
+}
+
+struct outcome rpc_play_werror(struct conversation *conversation, enum rpc_slot slot,
+                               uint16_t opnum, void *request, void *reply, const uint32_t *status,
+                               struct arena *arena)
+{
+    struct outcome outcome = rpc_play_call(conversation, slot, opnum, request, reply, arena);
+    return outcome.kind == OUTCOME_OK ? rpc_werror_outcome(*status, false) : outcome;
+}
+
+void rpc_level_fill(const struct packet_details *details, void *compiled)
+{
+    struct rpc_level_details *level = compiled;
+    level->level = (uint16_t)packet_details_get(details, "level")->number;
 }
 
 char *rpc_server_name(const struct conversation *conversation, struct arena *arena)

@@ -7,6 +7,7 @@
 #ifndef PROTOCOLS_RPC_RPC_PLAY_H
 #define PROTOCOLS_RPC_RPC_PLAY_H
 
+#include "protocols/packet.h"
 #include "protocols/rpc/rpc_association.h"
 
 enum rpc_slot {
@@ -42,6 +43,7 @@ struct rpc_state {
     uint16_t channel_type;         /* NETLOGON_CHANNEL_...: of the machine's account */
     uint16_t validation_level;     /* NETLOGON_VALIDATION_...: the DC's highest */
     char computer[16];             /* the machine's NetBIOS name */
+    uint32_t fault;                /* status of the last call's fault; 0: none */
     uint32_t rid;                  /* of the client's user; 0: unknown */
     struct rpc_handle policy;      /* lsarpc */
     struct rpc_handle drs;         /* drsuapi */
@@ -59,14 +61,30 @@ void rpc_drop(struct conversation *conversation, enum rpc_slot slot);
  * -B wants. */
 struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot);
 
-/* rpc_need(), then a call. Drops the association if the call broke it. */
-struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot slot,
-                             const struct rpc_interface *interface, uint16_t opnum, void *request,
-                             void *reply, struct arena *arena);
+/* rpc_need(), then a call. Drops the association if the call broke it, and sets state->fault. */
+struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot slot, uint16_t opnum,
+                             void *request, void *reply, struct arena *arena);
 
-/* Defines name_over_pipe(), which plays name() over a pipe and repeats it, handles and all, if the
- * server has ended the pipe's SMB2 session. */
+/* The same for replies that end with an NTSTATUS or a Win32 error, which becomes the outcome.
+ * status points to that member of the reply. */
+struct outcome rpc_play_ntstatus(struct conversation *conversation, enum rpc_slot slot,
+                                 uint16_t opnum, void *request, void *reply, const uint32_t *status,
+                                 struct arena *arena);
+struct outcome rpc_play_werror(struct conversation *conversation, enum rpc_slot slot,
+                               uint16_t opnum, void *request, void *reply, const uint32_t *status,
+                               struct arena *arena);
+
+/* Details of the packets with an information level. */
+struct rpc_level_details {
+    uint16_t level; /* 0: neither the model nor the packet table has one */
+};
+void rpc_level_fill(const struct packet_details *details, void *compiled);
+#define RPC_LEVEL_DETAILS PACKET_DETAILS(struct rpc_level_details, rpc_level_fill)
+
+/* Declares name() and defines name_over_pipe(), which plays name() over a pipe. If the server has
+ * ended the pipe's SMB2 session, it plays name() once more, from the first handle on. */
 #define RPC_PLAY_OVER_PIPE(name)                                                                   \
+    static struct outcome name(struct conversation *conversation, const void *details);            \
     static struct outcome name##_over_pipe(struct conversation *conversation, const void *details) \
     {                                                                                              \
         return smb2_play(conversation, name, details);                                             \

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "protocols/ntstatus.h"
 #include "protocols/packet_players.h"
-#include "protocols/rpc/rpc_details.h"
 #include "protocols/rpc/rpc_play.h"
 #include "protocols/rpc/rpc_samr.h"
 
@@ -24,15 +23,12 @@ enum {
 };
 
 static struct outcome play_connect(struct conversation *conversation, const void *details);
-static struct outcome samr_play_call(struct conversation *conversation, uint16_t opnum,
-                                     void *request, void *reply, const uint32_t *status,
-                                     struct arena *arena);
 static struct outcome samr_play_keep(struct conversation *conversation, enum samr_handle which,
                                      struct outcome outcome, const struct samr_handle_reply *reply);
-static struct ndr_policy_handle handle(const struct conversation *conversation,
-                                       enum samr_handle which);
+static struct ndr_policy_handle handle_of(const struct conversation *conversation,
+                                          enum samr_handle which);
 static struct outcome samr_play_close(struct conversation *conversation, const void *details);
-static bool has(const struct conversation *conversation, enum samr_handle which);
+static bool has_handle(const struct conversation *conversation, enum samr_handle which);
 static struct outcome need_server(struct conversation *conversation);
 static struct outcome play_connect5(struct conversation *conversation, const void *details);
 static struct outcome play_query_security(struct conversation *conversation, const void *details);
@@ -63,8 +59,8 @@ static struct outcome play_alias_membership(struct conversation *conversation, c
 static struct outcome play_lookup_rids(struct conversation *conversation, const void *details);
 static struct outcome play_open_group(struct conversation *conversation, const void *details);
 static struct outcome play_group_members(struct conversation *conversation, const void *details);
-static struct outcome ask_object(struct conversation *conversation, uint16_t opnum,
-                                 enum samr_handle on, void *reply, const uint32_t *status);
+static struct outcome call_on_object(struct conversation *conversation, uint16_t opnum,
+                                     enum samr_handle on, void *reply, const uint32_t *status);
 static struct outcome play_query_user(struct conversation *conversation, const void *details);
 static struct outcome play_groups_for_user(struct conversation *conversation, const void *details);
 static struct outcome play_display_info(struct conversation *conversation, const void *details);
@@ -101,7 +97,6 @@ const struct packet_player packet_players_samr[] = {
     {.name = NULL},
 };
 
-/* Connecting: 0, 57, 62, 64 */
 static struct outcome play_connect(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -109,20 +104,10 @@ static struct outcome play_connect(struct conversation *conversation, const void
     uint16_t name = '\\';
     struct samr_Connect_request request = {.server_name = &name, .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply reply = {.status = 0};
-    struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT, &request, &reply, &reply.status, &arena);
+    struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_CONNECT, &request,
+                                               &reply, &reply.status, &arena);
     arena_free(&arena);
     return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
-}
-
-/* A call whose reply's status is wanted: status points into reply. */
-static struct outcome samr_play_call(struct conversation *conversation, uint16_t opnum,
-                                     void *request, void *reply, const uint32_t *status,
-                                     struct arena *arena)
-{
-    struct outcome outcome =
-        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, reply, arena);
-    return outcome.kind == OUTCOME_OK ? ntstatus_outcome(*status) : outcome;
 }
 
 /* After a handle was opened. rpc_play_call() may have dropped everything before, never after. */
@@ -134,8 +119,8 @@ static struct outcome samr_play_keep(struct conversation *conversation, enum sam
     return outcome;
 }
 
-static struct ndr_policy_handle handle(const struct conversation *conversation,
-                                       enum samr_handle which)
+static struct ndr_policy_handle handle_of(const struct conversation *conversation,
+                                          enum samr_handle which)
 {
     return conversation->rpc->samr[which].handle;
 }
@@ -147,19 +132,21 @@ static struct outcome samr_play_close(struct conversation *conversation, const v
     struct arena arena = {0};
     struct samr_handle_reply reply = {.status = 0};
     int which = 0;
-    while (which < SAMR_HANDLE_SERVER && !has(conversation, (enum samr_handle)which))
+    while (which < SAMR_HANDLE_SERVER && !has_handle(conversation, (enum samr_handle)which))
         which++;
     struct outcome outcome = which == SAMR_HANDLE_SERVER ? need_server(conversation) : outcome_ok();
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct samr_handle_request request = {.handle = handle(conversation, (enum samr_handle)which)};
+    struct samr_handle_request request = {.handle =
+                                              handle_of(conversation, (enum samr_handle)which)};
     conversation->rpc->samr[which].open = false;
-    outcome = samr_play_call(conversation, SAMR_CLOSE, &request, &reply, &reply.status, &arena);
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_CLOSE, &request, &reply,
+                                &reply.status, &arena);
     arena_free(&arena);
     return outcome;
 }
 
-static bool has(const struct conversation *conversation, enum samr_handle which)
+static bool has_handle(const struct conversation *conversation, enum samr_handle which)
 {
     return conversation->rpc && conversation->rpc->samr[which].open &&
            conversation->rpc->associations[RPC_SLOT_SAMR] &&
@@ -168,7 +155,8 @@ static bool has(const struct conversation *conversation, enum samr_handle which)
 
 static struct outcome need_server(struct conversation *conversation)
 {
-    return has(conversation, SAMR_HANDLE_SERVER) ? outcome_ok() : play_connect5(conversation, NULL);
+    return has_handle(conversation, SAMR_HANDLE_SERVER) ? outcome_ok()
+                                                        : play_connect5(conversation, NULL);
 }
 
 static struct outcome play_connect5(struct conversation *conversation, const void *details)
@@ -180,8 +168,8 @@ static struct outcome play_connect5(struct conversation *conversation, const voi
                                             .in_version = 1,
                                             .revision = 3};
     struct samr_Connect5_reply reply = {.status = 0};
-    struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT5, &request, &reply, &reply.status, &arena);
+    struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_CONNECT5, &request,
+                                               &reply, &reply.status, &arena);
     arena_free(&arena);
     struct samr_handle_reply opened = {.handle = reply.handle};
     return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &opened);
@@ -195,17 +183,19 @@ static struct outcome play_query_security(struct conversation *conversation, con
     struct outcome outcome = need_user(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct samr_QuerySecurity_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
+    struct samr_QuerySecurity_request request = {.handle =
+                                                     handle_of(conversation, SAMR_HANDLE_USER),
                                                  .security_information = DACL_SECURITY_INFORMATION};
-    outcome =
-        samr_play_call(conversation, SAMR_QUERY_SECURITY, &request, &reply, &reply.status, &arena);
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_QUERY_SECURITY, &request, &reply,
+                                &reply.status, &arena);
     arena_free(&arena);
     return outcome;
 }
 
 static struct outcome need_user(struct conversation *conversation)
 {
-    return has(conversation, SAMR_HANDLE_USER) ? outcome_ok() : play_open_user(conversation, NULL);
+    return has_handle(conversation, SAMR_HANDLE_USER) ? outcome_ok()
+                                                      : play_open_user(conversation, NULL);
 }
 
 static struct outcome play_open_user(struct conversation *conversation, const void *details)
@@ -221,8 +211,8 @@ static struct outcome play_open_user(struct conversation *conversation, const vo
 
 static struct outcome need_domain(struct conversation *conversation)
 {
-    return has(conversation, SAMR_HANDLE_DOMAIN) ? outcome_ok()
-                                                 : play_open_domain(conversation, NULL);
+    return has_handle(conversation, SAMR_HANDLE_DOMAIN) ? outcome_ok()
+                                                        : play_open_domain(conversation, NULL);
 }
 
 static struct outcome play_open_domain(struct conversation *conversation, const void *details)
@@ -236,9 +226,9 @@ static struct outcome play_open_domain(struct conversation *conversation, const 
         outcome = domain_sid(conversation, &request.sid);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    request.handle = handle(conversation, SAMR_HANDLE_SERVER);
-    outcome =
-        samr_play_call(conversation, SAMR_OPEN_DOMAIN, &request, &reply, &reply.status, &arena);
+    request.handle = handle_of(conversation, SAMR_HANDLE_SERVER);
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_OPEN_DOMAIN, &request, &reply,
+                                &reply.status, &arena);
     arena_free(&arena);
     return samr_play_keep(conversation, SAMR_HANDLE_DOMAIN, outcome, &reply);
 }
@@ -251,7 +241,6 @@ static struct outcome domain_sid(struct conversation *conversation, struct ndr_s
                                                    : lookup_domain(conversation, sid);
 }
 
-/* Domains: 5, 6, 7 */
 static struct outcome lookup_domain(struct conversation *conversation, struct ndr_sid *sid)
 {
     struct arena arena = {0};
@@ -259,10 +248,11 @@ static struct outcome lookup_domain(struct conversation *conversation, struct nd
     struct outcome outcome = need_server(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct samr_LookupDomain_request request = {.handle = handle(conversation, SAMR_HANDLE_SERVER),
+    struct samr_LookupDomain_request request = {.handle =
+                                                    handle_of(conversation, SAMR_HANDLE_SERVER),
                                                 .name = conversation->dc->netbios_domain};
-    outcome =
-        samr_play_call(conversation, SAMR_LOOKUP_DOMAIN, &request, &reply, &reply.status, &arena);
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_LOOKUP_DOMAIN, &request, &reply,
+                                &reply.status, &arena);
     if (outcome.kind == OUTCOME_OK && !reply.sid)
         outcome = outcome_failed("samr: the domain has no SID");
     if (outcome.kind == OUTCOME_OK)
@@ -287,9 +277,9 @@ static struct outcome samr_play_lookup_names(struct conversation *conversation, 
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct samr_LookupNames_request request = {
-        .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .names = names};
-    outcome =
-        samr_play_call(conversation, SAMR_LOOKUP_NAMES, &request, &reply, &reply.status, &arena);
+        .handle = handle_of(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .names = names};
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_LOOKUP_NAMES, &request, &reply,
+                                &reply.status, &arena);
     if (outcome.kind == OUTCOME_OK && reply.rids.count != 1)
         outcome = outcome_failed("samr: one name was asked for, %u came", reply.rids.count);
     if (outcome.kind == OUTCOME_OK)
@@ -298,17 +288,16 @@ static struct outcome samr_play_lookup_names(struct conversation *conversation, 
     return outcome;
 }
 
-/* Groups and users: 19, 25, 34, 3, 36, 39, 44 */
 static struct outcome open_object(struct conversation *conversation, uint16_t opnum, uint32_t rid,
                                   enum samr_handle which)
 {
     struct arena arena = {0};
     struct samr_handle_reply reply = {.status = 0};
-    struct samr_open_request request = {.handle = handle(conversation, SAMR_HANDLE_DOMAIN),
+    struct samr_open_request request = {.handle = handle_of(conversation, SAMR_HANDLE_DOMAIN),
                                         .access = SAMR_MAXIMUM_ALLOWED,
                                         .rid = rid};
-    struct outcome outcome =
-        samr_play_call(conversation, opnum, &request, &reply, &reply.status, &arena);
+    struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, opnum, &request, &reply,
+                                               &reply.status, &arena);
     arena_free(&arena);
     return samr_play_keep(conversation, which, outcome, &reply);
 }
@@ -346,12 +335,12 @@ static struct outcome enumerate_page(struct conversation *conversation, uint16_t
     struct arena arena = {0};
     struct samr_enum_reply reply = {.status = 0};
     struct samr_EnumDomains_request all = {
-        .handle = handle(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
+        .handle = handle_of(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
     struct samr_EnumDomainUsers_request users = {
-        .handle = handle(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
+        .handle = handle_of(conversation, on), .resume = *resume, .max_size = ENUM_SIZE};
     void *request = opnum == SAMR_ENUM_DOMAIN_USERS ? (void *)&users : (void *)&all;
     struct outcome outcome =
-        rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, opnum, request, &reply, &arena);
+        rpc_play_call(conversation, RPC_SLOT_SAMR, opnum, request, &reply, &arena);
     *more = false;
     if (outcome.kind == OUTCOME_OK && reply.status == STATUS_MORE_ENTRIES) {
         *more = reply.resume != *resume; /* a server that does not move on would keep us for ever */
@@ -368,7 +357,6 @@ static struct outcome play_query_domain(struct conversation *conversation, const
     return query_domain(conversation, SAMR_QUERY_DOMAIN_INFO, details);
 }
 
-/* On the domain: 8, 46, 16, 17, 18, 40 */
 static struct outcome query_domain(struct conversation *conversation, uint16_t opnum,
                                    const struct rpc_level_details *details)
 {
@@ -379,9 +367,10 @@ static struct outcome query_domain(struct conversation *conversation, uint16_t o
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct samr_QueryDomainInfo_request request = {
-        .handle = handle(conversation, SAMR_HANDLE_DOMAIN),
+        .handle = handle_of(conversation, SAMR_HANDLE_DOMAIN),
         .level = details->level ? details->level : usual[conversation_random(conversation, 2)]};
-    outcome = samr_play_call(conversation, opnum, &request, &reply, &reply.status, &arena);
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, opnum, &request, &reply, &reply.status,
+                                &arena);
     arena_free(&arena);
     return outcome;
 }
@@ -416,9 +405,9 @@ static struct outcome play_alias_membership(struct conversation *conversation, c
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct samr_GetAliasMembership_request request = {
-        .handle = handle(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .sids = sids};
-    outcome = samr_play_call(conversation, SAMR_GET_ALIAS_MEMBERSHIP, &request, &reply,
-                             &reply.status, &arena);
+        .handle = handle_of(conversation, SAMR_HANDLE_DOMAIN), .count = 1, .sids = sids};
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_GET_ALIAS_MEMBERSHIP, &request,
+                                &reply, &reply.status, &arena);
     arena_free(&arena);
     return outcome;
 }
@@ -433,11 +422,11 @@ static struct outcome play_lookup_rids(struct conversation *conversation, const 
         outcome = need_rid(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct samr_LookupRids_request request = {.handle = handle(conversation, SAMR_HANDLE_DOMAIN),
+    struct samr_LookupRids_request request = {.handle = handle_of(conversation, SAMR_HANDLE_DOMAIN),
                                               .count = 1,
                                               .rids = &conversation->rpc->rid};
-    outcome =
-        samr_play_call(conversation, SAMR_LOOKUP_RIDS, &request, &reply, &reply.status, &arena);
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_LOOKUP_RIDS, &request, &reply,
+                                &reply.status, &arena);
     arena_free(&arena);
     return outcome;
 }
@@ -455,22 +444,23 @@ static struct outcome play_group_members(struct conversation *conversation, cons
 {
     (void)details;
     struct samr_QueryGroupMember_reply reply = {.status = 0};
-    return ask_object(conversation, SAMR_QUERY_GROUP_MEMBER, SAMR_HANDLE_GROUP, &reply,
-                      &reply.status);
+    return call_on_object(conversation, SAMR_QUERY_GROUP_MEMBER, SAMR_HANDLE_GROUP, &reply,
+                          &reply.status);
 }
 
 /* A call that asks with a handle alone, on a group or user that is opened first. */
-static struct outcome ask_object(struct conversation *conversation, uint16_t opnum,
-                                 enum samr_handle on, void *reply, const uint32_t *status)
+static struct outcome call_on_object(struct conversation *conversation, uint16_t opnum,
+                                     enum samr_handle on, void *reply, const uint32_t *status)
 {
     struct arena arena = {0};
-    struct outcome outcome = has(conversation, on)     ? outcome_ok()
-                             : on == SAMR_HANDLE_GROUP ? play_open_group(conversation, NULL)
-                                                       : play_open_user(conversation, NULL);
+    struct outcome outcome = has_handle(conversation, on) ? outcome_ok()
+                             : on == SAMR_HANDLE_GROUP    ? play_open_group(conversation, NULL)
+                                                          : play_open_user(conversation, NULL);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct samr_handle_request request = {.handle = handle(conversation, on)};
-    outcome = samr_play_call(conversation, opnum, &request, reply, status, &arena);
+    struct samr_handle_request request = {.handle = handle_of(conversation, on)};
+    outcome =
+        rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, opnum, &request, reply, status, &arena);
     arena_free(&arena);
     return outcome;
 }
@@ -483,10 +473,10 @@ static struct outcome play_query_user(struct conversation *conversation, const v
     struct outcome outcome = need_user(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct samr_QueryUserInfo_request request = {.handle = handle(conversation, SAMR_HANDLE_USER),
-                                                 .level = level->level};
-    outcome =
-        samr_play_call(conversation, SAMR_QUERY_USER_INFO, &request, &reply, &reply.status, &arena);
+    struct samr_QueryUserInfo_request request = {
+        .handle = handle_of(conversation, SAMR_HANDLE_USER), .level = level->level};
+    outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_QUERY_USER_INFO, &request, &reply,
+                                &reply.status, &arena);
     arena_free(&arena);
     return outcome;
 }
@@ -495,8 +485,8 @@ static struct outcome play_groups_for_user(struct conversation *conversation, co
 {
     (void)details;
     struct samr_GetGroupsForUser_reply reply = {.status = 0};
-    return ask_object(conversation, SAMR_GET_GROUPS_FOR_USER, SAMR_HANDLE_USER, &reply,
-                      &reply.status);
+    return call_on_object(conversation, SAMR_GET_GROUPS_FOR_USER, SAMR_HANDLE_USER, &reply,
+                          &reply.status);
 }
 
 static struct outcome play_display_info(struct conversation *conversation, const void *details)
@@ -508,12 +498,12 @@ static struct outcome play_display_info(struct conversation *conversation, const
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct samr_QueryDisplayInfo_request request = {.handle =
-                                                        handle(conversation, SAMR_HANDLE_DOMAIN),
+                                                        handle_of(conversation, SAMR_HANDLE_DOMAIN),
                                                     .level = 1,
                                                     .max_entries = 1000,
                                                     .max_size = ENUM_SIZE};
-    outcome = rpc_play_call(conversation, RPC_SLOT_SAMR, &rpc_samr, SAMR_QUERY_DISPLAY_INFO,
-                            &request, &reply, &arena);
+    outcome = rpc_play_call(conversation, RPC_SLOT_SAMR, SAMR_QUERY_DISPLAY_INFO, &request, &reply,
+                            &arena);
     if (outcome.kind == OUTCOME_OK && reply.status != STATUS_MORE_ENTRIES)
         outcome = ntstatus_outcome(reply.status);
     arena_free(&arena);
@@ -524,7 +514,8 @@ static struct outcome play_password_info(struct conversation *conversation, cons
 {
     (void)details;
     struct samr_GetUserPwInfo_reply reply = {.status = 0};
-    return ask_object(conversation, SAMR_GET_USER_PW_INFO, SAMR_HANDLE_USER, &reply, &reply.status);
+    return call_on_object(conversation, SAMR_GET_USER_PW_INFO, SAMR_HANDLE_USER, &reply,
+                          &reply.status);
 }
 
 static struct outcome play_query_domain2(struct conversation *conversation, const void *details)
@@ -539,8 +530,8 @@ static struct outcome play_connect2(struct conversation *conversation, const voi
     struct samr_Connect2_request request = {.server_name = rpc_server_name(conversation, &arena),
                                             .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply reply = {.status = 0};
-    struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT2, &request, &reply, &reply.status, &arena);
+    struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_CONNECT2, &request,
+                                               &reply, &reply.status, &arena);
     arena_free(&arena);
     return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }
@@ -553,8 +544,8 @@ static struct outcome play_connect4(struct conversation *conversation, const voi
                                             .client_revision = 2,
                                             .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply reply = {.status = 0};
-    struct outcome outcome =
-        samr_play_call(conversation, SAMR_CONNECT4, &request, &reply, &reply.status, &arena);
+    struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_CONNECT4, &request,
+                                               &reply, &reply.status, &arena);
     arena_free(&arena);
     return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }
