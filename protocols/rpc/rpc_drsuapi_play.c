@@ -27,7 +27,7 @@ const struct packet_player packet_players_drsuapi[] = {
     {.name = NULL},
 };
 
-/* 0: on a new connection, as clients do it */
+/* Binds over a new connection, as clients do. */
 static struct outcome drsuapi_play_bind(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -42,8 +42,8 @@ static struct outcome bind_handle(struct conversation *conversation)
     return state ? bind_on(conversation, RPC_SLOT_DRSUAPI, &state->drs) : outcome_of_error(-ENOMEM);
 }
 
-/* DRS_EXTENSIONS_INT of 28 bytes (MS-DRSR 5.39): base, GETCHGREPLY_V6, STRONG_ENCRYPTION; no site,
- * no pid, no epoch */
+/* DRS_EXTENSIONS_INT of 28 bytes (MS-DRSR 5.39): BASE, GETCHGREPLY_V6, STRONG_ENCRYPTION; site, pid
+ * and epoch are zero. */
 static const uint8_t client_extensions[28] = {0x01, 0x80, 0x00, 0x04};
 
 static struct outcome bind_on(struct conversation *conversation, enum rpc_slot slot,
@@ -65,7 +65,6 @@ static struct outcome bind_on(struct conversation *conversation, enum rpc_slot s
     return outcome;
 }
 
-/* 1 */
 static struct outcome drsuapi_play_unbind(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -90,8 +89,8 @@ static struct outcome need_handle(struct conversation *conversation)
     return outcome;
 }
 
-/* 3: the first page of the domain, as a DC that knows nothing asks for it; the administrator's, and
- * only when the user allowed it (MS-DRSR 4.1.10). */
+/* The first page of the domain, requested as by a DC without any data (MS-DRSR 4.1.10). Uses the
+ * administrator's account, and only with --allow-replication. */
 enum { DRS_WRIT_REP = 0x10, DRS_INIT_SYNC = 0x20, PAGE_OBJECTS = 402, PAGE_BYTES = 1 << 20 };
 
 static struct outcome play_replicate(struct conversation *conversation, const void *details)
@@ -123,8 +122,8 @@ static struct outcome play_replicate(struct conversation *conversation, const vo
     return outcome;
 }
 
-/* 12: the DC's name, offered as a canonical name, into any of the formats (MS-DRSR 4.1.4.1.3). That
- * a name cannot be translated into a format is an answer. */
+/* Translates the DC's name, as a canonical name, into a random format (MS-DRSR 4.1.4.1.3). "Cannot
+ * be translated" is a success. */
 static struct outcome play_crack_names(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -149,7 +148,7 @@ static struct outcome play_crack_names(struct conversation *conversation, const 
     return outcome;
 }
 
-/* 13: replaces the user's SPNs with foo/<user> */
+/* Replaces the user's SPNs with foo/USER. */
 static struct outcome play_write_spn(struct conversation *conversation, const void *details)
 {
     (void)details;

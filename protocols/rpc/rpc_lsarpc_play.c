@@ -198,7 +198,7 @@ static struct outcome play_query_trust(struct conversation *conversation, const 
     struct lsarpc_QueryTrustedDomainInfo_request request = {.level = 1};
     const char *sid = conversation->dc->domain_sid;
     if (!sid || ndr_sid_parse(sid, &request.sid) < 0)
-        return outcome_failed("lsarpc: the domain's SID is not known");
+        return outcome_failed("lsarpc: the domain's SID is unknown");
     struct outcome outcome = need_policy(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Netlogon packets: setting up the secure channel of the client's machine, and calls over it
- * (MS-NRPC 3.4.5). A channel that the server no longer knows is set up again inside the operation
- * that finds out.
+ * Netlogon packets (MS-NRPC 3.4.5): calls over the secure channel of the client's machine. If the
+ * server has lost the channel, the same operation sets it up again and repeats the call.
  */
 #include <errno.h>
 #include <gnutls/crypto.h>
@@ -17,20 +16,21 @@
 
 enum { STATUS_INVALID_INFO_CLASS = 0xc0000003, STATUS_ACCESS_DENIED = 0xc0000022 };
 
-/* One call over the secure channel; *status comes from the reply's status member, which the
- * caller points to. */
+/* One call over the secure channel. */
 struct channel_call {
     uint16_t opnum;
     void *request, *reply;
-    uint32_t *status; /* in reply */
-    /* The parts of request and reply that belong to the credential chain; NULL: none. */
+    uint32_t *status; /* the reply's status member */
+    /* The authenticator of the request, and a function that finds the reply's. NULL: the call does
+     * not take part in the credential chain. */
     struct netlogon_authenticator *authenticator;
     struct netlogon_authenticator *(*returned)(void *reply);
-    /* Fills in what depends on the channel's key, at each try; NULL: nothing does. */
+    /* Sets what depends on the channel's key, before each attempt. May be NULL. 0 or a negative
+     * errno. */
     int (*prepare)(struct conversation *conversation, void *request);
 };
 
-/* One logon at the conversation's validation level; true in *lower when the DC refuses that. */
+/* One logon at the conversation's validation level. *status is the reply's. */
 typedef struct outcome logon_function(struct conversation *conversation,
                                       struct netlogon_network *network, struct arena *arena,
                                       uint32_t *status);
@@ -121,9 +121,8 @@ static struct outcome logon(struct conversation *conversation, logon_function *f
     return outcome;
 }
 
-/* Logons: 39, 45, 2 */
-/* The challenge that "our" file server gave its client: the same for the run, since the DC sees
- * challenge and response together. */
+/* The challenge that the imaginary file server sent to its client. It can be constant, since the DC
+ * gets challenge and response together. */
 static const uint8_t logon_challenge[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
 
 static struct outcome make_network(struct conversation *conversation,
@@ -157,7 +156,7 @@ static struct outcome make_network(struct conversation *conversation,
     return outcome_ok();
 }
 
-/* Windows' epoch and unit: 100 ns since 1601. */
+/* FILETIME: 100 ns since 1601. */
 static uint64_t netlogon_play_filetime_now(void)
 {
     return ((uint64_t)time(NULL) + UINT64_C(11644473600)) * 10000000;
@@ -195,7 +194,7 @@ static struct outcome logon_with_chain(struct conversation *conversation, uint16
     return outcome;
 }
 
-/* The call, once more over a new channel when the server had dropped the old one. */
+/* Makes the call. If the server has lost the channel, repeats it over a new one. */
 static struct outcome channel_call(struct conversation *conversation, struct channel_call *call,
                                    struct arena *arena)
 {
@@ -207,7 +206,7 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
         rpc_channel_forget(conversation);
         outcome = call_once(conversation, call, arena, &fault);
     }
-    /* Without a reply the chain's state is anybody's guess. */
+    /* Without a reply, the server's state of the chain is unknown. */
     if (call->authenticator && outcome.kind != OUTCOME_OK && conversation->rpc)
         rpc_channel_forget(conversation);
     return outcome;
@@ -234,7 +233,7 @@ static struct outcome call_once(struct conversation *conversation, struct channe
         call->returned ? call->returned(call->reply) : NULL;
     if (!call->authenticator || (returned && netlogon_channel_check(channel, returned) == 0))
         return outcome;
-    rpc_channel_forget(conversation); /* the chain is broken: the next call begins a new one */
+    rpc_channel_forget(conversation); /* the chain is broken: the next call starts a new one */
     if (*call->status == NTSTATUS_SUCCESS)
         return outcome_failed("netlogon: the return authenticator does not verify");
     return outcome;
@@ -245,7 +244,6 @@ static struct netlogon_authenticator *logon_returned(void *reply)
     return ((struct netlogon_LogonSamLogonWithFlags_reply *)reply)->return_authenticator;
 }
 
-/* Packets 4 and 26 */
 static struct outcome play_challenge(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -265,8 +263,7 @@ static struct outcome play_dc_name(struct conversation *conversation, const void
                       &arena);
 }
 
-/* Trusts and locating a DC: 40, 20, 34 */
-/* Calls that answer with a Win32 error and are in no credential chain. */
+/* A call that returns a Win32 error and does not take part in the credential chain. */
 static struct outcome win32_call(struct conversation *conversation, uint16_t opnum, void *request,
                                  void *reply, uint32_t *status, struct arena *arena)
 {
@@ -279,7 +276,6 @@ static struct outcome win32_call(struct conversation *conversation, uint16_t opn
     return outcome;
 }
 
-/* 21 */
 static struct outcome play_capabilities(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -316,7 +312,6 @@ static struct outcome play_authenticate(struct conversation *conversation, const
     return rpc_channel_authenticate(conversation);
 }
 
-/* 29 */
 static struct outcome play_domain_info(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -325,7 +320,7 @@ static struct outcome play_domain_info(struct conversation *conversation, const 
     struct netlogon_LogonGetDomainInfo_reply reply = {.status = 0};
     if (!state)
         return outcome_of_error(-ENOMEM);
-    /* WorkstationFlags 0x2: handles updates of its own SPN (2.2.1.3.6) */
+    /* flags 0x2: the client updates its own SPN (MS-NRPC 2.2.1.3.6) */
     struct netlogon_workstation workstation = {
         .dns_host_name = machine_dns_name(conversation, &arena),
         .site_name = conversation->dc->site,
@@ -349,7 +344,7 @@ static struct outcome play_domain_info(struct conversation *conversation, const 
     return outcome;
 }
 
-/* "stgm-0-1.samdom.example.com" */
+/* "stgm-0-1.samdom.example.com" in arena; NULL: out of memory. */
 static char *machine_dns_name(const struct conversation *conversation, struct arena *arena)
 {
     const char *computer = conversation->rpc->computer, *domain = conversation->dc->dns_domain;
@@ -375,7 +370,7 @@ static struct outcome play_password_set(struct conversation *conversation, const
     (void)details;
     struct arena arena = {0};
     struct netlogon_ServerPasswordSet2_reply reply = {.status = 0};
-    struct outcome outcome = rpc_channel_need(conversation); /* finds out the channel's type */
+    struct outcome outcome = rpc_channel_need(conversation); /* for the channel's type */
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_state *state = conversation->rpc;
@@ -403,7 +398,7 @@ static struct netlogon_authenticator *password_set_returned(void *reply)
     return &((struct netlogon_ServerPasswordSet2_reply *)reply)->return_authenticator;
 }
 
-/* 30: to the password that it has, encrypted with the channel's key. */
+/* Sets the password that the machine already has, encrypted with the channel's key. */
 static int prepare_password(struct conversation *conversation, void *request)
 {
     return netlogon_channel_encrypt_password(&conversation->rpc->channel,

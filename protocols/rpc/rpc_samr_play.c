@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SAMR packets (MS-SAMR 3.1.5) over TCP, sealed. A call opens first what it needs: server, domain,
- * the user's rid, user or group.
+ * SAMR packets (MS-SAMR 3.1.5) over TCP, sealed. Each opens the handles that it needs and that are
+ * not open: server, domain, user or group.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,12 +19,12 @@ enum {
     DACL_SECURITY_INFORMATION = 4,
     STATUS_MORE_ENTRIES = 0x105,
     STATUS_NO_MORE_ENTRIES = 0x8000001a,
-    PAGES_MAX = 100000 /* an enumeration that never ends is an error */
+    PAGES_MAX = 100000 /* of one enumeration */
 };
 
 static struct outcome play_connect(struct conversation *conversation, const void *details);
-static struct outcome samr_play_keep(struct conversation *conversation, enum samr_handle which,
-                                     struct outcome outcome, const struct samr_handle_reply *reply);
+static struct outcome keep_handle(struct conversation *conversation, enum samr_handle which,
+                                  struct outcome outcome, const struct samr_handle_reply *reply);
 static struct ndr_policy_handle handle_of(const struct conversation *conversation,
                                           enum samr_handle which);
 static struct outcome samr_play_close(struct conversation *conversation, const void *details);
@@ -107,12 +107,12 @@ static struct outcome play_connect(struct conversation *conversation, const void
     struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_CONNECT, &request,
                                                &reply, &reply.status, &arena);
     arena_free(&arena);
-    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
+    return keep_handle(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }
 
-/* After a handle was opened. rpc_play_call() may have dropped everything before, never after. */
-static struct outcome samr_play_keep(struct conversation *conversation, enum samr_handle which,
-                                     struct outcome outcome, const struct samr_handle_reply *reply)
+/* Keeps a handle that a call has opened. */
+static struct outcome keep_handle(struct conversation *conversation, enum samr_handle which,
+                                  struct outcome outcome, const struct samr_handle_reply *reply)
 {
     if (outcome.kind == OUTCOME_OK)
         conversation->rpc->samr[which] = (struct rpc_handle){true, reply->handle};
@@ -125,7 +125,7 @@ static struct ndr_policy_handle handle_of(const struct conversation *conversatio
     return conversation->rpc->samr[which].handle;
 }
 
-/* 1: the newest handle; a server handle is opened when there is none at all. */
+/* Closes the newest handle. If none is open, opens a server handle first. */
 static struct outcome samr_play_close(struct conversation *conversation, const void *details)
 {
     (void)details;
@@ -172,7 +172,7 @@ static struct outcome play_connect5(struct conversation *conversation, const voi
                                                &reply, &reply.status, &arena);
     arena_free(&arena);
     struct samr_handle_reply opened = {.handle = reply.handle};
-    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &opened);
+    return keep_handle(conversation, SAMR_HANDLE_SERVER, outcome, &opened);
 }
 
 static struct outcome play_query_security(struct conversation *conversation, const void *details)
@@ -230,10 +230,10 @@ static struct outcome play_open_domain(struct conversation *conversation, const 
     outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_OPEN_DOMAIN, &request, &reply,
                                 &reply.status, &arena);
     arena_free(&arena);
-    return samr_play_keep(conversation, SAMR_HANDLE_DOMAIN, outcome, &reply);
+    return keep_handle(conversation, SAMR_HANDLE_DOMAIN, outcome, &reply);
 }
 
-/* The domain's SID, known from the start or asked of the server. */
+/* The domain's SID: discovered before the run, or looked up. */
 static struct outcome domain_sid(struct conversation *conversation, struct ndr_sid *sid)
 {
     const char *known = conversation->dc->domain_sid;
@@ -281,7 +281,7 @@ static struct outcome samr_play_lookup_names(struct conversation *conversation, 
     outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_LOOKUP_NAMES, &request, &reply,
                                 &reply.status, &arena);
     if (outcome.kind == OUTCOME_OK && reply.rids.count != 1)
-        outcome = outcome_failed("samr: one name was asked for, %u came", reply.rids.count);
+        outcome = outcome_failed("samr: wrong number of RIDs in the reply");
     if (outcome.kind == OUTCOME_OK)
         conversation->rpc->rid = reply.rids.ids[0];
     arena_free(&arena);
@@ -299,7 +299,7 @@ static struct outcome open_object(struct conversation *conversation, uint16_t op
     struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, opnum, &request, &reply,
                                                &reply.status, &arena);
     arena_free(&arena);
-    return samr_play_keep(conversation, which, outcome, &reply);
+    return keep_handle(conversation, which, outcome, &reply);
 }
 
 static struct outcome play_lookup_domain(struct conversation *conversation, const void *details)
@@ -323,12 +323,12 @@ static struct outcome enumerate(struct conversation *conversation, uint16_t opnu
     struct outcome outcome =
         on == SAMR_HANDLE_SERVER ? need_server(conversation) : need_domain(conversation);
     for (int page = 0; outcome.kind == OUTCOME_OK && more; page++)
-        outcome = page == PAGES_MAX ? outcome_failed("samr: an enumeration without end")
+        outcome = page == PAGES_MAX ? outcome_failed("samr: endless enumeration")
                                     : enumerate_page(conversation, opnum, on, &resume, &more);
     return outcome;
 }
 
-/* Enumerations, all pages: 6, 11, 13, 15 */
+/* All pages of an enumeration. */
 static struct outcome enumerate_page(struct conversation *conversation, uint16_t opnum,
                                      enum samr_handle on, uint32_t *resume, bool *more)
 {
@@ -343,7 +343,7 @@ static struct outcome enumerate_page(struct conversation *conversation, uint16_t
         rpc_play_call(conversation, RPC_SLOT_SAMR, opnum, request, &reply, &arena);
     *more = false;
     if (outcome.kind == OUTCOME_OK && reply.status == STATUS_MORE_ENTRIES) {
-        *more = reply.resume != *resume; /* a server that does not move on would keep us for ever */
+        *more = reply.resume != *resume; /* no progress would mean an endless loop */
         *resume = reply.resume;
     } else if (outcome.kind == OUTCOME_OK && reply.status != STATUS_NO_MORE_ENTRIES) {
         outcome = ntstatus_outcome(reply.status);
@@ -448,7 +448,7 @@ static struct outcome play_group_members(struct conversation *conversation, cons
                           &reply.status);
 }
 
-/* A call that asks with a handle alone, on a group or user that is opened first. */
+/* A call whose request is only a handle, of a group or a user, which is opened if necessary. */
 static struct outcome call_on_object(struct conversation *conversation, uint16_t opnum,
                                      enum samr_handle on, void *reply, const uint32_t *status)
 {
@@ -533,7 +533,7 @@ static struct outcome play_connect2(struct conversation *conversation, const voi
     struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_CONNECT2, &request,
                                                &reply, &reply.status, &arena);
     arena_free(&arena);
-    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
+    return keep_handle(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }
 
 static struct outcome play_connect4(struct conversation *conversation, const void *details)
@@ -547,5 +547,5 @@ static struct outcome play_connect4(struct conversation *conversation, const voi
     struct outcome outcome = rpc_play_ntstatus(conversation, RPC_SLOT_SAMR, SAMR_CONNECT4, &request,
                                                &reply, &reply.status, &arena);
     arena_free(&arena);
-    return samr_play_keep(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
+    return keep_handle(conversation, SAMR_HANDLE_SERVER, outcome, &reply);
 }

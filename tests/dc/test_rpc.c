@@ -121,7 +121,7 @@ static void every_packet_with_ntlm(void **state)
     assert_true(round.played >= (unsigned)round.times * 50);
 }
 
-/* What needs NTLM is told as such; the secure channel needs none. */
+/* Packets that need NTLM fail with that cause; the secure channel does not need it. */
 static void ntlm_refused(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void use_samr(struct rpc_association *association)
               "OpenDomain");
     assert_int_equal(domain.status, 0);
     many_names(association, &domain.handle);
-    /* A fault is told by name and leaves the association usable. */
+    /* A fault is reported by name and leaves the association usable. */
     struct rpc_procedure unknown = *rpc_procedure_find(&rpc_samr, SAMR_CLOSE);
     struct samr_handle_request nothing = {.handle = server.handle};
     unknown.opnum = 200;

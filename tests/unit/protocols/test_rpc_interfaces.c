@@ -364,7 +364,7 @@ static void values_as_packed(void **state)
     each_golden(check_values);
 }
 
-/* A model's wrong level is told with those that are right, and however long it is. */
+/* A wrong level is reported together with the valid ones. */
 static void levels_that_can_be_played(void **state)
 {
     (void)state;
