@@ -42,7 +42,7 @@ static struct outcome bind_plain(struct rpc_association *association);
 static int send_leg(struct rpc_association *association, enum rpc_pdu_type type,
                     const uint8_t *token, size_t token_size);
 static struct rpc_trailer trailer_of(const struct rpc_association *association, size_t pad);
-static int token_size(struct rpc_association *association, size_t body, size_t *size);
+static int token_size_for(struct rpc_association *association, size_t body, size_t *size);
 static int pdu_error(const struct ndr *ndr);
 static struct outcome association_broken(struct rpc_association *association, int error);
 static struct outcome receive_ack(struct rpc_association *association, enum rpc_pdu_type expected,
@@ -52,7 +52,8 @@ static int receive_pdu(struct rpc_association *association, struct rpc_pdu_heade
 static struct outcome fault_outcome(struct rpc_association *association,
                                     const struct rpc_pdu_header *header, const uint8_t *data,
                                     size_t size);
-static struct outcome rejected(struct rpc_association *association, const struct rpc_bind_ack *ack);
+static struct outcome bind_rejected(struct rpc_association *association,
+                                    const struct rpc_bind_ack *ack);
 static struct outcome bind_with_channel(struct rpc_association *association,
                                         const struct netlogon_channel *channel);
 static struct outcome broken_because(struct rpc_association *association, const char *why);
@@ -68,9 +69,9 @@ static int association_send_request(struct rpc_association *association, uint16_
                                     const uint8_t *stub, size_t size);
 static int send_fragment(struct rpc_association *association, uint16_t opnum, uint8_t flags,
                          const uint8_t *stub, size_t size, size_t left);
-static int secure(struct rpc_association *association, struct ndr *ndr, size_t stub_size);
-static int protect(struct rpc_association *association, uint8_t *data, size_t size, size_t body,
-                   size_t body_size, size_t token);
+static int append_security(struct rpc_association *association, struct ndr *ndr, size_t stub_size);
+static int protect_pdu(struct rpc_association *association, uint8_t *data, size_t size, size_t body,
+                       size_t body_size, size_t token);
 static struct outcome receive_fragment(struct rpc_association *association, struct stub *stub,
                                        bool first, bool *last);
 static int open_response(struct rpc_association *association, const struct rpc_pdu_header *header,
@@ -157,7 +158,7 @@ static struct rpc_trailer trailer_of(const struct rpc_association *association, 
 }
 
 /* Size of the token that protects `body` bytes; 0: the association is not secured. */
-static int token_size(struct rpc_association *association, size_t body, size_t *size)
+static int token_size_for(struct rpc_association *association, size_t body, size_t *size)
 {
     *size = 0;
     if (association->netlogon)
@@ -210,7 +211,7 @@ static struct outcome receive_ack(struct rpc_association *association, enum rpc_
         association->answer = RPC_ANSWER_NONE;
         outcome = association_broken(association, -EBADMSG);
     } else if (ack.result != 0) {
-        outcome = rejected(association, &ack);
+        outcome = bind_rejected(association, &ack);
     } else {
         if (header.type == RPC_PDU_BIND_ACK) {
             association->header_signing = header.flags & RPC_PFC_SUPPORT_HEADER_SIGN;
@@ -276,7 +277,8 @@ static struct outcome fault_outcome(struct rpc_association *association,
     return outcome_failed("fault 0x%08x", association->fault);
 }
 
-static struct outcome rejected(struct rpc_association *association, const struct rpc_bind_ack *ack)
+static struct outcome bind_rejected(struct rpc_association *association,
+                                    const struct rpc_bind_ack *ack)
 {
     association->broken = true;
     if (ack->result == RPC_PROVIDER_REJECTION && ack->reason == RPC_ABSTRACT_SYNTAX_NOT_SUPPORTED)
@@ -417,7 +419,7 @@ static int association_send_request(struct rpc_association *association, uint16_
 {
     size_t room = association->max_xmit - RPC_REQUEST_HEADER_SIZE, token = 0, sent = 0;
     if (association->auth || association->netlogon) {
-        int rc = token_size(association, room, &token);
+        int rc = token_size_for(association, room, &token);
         if (rc)
             return rc;
         room -= PAD + RPC_TRAILER_SIZE + token;
@@ -450,7 +452,7 @@ static int send_fragment(struct rpc_association *association, uint16_t opnum, ui
     ndr_u16(&ndr, "opnum", &opnum);
     ndr_bytes(&ndr, "stub", (uint8_t *)(uintptr_t)stub, size);
     if (association->auth || association->netlogon)
-        rc = secure(association, &ndr, size);
+        rc = append_security(association, &ndr, size);
     else
         rpc_pdu_finish(&ndr, NULL, NULL, 0);
     if (rc == 0 && ndr.failed)
@@ -463,13 +465,13 @@ static int send_fragment(struct rpc_association *association, uint16_t opnum, ui
 }
 
 /* Appends padding, trailer and token to a secured request's stub. */
-static int secure(struct rpc_association *association, struct ndr *ndr, size_t stub_size)
+static int append_security(struct rpc_association *association, struct ndr *ndr, size_t stub_size)
 {
     static uint8_t zeros[PAD];
     uint8_t empty[TOKEN_MAX] = {0};
     size_t pad = (PAD - stub_size % PAD) % PAD, token = 0;
     struct rpc_trailer trailer = trailer_of(association, pad);
-    int rc = token_size(association, stub_size + pad, &token);
+    int rc = token_size_for(association, stub_size + pad, &token);
     if (rc == 0 && token > sizeof empty)
         rc = -EMSGSIZE;
     if (rc)
@@ -478,13 +480,13 @@ static int secure(struct rpc_association *association, struct ndr *ndr, size_t s
     rpc_pdu_finish(ndr, &trailer, empty, token);
     if (ndr->failed)
         return pdu_error(ndr);
-    return protect(association, ndr->data, ndr->size - token, RPC_REQUEST_HEADER_SIZE,
-                   stub_size + pad, token);
+    return protect_pdu(association, ndr->data, ndr->size - token, RPC_REQUEST_HEADER_SIZE,
+                       stub_size + pad, token);
 }
 
 /* Protects a PDU of size bytes and writes its token to data + size. */
-static int protect(struct rpc_association *association, uint8_t *data, size_t size, size_t body,
-                   size_t body_size, size_t token)
+static int protect_pdu(struct rpc_association *association, uint8_t *data, size_t size, size_t body,
+                       size_t body_size, size_t token)
 {
     if (association->netlogon)
         return netlogon_protect(association->netlogon, association->level == AUTH_LEVEL_PRIVACY,

@@ -24,7 +24,7 @@ static void name_parameter(struct ndr *ndr, const char *field, char **name)
 }
 
 /* NETLOGON_CREDENTIAL: 8 bytes without alignment */
-static void credential(struct ndr *ndr, const char *field, uint8_t *bytes)
+static void credential_bytes(struct ndr *ndr, const char *field, uint8_t *bytes)
 {
     ndr_bytes(ndr, field, bytes, NETLOGON_CREDENTIAL_SIZE);
 }
@@ -35,7 +35,7 @@ static void authenticator_coder(struct ndr *ndr, const char *field, void *value,
     (void)field, (void)arg;
     struct netlogon_authenticator *authenticator = value;
     ndr_align(ndr, 4);
-    credential(ndr, "Credential", authenticator->credential);
+    credential_bytes(ndr, "Credential", authenticator->credential);
     ndr_u32(ndr, "Timestamp", &authenticator->timestamp);
 }
 
@@ -48,7 +48,7 @@ static void netlogon_ServerReqChallenge_request_coder(struct ndr *ndr, const cha
     struct netlogon_ServerReqChallenge_request *request = value;
     name_parameter(ndr, "PrimaryName", &request->server_name);
     ndr_wstring(ndr, "ComputerName", &request->computer_name);
-    credential(ndr, "ClientChallenge", request->client_challenge);
+    credential_bytes(ndr, "ClientChallenge", request->client_challenge);
 }
 
 static void netlogon_ServerReqChallenge_reply_coder(struct ndr *ndr, const char *field, void *value,
@@ -56,7 +56,7 @@ static void netlogon_ServerReqChallenge_reply_coder(struct ndr *ndr, const char 
 {
     (void)field, (void)arg;
     struct netlogon_ServerReqChallenge_reply *reply = value;
-    credential(ndr, "ServerChallenge", reply->server_challenge);
+    credential_bytes(ndr, "ServerChallenge", reply->server_challenge);
     ndr_u32(ndr, "Status", &reply->status);
 }
 
@@ -72,7 +72,7 @@ static void netlogon_ServerAuthenticate3_request_coder(struct ndr *ndr, const ch
     ndr_wstring(ndr, "AccountName", &request->account_name);
     ndr_u16(ndr, "SecureChannelType", &request->channel_type);
     ndr_wstring(ndr, "ComputerName", &request->computer_name);
-    credential(ndr, "ClientCredential", request->client_credential);
+    credential_bytes(ndr, "ClientCredential", request->client_credential);
     ndr_u32(ndr, "NegotiateFlags", &request->flags);
 }
 
@@ -81,7 +81,7 @@ static void netlogon_ServerAuthenticate3_reply_coder(struct ndr *ndr, const char
 {
     (void)field, (void)arg;
     struct netlogon_ServerAuthenticate3_reply *reply = value;
-    credential(ndr, "ServerCredential", reply->server_credential);
+    credential_bytes(ndr, "ServerCredential", reply->server_credential);
     ndr_u32(ndr, "NegotiateFlags", &reply->flags);
     ndr_u32(ndr, "AccountRid", &reply->rid);
     ndr_u32(ndr, "Status", &reply->status);
@@ -259,7 +259,7 @@ static void network_coder(struct ndr *ndr, const char *field, void *value, uint3
     ndr_u32(ndr, "Reserved", &network->logon_id_high);
     netlogon_text(ndr, "UserName", &network->account);
     netlogon_text(ndr, "Workstation", &network->workstation);
-    credential(ndr, "LmChallenge", network->challenge);
+    credential_bytes(ndr, "LmChallenge", network->challenge);
     response_string(ndr, "NtChallengeResponse", &network->nt);
     response_string(ndr, "LmChallengeResponse", &network->lm);
 }
@@ -358,7 +358,7 @@ static void sam_info_coder(struct ndr *ndr, const char *field, void *value, uint
 }
 
 /* [out,switch_is(ValidationLevel)] PNETLOGON_VALIDATION */
-static void validation(struct ndr *ndr, uint16_t *level, struct netlogon_sam_info **info)
+static void validation_parameters(struct ndr *ndr, uint16_t *level, struct netlogon_sam_info **info)
 {
     ndr_u16(ndr, "ValidationLevel", level);
     if (!ndr->failed && *level != NETLOGON_VALIDATION_SAM_INFO2 &&
@@ -386,7 +386,7 @@ static void netlogon_LogonSamLogonEx_reply_coder(struct ndr *ndr, const char *fi
 {
     (void)field, (void)arg;
     struct netlogon_LogonSamLogonEx_reply *reply = value;
-    validation(ndr, &reply->validation_level, &reply->info);
+    validation_parameters(ndr, &reply->validation_level, &reply->info);
     ndr_u8(ndr, "Authoritative", &reply->authoritative);
     ndr_u32(ndr, "ExtraFlags", &reply->flags);
     ndr_u32(ndr, "Status", &reply->status);
@@ -416,7 +416,7 @@ static void netlogon_LogonSamLogon_request_coder(struct ndr *ndr, const char *fi
 static void logon_reply(struct ndr *ndr, struct netlogon_LogonSamLogon_reply *reply)
 {
     unique_authenticator(ndr, "ReturnAuthenticator", &reply->return_authenticator);
-    validation(ndr, &reply->validation_level, &reply->info);
+    validation_parameters(ndr, &reply->validation_level, &reply->info);
     ndr_u8(ndr, "Authoritative", &reply->authoritative);
 }
 

@@ -38,9 +38,9 @@ typedef struct outcome logon_function(struct conversation *conversation,
 enum { DS_RETURN_DNS_NAME = 0x40000000 };
 
 static struct outcome play_logon(struct conversation *conversation, const void *details);
-static struct outcome logon(struct conversation *conversation, logon_function *function);
-static struct outcome make_network(struct conversation *conversation,
-                                   struct netlogon_network *network);
+static struct outcome play_logon_by(struct conversation *conversation, logon_function *function);
+static struct outcome fill_network_info(struct conversation *conversation,
+                                        struct netlogon_network *network);
 static uint64_t netlogon_play_filetime_now(void);
 static struct outcome logon_plain(struct conversation *conversation,
                                   struct netlogon_network *network, struct arena *arena,
@@ -94,10 +94,10 @@ const struct packet_player packet_players_netlogon[] = {
 static struct outcome play_logon(struct conversation *conversation, const void *details)
 {
     (void)details;
-    return logon(conversation, logon_plain);
+    return play_logon_by(conversation, logon_plain);
 }
 
-static struct outcome logon(struct conversation *conversation, logon_function *function)
+static struct outcome play_logon_by(struct conversation *conversation, logon_function *function)
 {
     struct arena arena = {0};
     struct netlogon_network network;
@@ -105,7 +105,7 @@ static struct outcome logon(struct conversation *conversation, logon_function *f
     struct rpc_state *state = rpc_state_of(conversation);
     if (!state)
         return outcome_of_error(-ENOMEM);
-    struct outcome outcome = make_network(conversation, &network);
+    struct outcome outcome = fill_network_info(conversation, &network);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     outcome = function(conversation, &network, &arena, &status);
@@ -125,8 +125,8 @@ static struct outcome logon(struct conversation *conversation, logon_function *f
  * gets challenge and response together. */
 static const uint8_t logon_challenge[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
 
-static struct outcome make_network(struct conversation *conversation,
-                                   struct netlogon_network *network)
+static struct outcome fill_network_info(struct conversation *conversation,
+                                        struct netlogon_network *network)
 {
     static const uint8_t no_target_info[4] = {0};
     uint8_t key[16], client_challenge[8], *response = NULL;
@@ -421,7 +421,7 @@ static struct outcome play_dc_name_ex2(struct conversation *conversation, const 
 static struct outcome play_logon_ex(struct conversation *conversation, const void *details)
 {
     (void)details;
-    return logon(conversation, logon_ex);
+    return play_logon_by(conversation, logon_ex);
 }
 
 static struct outcome logon_ex(struct conversation *conversation, struct netlogon_network *network,
@@ -458,7 +458,7 @@ static struct outcome play_trusts(struct conversation *conversation, const void 
 static struct outcome play_logon_with_flags(struct conversation *conversation, const void *details)
 {
     (void)details;
-    return logon(conversation, logon_with_flags);
+    return play_logon_by(conversation, logon_with_flags);
 }
 
 static struct outcome logon_with_flags(struct conversation *conversation,

@@ -82,7 +82,7 @@ static const struct {
 
 static uint16_t get16(const uint8_t *data, bool big_endian);
 static uint32_t get32(const uint8_t *data, bool big_endian);
-static void syntax(struct ndr *ndr, const char *uuid, uint16_t major, uint16_t minor);
+static void put_syntax(struct ndr *ndr, const char *uuid, uint16_t major, uint16_t minor);
 
 int rpc_pdu_header_decode(const uint8_t *data, struct rpc_pdu_header *header)
 {
@@ -152,11 +152,11 @@ void rpc_pdu_bind_body(struct ndr *ndr, const struct rpc_interface *interface, u
     ndr_bytes(ndr, "n_context_elem", one, sizeof one);
     ndr_u16(ndr, "p_cont_id", &context_id);
     ndr_bytes(ndr, "n_transfer_syn", one, 2);
-    syntax(ndr, interface->uuid, interface->version_major, interface->version_minor);
-    syntax(ndr, NDR32_UUID, 2, 0);
+    put_syntax(ndr, interface->uuid, interface->version_major, interface->version_minor);
+    put_syntax(ndr, NDR32_UUID, 2, 0);
 }
 
-static void syntax(struct ndr *ndr, const char *uuid, uint16_t major, uint16_t minor)
+static void put_syntax(struct ndr *ndr, const char *uuid, uint16_t major, uint16_t minor)
 {
     struct ndr_guid guid;
     if (ndr_guid_parse(uuid, &guid) < 0)
