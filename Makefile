@@ -8,6 +8,7 @@
 # make lint      format, static checks, scripts, man pages
 # make fuzz      every decoder, FUZZ_SECONDS (30) each
 # make check-html traffic-summary's pages in a browser, which it installs
+# make man-table bring the table of details in traffic-model(5) up to date with packets/packet_table.c
 # make format    apply .clang-format to every C file
 # make coverage  line coverage of the unit tests, by folder, in build-coverage/
 # make compile_commands.json  compiler commands for clangd and other tools
@@ -74,7 +75,7 @@ C_FILES := $(wildcard $(foreach folder,$(FOLDERS) tests/unit/* tests/lib tests/d
 SCRIPTS := $(shell grep -lE '^.!/bin/(ba)?sh' .ci/* lab/* tests/* tests/*/* tests/unit/*/* bench/* 2>/dev/null)
 MAN_PAGES := $(wildcard man/*.[15])
 
-.PHONY: all unit dc-tests benches fuzzers deps demo check check-html bench lint format coverage fuzz install clean FORCE
+.PHONY: man-table all unit dc-tests benches fuzzers deps demo check check-html bench lint format coverage fuzz install clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 all: $(LIBS) $(PROGRAMS)
@@ -186,6 +187,10 @@ coverage:
 fuzz:
 	@MAKE='$(MAKE)' tests/fuzz/run
 fuzzers: $(FUZZERS)
+
+# The table of details in traffic-model(5); a unit test compares it with the packet table.
+man-table: $(BUILD)/tests/unit/packets/test_manual_page
+	@$< --write
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \

@@ -294,20 +294,27 @@ unsigned packet_details_needs(const struct packet_row *row, const struct packet_
     return needs;
 }
 
-/* The types that traffic-replay(1) asks the DC for before a run (RFC 1035 3.2.2, RFC 3596, RFC
- * 2782), and others by their number (RFC 3597 5). */
+static const struct {
+    const char *name;
+    uint16_t type;
+} dns_types[] = {{"A", 1},  {"AAAA", 28}, {"ANY", 255}, {"CNAME", 5}, {"MX", 15},
+                 {"NS", 2}, {"PTR", 12},  {"SOA", 6},   {"SRV", 33},  {"TXT", 16}};
+
+enum { DNS_TYPE_NAMES = sizeof dns_types / sizeof dns_types[0] };
+
+/* RFC 1035 3.2.2, RFC 2782, RFC 3596; others by their number, RFC 3597 5. */
 uint16_t packet_dns_type(const char *text)
 {
-    static const struct {
-        const char *name;
-        uint16_t type;
-    } types[] = {{"A", 1},   {"NS", 2},   {"CNAME", 5}, {"SOA", 6},  {"PTR", 12},
-                 {"MX", 15}, {"TXT", 16}, {"AAAA", 28}, {"SRV", 33}, {"ANY", 255}};
     uint64_t number;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcasecmp(types[i].name, text) == 0)
-            return types[i].type;
+    for (size_t i = 0; i < DNS_TYPE_NAMES; i++)
+        if (strcasecmp(dns_types[i].name, text) == 0)
+            return dns_types[i].type;
     bool numbered = strncasecmp(text, "TYPE", 4) == 0 && isdigit((unsigned char)text[4]) &&
                     text[4 + strspn(text + 4, DIGITS)] == '\0' && read_number(text + 4, &number);
     return numbered && number <= UINT16_MAX ? (uint16_t)number : 0;
+}
+
+const char *packet_dns_type_name(size_t i)
+{
+    return i < DNS_TYPE_NAMES ? dns_types[i].name : NULL;
 }

@@ -64,4 +64,7 @@ unsigned packet_details_needs(const struct packet_row *row, const struct packet_
 /* The number of a DNS type's name (A, SRV, TYPE65; case does not matter), 0: it is none. */
 uint16_t packet_dns_type(const char *text);
 
+/* The i-th of the types that have a name, in alphabetical order; NULL: there are no more. */
+const char *packet_dns_type_name(size_t i);
+
 #endif

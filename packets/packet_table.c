@@ -93,7 +93,7 @@ static const struct packet_rule bind_rules[] = {
     {.key = "tls",
      .type = PACKET_WORD,
      .words = transports,
-     .meaning = "without it, ldaps for auth: simple, else none"},
+     .meaning = "default: ldaps with auth: simple, otherwise none"},
     {.key = NULL}};
 
 /* RFC 4511 4.5.1.2 */
@@ -103,17 +103,14 @@ static const struct packet_word scopes[] = {{.name = "base", .value = 0},
                                             {.name = NULL}};
 static const struct packet_rule search_rules[] = {
     {.key = "scope", .type = PACKET_WORD, .words = scopes, .usual = "sub"},
-    {.key = "base",
-     .type = PACKET_PATTERN,
-     .usual = "",
-     .meaning = "see below; empty for the root DSE"},
-    {.key = "filter", .type = PACKET_FILTER, .meaning = "see below"},
+    {.key = "base", .type = PACKET_PATTERN, .usual = "", .meaning = "empty for the root DSE"},
+    {.key = "filter", .type = PACKET_FILTER},
     {.key = "attrs", .type = PACKET_ATTRIBUTES},
     {.key = "controls", .type = PACKET_OIDS, .max = LDAP_SEARCH_CONTROLS_MAX},
     {.key = "sealed",
      .type = PACKET_FLAG,
      .usual = "false",
-     .meaning = "whether only ciphertext was seen in the capture"},
+     .meaning = "true if the capture showed only ciphertext"},
     {.key = NULL}};
 
 static const struct packet_word clients[] = {
@@ -127,7 +124,7 @@ static const struct packet_rule as_rules[] = {
 static const struct packet_rule tgs_rules[] = {
     {.key = "service",
      .type = PACKET_NAME,
-     .meaning = "the first part of a service principal; without it, ldap, cifs and host in turn"},
+     .meaning = "first part of a service principal; default: ldap, cifs and host in turn"},
     {.key = NULL}};
 
 static const struct packet_word dns_names[] = {{.name = "realm", .value = DNS_NAME_REALM},
@@ -218,10 +215,10 @@ static const struct packet_rule info_rules[] = {
                                               {.key = NULL}}
 #define POLICY_LEVELS "1-7 9 12-14"
 LEVEL_RULES(domain_level_rules, "1-9 11-13", NULL);
-LEVEL_RULES(user_level_rules, "1-14 16-17 20-21", "1");
+LEVEL_RULES(user_level_rules, "1-14 16 17 20 21", "1");
 LEVEL_RULES(policy_level_rules, POLICY_LEVELS, "5");   /* account domain */
 LEVEL_RULES(policy2_level_rules, POLICY_LEVELS, "12"); /* DNS domain */
-LEVEL_RULES(share_level_rules, "1-2 501-502 1005", "1");
+LEVEL_RULES(share_level_rules, "1 2 501 502 1005", "1");
 LEVEL_RULES(server_level_rules, "100-102", "101");
 
 /* A SASL bind takes up to four messages, of which the first names the mechanism. */

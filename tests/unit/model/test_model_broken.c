@@ -323,7 +323,7 @@ static const struct broken {
     {"level too large",
      TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"samr:36\": 1}\n  "
           "\"samr:36\": {\"-\": 1}\ndetails:\n  \"samr:36\": [{count: 1, level: 65536}]\n"),
-     "m:8:33: expected one of 1-14, 16-17, 20-21, found '65536'"},
+     "m:8:33: expected one of 1-14, 16, 17, 20, 21, found '65536'"},
     {"class 0",
      TEXT("version: 3\npacket_rate: 2\nhistory: 1\nchain:\n  \"-\": {\"smb2:14\": 1}\n  "
           "\"smb2:14\": {\"-\": 1}\ndetails:\n  \"smb2:14\": [{count: 1, class: 0}]\n"),
