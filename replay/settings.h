@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings of a run: the command line over the environment over
- * $XDG_CONFIG_HOME/traffic-replay.yaml. Options are rows of one table, from which --help is printed
- * too.
+ * Settings of a run. The command line overrides the environment, which overrides
+ * $XDG_CONFIG_HOME/traffic-replay.yaml.
  */
 #ifndef REPLAY_SETTINGS_H
 #define REPLAY_SETTINGS_H
@@ -13,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/program.h" /* exit statuses */
+#include "base/step.h"
 #include "protocols/dc.h"
 
 struct settings_pair {
@@ -20,7 +20,7 @@ struct settings_pair {
     const char *value;
 };
 
-/* A PROTOCOL[:OPCODE] of --only or --skip. */
+/* PROTOCOL[:OPCODE], an argument of --only or --skip. */
 struct settings_packet {
     const char *protocol;
     const char *opcode; /* NULL: all of the protocol */
@@ -33,7 +33,7 @@ struct settings {
     /* Scale and plan */
     double replay_rate, scale, packets_per_second; /* -r -S -T; scale 0 with -T */
     double duration, warmup;                       /* -D, --warmup, seconds */
-    bool duration_given, warmup_given;             /* not: a recording has defaults of its own */
+    bool duration_given, warmup_given;             /* false: a recording has other defaults */
     double conversation_persistence;
     uint64_t random_seed;
     bool random_seed_given;
@@ -41,7 +41,7 @@ struct settings {
     const char *dns_query_file;
 
     /* Engine */
-    unsigned threads;       /* 0: one a core */
+    unsigned threads;       /* 0: one per core */
     double timeout;         /* seconds an operation may take */
     double latency_timeout; /* seconds to wait for answers after the window */
     double max_backlog;     /* seconds; 0: no limit */
@@ -54,14 +54,14 @@ struct settings {
     const char *tls_ca;
 
     /* Who */
-    const char *authentication_file; /* -A; what it holds is below */
+    const char *authentication_file; /* -A; already read into the members below */
     struct account admin;            /* name and password */
-    /* What stands with the administrator's name: DOMAIN/name, name@REALM; NULL: neither. It says
-     * nothing of the test accounts. */
+    /* The administrator's domain or realm, as in DOMAIN\name or name@REALM; NULL: not given. The
+     * test accounts can be in another one. */
     const char *admin_domain, *admin_realm;
     bool admin_kerberos; /* -k */
     const char *workgroup, *realm;
-    char *fixed_password;      /* NULL: the kept random one */
+    char *fixed_password;      /* NULL: the random one of password_store */
     int instance_id;           /* -I */
     const char *accounts_file; /* --accounts */
     bool yes;
@@ -71,11 +71,11 @@ struct settings {
     uint64_t number_of_users; /* -n; 0: as many as the plan needs */
     uint64_t number_of_groups, group_memberships, max_members;
     double average_groups_per_user;
-    bool number_of_groups_given, group_memberships_given; /* 0 is a wish, too */
+    bool number_of_groups_given, group_memberships_given; /* 0 can be given, too */
 
     /* What comes out */
     const char *timing_data, *json, *traffic_summary; /* file names, "-" is standard output */
-    bool json_wanted;                                 /* --json may stand alone with --dry-run */
+    bool json_wanted;                                 /* --dry-run --json needs no file name */
     struct settings_pair *labels;
     size_t label_count;
     uint64_t log_failures;
@@ -83,39 +83,40 @@ struct settings {
     bool dry_run;
     int verbose;
 
-    const char *config; /* --config: this file instead of the user's own */
+    const char *config; /* --config: read this file instead of the user's */
 
-    char *command_line; /* as given, secrets left out */
+    char *command_line; /* as given, secrets overwritten */
 
-    struct settings_memory *memory; /* private: what the strings above point into */
+    struct settings_sources *sources; /* private; owns the strings above */
 };
 
 /*
- * Reads them all and checks them. Secrets are overwritten in argv and environment at once. Returns
- * -1 when the run may go on, else the exit status: 0 after --help or --version, 2 after a user's
- * mistake, which has been told on standard error in one line.
+ * Reads and checks all sources. Secrets in argv and in the environment are overwritten.
+ * STEP_NEXT: the run can begin. STEP_DONE: *status is the exit status, EXIT_OK after --help or
+ * --version, EXIT_USAGE after a usage error, which is reported in one line. The caller calls
+ * settings_clear() in any case.
  */
-int settings_read(struct settings *settings, int argc, char **argv);
-/* Frees it all; passwords are overwritten. */
+enum step settings_read(struct settings *settings, int argc, char **argv, int *status);
+/* Frees all members; overwrites passwords. */
 void settings_clear(struct settings *settings);
 
-/* True when --only and --skip leave this packet in. */
+/* Whether --only and --skip let this packet be played. */
 bool settings_plays(const struct settings *settings, const char *protocol, const char *opcode);
 
-/* Whether the command line gave the option of this long name. */
+/* Whether the command line contains the option of this long name. */
 bool settings_given(const struct settings *settings, const char *name);
 
-/* How many words without a dash there are, argv[0] not counted. Says nothing; words stay in place.
- */
-int settings_count_words(int argc, char *const *argv);
+/* The number of arguments that are no options, without argv[0]. argv is not reordered; errors are
+ * ignored. */
+int settings_count_arguments(int argc, char *const *argv);
 
-/* Whether there is an option of this long name that takes no value. */
+/* Whether there is an option of this long name without an argument. */
 bool settings_is_flag(const char *name);
 
-/* Checks one option as the configuration file names and sets it: NULL, or what is wrong with it. */
+/* Checks one option of a configuration file. Returns NULL or what is wrong. */
 const char *settings_try(const char *name, const char *value);
 
-/* What --help prints: all rows of the table by group. */
+/* Prints --help. */
 void settings_help(FILE *out);
 
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What options traffic-replay has: the table that settings.c reads. */
+/* The table of traffic-replay's options. */
 #ifndef REPLAY_SETTINGS_TABLE_H
 #define REPLAY_SETTINGS_TABLE_H
 
 #include "base/options.h"
 
-/* Properties of rows beside those of every table. */
+/* Further properties of rows. */
 enum settings_property {
-    SETTINGS_LIST = OPTIONS_OWN,             /* may be given several times */
-    SETTINGS_CREDENTIALS = OPTIONS_OWN * 2,  /* who the administrator is */
-    SETTINGS_HOLDS_SECRET = OPTIONS_OWN * 4, /* so a configuration file for all must not have it */
-    SETTINGS_MAY_BE_LAST = OPTIONS_OWN * 8   /* as the last word it stands for "-" */
+    SETTINGS_LIST = OPTIONS_OWN,             /* can be given several times */
+    SETTINGS_CREDENTIALS = OPTIONS_OWN * 2,  /* identifies the administrator */
+    SETTINGS_HOLDS_SECRET = OPTIONS_OWN * 4, /* not allowed in a world-readable file */
+    SETTINGS_MAY_BE_LAST = OPTIONS_OWN * 8   /* without an argument at the end it means "-" */
 };
 
-/* Of struct settings. */
+/* Its owner is struct settings. */
 extern const struct options_table settings_table;
 
-/* Pairs that contradict each other, when given by the same source: two long names, and how to mend
- * it. The last one's are NULL. */
+/* Two long names that the same source must not both give, and the remedy. The last entry is NULL.
+ */
 struct settings_conflict {
-    const char *one, *other, *mend;
+    const char *one, *other, *remedy;
 };
 extern const struct settings_conflict settings_conflicts[];
 

@@ -15,8 +15,8 @@ int main(int argc, char **argv)
     program_begin("traffic-replay");
     signal(SIGINT, end_at_once);
     signal(SIGTERM, end_at_once);
-    int status = settings_read(&settings, argc, argv);
-    if (status < 0)
+    int status;
+    if (settings_read(&settings, argc, argv, &status) == STEP_NEXT)
         status = session_run(&settings);
     settings_clear(&settings);
     return program_end(status);

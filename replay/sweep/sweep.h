@@ -5,8 +5,7 @@
 
 #include "replay/sweep/sweep_options.h"
 
-/* Plays what the options ask for and returns the exit status. Mistakes and failures have been told
- * on standard error. */
+/* Plays the sweep and returns the exit status. Errors are reported on standard error. */
 int sweep_run(struct sweep_options *options);
 
 #endif

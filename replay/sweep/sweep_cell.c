@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of a sweep. */
+/* The cells of a sweep. */
 #include "replay/sweep/sweep_cell.h"
 
 #include <ctype.h>
@@ -12,15 +12,15 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/shell_text.h"
 
 static void shuffle(struct sweep_cells *cells, uint64_t seed);
 static void write_safe(FILE *stream, const char *text, size_t length);
 static bool same_when_safe(const char *one, const char *other);
-static void write_word(FILE *stream, const char *word);
 static void write_option(FILE *stream, bool first, const char *name, const char *value);
 static int options_differ(const char *was, const char *is, const char *path, struct error *error);
 static const char *not_in(const char *one, const char *other, size_t *length);
-static size_t word_length(const char *text);
+static size_t option_length(const char *text);
 
 size_t sweep_combinations(const struct sweep_options *options)
 {
@@ -89,7 +89,7 @@ char *sweep_cell_name(const struct sweep_options *options, const struct sweep_ce
     if (!stream)
         return NULL;
     const char *dc = options->replay.dc;
-    /* A name that begins with a dot would be passed over by those who read the results. */
+    /* traffic-summary ignores files whose name begins with a dot. */
     fputs(*dc == '.' ? "_" : "", stream);
     write_safe(stream, dc, strcspn(dc, "="));
     fprintf(stream, "_r%s_S%s", options->r.items[cell->r].text, options->S.items[cell->S].text);
@@ -106,7 +106,7 @@ char *sweep_cell_name(const struct sweep_options *options, const struct sweep_ce
     return NULL;
 }
 
-/* What may stand in a file's name as it is. */
+/* Writes text with unsafe characters for a file name replaced by "_". */
 static void write_safe(FILE *stream, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -123,11 +123,9 @@ int sweep_cell_check_names(const struct sweep_options *options, struct error *er
         for (size_t a = 0; a < vary->count; a++)
             for (size_t b = 0; b < a; b++)
                 if (same_when_safe(vary->values[a], vary->values[b])) {
-                    error_set(
-                        error, -EINVAL,
-                        "--vary: the values \"%s\" and \"%s\" of %s would have results of the "
-                        "same name",
-                        vary->values[b], vary->values[a], vary->name);
+                    error_set(error, -EINVAL,
+                              "--vary: the values \"%s\" and \"%s\" of %s give the same file name",
+                              vary->values[b], vary->values[a], vary->name);
                     return -EINVAL;
                 }
     }
@@ -141,11 +139,10 @@ int sweep_cell_check_names(const struct sweep_options *options, struct error *er
     }
     if (length <= LONGEST)
         return 0;
-    return error_set(error, -EINVAL,
-                     "--vary: these values make file names too long; give shorter ones");
+    return error_set(error, -EINVAL, "--vary: file names would be too long; give shorter values");
 }
 
-/* Values that differ in what names cannot hold only. */
+/* Whether write_safe() writes the same for both. */
 static bool same_when_safe(const char *one, const char *other)
 {
     for (; *one && *other; one++, other++) {
@@ -165,9 +162,9 @@ char *sweep_options_text(const struct sweep_options *options)
     bool first = true;
     if (!stream)
         return NULL;
-    for (size_t i = 0; options->words[i]; i++, first = false) {
+    for (size_t i = 0; i < options->replay_arguments.count; i++, first = false) {
         fputs(first ? "" : " ", stream);
-        write_word(stream, options->words[i]);
+        shell_text_write(stream, options->replay_arguments.items[i]);
     }
     if (options->before)
         write_option(stream, first, "before", options->before), first = false;
@@ -182,24 +179,10 @@ char *sweep_options_text(const struct sweep_options *options)
     return NULL;
 }
 
-/* As a shell would read it back. */
-static void write_word(FILE *stream, const char *word)
-{
-    if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                    "0123456789-_=+.,:/@%{}")]) {
-        fputs(word, stream);
-        return;
-    }
-    fputc('\'', stream);
-    for (; *word; word++)
-        *word == '\'' ? fputs("'\\''", stream) : fputc(*word, stream);
-    fputc('\'', stream);
-}
-
 static void write_option(FILE *stream, bool first, const char *name, const char *value)
 {
     fprintf(stream, "%s--%s=", first ? "" : " ", name);
-    write_word(stream, value);
+    shell_text_write(stream, value);
 }
 
 int sweep_identity_check(const struct sweep_identity *identity, const struct result *result,
@@ -212,19 +195,19 @@ int sweep_identity_check(const struct sweep_identity *identity, const struct res
                          "%.12s...)",
                          path, result->model, result->model_sha256, identity->model_sha256);
     if (strcmp(result->version, identity->version) != 0)
-        return error_set(error, -EINVAL, "%s was played by %s %s, this one is %s", path,
+        return error_set(error, -EINVAL, "%s was played by %s %s; this version is %s", path,
                          result->program, result->version, identity->version);
     if (!options)
-        return error_set(error, -EINVAL, "%s is not of a sweep: it has no label \"options\"", path);
+        return error_set(error, -EINVAL,
+                         "%s is not a result of a sweep: it has no label \"options\"", path);
     if (strcmp(result->dc, identity->dc) != 0)
-        return error_set(error, -EINVAL, "%s was played against %s, this sweep is against %s", path,
+        return error_set(error, -EINVAL, "%s was played against %s; this sweep is against %s", path,
                          result->dc, identity->dc);
     if (strcmp(options, identity->options) != 0)
         return options_differ(options, identity->options, path, error);
     if (result->seed != identity->seed + repeat - 1)
         return error_set(error, -EINVAL,
-                         "%s was played with --random-seed=%" PRIu64
-                         ", this sweep would play it with %" PRIu64,
+                         "%s was played with --random-seed=%" PRIu64 "; this sweep needs %" PRIu64,
                          path, result->seed, identity->seed + repeat - 1);
     return 0;
 }
@@ -234,25 +217,25 @@ static int options_differ(const char *was, const char *is, const char *path, str
     size_t was_length, is_length;
     const char *only_was = not_in(was, is, &was_length), *only_is = not_in(is, was, &is_length);
     if (was_length == 0 && is_length == 0)
-        return error_set(error, -EINVAL, "%s was played with %s, this sweep has %s", path, was, is);
+        return error_set(error, -EINVAL, "%s was played with %s; this sweep has %s", path, was, is);
     if (is_length == 0)
-        return error_set(error, -EINVAL, "%s was played with %.*s, this sweep is without", path,
+        return error_set(error, -EINVAL, "%s was played with %.*s; this sweep is without it", path,
                          (int)was_length, only_was);
     if (was_length == 0)
         return error_set(error, -EINVAL, "%s was played without %.*s, which this sweep has", path,
                          (int)is_length, only_is);
-    return error_set(error, -EINVAL, "%s was played with %.*s, this sweep has %.*s", path,
+    return error_set(error, -EINVAL, "%s was played with %.*s; this sweep has %.*s", path,
                      (int)was_length, only_was, (int)is_length, only_is);
 }
 
-/* The first word of one that other does not have; *length 0: there is none. */
+/* The first option of one that other lacks; *length 0: there is none. */
 static const char *not_in(const char *one, const char *other, size_t *length)
 {
     for (; *one; one += *length + (one[*length] == ' ')) {
         bool found = false;
-        *length = word_length(one);
+        *length = option_length(one);
         for (const char *at = other; *at && !found;) {
-            size_t there = word_length(at);
+            size_t there = option_length(at);
             found = there == *length && strncmp(at, one, there) == 0;
             at += there + (at[there] == ' ');
         }
@@ -263,8 +246,8 @@ static const char *not_in(const char *one, const char *other, size_t *length)
     return one;
 }
 
-/* The length of the word at text, which a blank outside quotes ends. */
-static size_t word_length(const char *text)
+/* The length of the option at text. A blank outside quotes ends it. */
+static size_t option_length(const char *text)
 {
     bool quoted = false;
     size_t length = 0;

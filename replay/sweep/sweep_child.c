@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting children, and waiting for several things at a time. */
+/* Child processes of a sweep, and signals. */
 #include "replay/sweep/sweep_child.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@
 
 static const int64_t second = 1000000000, millisecond = 1000000;
 
-static void our_signals(sigset_t *signals);
-static void become(const struct sweep_watch *watch, const struct sweep_child *child, pid_t parent,
-                   int report);
+static void fill_signals(sigset_t *signals);
+static void child_exec(const struct sweep_watch *watch, const struct sweep_child *child,
+                       pid_t parent, int report);
 static int child_place(int fd, int target, int flags);
-static void end(pid_t pid, bool foreground, int number);
+static void child_signal(pid_t pid, bool foreground, int number);
 static void reap(pid_t pid, int *status);
 static int end_late(struct sweep_watch *watch, const struct sweep_child *child, pid_t pid,
                     int *status);
@@ -29,7 +29,7 @@ static void read_signals(struct sweep_watch *watch);
 int sweep_watch_open(struct sweep_watch *watch)
 {
     sigset_t signals;
-    our_signals(&signals);
+    fill_signals(&signals);
     watch->interrupts = 0;
     int error = pthread_sigmask(SIG_BLOCK, &signals, &watch->before);
     if (error)
@@ -38,7 +38,7 @@ int sweep_watch_open(struct sweep_watch *watch)
     return watch->fd < 0 ? -errno : 0;
 }
 
-static void our_signals(sigset_t *signals)
+static void fill_signals(sigset_t *signals)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     sigemptyset(signals);
@@ -62,7 +62,7 @@ pid_t sweep_child_start(const struct sweep_watch *watch, const struct sweep_chil
         return -errno;
     pid_t pid = fork();
     if (pid == 0)
-        become(watch, child, parent, report[1]);
+        child_exec(watch, child, parent, report[1]);
     int error = errno;
     close(report[1]);
     if (pid > 0) {
@@ -80,15 +80,15 @@ pid_t sweep_child_start(const struct sweep_watch *watch, const struct sweep_chil
 
 enum { EXIT_NOT_STARTED = 127 };
 
-static void become(const struct sweep_watch *watch, const struct sweep_child *child, pid_t parent,
-                   int report)
+static void child_exec(const struct sweep_watch *watch, const struct sweep_child *child,
+                       pid_t parent, int report)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
     if ((!child->foreground && setpgid(0, 0) != 0) ||
         (child->dies_with_us && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0))
         goto failed;
     if (getppid() != parent)
-        _exit(EXIT_NOT_STARTED); /* it died before prctl() */
+        _exit(EXIT_NOT_STARTED); /* the parent died before prctl() */
     sigaction(SIGPIPE, &usual, NULL);
     if (child_place(child->input, STDIN_FILENO, O_RDONLY) < 0 ||
         child_place(child->output, STDOUT_FILENO, O_WRONLY) < 0 ||
@@ -111,7 +111,7 @@ static int child_place(int fd, int target, int flags)
         fd = open("/dev/null", flags | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    /* dup2() onto itself would leave the close-on-exec flag. */
+    /* dup2() to the same number would keep the close-on-exec flag. */
     return fd == target ? fcntl(fd, F_SETFD, 0) : dup2(fd, target);
 }
 
@@ -127,7 +127,7 @@ int sweep_child_run(struct sweep_watch *watch, const struct sweep_child *child, 
         if (ended == pid)
             return 0;
         if (watch->interrupts >= 2) {
-            end(pid, child->foreground, SIGKILL);
+            child_signal(pid, child->foreground, SIGKILL);
             reap(pid, status);
             return -EINTR;
         }
@@ -137,8 +137,8 @@ int sweep_child_run(struct sweep_watch *watch, const struct sweep_child *child, 
     }
 }
 
-/* It with all of its process group, the hook's shell's children say. */
-static void end(pid_t pid, bool foreground, int number)
+/* Signals the child; in the background also its process group, such as the children of a shell. */
+static void child_signal(pid_t pid, bool foreground, int number)
 {
     kill(foreground ? pid : -pid, number);
 }
@@ -149,26 +149,26 @@ static void reap(pid_t pid, int *status)
         ;
 }
 
-static const int64_t patience = 3000000000; /* between TERM and KILL */
+static const int64_t patience = 3000000000; /* between SIGTERM and SIGKILL */
 
-/* Its time is over: TERM, and KILL when that is not enough. */
+/* Ends a child after its time limit: SIGTERM, then SIGKILL. */
 static int end_late(struct sweep_watch *watch, const struct sweep_child *child, pid_t pid,
                     int *status)
 {
     int64_t until = clock_now() + patience;
     bool ended = false;
-    end(pid, child->foreground, SIGTERM);
+    child_signal(pid, child->foreground, SIGTERM);
     while (!ended && clock_now() < until && watch->interrupts < 2) {
         wait_a_little(watch, until);
         ended = waitpid(pid, status, WNOHANG) != 0;
     }
-    end(pid, child->foreground, SIGKILL); /* others of the group may be left */
+    child_signal(pid, child->foreground, SIGKILL); /* other processes of the group may remain */
     if (!ended)
         reap(pid, status);
     return -ETIMEDOUT;
 }
 
-/* Ticks, and waits for a signal, at most until then and at most a second. */
+/* Calls tick(), then waits for a signal, until the given time and at most one second. */
 static void wait_a_little(struct sweep_watch *watch, int64_t until)
 {
     if (watch->tick)
@@ -182,7 +182,6 @@ static void wait_a_little(struct sweep_watch *watch, int64_t until)
         read_signals(watch);
 }
 
-/* Takes what came in. */
 static void read_signals(struct sweep_watch *watch)
 {
     struct signalfd_siginfo info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands with variables. */
+/* Variables in commands. */
 #include "replay/sweep/sweep_expand.h"
 
 #include <errno.h>
@@ -38,10 +38,10 @@ int sweep_expand(const char *text, const struct sweep_variable *variables, size_
     }
     for (const char *at = text; *at && result == 0; at++) {
         size_t length = *at == '{' ? name_length(at + 1) : 0;
-        bool shells = at > text && at[-1] == '$';
-        if (*at == '{' && at[1] == '{' && !shells) {
+        bool of_shell = at > text && at[-1] == '$';
+        if (*at == '{' && at[1] == '{' && !of_shell) {
             fputc(*at++, stream);
-        } else if (length > 0 && at[1 + length] == '}' && !shells) {
+        } else if (length > 0 && at[1 + length] == '}' && !of_shell) {
             const char *value = expand_value_of(at + 1, length, variables, count, error);
             if (value)
                 fputs(value, stream);
@@ -62,7 +62,7 @@ int sweep_expand(const char *text, const struct sweep_variable *variables, size_
     return result;
 }
 
-/* What stands for the name at text; NULL and a line in error: nothing does. */
+/* The value of the variable whose name is at text; NULL with a line in error: there is none. */
 static const char *expand_value_of(const char *text, size_t length,
                                    const struct sweep_variable *variables, size_t count,
                                    struct error *error)
@@ -74,7 +74,7 @@ static const char *expand_value_of(const char *text, size_t length,
     for (size_t i = 0, used = 0; i < count && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s {%s}", i ? "," : "",
                                  variables[i].name);
-    error_set(error, -EINVAL, "there is no {%.*s}: expected%s, or {{%.*s} for a brace", (int)length,
-              text, names, (int)length, text);
+    error_set(error, -EINVAL, "unknown variable {%.*s}: expected%s, or {{%.*s} for a literal brace",
+              (int)length, text, names, (int)length, text);
     return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* {NAME} in a sweep's commands: {r}, {S} and the names of --vary. */
+/* Variables in commands of a sweep: {r}, {S} and {NAME} for each --vary. */
 #ifndef REPLAY_SWEEP_SWEEP_EXPAND_H
 #define REPLAY_SWEEP_SWEEP_EXPAND_H
 
@@ -12,13 +12,13 @@ struct sweep_variable {
     const char *name, *value;
 };
 
-/* A letter or _, then letters, digits, _ and -: what may stand in {}. */
+/* Whether text is a name for {}: a letter or _, then letters, digits, _ and -. */
 bool sweep_is_name(const char *text);
 
 /*
- * Replaces each {NAME} in text by its variable's value. {{ stands for one {; ${NAME} is the
- * shell's, and a { before anything but a name is left alone. 0 and *out, malloc'd; -ENOMEM; or
- * -EINVAL and in error that there is no such variable.
+ * Replaces each {NAME} in text by the value of the variable. {{ gives one {. ${NAME} is left for
+ * the shell, and { before anything but a name is unchanged. 0 and *out, which the caller frees;
+ * -ENOMEM or -EINVAL (no such variable) with a line in error.
  */
 int sweep_expand(const char *text, const struct sweep_variable *variables, size_t count, char **out,
                  struct error *error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sweep files. Keys are long names of options; of their own are the model, the DC, what is varied,
- * and options of traffic-replay, which become words of its command line. The first mistake ends it.
+ * Sweep files. Keys are the long names of options. Further keys are the model, the DC, varied
+ * values, and options of traffic-replay, which become arguments of its command line. The first
+ * error ends the program.
  */
 #include "replay/sweep/sweep_file.h"
 
@@ -11,104 +12,106 @@
 
 #include "base/document.h"
 #include "base/error.h"
-#include "replay/sweep/sweep_memory.h"
+#include "replay/sweep/sweep_options_private.h"
 
 enum { ERROR_SIZE = OPTIONS_ERROR_SIZE };
 
 struct reader {
     struct sweep_options *options;
     const char *name;
-    char *folder; /* of the file: its model is looked for there */
+    char *folder; /* of the file; the path of the model is relative to it */
 };
 
-static int sweep_file_read_document(struct reader *reader, const char *text, size_t size);
-static int sweep_file_expected(const struct reader *reader, const struct document_node *node,
-                               const char *key, const char *what);
-static int at(const struct reader *reader, const struct document_node *node, const char *key,
-              const char *what);
-static int read_key(const struct reader *reader, const struct document_node *key,
-                    const struct document_node *value);
-static int read_word(const struct reader *reader, const char *key,
-                     const struct document_node *node);
-static int read_replay_options(const struct reader *reader, const struct document_node *node);
-static int sweep_file_add_word(const struct reader *reader, const struct document_node *node,
-                               const char *name, const char *value);
-static int read_vary(const struct reader *reader, const struct document_node *node);
-static int unknown_key(const struct reader *reader, const struct document_node *key);
-static int read_row(const struct reader *reader, const struct options_row *row,
-                    const struct document_node *value);
+static enum step sweep_file_read_document(struct reader *reader, const char *text, size_t size);
+static enum step sweep_file_expected(const struct reader *reader, const struct document_node *node,
+                                     const char *key, const char *what);
+static enum step sweep_file_refuse(const struct reader *reader, const struct document_node *node,
+                                   const char *key, const char *what);
+static enum step read_key(const struct reader *reader, const struct document_node *key,
+                          const struct document_node *value);
+static enum step read_argument(const struct reader *reader, const char *key,
+                               const struct document_node *node);
+static enum step read_replay_options(const struct reader *reader, const struct document_node *node);
+static enum step sweep_file_add_option(const struct reader *reader,
+                                       const struct document_node *node, const char *name,
+                                       const char *value);
+static enum step read_vary(const struct reader *reader, const struct document_node *node);
+static enum step refuse_key(const struct reader *reader, const struct document_node *key);
+static enum step read_row(const struct reader *reader, const struct options_row *row,
+                          const struct document_node *value);
 static char *joined(const struct reader *reader, const struct document_node *node, const char *key);
 
-int sweep_file_read(struct sweep_options *options, const char *path)
+enum step sweep_file_read(struct sweep_options *options, const char *path)
 {
     enum { LARGEST = 1 << 20 };
     struct error error;
     char *text = NULL, *copy;
     size_t size;
     if (document_read_file(path, LARGEST, &text, &size, &error) < 0)
-        return options_complain("%s", error.text);
+        return sweep_options_refuse(options, "%s", error.text);
     struct reader reader = {.options = options, .name = document_file_name(path)};
     copy = strdup(path);
     reader.folder = copy ? strdup(strcmp(path, "-") == 0 ? "." : dirname(copy)) : NULL;
-    int status =
-        reader.folder ? sweep_file_read_document(&reader, text, size) : options_out_of_memory();
+    enum step step = reader.folder ? sweep_file_read_document(&reader, text, size)
+                                   : sweep_options_no_memory(options);
     free(reader.folder);
     free(copy);
     free(text);
-    return status;
+    return step;
 }
 
-static int sweep_file_read_document(struct reader *reader, const char *text, size_t size)
+static enum step sweep_file_read_document(struct reader *reader, const char *text, size_t size)
 {
     struct document *document = NULL;
     struct error error = {0};
-    int status = -1;
+    enum step step = STEP_NEXT;
     if (document_parse(reader->name, text, size, &document, &error) < 0)
-        return options_complain("%s", error.text);
+        return sweep_options_refuse(reader->options, "%s", error.text);
     const struct document_node *root = document_root(document);
     if (root->kind != DOCUMENT_MAPPING)
-        status = sweep_file_expected(reader, root, "", "a mapping");
-    for (size_t i = 0; status < 0 && i < root->count; i++)
-        status = read_key(reader, root->items[2 * i], root->items[2 * i + 1]);
+        step = sweep_file_expected(reader, root, "", "a mapping");
+    for (size_t i = 0; step == STEP_NEXT && i < root->count; i++)
+        step = read_key(reader, root->items[2 * i], root->items[2 * i + 1]);
     document_free(document);
-    return status;
+    return step;
 }
 
-static int sweep_file_expected(const struct reader *reader, const struct document_node *node,
-                               const char *key, const char *what)
+static enum step sweep_file_expected(const struct reader *reader, const struct document_node *node,
+                                     const char *key, const char *what)
 {
     char found[80], text[200];
     snprintf(text, sizeof text, "expected %s, found %s", what,
              document_describe(node, found, sizeof found));
-    return at(reader, node, key, text);
+    return sweep_file_refuse(reader, node, key, text);
 }
 
-static int at(const struct reader *reader, const struct document_node *node, const char *key,
-              const char *what)
+static enum step sweep_file_refuse(const struct reader *reader, const struct document_node *node,
+                                   const char *key, const char *what)
 {
-    return options_complain("%s:%u:%u: %s%s%s", reader->name, node->place.line, node->place.column,
-                            key, *key ? ": " : "", what);
+    return sweep_options_refuse(reader->options, "%s:%u:%u: %s%s%s", reader->name, node->place.line,
+                                node->place.column, key, *key ? ": " : "", what);
 }
 
-static int read_key(const struct reader *reader, const struct document_node *key,
-                    const struct document_node *value)
+static enum step read_key(const struct reader *reader, const struct document_node *key,
+                          const struct document_node *value)
 {
     const struct options_row *row = options_find(&sweep_options_table, key->text);
     if (strcmp(key->text, "model") == 0 || strcmp(key->text, "dc") == 0)
-        return read_word(reader, key->text, value);
+        return read_argument(reader, key->text, value);
     if (strcmp(key->text, "options") == 0)
         return read_replay_options(reader, value);
     if (strcmp(key->text, "vary") == 0)
         return read_vary(reader, value);
     if (!row)
-        return unknown_key(reader, key);
+        return refuse_key(reader, key);
     return row->properties & OPTIONS_COMMAND_LINE
-               ? at(reader, key, row->name, "it belongs on the command line")
+               ? sweep_file_refuse(reader, key, row->name, "allowed only on the command line")
                : read_row(reader, row, value);
 }
 
-/* The model's path is taken from the sweep file's folder. */
-static int read_word(const struct reader *reader, const char *key, const struct document_node *node)
+/* Reads the model or the DC. */
+static enum step read_argument(const struct reader *reader, const char *key,
+                               const struct document_node *node)
 {
     bool model = strcmp(key, "model") == 0;
     char *path = NULL;
@@ -118,92 +121,83 @@ static int read_word(const struct reader *reader, const char *key, const struct 
     bool relative = model && node->text[0] != '/' && strcmp(node->text, "-") != 0;
     if (asprintf(&path, "%s%s%s", relative ? reader->folder : "", relative ? "/" : "", node->text) <
         0)
-        return options_out_of_memory();
+        return sweep_options_no_memory(reader->options);
     const char *kept = sweep_options_keep(reader->options, path);
     free(path);
     if (!kept)
-        return options_out_of_memory();
-    *(model ? &reader->options->memory->model : &reader->options->memory->dc) = kept;
-    return -1;
+        return sweep_options_no_memory(reader->options);
+    *(model ? &reader->options->sources->model : &reader->options->sources->dc) = kept;
+    return STEP_NEXT;
 }
 
-/* "options": traffic-replay's, as in its configuration file. */
-static int read_replay_options(const struct reader *reader, const struct document_node *node)
+/* Reads the mapping "options"; it has the form of traffic-replay's configuration file. */
+static enum step read_replay_options(const struct reader *reader, const struct document_node *node)
 {
     if (node->kind != DOCUMENT_MAPPING)
         return sweep_file_expected(reader, node, "options",
                                    "a mapping of traffic-replay's options");
-    int status = -1;
-    for (size_t i = 0; status < 0 && i < node->count; i++) {
+    enum step step = STEP_NEXT;
+    for (size_t i = 0; step == STEP_NEXT && i < node->count; i++) {
         const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
         if (value->kind == DOCUMENT_MAPPING)
             return sweep_file_expected(reader, value, key->text, "a value or a list of values");
         if (value->kind == DOCUMENT_SCALAR)
-            status = sweep_file_add_word(reader, value, key->text, value->text);
-        for (size_t v = 0; status < 0 && value->kind == DOCUMENT_SEQUENCE && v < value->count; v++)
-            status =
-                value->items[v]->kind == DOCUMENT_SCALAR
-                    ? sweep_file_add_word(reader, value->items[v], key->text, value->items[v]->text)
-                    : sweep_file_expected(reader, value->items[v], key->text, "a plain value");
+            step = sweep_file_add_option(reader, value, key->text, value->text);
+        for (size_t v = 0;
+             step == STEP_NEXT && value->kind == DOCUMENT_SEQUENCE && v < value->count; v++)
+            step = value->items[v]->kind == DOCUMENT_SCALAR
+                       ? sweep_file_add_option(reader, value->items[v], key->text,
+                                               value->items[v]->text)
+                       : sweep_file_expected(reader, value->items[v], key->text, "a plain value");
     }
-    return status;
+    return step;
 }
 
-static int sweep_file_add_word(const struct reader *reader, const struct document_node *node,
-                               const char *name, const char *value)
+static enum step sweep_file_add_option(const struct reader *reader,
+                                       const struct document_node *node, const char *name,
+                                       const char *value)
 {
-    struct sweep_options_memory *memory = reader->options->memory;
-    char *word = NULL, **grown;
+    struct arguments *arguments = &reader->options->sources->file_arguments;
     const char *error = settings_try(name, value);
+    bool flag = settings_is_flag(name);
     bool secret =
         strcmp(name, "fixed-password") == 0 || (strcmp(name, "user") == 0 && strchr(value, '%'));
     if (error)
-        return at(reader, node, name, error);
+        return sweep_file_refuse(reader, node, name, error);
     if (secret)
-        return at(reader, node, name, "a sweep file is no place for passwords");
-    if (settings_is_flag(name) && (strcasecmp(value, "false") == 0 ||
-                                   strcasecmp(value, "no") == 0 || strcasecmp(value, "off") == 0))
-        return -1;
-    if (asprintf(&word, "--%s%s%s", name, settings_is_flag(name) ? "" : "=",
-                 settings_is_flag(name) ? "" : value) < 0)
-        return options_out_of_memory();
-    grown = reallocarray(memory->file_words, memory->file_word_count + 1, sizeof *grown);
-    if (grown) {
-        memory->file_words = grown;
-        grown[memory->file_word_count] = sweep_options_keep(reader->options, word);
-    }
-    free(word);
-    if (!grown || !grown[memory->file_word_count])
-        return options_out_of_memory();
-    memory->file_word_count++;
-    return -1;
+        return sweep_file_refuse(reader, node, name, "passwords are not allowed in a sweep file");
+    if (flag && (strcasecmp(value, "false") == 0 || strcasecmp(value, "no") == 0 ||
+                 strcasecmp(value, "off") == 0))
+        return STEP_NEXT;
+    arguments_add(arguments, "--%s%s%s", name, flag ? "" : "=", flag ? "" : value);
+    return arguments->failed ? sweep_options_no_memory(reader->options) : STEP_NEXT;
 }
 
-static int read_vary(const struct reader *reader, const struct document_node *node)
+static enum step read_vary(const struct reader *reader, const struct document_node *node)
 {
     if (node->kind != DOCUMENT_MAPPING || node->count == 0)
         return sweep_file_expected(reader, node, "vary", "a mapping of names to lists of values");
-    reader->options->memory->vary_from_file = true;
+    reader->options->sources->vary_from_file = true;
     for (size_t i = 0; i < node->count; i++) {
         const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
         const char *error;
         struct sweep_vary *vary =
             sweep_vary_new(reader->options->vary, &reader->options->vary_count, key->text, &error);
         if (!vary)
-            return at(reader, key, "vary", error);
+            return sweep_file_refuse(reader, key, "vary", error);
         if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
             return sweep_file_expected(reader, value, key->text, "a list of values");
         for (size_t v = 0; v < value->count; v++) {
             if (value->items[v]->kind != DOCUMENT_SCALAR)
                 return sweep_file_expected(reader, value->items[v], key->text, "a plain value");
             if ((error = sweep_vary_add(vary, value->items[v]->text)))
-                return at(reader, value->items[v], "vary", error);
+                return sweep_file_refuse(reader, value->items[v], "vary", error);
         }
     }
-    return -1;
+    return STEP_NEXT;
 }
 
-static int unknown_key(const struct reader *reader, const struct document_node *key)
+static enum step refuse_key(const struct reader *reader, const struct document_node *key)
 {
     char what[ERROR_SIZE] = "one of the keys model, dc, options";
     for (size_t i = 0; i < sweep_options_table.count; i++) {
@@ -214,26 +208,27 @@ static int unknown_key(const struct reader *reader, const struct document_node *
     return sweep_file_expected(reader, key, "", what);
 }
 
-static int read_row(const struct reader *reader, const struct options_row *row,
-                    const struct document_node *value)
+static enum step read_row(const struct reader *reader, const struct options_row *row,
+                          const struct document_node *value)
 {
     bool yes = false, list = row->properties & SWEEP_LIST;
     if (row->kind == OPTIONS_FLAG) {
         if (!document_boolean(value, &yes))
             return sweep_file_expected(reader, value, row->name, "true or false");
         *(bool *)((char *)reader->options + row->offset) = yes;
-        return -1;
+        return STEP_NEXT;
     }
     if (!list && value->kind != DOCUMENT_SCALAR)
         return sweep_file_expected(reader, value, row->name, "a value");
     char *text = joined(reader, value, row->name);
     const char *error = text ? options_apply(row, reader->options, text) : NULL;
     if (!text)
-        return EXIT_USAGE;
-    return error ? at(reader, value, row->name, error) : -1;
+        return STEP_DONE;
+    return error ? sweep_file_refuse(reader, value, row->name, error) : STEP_NEXT;
 }
 
-/* A scalar, or a sequence of them joined by commas; kept. NULL: it was told. */
+/* A scalar, or the scalars of a sequence joined by commas; kept with the options. NULL after an
+ * error, which is reported. */
 static char *joined(const struct reader *reader, const struct document_node *node, const char *key)
 {
     char *text = NULL, *kept = NULL;
@@ -255,6 +250,6 @@ static char *joined(const struct reader *reader, const struct document_node *nod
         kept = sweep_options_keep(reader->options, text);
     free(text);
     if (!kept)
-        options_out_of_memory();
+        sweep_options_no_memory(reader->options);
     return kept;
 }

@@ -33,7 +33,7 @@ int sweep_list_parse(const char *text, struct sweep_list *list, struct error *er
     return result;
 }
 
-/* One piece between commas; cuts it to pieces in place. */
+/* Parses the text between two commas; cuts it in place. */
 static int parse_item(struct sweep_list *list, const char *whole, char *item, struct error *error)
 {
     double part[PARTS] = {0, 0, 1};
@@ -42,8 +42,8 @@ static int parse_item(struct sweep_list *list, const char *whole, char *item, st
         if (!*word || count == PARTS)
             return error_set(
                 error, -EINVAL,
-                "\"%s\" is no list: expected numbers and ranges FROM:TO or FROM:TO:STEP, "
-                "with commas between",
+                "\"%s\" is not a list: expected numbers and ranges FROM:TO or FROM:TO:STEP, "
+                "separated by commas",
                 whole);
         int result = sweep_list_parse_number(word, &part[count], error);
         if (result < 0)
@@ -52,7 +52,7 @@ static int parse_item(struct sweep_list *list, const char *whole, char *item, st
     return count == 1 ? sweep_list_add(list, part[0], error) : add_range(list, whole, part, error);
 }
 
-static const double largest = 1e6; /* what traffic-replay takes for -r and -S */
+static const double largest = 1e6; /* the limit of traffic-replay for -r and -S */
 
 static int sweep_list_parse_number(const char *text, double *value, struct error *error)
 {
@@ -64,7 +64,7 @@ static int sweep_list_parse_number(const char *text, double *value, struct error
         return error_set(error, -EINVAL, "\"%s\" is not a number", text);
     if (*value <= 0 || *value > largest)
         return error_set(error, -EINVAL,
-                         "\"%s\" is out of range: give numbers above 0 and at most %g", text,
+                         "\"%s\" is out of range: expected numbers above 0 and at most %g", text,
                          largest);
     return 0;
 }
@@ -73,13 +73,13 @@ static int sweep_list_add(struct sweep_list *list, double value, struct error *e
 {
     struct sweep_number number;
     snprintf(number.text, sizeof number.text, "%.12g", value);
-    /* What the text says is what is played. */
+    /* traffic-replay gets the text, so the value must be the same. */
     number.value = strtod(number.text, NULL);
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i].text, number.text) == 0)
             return error_set(error, -EINVAL, "%s is given twice", number.text);
     if (list->count == SWEEP_LIST_MAX)
-        return error_set(error, -EINVAL, "these are more than %d values", SWEEP_LIST_MAX);
+        return error_set(error, -EINVAL, "too many values (maximum %d)", SWEEP_LIST_MAX);
     struct sweep_number *grown = reallocarray(list->items, list->count + 1, sizeof *grown);
     if (!grown) {
         return error_no_memory(error);
@@ -94,11 +94,11 @@ static int add_range(struct sweep_list *list, const char *whole, const double pa
 {
     double from = part[0], to = part[1], step = part[2];
     if (to < from)
-        return error_set(error, -EINVAL, "\"%s\" runs backwards: write the smaller number first",
-                         whole);
+        return error_set(error, -EINVAL,
+                         "\"%s\" is a descending range; give the smaller number first", whole);
     double steps = floor((to - from) / step * (1 + 1e-12) + 1e-9);
     if (steps >= SWEEP_LIST_MAX)
-        return error_set(error, -EINVAL, "these are more than %d values", SWEEP_LIST_MAX);
+        return error_set(error, -EINVAL, "too many values (maximum %d)", SWEEP_LIST_MAX);
     int result = 0;
     for (size_t i = 0; result == 0 && i <= (size_t)steps; i++)
         result = sweep_list_add(list, from + (double)i * step, error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists of a sweep: 4:24, 4:24:4, 4,8,16 for -r and -S; V1,V2,... for --vary. */
+/* Lists of numbers for -r and -S: 4:24, 4:24:4 or 4,8,16. */
 #ifndef REPLAY_SWEEP_SWEEP_LIST_H
 #define REPLAY_SWEEP_SWEEP_LIST_H
 
@@ -10,7 +10,7 @@
 enum { SWEEP_LIST_MAX = 10000, SWEEP_NUMBER_SIZE = 32 };
 
 struct sweep_number {
-    char text[SWEEP_NUMBER_SIZE]; /* its shortest form, for names, labels and command lines */
+    char text[SWEEP_NUMBER_SIZE]; /* the shortest form, for names, labels and arguments */
     double value;
 };
 
@@ -20,9 +20,9 @@ struct sweep_list {
 };
 
 /*
- * Reads numbers and ranges FROM:TO[:STEP] (both ends included, step 1 unless given) with commas
- * between, into *list, which comes zeroed. 0, -ENOMEM, or -EINVAL; then what is wrong is in error.
- * sweep_list_clear() is due in any case.
+ * Parses numbers and ranges FROM:TO[:STEP], separated by commas. A range includes both ends; the
+ * default step is 1. *list must be zeroed; the caller calls sweep_list_clear() in any case. 0, or
+ * -ENOMEM or -EINVAL with a line in error.
  */
 int sweep_list_parse(const char *text, struct sweep_list *list, struct error *error);
 void sweep_list_clear(struct sweep_list *list);

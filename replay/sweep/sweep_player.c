@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One cell of a sweep, step by step. */
+/* Plays one cell of a sweep. */
 #include "replay/sweep/sweep_player.h"
 
 #include <errno.h>
@@ -16,20 +16,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/arguments.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "base/text.h"
-#include "replay/settings_words.h"
+#include "replay/settings_arguments.h"
 #include "replay/sweep/sweep_expand.h"
 #include "summary/result/result.h"
 
 enum { VARIABLES_MAX = SWEEP_VARY_MAX + 2 };
-
-struct words {
-    char **items;
-    size_t count;
-    bool failed;
-};
 
 static char *find_program(void);
 static int ask_version(struct sweep_player *player, struct error *error);
@@ -41,28 +36,25 @@ static int expand(const struct sweep_player *player, const struct sweep_cell *ce
                   const char *command, char **out, struct error *error);
 static size_t list_variables(const struct sweep_player *player, const struct sweep_cell *cell,
                              struct sweep_variable variables[VARIABLES_MAX]);
-static void player_tell(const struct sweep_player *player, const char *format, ...)
+static void player_print(const struct sweep_player *player, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static int judge_hook(struct sweep_player *player, int result, int status, int output,
+static int check_hook(struct sweep_player *player, int result, int status, int output,
                       const char *name, const char *command, struct error *error);
 static void read_tail(struct sweep_player *player, int fd);
 static const char *describe_end(int status, char text[64]);
 static int play_and_save(struct sweep_player *player, const struct sweep_cell *cell,
                          const struct sweep_files *files, struct error *error);
 static int player_make_accounts(struct sweep_player *player, struct error *error);
-static void begin_words(const struct sweep_player *player, struct words *words);
-static void player_add(struct words *words, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void end_words(const struct sweep_player *player, struct words *words);
-static void free_words(struct words *words);
+static void begin_arguments(const struct sweep_player *player, struct arguments *arguments);
+static void end_arguments(const struct sweep_player *player, struct arguments *arguments);
 static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell,
                          struct error *error);
 static int run_replay(struct sweep_player *player, const struct sweep_cell *cell,
                       const struct sweep_files *files, struct error *error);
-static void cell_words(const struct sweep_player *player, const struct sweep_cell *cell,
-                       const struct sweep_files *files, struct words *words);
+static void list_cell_arguments(const struct sweep_player *player, const struct sweep_cell *cell,
+                                const struct sweep_files *files, struct arguments *arguments);
 static double run_limit(const struct settings *replay);
-static int judge_run(struct sweep_player *player, int result, int status, int errors,
+static int check_run(struct sweep_player *player, int result, int status, int errors,
                      const struct sweep_files *files, struct error *error);
 static int save(struct sweep_player *player, const struct sweep_files *files, struct error *error);
 static void end_samples(struct sweep_player *player);
@@ -73,14 +65,14 @@ int sweep_player_open(struct sweep_player *player, struct error *error)
     player->program = find_program();
     if (!player->program)
         return error_set(error, -ENOMEM, "out of memory");
-    /* The environment would go over the file. */
+    /* traffic-replay must read the credentials from the file, not from the environment. */
     unsetenv("TRAFFIC_REPLAY_USER");
     unsetenv("TRAFFIC_REPLAY_PASSWORD");
     int result = ask_version(player, error);
     return result < 0 ? result : write_secrets(player, error);
 }
 
-/* Beside this program; else PATH finds it. */
+/* traffic-replay in the folder of this program, or else in PATH. */
 static char *find_program(void)
 {
     char own[PATH_MAX], *path = NULL;
@@ -94,7 +86,7 @@ static char *find_program(void)
     return strdup("traffic-replay");
 }
 
-/* The version that results will bear. */
+/* Asks traffic-replay for its version, which results contain. */
 static int ask_version(struct sweep_player *player, struct error *error)
 {
     char *argv[] = {player->program, (char[]){"--version"}, NULL}, text[128] = "";
@@ -110,8 +102,8 @@ static int ask_version(struct sweep_player *player, struct error *error)
         return 0;
     if (result == -EINTR)
         return result;
-    return error_set(error, result ? result : -EPROTO, "%s cannot be run: %s", player->program,
-                     result ? strerror(-result) : "it does not tell its version");
+    return error_set(error, result ? result : -EPROTO, "cannot run %s: %s", player->program,
+                     result ? strerror(-result) : "it prints no version");
 }
 
 static int open_output(void)
@@ -125,17 +117,17 @@ static int write_secrets(struct sweep_player *player, struct error *error)
     int copy = player->secrets < 0 ? -1 : fcntl(player->secrets, F_DUPFD_CLOEXEC, 0);
     FILE *stream = copy < 0 ? NULL : fdopen(copy, "w");
     if (!stream || fchmod(player->secrets, 0600) != 0)
-        return error_set(error, -errno, "credentials cannot be kept for the runs: %s",
+        return error_set(error, -errno, "cannot store credentials for the runs: %s",
                          strerror(errno));
-    setvbuf(stream, NULL, _IONBF, 0); /* no copy of them stays in stdio's buffer */
+    setvbuf(stream, NULL, _IONBF, 0); /* leaves no copy of secrets in a buffer */
     int result = settings_write_secrets(&player->options->replay, stream);
     fclose(stream);
     if (result == -EINVAL)
         return error_set(
             error, result,
-            "-A: the administrator's name has a character (%%, \\, / or @) that it cannot "
-            "be passed on with");
-    return result ? error_set(error, result, "credentials cannot be kept for the runs: %s",
+            "-A: the administrator's name contains %%, \\, / or @, which cannot be passed to "
+            "traffic-replay");
+    return result ? error_set(error, result, "cannot store credentials for the runs: %s",
                               strerror(-result))
                   : 0;
 }
@@ -174,12 +166,12 @@ int sweep_player_play(struct sweep_player *player, const struct sweep_cell *cell
     int result = options->before ? run_hook(player, cell, "before", options->before, error) : 0;
     if (result < 0)
         return result;
-    /* What the one has set up the other takes down, also when the cell could not be played. */
+    /* --after undoes what --before did, even when the cell failed. */
     result = play_and_save(player, cell, files, error);
     if (!options->after || player->watch->interrupts >= 2)
         return result;
     if (result < 0 && result != -EINTR) {
-        player_tell(player, "%s", error->text);
+        player_print(player, "%s", error->text);
         sweep_player_show_tail(player);
     }
     int ended = run_hook(player, cell, "after", options->after, &later);
@@ -190,8 +182,8 @@ int sweep_player_play(struct sweep_player *player, const struct sweep_cell *cell
     return ended < 0 && ended != -EINTR ? ended : result < 0 ? result : ended;
 }
 
-/* --before or --after. A daemon that it leaves behind may keep its output: only the command itself
- * is waited for. */
+/* Runs --before or --after. Waits only for the command itself: a daemon that it started can keep
+ * the output open. */
 static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, const char *name,
                     const char *command, struct error *error)
 {
@@ -214,9 +206,9 @@ static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, 
                                       .kept = -1,
                                       .limit = player->options->hook_timeout};
     if (shown)
-        player_tell(player, "--%s: %s", name, text);
+        player_print(player, "--%s: %s", name, text);
     result = sweep_child_run(player->watch, &child, &status);
-    result = judge_hook(player, result, status, output, name, text, error);
+    result = check_hook(player, result, status, output, name, text, error);
 cleanup:
     if (output >= 0)
         close(output);
@@ -244,17 +236,17 @@ static size_t list_variables(const struct sweep_player *player, const struct swe
     return 2 + options->vary_count;
 }
 
-static void player_tell(const struct sweep_player *player, const char *format, ...)
+static void player_print(const struct sweep_player *player, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (player->before_telling)
-        player->before_telling(player->context);
+    if (player->before_message)
+        player->before_message(player->context);
     message_print_args(format, args);
     va_end(args);
 }
 
-static int judge_hook(struct sweep_player *player, int result, int status, int output,
+static int check_hook(struct sweep_player *player, int result, int status, int output,
                       const char *name, const char *command, struct error *error)
 {
     char how[64];
@@ -262,15 +254,15 @@ static int judge_hook(struct sweep_player *player, int result, int status, int o
         return result;
     read_tail(player, output);
     if (result == -ETIMEDOUT)
-        return error_set(error, result, "--%s: \"%.200s\" took more than %.12g s and was ended",
+        return error_set(error, result, "--%s: \"%.200s\" took longer than %.12g s and was stopped",
                          name, command, player->options->hook_timeout);
     if (result < 0)
-        return error_set(error, result, "--%s: it cannot be started: %s", name, strerror(-result));
+        return error_set(error, result, "--%s: cannot start: %s", name, strerror(-result));
     return error_set(error, -EIO, "--%s: \"%.200s\" failed (%s)", name, command,
                      describe_end(status, how));
 }
 
-/* The last of what a child said. */
+/* Stores the end of a child's output. */
 static void read_tail(struct sweep_player *player, int fd)
 {
     off_t end = lseek(fd, 0, SEEK_END), room = sizeof player->tail - 1;
@@ -307,85 +299,64 @@ static int play_and_save(struct sweep_player *player, const struct sweep_cell *c
     return result;
 }
 
-/* The largest cell's are enough for all. It may ask the user, so it has the terminal. */
+/* Creates the accounts of the largest cell, which are enough for all. traffic-replay may prompt the
+ * user, so it runs in the foreground. */
 static int player_make_accounts(struct sweep_player *player, struct error *error)
 {
     const struct sweep_options *options = player->options;
     const struct sweep_number *largest = &options->S.items[0];
-    struct words words;
+    struct arguments arguments;
     int status = 0, result = -ENOMEM;
     if (player->accounts_made || options->replay.accounts_file || options->replay.play.generic_ldap)
         return 0;
     for (size_t i = 1; i < options->S.count; i++)
         if (options->S.items[i].value > largest->value)
             largest = &options->S.items[i];
-    begin_words(player, &words);
-    player_add(&words, "--make-accounts");
-    player_add(&words, "--scale-traffic=%s", largest->text);
-    end_words(player, &words);
-    const struct sweep_child child = {.argv = words.items,
+    begin_arguments(player, &arguments);
+    arguments_add(&arguments, "--make-accounts");
+    arguments_add(&arguments, "--scale-traffic=%s", largest->text);
+    end_arguments(player, &arguments);
+    const struct sweep_child child = {.argv = arguments.items,
                                       .input = STDIN_FILENO,
                                       .output = -1,
                                       .errors = STDERR_FILENO,
                                       .kept = player->secrets,
                                       .foreground = true,
                                       .dies_with_us = true};
-    if (player->before_telling)
-        player->before_telling(player->context);
-    if (!words.failed)
+    if (player->before_message)
+        player->before_message(player->context);
+    if (!arguments.failed)
         result = sweep_child_run(player->watch, &child, &status);
-    free_words(&words);
+    arguments_clear(&arguments);
     char how[64];
     if (player->watch->interrupts > 0)
         return -EINTR;
     if (result < 0)
-        return error_set(error, result, "traffic-replay cannot be started: %s", strerror(-result));
+        return error_set(error, result, "cannot start traffic-replay: %s", strerror(-result));
     if (status != 0)
-        return error_set(error, -EIO, "the test accounts could not be made (%s)",
+        return error_set(error, -EIO, "cannot create the test accounts (%s)",
                          describe_end(status, how));
     player->accounts_made = true;
     return 0;
 }
 
-/* What every traffic-replay of the sweep is called with. */
-static void begin_words(const struct sweep_player *player, struct words *words)
+/* The arguments that all runs share. */
+static void begin_arguments(const struct sweep_player *player, struct arguments *arguments)
 {
-    *words = (struct words){0};
-    player_add(words, "%s", player->program);
-    for (size_t i = 0; player->options->words[i]; i++)
-        player_add(words, "%s", player->options->words[i]);
-    player_add(words, "--config=/proc/self/fd/%d", player->secrets);
+    *arguments = (struct arguments){0};
+    arguments_add(arguments, "%s", player->program);
+    for (size_t i = 0; i < player->options->replay_arguments.count; i++)
+        arguments_add(arguments, "%s", player->options->replay_arguments.items[i]);
+    arguments_add(arguments, "--config=/proc/self/fd/%d", player->secrets);
     if (player->options->replay.yes)
-        player_add(words, "--yes");
+        arguments_add(arguments, "--yes");
 }
 
-static void player_add(struct words *words, const char *format, ...)
+static void end_arguments(const struct sweep_player *player, struct arguments *arguments)
 {
-    va_list args;
-    char **grown = reallocarray(words->items, words->count + 2, sizeof *grown);
-    va_start(args, format);
-    if (grown)
-        words->items = grown;
-    if (!grown || vasprintf(&grown[words->count], format, args) < 0)
-        words->failed = true;
-    else
-        grown[++words->count] = NULL;
-    va_end(args);
-}
-
-static void end_words(const struct sweep_player *player, struct words *words)
-{
-    player_add(words, "--");
-    player_add(words, "%s", player->options->replay.model);
-    player_add(words, "%s", player->options->replay.dc);
-}
-
-static void free_words(struct words *words)
-{
-    for (size_t i = 0; i < words->count; i++)
-        free(words->items[i]);
-    free(words->items);
-    *words = (struct words){0};
+    arguments_add(arguments, "--");
+    arguments_add(arguments, "%s", player->options->replay.model);
+    arguments_add(arguments, "%s", player->options->replay.dc);
 }
 
 static int begin_samples(struct sweep_player *player, const struct sweep_cell *cell,
@@ -401,20 +372,19 @@ static int begin_samples(struct sweep_player *player, const struct sweep_cell *c
     free(command);
     if (result < 0)
         return error_set(error, result, "samples: %s", strerror(-result));
-    if (!player->sampler && !player->told_samples)
-        player_tell(
-            player,
-            "no samples of the server: nobody listens on this machine at port 389 of %s whose "
-            "processes may be seen (--sample COMMAND takes them elsewhere)",
-            options->replay.dc);
-    player->told_samples = player->told_samples || !player->sampler;
+    if (!player->sampler && !player->reported_samples)
+        player_print(player,
+                     "no samples: no visible process on this machine listens on port 389 of %s; "
+                     "for a remote server give --sample COMMAND",
+                     options->replay.dc);
+    player->reported_samples = player->reported_samples || !player->sampler;
     return 0;
 }
 
 static int run_replay(struct sweep_player *player, const struct sweep_cell *cell,
                       const struct sweep_files *files, struct error *error)
 {
-    struct words words;
+    struct arguments arguments;
     int status = 0, result = -ENOMEM;
     int errors = open_output();
     int text = open(files->unfinished_text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -423,8 +393,8 @@ static int run_replay(struct sweep_player *player, const struct sweep_cell *cell
                            text < 0 ? files->unfinished_text : "anything", strerror(errno));
         goto cleanup;
     }
-    cell_words(player, cell, files, &words);
-    const struct sweep_child child = {.argv = words.items,
+    list_cell_arguments(player, cell, files, &arguments);
+    const struct sweep_child child = {.argv = arguments.items,
                                       .input = -1,
                                       .output = text,
                                       .errors =
@@ -432,10 +402,10 @@ static int run_replay(struct sweep_player *player, const struct sweep_cell *cell
                                       .kept = player->secrets,
                                       .dies_with_us = true,
                                       .limit = run_limit(&player->options->replay)};
-    if (!words.failed)
+    if (!arguments.failed)
         result = sweep_child_run(player->watch, &child, &status);
-    free_words(&words);
-    result = judge_run(player, result, status, errors, files, error);
+    arguments_clear(&arguments);
+    result = check_run(player, result, status, errors, files, error);
     if (result == 0 && fsync(text) != 0 && errno != EINVAL)
         result = error_set(error, -errno, "cannot write %s: %s", files->text, strerror(errno));
 cleanup:
@@ -446,24 +416,24 @@ cleanup:
     return result;
 }
 
-static void cell_words(const struct sweep_player *player, const struct sweep_cell *cell,
-                       const struct sweep_files *files, struct words *words)
+static void list_cell_arguments(const struct sweep_player *player, const struct sweep_cell *cell,
+                                const struct sweep_files *files, struct arguments *arguments)
 {
     const struct sweep_options *options = player->options;
-    begin_words(player, words);
-    player_add(words, "--replay-rate=%s", options->r.items[cell->r].text);
-    player_add(words, "--scale-traffic=%s", options->S.items[cell->S].text);
-    player_add(words, "--random-seed=%" PRIu64, player->identity->seed + cell->repeat - 1);
+    begin_arguments(player, arguments);
+    arguments_add(arguments, "--replay-rate=%s", options->r.items[cell->r].text);
+    arguments_add(arguments, "--scale-traffic=%s", options->S.items[cell->S].text);
+    arguments_add(arguments, "--random-seed=%" PRIu64, player->identity->seed + cell->repeat - 1);
     for (size_t i = 0; i < options->vary_count; i++)
-        player_add(words, "--label=%s=%s", options->vary[i].name,
-                   options->vary[i].values[cell->value[i]]);
-    player_add(words, "--label=repeat=%u", cell->repeat);
-    player_add(words, "--label=options=%s", player->identity->options);
-    player_add(words, "--json=%s", files->unfinished_json);
-    end_words(player, words);
+        arguments_add(arguments, "--label=%s=%s", options->vary[i].name,
+                      options->vary[i].values[cell->value[i]]);
+    arguments_add(arguments, "--label=repeat=%u", cell->repeat);
+    arguments_add(arguments, "--label=options=%s", player->identity->options);
+    arguments_add(arguments, "--json=%s", files->unfinished_json);
+    end_arguments(player, arguments);
 }
 
-/* What a run may take beside warm-up, window and its own limits: start-up, accounts, keys. */
+/* Seconds for start-up, accounts and keys, in addition to warm-up, window and timeouts. */
 static const double start_up_limit = 1800;
 
 static double run_limit(const struct settings *replay)
@@ -472,19 +442,19 @@ static double run_limit(const struct settings *replay)
            replay->timeout;
 }
 
-static int judge_run(struct sweep_player *player, int result, int status, int errors,
+static int check_run(struct sweep_player *player, int result, int status, int errors,
                      const struct sweep_files *files, struct error *error)
 {
     char how[64];
     bool written = access(files->unfinished_json, F_OK) == 0;
-    /* Exit status 1 with a result: it was made, but nothing succeeded. */
+    /* Exit status 1 with a result: the run is complete, but nothing succeeded. */
     if (result == -EINTR ||
         (result == 0 && written && WIFEXITED(status) && WEXITSTATUS(status) < 2))
         return result;
     if (result == -ETIMEDOUT)
-        return error_set(error, result, "traffic-replay did not end and was killed");
+        return error_set(error, result, "traffic-replay did not stop in time and was killed");
     if (result < 0)
-        return error_set(error, result, "traffic-replay cannot be started: %s", strerror(-result));
+        return error_set(error, result, "cannot start traffic-replay: %s", strerror(-result));
     read_tail(player, errors);
     return error_set(error, -EIO, "traffic-replay failed (%s)", describe_end(status, how));
 }
@@ -509,9 +479,9 @@ static int save(struct sweep_player *player, const struct sweep_files *files, st
 static void end_samples(struct sweep_player *player)
 {
     const char *problem = sweep_sampler_problem(player->sampler);
-    if (problem && !player->told_samples)
-        player_tell(player, "samples of the server: %s", problem);
-    player->told_samples = player->told_samples || problem;
+    if (problem && !player->reported_samples)
+        player_print(player, "samples: %s", problem);
+    player->reported_samples = player->reported_samples || problem;
     sweep_sampler_free(player->sampler);
     player->sampler = NULL;
 }

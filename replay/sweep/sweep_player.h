@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plays one cell: the command before it, the accounts (once), the pause, one traffic-replay with
- * samples of the server meanwhile, the command after it. The sweep's conductor (sweep.c) says which
- * cells.
+ * Plays one cell: --before, the accounts (once), the pause, one traffic-replay with samples of the
+ * server, --after. sweep.c chooses the cells.
  */
 #ifndef REPLAY_SWEEP_SWEEP_PLAYER_H
 #define REPLAY_SWEEP_SWEEP_PLAYER_H
@@ -22,33 +21,33 @@ struct sweep_player {
     const struct sweep_options *options;
     struct sweep_watch *watch;
     const struct sweep_identity *identity;
-    char *program; /* traffic-replay: beside this program, or a name for PATH */
+    char *program; /* traffic-replay: a path, or a name to be found in PATH */
     char version[SWEEP_VERSION_SIZE];
-    int secrets; /* a file without a name, mode 0600, that the runs read credentials from */
+    int secrets; /* an unnamed file, mode 0600, with the credentials for the runs */
     bool accounts_made;
     struct sweep_sampler *sampler; /* while a cell is played */
-    char tail[SWEEP_TAIL_SIZE];    /* the last that a failed child said; "": nothing */
-    bool told_samples;             /* that there are none, or what is wrong with them */
-    /* Takes the status line off the terminal before something is told; may be NULL. */
-    void (*before_telling)(void *context);
+    char tail[SWEEP_TAIL_SIZE];    /* the end of a failed child's output; "": none */
+    bool reported_samples;         /* that there are none, or a problem with them */
+    /* Called before a message, to remove the status line; can be NULL. */
+    void (*before_message)(void *context);
     void *context;
 };
 
-/* Finds traffic-replay and its version; makes the file of the secrets. 0 or a negative errno with a
- * line in error. */
+/* Finds traffic-replay and its version; writes the credentials for the runs. 0 or a negative errno
+ * with a line in error. */
 int sweep_player_open(struct sweep_player *player, struct error *error);
 void sweep_player_close(struct sweep_player *player);
 
-/* Shows the tail, line by line, on standard error, and forgets it. */
+/* Prints the tail on standard error, line by line, and clears it. */
 void sweep_player_show_tail(struct sweep_player *player);
 
-/* To be called from sweep_watch.tick. */
+/* sweep_watch.tick must call it. */
 void sweep_player_tick(struct sweep_player *player);
 
 /*
- * Plays the cell; its files are finished when it returns 0. -EINTR: an interrupt came before it was
- * played, or the second one while it was. Another negative errno: it could not be played, with
- * what to tell in error. Nothing unfinished is left.
+ * Plays the cell and writes its files. Returns 0; -EINTR after an interrupt before the run, or a
+ * second one during it; or another negative errno with a line in error. After a failure no
+ * unfinished file is left.
  */
 int sweep_player_play(struct sweep_player *player, const struct sweep_cell *cell,
                       const struct sweep_files *files, struct error *error);

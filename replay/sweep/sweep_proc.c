@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of a server and their use of this machine, from proc(5). */
+/* The processes of a server and the resources they use, from proc(5). */
 #include "replay/sweep/sweep_proc.h"
 
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ struct table {
 static size_t find_sockets(const struct sweep_proc *proc, const char *path, size_t words,
                            uint64_t inodes[LISTENERS_MAX], size_t count);
 static bool parse_address(const char *digits, size_t words, uint32_t address[4]);
-static bool takes(const struct sockaddr_storage *ours, const uint32_t address[4], size_t words);
+static bool accepts(const struct sockaddr_storage *ours, const uint32_t address[4], size_t words);
 static bool is_any(const uint32_t *address, size_t words);
 static int read_table(struct table *table);
 static bool read_stat(pid_t pid, struct sweep_process *process, char service[SWEEP_SERVICE_SIZE]);
@@ -34,18 +34,18 @@ static bool proc_read_text(pid_t pid, const char *name, char *text, size_t size)
 static int add_process(struct table *table, const struct sweep_process *process);
 static int by_pid(const void *left, const void *right);
 static bool holds_socket(pid_t pid, const uint64_t *inodes, size_t count);
-static void mark_up(const struct table *table, struct sweep_process *process);
-static bool is_above_us(const struct table *table, pid_t pid);
+static void mark_with_ancestors(const struct table *table, struct sweep_process *process);
+static bool is_our_ancestor(const struct table *table, pid_t pid);
 static struct sweep_process *find(const struct table *table, pid_t pid);
 static bool same_program(pid_t one, pid_t other);
-static void mark_down(const struct table *table);
+static void mark_descendants(const struct table *table);
 static int proc_keep(struct sweep_proc *proc, const struct table *table);
 static void mark_known(const struct sweep_proc *proc, const struct table *table);
 static void add_usage(struct sweep_usage *usage, const struct sweep_process *process);
 static double read_memory(pid_t pid);
 static bool read_io(pid_t pid, double *in, double *out);
 static void count_service(struct sweep_usage *usage, const char *name);
-static double growing(double sum, double *last, double *lost);
+static double never_decreasing(double sum, double *last, double *lost);
 
 bool sweep_proc_is_local(const struct sockaddr_storage *address)
 {
@@ -75,16 +75,16 @@ int sweep_proc_open(struct sweep_proc *proc, const struct sockaddr_storage *addr
     int result = read_table(&table);
     for (size_t i = 0; result == 0 && i < table.count; i++)
         if (holds_socket(table.items[i].pid, inodes, count))
-            mark_up(&table, &table.items[i]);
+            mark_with_ancestors(&table, &table.items[i]);
     if (result == 0) {
-        mark_down(&table);
+        mark_descendants(&table);
         result = proc_keep(proc, &table);
     }
     free(table.items);
     return result == 0 && proc->known_count == 0 ? -ENOENT : result;
 }
 
-/* Inodes of the sockets that listen there. */
+/* Adds the inodes of the sockets that listen on the server's address and port. */
 static size_t find_sockets(const struct sweep_proc *proc, const char *path, size_t words,
                            uint64_t inodes[LISTENERS_MAX], size_t count)
 {
@@ -98,7 +98,7 @@ static size_t find_sockets(const struct sweep_proc *proc, const char *path, size
         if (sscanf(line, " %*d: %32[0-9A-F]:%4x %*[0-9A-F]:%*x %2x %*s %*s %*s %*u %*u %" SCNu64,
                    local, &port, &state, &inode) == 4 &&
             state == LISTEN && port == proc->port && strlen(local) == 8 * words &&
-            parse_address(local, words, address) && takes(&proc->address, address, words))
+            parse_address(local, words, address) && accepts(&proc->address, address, words))
             inodes[count++] = inode;
     }
     if (file)
@@ -106,7 +106,7 @@ static size_t find_sockets(const struct sweep_proc *proc, const char *path, size
     return count;
 }
 
-/* An address of /proc/net/tcp: 32-bit words in the machine's byte order, as hexadecimal digits. */
+/* Parses an address of /proc/net/tcp: 32-bit words in host byte order, in hexadecimal. */
 static bool parse_address(const char *digits, size_t words, uint32_t address[4])
 {
     for (size_t i = 0; i < words; i++)
@@ -115,8 +115,8 @@ static bool parse_address(const char *digits, size_t words, uint32_t address[4])
     return true;
 }
 
-/* Whether a socket at that address takes connections to ours. */
-static bool takes(const struct sockaddr_storage *ours, const uint32_t address[4], size_t words)
+/* Whether a socket bound to address accepts connections to ours. */
+static bool accepts(const struct sockaddr_storage *ours, const uint32_t address[4], size_t words)
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)ours;
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)ours;
@@ -157,7 +157,8 @@ static int read_table(struct table *table)
     return result;
 }
 
-/* proc(5), /proc/pid/stat: the name may hold anything, so what follows begins behind the last ). */
+/* proc(5), /proc/pid/stat: the name can contain anything, so the next field follows the last ")".
+ */
 static bool read_stat(pid_t pid, struct sweep_process *process, char service[SWEEP_SERVICE_SIZE])
 {
     char text[TEXT_SIZE];
@@ -182,7 +183,7 @@ static bool read_stat(pid_t pid, struct sweep_process *process, char service[SWE
     return true;
 }
 
-/* What a file of a process holds, as text; false: the process is gone, or not to be seen. */
+/* Reads a file of a process as text. False: the process has ended, or is not visible. */
 static bool proc_read_text(pid_t pid, const char *name, char *text, size_t size)
 {
     char path[64];
@@ -235,11 +236,11 @@ static bool holds_socket(pid_t pid, const uint64_t *inodes, size_t count)
     return held;
 }
 
-/* A listener with its parent, and the ancestors that run the same program. */
-static void mark_up(const struct table *table, struct sweep_process *process)
+/* Marks a listener, its parent, and the ancestors that run the same program. */
+static void mark_with_ancestors(const struct table *table, struct sweep_process *process)
 {
     bool first = true;
-    while (process && process->pid > 1 && !is_above_us(table, process->pid)) {
+    while (process && process->pid > 1 && !is_our_ancestor(table, process->pid)) {
         struct sweep_process *parent = find(table, process->parent);
         bool same = parent && same_program(process->pid, parent->pid);
         process->ours = true;
@@ -248,9 +249,9 @@ static void mark_up(const struct table *table, struct sweep_process *process)
     }
 }
 
-/* Whether a process is this one or one of its ancestors: a shell that has started both the server
- * and this program is not the server's. */
-static bool is_above_us(const struct table *table, pid_t pid)
+/* Whether a process is this one or one of its ancestors: a shell that started both the server and
+ * this program does not belong to the server. */
+static bool is_our_ancestor(const struct table *table, pid_t pid)
 {
     const struct sweep_process *process = find(table, getpid());
     while (process && process->pid != pid && process->parent != process->pid)
@@ -276,8 +277,8 @@ static bool same_program(pid_t one, pid_t other)
     return a > 0 && a == b && memcmp(left, right, (size_t)a) == 0;
 }
 
-/* Children of marked ones, until there are no more. */
-static void mark_down(const struct table *table)
+/* Marks all descendants of marked processes. */
+static void mark_descendants(const struct table *table)
 {
     for (bool more = true; more;) {
         more = false;
@@ -322,7 +323,7 @@ int sweep_proc_read(struct sweep_proc *proc, struct sweep_usage *usage)
     int result = read_table(&table);
     if (result == 0) {
         mark_known(proc, &table);
-        mark_down(&table);
+        mark_descendants(&table);
         result = proc_keep(proc, &table);
     }
     for (size_t i = 0; result == 0 && i < proc->known_count; i++)
@@ -330,13 +331,13 @@ int sweep_proc_read(struct sweep_proc *proc, struct sweep_usage *usage)
     free(table.items);
     if (result == 0 && usage->processes == 0)
         return -ESRCH;
-    usage->cpu = growing(usage->cpu, &proc->cpu, &proc->cpu_lost);
-    usage->read = growing(usage->read, &proc->read, &proc->read_lost);
-    usage->written = growing(usage->written, &proc->written, &proc->written_lost);
+    usage->cpu = never_decreasing(usage->cpu, &proc->cpu, &proc->cpu_lost);
+    usage->read = never_decreasing(usage->read, &proc->read, &proc->read_lost);
+    usage->written = never_decreasing(usage->written, &proc->written, &proc->written_lost);
     return result;
 }
 
-/* Those of the last reading are the server's still, wherever they hang now. */
+/* Marks the processes of the last reading, even if they have another parent now. */
 static void mark_known(const struct sweep_proc *proc, const struct table *table)
 {
     for (size_t i = 0; i < proc->known_count; i++) {
@@ -353,7 +354,7 @@ static void add_usage(struct sweep_usage *usage, const struct sweep_process *pro
     double in = NAN, out = NAN;
     usage->cpu += process->cpu;
     if (!read_stat(process->pid, &now, service))
-        return; /* it has just ended */
+        return; /* it ended just now */
     usage->memory += read_memory(process->pid);
     read_io(process->pid, &in, &out);
     usage->read += in;
@@ -392,15 +393,15 @@ static void count_service(struct sweep_usage *usage, const char *name)
     while (i < usage->service_count && strcmp(usage->services[i].name, name) != 0)
         i++;
     if (i == SWEEP_SERVICES_MAX)
-        return; /* counted among the processes all the same */
+        return; /* usage->processes includes it */
     if (i == usage->service_count)
         memcpy(usage->services[usage->service_count++].name, name, SWEEP_SERVICE_SIZE);
     usage->services[i].count++;
 }
 
-/* What a process has used goes to its parent when that waits for it; else it is lost here, and the
- * sum falls. Sums are to grow only: what was lost is added to all that follow. */
-static double growing(double sum, double *last, double *lost)
+/* The usage of an ended process moves to its parent when that waits for it. Otherwise it is lost
+ * and the sum decreases. To keep sums growing, the loss is added to all later sums. */
+static double never_decreasing(double sum, double *last, double *lost)
 {
     if (isnan(sum))
         return sum;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server on this machine, seen through /proc: which processes it consists of, and what they have
- * used. Its processes are those that listen on its address and port, their parents, the ancestors
- * that run the same program (a prefork server's master), and all descendants of these.
+ * The processes of a server on this machine and the resources they use, from /proc. They are the
+ * processes that listen on the server's address and port, their parents, the ancestors that run the
+ * same program (such as the master of a prefork server), and all descendants of these.
  */
 #ifndef REPLAY_SWEEP_SWEEP_PROC_H
 #define REPLAY_SWEEP_SWEEP_PROC_H
@@ -17,21 +17,21 @@ enum { SWEEP_SERVICE_SIZE = 16, SWEEP_SERVICES_MAX = 64 };
 
 struct sweep_process {
     pid_t pid, parent;
-    uint64_t started; /* clock ticks since the boot: tells apart processes that share a number */
-    double cpu;       /* seconds, with those of its children that have ended */
-    bool ours;        /* the server's */
+    uint64_t started; /* clock ticks since boot: distinguishes processes with the same pid */
+    double cpu;       /* seconds, including its ended children */
+    bool ours;        /* belongs to the server */
 };
 
 struct sweep_service {
-    char name[SWEEP_SERVICE_SIZE]; /* "ldap" of ldap(0) and ldap[master] */
+    char name[SWEEP_SERVICE_SIZE]; /* "ldap" for ldap(0) and ldap[master] */
     unsigned count;
 };
 
-/* What all processes of the server have used. Times and bytes only grow. */
+/* Resources used by all processes of the server. Times and bytes never decrease. */
 struct sweep_usage {
     double cpu;           /* seconds of processor time, user and system */
-    double memory;        /* bytes in memory; what processes share counts for each of them */
-    double read, written; /* bytes from and to storage; NaN: this user may not see them */
+    double memory;        /* resident bytes; shared memory counts for each process */
+    double read, written; /* bytes from and to storage; NaN: not visible to this user */
     unsigned processes;
     struct sweep_service services[SWEEP_SERVICES_MAX];
     size_t service_count;
@@ -40,22 +40,23 @@ struct sweep_usage {
 struct sweep_proc {
     struct sockaddr_storage address;
     unsigned port;
-    struct sweep_process *known; /* the server's of the last reading */
+    struct sweep_process *known; /* the server's processes at the last reading */
     size_t known_count;
-    double cpu_lost, read_lost, written_lost; /* by processes whose parent did not wait for them */
-    double cpu, read, written;                /* of the last reading */
+    double cpu_lost, read_lost,
+        written_lost;          /* used by processes whose parent did not wait for them */
+    double cpu, read, written; /* of the last reading */
 };
 
-/* Whether the address is one of this machine's. */
+/* Whether this machine has the address. */
 bool sweep_proc_is_local(const struct sockaddr_storage *address);
 
-/* Looks for the server. 0; -ENOENT: nobody that this user may see listens there; -ENOMEM.
- * sweep_proc_clear() is due in any case. */
+/* Finds the server. 0; -ENOENT: no process that is visible to this user listens there; -ENOMEM. The
+ * caller calls sweep_proc_clear() in any case. */
 int sweep_proc_open(struct sweep_proc *proc, const struct sockaddr_storage *address, unsigned port);
 void sweep_proc_clear(struct sweep_proc *proc);
 
-/* Reads what its processes have used; new ones are found, and those whose parent went away are
- * kept. 0; -ESRCH: none is left; -ENOMEM. */
+/* Reads the usage. Finds new processes, and keeps those whose parent ended. 0; -ESRCH: all
+ * processes have ended; -ENOMEM. */
 int sweep_proc_read(struct sweep_proc *proc, struct sweep_usage *usage);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress line of a sweep. */
+/* Progress of a sweep. */
 #include "replay/sweep/sweep_progress.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ double sweep_progress_left(const struct sweep_progress *progress, int64_t now)
     double cells =
         (double)(progress->total > progress->done ? progress->total - progress->done : 0);
     double running = progress->started ? (double)(now - progress->started) / second : 0;
-    /* A cell that takes longer than the others takes nothing from those to come. */
+    /* A cell that takes longer than expected does not shorten the cells after it. */
     double left = cells * each - (running < each ? running : each);
     return left > 0 ? left : 0;
 }
@@ -87,11 +87,11 @@ void sweep_progress_show(struct sweep_progress *progress)
 {
     if (!progress->terminal)
         return;
-    /* A line longer than the terminal is wide is cut there: wrapped, it could not be taken back. */
+    /* Disables wrapping: a wrapped line could not be removed again. */
     fputs("\r\033[?7l", stderr);
     sweep_progress_print(progress);
     if (progress->started)
-        fprintf(stderr, "; now %s", progress->now);
+        fprintf(stderr, "; playing %s", progress->now);
     fputs("\033[K\033[?7h", stderr);
     fflush(stderr);
     progress->shown = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of the server while a cell is played. */
+/* Samples of the server's resource usage. */
 #include "replay/sweep/sweep_sample.h"
 
 #include <ctype.h>
@@ -35,21 +35,21 @@ struct row {
 };
 
 struct sweep_sampler {
-    char *command; /* NULL: /proc */
+    char *command; /* NULL: read /proc */
     struct sweep_proc proc;
     struct row *rows;
     size_t count;
-    int64_t next; /* when the next sample is due, CLOCK_MONOTONIC ns */
-    pid_t child;  /* the command that runs; 0: none */
-    int output;   /* what it writes into */
+    int64_t next; /* due time of the next sample, CLOCK_MONOTONIC ns */
+    pid_t child;  /* the running command; 0: none */
+    int output;   /* descriptor of its output */
     int64_t started;
-    double time;       /* when it was started */
-    char problem[256]; /* the first; "": none */
+    double time;       /* its start, Unix time */
+    char problem[256]; /* the first one; "": none */
 };
 
 static bool find_local(const char *dc, struct sockaddr_storage *address);
 static void end_command(struct sweep_sampler *sampler);
-static void trouble(struct sweep_sampler *sampler, const char *format, ...)
+static void note_problem(struct sweep_sampler *sampler, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void take_output(struct sweep_sampler *sampler);
 static void take_lines(struct sweep_sampler *sampler, char *text);
@@ -84,7 +84,7 @@ int sweep_sampler_open(const char *dc, const char *command, struct sweep_sampler
     return result == -ENOENT ? 0 : result;
 }
 
-/* NAME=ADDRESS, or a name or address that the system resolves. */
+/* dc is NAME=ADDRESS, a name or an address. */
 static bool find_local(const char *dc, struct sockaddr_storage *address)
 {
     const char *equals = strchr(dc, '=');
@@ -151,10 +151,10 @@ static void end_command(struct sweep_sampler *sampler)
     if (waitpid(sampler->child, &status, late ? 0 : WNOHANG) != sampler->child)
         return;
     if (late)
-        trouble(sampler, "it took more than %d s", (int)(command_limit / second));
+        note_problem(sampler, "the command took longer than %d s", (int)(command_limit / second));
     else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        trouble(sampler, "it ended with status %d",
-                WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+        note_problem(sampler, "the command ended with status %d",
+                     WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     else
         take_output(sampler);
     close(sampler->output);
@@ -162,7 +162,7 @@ static void end_command(struct sweep_sampler *sampler)
     sampler->child = 0;
 }
 
-static void trouble(struct sweep_sampler *sampler, const char *format, ...)
+static void note_problem(struct sweep_sampler *sampler, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -176,7 +176,7 @@ static void take_output(struct sweep_sampler *sampler)
     char *text = malloc(OUTPUT_MAX + 1);
     ssize_t got = text ? pread(sampler->output, text, OUTPUT_MAX, 0) : -1;
     if (got < 0) {
-        trouble(sampler, "its output cannot be read");
+        note_problem(sampler, "cannot read the output of the command");
     } else {
         text[got] = '\0';
         take_lines(sampler, text);
@@ -195,10 +195,10 @@ static void take_lines(struct sweep_sampler *sampler, char *text)
         if (sweep_sample_parse(line, &name, &value))
             sample_add_value(sampler, row, name, value);
         else
-            trouble(sampler, "expected lines of a name and a number, found \"%.80s\"", line);
+            note_problem(sampler, "expected lines of a name and a number, found \"%.80s\"", line);
     }
     if (row && row->count == 0) {
-        trouble(sampler, "the command printed nothing");
+        note_problem(sampler, "the command printed nothing");
         sampler->count--;
     }
 }
@@ -207,7 +207,7 @@ static struct row *sample_add_row(struct sweep_sampler *sampler, double time)
 {
     struct row *grown = reallocarray(sampler->rows, sampler->count + 1, sizeof *grown);
     if (!grown) {
-        trouble(sampler, "out of memory");
+        note_problem(sampler, "out of memory");
         return NULL;
     }
     sampler->rows = grown;
@@ -222,14 +222,14 @@ static void sample_add_value(struct sweep_sampler *sampler, struct row *row, con
         return;
     for (size_t i = 0; i < row->count; i++)
         if (strcmp(row->values[i].name, name) == 0) {
-            trouble(sampler, "\"%.64s\" comes twice", name);
+            note_problem(sampler, "\"%.64s\" occurs twice", name);
             return;
         }
     struct value *grown = reallocarray(row->values, row->count + 1, sizeof *grown);
     if (grown)
         row->values = grown;
     if (!grown || !(grown[row->count].name = strdup(name))) {
-        trouble(sampler, "out of memory");
+        note_problem(sampler, "out of memory");
         return;
     }
     grown[row->count++].value = value;
@@ -249,7 +249,7 @@ static void start_command(struct sweep_sampler *sampler, const struct sweep_watc
     sampler->started = clock_now();
     sampler->child = sampler->output < 0 ? -errno : sweep_child_start(watch, &child);
     if (sampler->child < 0)
-        trouble(sampler, "it cannot be started: %s", strerror(-sampler->child));
+        note_problem(sampler, "cannot start the command: %s", strerror(-sampler->child));
     if (sampler->child <= 0) {
         sampler->child = 0;
         if (sampler->output >= 0)
@@ -271,8 +271,9 @@ static void take_from_proc(struct sweep_sampler *sampler)
     double time = unix_time();
     int result = sweep_proc_read(&sampler->proc, &usage);
     if (result < 0) {
-        trouble(sampler, "%s",
-                result == -ESRCH ? "the server's processes are gone" : strerror(-result));
+        note_problem(sampler, "%s",
+                     result == -ESRCH ? "the processes of the server have ended"
+                                      : strerror(-result));
         return;
     }
     struct row *row = sample_add_row(sampler, time);

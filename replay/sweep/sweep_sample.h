@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's side of the story: what it used while a cell was played, once a second. Either from
- * /proc, when the server runs on this machine, or from a command that prints "name value" lines.
+ * Samples of the server's resource usage while a cell is played, once per second. They come from
+ * /proc, if the server runs on this machine, or from a command that prints lines "name value".
  */
 #ifndef REPLAY_SWEEP_SWEEP_SAMPLE_H
 #define REPLAY_SWEEP_SWEEP_SAMPLE_H
@@ -15,25 +15,24 @@
 struct sweep_sampler;
 
 /*
- * Makes one for a cell. command: what to run, with /bin/sh; NULL: look through /proc at the server
- * on this machine whose address dc (as traffic-replay takes it) names. *out is NULL, without
- * failure, when there is no such server. 0, or a negative errno.
+ * Opens a sampler for one cell. command is run with /bin/sh; NULL: reads /proc for the server on
+ * this machine with the address dc, which has the form of traffic-replay's argument. *out is NULL
+ * if there is no such server. 0 or a negative errno.
  */
 int sweep_sampler_open(const char *dc, const char *command, struct sweep_sampler **out);
-/* Ends its command when that still runs. NULL is allowed. */
+/* Kills a running command. NULL is allowed. */
 void sweep_sampler_free(struct sweep_sampler *sampler);
 
-/* To be called at least once a second, and when a child has ended: takes a sample when one is due.
- */
+/* Takes a sample when one is due. Must be called at least once per second and when a child ends. */
 void sweep_sampler_tick(struct sweep_sampler *sampler, const struct sweep_watch *watch);
 
-/* Adds the samples of the result's window to it. 0 or -ENOMEM. */
+/* Adds the samples in the result's window to the result. 0 or -ENOMEM. */
 int sweep_sampler_merge(const struct sweep_sampler *sampler, struct result *result);
 
-/* What was wrong with samples, for one line to the user; NULL: nothing. */
+/* The first problem, for a message; NULL: none. */
 const char *sweep_sampler_problem(const struct sweep_sampler *sampler);
 
-/* One line of a command: "name value". name is cut off in place. False: it is not that. */
+/* Parses a line "name value" in place. False: the line has another form. */
 bool sweep_sample_parse(char *line, const char **name, double *value);
 
 #endif

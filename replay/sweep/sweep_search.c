@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for the maximum. */
+/* The search of --find-max. */
 #include "replay/sweep/sweep_search.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* More load and less; then along the line of equal load, where a server's ridge lies. */
+/* More load, less load, then equal load: a server's maximum can be a ridge along equal load. */
 static const struct {
     int row, column;
 } directions[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}, {1, -1}, {-1, 1}};
@@ -82,7 +82,7 @@ static size_t next_coarse(const struct sweep_search *search)
     return SIZE_MAX;
 }
 
-/* About the square root of the values of an axis are played at first, spread evenly. */
+/* The coarse grid has about the square root of the number of values, spread evenly. */
 static size_t coarse_count(size_t values)
 {
     return (size_t)ceil(sqrt((double)values));
@@ -93,18 +93,18 @@ static size_t coarse_value(size_t values, size_t i)
     return values * (2 * i + 1) / (2 * coarse_count(values));
 }
 
-/* With at least the r and the S of a cell that misses the level, a cell misses it too; unless one
- * that keeps it says that the other missed it by chance. */
+/* A cell is expected to miss the level if a played cell with at most its r and S misses it. Such a
+ * miss is chance, and ignored, if a cell with more load than that one keeps the level. */
 static bool will_miss(const struct sweep_search *search, size_t index)
 {
     for (size_t i = 0; i < search->rows * search->columns; i++) {
-        bool believed = search->cells[i].runs > 0 && search->cells[i].missed;
-        if (!believed || !has_more(search, index, i))
+        bool valid = search->cells[i].runs > 0 && search->cells[i].missed;
+        if (!valid || !has_more(search, index, i))
             continue;
-        for (size_t k = 0; believed && k < search->rows * search->columns; k++)
-            believed =
+        for (size_t k = 0; valid && k < search->rows * search->columns; k++)
+            valid =
                 search->cells[k].runs == 0 || search->cells[k].missed || !has_more(search, k, i);
-        if (believed)
+        if (valid)
             return true;
     }
     return false;
@@ -157,9 +157,11 @@ static size_t half(size_t step)
     return step < 2 ? 1 : step / 2;
 }
 
-/* Neighbours are not enough where a level cuts the grid off along a line of equal load: a cell far
- * off on that line may have a bit more load than the best and still keep the level. The middle of
- * those that have more load than the best, and less than any that missed the level. */
+/*
+ * A service level limits the grid along a line of equal load. A distant cell on that line can have
+ * slightly more load than the best one and still keep the level, so neighbours are not enough.
+ * Returns the cell in the middle, by load, between the best cell and the least loaded miss.
+ */
 static size_t next_on_edge(const struct sweep_search *search)
 {
     size_t best = sweep_search_ranked(search, 0), next = SIZE_MAX;
@@ -181,7 +183,7 @@ static size_t next_on_edge(const struct sweep_search *search)
     return next;
 }
 
-/* The first of the best that lacks repeats. Cells that miss the level need none, unless all do. */
+/* The first of the best cells with fewer runs than repeats. Cells that miss the level need none. */
 static size_t next_repeat(const struct sweep_search *search)
 {
     for (size_t place = 0; place < SWEEP_SEARCH_RIVALS; place++) {
@@ -202,8 +204,7 @@ size_t sweep_search_best(const struct sweep_search *search)
 }
 
 /* Whether cell a is better than b; both are played. A cell that misses the level is worse than any
- * that keeps it, and the worse the more load it has: so the search goes back to where it is kept.
- */
+ * that keeps it. More load makes it worse, so the search returns to where the level is kept. */
 static bool search_is_better(const struct sweep_search *search, size_t a, size_t b)
 {
     const struct sweep_search_cell *left = &search->cells[a], *right = &search->cells[b];
@@ -223,7 +224,7 @@ size_t sweep_search_ranked(const struct sweep_search *search, size_t place)
     return SIZE_MAX;
 }
 
-/* How many played cells are better than this one. */
+/* The number of played cells that are better. */
 static size_t search_place_of(const struct sweep_search *search, size_t index)
 {
     size_t place = 0;
@@ -248,12 +249,12 @@ double sweep_search_uncertainty(const struct sweep_search_cell *cell)
     return factor * sqrt(cell->variance / cell->runs);
 }
 
-void sweep_search_sureness(const struct sweep_search *search, FILE *out)
+void sweep_search_print_confidence(const struct sweep_search *search, FILE *out)
 {
     size_t best = sweep_search_ranked(search, 0), close = 0, weak = 0;
     const struct sweep_search_cell *top = best == SIZE_MAX ? NULL : &search->cells[best];
     if (!top || top->runs < 2) {
-        fputs("each cell was played once, so nothing is known of how much chance was in it", out);
+        fputs("each cell was played once, so the variation between runs is unknown", out);
         return;
     }
     for (size_t i = 0; i < search->rows * search->columns; i++) {
@@ -263,12 +264,12 @@ void sweep_search_sureness(const struct sweep_search *search, FILE *out)
         close++;
         weak += cell->runs < 2;
     }
-    fprintf(out, "the mean of %u runs is known to within %.1f%% (95%% confidence); ", top->runs,
+    fprintf(out, "the mean of %u runs is accurate to within %.1f%% (95%% confidence); ", top->runs,
             top->mean > 0 ? 100 * sweep_search_uncertainty(top) / top->mean : 0);
     if (close == 0)
-        fputs("no run of another cell that was played reached its worst run", out);
+        fputs("no run of another cell reached its worst run", out);
     else
-        fprintf(out, "%zu other cell%s as good within what these runs can tell", close,
+        fprintf(out, "%zu other cell%s as good within the accuracy of these runs", close,
                 close == 1 ? " is" : "s are");
     if (weak > 0)
         fprintf(out, " (%zu of them played once)", weak);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the results of a sweep are. */
+/* The results folder of a sweep. */
 #include "replay/sweep/sweep_store.h"
 
 #include <errno.h>
@@ -27,12 +27,12 @@ int sweep_store_open(struct sweep_store *store, const char *folder, struct error
     if (store->lock < 0)
         return store_fail(error, "--results: cannot use", folder, errno);
     if (flock(store->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        return error_set(error, -EBUSY, "--results: another sweep is busy in %s", folder);
+        return error_set(error, -EBUSY, "--results: another sweep is using %s", folder);
     }
     return try_to_write(store, error);
 }
 
-/* With all folders above it. */
+/* Creates the folder and its parents. */
 static int store_make_folder(const char *folder, struct error *error)
 {
     char *path = strdup(folder);
@@ -43,11 +43,11 @@ static int store_make_folder(const char *folder, struct error *error)
     for (char *at = strchr(path + 1, '/'); result == 0 && at; at = strchr(at + 1, '/')) {
         *at = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            result = store_fail(error, "--results: cannot make", path, errno);
+            result = store_fail(error, "--results: cannot create", path, errno);
         *at = '/';
     }
     if (result == 0 && mkdir(folder, 0777) != 0 && errno != EEXIST)
-        result = store_fail(error, "--results: cannot make", folder, errno);
+        result = store_fail(error, "--results: cannot create", folder, errno);
     free(path);
     return result;
 }
@@ -58,19 +58,19 @@ static int store_fail(struct error *error, const char *what, const char *path, i
     return -number;
 }
 
-/* A folder that is full or read-only is told before anything is played. */
+/* Detects a full or read-only folder before the first cell. */
 static int try_to_write(const struct sweep_store *store, struct error *error)
 {
     static const char name[] = ".traffic-sweep";
     static const char bytes[4096];
     int fd = openat(store->lock, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
-        return store_fail(error, "--results: cannot write into", store->folder, errno);
+        return store_fail(error, "--results: cannot write to", store->folder, errno);
     ssize_t written = write(fd, bytes, sizeof bytes);
     int number = written < 0 ? errno : written < (ssize_t)sizeof bytes ? ENOSPC : 0;
     close(fd);
     unlinkat(store->lock, name, 0);
-    return number ? store_fail(error, "--results: cannot write into", store->folder, number) : 0;
+    return number ? store_fail(error, "--results: cannot write to", store->folder, number) : 0;
 }
 
 void sweep_store_close(struct sweep_store *store)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The results folder. A cell is NAME.json with NAME.txt, both whole or not there: they are written
- * under names that begin with a dot and renamed, the JSON last, so that it alone says that the
- * cell is finished. One sweep at a time uses a folder.
+ * The results folder. Each finished cell has NAME.json and NAME.txt. Both are written under names
+ * that begin with a dot and then renamed, the JSON file last: a cell with a JSON file is finished.
+ * Only one sweep at a time can use a folder.
  */
 #ifndef REPLAY_SWEEP_SWEEP_STORE_H
 #define REPLAY_SWEEP_SWEEP_STORE_H
@@ -15,27 +15,27 @@
 
 struct sweep_store {
     const char *folder;
-    int lock; /* the folder, locked */
+    int lock; /* descriptor of the locked folder */
 };
 
-/* Paths of one cell, to be given to sweep_files_clear(). */
+/* The paths of one cell. */
 struct sweep_files {
-    char *json, *text; /* where they are when they are whole */
+    char *json, *text; /* when the cell is finished */
     char *unfinished_json, *unfinished_text;
 };
 
-/* Makes the folder when it is not there, tries to write into it, and locks it. 0 or a negative
- * errno, and then a line in error. */
+/* Creates the folder if necessary, locks it, and checks that it is writable. 0 or a negative errno
+ * with a line in error. */
 int sweep_store_open(struct sweep_store *store, const char *folder, struct error *error);
 void sweep_store_close(struct sweep_store *store);
 
-/* 0 or -ENOMEM. */
+/* Makes the paths of a cell. 0 or -ENOMEM. */
 int sweep_files_name(const struct sweep_store *store, const char *name, struct sweep_files *files);
 void sweep_files_clear(struct sweep_files *files);
 
-/* Makes both finished. 0 or a negative errno with a line in error. */
+/* Renames both files to their final names. 0 or a negative errno with a line in error. */
 int sweep_files_finish(const struct sweep_files *files, struct error *error);
-/* Takes away what is not finished. */
+/* Removes unfinished files. */
 void sweep_files_abandon(const struct sweep_files *files);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings of the server that are varied: names and values, as they are given one by one. */
+/* Settings of the server that a sweep varies. */
 #include "replay/sweep/sweep_vary.h"
 
 #include <stdlib.h>
@@ -14,18 +14,16 @@ struct sweep_vary *sweep_vary_new(struct sweep_vary all[SWEEP_VARY_MAX], size_t 
     static const char *const taken[] = {"r", "S", "repeat", "options"};
     *error = NULL;
     if (!sweep_is_name(name))
-        *error =
-            options_wrong("\"%s\" is no name: it begins with a letter and goes on with letters, "
-                          "digits, _ and -",
-                          name);
+        *error = options_wrong(
+            "\"%s\" is not a name: expected a letter, then letters, digits, _ and -", name);
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (strcmp(name, taken[i]) == 0)
-            *error = options_wrong("the name %s is taken: give it another one", name);
+            *error = options_wrong("the name %s is reserved; choose another one", name);
     for (size_t i = 0; i < *count; i++)
         if (strcmp(all[i].name, name) == 0)
             *error = options_wrong("%s is given twice", name);
     if (!*error && *count == SWEEP_VARY_MAX)
-        *error = options_wrong("these are more than %d settings", SWEEP_VARY_MAX);
+        *error = options_wrong("too many names (maximum %d)", SWEEP_VARY_MAX);
     if (*error)
         return NULL;
     struct sweep_vary *vary = &all[*count];
@@ -41,7 +39,7 @@ struct sweep_vary *sweep_vary_new(struct sweep_vary all[SWEEP_VARY_MAX], size_t 
 const char *sweep_vary_add(struct sweep_vary *vary, const char *value)
 {
     if (!*value)
-        return options_wrong("a value of %s is empty", vary->name);
+        return options_wrong("%s has an empty value", vary->name);
     for (size_t i = 0; i < vary->count; i++)
         if (strcmp(vary->values[i], value) == 0)
             return options_wrong("the value %s of %s is given twice", value, vary->name);

@@ -8,8 +8,8 @@ int main(int argc, char **argv)
 {
     struct sweep_options options;
     program_begin("traffic-sweep");
-    int status = sweep_options_read(&options, argc, argv);
-    if (status < 0)
+    int status;
+    if (sweep_options_read(&options, argc, argv, &status) == STEP_NEXT)
         status = sweep_run(&options);
     sweep_options_clear(&options);
     return program_end(status);

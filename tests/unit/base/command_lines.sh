@@ -84,6 +84,7 @@ for name in traffic-replay traffic-sweep traffic-learn traffic-summary; do
     is "$name --help: no message" "$errors" ""
     like "$name --help: what it is" "$output" "^$name "
     like "$name --help: --help itself" "$output" '^  -h, --help +print this help$'
+    is "$name --help: at most 100 columns" "$(grep -cE '.{101}' <<<"$output")" 0
     like "$name --help: the manual page" "$output" "See $name\(1\)\.$"
 
     for option in --help --version; do

@@ -5,7 +5,7 @@
  */
 #include "replay/settings.h"
 
-#include "replay/settings_words.h"
+#include "replay/settings_arguments.h"
 #include "tests/lib/command_line.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -16,20 +16,23 @@ static void write_config(const char *content)
     write_file("traffic-replay.yaml", content, 0600);
 }
 
-/* Reads a command line; what is said on standard error is in told. */
+enum { NO_STATUS = -1 };
+
+/* Reads a command line. Returns the exit status; NO_STATUS: the run can begin. Standard error is in
+ * told. */
 static int read_line(struct settings *settings, const char *line)
 {
-    int count = cut("traffic-replay", line);
+    int count = cut("traffic-replay", line), status = NO_STATUS;
     hear();
-    int status = settings_read(settings, count, words);
+    enum step step = settings_read(settings, count, words, &status);
     heard();
-    return status;
+    return step == STEP_NEXT ? NO_STATUS : status;
 }
 
 static void read_well(struct settings *settings, const char *line)
 {
     int status = read_line(settings, line);
-    if (status != -1)
+    if (status != NO_STATUS)
         fail_msg("%s: status %d: %s", line, status, told);
 }
 
@@ -41,12 +44,12 @@ static void read_well(struct settings *settings, const char *line)
 static const struct {
     const char *line, *message;
 } refused[] = {
-    {"", "there is no MODEL; give a model file and a DC, or see --help"},
-    {"@model", "there is no DC; name one after the model file"},
-    {"--dry-run", "there is no MODEL; give a model file, or see --help"},
-    {"-c", "there is no DC; name one after the options"},
-    {"-G -n 3", "there is no DC; name one after the options"},
-    {"@model dc1 more", "\"more\": there is nothing for this word to mean after MODEL and DC"},
+    {"", "missing MODEL; give a model file and a DC, or see --help"},
+    {"@model", "missing DC; give its name after the model file"},
+    {"--dry-run", "missing MODEL; give a model file, or see --help"},
+    {"-c", "missing DC; give its name after the options"},
+    {"-G -n 3", "missing DC; give its name after the options"},
+    {"@model dc1 more", "unexpected argument \"more\""},
     {"-U a%b @missing dc1", "MODEL: cannot read \"@missing\": No such file or directory"},
     {"-U a%b @ dc1", "MODEL: cannot read \"@\": Is a directory"},
     {"-r 4x @model dc1", "-r: \"4x\"" NUMBER},
@@ -87,12 +90,10 @@ static const struct {
      "--kdc-preauth-legs: \"3\" is out of range: expected a number from 1 to 2"},
     {"--kdc-transport sctp @model dc1", "--kdc-transport: \"sctp\" is neither tcp nor udp"},
     {"--server nt4 @model dc1", "--server: \"nt4\" is neither dc nor ldap"},
-    {"--server ldap @model ldap1",
-     "--server ldap: no accounts can be made there; give --accounts FILE"},
+    {"--server ldap @model ldap1", "--server ldap requires --accounts FILE"},
     {"--server ldap -K --accounts @accounts @model ldap1",
-     "--prefer-kerberos: only a domain controller has it; leave out --server ldap"},
-    {"--server ldap -c ldap1",
-     "--clean-up: only a domain controller has it; leave out --server ldap"},
+     "--prefer-kerberos requires a domain controller; leave out --server ldap"},
+    {"--server ldap -c ldap1", "--clean-up requires a domain controller; leave out --server ldap"},
     {"-I -1 @model dc1", "-I: \"-1\" is out of range: expected a number from 0 to 99999"},
     {"-I 1x @model dc1", "-I: \"1x\" is not a whole number"},
     {"-n 0 @model dc1", "-n: \"0\" is out of range: expected a number from 1 to 10000000"},
@@ -103,21 +104,22 @@ static const struct {
      "--average-groups-per-user: 4 is more than the 3 groups of --number-of-groups"},
     {"--average-groups-per-user 2 --group-memberships 10 @model dc1",
      "--average-groups-per-user and --group-memberships exclude each other; give one of them"},
-    {"-G dc1", "-G: how many? give -n USERS, --number-of-groups GROUPS, or both"},
-    {"-c -G -n 3 dc1", "--clean-up and --generate-users-only exclude each other; run it twice"},
+    {"-G dc1", "-G: missing number of accounts; give -n USERS, --number-of-groups GROUPS, or both"},
+    {"-c -G -n 3 dc1",
+     "--clean-up and --generate-users-only exclude each other; run the program twice"},
     {"--make-accounts -c @model dc1",
-     "--make-accounts and --clean-up exclude each other; run it twice"},
+     "--make-accounts and --clean-up exclude each other; run the program twice"},
     {"--make-accounts --dry-run @model",
      "--make-accounts and --dry-run exclude each other; leave one out"},
     {"--make-accounts --accounts @accounts @model dc1",
      "--accounts and --make-accounts exclude each other; leave one out"},
     {"--make-accounts --server ldap @model dc1",
-     "--make-accounts: only a domain controller has it; leave out --server ldap"},
+     "--make-accounts requires a domain controller; leave out --server ldap"},
     {"--dry-run -c @model", "--dry-run and --clean-up exclude each other; leave one out"},
     {"--dry-run --traffic-summary - @model",
      "--dry-run and --traffic-summary exclude each other; leave one out"},
     {"--accounts @accounts -F x @model dc1",
-     "--accounts and --fixed-password exclude each other; the file has the passwords"},
+     "--accounts and --fixed-password exclude each other; the file contains the passwords"},
     {"--accounts @missing @model dc1",
      "--accounts: cannot read \"@missing\": No such file or directory"},
     {"--dns-query-file @missing @model dc1",
@@ -128,43 +130,46 @@ static const struct {
      "--json: cannot write \"@no/such/folder\": No such file or directory"},
     {"--json @ @model dc1", "--json: cannot write \"@\": Is a directory"},
     {"-t @no/file @model dc1", "-t: cannot write \"@no/file\": No such file or directory"},
-    {"--json @model @model dc1", "--json: \"@model\" is the model itself; give another file"},
-    {"-t - --json - @model dc1", "--json and --timing-data: both would write \"-\"; give two "
+    {"--json @model @model dc1", "--json: \"@model\" is the model; give another file"},
+    {"-t - --json - @model dc1", "--json and --timing-data write the same file \"-\"; give two "
                                  "files"},
     {"--fixed-password= @model dc1", "--fixed-password: empty value"},
-    {"-U %secret @model dc1", "-U: there is no name before the %"},
+    {"-U %secret @model dc1", "-U: missing name before the %"},
     {"-U a%b -A @auth @model dc1",
      "--user and --authentication-file exclude each other; give one of them"},
     {"-U a%b -k @model dc1",
-     "--user and --kerberos exclude each other; the tickets say who you are"},
+     "--user and --kerberos exclude each other; the tickets contain the name"},
     {"-A @missing @model dc1", "-A: @missing: cannot read it: No such file or directory"},
     {"-A @auth-wrong @model dc1", "-A: @auth-wrong:2: expected one \"username = ...\", "
                                   "\"password = ...\" or \"domain = ...\""},
     {"-A @auth-nobody @model dc1",
-     "-A: @auth-nobody: it names nobody; add a line \"username = ...\""},
-    {"@model dc1", "no administrator's name: give -U USER%PASSWORD, -A FILE, -k, or "
+     "-A: @auth-nobody: contains no username; add a line \"username = ...\""},
+    {"@model dc1", "missing administrator's name; give -U USER%PASSWORD, -A FILE, -k, or "
                    "TRAFFIC_REPLAY_USER and _PASSWORD"},
-    {"-U admin @model dc1", "no administrator's password: give -U USER%PASSWORD, -A FILE, -k, or "
-                            "TRAFFIC_REPLAY_USER and _PASSWORD"},
+    {"-U admin @model dc1",
+     "missing administrator's password; give -U USER%PASSWORD, -A FILE, -k, or "
+     "TRAFFIC_REPLAY_USER and _PASSWORD"},
     {"--label x @model dc1", "--label: \"x\" is not NAME=VALUE"},
     {"--label =x @model dc1", "--label: \"=x\" is not NAME=VALUE"},
     {"--label \xff=x @model dc1", "--label: \"\xff=x\" is not UTF-8"},
     {"--dry-run /no\x1b[31m\nmodel",
      "MODEL: cannot read \"/no?[31m?model\": No such file or directory"},
     {"--\xc2\x9bx @model dc1", "--??x: unknown option; see --help"},
-    {"--label a=1 --label a=2 @model dc1", "--label: the label \"a\" is given twice"},
+    {"--label a=1 --label a=2 @model dc1", "--label: \"a\" is given twice"},
     {"--only ,ldap @model dc1",
-     "--only: expected PROTOCOL or PROTOCOL:OPCODE, as in ldap or ldap:3"},
-    {"--skip :3 @model dc1", "--skip: expected PROTOCOL or PROTOCOL:OPCODE, as in ldap or ldap:3"},
+     "--only: expected PROTOCOL or PROTOCOL:OPCODE, for example ldap or ldap:3"},
+    {"--skip :3 @model dc1",
+     "--skip: expected PROTOCOL or PROTOCOL:OPCODE, for example ldap or ldap:3"},
     {"--source 10.0.0.1 @model dc1",
-     "--source: \"10.0.0.1\" is not ADDRESS/BITS, as in 10.1.0.0/16"},
+     "--source: \"10.0.0.1\" is not ADDRESS/BITS, for example 10.1.0.0/16"},
     {"--source 10.0.0.0/33 @model dc1",
-     "--source: \"10.0.0.0/33\" has no prefix length from 0 to 32"},
-    {"--source ::1/129 @model dc1", "--source: \"::1/129\" has no prefix length from 0 to 128"},
+     "--source: \"10.0.0.0/33\" has no valid prefix length; expected 0 to 32"},
+    {"--source ::1/129 @model dc1",
+     "--source: \"::1/129\" has no valid prefix length; expected 0 to 128"},
     {"--random-seed -4 @model dc1",
      "--random-seed: \"-4\" is not a whole number from 0 to 9223372036854775807"},
     {"--random-seed 9223372036854775808 @model dc1",
-     "--random-seed: \"9223372036854775808\" is out of range: give one from 0 to "
+     "--random-seed: \"9223372036854775808\" is out of range: expected a number from 0 to "
      "9223372036854775807"},
     {"--replay-rat3 4 @model dc1", "--replay-rat3: unknown option; did you mean --replay-rate?"},
     {"--jsn=x @model dc1", "--jsn: unknown option; did you mean --json?"},
@@ -360,7 +365,7 @@ static void test_authentication_file(void **state)
     settings_clear(&settings);
     assert_int_equal(chmod(path_in_folder("auth"), 0644), 0);
     read_well(&settings, "-A @auth @model dc1");
-    assert_non_null(strstr(told, "everybody may read it"));
+    assert_non_null(strstr(told, "is world-readable"));
     settings_clear(&settings);
     assert_int_equal(chmod(path_in_folder("auth"), 0600), 0);
 }
@@ -450,7 +455,7 @@ static const struct {
     {"\nreplay-rat: 4\n", "@traffic-replay.yaml:2:13: replay-rat: unknown option; did you "
                           "mean replay-rate?"},
     {"frobnicate: 4\n", "@traffic-replay.yaml:1:13: frobnicate: unknown option; see --help"},
-    {"clean-up: true\n", "@traffic-replay.yaml:1:11: clean-up: it belongs on the command line"},
+    {"clean-up: true\n", "@traffic-replay.yaml:1:11: clean-up: allowed only on the command line"},
     {"yes: maybe\n", "@traffic-replay.yaml:1:6: yes: \"maybe\" is neither true nor false"},
     {"threads: 1\nthreads: 2\n",
      "@traffic-replay.yaml:2:1: expected each key once, found 'threads' again"},
@@ -485,7 +490,8 @@ static void test_open_config_with_password(void **state)
     struct settings settings;
     write_file("traffic-replay.yaml", "user: a%b\n", 0644);
     assert_int_equal(read_line(&settings, "@model dc1"), EXIT_USAGE);
-    assert_non_null(strstr(told, "everybody may read the file, and it holds a password"));
+    assert_non_null(
+        strstr(told, "the file contains a password and is world-readable; run: chmod o= "));
     assert_null(strstr(told, "a%b"));
     settings_clear(&settings);
     write_file("traffic-replay.yaml", "fixed-password: b\n", 0644);
@@ -505,12 +511,13 @@ static void expect_words(const char *line, const char *wanted)
     struct settings settings;
     char text[TEXT_MAX] = "";
     read_well(&settings, line);
-    char **got = settings_words(&settings, except);
-    assert_non_null(got);
-    for (size_t i = 0; got[i]; i++)
-        strcat(strcat(text, i ? " " : ""), got[i]);
+    struct arguments got = {0};
+    settings_add_arguments(&settings, except, &got);
+    assert_false(got.failed);
+    for (size_t i = 0; i < got.count; i++)
+        strcat(strcat(text, i ? " " : ""), got.items[i]);
     assert_string_equal(text, wanted);
-    settings_free_words(got);
+    arguments_clear(&got);
     settings_clear(&settings);
 }
 
@@ -557,11 +564,11 @@ static void test_single_options(void **state)
     assert_null(settings_try("yes", "true"));
     assert_string_equal(settings_try("duration", "x"), "\"x\" is not a number");
     assert_string_equal(settings_try("durations", "1"), "unknown option; did you mean duration?");
-    assert_string_equal(settings_try("dry-run", "true"), "it belongs on the command line");
+    assert_string_equal(settings_try("dry-run", "true"), "allowed only on the command line");
     assert_true(settings_is_flag("yes") && !settings_is_flag("duration") &&
                 !settings_is_flag("nothing"));
     int count = cut("traffic-replay", "-D 10 @model -U a%b -- dc1 -x");
-    assert_int_equal(settings_count_words(count, words), 3);
+    assert_int_equal(settings_count_arguments(count, words), 3);
 }
 
 /* ---- Secrets ---- */
@@ -582,7 +589,8 @@ static int probe(int argc, char **argv)
 {
     static const char *const secrets[] = {"Adminsecret", "Fixedsecret", "Environsecret"};
     struct settings settings;
-    if (settings_read(&settings, argc, argv) != -1)
+    int status;
+    if (settings_read(&settings, argc, argv, &status) != STEP_NEXT)
         return 10;
     for (size_t i = 0; i < sizeof secrets / sizeof secrets[0]; i++)
         if (file_holds("/proc/self/cmdline", secrets[i]) ||

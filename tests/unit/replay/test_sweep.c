@@ -6,7 +6,7 @@
 #include "replay/sweep/sweep_options.h"
 
 #include "base/message.h"
-#include "replay/settings_words.h"
+#include "replay/settings_arguments.h"
 #include "replay/sweep/sweep_cell.h"
 #include "replay/sweep/sweep_expand.h"
 #include "replay/sweep/sweep_progress.h"
@@ -58,8 +58,8 @@ static void test_lists(void **state)
 }
 
 #define NO_LIST                                                                                    \
-    " is no list: expected numbers and ranges FROM:TO or FROM:TO:STEP, with commas between"
-#define RANGE " is out of range: give numbers above 0 and at most 1e+06"
+    " is not a list: expected numbers and ranges FROM:TO or FROM:TO:STEP, separated by commas"
+#define RANGE " is out of range: expected numbers above 0 and at most 1e+06"
 
 static const struct {
     const char *text, *error;
@@ -84,11 +84,11 @@ static const struct {
     {"1000001", "\"1000001\"" RANGE},
     {"4:24:0", "\"0\"" RANGE},
     {"4:24:-1", "\"-1\"" RANGE},
-    {"24:4", "\"24:4\" runs backwards: write the smaller number first"},
+    {"24:4", "\"24:4\" is a descending range; give the smaller number first"},
     {"4,8,4", "4 is given twice"},
     {"1:5,3", "3 is given twice"},
-    {"1:1000000", "these are more than 10000 values"},
-    {"1:1000000:0.000001", "these are more than 10000 values"},
+    {"1:1000000", "too many values (maximum 10000)"},
+    {"1:1000000:0.000001", "too many values (maximum 10000)"},
 };
 
 static void test_wrong_lists(void **state)
@@ -122,9 +122,11 @@ static const struct {
     {"{r", "{r", NULL},
     {"}{r}}", "}4}", NULL},
     {"awk '{{print}'", "awk '{print}'", NULL},
-    {"{R}", NULL, "there is no {R}: expected {r}, {S}, {pre-fork}, or {{R} for a brace"},
+    {"{R}", NULL,
+     "unknown variable {R}: expected {r}, {S}, {pre-fork}, or {{R} for a literal brace"},
     {"a {prefork} b", NULL,
-     "there is no {prefork}: expected {r}, {S}, {pre-fork}, or {{prefork} for a brace"},
+     "unknown variable {prefork}: expected {r}, {S}, {pre-fork}, or {{prefork} for a literal "
+     "brace"},
 };
 
 static void test_expansions(void **state)
@@ -151,19 +153,22 @@ static void test_expansions(void **state)
 
 /* ---- Options ---- */
 
+enum { NO_STATUS = -1 };
+
+/* Reads a command line. Returns the exit status; NO_STATUS: the sweep can begin. */
 static int read_line(struct sweep_options *options, const char *line)
 {
-    int count = cut("traffic-sweep", line);
+    int count = cut("traffic-sweep", line), status = NO_STATUS;
     hear();
-    int status = sweep_options_read(options, count, words);
+    enum step step = sweep_options_read(options, count, words, &status);
     heard();
-    return status;
+    return step == STEP_NEXT ? NO_STATUS : status;
 }
 
 static void read_well(struct sweep_options *options, const char *line)
 {
     int status = read_line(options, line);
-    if (status != -1)
+    if (status != NO_STATUS)
         fail_msg("%s: status %d: %s", line, status, told);
 }
 
@@ -172,12 +177,12 @@ static void read_well(struct sweep_options *options, const char *line)
 static const struct {
     const char *line, *message;
 } refused[] = {
-    {"", "there is no MODEL; give a model file and a DC, or see --help"},
-    {"@model", "there is no DC; name one after the model file"},
+    {"", "missing MODEL; give a model file and a DC, or see --help"},
+    {"@model", "missing DC; give its name after the model file"},
     {"-r 4x" LOGON, "-r: \"4x\" is not a number"},
     {"--replay-rate=24:4" LOGON,
-     "--replay-rate: \"24:4\" runs backwards: write the smaller number first"},
-    {"-S 0" LOGON, "-S: \"0\" is out of range: give numbers above 0 and at most 1e+06"},
+     "--replay-rate: \"24:4\" is a descending range; give the smaller number first"},
+    {"-S 0" LOGON, "-S: \"0\" is out of range: expected numbers above 0 and at most 1e+06"},
     {"@model dc1 -S", "-S: missing LIST"},
     {"--repeat 0" LOGON, "--repeat: \"0\" is out of range: expected a number from 1 to 1000"},
     {"--repeat -5" LOGON, "--repeat: \"-5\" is out of range: expected a number from 1 to 1000"},
@@ -189,45 +194,45 @@ static const struct {
     {"--results=" LOGON, "--results: empty value"},
     {"--vary x" LOGON, "--vary: \"x\" is not NAME=V1,V2,..."},
     {"--vary =1" LOGON, "--vary: \"=1\" is not NAME=V1,V2,..."},
-    {"--vary x=" LOGON, "--vary: a value of x is empty"},
-    {"--vary x=1,,2" LOGON, "--vary: a value of x is empty"},
+    {"--vary x=" LOGON, "--vary: x has an empty value"},
+    {"--vary x=1,,2" LOGON, "--vary: x has an empty value"},
     {"--vary x=1,2,1" LOGON, "--vary: the value 1 of x is given twice"},
     {"--vary x=1 --vary x=2" LOGON, "--vary: x is given twice"},
-    {"--vary r=1" LOGON, "--vary: the name r is taken: give it another one"},
-    {"--vary 1x=1" LOGON, "--vary: \"1x\" is no name: it begins with a letter and goes on with "
-                          "letters, digits, _ and -"},
+    {"--vary r=1" LOGON, "--vary: the name r is reserved; choose another one"},
+    {"--vary 1x=1" LOGON,
+     "--vary: \"1x\" is not a name: expected a letter, then letters, digits, _ and -"},
     {"--vary x=1 --before {y}" LOGON,
-     "--before: there is no {y}: expected {r}, {S}, {x}, or {{y} for a brace"},
+     "--before: unknown variable {y}: expected {r}, {S}, {x}, or {{y} for a literal brace"},
     {"--after {prefork}" LOGON,
-     "--after: there is no {prefork}: expected {r}, {S}, or {{prefork} for a brace"},
+     "--after: unknown variable {prefork}: expected {r}, {S}, or {{prefork} for a literal brace"},
     {"--slo success>=99%" LOGON,
-     "--slo: only --find-max looks at it; traffic-summary --slo judges results"},
+     "--slo requires --find-max; for existing results use traffic-summary --slo"},
     {"--find-max --slo p96<=1s" LOGON,
      "--slo: p96<=1s: expected success, ok, failed, nominal, planned, mean, p50, p95 or p99, then "
      ">= or <="},
-    {"--find-max --order random" LOGON,
-     "--order: --find-max has an order of its own; leave one out"},
+    {"--find-max --order random" LOGON, "--order and --find-max exclude each other; leave one out"},
     {"--duration 10" LOGON, "--duration: unknown option; put traffic-replay's options after --"},
     {"--nonsense" LOGON, "--nonsense: unknown option; see --help"},
     {"-D 10" LOGON, "-D: unknown option; put traffic-replay's options after --"},
     {"--resume=yes" LOGON, "--resume: takes no value"},
-    {"-- -r 4 -U a%b @model dc1", "--replay-rate: give it to traffic-sweep, before the --"},
-    {"-- -S 4 -U a%b @model dc1", "--scale-traffic: give it to traffic-sweep, before the --"},
-    {"-- -T 4 -U a%b @model dc1", "--packets-per-second: a sweep cannot have it"},
-    {"-- --json @x -U a%b @model dc1", "--json: a sweep cannot have it"},
-    {"-- -t @x -U a%b @model dc1", "--timing-data: a sweep cannot have it"},
-    {"-- -c -U a%b dc1", "--clean-up: a sweep cannot have it"},
-    {"-- --dry-run @model dc1", "--dry-run: a sweep cannot have it"},
+    {"-- -r 4 -U a%b @model dc1", "--replay-rate is an option of traffic-sweep; put it before --"},
+    {"-- -S 4 -U a%b @model dc1",
+     "--scale-traffic is an option of traffic-sweep; put it before --"},
+    {"-- -T 4 -U a%b @model dc1", "--packets-per-second: not allowed in a sweep"},
+    {"-- --json @x -U a%b @model dc1", "--json: not allowed in a sweep"},
+    {"-- -t @x -U a%b @model dc1", "--timing-data: not allowed in a sweep"},
+    {"-- -c -U a%b dc1", "--clean-up: not allowed in a sweep"},
+    {"-- --dry-run @model dc1", "--dry-run: not allowed in a sweep"},
     {"-- -D 0 -U a%b @model dc1",
      "-D: \"0\" is out of range: expected a number above 0 and at most 10000000"},
     {"-- --durration 4 -U a%b @model dc1", "--durration: unknown option; did you mean --duration?"},
     {"-- --label repeat=1 -U a%b @model dc1",
-     "--label: the label \"repeat\" is the sweep's own; give it another name"},
+     "--label: \"repeat\" is a label of the sweep; choose another name"},
     {"--vary x=1 -- --label x=1 -U a%b @model dc1",
-     "--label: the label \"x\" is the sweep's own; give it another name"},
-    {"-- -U a%b - dc1", "MODEL: standard input can be read once only; give a file"},
+     "--label: \"x\" is a label of the sweep; choose another name"},
+    {"-- -U a%b - dc1", "MODEL: standard input can be read only once; give a file"},
     {"-- -U a%b --random-seed 9223372036854775807 @model dc1",
-     "--random-seed: repeats add to it, and the sum would be out of range"},
+     "--random-seed: too large; repeats add to it"},
     {"-f @missing" LOGON, "@missing: No such file or directory"},
     {"-f @ -- -U a%b @model dc1", "@: expected a file, found a directory"},
 };
@@ -286,8 +291,7 @@ static void test_secrets(void **state)
     char *text = NULL;
     size_t size = 0;
     read_well(&options, "@model dc1 -- -U DOM\\adm%a\"b\\c%^d -F x");
-    assert_non_null(options.words);
-    assert_null(options.words[0]);
+    assert_int_equal(options.replay_arguments.count, 0);
     FILE *stream = open_memstream(&text, &size);
     assert_int_equal(settings_write_secrets(&options.replay, stream), 0);
     fclose(stream);
@@ -298,8 +302,8 @@ static void test_secrets(void **state)
     write_file("secrets", text, 0600);
     free(text);
     struct settings settings;
-    int count = cut("traffic-sweep", "--config @secrets @model dc1");
-    assert_int_equal(settings_read(&settings, count, words), -1);
+    int status, count = cut("traffic-sweep", "--config @secrets @model dc1");
+    assert_int_equal(settings_read(&settings, count, words, &status), STEP_NEXT);
     assert_string_equal(settings.admin.name, "adm");
     assert_string_equal(settings.admin_domain, "DOM");
     assert_string_equal(settings.admin.password, "a\"b\\c% d");
@@ -374,7 +378,7 @@ static const struct {
     {"colour: 2\n",
      ":1:1: expected one of the keys model, dc, options, replay-rate, scale-traffic, vary, repeat, "
      "order, find-max, slo, before, after, hook-timeout, settle, sample, results, found 'colour'"},
-    {"repeat: 2\nresume: true\n", ":2:1: resume: it belongs on the command line"},
+    {"repeat: 2\nresume: true\n", ":2:1: resume: allowed only on the command line"},
     {"replay-rate: 4x\n", ":1:14: replay-rate: \"4x\" is not a number"},
     {"replay-rate: [4, 5x]\n", ":1:14: replay-rate: \"5x\" is not a number"},
     {"replay-rate: [4, [5]]\n", ":1:18: replay-rate: expected a plain value, found a sequence"},
@@ -388,16 +392,16 @@ static const struct {
     {"vary: 3\n", ":1:7: vary: expected a mapping of names to lists of values, found '3'"},
     {"vary: {x: 3}\n", ":1:11: x: expected a list of values, found '3'"},
     {"vary: {x: [3, 3]}\n", ":1:15: vary: the value 3 of x is given twice"},
-    {"vary: {r: [3]}\n", ":1:8: vary: the name r is taken: give it another one"},
+    {"vary: {r: [3]}\n", ":1:8: vary: the name r is reserved; choose another one"},
     {"vary: {x: [[3]]}\n", ":1:12: x: expected a plain value, found a sequence"},
     {"options: 3\n", ":1:10: options: expected a mapping of traffic-replay's options, found '3'"},
     {"options:\n  durration: 3\n", ":2:14: durration: unknown option; did you mean duration?"},
     {"options:\n  duration: x\n", ":2:13: duration: \"x\" is not a number"},
     {"options:\n  smb-encrypt: x\n", ":2:16: smb-encrypt: \"x\" is neither true nor false"},
-    {"options:\n  clean-up: true\n", ":2:13: clean-up: it belongs on the command line"},
-    {"options:\n  user: a%b\n", ":2:9: user: a sweep file is no place for passwords"},
+    {"options:\n  clean-up: true\n", ":2:13: clean-up: allowed only on the command line"},
+    {"options:\n  user: a%b\n", ":2:9: user: passwords are not allowed in a sweep file"},
     {"options:\n  fixed-password: b\n",
-     ":2:19: fixed-password: a sweep file is no place for passwords"},
+     ":2:19: fixed-password: passwords are not allowed in a sweep file"},
     {"options:\n  only: {ldap: 1}\n",
      ":2:9: only: expected a value or a list of values, found a mapping"},
     {"model: []\n", ":1:8: model: expected a model file, found an empty sequence"},
@@ -495,8 +499,7 @@ static void test_cells(void **state)
     read_well(&options, "--vary x=a/b,a_b @model dc1 -- -U a%b");
     assert_int_equal(sweep_cell_check_names(&options, &error), -EINVAL);
     assert_string_equal(error.text,
-                        "--vary: the values \"a/b\" and \"a_b\" of x would have results of "
-                        "the same name");
+                        "--vary: the values \"a/b\" and \"a_b\" of x give the same file name");
     sweep_options_clear(&options);
 }
 
@@ -540,30 +543,29 @@ static void test_identity(void **state)
                     "sweep's is fedcba987654...)");
     identity = own;
     identity.version = "1.1";
-    expect_identity(identity, &finished, "f was played by traffic-replay 1.0, this one is 1.1");
+    expect_identity(identity, &finished, "f was played by traffic-replay 1.0; this version is 1.1");
     identity = own;
     identity.dc = "dc2";
-    expect_identity(identity, &finished, "f was played against dc1, this sweep is against dc2");
+    expect_identity(identity, &finished, "f was played against dc1; this sweep is against dc2");
     identity = own;
     identity.seed = 8;
-    expect_identity(identity, &finished,
-                    "f was played with --random-seed=8, this sweep would play it with 9");
+    expect_identity(identity, &finished, "f was played with --random-seed=8; this sweep needs 9");
     foreign.label_count = 1;
-    expect_identity(own, &foreign, "f is not of a sweep: it has no label \"options\"");
+    expect_identity(own, &foreign, "f is not a result of a sweep: it has no label \"options\"");
 }
 
 static const struct {
     const char *was, *is, *message;
 } different[] = {
     {"--duration=10", "--duration=20",
-     "f was played with --duration=10, this sweep has --duration=20"},
-    {"--duration=10 -K", "--duration=10", "f was played with -K, this sweep is without"},
+     "f was played with --duration=10; this sweep has --duration=20"},
+    {"--duration=10 -K", "--duration=10", "f was played with -K; this sweep is without it"},
     {"--duration=10", "--duration=10 -K", "f was played without -K, which this sweep has"},
     {"", "-K", "f was played without -K, which this sweep has"},
     {"'--before=a b' -K", "'--before=a c' -K",
-     "f was played with '--before=a b', this sweep has '--before=a c'"},
+     "f was played with '--before=a b'; this sweep has '--before=a c'"},
     {"--only=a --only=b", "--only=b --only=a",
-     "f was played with --only=a --only=b, this sweep has --only=b --only=a"},
+     "f was played with --only=a --only=b; this sweep has --only=b --only=a"},
 };
 
 static void test_options_differ(void **state)
@@ -754,31 +756,31 @@ static void sureness(const struct sweep_search *search, const char *wanted)
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
-    sweep_search_sureness(search, stream);
+    sweep_search_print_confidence(search, stream);
     fclose(stream);
     assert_string_equal(text, wanted);
     free(text);
 }
 
-static void test_sureness(void **state)
+static void test_confidence(void **state)
 {
     (void)state;
     static const double load[4] = {1, 2, 3, 4};
     struct sweep_search search;
     assert_int_equal(sweep_search_init(&search, 2, 2, load, 3), 0);
     search.cells[0] = (struct sweep_search_cell){.runs = 1, .mean = 50, .min = 50, .max = 50};
-    sureness(&search,
-             "each cell was played once, so nothing is known of how much chance was in it");
+    sureness(&search, "each cell was played once, so the variation between runs is unknown");
     assert_true(isnan(sweep_search_uncertainty(&search.cells[0])));
     /* 98, 100, 102: s = 2, t = 4.303, 4.303 x 2 / sqrt(3) = 4.969 */
     search.cells[1] =
         (struct sweep_search_cell){.runs = 3, .mean = 100, .min = 98, .max = 102, .variance = 4};
     assert_true(fabs(sweep_search_uncertainty(&search.cells[1]) - 4.969) < 0.001);
-    sureness(&search, "the mean of 3 runs is known to within 5.0% (95% confidence); no run of "
-                      "another cell that was played reached its worst run");
+    sureness(&search, "the mean of 3 runs is accurate to within 5.0% (95% confidence); no run of "
+                      "another cell reached its worst run");
     search.cells[2] = (struct sweep_search_cell){.runs = 1, .mean = 99, .min = 99, .max = 99};
-    sureness(&search, "the mean of 3 runs is known to within 5.0% (95% confidence); 1 other cell "
-                      "is as good within what these runs can tell (1 of them played once)");
+    sureness(&search,
+             "the mean of 3 runs is accurate to within 5.0% (95% confidence); 1 other cell "
+             "is as good within the accuracy of these runs (1 of them played once)");
     sweep_search_clear(&search);
 }
 
@@ -845,7 +847,7 @@ int main(void)
         cmocka_unit_test(test_search),
         cmocka_unit_test(test_search_budget),
         cmocka_unit_test(test_search_nothing_kept),
-        cmocka_unit_test(test_sureness),
+        cmocka_unit_test(test_confidence),
         cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

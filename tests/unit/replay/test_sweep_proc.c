@@ -427,11 +427,11 @@ static void test_sample_command(void **state)
 static const struct {
     const char *command, *problem;
 } sample_problems[] = {
-    {"exit 3", "it ended with status 3"},
-    {"kill -9 $$", "it ended with status 137"},
+    {"exit 3", "the command ended with status 3"},
+    {"kill -9 $$", "the command ended with status 137"},
     {"true", "the command printed nothing"},
     {"echo cpu", "expected lines of a name and a number, found \"cpu\""},
-    {"echo a 1; echo a 2", "\"a\" comes twice"},
+    {"echo a 1; echo a 2", "\"a\" occurs twice"},
 };
 
 static void test_sample_problems(void **state)

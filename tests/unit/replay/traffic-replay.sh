@@ -44,7 +44,7 @@ like "what brings nothing" "$output" $'^ldap:1\tsilent\tbindResponse$'
 like "a hint" "$output" $'^kerberos:\tstate\t'
 unlike "nothing else" "$output" $'^[^\t]*:[^\t]*\t(operation|state|silent)\t.*\t|^[^\t]*$'
 
-refused "no words" 2 '^traffic-replay: there is no MODEL' -r 4
+refused "no words" 2 '^traffic-replay: missing MODEL' -r 4
 echo 'version: 7' >"$work/none"
 refused "a model that is none" 2 "^traffic-replay: $work/none:[0-9]+:[0-9]+: " --dry-run "$work/none"
 refused "a protocol that nobody knows, --only" 2 '^traffic-replay: --only: neither .* protocol "ldpa"$' \

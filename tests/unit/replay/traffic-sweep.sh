@@ -75,7 +75,7 @@ like "a sweep: for the largest cell, before the first run" "$(head -n 1 "$FAKE/l
 like "a sweep: what a run is called with" "$(sed -n 2p "$FAKE/log")" \
     '^--duration=3 --config=/proc/self/fd/[0-9]+ --replay-rate=2 --scale-traffic=1 --random-seed=5 --label=x=a --label=repeat=1 --label=options=--duration=3 .*--json=[^ ]*/\.dc1_r2_S1_x-a\.json -- [^ ]*model.yaml dc1=192\.0\.2\.7$'
 like "a sweep: progress" "$errors" '^traffic-sweep: dc1_r2_S3_x-a [0-9.]+/s; 2 of 8 cells, best [0-9.]+/s in dc1_r2_S1_x-a, [0-9:]+ left$'
-like "a sweep: the end" "$output" "^8 cells are in $results; the largest: "
+like "a sweep: the end" "$output" "^8 cells in $results; maximum: "
 run "${BUILD:-build}/traffic-summary" --by x "$results"
 like "a sweep: traffic-summary reads it" "$output" '^ *b +4 '
 
@@ -97,7 +97,7 @@ fresh
 sweep -r 2,4 "$model" dc1 -- -D 3
 sweep -r 2,4 "$model" dc1 -- -D 3
 is "results are there: exit status" "$status" 2
-like "results are there: message" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json is there already: go on with --resume, or give another --results$"
+like "results are there: message" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json exists; give --resume to continue, or another --results folder$"
 sweep -r 2,4,6 --repeat 2 --resume "$model" dc1 -- -D 3
 is "--resume: exit status" "$status" 0 || echo "# $errors"
 is "--resume: plays what is missing" "$(played)" 6
@@ -114,15 +114,15 @@ refuses() {
     like "--resume with $name: message" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json was played $pattern"
     is "--resume with $name: nothing is played" "$(played)" 6
 }
-refuses "another duration" 'with --duration=3, this sweep has --duration=4: give what it was played with' "$model" dc1 -- -D 4
+refuses "another duration" 'with --duration=3; this sweep has --duration=4; give the same options' "$model" dc1 -- -D 4
 refuses "more options" 'without --prefer-kerberos, which this sweep has' "$model" dc1 -- -D 3 -K
 refuses "a hook" "without --before=true, which this sweep has" --before true "$model" dc1 -- -D 3
-refuses "another seed" 'with --random-seed=[0-9]+, this sweep would play it with 1' "$model" dc1 -- -D 3 --random-seed 1
-refuses "another address" 'against dc1, this sweep is against dc1=192.0.2.9' "$model" dc1=192.0.2.9 -- -D 3
+refuses "another seed" 'with --random-seed=[0-9]+; this sweep needs 1' "$model" dc1 -- -D 3 --random-seed 1
+refuses "another address" 'against dc1; this sweep is against dc1=192.0.2.9' "$model" dc1=192.0.2.9 -- -D 3
 (cat "$model" && echo '# changed') >"$work/changed.yaml"
 refuses "another model" 'with another model \(' "$work/changed.yaml" dc1 -- -D 3
 echo 7.2 >"$FAKE/version"
-refuses "another program" 'by traffic-replay 7.1, this one is 7.2' "$model" dc1 -- -D 3
+refuses "another program" 'by traffic-replay 7.1; this version is 7.2' "$model" dc1 -- -D 3
 rm "$FAKE/version"
 
 # Damaged, empty and foreign files.
@@ -133,8 +133,8 @@ echo 5 >"$results/.dc1_r6_S1.json"
 sweep -r 2,4,6 --resume "$model" dc1 -- -D 3
 is "damaged results: exit status" "$status" 0
 is "damaged results: are played again" "$(played)" 8
-like "damaged results: are told" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json:.*; this cell is played again$"
-is "damaged results: once each" "$(grep -c 'is played again' <<<"$errors")" 2
+like "damaged results: are told" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json:.*; playing this cell again$"
+is "damaged results: once each" "$(grep -c 'playing this cell again' <<<"$errors")" 2
 holds "damaged results: are whole" python3 -m json.tool "$results/dc1_r4_S1.json"
 
 # --- Interrupts ---
@@ -148,8 +148,8 @@ wait $child
 is "Ctrl-C: exit status" $? 130
 is "Ctrl-C: the running cell is kept" "$(files)" "dc1_r1_S1.json dc1_r1_S1.txt dc1_r2_S1.json dc1_r2_S1.txt "
 is "Ctrl-C: the command after it is run" "$(wc -l <"$work/hooks")" 2
-like "Ctrl-C: told" "$(cat "$work/errors")" '^traffic-sweep: interrupted: the running cell is played to its end; once more to end at once$'
-like "Ctrl-C: how to go on" "$(cat "$work/errors")" '^traffic-sweep: interrupted with 2 cells done; --resume goes on$'
+like "Ctrl-C: told" "$(cat "$work/errors")" '^traffic-sweep: interrupted: finishing the current cell; interrupt again to stop at once$'
+like "Ctrl-C: how to go on" "$(cat "$work/errors")" '^traffic-sweep: interrupted after 2 cells; give --resume to continue$'
 
 echo 60 >"$FAKE/sleep"
 "$program" --resume --results "$results" --sample none -r 1:4 --after "echo after >>$work/hooks" "$model" dc1 2>"$work/errors" </dev/null &
@@ -169,7 +169,7 @@ child=$!
 wait_for "$FAKE/playing" 4
 run "$program" --resume --results "$results" --sample none -r 1:4 --after "echo after >>$work/hooks" "$model" dc1
 is "two sweeps in one folder: exit status" "$status" 1
-like "two sweeps in one folder: message" "$errors" "^traffic-sweep: --results: another sweep is busy in $results$"
+like "two sweeps in one folder: message" "$errors" "^traffic-sweep: --results: another sweep is using $results$"
 kill -KILL $child
 { wait $child; } 2>/dev/null
 for _ in $(seq 100); do
@@ -192,7 +192,7 @@ sweep -r 1:4 "$model" dc1
 is "a run that fails: exit status" "$status" 1
 like "a run that fails: where" "$errors" '^traffic-sweep: dc1_r3_S1: traffic-replay failed \(exit status 1\)$'
 like "a run that fails: what it said, cleaned" "$errors" '^  \| \?\[31mnothing listens on port 389$'
-like "a run that fails: the one before may be spoiled" "$errors" 'the last cell \(dc1_r2_S1\) may be spoiled'
+like "a run that fails: the one before may be spoiled" "$errors" 'the last cell \(dc1_r2_S1\) may be invalid'
 is "a run that fails: the others are kept" "$(files)" "dc1_r1_S1.json dc1_r1_S1.txt dc1_r2_S1.json dc1_r2_S1.txt "
 rm "$FAKE/fail"
 sweep -r 1:4 --resume "$model" dc1
@@ -201,7 +201,7 @@ fresh
 echo 1 >"$FAKE/accounts-status"
 sweep "$model" dc1
 is "accounts that cannot be made: exit status" "$status" 1
-like "accounts that cannot be made: message" "$errors" 'the test accounts could not be made \(exit status 1\)$'
+like "accounts that cannot be made: message" "$errors" 'cannot create the test accounts \(exit status 1\)$'
 is "accounts that cannot be made: nothing is played" "$(played)" 0
 
 # --- Commands that fail or hang ---
@@ -220,7 +220,7 @@ fresh
 before=$SECONDS
 sweep --hook-timeout 0.5 --before 'echo waiting; sleep 97.5 & sleep 97.5' "$model" dc1
 is "--before hangs: exit status" "$status" 1
-like "--before hangs: message" "$errors" 'took more than 0.5 s and was ended$'
+like "--before hangs: message" "$errors" 'took longer than 0.5 s and was stopped$'
 like "--before hangs: its output" "$errors" '^  \| waiting$'
 [ $((SECONDS - before)) -lt 30 ]
 tap $? "--before hangs: not for long"
@@ -241,7 +241,7 @@ is "samples: exit status" "$status" 0 || echo "# $errors"
 holds "samples: the result is whole" python3 -m json.tool "$results/dc1_r1_S1_x-q.json"
 fresh
 run "$program" --results "$results" "$model" dc1=192.0.2.1 </dev/null
-like "samples of a server elsewhere: told" "$errors" '^traffic-sweep: no samples of the server: nobody listens on this machine at port 389 of dc1=192.0.2.1 '
+like "samples of a server elsewhere: told" "$errors" '^traffic-sweep: no samples: no visible process on this machine listens on port 389 of dc1=192.0.2.1; '
 is "samples of a server elsewhere: exit status" "$status" 0
 
 # --- The search ---
@@ -254,15 +254,15 @@ before=$(played)
 sweep --find-max --resume -r 4:24:4 -S 2:8:2 "$model" dc1
 is "--find-max --resume: the same search" "$(played)" "$before"
 sweep --find-max --resume --slo 'success>=101%' -r 4:24:4 -S 2:8:2 "$model" dc1
-like "--find-max: no cell keeps the level" "$output" '^no cell of [0-9]+ played keeps success>=101%; the least loaded: '
+like "--find-max: no cell keeps the level" "$output" '^none of [0-9]+ played cells keeps success>=101%; the least loaded one: '
 
 # --- Folders that cannot be written to ---
 run "$program" --results /dev/null/x --sample none "$model" dc1
 is "a folder that cannot be made: exit status" "$status" 1
-like "a folder that cannot be made: message" "$errors" '^traffic-sweep: --results: cannot make /dev/null/x: Not a directory$'
+like "a folder that cannot be made: message" "$errors" '^traffic-sweep: --results: cannot create /dev/null/x: Not a directory$'
 run "$program" --results /proc/self --sample none "$model" dc1
 is "a folder that cannot be written into: exit status" "$status" 1
-like "a folder that cannot be written into: message" "$errors" '^traffic-sweep: --results: cannot write into /proc/self: '
+like "a folder that cannot be written into: message" "$errors" '^traffic-sweep: --results: cannot write to /proc/self: '
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     fresh
     mkdir "$results"
