@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "replay/timing.h"
@@ -269,8 +270,7 @@ static int tally_add_cause(struct tally_packet *packet, const char *text, uint64
         packet->causes[TALLY_CAUSES_MAX - 1].count += count;
         return 0;
     }
-    struct tally_cause *causes =
-        realloc(packet->causes, (packet->cause_count + 1) * sizeof *causes);
+    struct tally_cause *causes = array_grow(packet->causes, packet->cause_count, sizeof *causes);
     if (!causes)
         return -ENOMEM;
     packet->causes = causes;

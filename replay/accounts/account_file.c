@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "base/secret.h"
@@ -136,13 +137,10 @@ static char *cut_field(char **text)
 static int add_line(struct account_file *file, const char *name, const char *password,
                     size_t number)
 {
-    if ((file->count & (file->count - 1)) == 0) {
-        size_t room = file->count ? 2 * file->count : 16;
-        struct account_file_line *grown = reallocarray(file->lines, room, sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        file->lines = grown;
-    }
+    struct account_file_line *grown = array_grow(file->lines, file->count, sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    file->lines = grown;
     struct account_file_line *line = &file->lines[file->count++];
     *line = (struct account_file_line){
         .name = strdup(name), .password = strdup(password), .number = number};

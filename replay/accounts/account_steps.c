@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/utf16.h"
@@ -96,14 +97,10 @@ int account_steps_set_password(struct account_steps *steps, const char *password
 
 int account_steps_add(struct account_steps *steps, const struct account_step *step)
 {
-    if (steps->count == steps->room) {
-        size_t room = steps->room ? 2 * steps->room : 256;
-        struct account_step *grown = reallocarray(steps->steps, room, sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        steps->steps = grown;
-        steps->room = room;
-    }
+    struct account_step *grown = array_grow(steps->steps, steps->count, sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    steps->steps = grown;
     steps->steps[steps->count++] = *step;
     return 0;
 }

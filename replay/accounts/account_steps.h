@@ -36,7 +36,7 @@ struct account_steps {
     size_t user_dacl_size;
     const uint32_t *members; /* user numbers, for ACCOUNT_STEP_MEMBERS */
     struct account_step *steps;
-    size_t count, room;
+    size_t count;
 };
 
 /* The maximum number of members in one modify request. */

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs: signals, the limits of this machine, source addresses, accounts and extra DNS queries. */
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "replay/limits.h"
+#include "replay/source.h"
+#include "tests/lib/run_scenario.h"
+#include "tests/lib/udp_server.h"
+
+static void *interrupt_later(void *argument)
+{
+    struct timespec time = {.tv_nsec = *(long *)argument};
+    nanosleep(&time, NULL);
+    kill(getpid(), SIGINT);
+    return NULL;
+}
+
+/* Plays s and sends SIGINT after delay (ns). */
+static void play_interrupted(struct scenario *s, long delay)
+{
+    pthread_t thread;
+    prepare(s);
+    assert_int_equal(pthread_create(&thread, NULL, interrupt_later, &delay), 0);
+    play(s);
+    pthread_join(thread, NULL);
+    assert_int_equal(s->status, 0);
+    assert_int_equal(s->result.end, RUN_END_INTERRUPTED);
+}
+
+static void interrupted(void **state)
+{
+    (void)state;
+    struct scenario s = scenario();
+    s.duration = 60;
+    s.rate = 20;
+    play_interrupted(&s, 600 * MS);
+    assert_in_range(s.result.window_end, 500 * MS, 20000 * MS);
+    const struct tally_packet *packet = counts(&s, "1");
+    assert_true(packet->planned > 50);
+    assert_int_equal(packet->planned, planned_in_window(&s));
+    assert_true(s.took < 30000 * MS);
+    clear(&s);
+}
+
+static void interrupted_in_the_warm_up(void **state)
+{
+    (void)state;
+    struct scenario s = scenario();
+    s.warmup = 30;
+    play_interrupted(&s, 100 * MS);
+    assert_int_equal(s.result.window_end, s.result.window_start);
+    assert_int_equal(counts(&s, "1")->planned, 0);
+    assert_true(s.took < 25000 * MS);
+    clear(&s);
+}
+
+static void interrupted_twice(void **state)
+{
+    (void)state;
+    int status;
+    int64_t before = clock_now();
+    pid_t child = fork();
+    if (child == 0) {
+        struct scenario s = scenario();
+        s.server = calloc(1, sizeof *s.server); /* of its own: threads do not survive fork() */
+        s.server->sources = calloc(1, SOURCES);
+        server_start(s.server);
+        atomic_store(&s.server->mode, SILENT);
+        s.duration = 60;
+        s.settings.latency_timeout = 60; /* after the first signal it would wait for answers */
+        prepare(&s);
+        play(&s);
+        _exit(1);
+    }
+    struct timespec time = {.tv_nsec = 600 * MS};
+    nanosleep(&time, NULL);
+    kill(child, SIGTERM);
+    nanosleep(&time, NULL);
+    assert_int_equal(waitpid(child, &status, WNOHANG), 0); /* once is not enough */
+    kill(child, SIGTERM);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 130);
+    assert_true(clock_now() - before < 40000 * MS);
+}
+
+/* In the warm-up at most 512 clients make their first connections at a time; the others follow when
+ * it ends. Here nobody is answered before that. */
+static void connecting_in_turn(void **state)
+{
+    (void)state;
+    struct scenario s = scenario();
+    s.rate = 40;
+    s.scale = 75;
+    s.warmup = 1;
+    s.duration = 1;
+    s.settings.latency_timeout = 2;
+    atomic_store(&s.server->delay, 1300 * MS);
+    prepare(&s);
+    s.tick = remember_most_open;
+    play(&s);
+    assert_int_equal(s.status, 0);
+    assert_in_range(s.clients, 1450, 1550);
+    assert_in_range(s.most_open_in_warm_up, 200, 512);
+    assert_true(s.server->most_open > 600);
+    for (uint32_t client = 0; client < s.clients; client++)
+        assert_true(played[client] > 0);
+    clear(&s);
+    atomic_store(&s.server->delay, 0);
+}
+
+static void source_addresses(void **state)
+{
+    (void)state;
+    struct scenario s = scenario();
+    s.settings.source = "127.9.8.0/24";
+    play_well(&s);
+    for (unsigned i = 0; i < SOURCES; i++)
+        assert_int_equal(s.server->sources[i], i >= 0x801 && i < 0x801 + s.clients);
+    clear(&s);
+
+    static const struct {
+        const char *source, *message;
+    } wrong[] = {
+        {"127.9.8.0/28", "holds 14 addresses for 20 clients"},
+        {"192.0.2.0/24", "192.0.2.1 is not an address of this machine"},
+        {"fd00::/64", "the server's address is an IPv4 one"},
+        {"127.0.0.1/33", "expected ADDRESS/LENGTH"},
+        {"127.0.0.1/", "expected ADDRESS/LENGTH"},
+        {"127.0.0.1/-1", "expected ADDRESS/LENGTH"},
+        {"127.0.0.1/8x", "expected ADDRESS/LENGTH"},
+        {"localhost/8", "expected ADDRESS/LENGTH"},
+        {"", "expected ADDRESS/LENGTH"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        s = scenario();
+        s.settings.source = wrong[i].source;
+        prepare(&s);
+        play(&s);
+        assert_true(s.status < 0);
+        if (!strstr(s.error.text, wrong[i].message))
+            print_message("# %s: %s\n", wrong[i].source, s.error.text);
+        assert_non_null(strstr(s.error.text, wrong[i].message));
+        assert_null(strchr(s.error.text, '\n'));
+        clear(&s);
+    }
+}
+
+static void source_ranges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t client, count;
+        const char *address;
+    } cases[] = {
+        {"10.0.0.0/8", 0, (1 << 24) - 2, "10.0.0.1"},
+        {"10.0.0.77/8", 255, (1 << 24) - 2, "10.0.1.0"},
+        {"10.0.0.5", 9, 1, "10.0.0.5"},
+        {"10.0.0.5/32", 9, 1, "10.0.0.5"},
+        {"10.0.0.4/31", 1, 2, "10.0.0.5"},
+        {"10.0.0.4/30", 1, 2, "10.0.0.6"},
+        {"0.0.0.0/0", 65535, 0xfffffffe, "0.1.0.0"},
+        {"fd00:1::/64", 0, UINT64_MAX - 1, "fd00:1::1"},
+        {"fd00:1::ffff:0/112", 65533, 65535, "fd00:1::ffff:fffe"},
+        {"fd00::7/128", 3, 1, "fd00::7"},
+        {"::1", 3, 1, "::1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct source_range range;
+        struct sockaddr_storage address;
+        struct error error = {0};
+        char text[INET6_ADDRSTRLEN];
+        assert_int_equal(source_parse(cases[i].text, &range, &error), 0);
+        assert_int_equal(range.count, cases[i].count);
+        socklen_t size = source_address(&range, cases[i].client, &address);
+        bool v4 = address.ss_family == AF_INET;
+        assert_int_equal(size, v4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+        inet_ntop(address.ss_family,
+                  v4 ? (void *)&((struct sockaddr_in *)&address)->sin_addr
+                     : (void *)&((struct sockaddr_in6 *)&address)->sin6_addr,
+                  text, sizeof text);
+        assert_string_equal(text, cases[i].address);
+    }
+}
+
+static void too_few_accounts(void **state)
+{
+    (void)state;
+    struct scenario s = scenario();
+    prepare(&s);
+    s.dc->account_count = 19;
+    play(&s);
+    s.dc->account_count = 20;
+    assert_int_equal(s.status, -EINVAL);
+    assert_non_null(strstr(s.error.text, "19 accounts for 20 clients"));
+    clear(&s);
+}
+
+static void files_per_client(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *chain;
+        bool generic;
+        unsigned files;
+    } cases[] = {
+        {"  \"-\": {\"ldap:0\": 1}\n  \"ldap:0\": {\"ldap:3\": 1}\n"
+         "  \"ldap:3\": {\"ldap:3\": 9, \"-\": 1}\n",
+         true, 1},
+        {"  \"-\": {\"ldap:0\": 1}\n  \"ldap:0\": {\"ldap:0\": 3, \"-\": 1}\n", true, 4},
+        {"  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": {\"-\": 1}\n", false, 2}, /* and a ticket's */
+        {"  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": {\"cldap:3\": 1}\n"
+         "  \"cldap:3\": {\"-\": 1}\n",
+         true, 2},
+        {"  \"-\": {\"cldap:3\": 1}\n  \"cldap:3\": {\"-\": 1}\n", true, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[1000];
+        struct play_table *table = NULL;
+        snprintf(text, sizeof text, "version: 3\npacket_rate: 10\nhistory: 1\nchain:\n%s",
+                 cases[i].chain);
+        struct scenario s = scenario();
+        s.model_text = text;
+        s.settings.play.generic_ldap = cases[i].generic;
+        load(&s);
+        assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), 0);
+        assert_int_equal(limits_files_per_client(s.model, table, &s.settings), cases[i].files);
+        play_table_free(table);
+        clear(&s);
+    }
+}
+
+/* Limits of the machine, tried where they bind us: in a child that is not root. */
+static void limits_are_told(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (geteuid() == 0) {
+        /* As root the hard limit gives way. */
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            struct rlimit low = {.rlim_cur = 64, .rlim_max = 64};
+            if (setrlimit(RLIMIT_NOFILE, &low))
+                _exit(2);
+            struct rlimit high = {.rlim_cur = 64, .rlim_max = 5000};
+            if (setrlimit(RLIMIT_NOFILE, &high)) /* a root without CAP_SYS_RESOURCE */
+                _exit(limits_prepare(5000, 10, &error) == -EMFILE ? 0 : 5);
+            setrlimit(RLIMIT_NOFILE, &low);
+            if (limits_prepare(5000, 10, &error))
+                _exit(3);
+            getrlimit(RLIMIT_NOFILE, &low);
+            _exit(low.rlim_cur >= 5000 ? 0 : 4);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit low = {.rlim_cur = 64, .rlim_max = 200};
+        if (setrlimit(RLIMIT_NOFILE, &low) || (geteuid() == 0 && setuid(65534)))
+            _exit(2);
+        if (limits_prepare(150, 10, &error)) /* the soft limit is ours */
+            _exit(3);
+        if (limits_prepare(5000, 10, &error) != -EMFILE)
+            _exit(4);
+        _exit(strstr(error.text, "5000") && strstr(error.text, "200") && !strchr(error.text, '\n')
+                  ? 0
+                  : 5);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(limits_prepare(10, UINT64_MAX / 4, &error), -ENOMEM);
+    assert_non_null(strstr(error.text, "sysctl -w vm.max_map_count="));
+    assert_null(strchr(error.text, '\n'));
+}
+
+/* Every third name does not exist, the server says; nobody has heard of any before. */
+static size_t answer_query(void *context, unsigned nth, const uint8_t *question, size_t size,
+                           uint8_t *reply)
+{
+    (void)context;
+    memcpy(reply, question, size);
+    reply[2] |= 0x80;                /* RFC 1035 4.1.1: QR, */
+    reply[3] = nth % 3 == 0 ? 5 : 3; /* REFUSED, which is a failure, or NXDOMAIN, which is none */
+    return size;
+}
+
+static void extra_dns_queries(void **state)
+{
+    (void)state;
+    struct udp_server dns = {.answer = answer_query};
+    struct scenario s = scenario();
+    s.settings.dns_rate = 500;
+    s.settings.source = "127.9.8.0/24";
+    prepare(&s);
+    udp_server_start(&dns);
+    s.dc->ports.dns = dns.port;
+    s.dc->realm = strdup("EXAMPLE.COM");
+    s.dc->dns_domain = strdup("example.com");
+    s.dc->dns_name = strdup("dc1.example.com");
+    play(&s);
+    udp_server_stop(&dns);
+    assert_int_equal(s.status, 0);
+    const struct tally_totals *totals = tally_totals(s.tallies[0]);
+    /* A Poisson process of 500 a second for 1.2 s and five standard deviations; fewer are sent when
+     * the machine is too busy. */
+    assert_in_range(totals->dns_extra, 300, 725);
+    /* Those that were on their way as the run ended are in neither. */
+    assert_in_range(dns.questions, totals->dns_extra, totals->dns_extra + 10);
+    assert_in_range(totals->dns_extra_failed, totals->dns_extra / 3 - 5, totals->dns_extra / 3 + 5);
+    /* Beside the plan, not in it. */
+    assert_int_equal(counts(&s, "1")->planned, planned_in_window(&s));
+    assert_int_equal(counts(&s, "1")->failed, 0);
+    clear(&s);
+
+    s = scenario();
+    s.settings.dns_rate = 500;
+    s.settings.play.generic_ldap = true;
+    prepare(&s);
+    play(&s);
+    assert_int_equal(s.status, -EINVAL);
+    assert_non_null(strstr(s.error.text, "--dns-rate"));
+    clear(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interrupted),       cmocka_unit_test(interrupted_in_the_warm_up),
+        cmocka_unit_test(interrupted_twice), cmocka_unit_test(connecting_in_turn),
+        cmocka_unit_test(source_addresses),  cmocka_unit_test(source_ranges),
+        cmocka_unit_test(too_few_accounts),  cmocka_unit_test(files_per_client),
+        cmocka_unit_test(limits_are_told),   cmocka_unit_test(extra_dns_queries),
+    };
+    return cmocka_run_group_tests_name("run limits", tests, set_up, tear_down);
+}
