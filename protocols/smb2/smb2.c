@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SMB2 as a conversation uses it, in the order in which things come to be: connection, session,
- * tree, open file. */
+/* The SMB2 state of a conversation, from the outside in: connection, session, tree, open file. */
 #include "protocols/smb2/smb2.h"
 
 #include <errno.h>
@@ -22,12 +21,12 @@ enum {
     LIST_ACCESS = 0x00120081,    /* list, attributes, security, synchronize */
     PIPE_ACCESS = 0x0012019f,    /* read and write */
     SCRATCH_ACCESS = 0x0013019f, /* read, write, delete */
-    /* What may change a file or its security: no user has these rights on SYSVOL and NETLOGON. */
+    /* Rights to change a file or its security, which no user has on SYSVOL and NETLOGON. */
     CHANGING_ACCESS = 0x500d0156,
     SHARE_ALL = 7
 };
 
-/* A file to be opened: where it is, and how. */
+/* The file to open, and how. */
 struct choice {
     enum smb2_share share;
     enum smb2_file_class file_class;
@@ -35,9 +34,9 @@ struct choice {
     struct smb2_create create;
 };
 
-static struct smb2_state *smb2_state_of(struct conversation *conversation);
+static struct smb2_state *get_state(struct conversation *conversation);
 static void drop_connection(struct smb2_state *state);
-static void session_ended(struct smb2_state *state, enum smb2_who who);
+static void drop_session(struct smb2_state *state, enum smb2_who who);
 static struct outcome set_up_session(struct conversation *conversation,
                                      struct smb2_connection *connection, enum smb2_who who);
 static struct outcome try_wrong_password(struct conversation *conversation,
@@ -49,21 +48,21 @@ static struct outcome connect_tree(struct conversation *conversation,
                                    const struct smb2_target *target, enum smb2_share share);
 static void drop_opens_of_tree(struct smb2_state *state, uint32_t tree_id);
 static enum smb2_share real_share(const struct conversation *conversation, enum smb2_share share);
-static void smb2_choose(struct conversation *conversation, const struct smb2_open_request *request,
+static void choose_file(struct conversation *conversation, const struct smb2_open_request *request,
                         struct choice *choice);
 static void choose_scratch(struct conversation *conversation, struct choice *choice);
 static void choose_shared(struct conversation *conversation, enum smb2_file_class file_class,
                           struct choice *choice);
 static void restrict_shared(struct smb2_create *create);
 static struct smb2_open *room_for_open(struct smb2_state *state);
-static void without_lease(const struct smb2_connection *connection, struct smb2_create *create);
+static void restrict_lease(const struct smb2_connection *connection, struct smb2_create *create);
 static bool forget_lost(struct smb2_state *state);
-static bool forget_lost_of(struct smb2_state *state, enum smb2_who who);
+static bool forget_lost_in(struct smb2_state *state, enum smb2_who who);
 static bool forget_file(struct smb2_state *state, const uint8_t *file_id);
 
 struct outcome smb2_connect(struct conversation *conversation, bool from_smb1)
 {
-    struct smb2_state *state = smb2_state_of(conversation);
+    struct smb2_state *state = get_state(conversation);
     if (!state)
         return outcome_of_error(-ENOMEM);
     drop_connection(state);
@@ -76,7 +75,7 @@ struct outcome smb2_connect(struct conversation *conversation, bool from_smb1)
     return outcome;
 }
 
-static struct smb2_state *smb2_state_of(struct conversation *conversation)
+static struct smb2_state *get_state(struct conversation *conversation)
 {
     if (!conversation->smb2) {
         conversation->smb2 = calloc(1, sizeof *conversation->smb2);
@@ -90,12 +89,12 @@ static void drop_connection(struct smb2_state *state)
 {
     smb2_connection_free(state->connection);
     state->connection = NULL;
-    session_ended(state, SMB2_USER);
-    session_ended(state, SMB2_MACHINE);
+    drop_session(state, SMB2_USER);
+    drop_session(state, SMB2_MACHINE);
 }
 
-/* All that a session had is gone with it. Files are the user's only; pipes look at generation. */
-static void session_ended(struct smb2_state *state, enum smb2_who who)
+/* Drops what a session had. Only the user's session has files; pipes compare the generation. */
+static void drop_session(struct smb2_state *state, enum smb2_who who)
 {
     state->generation[who]++;
     if (who == SMB2_USER)
@@ -114,20 +113,20 @@ struct outcome smb2_logon(struct conversation *conversation)
 static struct outcome set_up_session(struct conversation *conversation,
                                      struct smb2_connection *connection, enum smb2_who who)
 {
-    session_ended(conversation->smb2, who);
+    drop_session(conversation->smb2, who);
     struct outcome outcome = try_wrong_password(conversation, connection, who);
     if (outcome.kind == OUTCOME_OK)
         outcome = smb2_session_setup(connection, conversation, who, false);
     if (outcome.kind == OUTCOME_FAILED && conversation->kerberos && !connection->error) {
-        /* A ticket that the server no longer takes is fetched anew, once. */
+        /* The server may no longer accept the ticket: try once with a new one. */
         kerberos_forget_tickets(conversation, account_of(conversation, who));
         outcome = smb2_session_setup(connection, conversation, who, false);
     }
     return outcome;
 }
 
-/* -B: one attempt with a wrong password, which the server is to refuse. Kerberos' own are made
- * where its passwords are used, in the AS exchange. */
+/* -B: makes one attempt with a wrong password, which the server must refuse. With Kerberos the AS
+ * exchange makes it, because only that uses the password. */
 static struct outcome try_wrong_password(struct conversation *conversation,
                                          struct smb2_connection *connection, enum smb2_who who)
 {
@@ -135,7 +134,7 @@ static struct outcome try_wrong_password(struct conversation *conversation,
         return outcome_ok();
     struct outcome outcome = smb2_session_setup(connection, conversation, who, true);
     if (outcome.kind == OUTCOME_OK) {
-        session_ended(conversation->smb2, who);
+        drop_session(conversation->smb2, who);
         connection->sessions[who].established = false;
         return outcome_failed("a wrong password was accepted");
     }
@@ -157,7 +156,7 @@ struct outcome smb2_logoff(struct conversation *conversation)
     struct outcome outcome = need_session(conversation, SMB2_USER, &target);
     if (outcome.kind == OUTCOME_OK) {
         outcome = smb2_session_logoff(target.connection, target.session);
-        session_ended(conversation->smb2, SMB2_USER);
+        drop_session(conversation->smb2, SMB2_USER);
     }
     return outcome;
 }
@@ -208,7 +207,7 @@ static void drop_opens_of_tree(struct smb2_state *state, uint32_t tree_id)
     state->open_count = kept;
 }
 
-/* Without --smb-share the only other share with files in it is SYSVOL. */
+/* Without --smb-share, SYSVOL takes the place of other shares. */
 static enum smb2_share real_share(const struct conversation *conversation, enum smb2_share share)
 {
     bool has_other = conversation->dc->options.smb_share != NULL;
@@ -234,7 +233,7 @@ struct outcome smb2_open_file(struct conversation *conversation,
     struct choice choice;
     struct smb2_target target;
     struct smb2_created created;
-    smb2_choose(conversation, request, &choice);
+    choose_file(conversation, request, &choice);
     struct outcome outcome = smb2_need_tree(conversation, SMB2_USER, choice.share, &target);
     struct smb2_state *state = conversation->smb2;
     if (outcome.kind == OUTCOME_OK && state->open_count == SMB2_OPENS_MAX)
@@ -244,7 +243,7 @@ struct outcome smb2_open_file(struct conversation *conversation,
     struct smb2_open *open = room_for_open(state);
     if (!open)
         return outcome_of_error(-ENOMEM);
-    without_lease(target.connection, &choice.create);
+    restrict_lease(target.connection, &choice.create);
     outcome = smb2_create(&target, &choice.create, &created);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
@@ -256,7 +255,7 @@ struct outcome smb2_open_file(struct conversation *conversation,
     return outcome;
 }
 
-static void smb2_choose(struct conversation *conversation, const struct smb2_open_request *request,
+static void choose_file(struct conversation *conversation, const struct smb2_open_request *request,
                         struct choice *choice)
 {
     *choice = (struct choice){.file_class = request->file_class,
@@ -271,7 +270,7 @@ static void smb2_choose(struct conversation *conversation, const struct smb2_ope
         choose_shared(conversation, request->file_class, choice);
     }
     choice->create.name = choice->name;
-    /* What is read from or written to afterwards must have been opened for it. */
+    /* The open needs the rights of later reads and writes. */
     choice->create.access |= request->access;
     if (choice->share == SMB2_SHARE_IPC)
         return;
@@ -283,7 +282,7 @@ static void smb2_choose(struct conversation *conversation, const struct smb2_ope
         restrict_shared(&choice->create);
 }
 
-/* The conversation's own file: nobody else opens it, and it goes when it is closed. */
+/* The conversation's own file, which nobody else opens. Closing it deletes it. */
 static void choose_scratch(struct conversation *conversation, struct choice *choice)
 {
     choice->share = SMB2_SHARE_OTHER;
@@ -297,15 +296,15 @@ static void choose_scratch(struct conversation *conversation, struct choice *cho
 static void choose_shared(struct conversation *conversation, enum smb2_file_class file_class,
                           struct choice *choice)
 {
-    static const char policy[] = "{31B2F340-016D-11D2-945F-00C04FB984F9}"; /* every domain's */
+    static const char policy[] = "{31B2F340-016D-11D2-945F-00C04FB984F9}"; /* in every domain */
     const struct dc *dc = conversation->dc;
     enum smb2_shared_class class = file_class == SMB2_FILE_SCRIPT      ? SMB2_SHARED_SCRIPT
                                    : file_class == SMB2_FILE_DIRECTORY ? SMB2_SHARED_DIRECTORY
                                                                        : SMB2_SHARED_POLICY;
-    uint64_t chance = conversation->random(conversation->random_state);
-    const struct smb2_shared_file *file = smb2_shared_files_pick(dc->shared_files, class, chance);
+    uint64_t random = conversation->random(conversation->random_state);
+    const struct smb2_shared_file *file = smb2_shared_files_pick(dc->shared_files, class, random);
     if (!file && class == SMB2_SHARED_SCRIPT) /* a domain without scripts */
-        file = smb2_shared_files_pick(dc->shared_files, SMB2_SHARED_POLICY, chance);
+        file = smb2_shared_files_pick(dc->shared_files, SMB2_SHARED_POLICY, random);
     const char *domain = dc->dns_domain ? dc->dns_domain : "";
     bool directory = class == SMB2_SHARED_DIRECTORY;
     choice->share = file ? file->share : SMB2_SHARE_SYSVOL;
@@ -320,10 +319,10 @@ static void choose_shared(struct conversation *conversation, enum smb2_file_clas
 }
 
 /*
- * Files under SYSVOL and NETLOGON are open by many clients at once, and a client that has nothing
- * to play reads no breaks: were it to hold a right to cache writes, the next one to open the file
- * would wait for half a minute. So of oplocks and leases on them only the read part is asked for,
- * and of rights none that no user has there.
+ * Many clients open files in SYSVOL and NETLOGON at once, and a client that plays nothing reads no
+ * breaks. If it held a right to cache writes, the next client to open the file would wait for half
+ * a minute. Oplocks and leases on these files therefore only cache reads, and the access mask
+ * contains no rights that users do not have there.
  */
 static void restrict_shared(struct smb2_create *create)
 {
@@ -346,8 +345,8 @@ static struct smb2_open *room_for_open(struct smb2_state *state)
     return &state->opens[state->open_count];
 }
 
-/* Leases came with 2.1, and not every server grants them (3.2.4.3.8). */
-static void without_lease(const struct smb2_connection *connection, struct smb2_create *create)
+/* Leases require 2.1 and a server that grants them (3.2.4.3.8). */
+static void restrict_lease(const struct smb2_connection *connection, struct smb2_create *create)
 {
     enum { GLOBAL_CAP_LEASING = 2 };
     bool can = connection->dialect > 0x0202 && connection->capabilities & GLOBAL_CAP_LEASING;
@@ -385,7 +384,7 @@ struct outcome smb2_need_open(struct conversation *conversation, unsigned classe
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     *open = smb2_newest(conversation, classes, target);
-    return *open ? outcome : outcome_failed("SMB2: no such file to be opened");
+    return *open ? outcome : outcome_failed("SMB2: the file was not opened");
 }
 
 struct outcome smb2_close_file(struct conversation *conversation, struct smb2_open *open)
@@ -453,17 +452,17 @@ static bool forget_lost(struct smb2_state *state)
 {
     bool lost = false;
     for (int who = 0; who < SMB2_WHO_COUNT; who++)
-        lost |= forget_lost_of(state, (enum smb2_who)who);
+        lost |= forget_lost_in(state, (enum smb2_who)who);
     return lost;
 }
 
-/* Forgets what the server has ended of a session: all of it, trees, a file. False: nothing. */
-static bool forget_lost_of(struct smb2_state *state, enum smb2_who who)
+/* Forgets what the server ended: a session, its trees, a file. False: nothing. */
+static bool forget_lost_in(struct smb2_state *state, enum smb2_who who)
 {
     struct smb2_session *session = &state->connection->sessions[who];
     bool lost = session->lost;
     if (lost)
-        session_ended(state, who);
+        drop_session(state, who);
     for (unsigned i = 0; who == SMB2_USER && i < session->tree_count; i++)
         if (session->trees[i].lost)
             drop_opens_of_tree(state, session->trees[i].id);
@@ -474,7 +473,7 @@ static bool forget_lost_of(struct smb2_state *state, enum smb2_who who)
     return lost;
 }
 
-/* Takes a file that the server has closed out of those that are open. */
+/* Removes a file that the server closed from the open files. */
 static bool forget_file(struct smb2_state *state, const uint8_t *file_id)
 {
     for (unsigned i = 0; i < state->open_count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An SMB2 connection and its calls: credits and message ids (MS-SMB2 3.2.4.1), framing, signing or
- * encrypting what is sent, checking what comes (3.2.5.1), interim replies, oplock and lease breaks.
+ * An SMB2 connection and its calls: credits and message ids (MS-SMB2 3.2.4.1), framing, signing and
+ * encryption of requests, checks of replies (3.2.5.1), interim replies, oplock and lease breaks.
  */
 #include "protocols/smb2/smb2_connection.h"
 
@@ -14,15 +14,15 @@
 #include "protocols/smb2/smb2_trace.h"
 
 enum {
-    CREDITS_WANTED = 64,  /* kept in hand: pays for the largest read of ours */
-    CREDITS_MOST = 65535, /* what a server that grants without end is believed */
+    CREDITS_WANTED = 64,  /* enough for the largest read */
+    CREDITS_MOST = 65535, /* upper bound, whatever the server grants */
     RECEIVE_CHUNK = 4096,
-    UNSOLICITED_MOST = 64 /* interim replies and breaks in a row, before the server is given up */
+    UNSOLICITED_MOST = 64 /* interim replies and breaks in a row before giving up */
 };
-/* What an idle client keeps beside its stream. */
+/* An idle client keeps this and a stream. */
 _Static_assert(sizeof(struct smb2_connection) <= 1024, "an SMB2 connection costs at most 1 KiB");
 
-/* Bytes being read: what was left over from before, then what comes. */
+/* Received bytes, beginning with the rest of the last read. */
 struct incoming {
     uint8_t *data;
     size_t size, capacity;
@@ -50,8 +50,8 @@ static const struct smb2_session *session_by_id(const struct smb2_connection *co
                                                 uint64_t id);
 static int answer_break(struct smb2_connection *connection, const struct smb2_reply *reply,
                         const struct smb2_header *header);
-static int acknowledge(struct smb2_connection *connection, const struct smb2_header *notice,
-                       const uint8_t *body, size_t body_size);
+static int acknowledge_break(struct smb2_connection *connection, const struct smb2_header *notice,
+                             const uint8_t *body, size_t body_size);
 static int check_reply(const struct smb2_call *call, bool encrypted);
 static int check_protection(const struct smb2_call *call, bool encrypted);
 static void note_loss(const struct smb2_call *call);
@@ -111,7 +111,7 @@ uint32_t smb2_connection_payload(const struct smb2_connection *connection, uint3
                                  uint32_t most)
 {
     uint64_t credits = 1;
-    /* One is kept back: an oplock that is broken meanwhile has to be acknowledged. */
+    /* Keep one credit to acknowledge a break of an oplock. */
     if (has_multi_credit(connection) && connection->credits > 2)
         credits = connection->credits - 1;
     uint64_t paid = credits * SMB2_CREDIT_UNIT;
@@ -119,8 +119,8 @@ uint32_t smb2_connection_payload(const struct smb2_connection *connection, uint3
     return allowed < most ? (uint32_t)allowed : most;
 }
 
-/* Connection.SupportsMultiCredit (3.2.5.2): without it a request is of 64 KiB at most, takes one
- * credit and says nothing of it (3.2.4.1.5). */
+/* Connection.SupportsMultiCredit (3.2.5.2). Without it a request has at most 64 KiB and uses one
+ * credit, which its header does not state (3.2.4.1.5). */
 static bool has_multi_credit(const struct smb2_connection *connection)
 {
     return connection->dialect > 0x0202 && connection->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU;
@@ -154,7 +154,7 @@ int smb2_call_run(struct smb2_call *call)
     return 0;
 }
 
-/* 2.2.1.2, and the credits that it takes. */
+/* 2.2.1.2. Takes the credits that the request uses. */
 static int fill_header(struct smb2_call *call)
 {
     struct smb2_connection *connection = call->connection;
@@ -237,8 +237,7 @@ static int receive_reply(struct smb2_call *call)
 
 static const uint64_t message_id_break = UINT64_MAX;
 
-/* One message off the wire. 0: it is the call's reply; NOT_YET: something else that was dealt
- * with. */
+/* Receives one message. 0: it is the call's reply; NOT_YET: another message, which was handled. */
 static int receive_one(struct smb2_call *call, uint64_t message_id)
 {
     struct smb2_connection *connection = call->connection;
@@ -252,7 +251,7 @@ static int receive_one(struct smb2_call *call, uint64_t message_id)
         return rc;
     uint32_t credits = connection->credits + call->header.credits;
     connection->credits = credits < CREDITS_MOST ? credits : CREDITS_MOST;
-    /* Breaks, and replies to acknowledgements of breaks. */
+    /* A break, or the reply to the acknowledgement of one. */
     bool notice =
         call->header.command == SMB2_OPLOCK_BREAK && call->header.message_id != message_id;
     if (notice && call->header.message_id == message_id_break)
@@ -267,7 +266,7 @@ static int receive_one(struct smb2_call *call, uint64_t message_id)
     return rc ? rc : NOT_YET;
 }
 
-/* One frame's bytes, malloc'd, in *data; the message begins at SMB2_FRAME_SIZE. */
+/* Receives a frame into *data, which the caller frees; the message begins at SMB2_FRAME_SIZE. */
 static int receive_frame(struct smb2_connection *connection, uint8_t **data, size_t *message_size)
 {
     struct incoming in = {0};
@@ -326,7 +325,7 @@ static int incoming_fill(struct smb2_connection *connection, struct incoming *in
     return 0;
 }
 
-/* What came behind the message is the next one's. */
+/* Bytes after the message belong to the next one. */
 static int incoming_keep_rest(struct smb2_connection *connection, const struct incoming *in,
                               size_t used)
 {
@@ -341,7 +340,7 @@ static int incoming_keep_rest(struct smb2_connection *connection, const struct i
     return 0;
 }
 
-/* Undoes encryption, if there is any, and reads the header. */
+/* Decrypts the message, if it is encrypted, and reads its header. */
 static int open_message(struct smb2_connection *connection, uint8_t *message, size_t size,
                         struct smb2_reply *reply, struct smb2_header *header, bool *encrypted)
 {
@@ -359,7 +358,7 @@ static int open_message(struct smb2_connection *connection, uint8_t *message, si
     *reply = (struct smb2_reply){message, size};
     if (smb2_header_decode(reply, header) != 0 || !(header->flags & SMB2_FLAGS_SERVER_TO_REDIR))
         return smb2_connection_complain(connection, "SMB2: malformed header");
-    /* 3.3.4.1.3: only replies to compounded requests may be compounded, and we send none. */
+    /* 3.3.4.1.3: only replies to compounded requests may be compounded; we send none. */
     if (header->next_command != 0)
         return smb2_connection_complain(connection, "SMB2: compounded replies");
     return 0;
@@ -374,7 +373,7 @@ static const struct smb2_session *session_by_id(const struct smb2_connection *co
     return NULL;
 }
 
-/* 3.2.5.19: an oplock (StructureSize 24) or a lease (44) is taken back. */
+/* 3.2.5.19: the server breaks an oplock (StructureSize 24) or a lease (44). */
 static int answer_break(struct smb2_connection *connection, const struct smb2_reply *reply,
                         const struct smb2_header *header)
 {
@@ -382,9 +381,9 @@ static int answer_break(struct smb2_connection *connection, const struct smb2_re
     if (body) {
         uint8_t ack[24] = {24, 0, body[2]};
         memcpy(ack + 8, body + 8, SMB2_FILE_ID_SIZE);
-        /* From level II to none there is nothing to acknowledge, and no way to see it; servers
-         * answer such an acknowledgement with an error, which is passed over. */
-        return acknowledge(connection, header, ack, sizeof ack);
+        /* A break from level II to none needs no acknowledgement, but the notice does not show the
+         * old level. Servers answer with an error then, which is ignored. */
+        return acknowledge_break(connection, header, ack, sizeof ack);
     }
     body = smb2_body(reply, 44, 44);
     if (!body)
@@ -394,12 +393,12 @@ static int answer_break(struct smb2_connection *connection, const struct smb2_re
     uint8_t ack[36] = {36, 0};
     memcpy(ack + 8, body + 8, 16);  /* LeaseKey */
     memcpy(ack + 24, body + 28, 4); /* NewLeaseState */
-    return acknowledge(connection, header, ack, sizeof ack);
+    return acknowledge_break(connection, header, ack, sizeof ack);
 }
 
-/* Sends a message for which no answer is waited: its reply is passed over when it comes. */
-static int acknowledge(struct smb2_connection *connection, const struct smb2_header *notice,
-                       const uint8_t *body, size_t body_size)
+/* Sends a message without waiting for the reply, which is ignored when it arrives. */
+static int acknowledge_break(struct smb2_connection *connection, const struct smb2_header *notice,
+                             const uint8_t *body, size_t body_size)
 {
     struct smb2_session *session =
         (struct smb2_session *)(uintptr_t)session_by_id(connection, notice->session_id);
@@ -409,7 +408,7 @@ static int acknowledge(struct smb2_connection *connection, const struct smb2_hea
         session = &connection->sessions[SMB2_USER];
     if (!session->established)
         return 0;
-    /* The notice need not name the tree; the share's encryption is then the session's. */
+    /* The notice may not name the tree: take the session's newest, for its encryption. */
     if (notice->tree_id == 0 && session->tree_count)
         tree = session->trees[session->tree_count - 1];
     smb2_call_begin(&call, connection, session, &tree, SMB2_OPLOCK_BREAK, body_size);
@@ -435,7 +434,7 @@ static int check_reply(const struct smb2_call *call, bool encrypted)
     return rc;
 }
 
-/* 3.2.5.1.3: what must be signed is, and any signature is right, asked for or not. */
+/* 3.2.5.1.3: required signatures must be present, and any signature must verify. */
 static int check_protection(const struct smb2_call *call, bool encrypted)
 {
     struct smb2_connection *connection = call->connection;
@@ -443,11 +442,10 @@ static int check_protection(const struct smb2_call *call, bool encrypted)
         return 0;
     if (call_encrypts(call))
         return smb2_connection_complain(connection, "SMB2: reply is not encrypted");
-    /* SESSION_SETUP's are looked at where their key is made. */
+    /* smb2_session.c verifies the replies to SESSION_SETUP. */
     if (!call->session || !call->session->established || call->command == SMB2_SESSION_SETUP)
         return 0;
-    /* A session that the server no longer knows has no key to sign with; Samba sets the flag all
-     * the same. */
+    /* The server has no key for a session that it no longer knows; Samba sets the flag anyway. */
     if (call->header.status == NTSTATUS_USER_SESSION_DELETED)
         return 0;
     bool is_signed = call->header.flags & SMB2_FLAGS_SIGNED;
@@ -459,8 +457,8 @@ static int check_protection(const struct smb2_call *call, bool encrypted)
     return 0;
 }
 
-/* A session that expired or is gone is set up anew by whoever asks for it next; so is a tree whose
- * share was closed (3.3.5.11 and others), and a file that was closed at the server. */
+/* Notes what the server ended, so that its next user opens it again: a session that expired or was
+ * deleted, a tree whose share was closed (3.3.5.11 and others), a file. */
 static void note_loss(const struct smb2_call *call)
 {
     struct smb2_session *session = call->session;

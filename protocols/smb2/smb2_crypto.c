@@ -23,13 +23,13 @@ enum {
     TRANSFORM_MESSAGE_SIZE = 36,
     TRANSFORM_FLAGS = 42,
     TRANSFORM_SESSION_ID = 44,
-    /* What the tag is over beside the message. */
+    /* The tag covers these bytes and the message. */
     TRANSFORM_AAD = TRANSFORM_NONCE,
     TRANSFORM_AAD_SIZE = SMB2_TRANSFORM_SIZE - TRANSFORM_NONCE,
     COMMAND_CANCEL = 0x0c
 };
 
-/* A message as three pieces, so that zeros stand for its signature without copying it. */
+/* A message in three pieces, so that zeros replace its signature without a copy. */
 static const uint8_t no_signature[SMB2_SIGNATURE_SIZE];
 #define SIGNED_PIECES(update, context, message, size)                                              \
     do {                                                                                           \
@@ -38,7 +38,7 @@ static const uint8_t no_signature[SMB2_SIGNATURE_SIZE];
         update(context, (size)-SMB2_HEADER_SIZE, (message) + SMB2_HEADER_SIZE);                    \
     } while (0)
 
-/* One pass of a cipher over a message in place; the tag of AAD and plain text goes to tag. */
+/* Passes a cipher over a message in place; writes the tag of AAD and plain text to tag. */
 #define CCM_PASS(bits, direction)                                                                  \
     static void ccm##bits##_##direction(const uint8_t *key, uint8_t *transform, size_t size,       \
                                         uint8_t *tag)                                              \
@@ -108,7 +108,7 @@ void smb2_keys_derive(struct smb2_keys *keys, uint16_t dialect, enum smb2_cipher
                       const uint8_t preauth[SMB2_PREAUTH_SIZE])
 {
     size_t out = cipher_key_size(cipher);
-    /* Only AES-256 is derived from more than 16 bytes of it. */
+    /* Only AES-256 keys are derived from more than 16 bytes. */
     size_t full = out == 32 ? session_key_size : SMB2_KEY_SIZE;
     memset(keys, 0, sizeof *keys);
     if (dialect < 0x0300) {
@@ -134,7 +134,7 @@ static size_t cipher_key_size(enum smb2_cipher cipher)
     return cipher == SMB2_CIPHER_AES256_CCM || cipher == SMB2_CIPHER_AES256_GCM ? 32 : 16;
 }
 
-/* SP800-108 counter mode with HMAC-SHA256, one block (3.1.4.2). Sizes count terminating zeros. */
+/* SP800-108 counter mode with HMAC-SHA256, one block (3.1.4.2). Sizes include terminating zeros. */
 static void crypto_derive(const uint8_t *key, size_t key_size, const char *label, size_t label_size,
                           const void *context, size_t context_size, uint8_t *out, size_t out_size)
 {
@@ -176,7 +176,7 @@ static void sign_cmac(const uint8_t *key, const uint8_t *message, size_t size, u
     cmac_aes128_digest(&context, TAG_SIZE, signature);
 }
 
-/* Both pieces before the body are multiples of the block size, as nettle wants them. */
+/* Both pieces before the body are multiples of the block size, as nettle requires. */
 static void sign_gmac(const uint8_t *key, const uint8_t *message, size_t size, uint8_t *signature)
 {
     struct gcm_aes128_ctx context;

@@ -23,11 +23,11 @@ enum {
 
 enum { CLOSE_STRUCTURE = 24, CLOSED_STRUCTURE = 60, ECHO_STRUCTURE = 4 };
 
-#define NO_HARMLESS_STATUS UINT32_MAX
+#define ALWAYS_DATA UINT32_MAX
 
 enum {
     READ_STRUCTURE = 49,
-    READ_PADDING = SMB2_HEADER_SIZE + 16, /* where the reply's data should begin */
+    READ_PADDING = SMB2_HEADER_SIZE + 16, /* where data should begin in the reply */
     DATA_STRUCTURE = 17,
     DATA_FIXED = 16,
     WRITE_STRUCTURE = 49,
@@ -54,17 +54,17 @@ enum {
 
 enum { ENTRY_FIXED = 64, DFS_HEADER = 8, DFS_REFERRAL_MIN = 8 };
 
-static void smb2_file_begin(struct smb2_call *call, const struct smb2_target *target,
-                            enum smb2_command command, size_t body_size);
+static void begin_call(struct smb2_call *call, const struct smb2_target *target,
+                       enum smb2_command command, size_t body_size);
 static void put_create(struct smb2_writer *writer, const struct smb2_create *create,
                        uint16_t dialect);
 static void put_lease(struct smb2_writer *writer, const struct smb2_create *create, bool version2);
-static struct outcome conclude(const struct smb2_call *call, int rc);
-static struct outcome run_for_data(struct smb2_call *call, uint32_t harmless,
+static struct outcome call_outcome(const struct smb2_call *call, int rc);
+static struct outcome run_for_data(struct smb2_call *call, uint32_t no_data,
                                    int (*decode)(const struct smb2_reply *, struct smb2_slice *),
                                    struct smb2_data *out);
-static bool brings_data(uint32_t status);
-static uint32_t most_asked(const struct smb2_target *target, uint32_t wanted);
+static bool has_data(uint32_t status);
+static uint32_t limit_output(const struct smb2_target *target, uint32_t wanted);
 static void put_ioctl(struct smb2_writer *writer, const uint8_t *file_id, enum smb2_fsctl control,
                       uint32_t input_size, uint32_t output_max);
 
@@ -91,18 +91,18 @@ struct outcome smb2_create(const struct smb2_target *target, const struct smb2_c
                            struct smb2_created *created)
 {
     struct smb2_call call;
-    smb2_file_begin(&call, target, SMB2_CREATE, 160 + 2 * strlen(create->name));
+    begin_call(&call, target, SMB2_CREATE, 160 + 2 * strlen(create->name));
     put_create(&call.request, create, target->connection->dialect);
     int rc = smb2_call_run(&call);
     if (rc == 0 && call.header.status == NTSTATUS_SUCCESS)
         rc = smb2_create_decode(&call.reply, created);
-    struct outcome outcome = conclude(&call, rc);
+    struct outcome outcome = call_outcome(&call, rc);
     smb2_call_end(&call);
     return outcome;
 }
 
-static void smb2_file_begin(struct smb2_call *call, const struct smb2_target *target,
-                            enum smb2_command command, size_t body_size)
+static void begin_call(struct smb2_call *call, const struct smb2_target *target,
+                       enum smb2_command command, size_t body_size)
 {
     smb2_call_begin(call, target->connection, target->session, target->tree, command, body_size);
 }
@@ -130,7 +130,7 @@ static void put_create(struct smb2_writer *writer, const struct smb2_create *cre
         smb2_put8(writer, 0); /* the buffer is never empty */
 }
 
-/* 2.2.13.2.8, 2.2.13.2.10: the lease that is asked for; version 2 from dialect 3.0 on. */
+/* 2.2.13.2.8, 2.2.13.2.10: requests a lease; version 2 from dialect 3.0. */
 static void put_lease(struct smb2_writer *writer, const struct smb2_create *create, bool version2)
 {
     uint32_t size = version2 ? LEASE_V2_SIZE : LEASE_V1_SIZE;
@@ -152,8 +152,8 @@ static void put_lease(struct smb2_writer *writer, const struct smb2_create *crea
     smb2_patch32(writer, CREATE_CONTEXTS + 4, (uint32_t)(writer->size - start));
 }
 
-/* What a call that ran came to. malformed: its reply's body could not be read. */
-static struct outcome conclude(const struct smb2_call *call, int rc)
+/* The outcome of a call, after smb2_call_run() or a decoder returned rc. */
+static struct outcome call_outcome(const struct smb2_call *call, int rc)
 {
     if (rc == -EBADMSG)
         smb2_connection_complain(call->connection, "SMB2: malformed reply");
@@ -166,13 +166,13 @@ struct outcome smb2_close(const struct smb2_target *target, const uint8_t *file_
 {
     struct smb2_call call;
     const uint8_t *body;
-    smb2_file_begin(&call, target, SMB2_CLOSE, CLOSE_STRUCTURE);
+    begin_call(&call, target, SMB2_CLOSE, CLOSE_STRUCTURE);
     call.file_id = file_id;
     smb2_put16(&call.request, CLOSE_STRUCTURE);
     smb2_put_zeros(&call.request, 6);
     smb2_put_bytes(&call.request, file_id, SMB2_FILE_ID_SIZE);
     int rc = smb2_call_run_body(&call, CLOSED_STRUCTURE, CLOSED_STRUCTURE, &body);
-    struct outcome outcome = conclude(&call, rc);
+    struct outcome outcome = call_outcome(&call, rc);
     smb2_call_end(&call);
     return outcome;
 }
@@ -206,7 +206,7 @@ struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_i
                          uint32_t size, struct smb2_data *out)
 {
     struct smb2_call call;
-    smb2_file_begin(&call, target, SMB2_READ, READ_STRUCTURE);
+    begin_call(&call, target, SMB2_READ, READ_STRUCTURE);
     call.file_id = file_id;
     call.payload = size;
     smb2_put16(&call.request, READ_STRUCTURE);
@@ -220,28 +220,28 @@ struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_i
     smb2_call_end(&call);
     if (outcome.kind == OUTCOME_OK && out->size > size) {
         smb2_data_free(out);
-        return conclude(&call, -EBADMSG);
+        return call_outcome(&call, -EBADMSG);
     }
     return outcome;
 }
 
-/* Runs the call; on success (or a warning that comes with data) *out takes the reply over. harmless
- * is a status that only says that there is no data. */
-static struct outcome run_for_data(struct smb2_call *call, uint32_t harmless,
+/* Runs the call. On success, or a warning with data, *out takes over the reply. no_data is a status
+ * that only means that there is no data. */
+static struct outcome run_for_data(struct smb2_call *call, uint32_t no_data,
                                    int (*decode)(const struct smb2_reply *, struct smb2_slice *),
                                    struct smb2_data *out)
 {
     struct smb2_slice slice = {NULL, 0};
     *out = (struct smb2_data){0};
     int rc = smb2_call_run(call);
-    if (rc == 0 && brings_data(call->header.status))
+    if (rc == 0 && has_data(call->header.status))
         rc = decode(&call->reply, &slice);
     if (rc)
-        return conclude(call, rc);
+        return call_outcome(call, rc);
     out->status = call->header.status;
-    if (out->status == harmless)
+    if (out->status == no_data)
         return outcome_ok();
-    if (!brings_data(out->status))
+    if (!has_data(out->status))
         return ntstatus_outcome(out->status);
     out->received = call->received;
     out->data = slice.data;
@@ -250,7 +250,7 @@ static struct outcome run_for_data(struct smb2_call *call, uint32_t harmless,
     return outcome_ok();
 }
 
-static bool brings_data(uint32_t status)
+static bool has_data(uint32_t status)
 {
     return status == NTSTATUS_SUCCESS || status == NTSTATUS_BUFFER_OVERFLOW;
 }
@@ -268,7 +268,7 @@ struct outcome smb2_write(const struct smb2_target *target, const uint8_t *file_
                           const void *data, uint32_t size, uint32_t *written)
 {
     struct smb2_call call;
-    smb2_file_begin(&call, target, SMB2_WRITE, WRITE_STRUCTURE + (size_t)size);
+    begin_call(&call, target, SMB2_WRITE, WRITE_STRUCTURE + (size_t)size);
     call.file_id = file_id;
     call.payload = size;
     smb2_put16(&call.request, WRITE_STRUCTURE);
@@ -283,7 +283,7 @@ struct outcome smb2_write(const struct smb2_target *target, const uint8_t *file_
         rc = smb2_write_decode(&call.reply, written);
     if (rc == 0 && call.header.status == NTSTATUS_SUCCESS && *written > size)
         rc = -EBADMSG;
-    struct outcome outcome = conclude(&call, rc);
+    struct outcome outcome = call_outcome(&call, rc);
     smb2_call_end(&call);
     return outcome;
 }
@@ -293,19 +293,19 @@ struct outcome smb2_ioctl(const struct smb2_target *target, const uint8_t *file_
                           uint32_t output_max, struct smb2_data *out)
 {
     struct smb2_call call;
-    output_max = most_asked(target, output_max);
-    smb2_file_begin(&call, target, SMB2_IOCTL, IOCTL_STRUCTURE + (size_t)input_size);
+    output_max = limit_output(target, output_max);
+    begin_call(&call, target, SMB2_IOCTL, IOCTL_STRUCTURE + (size_t)input_size);
     call.file_id = file_id;
     call.payload = input_size > output_max ? input_size : output_max;
     put_ioctl(&call.request, file_id, control, input_size, output_max);
     smb2_put_bytes(&call.request, input, input_size);
-    struct outcome outcome = run_for_data(&call, NO_HARMLESS_STATUS, smb2_ioctl_decode, out);
+    struct outcome outcome = run_for_data(&call, ALWAYS_DATA, smb2_ioctl_decode, out);
     smb2_call_end(&call);
     return outcome;
 }
 
-/* A server refuses to be asked for more than it said it would give (3.3.5.15, .18, .20). */
-static uint32_t most_asked(const struct smb2_target *target, uint32_t wanted)
+/* A server refuses requests for more than its negotiated maximum (3.3.5.15, .18, .20). */
+static uint32_t limit_output(const struct smb2_target *target, uint32_t wanted)
 {
     const struct smb2_connection *connection = target->connection;
     return smb2_connection_payload(connection, connection->max_transact, wanted);
@@ -339,7 +339,7 @@ struct outcome smb2_echo(struct smb2_connection *connection, struct smb2_session
     smb2_put16(&call.request, ECHO_STRUCTURE);
     smb2_put16(&call.request, 0);
     int rc = smb2_call_run_body(&call, ECHO_STRUCTURE, ECHO_STRUCTURE, &body);
-    struct outcome outcome = conclude(&call, rc);
+    struct outcome outcome = call_outcome(&call, rc);
     smb2_call_end(&call);
     return outcome;
 }
@@ -349,8 +349,8 @@ struct outcome smb2_query_directory(const struct smb2_target *target, const uint
                                     uint32_t output_max, struct smb2_data *out)
 {
     struct smb2_call call;
-    output_max = most_asked(target, output_max);
-    smb2_file_begin(&call, target, SMB2_QUERY_DIRECTORY, DIRECTORY_STRUCTURE + 2 * strlen(pattern));
+    output_max = limit_output(target, output_max);
+    begin_call(&call, target, SMB2_QUERY_DIRECTORY, DIRECTORY_STRUCTURE + 2 * strlen(pattern));
     call.file_id = file_id;
     call.payload = output_max;
     smb2_put16(&call.request, DIRECTORY_STRUCTURE);
@@ -373,8 +373,8 @@ struct outcome smb2_query_info(const struct smb2_target *target, const uint8_t *
                                uint32_t output_max, struct smb2_data *out)
 {
     struct smb2_call call;
-    output_max = most_asked(target, output_max);
-    smb2_file_begin(&call, target, SMB2_QUERY_INFO, INFO_STRUCTURE);
+    output_max = limit_output(target, output_max);
+    begin_call(&call, target, SMB2_QUERY_INFO, INFO_STRUCTURE);
     call.file_id = file_id;
     call.payload = output_max;
     smb2_put16(&call.request, INFO_STRUCTURE);
@@ -388,7 +388,7 @@ struct outcome smb2_query_info(const struct smb2_target *target, const uint8_t *
     smb2_put32(&call.request, 0);
     smb2_put_bytes(&call.request, file_id, SMB2_FILE_ID_SIZE);
     smb2_put8(&call.request, 0);
-    struct outcome outcome = run_for_data(&call, NO_HARMLESS_STATUS, smb2_query_decode, out);
+    struct outcome outcome = run_for_data(&call, ALWAYS_DATA, smb2_query_decode, out);
     smb2_call_end(&call);
     return outcome;
 }

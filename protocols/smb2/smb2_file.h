@@ -2,22 +2,22 @@
 /*
  * SMB2 requests on files, directories and pipes, one function each (MS-SMB2 2.2.13 to 2.2.38):
  * CREATE, CLOSE, READ, WRITE, IOCTL, ECHO, QUERY_DIRECTORY, QUERY_INFO. Each sends one request and
- * reads its reply; which file, and what must be open before, is smb2.h's affair.
+ * reads its reply. smb2.h chooses the file and opens what is needed.
  */
 #ifndef PROTOCOLS_SMB2_SMB2_FILE_H
 #define PROTOCOLS_SMB2_SMB2_FILE_H
 
 #include "protocols/smb2/smb2_connection.h"
 
-/* Where a request goes. */
+/* The target of a request. */
 struct smb2_target {
     struct smb2_connection *connection;
     struct smb2_session *session;
     const struct smb2_tree *tree;
 };
 
-/* Data of a reply, owned here; after smb2_data_free() empty. status tells a warning that came with
- * it: NTSTATUS_BUFFER_OVERFLOW (there is more), NTSTATUS_END_OF_FILE, NTSTATUS_NO_MORE_FILES. */
+/* The data of a reply, freed by smb2_data_free(). status is a warning that came with it:
+ * NTSTATUS_BUFFER_OVERFLOW (there is more), NTSTATUS_END_OF_FILE, NTSTATUS_NO_MORE_FILES. */
 struct smb2_data {
     uint8_t *received;
     const uint8_t *data;
@@ -35,14 +35,14 @@ enum smb2_create_option {
 };
 
 struct smb2_create {
-    const char *name; /* relative to the share, "" is its root; parts separated by \ */
+    const char *name; /* relative to the share, separated by \; "" is the root */
     uint32_t access;
     uint32_t share_access;
     enum smb2_disposition disposition;
     uint32_t options;
     enum smb2_oplock oplock;
     uint32_t lease;        /* SMB2_OPLOCK_LEASE: enum smb2_lease bits */
-    uint8_t lease_key[16]; /* ... and the lease's name */
+    uint8_t lease_key[16]; /* name of the lease */
 };
 
 struct smb2_created {
@@ -62,12 +62,12 @@ int smb2_read_decode(const struct smb2_reply *reply, struct smb2_slice *data);
 int smb2_ioctl_decode(const struct smb2_reply *reply, struct smb2_slice *data);
 int smb2_query_decode(const struct smb2_reply *reply, struct smb2_slice *data);
 
-/* At most size bytes (bounded by smb2_connection_payload(): one request). The end of the file is
- * OUTCOME_OK with no data. */
+/* Reads up to size bytes, which smb2_connection_payload() must allow for one request. At the end of
+ * the file: OUTCOME_OK without data. */
 struct outcome smb2_read(const struct smb2_target *target, const uint8_t *file_id, uint64_t offset,
                          uint32_t size, struct smb2_data *out);
 
-/* All of data in one request; *written is what the server took. */
+/* Writes data in one request; *written: how much the server accepted. */
 int smb2_write_decode(const struct smb2_reply *reply, uint32_t *written);
 struct outcome smb2_write(const struct smb2_target *target, const uint8_t *file_id, uint64_t offset,
                           const void *data, uint32_t size, uint32_t *written);
@@ -77,20 +77,21 @@ enum smb2_fsctl {
     SMB2_FSCTL_DFS_GET_REFERRALS = 0x00060194
 };
 
-/* file_id NULL: the control is not about a file. */
+/* file_id NULL: the control concerns no file. */
 struct outcome smb2_ioctl(const struct smb2_target *target, const uint8_t *file_id,
                           enum smb2_fsctl control, const void *input, uint32_t input_size,
                           uint32_t output_max, struct smb2_data *out);
 
 struct outcome smb2_echo(struct smb2_connection *connection, struct smb2_session *session);
 
-/* No more files is OUTCOME_OK with no data. */
+/* After the last file: OUTCOME_OK without data. */
 struct outcome smb2_query_directory(const struct smb2_target *target, const uint8_t *file_id,
                                     uint8_t information_class, bool restart, const char *pattern,
                                     uint32_t output_max, struct smb2_data *out);
 
-/* 2.2.37: type 1 file, 2 file system, 3 security, 4 quota. Data that does not fit (a warning) is
- * OUTCOME_OK. */
+/* 2.2.37: type 1 file, 2 file system, 3 security, 4 quota. OUTCOME_OK even if the data does not
+ * fit.
+ */
 struct outcome smb2_query_info(const struct smb2_target *target, const uint8_t *file_id,
                                uint8_t type, uint8_t information_class, uint32_t additional,
                                uint32_t output_max, struct smb2_data *out);
@@ -103,10 +104,10 @@ struct smb2_entry {
 };
 enum { SMB2_FILE_DIRECTORY_INFORMATION = 1, SMB2_ATTRIBUTE_DIRECTORY = 0x10 };
 
-/* The entry at *at, which moves on; 1: there is one, 0: there are no more, -EBADMSG. */
+/* Reads the entry at *at and advances *at. 1: an entry, 0: no more entries, -EBADMSG. */
 int smb2_entry_next(const uint8_t *listing, size_t size, size_t *at, struct smb2_entry *entry);
 
-/* RESP_GET_DFS_REFERRAL (MS-DFSC 2.2.4): number of referrals; -EBADMSG: malformed. */
+/* Counts the referrals of a RESP_GET_DFS_REFERRAL (MS-DFSC 2.2.4). -EBADMSG: malformed. */
 int smb2_dfs_referrals_decode(const uint8_t *data, size_t size, unsigned *count);
 
 #endif

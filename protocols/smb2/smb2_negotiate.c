@@ -30,7 +30,7 @@ enum {
 };
 
 static const uint16_t dialects[] = {0x0202, 0x0210, 0x0300, 0x0302, 0x0311};
-/* In the order of preference. */
+/* In order of preference. */
 static const uint16_t cipher_ids[] = {SMB2_CIPHER_AES128_GCM, SMB2_CIPHER_AES128_CCM,
                                       SMB2_CIPHER_AES256_GCM, SMB2_CIPHER_AES256_CCM};
 static const uint16_t signing_ids[] = {SMB2_SIGNING_AES_GMAC, SMB2_SIGNING_AES_CMAC,
@@ -45,13 +45,14 @@ static bool negotiate_offered(const uint16_t *list, size_t count, uint16_t id);
 static int read_contexts(const struct smb2_reply *reply, uint64_t at, unsigned count,
                          struct smb2_negotiated *negotiated);
 static int read_context(uint16_t type, struct smb2_slice data, struct smb2_negotiated *negotiated);
-static int read_choice(struct smb2_slice data, const uint16_t *ids, size_t count, uint16_t *id);
+static int read_chosen_id(struct smb2_slice data, const uint16_t *ids, size_t count, uint16_t *id);
 static void random_bytes(struct conversation *conversation, uint8_t *out, size_t size);
 static struct outcome negotiate_smb1(struct smb2_connection *connection, bool *done);
 static void make_smb1_negotiate(uint8_t frame[SMB2_FRAME_SIZE + SMB1_SIZE]);
 static struct outcome negotiate_take_response(struct smb2_call *call,
                                               struct smb2_negotiated *negotiated);
-static void adopt(struct smb2_connection *connection, const struct smb2_negotiated *negotiated);
+static void keep_negotiated(struct smb2_connection *connection,
+                            const struct smb2_negotiated *negotiated);
 static struct outcome negotiate_smb2(struct smb2_connection *connection,
                                      struct conversation *conversation);
 static void negotiate_put_request(struct smb2_writer *writer,
@@ -83,7 +84,7 @@ int smb2_negotiate_decode(const struct smb2_reply *reply, struct smb2_negotiated
         negotiated->max_transact < 4096 || negotiated->max_read < 4096 ||
         negotiated->max_write < 4096)
         return -EBADMSG;
-    /* Before 3.1.1 the dialect says it all (3.2.5.2). */
+    /* Before 3.1.1 the dialect determines them (3.2.5.2). */
     negotiated->signing =
         negotiated->dialect < 0x0300 ? SMB2_SIGNING_HMAC_SHA256 : SMB2_SIGNING_AES_CMAC;
     if (negotiated->dialect == 0x0311)
@@ -101,7 +102,7 @@ static bool negotiate_offered(const uint16_t *list, size_t count, uint16_t id)
     return false;
 }
 
-/* 3.2.5.2: one PREAUTH_INTEGRITY context, and of the others that are known at most one each. */
+/* 3.2.5.2: one PREAUTH_INTEGRITY context, and at most one of each other known type. */
 static int read_contexts(const struct smb2_reply *reply, uint64_t at, unsigned count,
                          struct smb2_negotiated *negotiated)
 {
@@ -134,17 +135,17 @@ static int read_context(uint16_t type, struct smb2_slice data, struct smb2_negot
         /* 0: the server has no cipher in common with us. */
         if (data.size >= 4 && le_get16(data.data + 2) == SMB2_CIPHER_NONE)
             return 0;
-        rc = read_choice(data, cipher_ids, COUNT(cipher_ids), &id);
+        rc = read_chosen_id(data, cipher_ids, COUNT(cipher_ids), &id);
         negotiated->cipher = (enum smb2_cipher)id;
     } else if (type == CONTEXT_SIGNING) {
-        rc = read_choice(data, signing_ids, COUNT(signing_ids), &id);
+        rc = read_chosen_id(data, signing_ids, COUNT(signing_ids), &id);
         negotiated->signing = (enum smb2_signing)id;
     }
     return rc;
 }
 
-/* The one id that a server chose in an ENCRYPTION or SIGNING context. */
-static int read_choice(struct smb2_slice data, const uint16_t *ids, size_t count, uint16_t *id)
+/* Reads the id that a server chose in an ENCRYPTION or SIGNING context. */
+static int read_chosen_id(struct smb2_slice data, const uint16_t *ids, size_t count, uint16_t *id)
 {
     if (data.size < 4 || le_get16(data.data) != 1)
         return -EBADMSG;
@@ -171,7 +172,7 @@ static void random_bytes(struct conversation *conversation, uint8_t *out, size_t
         le_put64(out + i, conversation->random(conversation->random_state));
 }
 
-/* *done: the server settled on 2.0.2 at once, nothing more is to be negotiated. */
+/* *done: the server chose 2.0.2 at once, so the negotiation is complete. */
 static struct outcome negotiate_smb1(struct smb2_connection *connection, bool *done)
 {
     struct smb2_call call;
@@ -184,7 +185,7 @@ static struct outcome negotiate_smb1(struct smb2_connection *connection, bool *d
     if (outcome.kind == OUTCOME_OK) {
         *done = negotiated.dialect == 0x0202;
         if (*done) {
-            adopt(connection, &negotiated);
+            keep_negotiated(connection, &negotiated);
         } else if (negotiated.dialect != DIALECT_WILDCARD) {
             rc = smb2_connection_complain(connection, "SMB2: malformed NEGOTIATE response");
             outcome = smb2_connection_outcome(connection, rc);
@@ -206,7 +207,7 @@ static void make_smb1_negotiate(uint8_t frame[SMB2_FRAME_SIZE + SMB1_SIZE])
     memcpy(message + SMB1_HEADER_SIZE + 3, SMB1_DIALECTS, sizeof SMB1_DIALECTS);
 }
 
-/* What the server's answer in call means, whichever request it is to. */
+/* Reads the server's answer to either of the requests. */
 static struct outcome negotiate_take_response(struct smb2_call *call,
                                               struct smb2_negotiated *negotiated)
 {
@@ -221,7 +222,8 @@ static struct outcome negotiate_take_response(struct smb2_call *call,
     return outcome_ok();
 }
 
-static void adopt(struct smb2_connection *connection, const struct smb2_negotiated *negotiated)
+static void keep_negotiated(struct smb2_connection *connection,
+                            const struct smb2_negotiated *negotiated)
 {
     connection->dialect = negotiated->dialect;
     connection->security_mode = negotiated->security_mode;
@@ -248,7 +250,7 @@ static struct outcome negotiate_smb2(struct smb2_connection *connection,
         outcome = smb2_connection_outcome(connection, rc);
     }
     if (outcome.kind == OUTCOME_OK) {
-        adopt(connection, &negotiated);
+        keep_negotiated(connection, &negotiated);
         smb2_preauth_update(connection->preauth, smb2_writer_message(&call.request),
                             call.request.size);
         smb2_preauth_update(connection->preauth, call.reply.message, call.reply.size);

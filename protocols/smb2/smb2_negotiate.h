@@ -6,7 +6,7 @@
 
 #include "protocols/smb2/smb2_connection.h"
 
-/* What a NEGOTIATE response says. */
+/* A NEGOTIATE response. */
 struct smb2_negotiated {
     uint16_t security_mode;
     uint16_t dialect;
@@ -19,11 +19,11 @@ struct smb2_negotiated {
 
 enum { SMB2_NEGOTIATE_SIGNING_REQUIRED = 2, SMB2_GLOBAL_CAP_ENCRYPTION = 0x40 };
 
-/* -EBADMSG: malformed, or it agrees on what was not offered. */
+/* -EBADMSG: malformed, or the server chose something that was not offered. */
 int smb2_negotiate_decode(const struct smb2_reply *reply, struct smb2_negotiated *negotiated);
 
-/* Negotiates on a connection just opened: dialects 2.0.2 to 3.1.1. With `from_smb1` an SMB1
- * negotiate that offers "SMB 2.???" goes first (3.2.4.2.2.1). */
+/* Negotiates one of the dialects 2.0.2 to 3.1.1 on a new connection. from_smb1: first sends an SMB1
+ * negotiate that offers "SMB 2.???" (3.2.4.2.2.1). */
 struct outcome smb2_negotiate(struct smb2_connection *connection, struct conversation *conversation,
                               bool from_smb1);
 

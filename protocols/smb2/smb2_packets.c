@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packets smb2:* and smb:*: what each plays. What a packet needs that is not open yet
- * (connection, session, tree, file) is opened first, inside the same operation.
+ * Plays the packets smb2:* and smb:*. A packet first opens whatever it needs (connection, session,
+ * tree, file), as part of the same operation. smb2_play() repeats a packet whose session, tree or
+ * file the server had ended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,13 +36,148 @@ struct class_details {
     uint8_t class; /* of QUERY_DIRECTORY and QUERY_INFO */
 };
 
+static struct outcome smb2_play_negotiate(struct conversation *conversation, const void *details);
+static struct outcome send_negotiate(struct conversation *conversation, const void *details);
+static struct outcome smb2_play_negotiate_from_smb1(struct conversation *conversation,
+                                                    const void *details);
+static struct outcome send_smb1_negotiate(struct conversation *conversation, const void *details);
+static struct outcome smb2_play_session_setup(struct conversation *conversation,
+                                              const void *details);
+static struct outcome send_session_setup(struct conversation *conversation, const void *details);
+static struct outcome smb2_play_logoff(struct conversation *conversation, const void *details);
+static struct outcome send_logoff(struct conversation *conversation, const void *details);
+static void fill_tree(const struct packet_details *details, void *compiled);
+static struct outcome smb2_play_tree_connect(struct conversation *conversation,
+                                             const void *details);
+static struct outcome send_tree_connect(struct conversation *conversation, const void *details);
+static struct outcome smb2_play_tree_disconnect(struct conversation *conversation,
+                                                const void *details);
+static struct outcome send_tree_disconnect(struct conversation *conversation, const void *details);
+static void fill_create(const struct packet_details *details, void *compiled);
+static struct outcome smb2_play_create(struct conversation *conversation, const void *details);
+static struct outcome send_create(struct conversation *conversation, const void *details);
+static struct outcome smb2_play_close(struct conversation *conversation, const void *details);
+static struct outcome close_newest(struct conversation *conversation, const void *details);
+static void fill_size(const struct packet_details *details, void *compiled);
+static struct outcome smb2_play_read(struct conversation *conversation, const void *details);
+static struct outcome read_newest(struct conversation *conversation, const void *details);
+static struct outcome smb2_play_write(struct conversation *conversation, const void *details);
+static struct outcome write_scratch(struct conversation *conversation, const void *details);
+static struct outcome smb2_play_ioctl(struct conversation *conversation, const void *details);
+static struct outcome send_ioctl(struct conversation *conversation, const void *details);
+static struct outcome bind_pipe(struct smb2_open *open, const struct smb2_target *target);
+static struct outcome ask_referral(struct conversation *conversation);
+static struct outcome smb2_play_echo(struct conversation *conversation, const void *details);
+static struct outcome send_echo(struct conversation *conversation, const void *details);
+static void fill_directory(const struct packet_details *details, void *compiled);
+static struct outcome smb2_play_query_directory(struct conversation *conversation,
+                                                const void *details);
+static struct outcome send_query_directory(struct conversation *conversation, const void *details);
+static void fill_info(const struct packet_details *details, void *compiled);
+static struct outcome smb2_play_query_info(struct conversation *conversation, const void *details);
+static struct outcome send_query_info(struct conversation *conversation, const void *details);
+
+const struct packet_player packet_players_smb2[] = {
+    {.name = "smb2:0", .play = smb2_play_negotiate},
+    {.name = "smb2:1", .play = smb2_play_session_setup},
+    {.name = "smb2:2", .play = smb2_play_logoff},
+    {.name = "smb2:3",
+     .play = smb2_play_tree_connect,
+     PACKET_DETAILS(struct tree_details, fill_tree)},
+    {.name = "smb2:4", .play = smb2_play_tree_disconnect},
+    {.name = "smb2:5",
+     .play = smb2_play_create,
+     PACKET_DETAILS(struct smb2_open_request, fill_create)},
+    {.name = "smb2:6", .play = smb2_play_close},
+    {.name = "smb2:8", .play = smb2_play_read, PACKET_DETAILS(struct size_details, fill_size)},
+    {.name = "smb2:9", .play = smb2_play_write, PACKET_DETAILS(struct size_details, fill_size)},
+    {.name = "smb2:11", .play = smb2_play_ioctl},
+    {.name = "smb2:13", .play = smb2_play_echo},
+    {.name = "smb2:14",
+     .play = smb2_play_query_directory,
+     PACKET_DETAILS(struct class_details, fill_directory)},
+    {.name = "smb2:16",
+     .play = smb2_play_query_info,
+     PACKET_DETAILS(struct class_details, fill_info)},
+    {.name = "smb:0x72", .play = smb2_play_negotiate_from_smb1},
+    {.name = NULL},
+};
+
+static struct outcome smb2_play_negotiate(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, send_negotiate, details);
+}
+
+static struct outcome send_negotiate(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return smb2_connect(conversation, false);
+}
+
+static struct outcome smb2_play_negotiate_from_smb1(struct conversation *conversation,
+                                                    const void *details)
+{
+    return smb2_play(conversation, send_smb1_negotiate, details);
+}
+
+static struct outcome send_smb1_negotiate(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return smb2_connect(conversation, true);
+}
+
+static struct outcome smb2_play_session_setup(struct conversation *conversation,
+                                              const void *details)
+{
+    return smb2_play(conversation, send_session_setup, details);
+}
+
+static struct outcome send_session_setup(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return smb2_logon(conversation);
+}
+
+static struct outcome smb2_play_logoff(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, send_logoff, details);
+}
+
+static struct outcome send_logoff(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return smb2_logoff(conversation);
+}
+
 static void fill_tree(const struct packet_details *details, void *compiled)
 {
     struct tree_details *tree = compiled;
     tree->share = (enum smb2_share)packet_details_get(details, "share")->number;
 }
 
-/* A lease is an oplock level of its own (2.2.13). */
+static struct outcome smb2_play_tree_connect(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, send_tree_connect, details);
+}
+
+static struct outcome send_tree_connect(struct conversation *conversation, const void *details)
+{
+    return smb2_connect_tree(conversation, ((const struct tree_details *)details)->share);
+}
+
+static struct outcome smb2_play_tree_disconnect(struct conversation *conversation,
+                                                const void *details)
+{
+    return smb2_play(conversation, send_tree_disconnect, details);
+}
+
+static struct outcome send_tree_disconnect(struct conversation *conversation, const void *details)
+{
+    (void)details;
+    return smb2_disconnect_tree(conversation);
+}
+
+/* A lease is a separate oplock level (2.2.13). */
 static void fill_create(const struct packet_details *details, void *compiled)
 {
     struct smb2_open_request *open = compiled;
@@ -53,67 +189,19 @@ static void fill_create(const struct packet_details *details, void *compiled)
         open->oplock = SMB2_OPLOCK_LEASE;
 }
 
-static void fill_size(const struct packet_details *details, void *compiled)
+static struct outcome smb2_play_create(struct conversation *conversation, const void *details)
 {
-    struct size_details *size = compiled;
-    size->size = (uint32_t)packet_details_get(details, "size")->number;
+    return smb2_play(conversation, send_create, details);
 }
 
-static void fill_directory(const struct packet_details *details, void *compiled)
-{
-    struct class_details *class = compiled;
-    class->class = (uint8_t)packet_details_get(details, "class")->number;
-}
-
-/* smb2.infolevel of a file, or smb2.class * 256 + smb2.infolevel (0x207: file system). */
-static void fill_info(const struct packet_details *details, void *compiled)
-{
-    struct class_details *class = compiled;
-    const struct packet_value *value = packet_details_get(details, "class");
-    class->type = value->number >> 8 ? (uint8_t)(value->number >> 8) : INFO_FILE;
-    class->class = (uint8_t)value->number;
-    if (!value->given)
-        class->type = 0;
-}
-
-static struct outcome negotiate(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return smb2_connect(conversation, false);
-}
-
-static struct outcome negotiate_from_smb1(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return smb2_connect(conversation, true);
-}
-
-static struct outcome session_setup(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return smb2_logon(conversation);
-}
-
-static struct outcome logoff(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return smb2_logoff(conversation);
-}
-
-static struct outcome tree_connect(struct conversation *conversation, const void *details)
-{
-    return smb2_connect_tree(conversation, ((const struct tree_details *)details)->share);
-}
-
-static struct outcome tree_disconnect(struct conversation *conversation, const void *details)
-{
-    (void)details;
-    return smb2_disconnect_tree(conversation);
-}
-
-static struct outcome create(struct conversation *conversation, const void *details)
+static struct outcome send_create(struct conversation *conversation, const void *details)
 {
     return smb2_open_file(conversation, details);
+}
+
+static struct outcome smb2_play_close(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, close_newest, details);
 }
 
 static const unsigned any_class = 1u << SMB2_FILE_POLICY | 1u << SMB2_FILE_SCRIPT |
@@ -132,8 +220,19 @@ static struct outcome close_newest(struct conversation *conversation, const void
     return outcome.kind == OUTCOME_OK ? smb2_close_file(conversation, open) : outcome;
 }
 
-/* Reads on from where the last read ended, from the start again behind the end. A size that is more
- * than the server gives at once takes several requests. */
+static void fill_size(const struct packet_details *details, void *compiled)
+{
+    struct size_details *size = compiled;
+    size->size = (uint32_t)packet_details_get(details, "size")->number;
+}
+
+static struct outcome smb2_play_read(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, read_newest, details);
+}
+
+/* Continues where the last read ended, or at the start after the end of the file. Sends several
+ * requests if the server does not return that many bytes at once. */
 static struct outcome read_newest(struct conversation *conversation, const void *details)
 {
     struct smb2_open *open;
@@ -160,7 +259,12 @@ static struct outcome read_newest(struct conversation *conversation, const void 
     return outcome;
 }
 
-/* Into the conversation's own scratch file, and nowhere else. */
+static struct outcome smb2_play_write(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, write_scratch, details);
+}
+
+/* Writes only to the conversation's own scratch file. */
 static struct outcome write_scratch(struct conversation *conversation, const void *details)
 {
     struct smb2_open *open;
@@ -188,57 +292,22 @@ static struct outcome write_scratch(struct conversation *conversation, const voi
     return outcome;
 }
 
-static struct outcome echo(struct conversation *conversation, const void *details)
+static struct outcome smb2_play_ioctl(struct conversation *conversation, const void *details)
 {
-    struct smb2_connection *connection;
-    struct smb2_session *session;
+    return smb2_play(conversation, send_ioctl, details);
+}
+
+static struct outcome send_ioctl(struct conversation *conversation, const void *details)
+{
+    struct smb2_target target;
     (void)details;
-    struct outcome outcome = smb2_need_connection(conversation, &connection, &session);
-    return outcome.kind == OUTCOME_OK ? smb2_echo(connection, session) : outcome;
-}
-
-/* One request: the next part of the listing, which starts anew after its end. */
-static struct outcome query_directory(struct conversation *conversation, const void *details)
-{
-    struct smb2_open *open;
-    struct smb2_target target;
-    struct smb2_data data;
-    uint8_t class = ((const struct class_details *)details)->class;
-    struct outcome outcome = smb2_need_open(conversation, 1u << SMB2_FILE_DIRECTORY,
-                                            SMB2_FILE_DIRECTORY, &open, &target);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    outcome =
-        smb2_query_directory(&target, open->file_id, class, !open->begun, "*", QUERY_OUTPUT, &data);
-    open->begun = outcome.kind == OUTCOME_OK && data.size > 0;
-    smb2_data_free(&data);
-    return outcome;
-}
-
-static struct outcome query_info(struct conversation *conversation, const void *details)
-{
-    const struct class_details *wanted = details;
-    struct smb2_open *open;
-    struct smb2_target target;
-    struct smb2_data data;
-    struct outcome outcome =
-        smb2_need_open(conversation, any_class, SMB2_FILE_POLICY, &open, &target);
-    if (outcome.kind != OUTCOME_OK)
-        return outcome;
-    bool pipe = open->file_class == SMB2_FILE_PIPE;
-    uint8_t type = wanted->type ? wanted->type : INFO_FILE;
-    uint8_t class = wanted->type ? wanted->class
-                    : pipe       ? FILE_STANDARD_INFORMATION
-                                 : FILE_ALL_INFORMATION;
-    outcome = smb2_query_info(&target, open->file_id, type, class,
-                              type == INFO_SECURITY ? OWNER_GROUP_DACL : 0, QUERY_OUTPUT, &data);
-    smb2_data_free(&data);
-    return outcome;
+    struct smb2_open *open = smb2_newest(conversation, 1u << SMB2_FILE_PIPE, &target);
+    return open ? bind_pipe(open, &target) : ask_referral(conversation);
 }
 
 /*
- * RPC bind (MS-RPCE, C706 12.6.4.3) of srvsvc, and with another type the alter_context that may be
- * repeated: what a pipe that smb2:5 opened can be asked.
+ * An RPC bind (MS-RPCE, C706 12.6.4.3) of srvsvc, for a pipe that smb2:5 opened. With another type
+ * it is an alter_context, which can be repeated.
  */
 enum { RPC_ALTER_CONTEXT = 14, RPC_BIND_ACK = 12, RPC_ALTER_RESPONSE = 15, RPC_HEADER = 16 };
 static const uint8_t rpc_bind[72] = {
@@ -253,7 +322,7 @@ static const uint8_t rpc_bind[72] = {
     0x10, 0x48, 0x60, 2,    0,    0,    0, /* NDR, version 2 */
 };
 
-static struct outcome transceive(struct smb2_open *open, const struct smb2_target *target)
+static struct outcome bind_pipe(struct smb2_open *open, const struct smb2_target *target)
 {
     struct smb2_data data;
     uint8_t request[sizeof rpc_bind];
@@ -304,53 +373,84 @@ static struct outcome ask_referral(struct conversation *conversation)
     return outcome;
 }
 
-static struct outcome ioctl_newest(struct conversation *conversation, const void *details)
+static struct outcome smb2_play_echo(struct conversation *conversation, const void *details)
 {
-    struct smb2_target target;
-    (void)details;
-    struct smb2_open *open = smb2_newest(conversation, 1u << SMB2_FILE_PIPE, &target);
-    return open ? transceive(open, &target) : ask_referral(conversation);
+    return smb2_play(conversation, send_echo, details);
 }
 
-/* --- The rows ------------------------------------------------------------------------------ */
+static struct outcome send_echo(struct conversation *conversation, const void *details)
+{
+    struct smb2_connection *connection;
+    struct smb2_session *session;
+    (void)details;
+    struct outcome outcome = smb2_need_connection(conversation, &connection, &session);
+    return outcome.kind == OUTCOME_OK ? smb2_echo(connection, session) : outcome;
+}
 
-/* Each row's play goes through smb2_play(), which makes a lost session anew. */
-#define PLAY(name)                                                                                 \
-    static struct outcome play_##name(struct conversation *conversation, const void *details)      \
-    {                                                                                              \
-        return smb2_play(conversation, name, details);                                             \
-    }
-PLAY(negotiate)
-PLAY(negotiate_from_smb1)
-PLAY(session_setup)
-PLAY(logoff)
-PLAY(tree_connect)
-PLAY(tree_disconnect)
-PLAY(create)
-PLAY(close_newest)
-PLAY(read_newest)
-PLAY(write_scratch)
-PLAY(ioctl_newest)
-PLAY(echo)
-PLAY(query_directory)
-PLAY(query_info)
+static void fill_directory(const struct packet_details *details, void *compiled)
+{
+    struct class_details *class = compiled;
+    class->class = (uint8_t)packet_details_get(details, "class")->number;
+}
 
-const struct packet_player packet_players_smb2[] = {
-    {.name = "smb2:0", .play = play_negotiate},
-    {.name = "smb2:1", .play = play_session_setup},
-    {.name = "smb2:2", .play = play_logoff},
-    {.name = "smb2:3", .play = play_tree_connect, PACKET_DETAILS(struct tree_details, fill_tree)},
-    {.name = "smb2:4", .play = play_tree_disconnect},
-    {.name = "smb2:5", .play = play_create, PACKET_DETAILS(struct smb2_open_request, fill_create)},
-    {.name = "smb2:6", .play = play_close_newest},
-    {.name = "smb2:8", .play = play_read_newest, PACKET_DETAILS(struct size_details, fill_size)},
-    {.name = "smb2:9", .play = play_write_scratch, PACKET_DETAILS(struct size_details, fill_size)},
-    {.name = "smb2:11", .play = play_ioctl_newest},
-    {.name = "smb2:13", .play = play_echo},
-    {.name = "smb2:14",
-     .play = play_query_directory,
-     PACKET_DETAILS(struct class_details, fill_directory)},
-    {.name = "smb2:16", .play = play_query_info, PACKET_DETAILS(struct class_details, fill_info)},
-    {.name = "smb:0x72", .play = play_negotiate_from_smb1},
-    {.name = NULL},
-};
+static struct outcome smb2_play_query_directory(struct conversation *conversation,
+                                                const void *details)
+{
+    return smb2_play(conversation, send_query_directory, details);
+}
+
+/* Requests the next part of the listing, which starts again after its end. */
+static struct outcome send_query_directory(struct conversation *conversation, const void *details)
+{
+    struct smb2_open *open;
+    struct smb2_target target;
+    struct smb2_data data;
+    uint8_t class = ((const struct class_details *)details)->class;
+    struct outcome outcome = smb2_need_open(conversation, 1u << SMB2_FILE_DIRECTORY,
+                                            SMB2_FILE_DIRECTORY, &open, &target);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    outcome =
+        smb2_query_directory(&target, open->file_id, class, !open->begun, "*", QUERY_OUTPUT, &data);
+    open->begun = outcome.kind == OUTCOME_OK && data.size > 0;
+    smb2_data_free(&data);
+    return outcome;
+}
+
+/* The class is smb2.infolevel of a file, or smb2.class * 256 + smb2.infolevel (0x207: file system).
+ */
+static void fill_info(const struct packet_details *details, void *compiled)
+{
+    struct class_details *class = compiled;
+    const struct packet_value *value = packet_details_get(details, "class");
+    class->type = value->number >> 8 ? (uint8_t)(value->number >> 8) : INFO_FILE;
+    class->class = (uint8_t)value->number;
+    if (!value->given)
+        class->type = 0;
+}
+
+static struct outcome smb2_play_query_info(struct conversation *conversation, const void *details)
+{
+    return smb2_play(conversation, send_query_info, details);
+}
+
+static struct outcome send_query_info(struct conversation *conversation, const void *details)
+{
+    const struct class_details *wanted = details;
+    struct smb2_open *open;
+    struct smb2_target target;
+    struct smb2_data data;
+    struct outcome outcome =
+        smb2_need_open(conversation, any_class, SMB2_FILE_POLICY, &open, &target);
+    if (outcome.kind != OUTCOME_OK)
+        return outcome;
+    bool pipe = open->file_class == SMB2_FILE_PIPE;
+    uint8_t type = wanted->type ? wanted->type : INFO_FILE;
+    uint8_t class = wanted->type ? wanted->class
+                    : pipe       ? FILE_STANDARD_INFORMATION
+                                 : FILE_ALL_INFORMATION;
+    outcome = smb2_query_info(&target, open->file_id, type, class,
+                              type == INFO_SECURITY ? OWNER_GROUP_DACL : 0, QUERY_OUTPUT, &data);
+    smb2_data_free(&data);
+    return outcome;
+}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named pipes for RPC: opened in IPC$ of the user's or the machine's session; messages in, messages
- * out. */
+/* Named pipes for RPC, in IPC$ of the user's or the machine's session. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 enum {
     PIPE_ACCESS = 0x0012019f,
     PIPE_SHARE = 3,
-    /* What a client of Windows asks for; the rest of a longer message comes by READ. */
+    /* As a Windows client requests; the rest of a longer message is read with READ. */
     PIPE_OUTPUT_MAX = 4280
 };
 
@@ -23,7 +22,6 @@ struct smb2_pipe {
     uint32_t generation;
     uint32_t tree_id;
     uint8_t file_id[SMB2_FILE_ID_SIZE];
-    bool closed;
 };
 
 struct open_request {
@@ -32,14 +30,14 @@ struct open_request {
     struct smb2_pipe *pipe;
 };
 
-/* A message as its parts come in. */
+/* A message assembled from its parts. */
 struct message {
     uint8_t *data;
     size_t size;
 };
 
 static struct outcome open_pipe(struct conversation *conversation, const void *details);
-static bool target_of(const struct smb2_pipe *pipe, struct smb2_target *target);
+static bool find_target(const struct smb2_pipe *pipe, struct smb2_target *target);
 static struct outcome pipe_lost(void);
 static struct outcome pipe_finish(const struct smb2_target *target, const struct smb2_pipe *pipe,
                                   struct smb2_data *part, uint8_t **reply, size_t *reply_size);
@@ -52,7 +50,7 @@ static struct outcome read_part(const struct smb2_target *target, const struct s
 bool smb2_pipe_is_open(const struct smb2_pipe *pipe)
 {
     const struct smb2_state *state = pipe->conversation->smb2;
-    if (pipe->closed || !state || !state->connection || state->connection->error ||
+    if (!state || !state->connection || state->connection->error ||
         state->generation[pipe->who] != pipe->generation)
         return false;
     const struct smb2_session *session = &state->connection->sessions[pipe->who];
@@ -103,7 +101,7 @@ struct outcome smb2_pipe_transceive(struct smb2_pipe *pipe, const uint8_t *messa
 {
     struct smb2_target target;
     struct smb2_data part;
-    if (!target_of(pipe, &target))
+    if (!find_target(pipe, &target))
         return pipe_lost();
     if (size > SMB2_CREDIT_UNIT)
         return outcome_failed("SMB2: pipe message is too long");
@@ -114,7 +112,7 @@ struct outcome smb2_pipe_transceive(struct smb2_pipe *pipe, const uint8_t *messa
     return outcome;
 }
 
-static bool target_of(const struct smb2_pipe *pipe, struct smb2_target *target)
+static bool find_target(const struct smb2_pipe *pipe, struct smb2_target *target)
 {
     if (!smb2_pipe_is_open(pipe))
         return false;
@@ -143,7 +141,7 @@ static struct outcome pipe_finish(const struct smb2_target *target, const struct
     return outcome;
 }
 
-/* Takes a part over; while the server says that there is more of the message, reads on. */
+/* Appends a part, and reads more parts until the message is complete. */
 static struct outcome pipe_complete(const struct smb2_target *target, const struct smb2_pipe *pipe,
                                     struct smb2_data *part, struct message *message)
 {
@@ -159,7 +157,7 @@ static struct outcome pipe_complete(const struct smb2_target *target, const stru
         if (!more)
             return outcome_ok();
         if (empty)
-            return outcome_failed("SMB2: pipe message without end");
+            return outcome_failed("SMB2: pipe message does not end");
         struct outcome outcome = read_part(target, pipe, part);
         if (outcome.kind != OUTCOME_OK)
             return outcome;
@@ -192,7 +190,7 @@ struct outcome smb2_pipe_write(struct smb2_pipe *pipe, const uint8_t *message, s
 {
     struct smb2_target target;
     uint32_t written = 0;
-    if (!target_of(pipe, &target))
+    if (!find_target(pipe, &target))
         return pipe_lost();
     if (size > SMB2_CREDIT_UNIT)
         return outcome_failed("SMB2: pipe message is too long");
@@ -207,21 +205,12 @@ struct outcome smb2_pipe_read(struct smb2_pipe *pipe, uint8_t **reply, size_t *r
 {
     struct smb2_target target;
     struct smb2_data part;
-    if (!target_of(pipe, &target))
+    if (!find_target(pipe, &target))
         return pipe_lost();
     struct outcome outcome = read_part(&target, pipe, &part);
     if (outcome.kind == OUTCOME_OK)
         outcome = pipe_finish(&target, pipe, &part, reply, reply_size);
     return outcome;
-}
-
-struct outcome smb2_pipe_close(struct smb2_pipe *pipe)
-{
-    struct smb2_target target;
-    if (!target_of(pipe, &target))
-        return pipe_lost();
-    pipe->closed = true;
-    return smb2_close(&target, pipe->file_id);
 }
 
 void smb2_pipe_free(struct smb2_pipe *pipe)

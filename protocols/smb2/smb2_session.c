@@ -13,7 +13,7 @@
 
 enum {
     SETUP_STRUCTURE = 25,
-    SETUP_TOKEN = SMB2_HEADER_SIZE + 24, /* where the token stands in a request */
+    SETUP_TOKEN = SMB2_HEADER_SIZE + 24, /* offset of the token in a request */
     RESPONSE_STRUCTURE = 9,
     RESPONSE_FIXED = 8,
     LOGOFF_STRUCTURE = 4,
@@ -21,28 +21,28 @@ enum {
     LEGS_MOST = 8
 };
 
-/* A session being set up. */
+/* A session during its setup. */
 struct setup {
     struct smb2_connection *connection;
     struct conversation *conversation;
     struct smb2_session *session;
     struct auth *auth;
     uint8_t preauth[SMB2_PREAUTH_SIZE];
-    uint8_t *token; /* to be sent next */
+    uint8_t *token; /* the next to send */
     size_t token_size;
     enum auth_progress progress;
-    bool done; /* the server says success */
+    bool done; /* the server reported success */
 };
 
-static struct outcome smb2_session_step(struct setup *setup, struct smb2_slice token);
+static struct outcome step_context(struct setup *setup, struct smb2_slice token);
 static struct outcome auth_outcome(const struct setup *setup, int rc);
-static struct outcome leg(struct setup *setup);
+static struct outcome play_leg(struct setup *setup);
 static void put_setup(struct smb2_writer *writer, const uint8_t *token, size_t size);
-static struct outcome smb2_session_take_response(struct setup *setup, const struct smb2_call *call);
-static struct outcome smb2_session_finish(struct setup *setup, const struct smb2_call *call,
-                                          const struct smb2_setup *response);
-static struct outcome establish(struct setup *setup, uint16_t flags);
-static struct outcome verify_last(struct setup *setup, const struct smb2_call *call);
+static struct outcome read_response(struct setup *setup, const struct smb2_call *call);
+static struct outcome finish_setup(struct setup *setup, const struct smb2_call *call,
+                                   const struct smb2_setup *response);
+static struct outcome establish_session(struct setup *setup, uint16_t flags);
+static struct outcome verify_last_response(struct setup *setup, const struct smb2_call *call);
 
 int smb2_session_setup_decode(const struct smb2_reply *reply, struct smb2_setup *setup)
 {
@@ -75,9 +75,9 @@ struct outcome smb2_session_setup(struct smb2_connection *connection,
     struct outcome outcome = auth_open(conversation, &request, &setup.auth);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    outcome = smb2_session_step(&setup, (struct smb2_slice){NULL, 0});
+    outcome = step_context(&setup, (struct smb2_slice){NULL, 0});
     for (int i = 0; outcome.kind == OUTCOME_OK && !setup.done; i++)
-        outcome = i < LEGS_MOST ? leg(&setup) : outcome_failed("SMB2: a logon without end");
+        outcome = i < LEGS_MOST ? play_leg(&setup) : outcome_failed("SMB2: the logon does not end");
     auth_free(setup.auth);
     free(setup.token);
     if (outcome.kind != OUTCOME_OK)
@@ -85,8 +85,8 @@ struct outcome smb2_session_setup(struct smb2_connection *connection,
     return outcome;
 }
 
-/* The security context takes a token and makes the next one. */
-static struct outcome smb2_session_step(struct setup *setup, struct smb2_slice token)
+/* Gives a token to the security context, which makes the next one. */
+static struct outcome step_context(struct setup *setup, struct smb2_slice token)
 {
     free(setup->token);
     setup->token = NULL;
@@ -105,8 +105,8 @@ static struct outcome auth_outcome(const struct setup *setup, int rc)
     return outcome_failed("%s", auth_error(setup->auth));
 }
 
-/* One request and its response. */
-static struct outcome leg(struct setup *setup)
+/* Sends one request and reads its response. */
+static struct outcome play_leg(struct setup *setup)
 {
     struct smb2_call call;
     if (setup->token_size > UINT16_MAX)
@@ -120,7 +120,7 @@ static struct outcome leg(struct setup *setup)
         outcome = smb2_connection_outcome(setup->connection, rc);
     } else {
         smb2_preauth_update(setup->preauth, smb2_writer_message(&call.request), call.request.size);
-        outcome = smb2_session_take_response(setup, &call);
+        outcome = read_response(setup, &call);
     }
     smb2_call_end(&call);
     return outcome;
@@ -139,7 +139,7 @@ static void put_setup(struct smb2_writer *writer, const uint8_t *token, size_t s
     smb2_put_bytes(writer, token, size);
 }
 
-static struct outcome smb2_session_take_response(struct setup *setup, const struct smb2_call *call)
+static struct outcome read_response(struct setup *setup, const struct smb2_call *call)
 {
     uint32_t status = call->header.status;
     struct smb2_setup response;
@@ -151,34 +151,34 @@ static struct outcome smb2_session_take_response(struct setup *setup, const stru
     }
     setup->session->id = call->header.session_id;
     if (status == NTSTATUS_SUCCESS)
-        return smb2_session_finish(setup, call, &response);
+        return finish_setup(setup, call, &response);
     smb2_preauth_update(setup->preauth, call->reply.message, call->reply.size);
     if (setup->progress == AUTH_DONE)
-        return outcome_failed("SMB2: the server asks for more than the logon has");
-    return smb2_session_step(setup, response.token);
+        return outcome_failed("SMB2: the server requests another leg of the logon");
+    return step_context(setup, response.token);
 }
 
-/* The server is satisfied: its last token may still have to be fed (Kerberos' AP-REP, the
+/* After the server's success, its last token may still have to be read (Kerberos' AP-REP, the
  * mechListMIC). */
-static struct outcome smb2_session_finish(struct setup *setup, const struct smb2_call *call,
-                                          const struct smb2_setup *response)
+static struct outcome finish_setup(struct setup *setup, const struct smb2_call *call,
+                                   const struct smb2_setup *response)
 {
     struct outcome outcome = outcome_ok();
     setup->done = true;
     if (setup->progress == AUTH_MORE)
-        outcome = smb2_session_step(setup, response->token);
+        outcome = step_context(setup, response->token);
     if (outcome.kind == OUTCOME_OK && setup->progress != AUTH_DONE)
-        outcome = outcome_failed("SMB2: the server ended the logon half way");
+        outcome = outcome_failed("SMB2: the server ended the logon too early");
     if (outcome.kind == OUTCOME_OK)
-        outcome = establish(setup, response->flags);
+        outcome = establish_session(setup, response->flags);
     if (outcome.kind == OUTCOME_OK)
-        outcome = verify_last(setup, call);
+        outcome = verify_last_response(setup, call);
     setup->session->established = outcome.kind == OUTCOME_OK;
     return outcome;
 }
 
-/* 3.2.5.3.1, 3.2.5.3.3: what the session is from now on. */
-static struct outcome establish(struct setup *setup, uint16_t flags)
+/* 3.2.5.3.1, 3.2.5.3.3: derives the keys and sets the session's protection. */
+static struct outcome establish_session(struct setup *setup, uint16_t flags)
 {
     struct smb2_connection *connection = setup->connection;
     struct smb2_session *session = setup->session;
@@ -201,8 +201,8 @@ static struct outcome establish(struct setup *setup, uint16_t flags)
     return outcome_ok();
 }
 
-/* The response that says success is signed with the new key (always in 3.1.1). */
-static struct outcome verify_last(struct setup *setup, const struct smb2_call *call)
+/* Verifies the successful response, which the new key signs (in 3.1.1 always). */
+static struct outcome verify_last_response(struct setup *setup, const struct smb2_call *call)
 {
     struct smb2_connection *connection = setup->connection;
     bool is_signed = call->header.flags & SMB2_FLAGS_SIGNED;

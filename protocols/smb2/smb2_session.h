@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SMB2 SESSION_SETUP to its end, and LOGOFF (MS-SMB2 2.2.5 to 2.2.8, 3.2.4.2.3, 3.2.5.3). */
+/* SMB2 SESSION_SETUP and LOGOFF (MS-SMB2 2.2.5 to 2.2.8, 3.2.4.2.3, 3.2.5.3). */
 #ifndef PROTOCOLS_SMB2_SMB2_SESSION_H
 #define PROTOCOLS_SMB2_SMB2_SESSION_H
 
 #include "protocols/smb2/smb2_connection.h"
 
-/* What a SESSION_SETUP response says, whether it is the last one or not. */
+/* A SESSION_SETUP response. */
 struct smb2_setup {
     uint16_t flags; /* SMB2_SESSION_FLAG_... */
     struct smb2_slice token;
@@ -16,9 +16,9 @@ enum { SMB2_SESSION_IS_GUEST = 1, SMB2_SESSION_IS_NULL = 2, SMB2_SESSION_ENCRYPT
 int smb2_session_setup_decode(const struct smb2_reply *reply, struct smb2_setup *setup);
 
 /*
- * All legs on a negotiated connection; with `wrong_password` the server is expected to refuse.
- * `who`'s session must not be established. On OUTCOME_OK it is, with its keys derived and the last
- * response's signature verified. Kerberos or NTLM by the conversation's state.
+ * Establishes the session of `who`, which must not be established yet, on a negotiated connection.
+ * Derives its keys and verifies the signature of the last response. The conversation's state
+ * selects Kerberos or NTLM. wrong_password: the server is expected to refuse.
  */
 struct outcome smb2_session_setup(struct smb2_connection *connection,
                                   struct conversation *conversation, enum smb2_who who,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The survey of SYSVOL and NETLOGON, and picking from what it found. */
+/* Surveys SYSVOL and NETLOGON, and picks files from the result. */
 #include "protocols/smb2/smb2_shared_files.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ enum {
     FILES_MOST = 2000,
     DEPTH_MOST = 6,
     PATH_MOST = 400,
-    /* As the packets open them (smb2.c). */
+    /* The same access as in smb2.c. */
     LIST_ACCESS = 0x00120081,
     READ_ACCESS = 0x00120089
 };
@@ -31,7 +31,7 @@ struct smb2_shared_files {
     struct list lists[SMB2_SHARED_CLASSES];
 };
 
-/* One walk over one share. */
+/* The search of one share. */
 struct walk {
     struct smb2_shared_files *files;
     struct smb2_target target;
@@ -41,15 +41,15 @@ struct walk {
 static struct outcome walk_share(struct conversation *conversation, struct smb2_shared_files *files,
                                  enum smb2_share share);
 static struct outcome walk_folder(const struct walk *walk, const char *path, int depth);
-static struct outcome open_for(const struct walk *walk, const char *path, bool folder,
-                               struct smb2_created *created);
+static struct outcome open_path(const struct walk *walk, const char *path, bool folder,
+                                struct smb2_created *created);
 static int shared_files_add(struct smb2_shared_files *files, enum smb2_shared_class class,
                             enum smb2_share share, const char *path);
 static struct outcome walk_listing(const struct walk *walk, const char *path,
                                    const struct smb2_data *data, int depth);
 static struct outcome walk_entry(const struct walk *walk, const char *path,
                                  const struct smb2_entry *entry, int depth);
-static size_t total(const struct smb2_shared_files *files);
+static size_t count_files(const struct smb2_shared_files *files);
 static struct outcome try_file(const struct walk *walk, const char *path);
 static bool is_script(enum smb2_share share, const char *path);
 
@@ -58,9 +58,8 @@ int smb2_survey(struct conversation *conversation, struct smb2_shared_files **ou
 {
     *out = NULL;
     struct smb2_shared_files *files = calloc(1, sizeof *files);
-    if (!files) {
+    if (!files)
         return error_no_memory(error);
-    }
     struct outcome outcome = walk_share(conversation, files, SMB2_SHARE_SYSVOL);
     const char *share = "SYSVOL";
     if (outcome.kind == OUTCOME_OK) {
@@ -69,9 +68,8 @@ int smb2_survey(struct conversation *conversation, struct smb2_shared_files **ou
     }
     smb2_reset(conversation);
     if (outcome.kind != OUTCOME_OK) {
-        error_set(error, -EINVAL, "reading %s over SMB2: %s", share, outcome.cause);
         smb2_shared_files_free(files);
-        return -EIO;
+        return error_set(error, -EIO, "reading %s over SMB2: %s", share, outcome.cause);
     }
     *out = files;
     return 0;
@@ -89,7 +87,7 @@ static struct outcome walk_folder(const struct walk *walk, const char *path, int
 {
     struct smb2_created created;
     struct smb2_data data = {0};
-    struct outcome outcome = open_for(walk, path, true, &created);
+    struct outcome outcome = open_path(walk, path, true, &created);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     int rc = *path ? shared_files_add(walk->files, SMB2_SHARED_DIRECTORY, walk->share, path) : 0;
@@ -109,8 +107,8 @@ static struct outcome walk_folder(const struct walk *walk, const char *path, int
     return outcome.kind == OUTCOME_OK ? closed : outcome;
 }
 
-static struct outcome open_for(const struct walk *walk, const char *path, bool folder,
-                               struct smb2_created *created)
+static struct outcome open_path(const struct walk *walk, const char *path, bool folder,
+                                struct smb2_created *created)
 {
     struct smb2_create create = {.name = path,
                                  .access = folder ? LIST_ACCESS : READ_ACCESS,
@@ -152,8 +150,8 @@ static struct outcome walk_listing(const struct walk *walk, const char *path,
     return more < 0 ? outcome_failed("SMB2: malformed directory listing") : outcome;
 }
 
-/* An entry of the folder at path. What this user may not open (a policy for others alone) is passed
- * over; a connection that broke ends the walk. */
+/* Visits an entry of the folder at path. Skips what this user may not open, such as a policy for
+ * others. A broken connection ends the walk. */
 static struct outcome walk_entry(const struct walk *walk, const char *path,
                                  const struct smb2_entry *entry, int depth)
 {
@@ -166,13 +164,14 @@ static struct outcome walk_entry(const struct walk *walk, const char *path,
     free(name);
     bool fits = length >= 0 && (size_t)length < sizeof full;
     bool folder = entry->attributes & SMB2_ATTRIBUTE_DIRECTORY;
-    if (itself || !fits || total(walk->files) >= FILES_MOST || (folder && depth == DEPTH_MOST))
+    if (itself || !fits || count_files(walk->files) >= FILES_MOST ||
+        (folder && depth == DEPTH_MOST))
         return outcome_ok();
     struct outcome outcome = folder ? walk_folder(walk, full, depth + 1) : try_file(walk, full);
     return walk->target.connection->error ? outcome : outcome_ok();
 }
 
-static size_t total(const struct smb2_shared_files *files)
+static size_t count_files(const struct smb2_shared_files *files)
 {
     size_t sum = 0;
     for (size_t class = 0; class < SMB2_SHARED_CLASSES; class ++)
@@ -180,11 +179,11 @@ static size_t total(const struct smb2_shared_files *files)
     return sum;
 }
 
-/* A file that a user may open is noted. */
+/* Keeps a file that the user may open. */
 static struct outcome try_file(const struct walk *walk, const char *path)
 {
     struct smb2_created created;
-    struct outcome outcome = open_for(walk, path, false, &created);
+    struct outcome outcome = open_path(walk, path, false, &created);
     if (outcome.kind == OUTCOME_OK)
         outcome = smb2_close(&walk->target, created.file_id);
     if (outcome.kind != OUTCOME_OK)
@@ -195,7 +194,7 @@ static struct outcome try_file(const struct walk *walk, const char *path)
     return rc ? outcome_of_error(rc) : outcome;
 }
 
-/* Scripts by their names' ends and by where they are: NETLOGON is the scripts' share. */
+/* Recognizes scripts by their extension or their share: NETLOGON contains the scripts. */
 static bool is_script(enum smb2_share share, const char *path)
 {
     static const char *const ends[] = {".bat", ".cmd", ".vbs", ".ps1", ".js", ".exe", ".kix"};
@@ -211,19 +210,19 @@ int smb2_check_share(struct conversation *conversation, struct error *error)
     static const struct smb2_open_request scratch = {.file_class = SMB2_FILE_OTHER};
     const char *name = conversation->dc->options.smb_share;
     struct outcome outcome = smb2_logon(conversation);
-    bool told = outcome.kind != OUTCOME_OK;
+    bool unknown = outcome.kind != OUTCOME_OK;
     const char *refused = "cannot connect to share";
-    if (!told)
+    if (!unknown)
         outcome = smb2_connect_tree(conversation, SMB2_SHARE_OTHER);
-    if (!told && outcome.kind == OUTCOME_OK) {
+    if (!unknown && outcome.kind == OUTCOME_OK) {
         refused = "a test user cannot write to share";
         outcome = smb2_open_file(conversation, &scratch);
     }
-    /* A connection that broke says nothing of the share. */
+    /* A broken connection proves nothing about the share. */
     const struct smb2_state *state = conversation->smb2;
-    told = told || !state || !state->connection || state->connection->error;
-    smb2_reset(conversation); /* which deletes the file: it is made to go when it is closed */
-    if (told || outcome.kind == OUTCOME_OK)
+    unknown = unknown || !state || !state->connection || state->connection->error;
+    smb2_reset(conversation); /* also deletes the file, which is opened with delete-on-close */
+    if (unknown || outcome.kind == OUTCOME_OK)
         return 0;
     return error_set(error, -EINVAL, "--smb-share: %s \"%s\": %s", refused, name, outcome.cause);
 }

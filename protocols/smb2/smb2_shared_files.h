@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that all clients may read: what a survey found under SYSVOL and NETLOGON before the run.
- * Immutable afterwards, shared by all threads.
+ * Files that all clients may read: a survey finds them in SYSVOL and NETLOGON before the run. All
+ * threads share the result, which never changes.
  */
 #ifndef PROTOCOLS_SMB2_SMB2_SHARED_FILES_H
 #define PROTOCOLS_SMB2_SMB2_SHARED_FILES_H
@@ -28,28 +28,27 @@ struct smb2_shared_file {
 };
 
 /*
- * Looks through both shares (up to 2,000 files, 6 folders deep) as the conversation's user, before
- * wire.deadline, and keeps what that user may open. On success *out is the caller's, to be given to
- * smb2_shared_files_free() after the run. On failure a negative errno, a line in error and *out is
- * NULL: the run may go on without, and then reads the policy that every domain has.
+ * Searches both shares (up to 2,000 files, 6 folders deep) as the conversation's user, before
+ * wire.deadline, and keeps the files that this user may open. On success the caller owns *out and
+ * frees it with smb2_shared_files_free() after the run. Otherwise a negative errno, one line in
+ * error, and *out is NULL; the run can continue with the policy that every domain has.
  */
 int smb2_survey(struct conversation *conversation, struct smb2_shared_files **out,
                 struct error *error);
 
 /*
- * Whether the conversation's user may write to the share of --smb-share: makes a scratch file
- * there, which goes again, before wire.deadline. 0: yes, or nobody could tell (no connection, no
- * logon), which the packets will say themselves. -EINVAL: no, and a line in error.
+ * Checks that the conversation's user may write to the share of --smb-share, with a scratch file
+ * that is deleted again, before wire.deadline. 0: yes, or unknown without a connection and a logon,
+ * whose failure the packets will report. -EINVAL: no, with one line in error.
  */
 int smb2_check_share(struct conversation *conversation, struct error *error);
 
 void smb2_shared_files_free(struct smb2_shared_files *files);
 
-/* How many of a class were found. */
+/* The number of files of a class. */
 size_t smb2_shared_files_count(const struct smb2_shared_files *files, enum smb2_shared_class class);
 
-/* One of a class, by a number at random; NULL when there is none of that class. files may be NULL:
- * none. */
+/* Picks a file of a class by a random number; NULL: there is none. files may be NULL. */
 const struct smb2_shared_file *smb2_shared_files_pick(const struct smb2_shared_files *files,
                                                       enum smb2_shared_class class,
                                                       uint64_t random);

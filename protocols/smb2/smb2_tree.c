@@ -45,7 +45,7 @@ struct outcome smb2_tree_connect(struct smb2_connection *connection, struct smb2
     if (length < 0 || (size_t)length >= sizeof path)
         return outcome_failed("SMB2: the share's name is too long");
     smb2_call_begin(&call, connection, session, NULL, SMB2_TREE_CONNECT, 8 + 2 * (size_t)length);
-    /* 3.2.4.1.1: in 3.1.1 this request is signed whatever the session does. */
+    /* 3.2.4.1.1: in 3.1.1 this request is always signed. */
     call.sign = connection->dialect == 0x0311;
     put_connect(&call.request, path);
     int rc = smb2_call_run(&call);
@@ -96,7 +96,7 @@ struct outcome smb2_tree_disconnect(struct smb2_connection *connection,
     struct outcome outcome =
         rc ? smb2_connection_outcome(connection, rc) : ntstatus_outcome(call.header.status);
     smb2_call_end(&call);
-    /* Whatever the server says of it, it is not used again. */
+    /* The tree is not used again, whatever the server answers. */
     if (rc == 0) {
         session->tree_count--;
         memmove(&session->trees[index], &session->trees[index + 1],

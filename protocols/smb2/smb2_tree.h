@@ -12,8 +12,8 @@ struct smb2_tree_connected {
 
 int smb2_tree_connect_decode(const struct smb2_reply *reply, struct smb2_tree_connected *connected);
 
-/* Connects to \\server\name as the session's newest tree. When the session has SMB2_TREES_MAX
- * already, the oldest is disconnected first. */
+/* Connects to \\server\name, which becomes the session's newest tree. Disconnects the oldest first
+ * if the session has SMB2_TREES_MAX trees. */
 struct outcome smb2_tree_connect(struct smb2_connection *connection, struct smb2_session *session,
                                  const char *server, const char *name, enum smb2_share share);
 
@@ -21,12 +21,12 @@ struct outcome smb2_tree_connect(struct smb2_connection *connection, struct smb2
 struct outcome smb2_tree_disconnect(struct smb2_connection *connection,
                                     struct smb2_session *session, unsigned index);
 
-/* Forgets the session's trees that are marked as lost. False: there were none. */
+/* Drops the session's lost trees. False: there were none. */
 bool smb2_tree_drop_lost(struct smb2_session *session);
 
-/* The session's newest tree of that share, or NULL; a lost one is none. */
+/* The session's newest tree of a share that is not lost, or NULL. */
 const struct smb2_tree *smb2_tree_find(const struct smb2_session *session, enum smb2_share share);
-/* ... of that id, or NULL. */
+/* The session's tree with this id, or NULL. */
 const struct smb2_tree *smb2_tree_by_id(const struct smb2_session *session, uint32_t id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of SMB2 messages. */
+/* Writes and reads SMB2 messages. */
 #include "protocols/smb2/smb2_wire.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/little_endian.h"
 #include "base/utf16.h"
 
-static uint8_t *extend(struct smb2_writer *writer, size_t size);
+static uint8_t *append_bytes(struct smb2_writer *writer, size_t size);
 
 void smb2_writer_begin(struct smb2_writer *writer, size_t capacity)
 {
@@ -38,16 +38,16 @@ void smb2_put8(struct smb2_writer *writer, uint8_t value)
 
 void smb2_put16(struct smb2_writer *writer, uint16_t value)
 {
-    uint8_t *at = extend(writer, 2);
+    uint8_t *at = append_bytes(writer, 2);
     if (at)
         le_put16(at, value);
 }
 
-/* The frame counts in 24 bits; nothing sent here comes near that. */
+/* The frame's length has 24 bits. */
 enum { WRITER_MAX = 0xffffff - SMB2_TRANSFORM_SIZE };
 
-/* Room for size more bytes, which count as put; NULL after an error. */
-static uint8_t *extend(struct smb2_writer *writer, size_t size)
+/* Appends size uninitialized bytes and returns them; NULL after an error. */
+static uint8_t *append_bytes(struct smb2_writer *writer, size_t size)
 {
     if (writer->error)
         return NULL;
@@ -72,28 +72,28 @@ static uint8_t *extend(struct smb2_writer *writer, size_t size)
 
 void smb2_put32(struct smb2_writer *writer, uint32_t value)
 {
-    uint8_t *at = extend(writer, 4);
+    uint8_t *at = append_bytes(writer, 4);
     if (at)
         le_put32(at, value);
 }
 
 void smb2_put64(struct smb2_writer *writer, uint64_t value)
 {
-    uint8_t *at = extend(writer, 8);
+    uint8_t *at = append_bytes(writer, 8);
     if (at)
         le_put64(at, value);
 }
 
 void smb2_put_bytes(struct smb2_writer *writer, const void *data, size_t size)
 {
-    uint8_t *at = extend(writer, size);
+    uint8_t *at = append_bytes(writer, size);
     if (at && size)
         memcpy(at, data, size);
 }
 
 void smb2_put_zeros(struct smb2_writer *writer, size_t count)
 {
-    uint8_t *at = extend(writer, count);
+    uint8_t *at = append_bytes(writer, count);
     if (at)
         memset(at, 0, count);
 }

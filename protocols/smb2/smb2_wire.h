@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of SMB2 messages: a growing writer with a sticky error, little-endian reads, slices of a
- * reply that never leave it, and the header (MS-SMB2 2.2.1).
+ * SMB2 messages: a growing writer with a sticky error, bounded slices of a reply, and the header
+ * (MS-SMB2 2.2.1).
  */
 #ifndef PROTOCOLS_SMB2_SMB2_WIRE_H
 #define PROTOCOLS_SMB2_SMB2_WIRE_H
@@ -35,17 +35,17 @@ enum smb2_header_flag {
 
 enum {
     SMB2_HEADER_SIZE = 64,
-    SMB2_SIGNATURE = 48, /* where it stands in the header */
+    SMB2_SIGNATURE = 48, /* offset in the header */
     SMB2_SIGNATURE_SIZE = 16,
     SMB2_TRANSFORM_SIZE = 52,
     SMB2_FRAME_SIZE = 4, /* direct TCP: a zero and the length (2.1) */
-    /* Space before the header for both, so that a request is sent in one piece. */
+    /* Space before the header for both, so that a request is sent in one write. */
     SMB2_PREFIX_SIZE = SMB2_FRAME_SIZE + SMB2_TRANSFORM_SIZE,
     SMB2_FILE_ID_SIZE = 16
 };
 
-/* Appends; after the first failure (-ENOMEM, -EMSGSIZE, -EILSEQ) every call does nothing. Offsets
- * count from the SMB2 header. */
+/* A message being written. After the first failure (-ENOMEM, -EMSGSIZE, -EILSEQ) every call does
+ * nothing. Offsets count from the SMB2 header. */
 struct smb2_writer {
     uint8_t *buffer; /* SMB2_PREFIX_SIZE bytes, then the message */
     size_t size;     /* of the message */
@@ -53,7 +53,7 @@ struct smb2_writer {
     int error;
 };
 
-/* Begins with a header of zeros; capacity is a guess. */
+/* Begins with a header of zeros; capacity is an estimate. */
 void smb2_writer_begin(struct smb2_writer *writer, size_t capacity);
 void smb2_writer_free(struct smb2_writer *writer);
 uint8_t *smb2_writer_message(const struct smb2_writer *writer);
@@ -63,15 +63,15 @@ void smb2_put32(struct smb2_writer *writer, uint32_t value);
 void smb2_put64(struct smb2_writer *writer, uint64_t value);
 void smb2_put_bytes(struct smb2_writer *writer, const void *data, size_t size);
 void smb2_put_zeros(struct smb2_writer *writer, size_t count);
-/* Zeros up to a multiple of 8, counted from the header. */
+/* Appends zeros up to a multiple of 8, counted from the header. */
 void smb2_put_align8(struct smb2_writer *writer);
-/* UTF-16LE without a terminator; returns its size in bytes (0 after an error). */
+/* Appends UTF-16LE without a terminator; returns its size in bytes (0 after an error). */
 uint16_t smb2_put_text(struct smb2_writer *writer, const char *utf8);
-/* Overwrites what was put before. */
+/* Overwrites earlier bytes. */
 void smb2_patch16(struct smb2_writer *writer, size_t at, uint16_t value);
 void smb2_patch32(struct smb2_writer *writer, size_t at, uint32_t value);
 
-/* The header's fields that are read. */
+/* The fields of a header that are used. */
 struct smb2_header {
     uint32_t status;
     uint16_t command;
@@ -83,26 +83,26 @@ struct smb2_header {
     uint64_t session_id;
 };
 
-/* A message from the server, header included. */
+/* A message of the server with its header. */
 struct smb2_reply {
     const uint8_t *message;
     size_t size;
 };
 
-/* A part of a reply. */
+/* Part of a reply. */
 struct smb2_slice {
     const uint8_t *data;
     size_t size;
 };
 
-/* -EBADMSG: too short, no SMB2 header. */
+/* -EBADMSG: too short, or not an SMB2 header. */
 int smb2_header_decode(const struct smb2_reply *reply, struct smb2_header *header);
 
-/* The reply's body when its StructureSize is that and at least fixed bytes are there; else NULL. */
+/* The reply's body, if it has this StructureSize and at least fixed bytes; else NULL. */
 const uint8_t *smb2_body(const struct smb2_reply *reply, uint16_t structure_size, size_t fixed);
 
-/* size bytes at offset (from the header), behind the fixed part of the body that ends at `least`.
- * Nothing (size 0) is always allowed. False: it is not inside the message. */
+/* The slice of size bytes at offset from the header, after the fixed part of the body, which has
+ * `least` bytes. Size 0 is always allowed. False: it is not inside the message. */
 bool smb2_slice_at(const struct smb2_reply *reply, uint64_t offset, uint64_t size, size_t least,
                    struct smb2_slice *slice);
 

@@ -446,8 +446,8 @@ static void faults_are_told(void **state)
         {FAULT_STATUS, SMB2_NEGOTIATE, 0xc00000bb, "NT_STATUS_NOT_SUPPORTED"},
         {FAULT_STATUS, SMB2_SESSION_SETUP, 0xc000006d, "NT_STATUS_LOGON_FAILURE"},
         {FAULT_OTHER_STATUS, SMB2_SESSION_SETUP, 0xc0000016,
-         "SMB2: the server asks for more than the logon has"},
-        {FAULT_OTHER_STATUS, SMB2_SESSION_SETUP, 0, "SMB2: the server ended the logon half way"},
+         "SMB2: the server requests another leg of the logon"},
+        {FAULT_OTHER_STATUS, SMB2_SESSION_SETUP, 0, "SMB2: the server ended the logon too early"},
         {FAULT_STATUS, SMB2_TREE_CONNECT, 0xc00000cc, "NT_STATUS_BAD_NETWORK_NAME"},
         {FAULT_STATUS, SMB2_CREATE, 0xc0000034, "NT_STATUS_OBJECT_NAME_NOT_FOUND"},
         {FAULT_STATUS, SMB2_READ, 0xc0000022, "NT_STATUS_ACCESS_DENIED"},
@@ -567,7 +567,7 @@ static void servers_that_will_not_do(void **state)
     assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: the server does not encrypt");
     kind->encrypts = false;
     kind->never_done = true;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: a logon without end");
+    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: the logon does not end");
     free(kind);
 }
 
@@ -869,9 +869,6 @@ static void long_pipe_messages(void **state)
                   smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size));
         assert_int_equal(size, rows[i].size);
         free(reply);
-        assert_ok("close", smb2_pipe_close(pipe));
-        assert_cause(smb2_pipe_write(pipe, (const uint8_t *)"abc", 3),
-                     "SMB2: the pipe's session is gone");
         smb2_pipe_free(pipe);
         both_end(&client, server);
     }
@@ -913,7 +910,7 @@ static void pipes_that_go_wrong(void **state)
     client_begin(&client, server);
     assert_ok("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
     assert_cause(smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size),
-                 "SMB2: pipe message without end");
+                 "SMB2: pipe message does not end");
     assert_cause(smb2_pipe_write(pipe, (const uint8_t *)"abc", 3),
                  "SMB2: pipe took part of a message");
     smb2_pipe_free(pipe);
