@@ -59,7 +59,8 @@ static int load_yaml_add_field(struct builder *builder, const struct packet_rule
                                const struct document_node *node, struct packet_field *field);
 static int load_yaml_add_value(struct builder *builder, const struct packet_rule *rule,
                                const struct document_node *node, const char **value);
-static int load_yaml_check_bind(struct builder *builder, const struct document_node *form);
+static int check_exclusions(struct builder *builder, const struct packet_row *row,
+                            const struct document_node *form);
 static int load_yaml_read_dns(struct builder *builder, const struct document_node *value);
 static int read_queries(struct builder *builder, const struct document_node *value);
 
@@ -350,7 +351,7 @@ static int read_form(struct builder *builder, uint32_t type, const struct docume
     if (result == 0 && times == 0)
         result = builder_wrong(builder, form->place, "expected the key count");
     if (result == 0)
-        result = load_yaml_check_bind(builder, form);
+        result = check_exclusions(builder, builder->model->types[type].row, form);
     if (result < 0)
         return result;
     struct packet_field *kept = arena_array(&builder->model->arena, count, sizeof *kept);
@@ -421,13 +422,21 @@ static int load_yaml_add_value(struct builder *builder, const struct packet_rule
     return *value ? 0 : error_no_memory(builder->error);
 }
 
-/* A wrapper belongs to SASL alone. */
-static int load_yaml_check_bind(struct builder *builder, const struct document_node *form)
+/* Fields that contradict each other. */
+static int check_exclusions(struct builder *builder, const struct packet_row *row,
+                            const struct document_node *form)
 {
-    const struct document_node *auth = document_get(form, "auth");
-    const struct document_node *mech = document_get(form, "mech");
-    if (mech && auth && strcmp(auth->text, "sasl") != 0)
-        return load_yaml_unexpected(builder, mech, "no mech with auth: simple");
+    for (const struct packet_rule *rule = row ? row->rules : NULL; rule && rule->key; rule++) {
+        const struct document_node *field = document_get(form, rule->key);
+        const struct document_node *other =
+            field && rule->not_with ? document_get(form, rule->not_with) : NULL;
+        char what[100];
+        if (!other || strcmp(other->text, rule->not_value) != 0)
+            continue;
+        snprintf(what, sizeof what, "no %s with %s: %s", rule->key, rule->not_with,
+                 rule->not_value);
+        return load_yaml_unexpected(builder, field, what);
+    }
     return 0;
 }
 

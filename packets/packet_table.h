@@ -91,11 +91,12 @@ enum packet_rule_type {
 struct packet_rule {
     const char *key;
     enum packet_rule_type type;
-    const struct packet_word *words; /* PACKET_WORD: ended by a row without a name */
-    uint64_t min, max;               /* PACKET_NUMBER; max: PACKET_OIDS */
-    const char *ranges;              /* PACKET_NUMBER: "1-9 11-13"; NULL: all from min to max */
-    const char *usual;               /* the value of a form without the field; NULL: none */
-    const char *meaning;             /* for the manual page, in mdoc */
+    const struct packet_word *words;  /* PACKET_WORD: ended by a row without a name */
+    uint64_t min, max;                /* PACKET_NUMBER; max: PACKET_OIDS */
+    const char *ranges;               /* PACKET_NUMBER: "1-9 11-13"; NULL: all from min to max */
+    const char *usual;                /* the value of a form without the field; NULL: none */
+    const char *not_with, *not_value; /* no form has it where the field not_with has not_value */
+    const char *meaning;              /* for the manual page, in mdoc */
 };
 
 /* Further messages that look like the packet itself. */

@@ -103,6 +103,8 @@ static void print_values(FILE *out, const struct packet_rule *rule)
         fputs(texts[rule->type], out);
     if (rule->meaning && rule->type != PACKET_NUMBER)
         fprintf(out, "%s%s", before, rule->meaning);
+    if (rule->not_with)
+        fprintf(out, " ; No not with Cm %s : %s", rule->not_with, rule->not_value);
 }
 
 /* "Cm a , b No or Cm c" */

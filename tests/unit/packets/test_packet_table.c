@@ -202,6 +202,10 @@ static void rules_allow_their_usual_values(void **state)
                 fail_row(&rows[i], "a usual value that is not allowed");
             if ((rule->type == PACKET_WORD) != (rule->words != NULL))
                 fail_row(&rows[i], "words");
+            const struct packet_rule *other =
+                rule->not_with ? packet_rule_find(&rows[i], rule->not_with) : NULL;
+            if (rule->not_with && (!other || !packet_rule_check(other, rule->not_value)))
+                fail_row(&rows[i], "a field that excludes no value");
             if (rule->words)
                 check_words(&rows[i], rule);
             if (rule->type == PACKET_NUMBER && (rule->max == 0 || rule->min > rule->max))
