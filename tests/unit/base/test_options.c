@@ -58,8 +58,6 @@ static const struct options_table table = {.rows = rows,
                                            .group_count = GROUP_COUNT,
                                            .help_column = 24};
 
-/* ---- Values ---- */
-
 static const char *apply(struct values *values, const char *name, char *value)
 {
     const struct options_row *row = options_find(&table, name);
@@ -153,8 +151,6 @@ static void test_bad_values(void **state)
     }
 }
 
-/* ---- Names ---- */
-
 static void test_names(void **state)
 {
     (void)state;
@@ -168,8 +164,6 @@ static void test_names(void **state)
     assert_true(options_has_letter(&table, 'n'));
     assert_false(options_has_letter(&table, 'x') || options_has_letter(&table, 0));
 }
-
-/* ---- Command lines ---- */
 
 static void expect_given(struct options_scan *scan, const char *name, const char *value,
                          bool by_letter)
@@ -277,8 +271,6 @@ static void test_mistakes(void **state)
     assert_int_equal(status, EXIT_FAILED);
     expect_told("no memory", message_program, "out of memory");
 }
-
-/* ---- Help ---- */
 
 static void test_help(void **state)
 {

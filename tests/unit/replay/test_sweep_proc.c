@@ -31,8 +31,6 @@
 
 static char own_path[4096];
 
-/* ---- A server ---- */
-
 /* master -> listener (-> workers that burn and end), master -> helper */
 struct server {
     pid_t master, listener, helper;
@@ -327,8 +325,6 @@ static void test_other_parent(void **state)
     sweep_proc_clear(&proc);
 }
 
-/* ---- Samples by a command ---- */
-
 static const struct {
     const char *line, *name; /* NULL: refused */
     double value;
@@ -464,8 +460,6 @@ static void test_no_server(void **state)
     assert_int_equal(sweep_sampler_open("127.77.99.99", NULL, &sampler), 0);
     assert_null(sampler);
 }
-
-/* ---- Children ---- */
 
 static int run_shell(struct sweep_watch *watch, const char *command, double limit, int *status)
 {
