@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 void arguments_add(struct arguments *arguments, const char *format, ...)
 {
     va_list args;
-    char **grown = reallocarray(arguments->items, arguments->count + 2, sizeof *grown);
+    char **grown = array_grow(arguments->items, arguments->count + 1, sizeof *grown);
     va_start(args, format);
     if (grown)
         arguments->items = grown;

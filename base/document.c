@@ -13,6 +13,7 @@
 #include <yaml.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -32,7 +33,7 @@ struct builder {
     size_t size;
     struct document *document;
     const struct document_node **stack;
-    size_t depth, room;
+    size_t depth;
     struct frame frames[DOCUMENT_NESTING_MAX];
     size_t frame_count;
     struct error *error;
@@ -328,15 +329,11 @@ static struct document_node *new_node(struct builder *builder, enum document_kin
 
 static int document_push(struct builder *builder, const struct document_node *node)
 {
-    if (builder->depth == builder->room) {
-        size_t room = builder->room ? 2 * builder->room : 256;
-        const struct document_node **larger =
-            realloc(builder->stack, room * sizeof(struct document_node *));
-        if (!larger)
-            return document_no_memory(builder);
-        builder->stack = larger;
-        builder->room = room;
-    }
+    const struct document_node **grown =
+        array_grow(builder->stack, builder->depth, sizeof(struct document_node *));
+    if (!grown)
+        return document_no_memory(builder);
+    builder->stack = grown;
     builder->stack[builder->depth++] = node;
     return 0;
 }

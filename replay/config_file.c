@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/document.h"
 #include "base/error.h"
 #include "base/user_path.h"
@@ -132,8 +133,7 @@ static int config_file_add_entry(struct reader *reader, const char *key,
                                  const struct document_node *value, bool in_list)
 {
     struct config_file *file = reader->file;
-    struct config_entry *grown =
-        reallocarray(file->entries, file->count + 1, sizeof *file->entries);
+    struct config_entry *grown = array_grow(file->entries, file->count, sizeof *file->entries);
     if (!grown)
         return config_file_no_memory(reader);
     file->entries = grown;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "base/options.h"
@@ -158,7 +159,7 @@ static enum step assign(struct settings *settings, const struct options_row *row
     struct settings_sources *sources = settings->sources;
     struct settings_assignment assignment = {.row = row, .source = source, .origin = origin};
     struct settings_assignment *grown =
-        reallocarray(sources->assignments, sources->count + 1, sizeof *sources->assignments);
+        array_grow(sources->assignments, sources->count, sizeof *sources->assignments);
     bool open = value && row->kind != OPTIONS_SECRET && !(row->properties & SETTINGS_HOLDS_SECRET);
     if (grown)
         sources->assignments = grown;

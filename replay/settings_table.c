@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/secret.h"
 #include "base/utf16.h"
 #include "replay/accounts/credentials.h"
@@ -284,7 +285,7 @@ static const char *parse_packets(struct settings_packet **packets, size_t *count
         if (!*word || colon == word)
             return options_wrong(
                 "expected PROTOCOL or PROTOCOL:OPCODE, for example ldap or ldap:3");
-        struct settings_packet *grown = reallocarray(*packets, *count + 1, sizeof **packets);
+        struct settings_packet *grown = array_grow(*packets, *count, sizeof **packets);
         if (!grown)
             return options_wrong("out of memory");
         *packets = grown;
@@ -354,7 +355,7 @@ static const char *settings_table_parse_label(void *owner, char *value)
         if (strcmp(settings->labels[i].name, value) == 0)
             return options_wrong("\"%s\" is given twice", value);
     struct settings_pair *grown =
-        reallocarray(settings->labels, settings->label_count + 1, sizeof *settings->labels);
+        array_grow(settings->labels, settings->label_count, sizeof *settings->labels);
     if (!grown)
         return options_wrong("out of memory");
     settings->labels = grown;

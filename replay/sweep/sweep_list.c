@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 enum { PARTS = 3 };
@@ -80,7 +81,7 @@ static int sweep_list_add(struct sweep_list *list, double value, struct error *e
             return error_set(error, -EINVAL, "%s is given twice", number.text);
     if (list->count == SWEEP_LIST_MAX)
         return error_set(error, -EINVAL, "too many values (maximum %d)", SWEEP_LIST_MAX);
-    struct sweep_number *grown = reallocarray(list->items, list->count + 1, sizeof *grown);
+    struct sweep_number *grown = array_grow(list->items, list->count, sizeof *grown);
     if (!grown) {
         return error_no_memory(error);
     }

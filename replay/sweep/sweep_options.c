@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "base/secret.h"
@@ -172,7 +173,7 @@ static enum step sweep_options_take_option(struct sweep_options *options,
         return STEP_DONE;
     struct sweep_assignment assignment = {.row = given->row, .by_letter = given->by_letter};
     struct sweep_assignment *grown =
-        reallocarray(sources->assignments, sources->count + 1, sizeof *grown);
+        array_grow(sources->assignments, sources->count, sizeof *grown);
     if (!grown)
         return sweep_options_no_memory(options);
     sources->assignments = grown;
@@ -397,7 +398,7 @@ enum step sweep_options_no_memory(const struct sweep_options *options)
 char *sweep_options_keep(struct sweep_options *options, const char *text)
 {
     struct sweep_sources *sources = options->sources;
-    char **grown = reallocarray(sources->kept, sources->kept_count + 1, sizeof *grown);
+    char **grown = array_grow(sources->kept, sources->kept_count, sizeof *grown);
     if (!grown)
         return NULL;
     sources->kept = grown;

@@ -15,12 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 enum { LISTENERS_MAX = 64, LINE_SIZE = 512, TEXT_SIZE = 4096 };
 
 /* All processes of the machine. */
 struct table {
     struct sweep_process *items;
-    size_t count, room;
+    size_t count;
 };
 
 static size_t find_sockets(const struct sweep_proc *proc, const char *path, size_t words,
@@ -198,15 +200,11 @@ static bool proc_read_text(pid_t pid, const char *name, char *text, size_t size)
 
 static int add_process(struct table *table, const struct sweep_process *process)
 {
-    if (table->count == table->room) {
-        size_t room = table->room ? 2 * table->room : 256;
-        struct sweep_process *grown = reallocarray(table->items, room, sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        table->items = grown;
-        table->room = room;
-    }
-    table->items[table->count++] = *process;
+    struct sweep_process *grown = array_grow(table->items, table->count, sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    table->items = grown;
+    grown[table->count++] = *process;
     return 0;
 }
 

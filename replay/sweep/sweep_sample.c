@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "replay/sweep/sweep_proc.h"
 
@@ -205,7 +206,7 @@ static void take_lines(struct sweep_sampler *sampler, char *text)
 
 static struct row *sample_add_row(struct sweep_sampler *sampler, double time)
 {
-    struct row *grown = reallocarray(sampler->rows, sampler->count + 1, sizeof *grown);
+    struct row *grown = array_grow(sampler->rows, sampler->count, sizeof *grown);
     if (!grown) {
         note_problem(sampler, "out of memory");
         return NULL;
@@ -225,7 +226,7 @@ static void sample_add_value(struct sweep_sampler *sampler, struct row *row, con
             note_problem(sampler, "\"%.64s\" occurs twice", name);
             return;
         }
-    struct value *grown = reallocarray(row->values, row->count + 1, sizeof *grown);
+    struct value *grown = array_grow(row->values, row->count, sizeof *grown);
     if (grown)
         row->values = grown;
     if (!grown || !(grown[row->count].name = strdup(name))) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/options.h"
 #include "replay/sweep/sweep_expand.h"
 
@@ -43,7 +44,7 @@ const char *sweep_vary_add(struct sweep_vary *vary, const char *value)
     for (size_t i = 0; i < vary->count; i++)
         if (strcmp(vary->values[i], value) == 0)
             return options_wrong("the value %s of %s is given twice", value, vary->name);
-    char **grown = reallocarray(vary->values, vary->count + 1, sizeof *grown);
+    char **grown = array_grow(vary->values, vary->count, sizeof *grown);
     if (!grown || !(grown[vary->count] = strdup(value))) {
         vary->values = grown ? grown : vary->values;
         return options_wrong("out of memory");
