@@ -49,6 +49,9 @@ static struct outcome receive_ack(struct rpc_association *association, enum rpc_
                                   uint8_t **token, size_t *token_size);
 static int receive_pdu(struct rpc_association *association, struct rpc_pdu_header *header,
                        uint8_t **pdu);
+static struct outcome accept_ack(struct rpc_association *association, enum rpc_pdu_type expected,
+                                 const struct rpc_pdu_header *header, const uint8_t *pdu,
+                                 size_t size);
 static struct outcome fault_outcome(struct rpc_association *association,
                                     const struct rpc_pdu_header *header, const uint8_t *data,
                                     size_t size);
@@ -194,36 +197,20 @@ static struct outcome receive_ack(struct rpc_association *association, enum rpc_
                                   uint8_t **token, size_t *token_size)
 {
     struct rpc_pdu_header header;
-    struct rpc_bind_ack ack;
     uint8_t *pdu;
     *token = NULL;
     *token_size = 0;
     int rc = receive_pdu(association, &header, &pdu);
     if (rc)
         return association_broken(association, rc);
-    struct outcome outcome = outcome_ok();
     size_t size = (size_t)header.frag_length - header.auth_length;
-    association->answer = RPC_ANSWER_GIVEN;
-    if (header.type == RPC_PDU_FAULT || header.type == RPC_PDU_BIND_NAK) {
-        outcome = fault_outcome(association, &header, pdu, size);
-        association->broken = true;
-    } else if (header.type != expected || rpc_bind_ack_decode(&header, pdu, size, &ack) < 0) {
-        association->answer = RPC_ANSWER_NONE;
-        outcome = association_broken(association, -EBADMSG);
-    } else if (ack.result != 0) {
-        outcome = bind_rejected(association, &ack);
-    } else {
-        if (header.type == RPC_PDU_BIND_ACK) {
-            association->header_signing = header.flags & RPC_PFC_SUPPORT_HEADER_SIGN;
-            association->assoc_group = ack.assoc_group;
-            association->max_xmit = ack.max_recv < RPC_FRAGMENT_MIN   ? RPC_FRAGMENT_MIN
-                                    : ack.max_recv > RPC_FRAGMENT_MAX ? RPC_FRAGMENT_MAX
-                                                                      : ack.max_recv;
-        }
-        if (header.auth_length && (*token = malloc(header.auth_length))) {
+    struct outcome outcome = accept_ack(association, expected, &header, pdu, size);
+    if (outcome.kind == OUTCOME_OK && header.auth_length) {
+        *token = malloc(header.auth_length);
+        if (*token) {
             memcpy(*token, pdu + size, header.auth_length);
             *token_size = header.auth_length;
-        } else if (header.auth_length) {
+        } else {
             outcome = association_broken(association, -ENOMEM);
         }
     }
@@ -256,6 +243,34 @@ static int receive_pdu(struct rpc_association *association, struct rpc_pdu_heade
     }
     *pdu = data;
     return 0;
+}
+
+/* Checks the answer to a bind or alter_context and stores what it grants. size is the PDU's without
+ * the token. */
+static struct outcome accept_ack(struct rpc_association *association, enum rpc_pdu_type expected,
+                                 const struct rpc_pdu_header *header, const uint8_t *pdu,
+                                 size_t size)
+{
+    struct rpc_bind_ack ack;
+    association->answer = RPC_ANSWER_GIVEN;
+    if (header->type == RPC_PDU_FAULT || header->type == RPC_PDU_BIND_NAK) {
+        association->broken = true;
+        return fault_outcome(association, header, pdu, size);
+    }
+    if (header->type != expected || rpc_bind_ack_decode(header, pdu, size, &ack) < 0) {
+        association->answer = RPC_ANSWER_NONE;
+        return association_broken(association, -EBADMSG);
+    }
+    if (ack.result != 0)
+        return bind_rejected(association, &ack);
+    if (header->type == RPC_PDU_BIND_ACK) {
+        association->header_signing = header->flags & RPC_PFC_SUPPORT_HEADER_SIGN;
+        association->assoc_group = ack.assoc_group;
+        association->max_xmit = ack.max_recv < RPC_FRAGMENT_MIN   ? RPC_FRAGMENT_MIN
+                                : ack.max_recv > RPC_FRAGMENT_MAX ? RPC_FRAGMENT_MAX
+                                                                  : ack.max_recv;
+    }
+    return outcome_ok();
 }
 
 static struct outcome fault_outcome(struct rpc_association *association,
