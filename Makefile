@@ -66,6 +66,9 @@ sources = $(filter-out $(MAINS),$(wildcard $(foreach folder,$(folders_$(1)),$(fo
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 programs_in = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 
+# What tests share; linked to tests and fuzzers before everything else.
+folders_tests := tests/lib
+TEST_LIB := $(BUILD)/libtests.a
 UNIT_TESTS := $(call programs_in,tests/unit/*/test_*.c)
 DC_TESTS := $(call programs_in,tests/dc/test_*.c)
 FUZZERS := $(call programs_in,tests/fuzz/fuzz_*.c)
@@ -105,7 +108,7 @@ $(BUILD)/lib$(1).a: $(call objects,$(call sources,$(1))) $(BUILD)/$(1).stamp
 	$$(say) "AR   $$@"
 	$$(Q)rm -f $$@ && $(AR) rcs $$@ $$(filter %.o,$$^)
 endef
-$(foreach room,$(ROOMS),$(eval $(call room_library,$(room))))
+$(foreach room,$(ROOMS) tests,$(eval $(call room_library,$(room))))
 
 $(BUILD)/protocols/ntstatus_names.h: protocols/ntstatus.txt protocols/ntstatus.awk
 	@mkdir -p $(@D)
@@ -118,20 +121,20 @@ $(BUILD)/%.o: %.c $(BUILD)/compile.stamp | $(GENERATED)
 	$(say) "CC   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-link = $(Q)$(if $(V),,echo "LINK $@" &&) $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(PKG_LIBS)
+link = $(Q)$(if $(V),,echo "LINK $@" &&) $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(1) $(LIBS) $(PKG_LIBS)
 
 $(foreach main,$(MAINS),$(eval $(BUILD)/$(basename $(notdir $(main))): $(call objects,$(main))))
 $(PROGRAMS): $(LIBS) $(BUILD)/link.stamp
 	$(link)
 
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIBS) $(BUILD)/link.stamp
-	$(link) -lcmocka
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_LIB) $(LIBS) $(BUILD)/link.stamp
+	$(call link,$(TEST_LIB)) -lcmocka
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(LIBS) $(BUILD)/link.stamp
 	$(link)
 
-$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIBS) $(BUILD)/link.stamp
-	$(link) -fsanitize=fuzzer
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(TEST_LIB) $(LIBS) $(BUILD)/link.stamp
+	$(call link,$(TEST_LIB)) -fsanitize=fuzzer -lcmocka
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
