@@ -74,12 +74,12 @@ static int write_head(struct writer *writer)
         result = write_source(writer);
     fprintf(writer->out, "packet_rate: %-16s # packets per second at -r 1 -S 1\n",
             write_yaml_number(model->packet_rate, text, sizeof text));
-    fprintf(writer->out, "history: %-20" PRIu32 " # so many packets back the next one depends on\n",
+    fprintf(writer->out, "history: %-20" PRIu32 " # entries that determine the next one\n",
             model->history_length);
     if (has_further_legs(model))
         write_yaml_put(
-            writer, "legs: separate                # an smb2:1 right after another is its further "
-                    "leg\n");
+            writer, "legs: separate                # an smb2:1 right after another belongs to the "
+                    "same set-up\n");
     if (model->dns_queries > 0)
         fprintf(writer->out, "dns: {queries: %" PRIu64 "} # seen, but not part of the chain\n",
                 model->dns_queries);
@@ -218,10 +218,8 @@ static bool has_further_legs(const struct model *model)
 static int write_chain(struct writer *writer)
 {
     const struct model *model = writer->model;
-    write_yaml_put(
-        writer,
-        "chain: # after these packets, these came next so many times; \"-\" is the start or "
-        "the end\n");
+    write_yaml_put(writer, "chain: # history: {what came next: how often}; \"-\" is the start or "
+                           "the end\n");
     for (uint32_t h = 0; h < model->history_count; h++) {
         char *key = entries_key(model, model->histories[h].entries, model->history_length);
         if (!key)
@@ -283,9 +281,9 @@ static int write_gaps(struct writer *writer)
 {
     const struct model *model = writer->model;
     if (model->gaps_count > 0)
-        write_yaml_put(
-            writer, "gaps: # seconds before a packet, or that a wait takes; equally likely between "
-                    "each two figures\n");
+        write_yaml_put(writer,
+                       "gaps: # seconds before a packet, or of a wait; equally likely between "
+                       "each two figures\n");
     for (uint32_t i = 0; i < model->gaps_count; i++) {
         const struct gaps *gaps = &model->gaps[i];
         char text[40], *key = entries_key(model, gaps->entries, gaps->length);
@@ -313,7 +311,7 @@ static int write_details(struct writer *writer)
         if (type->details_count == 0)
             continue;
         if (!any)
-            write_yaml_put(writer, "details: # what each packet carried, so many times\n");
+            write_yaml_put(writer, "details: # contents of the packets, and how often\n");
         any = true;
         fprintf(writer->out, "  \"%s:%s\":\n", type->protocol, type->opcode);
         for (size_t d = 0; d < type->details_count; d++) {

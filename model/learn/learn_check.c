@@ -258,9 +258,9 @@ int learn_check_print(const struct learn_check *check, FILE *out)
     fprintf(out, "%-28s%12" PRIu64 " %12" PRIu64 "\n", "packets", a->packets, b->packets);
     fprintf(out, "%-28s%12.5g %12.5g %+9.2f%%\n", "packets/s of a client", check->capture_rate,
             check->model_rate, 100 * check->rate);
-    print_quantiles(out, "packets a conversation", &a->lengths, &b->lengths, check->lengths,
+    print_quantiles(out, "packets per conversation", &a->lengths, &b->lengths, check->lengths,
                     check->lengths_at);
-    print_quantiles(out, "seconds a conversation", &a->durations, &b->durations, check->durations,
+    print_quantiles(out, "seconds per conversation", &a->durations, &b->durations, check->durations,
                     check->durations_at);
     print_quantiles(out, "seconds between packets", &a->gaps, &b->gaps, check->gaps,
                     check->gaps_at);
