@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extra DNS queries, each on a fiber of its own with a conversation that is used again. */
 #include "replay/dns_extra.h"
 
 #include <errno.h>
@@ -9,10 +8,11 @@
 #include "protocols/names/dns.h"
 #include "replay/worker.h"
 
-struct slot {
+/* What one query needs. Slots are reused. */
+struct query_slot {
     struct conversation conversation;
     struct dns_extra *extra;
-    struct slot *next; /* in the list of free ones */
+    struct query_slot *next; /* in the list of free slots */
 };
 
 struct dns_extra {
@@ -21,16 +21,16 @@ struct dns_extra {
     struct loop_timer timer;
     double mean_gap; /* ns */
     double due;      /* of the next one, ns since the plan's start */
-    struct slot *idle;
+    struct query_slot *idle;
     uint64_t slots;
 };
 
-static void fire(void *argument);
-static void fire_one(struct dns_extra *extra);
-static struct slot *slot_new(struct dns_extra *extra);
-static void dns_extra_ask(void *argument);
-static void dns_extra_give_back(struct slot *slot);
-static void set_next(struct dns_extra *extra);
+static void dns_extra_fire(void *argument);
+static void start_query(struct dns_extra *extra);
+static struct query_slot *slot_new(struct dns_extra *extra);
+static void dns_extra_query(void *argument);
+static void dns_extra_give_back(struct query_slot *slot);
+static void set_next_query(struct dns_extra *extra);
 
 int dns_extra_new(struct worker *worker, struct dns_extra **out)
 {
@@ -43,30 +43,30 @@ int dns_extra_new(struct worker *worker, struct dns_extra **out)
         return -ENOMEM;
     extra->worker = worker;
     extra->mean_gap = 1e9 / shared->settings->dns_rate * shared->workers;
-    extra->timer = (struct loop_timer){.function = fire, .argument = extra};
+    extra->timer = (struct loop_timer){.function = dns_extra_fire, .argument = extra};
     random_seed(&extra->random, plan_settings(shared->plan)->seed, RANDOM_DNS, worker->number);
     *out = extra;
     return 0;
 }
 
-static void fire(void *argument)
+static void dns_extra_fire(void *argument)
 {
     struct dns_extra *extra = argument;
     if (!worker_may_send(extra->worker, worker_now(extra->worker)))
         return;
-    fire_one(extra);
-    set_next(extra);
+    start_query(extra);
+    set_next_query(extra);
 }
 
-static void fire_one(struct dns_extra *extra)
+static void start_query(struct dns_extra *extra)
 {
     struct worker *worker = extra->worker;
-    struct slot *slot = extra->idle;
+    struct query_slot *slot = extra->idle;
     if (slot)
         extra->idle = slot->next;
     else
         slot = slot_new(extra);
-    if (slot && loop_spawn(worker->loop, dns_extra_ask, slot) == 0) {
+    if (slot && loop_spawn(worker->loop, dns_extra_query, slot) == 0) {
         worker_began(worker);
         return;
     }
@@ -76,16 +76,16 @@ static void fire_one(struct dns_extra *extra)
         dns_extra_give_back(slot);
 }
 
-static struct slot *slot_new(struct dns_extra *extra)
+static struct query_slot *slot_new(struct dns_extra *extra)
 {
     const struct run_shared *shared = extra->worker->shared;
-    struct slot *slot = calloc(1, sizeof *slot);
+    struct query_slot *slot = calloc(1, sizeof *slot);
     if (!slot)
         return NULL;
     slot->extra = extra;
     struct conversation *conversation = &slot->conversation;
     conversation->wire.waiter = loop_waiter(extra->worker->loop);
-    if (shared->source->family) /* they are nobody's: any address that clients have will do */
+    if (shared->source->family) /* the queries belong to no client, so any client's address works */
         conversation->wire.source_len = source_address(
             shared->source, extra->slots % shared->clients, &conversation->wire.source);
     conversation->dc = shared->dc;
@@ -98,9 +98,9 @@ static struct slot *slot_new(struct dns_extra *extra)
     return slot;
 }
 
-static void dns_extra_ask(void *argument)
+static void dns_extra_query(void *argument)
 {
-    struct slot *slot = argument;
+    struct query_slot *slot = argument;
     struct worker *worker = slot->extra->worker;
     struct outcome outcome =
         packet_play(&slot->conversation, &dns_extra_player, NULL, worker->shared->timeout);
@@ -109,17 +109,17 @@ static void dns_extra_ask(void *argument)
     worker_ended(worker);
 }
 
-static void dns_extra_give_back(struct slot *slot)
+static void dns_extra_give_back(struct query_slot *slot)
 {
     conversation_reset(&slot->conversation);
     slot->next = slot->extra->idle;
     slot->extra->idle = slot;
 }
 
-static void set_next(struct dns_extra *extra)
+static void set_next_query(struct dns_extra *extra)
 {
     extra->due -= log1p(-random_unit(&extra->random)) * extra->mean_gap;
-    /* The timer was set before or the heap has room for it: it has just fired. */
+    /* This cannot fail: the timer has just fired, so the heap has room for it. */
     (void)loop_timer_set(extra->worker->loop, &extra->timer,
                          extra->worker->shared->start + (int64_t)extra->due);
 }
@@ -127,7 +127,7 @@ static void set_next(struct dns_extra *extra)
 void dns_extra_start(struct dns_extra *extra)
 {
     if (extra)
-        set_next(extra);
+        set_next_query(extra);
 }
 
 void dns_extra_stop(struct dns_extra *extra)
@@ -140,7 +140,7 @@ void dns_extra_free(struct dns_extra *extra)
 {
     if (!extra)
         return;
-    for (struct slot *slot = extra->idle, *next; slot; slot = next) {
+    for (struct query_slot *slot = extra->idle, *next; slot; slot = next) {
         next = slot->next;
         conversation_reset(&slot->conversation);
         free(slot);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --dry-run: what the plan would send, as text or JSON; --traffic-summary: as a recording. */
 #include "replay/dry_run.h"
 
 #include <errno.h>
@@ -23,13 +22,13 @@ struct dry_run {
     const struct model *model;
     const struct model_type *types;
     size_t type_count;
-    packet_index *order; /* types, the most frequent in the window first */
+    packet_index *order; /* types, the one most frequent in the window first */
     enum run_part *parts;
     struct plan_count count;
     double window; /* seconds */
 };
 
-/* Why a packet is no operation, in the order of the listing. */
+/* Why packets are not operations, in the order of the listing. */
 static const struct {
     enum run_part part;
     const char *key;   /* in JSON */
@@ -37,13 +36,14 @@ static const struct {
 } reasons[] = {
     {RUN_NO_PLAYER, "skipped", "Packets without a player, skipped"},
     {RUN_LEFT_OUT, "left_out", "Packets left out by --only or --skip"},
-    {RUN_STATE, "state", "Packets that change what a client is and send nothing counted"},
-    {RUN_SILENT, "silent", "Silent packets: other packets bring them along"},
+    {RUN_STATE, "state",
+     "Packets that change the state of a client and send nothing that is counted"},
+    {RUN_SILENT, "silent", "Silent packets: implied by other packets"},
 };
 
 enum { REASONS = sizeof reasons / sizeof reasons[0] };
 
-static int look_at_types(struct dry_run *dry);
+static int read_types(struct dry_run *dry);
 static int dry_run_compare_types(const void *a, const void *b, void *context);
 static int dry_run_print(const struct dry_run *dry, FILE *out);
 static int print_json(const struct dry_run *dry, FILE *out);
@@ -71,7 +71,7 @@ int dry_run(const struct settings *settings, const struct plan *plan, FILE *out)
                           .window = plan_settings(plan)->duration};
     int result = plan_count(plan, run_threads(settings, dry.figures->clients), &dry.count);
     if (result == 0)
-        result = look_at_types(&dry);
+        result = read_types(&dry);
     if (result == 0)
         result = dry_run_print(&dry, out);
     plan_count_clear(&dry.count);
@@ -80,7 +80,7 @@ int dry_run(const struct settings *settings, const struct plan *plan, FILE *out)
     return result;
 }
 
-static int look_at_types(struct dry_run *dry)
+static int read_types(struct dry_run *dry)
 {
     dry->types = model_types(dry->model, &dry->type_count);
     dry->order = calloc(dry->type_count, sizeof *dry->order);
@@ -198,7 +198,8 @@ static const char *description(const struct model_type *type)
     return type->row ? type->row->description : "";
 }
 
-/* {"protocol:opcode": packets of the plan} of those that are no operations for this reason. */
+/* Adds {"protocol:opcode": packets of the plan} for packets that are not operations for this
+ * reason. */
 static int add_reason(const struct dry_run *dry, json_t *root, size_t reason)
 {
     json_t *counts = json_object();
@@ -283,13 +284,14 @@ static void print_packets(const struct dry_run *dry, FILE *out)
     }
 }
 
-/* Later legs of a packet that is played with its first. */
+/* Lists packets that are not sent on their own, because the first leg of an exchange plays all. */
 static void print_legs(const struct dry_run *dry, FILE *out)
 {
     for (size_t i = 0; i < dry->type_count; i++) {
         const struct plan_type_count *count = &dry->count.types[i];
         if (dry->parts[i] == RUN_OPERATION && count->window_packets > count->window_operations)
-            fprintf(out, "\n%" PRIu64 " packets of %s:%s are further legs of the one before them\n",
+            fprintf(out,
+                    "\n%" PRIu64 " packets of %s:%s are later legs of the packet before them\n",
                     count->window_packets - count->window_operations, dry->types[i].protocol,
                     dry->types[i].opcode);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run would do, without a DC: `--dry-run` and `--traffic-summary`. */
+/* --dry-run and --traffic-summary: what a run would send, without contacting a server. */
 #ifndef REPLAY_DRY_RUN_H
 #define REPLAY_DRY_RUN_H
 
@@ -9,9 +9,9 @@
 #include "replay/settings.h"
 
 /*
- * Prints what the plan would send: clients, nominal and planned load, counts by packet type, and by
- * name the packets that are not sent and why. As text to out; with --json FILE also as JSON to
- * FILE, with --json alone (or -) as JSON to out instead. 0, or a negative errno of writing.
+ * Prints what the plan would send: clients, nominal and planned load, counts by packet type, and
+ * which packets are not sent and why. Prints text to out; with --json FILE, also writes JSON to
+ * FILE; with --json alone (or -), prints JSON to out instead. 0 or a negative errno.
  */
 int dry_run(const struct settings *settings, const struct plan *plan, FILE *out);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open files and memory mappings. */
 #include "replay/limits.h"
 
 #include <errno.h>
@@ -27,12 +26,12 @@ unsigned limits_files_per_client(const struct model *model, const struct play_ta
     unsigned files = used & PACKET_CONNECTION_LDAP ? ldap_connections(model) : 0;
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
         files += (used & held[i]) != 0;
-    /* Authentication at a DC may fetch a ticket on the way. */
+    /* Authentication to a DC may fetch a Kerberos ticket in between. */
     bool brief = !settings->play.generic_ldap || used & PACKET_CONNECTION_BRIEF;
     return files + brief;
 }
 
-/* Of the packets that are operations. */
+/* The connections that the operations of this run use. */
 static unsigned connections_used(const struct model *model, const struct play_table *table)
 {
     size_t count;
@@ -44,7 +43,7 @@ static unsigned connections_used(const struct model *model, const struct play_ta
     return used;
 }
 
-/* LDAP connections at a time: a bind after a bind opens a further one, an unbind closes one. */
+/* The usual number of LDAP connections: each bind opens one, each unbind closes one. */
 static unsigned ldap_connections(const struct model *model)
 {
     size_t count;
@@ -77,27 +76,27 @@ static int prepare_files(uint64_t files, struct error *error)
         return 0;
     return error_set(
         error, -EMFILE,
-        "so many clients need %llu open files, but the hard limit is %llu; raise it, as root: "
+        "this many clients need %llu open files, but the hard limit is %llu; raise it, as root: "
         "prlimit --nofile=%llu --pid $$",
         (unsigned long long)files, (unsigned long long)limit.rlim_max, (unsigned long long)files);
 }
 
 static int prepare_mappings(uint64_t fibers, struct error *error)
 {
-    enum { OTHERS = 500 }; /* heaps and threads' stacks that are still to come */
+    enum { OTHERS = 500 }; /* later heaps and threads' stacks */
     uint64_t most = limits_read_number("/proc/sys/vm/max_map_count");
     uint64_t needed = mappings_now() + OTHERS + loop_maps_needed(fibers);
     if (most == 0 || needed <= most)
         return 0;
     return error_set(
         error, -ENOMEM,
-        "%llu clients may wait at a time, which takes %llu memory mappings, but "
+        "up to %llu clients wait at the same time and need %llu memory mappings, but "
         "vm.max_map_count is %llu; raise it as root with: sysctl -w vm.max_map_count=%llu",
         (unsigned long long)fibers, (unsigned long long)needed, (unsigned long long)most,
         (unsigned long long)needed);
 }
 
-/* A number in a file of /proc; 0 when there is none. */
+/* The number in a file of /proc; 0 if there is none. */
 static uint64_t limits_read_number(const char *path)
 {
     unsigned long long number = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run will need of this machine, seen to before it begins rather than met in its middle. */
+/* Raises the limits of this machine before a run, so that it cannot fail half way. */
 #ifndef REPLAY_LIMITS_H
 #define REPLAY_LIMITS_H
 
@@ -9,16 +9,16 @@
 #include "base/error.h"
 #include "replay/play_table.h"
 
-/* Descriptors that clients of this model hold open at a time, each, as a rule: what a run cannot do
- * without. */
+/* The number of descriptors that a client of this model usually has open at the same time. */
 unsigned limits_files_per_client(const struct model *model, const struct play_table *table,
                                  const struct settings *settings);
 
 /*
- * Makes sure that `files` descriptors and `fibers` stacks may be had: raises the soft limit on open
- * files to several times that (some clients hold more than others) as far as the hard one lets it,
- * raises the hard one too if need be and allowed, and compares with vm.max_map_count. 0, or -EMFILE
- * or -ENOMEM and one line in error with the command that mends it.
+ * Makes sure that the process can have `files` descriptors and `fibers` stacks. Raises the soft
+ * limit on open files to several times that, because some clients need more than others, but not
+ * above the hard limit. Raises the hard limit if necessary and allowed. Compares the number of
+ * stacks with vm.max_map_count. 0; or -EMFILE or -ENOMEM, and the text has the command that raises
+ * the limit.
  */
 int limits_prepare(uint64_t files, uint64_t fibers, struct error *error);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report. report_make() turns a tally into a result, report_print() a result into text: first
- * the lines and the table that the field's scripts parse, byte for byte in their layout, then a
- * part of our own of lines "Label:  value" with the value in the same column.
+ * The text begins with the lines and the table that existing scripts parse; their layout must not
+ * change. Lines "Label:  value" follow, with all values in the same column.
  */
 #include "replay/report.h"
 
@@ -194,7 +193,7 @@ static int make_skipped(struct result *out, const struct report_facts *facts)
     return 0;
 }
 
-/* The packet types that this run had to do with. */
+/* Adds the packet types that the run planned or played. */
 static int make_packets(struct result *out, const struct tally *tally)
 {
     const struct tally_setup *setup = tally_setup(tally);
@@ -258,7 +257,7 @@ static int compare_causes(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* By protocol, then by opcode as a number. */
+/* Sorts by protocol, then by opcode as a number. */
 static int compare_packets(const void *left, const void *right)
 {
     const struct result_packet *a = left, *b = right;
@@ -360,14 +359,14 @@ static void report_print_row(FILE *stream, const struct result_packet *packet)
     fputc('\n', stream);
 }
 
-/* NaN when empty. */
+/* NaN if the histogram is empty. */
 static double report_quantile(const struct histogram *histogram, double fraction)
 {
     int64_t ns = histogram_quantile(histogram, fraction);
     return ns < 0 ? NAN : (double)ns * nanosecond;
 }
 
-/* A time in a column of 13: seconds, or "none". */
+/* Prints seconds in a column of 13 characters, or "none". */
 static void report_print_time(FILE *stream, double seconds)
 {
     if (isnan(seconds))
@@ -425,7 +424,7 @@ static void print_start(FILE *stream, const struct result *result)
                                        : "");
 }
 
-/* "achieved 98%" is always of planned. */
+/* The percentage of "Achieved:" is of the planned operations. */
 static void report_print_load(FILE *stream, const struct result *result)
 {
     uint64_t achieved = result->ok + result->failed + result->no_answer;
@@ -484,7 +483,7 @@ static int report_print_percentiles(FILE *stream, const struct result *result)
     return printed < 0 ? printed : print_times(stream, result, "Lag", RESULT_LAG);
 }
 
-/* Operations that were cut without an answer: how long they take is not known. */
+/* The operations that the end of the run cut off, so their response time is unknown. */
 static uint64_t unanswered(const struct result *result)
 {
     uint64_t known = result->no_answer;
@@ -544,7 +543,7 @@ static void print_counts(FILE *stream, const char *title, const struct result_co
         fprintf(stream, "%10" PRIu64 "  %s\n", counts[i].count, counts[i].name);
 }
 
-/* Above these the generator itself was the bottleneck. */
+/* If both are exceeded, the generator was the bottleneck. */
 static const double lag_limit = 0.010, busy_limit = 0.95;
 
 static int print_generator(FILE *stream, const struct result *result)
@@ -571,14 +570,14 @@ static int print_generator(FILE *stream, const struct result *result)
             lag * 1000, 100 * result->busy);
     if (result->timing_lost)
         fprintf(stream,
-                "Timing data: %" PRIu64 " lines were lost: where they go was full or too slow\n",
+                "Timing data: %" PRIu64 " lines were lost: the output was full or too slow\n",
                 result->timing_lost);
     if (result->tls_used && !result->tls_checked)
         fputs("TLS: the server's certificate was not checked (--tls-verify checks it)\n", stream);
     return 0;
 }
 
-/* Of all packet types, in seconds; NaN: nothing was sent. 0 or -ENOMEM. */
+/* *lag: of all packet types, in seconds; NaN: nothing was sent. 0 or -ENOMEM. */
 static int lag_p99(const struct result *result, double *lag)
 {
     struct histogram total;

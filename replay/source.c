@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of source addresses. */
 #include "replay/source.h"
 
 #include <arpa/inet.h>
@@ -27,11 +26,10 @@ int source_parse(const char *text, struct source_range *range, struct error *err
     if (!text)
         return 0;
     int length;
-    if (read_cidr(text, range, &length)) {
-        error_set(error, -EINVAL,
-                  "--source %s: expected ADDRESS/LENGTH, such as 10.1.0.0/16 or fd00::/64", text);
-        return -EINVAL;
-    }
+    if (read_cidr(text, range, &length))
+        return error_set(error, -EINVAL,
+                         "--source %s: expected ADDRESS/LENGTH, such as 10.1.0.0/16 or fd00::/64",
+                         text);
     int host_bits = address_bits(range->family) - length;
     if (host_bits == 0) {
         range->count = 1;
@@ -46,7 +44,7 @@ int source_parse(const char *text, struct source_range *range, struct error *err
     return 0;
 }
 
-/* Splits "address/length"; a lone address has full length. */
+/* Splits "address/length". Without a length, it is that of the whole address. */
 static int read_cidr(const char *text, struct source_range *range, int *length)
 {
     char address[INET6_ADDRSTRLEN];
@@ -81,7 +79,7 @@ static void clear_host_bits(struct source_range *range, int length)
         range->first[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
 }
 
-/* Adds to an address in network byte order. */
+/* Adds a number to an address in network byte order. */
 static void address_add(uint8_t *address, int bytes, uint64_t number)
 {
     for (int i = bytes - 1; i >= 0 && number > 0; i--) {
@@ -112,19 +110,16 @@ int source_check(const struct source_range *range, uint64_t clients, int peer_fa
 {
     if (!range->family)
         return 0;
-    if (range->family != peer_family) {
-        error_set(error, -EINVAL,
-                  "--source %s: the server's address is an %s one; give a range "
-                  "of the same family",
-                  range->text, peer_family == AF_INET ? "IPv4" : "IPv6");
-        return -EINVAL;
-    }
-    if (range->count > 1 && range->count < clients) {
-        error_set(error, -EINVAL,
-                  "--source %s holds %llu addresses for %llu clients; give a larger range",
-                  range->text, (unsigned long long)range->count, (unsigned long long)clients);
-        return -EINVAL;
-    }
+    if (range->family != peer_family)
+        return error_set(
+            error, -EINVAL,
+            "--source %s: the server has an %s address; give a range of the same family",
+            range->text, peer_family == AF_INET ? "IPv4" : "IPv6");
+    if (range->count > 1 && range->count < clients)
+        return error_set(error, -EINVAL,
+                         "--source %s holds %llu addresses for %llu clients; give a larger range",
+                         range->text, (unsigned long long)range->count,
+                         (unsigned long long)clients);
     int result = 0;
     for (uint64_t i = 0; !result && i < clients && i < range->count; i++)
         result = source_check_bind(range, i, error);
@@ -145,19 +140,18 @@ static int source_check_bind(const struct source_range *range, uint64_t client, 
                  : (void *)&((struct sockaddr_in6 *)&address)->sin6_addr,
               host, sizeof host);
     if (result == -EADDRNOTAVAIL && v4)
-        error_set(error, -EINVAL,
-                  "--source %s: %s is not an address of this machine; make them all so with: ip "
-                  "route add local %s dev lo",
-                  range->text, host, range->text);
-    else if (result == -EADDRNOTAVAIL)
-        error_set(error, -EINVAL,
-                  "--source %s: %s is not an address of this machine; add it with: ip address add "
-                  "%s/128 dev INTERFACE nodad",
-                  range->text, host, host);
-    else
-        error_set(error, result, "--source %s: cannot bind %s: %s", range->text, host,
-                  strerrordesc_np(-result));
-    return result;
+        return error_set(
+            error, result,
+            "--source %s: %s is not an address of this machine; to add the range, run: "
+            "ip route add local %s dev lo",
+            range->text, host, range->text);
+    if (result == -EADDRNOTAVAIL)
+        return error_set(error, result,
+                         "--source %s: %s is not an address of this machine; to add it, run: ip "
+                         "address add %s/128 dev INTERFACE nodad",
+                         range->text, host, host);
+    return error_set(error, result, "--source %s: cannot bind %s: %s", range->text, host,
+                     strerrordesc_np(-result));
 }
 
 static int try_bind(const struct sockaddr_storage *address, socklen_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --source CIDR: each client sends from an address of its own in the range. */
+/* --source CIDR: each client sends from its own address in the range. */
 #ifndef REPLAY_SOURCE_H
 #define REPLAY_SOURCE_H
 
@@ -11,24 +11,26 @@
 
 struct source_range {
     int family;        /* AF_INET, AF_INET6; 0: no range, the system chooses */
-    uint8_t first[16]; /* the first address given out, network byte order */
-    uint64_t count;    /* how many there are; UINT64_MAX: more than anybody counts */
+    uint8_t first[16]; /* the first client's address, network byte order */
+    uint64_t count;    /* number of addresses; UINT64_MAX: at least this many */
     const char *text;  /* as given; borrowed */
 };
 
 /*
- * Reads ADDRESS/LENGTH, or an ADDRESS alone for all clients. NULL text: no range. An IPv4 range of
- * more than two addresses gives out neither its first (the network's) nor its last (broadcast), an
- * IPv6 range not its first (RFC 4291 2.6.1). 0, or -EINVAL and what is wrong in error.
+ * Reads ADDRESS/LENGTH, or one ADDRESS for all clients. NULL: no range. An IPv4 range of more than
+ * two addresses excludes the first (network) and the last (broadcast), an IPv6 range the first
+ * (RFC 4291 2.6.1). 0 or -EINVAL.
  */
 int source_parse(const char *text, struct source_range *range, struct error *error);
 
-/* The address of a client (number below range->count, or any when the range is one address). */
+/* The address of a client. Its number is below range->count, or any if the range has one address.
+ */
 socklen_t source_address(const struct source_range *range, uint64_t client,
                          struct sockaddr_storage *out);
 
-/* Checks before the run that clients have addresses of the peer's family, enough of them, and that
- * this machine lets us bind each. 0, or a negative errno and one line in error with the remedy. */
+/* Checks that the range has the peer's address family, that it has enough addresses for the
+ * clients, and that each can be bound on this machine. 0, or a negative errno with a text that
+ * includes the remedy. */
 int source_check(const struct source_range *range, uint64_t clients, int peer_family,
                  struct error *error);
 

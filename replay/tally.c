@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tally: counters, causes and histograms of one worker. The hot path is tally_planned(),
- * tally_started() and tally_event(): no lock, and no allocation but for the first value in a
- * histogram's page and the first failure of a cause. What could not be counted for lack of memory
- * is remembered and makes tally_check() fail.
+ * The hot path is tally_planned(), tally_started() and tally_event(): no lock, and no allocation
+ * except for the first value in a histogram's page and the first failure of each cause. If an
+ * allocation fails, tally_check() fails later.
  *
- * The times that histograms hold (of operations due inside the window that ended, even after it):
- *     lag       first byte sent - the later of due and the end of the packet before it
- *     service   first byte sent to last reply byte
- *     response  due to last reply byte
+ * The histograms contain these times of operations that were due inside the window and have ended,
+ * even after it:
+ *     lag       first byte sent - the later of due and the end of the client's previous packet
+ *     service   first byte sent to last byte of the reply
+ *     response  due to last byte of the reply
  * An operation that failed, or that has no reply, ends when its outcome is known: the last byte
- * that came may have been of an earlier leg, and a time limit that passed is time the client lost.
- * What nobody answered (OUTCOME_NO_ANSWER) has a lag only. Without a byte sent there is no lag and
- * no service time.
+ * received may belong to an earlier leg, and time spent waiting for a time limit is time that the
+ * client lost. An operation without any answer (OUTCOME_NO_ANSWER) only has a lag. Without a byte
+ * sent there is neither lag nor service time.
  */
 #include "replay/tally.h"
 
@@ -30,7 +30,7 @@
 
 static const int64_t second_ns = 1000000000;
 
-/* Written by the worker, read by whoever shows the status. */
+/* Written by the worker, read by the thread that shows the status. */
 struct live_counters {
     _Atomic uint64_t planned, started, ended, ok, failed, no_answer;
     _Atomic uint32_t response[TALLY_LIVE_BUCKETS];
@@ -41,7 +41,7 @@ struct tally {
     struct tally_packet *packets;
     struct tally_second *seconds;
     size_t second_count;
-    size_t packed_seconds; /* those before are over, and packed */
+    size_t packed_seconds; /* the histograms of earlier seconds are packed */
     struct tally_totals totals;
     bool out_of_memory;
     struct live_counters live;
@@ -60,7 +60,7 @@ static void count_due(struct tally *tally, struct tally_packet *packet, int64_t 
                       enum outcome_kind kind);
 static void count_lag(struct tally *tally, struct tally_packet *packet,
                       const struct tally_event *event);
-static void note(struct tally *tally, int result);
+static void note_result(struct tally *tally, int result);
 static void count_done(struct tally *tally, struct tally_packet *packet,
                        const struct tally_event *event, const struct outcome *outcome,
                        int64_t response);
@@ -75,8 +75,8 @@ static int merge_totals(struct tally_totals *to, const struct tally_totals *from
 static int64_t larger(int64_t left, int64_t right);
 static int check_packet(const struct tally_packet *packet, const struct tally_type *type,
                         struct error *error);
-static int violated(struct error *error, const struct tally_type *type, const char *what,
-                    uint64_t left, uint64_t right);
+static int identity_violated(struct error *error, const struct tally_type *type, const char *what,
+                             uint64_t left, uint64_t right);
 static int check_seconds(const struct tally *tally, struct error *error);
 
 struct tally *tally_new(const struct tally_setup *setup)
@@ -86,7 +86,7 @@ struct tally *tally_new(const struct tally_setup *setup)
         return NULL;
     tally->setup = *setup;
     tally->second_count = window_seconds(setup);
-    /* One more of each: calloc() of nothing may be NULL. */
+    /* One more of each, because calloc() of 0 bytes may return NULL. */
     tally->packets = calloc(setup->type_count + 1, sizeof *tally->packets);
     tally->seconds = calloc(tally->second_count + 1, sizeof *tally->seconds);
     histogram_init(&tally->totals.backlog);
@@ -173,9 +173,9 @@ void tally_event(struct tally *tally, const struct tally_event *event,
     if (due_inside && sent)
         count_lag(tally, packet, event);
     if (due_inside && timed) {
-        note(tally, histogram_add(&packet->response, response));
+        note_result(tally, histogram_add(&packet->response, response));
         if (sent)
-            note(tally, histogram_add(&packet->service, service));
+            note_result(tally, histogram_add(&packet->service, service));
     }
     if (outcome->kind == OUTCOME_UNFINISHED)
         return;
@@ -203,7 +203,7 @@ static void count_live(struct tally *tally, enum outcome_kind kind, int64_t resp
     atomic_store_explicit(bucket, count + 1, memory_order_relaxed);
 }
 
-/* By due time: where the operation stands in the identity. */
+/* Counts by due time: the terms of the accounting identity. */
 static void count_due(struct tally *tally, struct tally_packet *packet, int64_t ended,
                       enum outcome_kind kind)
 {
@@ -222,20 +222,20 @@ static void count_lag(struct tally *tally, struct tally_packet *packet,
                       const struct tally_event *event)
 {
     int64_t lag = event->first_sent - event->ready;
-    note(tally, histogram_add(&packet->lag, lag));
+    note_result(tally, histogram_add(&packet->lag, lag));
     if (lag > tally->totals.max_lag)
         tally->totals.max_lag = lag;
     if (event->first && lag > tally->totals.start_lag)
         tally->totals.start_lag = lag;
 }
 
-static void note(struct tally *tally, int result)
+static void note_result(struct tally *tally, int result)
 {
     if (result < 0)
         tally->out_of_memory = true;
 }
 
-/* By completion time. */
+/* Counts by completion time. */
 static void count_done(struct tally *tally, struct tally_packet *packet,
                        const struct tally_event *event, const struct outcome *outcome,
                        int64_t response)
@@ -252,13 +252,13 @@ static void count_done(struct tally *tally, struct tally_packet *packet,
     } else {
         packet->done_failed++;
         second->failed++;
-        note(tally, tally_add_cause(packet, outcome->cause, 1));
+        note_result(tally, tally_add_cause(packet, outcome->cause, 1));
     }
-    note(tally, histogram_add(&second->response, response));
+    note_result(tally, histogram_add(&second->response, response));
     pack_seconds(tally, second);
 }
 
-/* Adds count failures of a cause; the last place of a full table is for all others. */
+/* Adds count failures of a cause. The last entry of a full table is for all other causes. */
 static int tally_add_cause(struct tally_packet *packet, const char *text, uint64_t count)
 {
     for (size_t i = 0; i < packet->cause_count; i++)
@@ -281,7 +281,8 @@ static int tally_add_cause(struct tally_packet *packet, const char *text, uint64
     return 0;
 }
 
-/* A long run has many seconds: what is over takes a tenth of the memory. One is left open. */
+/* Packs the histograms of past seconds, except for the last one: this saves nine tenths of their
+ * memory in long runs. */
 static void pack_seconds(struct tally *tally, const struct tally_second *now)
 {
     size_t index = (size_t)(now - tally->seconds);
@@ -332,7 +333,7 @@ void tally_not_sent(struct tally *tally, packet_index type, int64_t due)
     if (!in_window(tally, due))
         return;
     tally->packets[type].not_sent++;
-    note(tally, histogram_add(&tally->totals.backlog, tally->setup.window_end - due));
+    note_result(tally, histogram_add(&tally->totals.backlog, tally->setup.window_end - due));
 }
 
 void tally_dropped(struct tally *tally, packet_index type, int64_t due)
@@ -390,7 +391,7 @@ int tally_merge(struct tally *to, const struct tally *from)
         result = merge_totals(&to->totals, &from->totals);
     tally_window_end(to, from->setup.window_end);
     to->out_of_memory |= from->out_of_memory;
-    note(to, result);
+    note_result(to, result);
     return result;
 }
 
@@ -436,9 +437,8 @@ static int64_t larger(int64_t left, int64_t right)
 
 int tally_check(const struct tally *tally, struct error *error)
 {
-    if (tally->out_of_memory) {
-        return error_set(error, -ENOMEM, "out of memory: not everything could be counted");
-    }
+    if (tally->out_of_memory)
+        return error_set(error, -ENOMEM, "out of memory while counting");
     for (size_t i = 0; i < tally->setup.type_count; i++) {
         int result = check_packet(&tally->packets[i], &tally->setup.types[i], error);
         if (result < 0)
@@ -452,34 +452,35 @@ static int check_packet(const struct tally_packet *packet, const struct tally_ty
 {
     uint64_t known = packet->sent + packet->not_sent + packet->dropped, causes = 0;
     if (packet->planned != known)
-        return violated(error, type, "planned is not sent + not sent + dropped", packet->planned,
-                        known);
+        return identity_violated(error, type, "planned differs from sent + not sent + dropped",
+                                 packet->planned, known);
     known = packet->ok + packet->failed + packet->no_answer + packet->unfinished;
     if (packet->sent != known)
-        return violated(error, type, "sent is not ok + failed + no answer + unfinished",
-                        packet->sent, known);
+        return identity_violated(error, type,
+                                 "sent differs from ok + failed + no answer + unfinished",
+                                 packet->sent, known);
     for (size_t i = 0; i < packet->cause_count; i++)
         causes += packet->causes[i].count;
     if (packet->done_failed != causes)
-        return violated(error, type, "causes are not the failures", causes, packet->done_failed);
+        return identity_violated(error, type, "the sum of causes differs from failed", causes,
+                                 packet->done_failed);
     if (packet->response.count > packet->sent || packet->lag.count > packet->sent)
-        return violated(error, type, "more times than operations", packet->response.count,
-                        packet->sent);
+        return identity_violated(error, type, "more times than operations", packet->response.count,
+                                 packet->sent);
     return 0;
 }
 
-static int violated(struct error *error, const struct tally_type *type, const char *what,
-                    uint64_t left, uint64_t right)
+static int identity_violated(struct error *error, const struct tally_type *type, const char *what,
+                             uint64_t left, uint64_t right)
 {
-    return error_set(error, -EPROTO,
-                     "accounting of %s:%s does not add up: %s (%" PRIu64 " and %" PRIu64 ")",
+    return error_set(error, -EPROTO, "counters of %s:%s: %s (%" PRIu64 " and %" PRIu64 ")",
                      type->protocol, type->opcode, what, left, right);
 }
 
-/* The rows a second must hold all that the packets hold. */
+/* The counts per second must have the same sums as those per packet type. */
 static int check_seconds(const struct tally *tally, struct error *error)
 {
-    static const struct tally_type rows = {"rows", "a second", ""};
+    static const struct tally_type rows = {"all", "all", ""};
     struct tally_second sum = {0};
     for (size_t i = 0; i < tally->second_count; i++) {
         sum.planned += tally->seconds[i].planned;
@@ -493,11 +494,14 @@ static int check_seconds(const struct tally *tally, struct error *error)
         total.done_failed += tally->packets[i].done_failed;
     }
     if (sum.planned != total.planned)
-        return violated(error, &rows, "planned", sum.planned, total.planned);
+        return identity_violated(error, &rows, "planned per second differs from the total",
+                                 sum.planned, total.planned);
     if (sum.ok != total.done_ok)
-        return violated(error, &rows, "ok", sum.ok, total.done_ok);
+        return identity_violated(error, &rows, "ok per second differs from the total", sum.ok,
+                                 total.done_ok);
     if (sum.failed != total.done_failed)
-        return violated(error, &rows, "failed", sum.failed, total.done_failed);
+        return identity_violated(error, &rows, "failed per second differs from the total",
+                                 sum.failed, total.done_failed);
     return 0;
 }
 
@@ -542,7 +546,8 @@ const struct tally_packet *tally_packet(const struct tally *tally, packet_index 
 
 const struct tally_second *tally_seconds(const struct tally *tally, size_t *count)
 {
-    /* What ended between an interrupt and the moment its worker heard of it lies behind the end. */
+    /* Operations that ended between an interrupt and the moment its worker learned of it are after
+     * the end. */
     size_t rows = window_seconds(&tally->setup);
     for (size_t i = rows; i < tally->second_count; i++)
         if (tally->seconds[i].planned || tally->seconds[i].ok || tally->seconds[i].failed)

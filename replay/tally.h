@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tallies: what a worker counts while it plays. Each worker owns one struct tally, with no lock
- * and no atomics; they are merged after the workers stopped. A live view takes a snapshot of few
- * counters through tally_live() (relaxed atomics, written once per outcome).
+ * A tally has what one worker counts while it plays. Only the worker writes it, without locks; the
+ * tallies are merged after the workers have stopped. Other threads may only read the live counters
+ * (tally_live()), which are relaxed atomics.
  *
  * The accounting identity, over operations due inside the measured window:
  *     planned = sent + not_sent + dropped
  *     sent    = ok + failed + no_answer + unfinished
- * where ok, failed and no_answer ended inside the window and unfinished had not when it closed.
- * By completion time, operations due in the warm-up included: done_ok, done_failed.
+ * where ok, failed and no_answer ended inside the window, and unfinished had not ended when it
+ * closed. done_ok and done_failed count by the time of completion and include operations that were
+ * due in the warm-up.
  *
  * The window is [window_start, window_end): an operation due or ended at window_start is inside,
- * one at window_end is not. All times are ns since the plan's start (the start of the warm-up).
+ * one at window_end is not. All times are ns since the plan's start, which is the start of the
+ * warm-up.
  */
 #ifndef REPLAY_TALLY_H
 #define REPLAY_TALLY_H
@@ -29,7 +31,7 @@ struct tally;
 struct timing;
 struct failure_log;
 
-/* What a packet type is called, by packet_index. */
+/* The names of a packet type, by packet_index. */
 struct tally_type {
     const char *protocol;
     const char *opcode;
@@ -41,103 +43,104 @@ struct tally_setup {
     size_t type_count;
     uint32_t clients;
     int64_t window_start, window_end;
-    unsigned worker;         /* 0..; its place in timing */
-    struct timing *timing;   /* -t; NULL: not wanted */
-    struct failure_log *log; /* --log-failures; NULL: not wanted */
+    unsigned worker;         /* its number in timing, from 0 */
+    struct timing *timing;   /* -t, or NULL */
+    struct failure_log *log; /* --log-failures, or NULL */
 };
 
 /* On failure NULL (out of memory). */
 struct tally *tally_new(const struct tally_setup *setup);
 void tally_free(struct tally *tally);
 
-/* One operation that was sent, and how it went. Times are ns since the plan's start. */
+/* An operation that was sent. Times are ns since the plan's start. */
 struct tally_event {
     packet_index type;
     uint32_t client;
-    uint32_t conversation; /* of the client */
+    uint32_t conversation; /* number within the client */
     bool first;            /* first packet of its conversation */
     int64_t due;
-    int64_t ready;              /* the later of due and the end of the packet before it */
-    int64_t first_sent;         /* when its first byte left; INT64_MIN: nothing could be sent */
-    int64_t last_received;      /* last reply byte; INT64_MIN: none */
+    int64_t ready;              /* the later of due and the end of the client's previous packet */
+    int64_t first_sent;         /* when its first byte was sent; INT64_MIN: nothing was sent */
+    int64_t last_received;      /* last byte of the reply; INT64_MIN: none */
     int64_t ended;              /* when the outcome was known */
-    uint32_t expected_failures; /* wrong-password attempts of -B made beside it */
+    uint32_t expected_failures; /* wrong-password attempts (-B) made along with it */
 };
 
-/* The plan wants an operation at due: called once for each, before it is sent, dropped or left. */
+/* The plan has an operation at due. Call once for each, before one of the functions below. */
 void tally_planned(struct tally *tally, packet_index type, int64_t due);
-/* It went on the wire (or tried to). Called when it ended. The outcome may be any but NOTHING. */
+/* The operation is about to be sent: for "in flight" on the status line. */
+void tally_started(struct tally *tally);
+/* The operation was sent, or could not be, and has ended. Any outcome but OUTCOME_NOTHING. */
 void tally_event(struct tally *tally, const struct tally_event *event,
                  const struct outcome *outcome);
-/* It is about to be sent: for "in flight" of the status line. */
-void tally_started(struct tally *tally);
-/* Its client was still behind when the window closed. */
-void tally_not_sent(struct tally *tally, packet_index type, int64_t due);
-/* It was older than --max-backlog and was dropped. */
-void tally_dropped(struct tally *tally, packet_index type, int64_t due);
-/* The window closes at end (ns since the plan's start) instead of where it was to: the run was
- * interrupted. Called by the owner of the tally before it plans any operation due at or after end.
+/* The operation was not sent: its client was still busy with earlier ones when the window closed.
  */
+void tally_not_sent(struct tally *tally, packet_index type, int64_t due);
+/* The operation was older than --max-backlog and was dropped. */
+void tally_dropped(struct tally *tally, packet_index type, int64_t due);
+/* The window closes early, at end (ns since the plan's start). The tally's owner calls this before
+ * it plans any operation that is due at or after end. */
 void tally_window_end(struct tally *tally, int64_t end);
 /* A timer fired late by ns. */
 void tally_timer_late(struct tally *tally, int64_t ns);
 /* An extra query of --dns-rate ended, in the warm-up or in the window. */
 void tally_dns_extra(struct tally *tally, const struct outcome *outcome);
-/* A conversation began with a packet that was sent. */
+/* A conversation has sent its first packet. */
 void tally_conversation(struct tally *tally);
-/* What can be told apart of a packet type's causes; the rest is "other causes". */
-enum { TALLY_CAUSES_MAX = 32 };
-
-/* A conversation that had begun came to its end in the plan, not to the end of the run. */
+/* A conversation that had sent something has reached its planned end. */
 void tally_conversation_ended(struct tally *tally);
 
-/* After the workers stopped: adds all of from, made with the same types and window. 0 or -ENOMEM.
+/* The number of different causes that are counted per packet type; the last one is "other causes".
  */
+enum { TALLY_CAUSES_MAX = 32 };
+
+/* Adds all counts of from, which has the same types and window. Call after the workers have
+ * stopped. 0 or -ENOMEM. */
 int tally_merge(struct tally *to, const struct tally *from);
-/* Checks the identity above, by type and in sum. 0; -EPROTO with a line in error; or -ENOMEM when
- * something could not be counted for lack of memory. */
+/* Checks the identity above, per type and in total. 0; -EPROTO: it does not hold; or -ENOMEM: an
+ * allocation failed while counting. */
 int tally_check(const struct tally *tally, struct error *error);
 
-/* A snapshot for the status line; may be taken by another thread at any time. */
+/* A snapshot for the status line. Any thread may take one at any time. */
 enum { TALLY_LIVE_BUCKETS = HISTOGRAM_BUCKETS / 4 };
 struct tally_live {
-    uint64_t planned, started, ended, ok, failed, no_answer; /* since the start, warm-up too */
-    uint32_t response[TALLY_LIVE_BUCKETS];                   /* response times, roughly */
+    uint64_t planned, started, ended, ok, failed,
+        no_answer;                         /* since the start, including the warm-up */
+    uint32_t response[TALLY_LIVE_BUCKETS]; /* a coarse histogram of response times */
 };
-/* Adds the live counters to *live. */
+/* Adds the tally's live counters to *live. */
 void tally_live(const struct tally *tally, struct tally_live *live);
-/* Response time in ns that a fraction of what ended between two snapshots did not exceed, within
- * 4%; -1 when nothing ended. */
+/* The quantile `fraction` of the response times between two snapshots, in ns, within 4%; -1:
+ * nothing ended in between. */
 int64_t tally_live_quantile(const struct tally_live *before, const struct tally_live *now,
                             double fraction);
 
-/* What was counted, for the report. */
 struct tally_cause {
     char text[OUTCOME_CAUSE_SIZE];
     uint64_t count;
 };
 
 struct tally_packet {
-    /* By due time */
+    /* Counted by due time */
     uint64_t planned, sent, not_sent, dropped;
     uint64_t ok, failed, no_answer, unfinished;
-    /* By completion time */
+    /* Counted by completion time */
     uint64_t done_ok, done_failed, done_no_answer;
     size_t cause_count;
-    struct tally_cause *causes; /* of done_failed, in order of appearance */
+    struct tally_cause *causes; /* of done_failed, in order of first occurrence */
     struct histogram service, response, lag;
 };
 
 struct tally_second {
     uint64_t planned, ok, failed;
-    struct histogram response; /* of those that ended in it */
+    struct histogram response; /* of operations that ended in this second */
 };
 
 struct tally_totals {
     uint64_t expected, dns_extra, dns_extra_failed;
     uint64_t conversations, conversations_ended;
-    int64_t max_lag, start_lag, timer_miss; /* ns; 0 when there was none */
-    struct histogram backlog;               /* age at the window's end of what was not sent */
+    int64_t max_lag, start_lag, timer_miss; /* ns; 0: none */
+    struct histogram backlog;               /* age of unsent operations at the window's end */
 };
 
 const struct tally_setup *tally_setup(const struct tally *tally);
@@ -145,8 +148,9 @@ const struct tally_packet *tally_packet(const struct tally *tally, packet_index 
 const struct tally_second *tally_seconds(const struct tally *tally, size_t *count);
 const struct tally_totals *tally_totals(const struct tally *tally);
 
-/* --log-failures: the first `first` failures, one line each on standard error, with the seconds
- * since the plan's start. Thread-safe. */
+/* --log-failures: prints the first `first` failures, one message each, with the seconds since the
+ * plan's start. All tallies of a run share one; it is thread-safe. On failure NULL (out of memory).
+ */
 struct failure_log *failure_log_new(uint64_t first);
 void failure_log_free(struct failure_log *log);
 

@@ -95,7 +95,7 @@ static void test_text(void **state)
     expect_line(&run, "\nfoo            3 ");
     expect_line(&run, "\nSilent packets");
     expect_line(&run, "\nldap           5        searchResDone");
-    expect_line(&run, "\nPackets that change what a client is");
+    expect_line(&run, "\nPackets that change the state of a client");
     assert_null(strstr(run.text, "left out by"));
     plan_count_clear(&count);
     end(&run);

@@ -125,7 +125,7 @@ static void source_addresses(void **state)
     } wrong[] = {
         {"127.9.8.0/28", "holds 14 addresses for 20 clients"},
         {"192.0.2.0/24", "192.0.2.1 is not an address of this machine"},
-        {"fd00::/64", "the server's address is an IPv4 one"},
+        {"fd00::/64", "the server has an IPv4 address"},
         {"127.0.0.1/33", "expected ADDRESS/LENGTH"},
         {"127.0.0.1/", "expected ADDRESS/LENGTH"},
         {"127.0.0.1/-1", "expected ADDRESS/LENGTH"},
@@ -143,6 +143,7 @@ static void source_addresses(void **state)
             print_message("# %s: %s\n", wrong[i].source, s.error.text);
         assert_non_null(strstr(s.error.text, wrong[i].message));
         assert_null(strchr(s.error.text, '\n'));
+        assert_int_equal(s.error.code, s.status);
         clear(&s);
     }
 }
@@ -233,14 +234,14 @@ static void files_per_client(void **state)
 }
 
 /* Limits of the machine, tried where they bind us: in a child that is not root. */
-static void limits_are_told(void **state)
+static void limits_are_reported(void **state)
 {
     (void)state;
     struct error error = {0};
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     if (geteuid() == 0) {
-        /* As root the hard limit gives way. */
+        /* root may raise the hard limit. */
         int status;
         pid_t child = fork();
         if (child == 0) {
@@ -265,7 +266,7 @@ static void limits_are_told(void **state)
         struct rlimit low = {.rlim_cur = 64, .rlim_max = 200};
         if (setrlimit(RLIMIT_NOFILE, &low) || (geteuid() == 0 && setuid(65534)))
             _exit(2);
-        if (limits_prepare(150, 10, &error)) /* the soft limit is ours */
+        if (limits_prepare(150, 10, &error)) /* raising the soft limit is enough */
             _exit(3);
         if (limits_prepare(5000, 10, &error) != -EMFILE)
             _exit(4);
@@ -336,7 +337,7 @@ int main(void)
         cmocka_unit_test(interrupted_twice), cmocka_unit_test(connecting_in_turn),
         cmocka_unit_test(source_addresses),  cmocka_unit_test(source_ranges),
         cmocka_unit_test(too_few_accounts),  cmocka_unit_test(files_per_client),
-        cmocka_unit_test(limits_are_told),   cmocka_unit_test(extra_dns_queries),
+        cmocka_unit_test(limits_are_reported),   cmocka_unit_test(extra_dns_queries),
     };
     return cmocka_run_group_tests_name("run limits", tests, set_up, tear_down);
 }
