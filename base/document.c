@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A YAML file in memory with the place of every node: libyaml's events made into a tree. */
+/* A YAML file as a tree, from the events of libyaml. */
 #include "base/document.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct document {
     const struct document_node *root;
 };
 
-/* The nodes of all open collections lie on one stack; frames say where each collection begins. */
+/* The nodes of all open collections are on one stack; a frame says where a collection begins. */
 struct frame {
     struct document_node *node;
     size_t first;
@@ -108,7 +108,7 @@ int document_read_rest(int fd, const char *path, const char *begin, size_t begun
     return result;
 }
 
-/* begin[0..begun-1] was read before. */
+/* begin[0..begun-1] is already read. */
 static int document_read_all(int fd, const char *begin, size_t begun, size_t limit, char **text,
                              size_t *size)
 {
@@ -158,7 +158,7 @@ int document_check_text(const char *name, const char *text, size_t size, struct 
                      place.column);
 }
 
-/* Text that no YAML or JSON parser need look at: NULL, or what is wrong with it. */
+/* Recognizes files that are neither YAML nor JSON. NULL, or what is wrong. */
 static const char *not_text(const char *text, size_t size)
 {
     static const unsigned char captures[][4] = {{0xd4, 0xc3, 0xb2, 0xa1},
@@ -176,7 +176,7 @@ static const char *not_text(const char *text, size_t size)
     return NULL;
 }
 
-/* The place of a byte; columns count characters of UTF-8. */
+/* The place of a byte. Columns count UTF-8 characters. */
 static struct document_place place_at(const char *text, size_t offset)
 {
     struct document_place place = {1, 1};
@@ -197,7 +197,7 @@ const char *document_file_name(const char *path)
 int document_parse(const char *name, const char *text, size_t size, struct document **out,
                    struct error *error)
 {
-    /* libyaml takes no byte order mark once the encoding is set. */
+    /* libyaml accepts no byte order mark when the encoding is set. */
     size_t mark = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     struct builder builder = {
         .name = name, .text = text + mark, .size = size - mark, .error = error};
@@ -358,7 +358,7 @@ static int open_collection(struct builder *builder, enum document_kind kind,
     return result;
 }
 
-/* True when the next node would be a mapping's key. */
+/* Whether the next node is a key of a mapping. */
 static bool at_key(const struct builder *builder)
 {
     if (builder->frame_count == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A YAML file in memory, every node with its place, so that whoever reads it can say
- * "file:line:column: expected ...". Strict: one document, UTF-8, no aliases, anchors or tags, no
- * key twice, nesting and size bounded. Model files and the settings file are read through it.
+ * A YAML file as a tree. Each node has its place, for messages "file:line:column: expected ...".
+ * The reader is strict: one document, UTF-8, no aliases, anchors or tags, no duplicate keys, and
+ * limits for nesting and size.
  */
 #ifndef BASE_DOCUMENT_H
 #define BASE_DOCUMENT_H
@@ -24,41 +24,42 @@ enum document_kind { DOCUMENT_SCALAR, DOCUMENT_SEQUENCE, DOCUMENT_MAPPING };
 struct document_node {
     enum document_kind kind;
     struct document_place place;
-    bool quoted;      /* a scalar in quotes: a string whatever it looks like */
-    const char *text; /* a scalar's, terminated, without NUL bytes inside */
+    bool quoted;      /* a scalar in quotes is always a string */
+    const char *text; /* of a scalar, terminated, without NUL bytes inside */
     size_t count;     /* items of a sequence, pairs of a mapping */
-    /* A sequence's items; a mapping's keys (scalars) and values in turn: items[2 * i] is a key. */
+    /* The items of a sequence, or the keys (scalars) and values of a mapping: items[2 * i] is a
+     * key. */
     const struct document_node *const *items;
 };
 
 struct document;
 
 /*
- * Reads a whole file, "-" being standard input. *text is the caller's to free() and has a NUL after
- * its size bytes. Refuses what is no file, is empty, is larger than limit or holds NUL bytes, with
- * a line in error. A UTF-8 byte order mark is kept. 0 or a negative errno (-EINVAL: it is wrong).
+ * Reads a whole file; "-" is standard input. The caller frees *text, which has a NUL after its size
+ * bytes. A UTF-8 byte order mark is kept. Returns 0, or a negative errno with a line in error;
+ * -EINVAL for directories, empty files, files larger than limit, and files with NUL bytes.
  */
 int document_read_file(const char *path, size_t limit, char **text, size_t *size,
                        struct error *error);
 
-/* The two halves of it. Opens a file for reading: the descriptor, or a negative errno with a line
- * in error; then reads the rest of one of which `begun` bytes were read already. */
+/* The two halves of document_read_file(). Opens a file: a descriptor, or a negative errno with a
+ * line in error. Then reads the rest of a file whose first `begun` bytes are in `begin`. */
 int document_open(const char *path, struct error *error);
 int document_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
                        char **text, size_t *size, struct error *error);
 
-/* The same checks for text that is already in memory. */
+/* The same checks for text in memory. */
 int document_check_text(const char *name, const char *text, size_t size, struct error *error);
 
-/* What messages call a path: itself, or "stdin" for "-". */
+/* The name of a path in messages: the path, or "stdin" for "-". */
 const char *document_file_name(const char *path);
 
-/* Makes a document of text; name is what messages call the file. 0, -ENOMEM, or -EINVAL and a line
- * in error. text may go afterwards. */
+/* Parses text, which is not used afterwards; name is the file in messages. 0, or -ENOMEM or -EINVAL
+ * with a line in error. */
 int document_parse(const char *name, const char *text, size_t size, struct document **out,
                    struct error *error);
 void document_free(struct document *document);
-/* Overwrites all scalars first. */
+/* Overwrites all scalars, then frees. */
 void document_free_secret(struct document *document);
 
 const struct document_node *document_root(const struct document *document);
@@ -66,10 +67,10 @@ const struct document_node *document_root(const struct document *document);
 /* The value of a mapping's key, or NULL. */
 const struct document_node *document_get(const struct document_node *mapping, const char *key);
 
-/* What a node is, for "found ...": "a mapping", "a sequence", or its text in quotes (shortened). */
+/* Describes a node after "found": "a mapping", "a sequence", or its text in quotes, shortened. */
 const char *document_describe(const struct document_node *node, char *buffer, size_t size);
 
-/* Scalars as values; false when they are not that. Quoted scalars are strings only. */
+/* The value of a scalar. False: it has another type. A quoted scalar is always a string. */
 bool document_unsigned(const struct document_node *node, uint64_t *value);
 bool document_number(const struct document_node *node, double *value); /* finite */
 bool document_boolean(const struct document_node *node, bool *value);  /* true, false */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers as Microsoft's protocols put them on the wire: little-endian, at any address. Callers
- * have looked at lengths before. Inline, so that each is one load or store.
+ * Little-endian numbers of Microsoft's protocols, at any address. Callers check lengths. Inline, so
+ * that each call is one load or store.
  */
 #ifndef BASE_LITTLE_ENDIAN_H
 #define BASE_LITTLE_ENDIAN_H

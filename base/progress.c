@@ -16,16 +16,16 @@ void progress_start(struct progress *progress, const char *what, uint64_t total)
 {
     *progress = (struct progress){
         .what = what, .total = total, .started = clock_now(), .terminal = isatty(STDERR_FILENO)};
-    progress->told = progress->started;
+    progress->printed = progress->started;
 }
 
 void progress_step(struct progress *progress)
 {
     int64_t now = clock_now();
     progress->done++;
-    if (now - progress->told < (progress->terminal ? on_terminal : elsewhere))
+    if (now - progress->printed < (progress->terminal ? on_terminal : elsewhere))
         return;
-    progress->told = now;
+    progress->printed = now;
     progress->shown = true;
     fprintf(stderr, "%s%s: %" PRIu64 " of %" PRIu64 " (%.0f/s)%s", progress->terminal ? "\r" : "",
             progress->what, progress->done, progress->total, rate(progress, now),

@@ -5,8 +5,8 @@
 static uint64_t splitmix(uint64_t *state);
 static uint64_t rotate_left(uint64_t x, int bits);
 
-/* Each of seed, purpose and number goes through the mixer before the next is added, so that
- * neighbours (seed 1 client 2, seed 2 client 1) have nothing in common. */
+/* Mixes after each of seed, purpose and number, so that similar inputs (seed 1 client 2, seed 2
+ * client 1) give independent streams. */
 void random_seed(struct random_stream *stream, uint64_t seed, enum random_purpose purpose,
                  uint64_t number)
 {
@@ -49,13 +49,13 @@ double random_unit(struct random_stream *stream)
     return (double)(random_next(stream) >> 11) * 0x1p-53;
 }
 
-/* Lemire's multiplication with rejection of the few values that would lean. */
+/* Lemire's multiplication; rejects the few values that would cause bias. */
 uint64_t random_below(struct random_stream *stream, uint64_t bound)
 {
     unsigned __int128 product = (unsigned __int128)random_next(stream) * bound;
     if ((uint64_t)product < bound) {
-        uint64_t lean = -bound % bound;
-        while ((uint64_t)product < lean)
+        uint64_t bias = -bound % bound;
+        while ((uint64_t)product < bias)
             product = (unsigned __int128)random_next(stream) * bound;
     }
     return (uint64_t)(product >> 64);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams of random numbers, all derived from one printed seed: per client and per purpose, so that
- * nothing depends on threads or timing. xoshiro256** seeded by splitmix64.
+ * Streams of random numbers, all derived from one printed seed. Each client and purpose has a
+ * separate stream, so that threads and timing have no influence. xoshiro256**, seeded by
+ * splitmix64.
  */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H
@@ -12,7 +13,7 @@ struct random_stream {
     uint64_t state[4];
 };
 
-/* What a stream is for: streams of different purposes never meet. */
+/* Streams of different purposes are independent. */
 enum random_purpose {
     RANDOM_PLAN = 1,
     RANDOM_PLAY = 2,
@@ -21,7 +22,7 @@ enum random_purpose {
     RANDOM_SWEEP = 5
 };
 
-/* Readies the stream of (seed, purpose, number), number being a client's. */
+/* Initializes the stream of seed, purpose and number (of a client). */
 void random_seed(struct random_stream *stream, uint64_t seed, enum random_purpose purpose,
                  uint64_t number);
 

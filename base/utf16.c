@@ -29,7 +29,7 @@ int utf16le_from_utf8(const char *text, uint8_t **out, size_t *size)
 
 static int utf16_convert(const char *text, bool upper_case, uint8_t **out, size_t *size)
 {
-    /* Never more units than UTF-8 has bytes. */
+    /* UTF-16 has at most one unit per byte of UTF-8. */
     uint8_t *buffer = malloc(2 * strlen(text) + 1);
     if (!buffer)
         return -ENOMEM;
@@ -54,8 +54,8 @@ static int utf16_convert(const char *text, bool upper_case, uint8_t **out, size_
     return 0;
 }
 
-/* One code point at *at (NUL-terminated text), which moves on. -EILSEQ: overlong, a surrogate, cut.
- */
+/* Decodes one code point of NUL-terminated text and advances *at. -EILSEQ: overlong, a surrogate,
+ * or truncated. */
 static int utf8_next(const char **at, uint32_t *code)
 {
     static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
@@ -87,7 +87,7 @@ static uint32_t upper(uint32_t code)
     return mapped <= 0xffff && code <= 0xffff ? mapped : code;
 }
 
-/* The program's own locale may be "C", in which towupper() knows ASCII only. Kept for good. */
+/* In the locale "C" towupper() maps only ASCII. The locale is never freed. */
 static void upper_locale_make(void)
 {
     upper_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
@@ -123,7 +123,7 @@ int utf16le_to_utf8(const uint8_t *text, size_t size, char **out)
 {
     if (size % 2)
         return -EILSEQ;
-    char *buffer = malloc(size / 2 * 3 + 1); /* a unit is at most 3 bytes, a pair 4 */
+    char *buffer = malloc(size / 2 * 3 + 1); /* a unit gives at most 3 bytes, a pair 4 */
     if (!buffer)
         return -ENOMEM;
     char *to = buffer;
@@ -154,7 +154,7 @@ static char *put_utf8(char *to, uint32_t code)
     return to;
 }
 
-/* The code point at *at, which moves on. */
+/* Decodes one code point and advances *at. */
 static uint32_t utf16_next(const uint8_t *text, size_t size, size_t *at)
 {
     uint32_t unit = unit_at(text, *at);
