@@ -319,7 +319,7 @@ static void one_of_many(struct loop *loop, void *argument, uint64_t i)
                                         .dc = lab.dc,
                                         .user = &lab.user,
                                         .machine = &lab.machine,
-                                        .random = lab_random,
+                                        .random = test_random,
                                         .random_state = &random};
     conversation_init(&conversation);
     for (int round = 0; round < 3; round++) {

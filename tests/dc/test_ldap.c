@@ -28,19 +28,13 @@
 #include "replay/accounts/discover.h"
 #include "replay/engine/loop.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/test_random.h"
 
 static const int64_t TIMEOUT = 60000000000; /* the DC may have others to serve */
 enum { USERS = 3 };
 
 static struct dc *dc;
 static char user_password[32];
-
-static uint64_t test_random(void *state)
-{
-    uint64_t *x = state;
-    *x = *x * 6364136223846793005u + 1442695040888963407u;
-    return *x ^ *x >> 29;
-}
 
 struct client {
     struct conversation conversation;

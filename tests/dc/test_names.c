@@ -29,7 +29,7 @@ static struct outcome play(const char *protocol, const char *opcode, const char 
     struct conversation conversation = {.wire.waiter = wire_blocking_waiter(),
                                         .dc = dc,
                                         .machine = &machine,
-                                        .random = lab_random,
+                                        .random = test_random,
                                         .random_state = &random};
     conversation_init(&conversation);
     struct outcome outcome =

@@ -7,6 +7,7 @@
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_epm.h"
 #include "tests/lib/rpc_script.h"
+#include "tests/lib/test_random.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,11 +20,6 @@ static int script_send(struct rpc_transport *transport, const uint8_t *data, siz
 
 static const struct rpc_transport_ops script_ops = {
     .send = script_send, .receive = rpc_script_receive, .close = rpc_script_close};
-
-static uint64_t next_random(void *state)
-{
-    return ++*(uint64_t *)state;
-}
 
 static void call(struct rpc_association *association)
 {
@@ -54,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!dc || size < 1)
         return 0;
     struct conversation conversation = {
-        .dc = dc, .user = &user, .random = next_random, .random_state = &random};
+        .dc = dc, .user = &user, .random = test_random, .random_state = &random};
     struct rpc_script script = {.base.ops = &script_ops};
     memcpy(rpc_script_room(&script, size - 1), data + 1, size - 1);
     struct rpc_binding binding = {.interface = &rpc_epm,

@@ -29,6 +29,7 @@
 #include "protocols/packet.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/test_random.h"
 
 #define LAB_PASSWORD "Pa55-word.of.tests"
 
@@ -172,13 +173,6 @@ static inline void lab_assert_ok(const char *what, struct outcome outcome)
         fail_msg("%s: kind %d: %s", what, (int)outcome.kind, outcome.cause);
 }
 
-static inline uint64_t lab_random(void *state)
-{
-    uint64_t *x = state;
-    *x = *x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *x;
-}
-
 /* A new conversation that waits by blocking; the DC's options are the caller's. */
 static inline void lab_begin(struct conversation *conversation, uint64_t *random, struct dc *dc,
                              const struct account *user, const struct account *machine)
@@ -188,7 +182,7 @@ static inline void lab_begin(struct conversation *conversation, uint64_t *random
                                           .dc = dc,
                                           .user = user,
                                           .machine = machine,
-                                          .random = lab_random,
+                                          .random = test_random,
                                           .random_state = random};
     conversation_init(conversation);
 }

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/heap.h"
 #include "base/intern.h"
+#include "tests/lib/test_random.h"
 
 static void an_array_keeps_its_elements_while_it_grows(void **state)
 {
@@ -57,7 +58,7 @@ static void a_heap_gives_its_elements_in_order(void **state)
     struct heap heap = {.items = items, .size = sizeof items[0], .before = is_smaller};
     uint64_t seed = 1;
     for (int i = 0; i < COUNT; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        test_random(&seed);
         int64_t value = (int64_t)(seed >> 40) % 300;
         heap_push(&heap, &value);
     }

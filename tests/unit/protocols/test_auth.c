@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "tests/lib/smb2_server.h"
+#include "tests/lib/test_random.h"
 
 struct fixture {
     struct conversation conversation;
@@ -15,11 +16,6 @@ struct fixture {
     struct auth *auth;
     struct smb2_server server; /* the acceptor's NTLM half alone */
 };
-
-static uint64_t next_random(void *state)
-{
-    return ++*(uint64_t *)state;
-}
 
 static void begin(struct fixture *fixture, bool raw, enum auth_level level)
 {
@@ -35,7 +31,7 @@ static void begin(struct fixture *fixture, bool raw, enum auth_level level)
     fixture->conversation = (struct conversation){.dc = fixture->dc,
                                                   .user = &fixture->user,
                                                   .machine = &fixture->user,
-                                                  .random = next_random,
+                                                  .random = test_random,
                                                   .random_state = &fixture->random};
     struct auth_request request = {
         .account = &fixture->user, .service = "cifs", .level = level, .raw = raw};

@@ -10,6 +10,7 @@
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/test_random.h"
 #include "tests/lib/udp_server.h"
 
 /* A DC's answer to 0x1234 "dc1.a.b" A: 127.88.0.7. */
@@ -135,13 +136,6 @@ static size_t answer(void *context, unsigned nth, const uint8_t *question, size_
     return length;
 }
 
-static uint64_t next_random(void *state)
-{
-    uint64_t *x = state;
-    *x = *x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *x;
-}
-
 static struct dc *new_dc(uint16_t port)
 {
     struct dc *dc = udp_server_dc();
@@ -157,7 +151,7 @@ static struct outcome play_type(struct dc *dc, const char *name, const char *rr_
 {
     struct conversation conversation = {.wire.waiter = wire_blocking_waiter(),
                                         .dc = dc,
-                                        .random = next_random,
+                                        .random = test_random,
                                         .random_state = &seed};
     conversation_init(&conversation);
     struct packet_field fields[2];
@@ -173,7 +167,7 @@ static struct outcome play_extra(struct dc *dc, uint64_t seed)
 {
     struct conversation conversation = {.wire.waiter = wire_blocking_waiter(),
                                         .dc = dc,
-                                        .random = next_random,
+                                        .random = test_random,
                                         .random_state = &seed};
     conversation_init(&conversation);
     return packet_play(&conversation, &dns_extra_player, NULL, INT64_C(5000000000));

@@ -28,6 +28,7 @@
 #include "protocols/tls.h"
 #include "replay/engine/loop.h"
 #include "tests/lib/ldap_server.h"
+#include "tests/lib/test_random.h"
 
 static const int64_t TIMEOUT = 10000000000;
 
@@ -237,8 +238,7 @@ static void put_noise(struct server *server, int id, int request, struct answer 
     (void)id;
     (void)request;
     for (size_t i = 0; i < 200; i++) {
-        noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
-        answer->bytes[answer->size++] = (uint8_t)(noise_state >> 40);
+        answer->bytes[answer->size++] = (uint8_t)(test_random(&noise_state) >> 40);
     }
     /* A plausible beginning, so that more than the first byte is looked at. */
     memcpy(answer->bytes, "\x30\x20\x02\x01\x01\x64", 6);

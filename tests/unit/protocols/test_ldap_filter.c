@@ -18,6 +18,7 @@
 #include "protocols/ldap/ldap_details.h"
 #include "protocols/ldap/ldap_filter.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/test_random.h"
 
 #define BASE "DC=samdom,DC=example,DC=com"
 
@@ -32,13 +33,6 @@ static uint64_t last_of_all(void *state)
 {
     (void)state;
     return UINT64_MAX;
-}
-
-static uint64_t any(void *state)
-{
-    uint64_t *x = state;
-    *x = *x * 6364136223846793005u + 1442695040888963407u;
-    return *x ^ *x >> 29;
 }
 
 static struct account users[] = {{.name = "user(1)", .dn = "CN=one,OU=people,o=org"},
@@ -369,7 +363,7 @@ static void bases_fit_their_pattern(void **state)
     unsigned seen = 0;
     uint64_t chance = 1;
     for (int i = 0; i < 200; i++) {
-        struct conversation conversation = a_conversation(dc, any);
+        struct conversation conversation = a_conversation(dc, test_random);
         conversation.random_state = &chance;
         const char *base = catalogue_base(dc->catalogue, &conversation, "CN,CN");
         seen |= strncmp(base, "CN=a\\,b", 7) == 0    ? 1
@@ -581,7 +575,7 @@ static void sealed_searches_are_drawn(void **state)
     assert_ptr_equal(ldap_search_draw(&conversation, first), first);
     uint64_t chance = 1;
     unsigned firsts = 0;
-    conversation.random = any;
+    conversation.random = test_random;
     conversation.random_state = &chance;
     for (int i = 0; i < 4000; i++)
         firsts += ldap_search_draw(&conversation, sealed) == first;

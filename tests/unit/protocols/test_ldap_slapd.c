@@ -22,6 +22,7 @@
 #include "replay/engine/loop.h"
 #include "tests/lib/ldap_server.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/test_random.h"
 
 #define SLAPD  "/usr/sbin/slapd"
 #define SUFFIX "dc=test,dc=example"
@@ -206,13 +207,6 @@ static void need_slapd(void)
         skip();
 }
 
-static uint64_t some(void *state)
-{
-    uint64_t *x = state;
-    *x = *x * 6364136223846793005u + 1442695040888963407u;
-    return *x ^ *x >> 29;
-}
-
 static void begin(struct conversation *conversation, struct waiter *waiter, uint64_t *chance,
                   unsigned user)
 {
@@ -220,7 +214,7 @@ static void begin(struct conversation *conversation, struct waiter *waiter, uint
                                           .dc = dc,
                                           .user = &dc->users[user],
                                           .machine = &dc->users[user],
-                                          .random = some,
+                                          .random = test_random,
                                           .random_state = chance};
     conversation->wire.deadline = clock_now() + TIMEOUT;
     conversation_init(conversation);

@@ -16,6 +16,7 @@
 #include "protocols/rpc/rpc_play.h"
 #include "tests/lib/bytes.h"
 #include "tests/lib/rpc_script.h"
+#include "tests/lib/test_random.h"
 
 enum wrong {
     NOTHING,
@@ -247,11 +248,6 @@ struct fixture {
     uint64_t random;
 };
 
-static uint64_t next_random(void *state)
-{
-    return ++*(uint64_t *)state;
-}
-
 /* Connects both netlogon associations of the conversation to the peer. */
 static void begin(struct fixture *fixture, enum wrong wrong)
 {
@@ -273,7 +269,7 @@ static void begin(struct fixture *fixture, enum wrong wrong)
                                                   .dc = fixture->dc,
                                                   .user = &fixture->user,
                                                   .machine = &fixture->machine,
-                                                  .random = next_random,
+                                                  .random = test_random,
                                                   .random_state = &fixture->random};
     conversation_init(&fixture->conversation);
     struct rpc_state *state = rpc_state_of(&fixture->conversation);

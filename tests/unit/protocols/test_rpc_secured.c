@@ -14,6 +14,7 @@
 #include "protocols/rpc/rpc_samr.h"
 #include "tests/lib/rpc_script.h"
 #include "tests/lib/smb2_server.h"
+#include "tests/lib/test_random.h"
 
 /* The error in the server's answers. */
 enum wrong {
@@ -411,11 +412,6 @@ struct fixture {
     struct rpc_association *association;
 };
 
-static uint64_t next_random(void *state)
-{
-    return ++*(uint64_t *)state;
-}
-
 static struct outcome bind_as(struct fixture *fixture, enum rpc_security security,
                               enum auth_level level, enum wrong wrong)
 {
@@ -437,7 +433,7 @@ static struct outcome bind_as(struct fixture *fixture, enum rpc_security securit
     peer->wrong = wrong;
     fixture->conversation = (struct conversation){.dc = fixture->dc,
                                                   .user = &fixture->user,
-                                                  .random = next_random,
+                                                  .random = test_random,
                                                   .random_state = &fixture->random};
     struct rpc_binding binding = {.interface = &rpc_samr,
                                   .security = security,

@@ -13,6 +13,7 @@
 #include "protocols/smb2/smb2_tree.h"
 #include "tests/lib/packets.h"
 #include "tests/lib/smb2_server.h"
+#include "tests/lib/test_random.h"
 
 /* --- A client of it -------------------------------------------------------------------------- */
 
@@ -24,13 +25,6 @@ struct client {
 };
 
 static int64_t timeout = INT64_C(5000000000);
-
-static uint64_t next_random(void *state)
-{
-    uint64_t *x = state;
-    *x = *x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *x;
-}
 
 static void client_begin(struct client *client, const struct smb2_server *server)
 {
@@ -56,7 +50,7 @@ static void client_begin(struct client *client, const struct smb2_server *server
                                                  .dc = dc,
                                                  .user = &client->user,
                                                  .machine = &client->machine,
-                                                 .random = next_random,
+                                                 .random = test_random,
                                                  .random_state = &client->random};
     conversation_init(&client->conversation);
     client->conversation.wire.deadline = clock_now() + timeout;
