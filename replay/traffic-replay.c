@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/program.h"
-#include "replay/session.h"
+#include "replay/session/session.h"
 #include "replay/settings.h"
 
 static void end_at_once(int signal_number);

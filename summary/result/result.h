@@ -2,7 +2,7 @@
 /*
  * The result of one run, as written by traffic-replay --json and read by traffic-summary and
  * traffic-sweep. summary/result/RESULT.md explains each field of the file; the members here have
- * the same names. replay/report.c or result_read() makes a result.
+ * the same names. replay/session/report.c or result_read() makes a result.
  */
 #ifndef SUMMARY_RESULT_RESULT_H
 #define SUMMARY_RESULT_RESULT_H

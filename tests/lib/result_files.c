@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "replay/report.h"
+#include "replay/session/report.h"
 
 char results_folder[256], results_warnings[4096];
 

@@ -10,8 +10,8 @@
 #include "tests/lib/model_text.h"
 
 #include "model/plan_count.h"
-#include "replay/dry_run.h"
 #include "replay/run_part.h"
+#include "replay/session/dry_run.h"
 
 static const char small[] =
     "version: 3\npacket_rate: 50\nhistory: 1\nchain:\n"

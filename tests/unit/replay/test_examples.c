@@ -8,8 +8,8 @@
 #include "tests/lib/model_text.h"
 
 #include "protocols/packet.h"
-#include "replay/dry_run.h"
 #include "replay/run_part.h"
+#include "replay/session/dry_run.h"
 #include "tests/lib/packets.h"
 
 static const struct example {

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "replay/report.h"
+#include "replay/session/report.h"
 #include "summary/compare.h"
 #include "summary/grid.h"
 #include "summary/reading.h"

@@ -18,7 +18,7 @@
 #include <jansson.h>
 
 #include "base/error.h"
-#include "replay/report.h"
+#include "replay/session/report.h"
 #include "summary/text_report.h"
 
 static const int64_t us = 1000, second = 1000000000;

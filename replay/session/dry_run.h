@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --dry-run and --traffic-summary: what a run would send, without contacting a server. */
-#ifndef REPLAY_DRY_RUN_H
-#define REPLAY_DRY_RUN_H
+#ifndef REPLAY_SESSION_DRY_RUN_H
+#define REPLAY_SESSION_DRY_RUN_H
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * The report of a run. report_make() fills a struct result from the counters and the settings;
  * report_print() prints it as text, and result_write() writes it as JSON.
  */
-#ifndef REPLAY_REPORT_H
-#define REPLAY_REPORT_H
+#ifndef REPLAY_SESSION_REPORT_H
+#define REPLAY_SESSION_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What traffic-replay was called for: five cases, each of them a table of steps. */
-#include "replay/session.h"
+#include "replay/session/session.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "protocols/smb2/smb2_shared_files.h"
 #include "protocols/tls.h"
 #include "protocols/trace.h"
-#include "replay/session_private.h"
+#include "replay/session/session_private.h"
 #include "replay/status.h"
 
 struct session_step {

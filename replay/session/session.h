@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* traffic-replay from settings to exit status. */
-#ifndef REPLAY_SESSION_H
-#define REPLAY_SESSION_H
+#ifndef REPLAY_SESSION_SESSION_H
+#define REPLAY_SESSION_SESSION_H
 
 #include "replay/settings.h"
 

@@ -5,8 +5,8 @@
  * session_report.c. A step that returns STEP_DONE has reported why, and has stored the exit status
  * in session->status.
  */
-#ifndef REPLAY_SESSION_PRIVATE_H
-#define REPLAY_SESSION_PRIVATE_H
+#ifndef REPLAY_SESSION_SESSION_PRIVATE_H
+#define REPLAY_SESSION_SESSION_PRIVATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,8 +18,8 @@
 #include "model/plan.h"
 #include "protocols/dc.h"
 #include "replay/accounts/accounts.h"
-#include "replay/report.h"
 #include "replay/run.h"
+#include "replay/session/report.h"
 #include "replay/tally.h"
 #include "replay/timing.h"
 

@@ -8,9 +8,9 @@
 #include "base/message.h"
 #include "model/model_load.h"
 #include "protocols/packet.h"
-#include "replay/dry_run.h"
 #include "replay/run_part.h"
-#include "replay/session_private.h"
+#include "replay/session/dry_run.h"
+#include "replay/session/session_private.h"
 
 static enum step end_unless_memory(struct session *session, int code);
 static void print_model_warning(void *context, const char *line);

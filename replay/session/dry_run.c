@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/dry_run.h"
+#include "replay/session/dry_run.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * The text begins with the lines and the table that existing scripts parse; their layout must not
  * change. Lines "Label:  value" follow, with all values in the same column.
  */
-#include "replay/report.h"
+#include "replay/session/report.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -18,7 +18,7 @@
 #include "replay/accounts/directory.h"
 #include "replay/accounts/discover.h"
 #include "replay/accounts/keys.h"
-#include "replay/session_private.h"
+#include "replay/session/session_private.h"
 
 static void report_server(const struct dc *dc);
 static int name_admin(struct dc *dc, const struct settings *settings);

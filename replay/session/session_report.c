@@ -9,7 +9,7 @@
 #include "base/message.h"
 #include "model/plan_count.h"
 #include "replay/run_part.h"
-#include "replay/session_private.h"
+#include "replay/session/session_private.h"
 #include "summary/result/result.h"
 
 static const double second = 1e9; /* ns */
