@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the details of LDAP packets to what is played. */
+/* Compiles the details of LDAP packets. */
 #include "protocols/ldap/ldap_details.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "protocols/ldap/catalogue.h"
 #include "protocols/ldap/ldap_search.h"
 
-/* Values of controls that mean nothing without one (MS-ADTS 3.1.1.3.4.1); a capture holds OIDs
- * only.
- */
+/* Values for controls that require one (MS-ADTS 3.1.1.3.4.1). Models contain only OIDs. */
 static const struct {
     const char *oid;
     const char *value;
@@ -26,16 +25,16 @@ static const struct {
 
 /* The readable searches of a model. */
 struct ldap_searches {
-    struct packet_shared shared; /* first */
+    struct packet_shared shared; /* must be first */
     struct weighed {
         const struct ldap_search_details *search;
         uint64_t weight; /* how often the model saw it */
     } * all;
-    size_t count, capacity;
-    uint64_t weight; /* of all together */
+    size_t count;
+    uint64_t weight; /* the sum */
 };
 
-/* What a search without details does: looks a test user up. */
+/* A search without details looks up a test user. */
 static const char *const look_up_filter[] = {"(&(sAMAccountName)(objectClass=user))"};
 static const char *const look_up_scope[] = {"sub"};
 static const char *const look_up_base[] = {"DC,DC"};
@@ -53,17 +52,17 @@ static struct ldap_search_details *compile_look_up(const struct packet_details *
                                                    struct error *error);
 static struct ldap_search_details *compile_form(const struct packet_details *details,
                                                 struct error *error);
-static int take_base(struct ldap_search_details *search, const char *base);
-static int take_filter(struct ldap_search_details *search, const char *filter, const char *base,
-                       struct error *error);
-static int take_attributes(struct ldap_search_details *search, const struct packet_value *attrs);
-static int take_controls(struct ldap_search_details *search, const struct packet_value *controls);
+static int compile_base(struct ldap_search_details *search, const char *base);
+static int compile_filter(struct ldap_search_details *search, const char *filter, const char *base,
+                          struct error *error);
+static int copy_attributes(struct ldap_search_details *search, const struct packet_value *attrs);
+static int make_controls(struct ldap_search_details *search, const struct packet_value *controls);
 static LDAPControl *make_control(const char *oid);
 static void searches_free(struct packet_shared *shared);
 static int add_readable(struct ldap_searches *searches, const struct ldap_search_details *search,
                         uint64_t weight);
 
-void ldap_bind_fill(const struct packet_details *details, void *compiled)
+void ldap_details_fill_bind(const struct packet_details *details, void *compiled)
 {
     struct ldap_bind_details *bind = compiled;
     bind->simple = packet_details_get(details, "auth")->number == LDAP_AUTH_SIMPLE_BIND;
@@ -72,8 +71,8 @@ void ldap_bind_fill(const struct packet_details *details, void *compiled)
     bind->transport_given = bind->transport != LDAP_TRANSPORT_CLEAR;
 }
 
-void *ldap_search_compile(const struct packet_details *details, struct packet_context *context,
-                          struct error *error)
+void *ldap_details_compile_search(const struct packet_details *details,
+                                  struct packet_context *context, struct error *error)
 {
     bool sealed = packet_details_get(details, "sealed")->number;
     struct ldap_searches *searches = get_searches(context);
@@ -89,7 +88,7 @@ void *ldap_search_compile(const struct packet_details *details, struct packet_co
     else if (search && !is_empty_form(details) &&
              add_readable(searches, search, details->count) < 0) {
         error_no_memory(error);
-        ldap_search_release(search);
+        ldap_details_release_search(search);
         search = NULL;
     }
     return search;
@@ -141,23 +140,23 @@ static struct ldap_search_details *compile_form(const struct packet_details *det
     int result = search ? 0 : -ENOMEM;
     if (!result) {
         search->scope = (int)packet_details_get(details, "scope")->number;
-        result = take_base(search, base);
+        result = compile_base(search, base);
     }
     if (!result)
-        result = take_attributes(search, packet_details_get(details, "attrs"));
+        result = copy_attributes(search, packet_details_get(details, "attrs"));
     if (!result)
-        result = take_controls(search, packet_details_get(details, "controls"));
+        result = make_controls(search, packet_details_get(details, "controls"));
     if (!result)
-        result = take_filter(search, filter ? filter : "", base, error);
+        result = compile_filter(search, filter ? filter : "", base, error);
     if (!result)
         return search;
     if (result == -ENOMEM)
         error_no_memory(error);
-    ldap_search_release(search);
+    ldap_details_release_search(search);
     return NULL;
 }
 
-static int take_base(struct ldap_search_details *search, const char *base)
+static int compile_base(struct ldap_search_details *search, const char *base)
 {
     bool root_dse = search->scope == LDAP_SCOPE_BASE && *base == '\0';
     if (root_dse)
@@ -167,9 +166,9 @@ static int take_base(struct ldap_search_details *search, const char *base)
     return search->base || search->base_key ? 0 : -ENOMEM;
 }
 
-/* A form may have none. */
-static int take_filter(struct ldap_search_details *search, const char *filter, const char *base,
-                       struct error *error)
+/* filter is "" if the form has none. */
+static int compile_filter(struct ldap_search_details *search, const char *filter, const char *base,
+                          struct error *error)
 {
     struct error reason = {0};
     if (!*filter && search->scope == LDAP_SCOPE_SUBTREE)
@@ -181,7 +180,7 @@ static int take_filter(struct ldap_search_details *search, const char *filter, c
     return reason.text[0] ? error_set(error, -EINVAL, "%s", reason.text) : -ENOMEM;
 }
 
-static int take_attributes(struct ldap_search_details *search, const struct packet_value *attrs)
+static int copy_attributes(struct ldap_search_details *search, const struct packet_value *attrs)
 {
     if (attrs->count == 0)
         return 0;
@@ -192,14 +191,14 @@ static int take_attributes(struct ldap_search_details *search, const struct pack
     return search->attributes ? 0 : -ENOMEM;
 }
 
-static int take_controls(struct ldap_search_details *search, const struct packet_value *controls)
+static int make_controls(struct ldap_search_details *search, const struct packet_value *controls)
 {
     if (controls->count == 0)
         return 0;
     search->controls = calloc(controls->count + 1, sizeof *search->controls);
     size_t made = 0;
     for (size_t i = 0; search->controls && i < controls->count; i++) {
-        /* Pages are asked for anyway. */
+        /* ldap_search.c requests pages itself. */
         if (strcmp(controls->items[i], LDAP_CONTROL_PAGEDRESULTS) == 0)
             continue;
         if (!(search->controls[made++] = make_control(controls->items[i])))
@@ -227,20 +226,16 @@ static LDAPControl *make_control(const char *oid)
 static int add_readable(struct ldap_searches *searches, const struct ldap_search_details *search,
                         uint64_t weight)
 {
-    if (searches->count == searches->capacity) {
-        size_t capacity = 2 * searches->capacity + 16;
-        struct weighed *larger = reallocarray(searches->all, capacity, sizeof *larger);
-        if (!larger)
-            return -ENOMEM;
-        searches->all = larger;
-        searches->capacity = capacity;
-    }
+    struct weighed *larger = array_grow(searches->all, searches->count, sizeof *larger);
+    if (!larger)
+        return -ENOMEM;
+    searches->all = larger;
     searches->all[searches->count++] = (struct weighed){search, weight};
     searches->weight += weight;
     return 0;
 }
 
-void ldap_search_release(void *compiled)
+void ldap_details_release_search(void *compiled)
 {
     struct ldap_search_details *search = compiled;
     if (!search)
@@ -259,8 +254,8 @@ void ldap_search_release(void *compiled)
     free(search);
 }
 
-const struct ldap_search_details *ldap_search_draw(struct conversation *conversation,
-                                                   const struct ldap_search_details *search)
+const struct ldap_search_details *ldap_details_draw_search(struct conversation *conversation,
+                                                           const struct ldap_search_details *search)
 {
     const struct ldap_searches *searches = search->sealed;
     if (!searches || searches->weight == 0)

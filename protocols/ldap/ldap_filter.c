@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filters with values to be filled in: parser, guesses, filler. */
+/* Parses and guesses filters, and fills in their values. */
 #include "protocols/ldap/ldap_filter.h"
 
 #include <errno.h>
@@ -11,16 +11,17 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "protocols/ldap/catalogue.h"
 
-/* What a piece of a filter becomes. */
+/* What fills in a piece of a filter. */
 enum piece_kind {
-    PIECE_TEXT,    /* as it stands */
+    PIECE_TEXT,    /* unchanged text */
     PIECE_PRESENT, /* (attribute=*) */
     PIECE_ACCOUNT, /* (attribute=name of a test user or machine) */
-    PIECE_USER,    /* a test user by its name; by its RDN on a server that is no DC */
-    PIECE_UID,     /* (attribute=name of a test user) on a server that is no DC */
+    PIECE_USER,    /* a test user by name; by RDN with --server ldap */
+    PIECE_UID,     /* (attribute=name of a test user) with --server ldap */
     PIECE_ADDRESS, /* (attribute=the client's own user@domain) */
     PIECE_RDN,     /* (attribute=value of a catalogue object's RDN) */
     PIECE_DN,
@@ -32,13 +33,13 @@ enum piece_kind {
     PIECE_USN,    /* (attribute>=highestCommittedUSN) */
     PIECE_DOMAIN, /* (attribute=DN of the domain) */
     PIECE_GPOS,   /* (|(distinguishedName=a GPO)...) */
-    PIECE_LINKED  /* (|(distinguishedName=what carries group policies)...) */
+    PIECE_LINKED  /* (|(distinguishedName=an object with group policies)...) */
 };
 
 static const struct {
     const char *attribute;
     enum piece_kind kind;
-} fills[] = {
+} attribute_kinds[] = {
     {"sAMAccountName", PIECE_ACCOUNT},
     {"userPrincipalName", PIECE_ADDRESS},
     {"mail", PIECE_ADDRESS},
@@ -61,22 +62,29 @@ static const struct {
 
 struct piece {
     enum piece_kind kind;
-    char *text; /* PIECE_TEXT: itself, else the attribute, or NULL */
+    char *text; /* PIECE_TEXT: the text; else the attribute, or NULL */
 };
 
 struct ldap_filter {
     struct piece *pieces;
-    size_t count, capacity;
+    size_t count;
+};
+
+/* The filter that is being filled in. data is NUL-terminated once something was appended. */
+struct filter_text {
+    char *data;
+    size_t size, capacity;
+    int error; /* -ENOMEM: appending does nothing */
 };
 
 struct parser {
     struct ldap_filter *filter;
     const char *start, *at;
-    const char *text; /* where the text begins that is not yet a piece */
+    const char *text; /* start of the text that is not yet a piece */
     struct error *error;
 };
 
-/* By an attribute that is asked for. The first row that fits counts. */
+/* Guesses by a requested attribute. The first matching row counts. */
 static const struct {
     const char *attribute;
     enum piece_kind kind;
@@ -88,137 +96,70 @@ static const struct {
     {"uSNChanged", PIECE_USN, "uSNChanged"},
 };
 
-static bool filter_is_plain(unsigned char byte);
-static int filter_parse_whole(struct parser *parser);
-static int filter_in_parentheses(struct parser *parser, int depth);
-static int filter_expected(const struct parser *parser, const char *what);
-static int component(struct parser *parser, int depth);
-static int item(struct parser *parser);
+static int parse_whole(struct parser *parser);
+static int parse_parentheses(struct parser *parser, int depth);
+static int fail_expected(const struct parser *parser, const char *what);
+static int parse_component(struct parser *parser, int depth);
+static int parse_item(struct parser *parser);
 static bool is_attribute_char(char c);
 static void skip_rule(struct parser *parser);
-static int item_value(struct parser *parser);
-static int bare_item(struct parser *parser, const char *attribute, size_t size);
-static int end_text(struct parser *parser, const char *end);
+static int parse_value(struct parser *parser);
+static int add_bare_item(struct parser *parser, const char *attribute, size_t size);
+static int end_text_piece(struct parser *parser, const char *end);
 static struct piece *add_piece(struct ldap_filter *filter, enum piece_kind kind, const char *text,
                                size_t size);
-static enum piece_kind kind_of(const char *attribute, size_t size);
+static enum piece_kind find_kind(const char *attribute, size_t size);
 static bool is_domain_pattern(const char *pattern);
-static bool asks_for(char *const *attributes, const char *wanted);
+static bool has_attribute(char *const *attributes, const char *wanted);
 static bool fill_present(const struct piece *piece, struct conversation *conversation,
-                         struct ldap_text *out);
+                         struct filter_text *out);
 static bool fill_text(const struct piece *piece, struct conversation *conversation,
-                      struct ldap_text *out);
-static bool filter_fill_account(const struct piece *piece, struct conversation *conversation,
-                                struct ldap_text *out);
-static void add_string_item(struct ldap_text *out, const char *attribute, const char *value);
-static void add_item(struct ldap_text *out, const char *attribute, const char *operator,
+                      struct filter_text *out);
+static bool fill_account(const struct piece *piece, struct conversation *conversation,
+                         struct filter_text *out);
+static void add_string_item(struct filter_text *out, const char *attribute, const char *value);
+static void add_item(struct filter_text *out, const char *attribute, const char *operator,
                      const void * value, size_t size);
 static bool fill_user(const struct piece *piece, struct conversation *conversation,
-                      struct ldap_text *out);
+                      struct filter_text *out);
 static const struct account *draw_user(struct conversation *conversation);
-static bool add_rdn_item(struct ldap_text *out, const char *dn);
+static bool add_rdn_item(struct filter_text *out, const char *dn);
 static bool fill_uid(const struct piece *piece, struct conversation *conversation,
-                     struct ldap_text *out);
+                     struct filter_text *out);
 static bool fill_address(const struct piece *piece, struct conversation *conversation,
-                         struct ldap_text *out);
+                         struct filter_text *out);
 static bool fill_value(const struct piece *piece, struct conversation *conversation,
-                       struct ldap_text *out);
+                       struct filter_text *out);
 static bool fill_usn(const struct piece *piece, struct conversation *conversation,
-                     struct ldap_text *out);
+                     struct filter_text *out);
 static bool fill_domain(const struct piece *piece, struct conversation *conversation,
-                        struct ldap_text *out);
+                        struct filter_text *out);
 static bool fill_gpos(const struct piece *piece, struct conversation *conversation,
-                      struct ldap_text *out);
+                      struct filter_text *out);
 static bool fill_linked(const struct piece *piece, struct conversation *conversation,
-                        struct ldap_text *out);
+                        struct filter_text *out);
+static void append(struct filter_text *text, const char *bytes, size_t size);
+static void append_string(struct filter_text *text, const char *string);
+static void append_value(struct filter_text *text, const void *value, size_t size);
+static bool is_plain(unsigned char byte);
 
-/* False: there is nothing to draw from, ask for presence. */
-static bool (*const fillers[])(const struct piece *, struct conversation *, struct ldap_text *) = {
-    [PIECE_TEXT] = fill_text,
-    [PIECE_PRESENT] = fill_present,
-    [PIECE_ACCOUNT] = filter_fill_account,
-    [PIECE_USER] = fill_user,
-    [PIECE_UID] = fill_uid,
-    [PIECE_ADDRESS] = fill_address,
-    [PIECE_RDN] = fill_value,
-    [PIECE_DN] = fill_value,
-    [PIECE_SID] = fill_value,
-    [PIECE_GUID] = fill_value,
-    [PIECE_CATEGORY] = fill_value,
-    [PIECE_SPN] = fill_value,
-    [PIECE_HOST] = fill_value,
-    [PIECE_USN] = fill_usn,
-    [PIECE_DOMAIN] = fill_domain,
-    [PIECE_GPOS] = fill_gpos,
-    [PIECE_LINKED] = fill_linked,
+/* False: there is no value; the filter then asks for presence. */
+static bool (*const fillers[])(const struct piece *, struct conversation *,
+                               struct filter_text *) = {
+    [PIECE_TEXT] = fill_text,  [PIECE_PRESENT] = fill_present, [PIECE_ACCOUNT] = fill_account,
+    [PIECE_USER] = fill_user,  [PIECE_UID] = fill_uid,         [PIECE_ADDRESS] = fill_address,
+    [PIECE_RDN] = fill_value,  [PIECE_DN] = fill_value,        [PIECE_SID] = fill_value,
+    [PIECE_GUID] = fill_value, [PIECE_CATEGORY] = fill_value,  [PIECE_SPN] = fill_value,
+    [PIECE_HOST] = fill_value, [PIECE_USN] = fill_usn,         [PIECE_DOMAIN] = fill_domain,
+    [PIECE_GPOS] = fill_gpos,  [PIECE_LINKED] = fill_linked,
 };
-
-void ldap_text_add(struct ldap_text *text, const char *bytes, size_t size)
-{
-    if (text->error)
-        return;
-    if (text->capacity - text->size <= size) {
-        size_t capacity = 2 * text->capacity + size + 64;
-        char *larger = realloc(text->data, capacity);
-        if (!larger) {
-            text->error = -ENOMEM;
-            return;
-        }
-        text->data = larger;
-        text->capacity = capacity;
-    }
-    memcpy(text->data + text->size, bytes, size);
-    text->size += size;
-    text->data[text->size] = '\0';
-}
-
-void ldap_text_add_string(struct ldap_text *text, const char *string)
-{
-    ldap_text_add(text, string, strlen(string));
-}
-
-void ldap_text_add_value(struct ldap_text *text, const void *value, size_t size)
-{
-    static const char digits[] = "0123456789abcdef";
-    const unsigned char *bytes = value;
-    for (size_t i = 0; i < size;) {
-        size_t run = i;
-        while (run < size && filter_is_plain(bytes[run]))
-            run++;
-        if (run > i) {
-            ldap_text_add(text, (const char *)bytes + i, run - i);
-            i = run;
-            continue;
-        }
-        char escaped[] = {'\\', digits[bytes[i] >> 4], digits[bytes[i] & 15]};
-        ldap_text_add(text, escaped, sizeof escaped);
-        i++;
-    }
-}
-
-static bool filter_is_plain(unsigned char byte)
-{
-    return byte >= 0x20 && byte < 0x7f && !strchr("*()\\", byte);
-}
-
-void ldap_text_clear(struct ldap_text *text)
-{
-    text->size = 0;
-    text->error = 0;
-}
-
-void ldap_text_free(struct ldap_text *text)
-{
-    free(text->data);
-    *text = (struct ldap_text){0};
-}
 
 struct ldap_filter *ldap_filter_parse(const char *text, struct error *error)
 {
     struct ldap_filter *filter = calloc(1, sizeof *filter);
     struct parser parser = {
         .filter = filter, .start = text, .at = text, .text = text, .error = error};
-    int result = filter ? filter_parse_whole(&parser) : -ENOMEM;
+    int result = filter ? parse_whole(&parser) : -ENOMEM;
     if (result == 0)
         return filter;
     if (result == -ENOMEM)
@@ -227,35 +168,35 @@ struct ldap_filter *ldap_filter_parse(const char *text, struct error *error)
     return NULL;
 }
 
-static int filter_parse_whole(struct parser *parser)
+static int parse_whole(struct parser *parser)
 {
     if (strlen(parser->start) > LDAP_FILTER_SIZE_MAX) {
         return error_set(parser->error, -EINVAL, "a filter of more than 64 KiB");
     }
-    int error = filter_in_parentheses(parser, 1);
+    int error = parse_parentheses(parser, 1);
     if (!error && *parser->at)
-        return filter_expected(parser, "the end");
-    return error ? error : end_text(parser, parser->at);
+        return fail_expected(parser, "the end");
+    return error ? error : end_text_piece(parser, parser->at);
 }
 
-/* Past a "(...)"; parser->at is at its start. */
-static int filter_in_parentheses(struct parser *parser, int depth)
+/* Parses a "(...)" at parser->at. */
+static int parse_parentheses(struct parser *parser, int depth)
 {
     if (*parser->at != '(')
-        return filter_expected(parser, "'('");
+        return fail_expected(parser, "'('");
     if (depth > LDAP_FILTER_NESTING_MAX)
-        return filter_expected(parser, "at most 64 filters inside each other");
+        return fail_expected(parser, "at most 64 nested filters");
     parser->at++;
-    int error = component(parser, depth);
+    int error = parse_component(parser, depth);
     if (error)
         return error;
     if (*parser->at != ')')
-        return filter_expected(parser, "')'");
+        return fail_expected(parser, "')'");
     parser->at++;
     return 0;
 }
 
-static int filter_expected(const struct parser *parser, const char *what)
+static int fail_expected(const struct parser *parser, const char *what)
 {
     char found[16] = "the end";
     if (*parser->at)
@@ -265,22 +206,22 @@ static int filter_expected(const struct parser *parser, const char *what)
     return -EINVAL;
 }
 
-static int component(struct parser *parser, int depth)
+static int parse_component(struct parser *parser, int depth)
 {
     if (*parser->at == '!') {
         parser->at++;
-        return filter_in_parentheses(parser, depth + 1);
+        return parse_parentheses(parser, depth + 1);
     }
     if (*parser->at != '&' && *parser->at != '|')
-        return item(parser);
+        return parse_item(parser);
     parser->at++;
     int error = 0;
     while (!error && *parser->at == '(')
-        error = filter_in_parentheses(parser, depth + 1);
+        error = parse_parentheses(parser, depth + 1);
     return error;
 }
 
-static int item(struct parser *parser)
+static int parse_item(struct parser *parser)
 {
     const char *attribute = parser->at;
     while (is_attribute_char(*parser->at))
@@ -288,22 +229,22 @@ static int item(struct parser *parser)
     size_t size = (size_t)(parser->at - attribute);
     bool extensible = *parser->at == ':';
     if (size == 0 && !extensible)
-        return filter_expected(parser, "an attribute, '&', '|' or '!'");
+        return fail_expected(parser, "an attribute, '&', '|' or '!'");
     if (extensible)
         skip_rule(parser);
     else if (*parser->at && strchr("<>~", *parser->at))
         parser->at++;
     if (*parser->at == '=') {
         parser->at++;
-        return item_value(parser);
+        return parse_value(parser);
     }
     if (parser->at != attribute && strchr("<>~", parser->at[-1]))
-        return filter_expected(parser, "'='");
+        return fail_expected(parser, "'='");
     if (*parser->at != ')')
-        return filter_expected(parser, "'=' or ')'");
+        return fail_expected(parser, "'=' or ')'");
     if (size == 0)
-        return filter_expected(parser, "'=' and a value");
-    return bare_item(parser, attribute, size);
+        return fail_expected(parser, "'=' and a value");
+    return add_bare_item(parser, attribute, size);
 }
 
 static bool is_attribute_char(char c)
@@ -312,7 +253,7 @@ static bool is_attribute_char(char c)
            (c && strchr("-;._", c));
 }
 
-/* Past the ":dn:rule:" of an extensible match, as far as it goes. */
+/* Skips the ":dn:rule:" of an extensible match. */
 static void skip_rule(struct parser *parser)
 {
     while (*parser->at == ':' && parser->at[1] != '=') {
@@ -324,36 +265,36 @@ static void skip_rule(struct parser *parser)
         parser->at++;
 }
 
-/* RFC 4515 3: no bare parentheses, backslashes before two hexadecimal digits. */
-static int item_value(struct parser *parser)
+/* RFC 4515 3: no bare parentheses; two hexadecimal digits after a backslash. */
+static int parse_value(struct parser *parser)
 {
     while (*parser->at && *parser->at != ')') {
         if (*parser->at == '(')
-            return filter_expected(parser, "\\28 for a parenthesis in a value");
+            return fail_expected(parser, "\\28 for a parenthesis in a value");
         if (*parser->at == '\\' && strspn(parser->at + 1, "0123456789abcdefABCDEF") < 2) {
             parser->at++;
-            return filter_expected(parser, "two hexadecimal digits");
+            return fail_expected(parser, "two hexadecimal digits");
         }
         parser->at++;
     }
-    return *parser->at ? 0 : filter_expected(parser, "')'");
+    return *parser->at ? 0 : fail_expected(parser, "')'");
 }
 
-/* The whole "(attribute)" gives way to a piece. An extensible match without a value is asked for by
- * presence, as is every attribute that nothing is known for. */
-static int bare_item(struct parser *parser, const char *attribute, size_t size)
+/* Replaces "(attribute)" by a piece. An extensible match without a value becomes a presence test,
+ * as does any attribute without known values. */
+static int add_bare_item(struct parser *parser, const char *attribute, size_t size)
 {
-    int error = end_text(parser, attribute - 1);
+    int error = end_text_piece(parser, attribute - 1);
     if (error)
         return error;
-    if (!add_piece(parser->filter, kind_of(attribute, size), attribute, size))
+    if (!add_piece(parser->filter, find_kind(attribute, size), attribute, size))
         return -ENOMEM;
     parser->text = parser->at + 1;
     return 0;
 }
 
-/* What stands between parser->text and end becomes a piece. */
-static int end_text(struct parser *parser, const char *end)
+/* Makes the text from parser->text to end a piece. */
+static int end_text_piece(struct parser *parser, const char *end)
 {
     if (end == parser->text)
         return 0;
@@ -364,14 +305,10 @@ static int end_text(struct parser *parser, const char *end)
 static struct piece *add_piece(struct ldap_filter *filter, enum piece_kind kind, const char *text,
                                size_t size)
 {
-    if (filter->count == filter->capacity) {
-        size_t capacity = 2 * filter->capacity + 4;
-        struct piece *larger = reallocarray(filter->pieces, capacity, sizeof *larger);
-        if (!larger)
-            return NULL;
-        filter->pieces = larger;
-        filter->capacity = capacity;
-    }
+    struct piece *larger = array_grow(filter->pieces, filter->count, sizeof *larger);
+    if (!larger)
+        return NULL;
+    filter->pieces = larger;
     char *copy = NULL;
     if (text && !(copy = strndup(text, size)))
         return NULL;
@@ -379,12 +316,12 @@ static struct piece *add_piece(struct ldap_filter *filter, enum piece_kind kind,
     return &filter->pieces[filter->count++];
 }
 
-static enum piece_kind kind_of(const char *attribute, size_t size)
+static enum piece_kind find_kind(const char *attribute, size_t size)
 {
-    for (size_t i = 0; i < sizeof fills / sizeof fills[0]; i++)
-        if (strlen(fills[i].attribute) == size &&
-            strncasecmp(fills[i].attribute, attribute, size) == 0)
-            return fills[i].kind;
+    for (size_t i = 0; i < sizeof attribute_kinds / sizeof attribute_kinds[0]; i++)
+        if (strlen(attribute_kinds[i].attribute) == size &&
+            strncasecmp(attribute_kinds[i].attribute, attribute, size) == 0)
+            return attribute_kinds[i].kind;
     return PIECE_PRESENT;
 }
 
@@ -400,7 +337,7 @@ struct ldap_filter *ldap_filter_guess(const char *base_pattern, char *const *att
         text = "sAMAccountName";
     }
     for (size_t i = sizeof guesses / sizeof guesses[0]; i-- > 0;)
-        if (asks_for(attributes, guesses[i].attribute)) {
+        if (has_attribute(attributes, guesses[i].attribute)) {
             kind = guesses[i].kind;
             text = guesses[i].text;
         }
@@ -425,7 +362,7 @@ static bool is_domain_pattern(const char *pattern)
     return false;
 }
 
-static bool asks_for(char *const *attributes, const char *wanted)
+static bool has_attribute(char *const *attributes, const char *wanted)
 {
     for (; attributes && *attributes; attributes++)
         if (strcasecmp(*attributes, wanted) == 0)
@@ -443,36 +380,40 @@ void ldap_filter_free(struct ldap_filter *filter)
     free(filter);
 }
 
-void ldap_filter_fill(const struct ldap_filter *filter, struct conversation *conversation,
-                      struct ldap_text *out)
+char *ldap_filter_fill(const struct ldap_filter *filter, struct conversation *conversation)
 {
+    struct filter_text text = {0};
     for (size_t i = 0; i < filter->count; i++) {
         const struct piece *piece = &filter->pieces[i];
-        if (!fillers[piece->kind](piece, conversation, out))
-            fill_present(piece, conversation, out);
+        if (!fillers[piece->kind](piece, conversation, &text))
+            fill_present(piece, conversation, &text);
     }
+    if (!text.error)
+        return text.data;
+    free(text.data);
+    return NULL;
 }
 
 static bool fill_present(const struct piece *piece, struct conversation *conversation,
-                         struct ldap_text *out)
+                         struct filter_text *out)
 {
     (void)conversation;
-    ldap_text_add(out, "(", 1);
-    ldap_text_add_string(out, piece->text);
-    ldap_text_add(out, "=*)", 3);
+    append(out, "(", 1);
+    append_string(out, piece->text);
+    append(out, "=*)", 3);
     return true;
 }
 
 static bool fill_text(const struct piece *piece, struct conversation *conversation,
-                      struct ldap_text *out)
+                      struct filter_text *out)
 {
     (void)conversation;
-    ldap_text_add_string(out, piece->text);
+    append_string(out, piece->text);
     return true;
 }
 
-static bool filter_fill_account(const struct piece *piece, struct conversation *conversation,
-                                struct ldap_text *out)
+static bool fill_account(const struct piece *piece, struct conversation *conversation,
+                         struct filter_text *out)
 {
     const struct dc *dc = conversation->dc;
     if (dc->account_count == 0)
@@ -486,23 +427,23 @@ static bool filter_fill_account(const struct piece *piece, struct conversation *
     return account->name != NULL;
 }
 
-static void add_string_item(struct ldap_text *out, const char *attribute, const char *value)
+static void add_string_item(struct filter_text *out, const char *attribute, const char *value)
 {
     add_item(out, attribute, "=", value, strlen(value));
 }
 
-static void add_item(struct ldap_text *out, const char *attribute, const char *operator,
+static void add_item(struct filter_text *out, const char *attribute, const char *operator,
                      const void * value, size_t size)
 {
-    ldap_text_add(out, "(", 1);
-    ldap_text_add_string(out, attribute);
-    ldap_text_add_string(out, operator);
-    ldap_text_add_value(out, value, size);
-    ldap_text_add(out, ")", 1);
+    append(out, "(", 1);
+    append_string(out, attribute);
+    append_string(out, operator);
+    append_value(out, value, size);
+    append(out, ")", 1);
 }
 
 static bool fill_user(const struct piece *piece, struct conversation *conversation,
-                      struct ldap_text *out)
+                      struct filter_text *out)
 {
     const struct account *user = draw_user(conversation);
     if (!user)
@@ -522,22 +463,22 @@ static const struct account *draw_user(struct conversation *conversation)
     return &dc->users[conversation_random(conversation, dc->account_count)];
 }
 
-/* "uid=jdoe,ou=people,..." as "(uid=jdoe)", if that can be told without decoding the DN. */
-static bool add_rdn_item(struct ldap_text *out, const char *dn)
+/* Appends "(uid=jdoe)" for "uid=jdoe,ou=people,...", unless that requires decoding the DN. */
+static bool add_rdn_item(struct filter_text *out, const char *dn)
 {
     size_t size = strcspn(dn, ",");
     size_t type = strcspn(dn, "=");
     if (type == 0 || type >= size || strcspn(dn, "\\+\"#") < size)
         return false;
-    ldap_text_add(out, "(", 1);
-    ldap_text_add(out, dn, type + 1);
-    ldap_text_add_value(out, dn + type + 1, size - type - 1);
-    ldap_text_add(out, ")", 1);
+    append(out, "(", 1);
+    append(out, dn, type + 1);
+    append_value(out, dn + type + 1, size - type - 1);
+    append(out, ")", 1);
     return true;
 }
 
 static bool fill_uid(const struct piece *piece, struct conversation *conversation,
-                     struct ldap_text *out)
+                     struct filter_text *out)
 {
     const struct account *user =
         conversation->dc->options.generic_ldap ? draw_user(conversation) : NULL;
@@ -547,26 +488,26 @@ static bool fill_uid(const struct piece *piece, struct conversation *conversatio
     return true;
 }
 
-/* userPrincipalName and mail: the client's own. A server that is no DC tells no domain. */
+/* userPrincipalName and mail of the client. There is no domain with --server ldap. */
 static bool fill_address(const struct piece *piece, struct conversation *conversation,
-                         struct ldap_text *out)
+                         struct filter_text *out)
 {
     const char *domain = conversation->dc->dns_domain;
     const struct account *user = conversation->user;
     if (!domain || !user || !user->name)
         return false;
-    ldap_text_add(out, "(", 1);
-    ldap_text_add_string(out, piece->text);
-    ldap_text_add(out, "=", 1);
-    ldap_text_add_value(out, user->name, strlen(user->name));
-    ldap_text_add(out, "@", 1);
-    ldap_text_add_value(out, domain, strlen(domain));
-    ldap_text_add(out, ")", 1);
+    append(out, "(", 1);
+    append_string(out, piece->text);
+    append(out, "=", 1);
+    append_value(out, user->name, strlen(user->name));
+    append(out, "@", 1);
+    append_value(out, domain, strlen(domain));
+    append(out, ")", 1);
     return true;
 }
 
 static bool fill_value(const struct piece *piece, struct conversation *conversation,
-                       struct ldap_text *out)
+                       struct filter_text *out)
 {
     static const enum catalogue_value values[] = {
         [PIECE_RDN] = CATALOGUE_RDN,           [PIECE_DN] = CATALOGUE_DN,
@@ -582,7 +523,7 @@ static bool fill_value(const struct piece *piece, struct conversation *conversat
 }
 
 static bool fill_usn(const struct piece *piece, struct conversation *conversation,
-                     struct ldap_text *out)
+                     struct filter_text *out)
 {
     char digits[24];
     uint64_t usn = catalogue_highest_usn(conversation->dc->catalogue);
@@ -592,7 +533,7 @@ static bool fill_usn(const struct piece *piece, struct conversation *conversatio
 }
 
 static bool fill_domain(const struct piece *piece, struct conversation *conversation,
-                        struct ldap_text *out)
+                        struct filter_text *out)
 {
     const char *base = conversation->dc->base_dn;
     if (base)
@@ -600,44 +541,94 @@ static bool fill_domain(const struct piece *piece, struct conversation *conversa
     return base != NULL;
 }
 
-/* A client asks for the policies that apply to it: a few, not all of a large domain's. */
+/* A client requests the few policies that apply to it, not all of a large domain. */
 enum { GPOS_ASKED_MAX = 30 };
 
 static bool fill_gpos(const struct piece *piece, struct conversation *conversation,
-                      struct ldap_text *out)
+                      struct filter_text *out)
 {
     (void)piece;
     size_t count, first = 0;
     const struct catalogue_bytes *const *gpos = catalogue_gpos(conversation->dc->catalogue, &count);
     if (count == 0) {
-        ldap_text_add_string(out, "(objectClass=groupPolicyContainer)");
+        append_string(out, "(objectClass=groupPolicyContainer)");
         return true;
     }
     if (count > GPOS_ASKED_MAX)
         first = conversation_random(conversation, count - GPOS_ASKED_MAX + 1);
-    ldap_text_add(out, "(|", 2);
+    append(out, "(|", 2);
     for (size_t i = first; i < count && i < first + GPOS_ASKED_MAX; i++)
         add_item(out, "distinguishedName", "=", gpos[i]->data, gpos[i]->size);
-    ldap_text_add(out, ")", 1);
+    append(out, ")", 1);
     return true;
 }
 
 static bool fill_linked(const struct piece *piece, struct conversation *conversation,
-                        struct ldap_text *out)
+                        struct filter_text *out)
 {
     (void)piece;
     const struct dc *dc = conversation->dc;
     if (!dc->base_dn) {
-        ldap_text_add_string(out, "(gpLink=*)");
+        append_string(out, "(gpLink=*)");
         return true;
     }
-    ldap_text_add(out, "(|", 2);
+    append(out, "(|", 2);
     add_string_item(out, "distinguishedName", dc->base_dn);
-    ldap_text_add_string(out, "(distinguishedName=OU=Domain Controllers,");
-    ldap_text_add_value(out, dc->base_dn, strlen(dc->base_dn));
-    ldap_text_add(out, ")", 1);
+    append_string(out, "(distinguishedName=OU=Domain Controllers,");
+    append_value(out, dc->base_dn, strlen(dc->base_dn));
+    append(out, ")", 1);
     if (dc->instance_dn)
         add_string_item(out, "distinguishedName", dc->instance_dn);
-    ldap_text_add(out, ")", 1);
+    append(out, ")", 1);
     return true;
+}
+
+static void append(struct filter_text *text, const char *bytes, size_t size)
+{
+    if (text->error)
+        return;
+    if (text->capacity - text->size <= size) {
+        size_t capacity = 2 * text->capacity + size + 64;
+        char *larger = realloc(text->data, capacity);
+        if (!larger) {
+            text->error = -ENOMEM;
+            return;
+        }
+        text->data = larger;
+        text->capacity = capacity;
+    }
+    memcpy(text->data + text->size, bytes, size);
+    text->size += size;
+    text->data[text->size] = '\0';
+}
+
+static void append_string(struct filter_text *text, const char *string)
+{
+    append(text, string, strlen(string));
+}
+
+/* Appends a value (RFC 4515 3): special characters, and bytes that are not printable ASCII, as \XX.
+ */
+static void append_value(struct filter_text *text, const void *value, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *bytes = value;
+    for (size_t i = 0; i < size;) {
+        size_t run = i;
+        while (run < size && is_plain(bytes[run]))
+            run++;
+        if (run > i) {
+            append(text, (const char *)bytes + i, run - i);
+            i = run;
+            continue;
+        }
+        char escaped[] = {'\\', digits[bytes[i] >> 4], digits[bytes[i] & 15]};
+        append(text, escaped, sizeof escaped);
+        i++;
+    }
+}
+
+static bool is_plain(unsigned char byte)
+{
+    return byte >= 0x20 && byte < 0x7f && !strchr("*()\\", byte);
 }

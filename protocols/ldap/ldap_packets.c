@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The LDAP packets (RFC 4511): a conversation's connections, newest last, how they get
- * bound, and the operations on the newest one.
+ * Plays the LDAP packets (RFC 4511). A conversation has several connections; packets use the newest
+ * and bind it if necessary.
  *
- * Objects that ldap:8 adds stay below the instance OU when a conversation ends, as a client's
- * would;
- * --clean-up removes them with all the rest.
+ * Objects that ldap:8 adds remain below the instance OU when a conversation ends. --clean-up
+ * removes them with everything else.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "protocols/ldap/catalogue.h"
 #include "protocols/ldap/ldap_connection.h"
 #include "protocols/ldap/ldap_details.h"
@@ -24,17 +24,17 @@
 
 static const struct ldap_bind_details usual_bind = {.mechanism = LDAP_MECHANISM_GSS_SPNEGO};
 
-enum { OBJECT_NAME_SIZE = 64 }; /* upper bound of cn in AD */
+enum { OBJECT_NAME_SIZE = 64 }; /* the longest cn in AD */
 
 static struct outcome ldap_play_bind(struct conversation *conversation, const void *details);
-static struct outcome get_unbound(struct conversation *conversation, enum ldap_transport transport);
+static struct outcome need_unbound(struct conversation *conversation,
+                                   enum ldap_transport transport);
 static struct ldap_connection *newest_usable(struct conversation *conversation);
-static struct ldap_connection *newest(const struct conversation *conversation);
+static struct ldap_connection *newest_connection(const struct conversation *conversation);
 static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport);
-static struct ldap_state *ldap_state_of(struct conversation *conversation);
+static struct ldap_state *get_state(struct conversation *conversation);
 static void ldap_reset(struct conversation *conversation);
-static void ldap_close_newest(struct conversation *conversation);
-static int ldap_make_room(void **array, size_t count, size_t *capacity);
+static void close_newest(struct conversation *conversation);
 static enum ldap_transport bind_transport(const struct conversation *conversation,
                                           const struct ldap_bind_details *details);
 static bool is_generic(const struct conversation *conversation);
@@ -49,54 +49,54 @@ static struct outcome bind_as(struct conversation *conversation,
                               const struct account *account);
 static struct outcome bind_simple(struct conversation *conversation, const struct account *account);
 static struct outcome ldap_play_unbind(struct conversation *conversation, const void *details);
-static struct outcome play_search(struct conversation *conversation, const void *details);
+static struct outcome ldap_play_search(struct conversation *conversation, const void *details);
 static bool is_root_dse(const struct ldap_search_details *details);
 static struct outcome need_connection(struct conversation *conversation);
-static struct outcome need_bound(struct conversation *conversation);
+static struct outcome need_bind(struct conversation *conversation);
 static struct outcome run_search(struct conversation *conversation,
                                  const struct ldap_search_details *details);
-static struct outcome play_modify(struct conversation *conversation, const void *details);
+static struct outcome ldap_play_modify(struct conversation *conversation, const void *details);
 static struct outcome need_user_dn(const struct conversation *conversation);
-static struct outcome play_add(struct conversation *conversation, const void *details);
+static struct outcome ldap_play_add(struct conversation *conversation, const void *details);
 static struct outcome add_object(struct conversation *conversation);
-static void new_object_name(const struct conversation *conversation, char *name, size_t size);
-static char *object_dn(const struct conversation *conversation, const char *name);
-static struct outcome play_delete(struct conversation *conversation, const void *details);
+static void make_object_name(const struct conversation *conversation, char *name, size_t size);
+static char *make_object_dn(const struct conversation *conversation, const char *name);
+static struct outcome ldap_play_delete(struct conversation *conversation, const void *details);
 static struct outcome need_object(struct conversation *conversation, char ***dn);
-static struct outcome play_rename(struct conversation *conversation, const void *details);
-static struct outcome play_compare(struct conversation *conversation, const void *details);
-static struct outcome play_abandon(struct conversation *conversation, const void *details);
-static struct outcome play_extended(struct conversation *conversation, const void *details);
+static struct outcome ldap_play_rename(struct conversation *conversation, const void *details);
+static struct outcome ldap_play_compare(struct conversation *conversation, const void *details);
+static struct outcome ldap_play_abandon(struct conversation *conversation, const void *details);
+static struct outcome ldap_play_extended(struct conversation *conversation, const void *details);
 
 const struct packet_player packet_players_ldap[] = {
     {.name = "ldap:0",
      .play = ldap_play_bind,
-     PACKET_DETAILS(struct ldap_bind_details, ldap_bind_fill)},
+     PACKET_DETAILS(struct ldap_bind_details, ldap_details_fill_bind)},
     {.name = "ldap:2", .play = ldap_play_unbind},
     {.name = "ldap:3",
-     .play = play_search,
-     .compile = ldap_search_compile,
-     .release = ldap_search_release},
-    {.name = "ldap:6", .play = play_modify},
-    {.name = "ldap:8", .play = play_add},
-    {.name = "ldap:10", .play = play_delete},
-    {.name = "ldap:12", .play = play_rename},
-    {.name = "ldap:14", .play = play_compare},
-    {.name = "ldap:16", .play = play_abandon},
-    {.name = "ldap:23", .play = play_extended},
+     .play = ldap_play_search,
+     .compile = ldap_details_compile_search,
+     .release = ldap_details_release_search},
+    {.name = "ldap:6", .play = ldap_play_modify},
+    {.name = "ldap:8", .play = ldap_play_add},
+    {.name = "ldap:10", .play = ldap_play_delete},
+    {.name = "ldap:12", .play = ldap_play_rename},
+    {.name = "ldap:14", .play = ldap_play_compare},
+    {.name = "ldap:16", .play = ldap_play_abandon},
+    {.name = "ldap:23", .play = ldap_play_extended},
     {.name = NULL},
 };
 
 static struct outcome ldap_play_bind(struct conversation *conversation, const void *details)
 {
     const struct ldap_bind_details *bind = details;
-    struct outcome outcome = get_unbound(conversation, bind_transport(conversation, bind));
+    struct outcome outcome = need_unbound(conversation, bind_transport(conversation, bind));
     return outcome.kind == OUTCOME_OK ? ldap_authenticate(conversation, bind) : outcome;
 }
 
-/* The newest connection when it is unbound and of that transport (one in clear can become one with
- * StartTLS), else a new one. It is the newest then. */
-static struct outcome get_unbound(struct conversation *conversation, enum ldap_transport transport)
+/* Makes sure that the newest connection is unbound and has this transport. A connection in clear
+ * can change to StartTLS; otherwise a new one is opened. */
+static struct outcome need_unbound(struct conversation *conversation, enum ldap_transport transport)
 {
     struct ldap_connection *connection = newest_usable(conversation);
     if (!connection || ldap_connection_is_bound(connection))
@@ -109,19 +109,19 @@ static struct outcome get_unbound(struct conversation *conversation, enum ldap_t
     return open_newest(conversation, transport);
 }
 
-/* What has failed, or outlived its ticket, is of no more use: the next one is the newest. */
+/* Closes connections that are broken or whose ticket expired, until the newest is usable. */
 static struct ldap_connection *newest_usable(struct conversation *conversation)
 {
-    struct ldap_connection *connection = newest(conversation);
+    struct ldap_connection *connection = newest_connection(conversation);
     while (connection &&
            (ldap_connection_is_broken(connection) || ldap_connection_is_expired(connection))) {
-        ldap_close_newest(conversation);
-        connection = newest(conversation);
+        close_newest(conversation);
+        connection = newest_connection(conversation);
     }
     return connection;
 }
 
-static struct ldap_connection *newest(const struct conversation *conversation)
+static struct ldap_connection *newest_connection(const struct conversation *conversation)
 {
     const struct ldap_state *state = conversation->ldap;
     if (!state || state->connection_count == 0)
@@ -131,10 +131,12 @@ static struct ldap_connection *newest(const struct conversation *conversation)
 
 static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport)
 {
-    struct ldap_state *state = ldap_state_of(conversation);
-    if (!state || ldap_make_room((void **)&state->connections, state->connection_count,
-                                 &state->connection_capacity) != 0)
+    struct ldap_state *state = get_state(conversation);
+    struct ldap_connection **larger =
+        state ? array_grow(state->connections, state->connection_count, sizeof *larger) : NULL;
+    if (!larger)
         return outcome_of_error(-ENOMEM);
+    state->connections = larger;
     struct ldap_connection *connection = NULL;
     struct outcome outcome = ldap_connection_open(&connection, conversation, transport);
     if (outcome.kind == OUTCOME_OK)
@@ -142,7 +144,7 @@ static struct outcome open_newest(struct conversation *conversation, enum ldap_t
     return outcome;
 }
 
-static struct ldap_state *ldap_state_of(struct conversation *conversation)
+static struct ldap_state *get_state(struct conversation *conversation)
 {
     if (!conversation->ldap) {
         conversation->ldap = calloc(1, sizeof *conversation->ldap);
@@ -156,7 +158,7 @@ static void ldap_reset(struct conversation *conversation)
 {
     struct ldap_state *state = conversation->ldap;
     while (state->connection_count)
-        ldap_close_newest(conversation);
+        close_newest(conversation);
     for (size_t i = 0; i < state->object_count; i++)
         free(state->objects[i]);
     free(state->connections);
@@ -165,27 +167,14 @@ static void ldap_reset(struct conversation *conversation)
     conversation->ldap = NULL;
 }
 
-static void ldap_close_newest(struct conversation *conversation)
+static void close_newest(struct conversation *conversation)
 {
     struct ldap_state *state = conversation->ldap;
     if (state && state->connection_count)
         ldap_connection_close(state->connections[--state->connection_count]);
 }
 
-static int ldap_make_room(void **array, size_t count, size_t *capacity)
-{
-    if (count < *capacity)
-        return 0;
-    size_t wanted = 2 * *capacity + 2;
-    void *larger = reallocarray(*array, wanted, sizeof(void *));
-    if (!larger)
-        return -ENOMEM;
-    *array = larger;
-    *capacity = wanted;
-    return 0;
-}
-
-/* Simple binds travel in TLS unless the options allow them in clear: DCs refuse them otherwise. */
+/* Simple binds use TLS unless the options allow them in clear: DCs refuse those by default. */
 static enum ldap_transport bind_transport(const struct conversation *conversation,
                                           const struct ldap_bind_details *details)
 {
@@ -201,8 +190,8 @@ static bool is_generic(const struct conversation *conversation)
     return conversation->dc->options.generic_ldap;
 }
 
-/* Authenticates the newest connection, after an attempt that fails if -B wants one. With Kerberos
- * the password is used in the AS exchange only, which makes the attempt itself. */
+/* Authenticates the newest connection, after an attempt with a wrong password if -B wants one. With
+ * Kerberos, the AS exchange makes that attempt, because only it uses the password. */
 static struct outcome ldap_authenticate(struct conversation *conversation,
                                         const struct ldap_bind_details *details)
 {
@@ -210,7 +199,8 @@ static struct outcome ldap_authenticate(struct conversation *conversation,
         struct outcome outcome = bind_with_wrong_password(conversation, details);
         if (outcome.kind == OUTCOME_OK)
             return outcome_failed("a wrong password was accepted");
-        if (outcome.kind == OUTCOME_UNFINISHED || ldap_connection_is_broken(newest(conversation)))
+        if (outcome.kind == OUTCOME_UNFINISHED ||
+            ldap_connection_is_broken(newest_connection(conversation)))
             return outcome;
         conversation->expected_failures++;
     }
@@ -224,7 +214,7 @@ static bool uses_password(const struct conversation *conversation,
            !(conversation->kerberos || details->mechanism == LDAP_MECHANISM_GSSAPI);
 }
 
-/* An attempt of -B: the same exchange with a password that is not the account's. */
+/* -B: the same exchange with a wrong password. */
 static struct outcome bind_with_wrong_password(struct conversation *conversation,
                                                const struct ldap_bind_details *details)
 {
@@ -245,16 +235,16 @@ static struct outcome bind_as(struct conversation *conversation,
         return bind_simple(conversation, account);
     if (details->mechanism == LDAP_MECHANISM_GSSAPI)
         conversation->kerberos = true;
-    return ldap_connection_bind_sasl(newest(conversation), account, details->mechanism,
+    return ldap_connection_bind_sasl(newest_connection(conversation), account, details->mechanism,
                                      conversation->kerberos);
 }
 
-/* DOMAIN\name when a DC's account has no DN. */
+/* Binds with the account's DN; without one, as DOMAIN\name. */
 static struct outcome bind_simple(struct conversation *conversation, const struct account *account)
 {
     const char *domain = conversation->dc->netbios_domain;
     char name[512];
-    /* A name with an empty password is an anonymous bind that every server lets pass. */
+    /* A bind with an empty password is anonymous and succeeds on every server. */
     if (!account->password || !*account->password)
         return outcome_failed("account without a password");
     if (!account->dn && !account->name)
@@ -264,21 +254,21 @@ static struct outcome bind_simple(struct conversation *conversation, const struc
     else
         snprintf(name, sizeof name, "%s%s%s", domain ? domain : "", domain ? "\\" : "",
                  account->name);
-    return ldap_connection_bind_simple(newest(conversation), name, account->password);
+    return ldap_connection_bind_simple(newest_connection(conversation), name, account->password);
 }
 
 static struct outcome ldap_play_unbind(struct conversation *conversation, const void *details)
 {
     (void)details;
-    ldap_close_newest(conversation);
+    close_newest(conversation);
     return outcome_nothing();
 }
 
-static struct outcome play_search(struct conversation *conversation, const void *details)
+static struct outcome ldap_play_search(struct conversation *conversation, const void *details)
 {
-    const struct ldap_search_details *search = ldap_search_draw(conversation, details);
+    const struct ldap_search_details *search = ldap_details_draw_search(conversation, details);
     struct outcome outcome =
-        is_root_dse(search) ? need_connection(conversation) : need_bound(conversation);
+        is_root_dse(search) ? need_connection(conversation) : need_bind(conversation);
     return outcome.kind == OUTCOME_OK ? run_search(conversation, search) : outcome;
 }
 
@@ -287,20 +277,20 @@ static bool is_root_dse(const struct ldap_search_details *details)
     return details->scope == LDAP_SCOPE_BASE && details->base && *details->base == '\0';
 }
 
-/* The newest connection exists when this is OK. */
+/* Makes sure that there is a usable connection. */
 static struct outcome need_connection(struct conversation *conversation)
 {
     return newest_usable(conversation) ? outcome_ok()
                                        : open_newest(conversation, LDAP_TRANSPORT_CLEAR);
 }
 
-/* The newest connection is bound when this is OK. */
-static struct outcome need_bound(struct conversation *conversation)
+/* Makes sure that the newest connection is bound. */
+static struct outcome need_bind(struct conversation *conversation)
 {
     struct ldap_connection *connection = newest_usable(conversation);
     if (connection && ldap_connection_is_bound(connection))
         return outcome_ok();
-    struct outcome outcome = get_unbound(conversation, LDAP_TRANSPORT_CLEAR);
+    struct outcome outcome = need_unbound(conversation, LDAP_TRANSPORT_CLEAR);
     return outcome.kind == OUTCOME_OK ? ldap_authenticate(conversation, &usual_bind) : outcome;
 }
 
@@ -308,27 +298,24 @@ static struct outcome run_search(struct conversation *conversation,
                                  const struct ldap_search_details *details)
 {
     const struct dc *dc = conversation->dc;
-    struct ldap_text filter = {0};
     const char *base = details->base;
     if (!base)
         base = catalogue_base(dc->catalogue, conversation, details->base_key);
-    ldap_filter_fill(details->filter, conversation, &filter);
-    if (filter.error) {
-        ldap_text_free(&filter);
-        return outcome_of_error(filter.error);
-    }
+    char *filter = ldap_filter_fill(details->filter, conversation);
+    if (!filter)
+        return outcome_of_error(-ENOMEM);
     struct ldap_search search = {.base = base ? base : "",
                                  .scope = details->scope,
-                                 .filter = filter.data,
+                                 .filter = filter,
                                  .attributes = details->attributes,
                                  .controls = details->controls,
                                  .paged = details->scope != LDAP_SCOPE_BASE};
-    struct outcome outcome = ldap_search_run(newest(conversation), &search);
-    ldap_text_free(&filter);
+    struct outcome outcome = ldap_search_run(newest_connection(conversation), &search);
+    free(filter);
     return outcome;
 }
 
-static struct outcome play_modify(struct conversation *conversation, const void *details)
+static struct outcome ldap_play_modify(struct conversation *conversation, const void *details)
 {
     (void)details;
     char text[64];
@@ -338,51 +325,52 @@ static struct outcome play_modify(struct conversation *conversation, const void 
     LDAPMod *mods[] = {&description, NULL};
     struct outcome outcome = need_user_dn(conversation);
     if (outcome.kind == OUTCOME_OK)
-        outcome = need_bound(conversation);
+        outcome = need_bind(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     snprintf(text, sizeof text, "traffic-replay %llx",
              (unsigned long long)conversation->random(conversation->random_state));
-    struct ldap_connection *connection = newest(conversation);
+    struct ldap_connection *connection = newest_connection(conversation);
     int id = 0;
     int result = ldap_modify_ext(ldap_connection_handle(connection), conversation->user->dn, mods,
                                  NULL, NULL, &id);
     return ldap_connection_finish(connection, result, id);
 }
 
-/* The client's own user; a failure that names what is missing when it has no DN. */
+/* Fails if the client's user has no DN. */
 static struct outcome need_user_dn(const struct conversation *conversation)
 {
     return conversation->user->dn ? outcome_ok() : outcome_failed("account without a DN");
 }
 
-static struct outcome play_add(struct conversation *conversation, const void *details)
+static struct outcome ldap_play_add(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct outcome outcome = need_bound(conversation);
+    struct outcome outcome = need_bind(conversation);
     return outcome.kind == OUTCOME_OK ? add_object(conversation) : outcome;
 }
 
-/* On the newest connection, which is bound. */
+/* Adds an object on the newest connection, which is bound. */
 static struct outcome add_object(struct conversation *conversation)
 {
     struct ldap_state *state = conversation->ldap;
     char name[OBJECT_NAME_SIZE];
-    new_object_name(conversation, name, sizeof name);
-    char *dn = object_dn(conversation, name);
-    if (!dn || ldap_make_room((void **)&state->objects, state->object_count,
-                              &state->object_capacity) != 0) {
+    make_object_name(conversation, name, sizeof name);
+    char *dn = make_object_dn(conversation, name);
+    char **larger = dn ? array_grow(state->objects, state->object_count, sizeof *larger) : NULL;
+    if (!larger) {
         free(dn);
         return outcome_of_error(-ENOMEM);
     }
-    /* A class that every LDAPv3 server's core schema has (RFC 4519), where there is no contact. */
+    state->objects = larger;
+    /* Every LDAPv3 server's core schema has organizationalRole (RFC 4519), but not contact. */
     char *classes[] = {is_generic(conversation) ? "organizationalRole" : "contact", NULL};
     char *names[] = {name, NULL};
     LDAPMod object_class = {
         .mod_op = LDAP_MOD_ADD, .mod_type = "objectClass", .mod_values = classes};
     LDAPMod cn = {.mod_op = LDAP_MOD_ADD, .mod_type = "cn", .mod_values = names};
     LDAPMod *attributes[] = {&object_class, &cn, NULL};
-    struct ldap_connection *connection = newest(conversation);
+    struct ldap_connection *connection = newest_connection(conversation);
     int id = 0;
     int result = ldap_add_ext(ldap_connection_handle(connection), dn, attributes, NULL, NULL, &id);
     struct outcome outcome = ldap_connection_finish(connection, result, id);
@@ -393,8 +381,8 @@ static struct outcome add_object(struct conversation *conversation)
     return outcome;
 }
 
-/* A name that no other run or client gives: clock and process of this run, and a counter. */
-static void new_object_name(const struct conversation *conversation, char *name, size_t size)
+/* Makes a name that no other run or client uses: clock and process of this run, and a counter. */
+static void make_object_name(const struct conversation *conversation, char *name, size_t size)
 {
     static _Atomic uint64_t counter, run;
     uint64_t stamp = atomic_load_explicit(&run, memory_order_relaxed);
@@ -403,7 +391,7 @@ static void new_object_name(const struct conversation *conversation, char *name,
         clock_gettime(CLOCK_REALTIME, &now);
         uint64_t fresh = ((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec) ^ (uint64_t)getpid()
                                                                                     << 40;
-        /* Another thread may have been first: its stamp is everybody's. */
+        /* If another thread was first, its stamp is used. */
         if (atomic_compare_exchange_strong(&run, &stamp, fresh))
             stamp = fresh;
     }
@@ -418,7 +406,7 @@ static void new_object_name(const struct conversation *conversation, char *name,
              (unsigned long long)atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed));
 }
 
-static char *object_dn(const struct conversation *conversation, const char *name)
+static char *make_object_dn(const struct conversation *conversation, const char *name)
 {
     const struct dc *dc = conversation->dc;
     const char *parent = dc->instance_dn ? dc->instance_dn : dc->base_dn;
@@ -426,27 +414,27 @@ static char *object_dn(const struct conversation *conversation, const char *name
     return asprintf(&dn, "CN=%s,%s", name, parent ? parent : "") < 0 ? NULL : dn;
 }
 
-static struct outcome play_delete(struct conversation *conversation, const void *details)
+static struct outcome ldap_play_delete(struct conversation *conversation, const void *details)
 {
     (void)details;
     char **dn = NULL;
     struct outcome outcome = need_object(conversation, &dn);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct ldap_connection *connection = newest(conversation);
+    struct ldap_connection *connection = newest_connection(conversation);
     int id = 0;
     int result = ldap_delete_ext(ldap_connection_handle(connection), *dn, NULL, NULL, &id);
     outcome = ldap_connection_finish(connection, result, id);
-    /* Refused or unanswered: this conversation does not try the same one again. */
+    /* Even if it failed, this conversation does not try the same object again. */
     free(*dn);
     conversation->ldap->object_count--;
     return outcome;
 }
 
-/* An object of this conversation to delete or rename: added first when there is none. */
+/* The newest object of this conversation; adds one if there is none. */
 static struct outcome need_object(struct conversation *conversation, char ***dn)
 {
-    struct outcome outcome = need_bound(conversation);
+    struct outcome outcome = need_bind(conversation);
     if (outcome.kind == OUTCOME_OK && conversation->ldap->object_count == 0)
         outcome = add_object(conversation);
     if (outcome.kind == OUTCOME_OK)
@@ -454,7 +442,7 @@ static struct outcome need_object(struct conversation *conversation, char ***dn)
     return outcome;
 }
 
-static struct outcome play_rename(struct conversation *conversation, const void *details)
+static struct outcome ldap_play_rename(struct conversation *conversation, const void *details)
 {
     (void)details;
     char **dn = NULL;
@@ -462,12 +450,12 @@ static struct outcome play_rename(struct conversation *conversation, const void 
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     char name[OBJECT_NAME_SIZE], rdn[OBJECT_NAME_SIZE + 3];
-    new_object_name(conversation, name, sizeof name);
+    make_object_name(conversation, name, sizeof name);
     snprintf(rdn, sizeof rdn, "CN=%s", name);
-    char *renamed = object_dn(conversation, name);
+    char *renamed = make_object_dn(conversation, name);
     if (!renamed)
         return outcome_of_error(-ENOMEM);
-    struct ldap_connection *connection = newest(conversation);
+    struct ldap_connection *connection = newest_connection(conversation);
     int id = 0;
     int result =
         ldap_rename(ldap_connection_handle(connection), *dn, rdn, NULL, 1, NULL, NULL, &id);
@@ -481,19 +469,19 @@ static struct outcome play_rename(struct conversation *conversation, const void 
     return outcome;
 }
 
-/* Both answers, true and false, are good ones. */
-static struct outcome play_compare(struct conversation *conversation, const void *details)
+/* Both answers, true and false, are successes. */
+static struct outcome ldap_play_compare(struct conversation *conversation, const void *details)
 {
     (void)details;
     bool generic = is_generic(conversation);
     const char *value = generic ? "top" : conversation->user->name;
     struct outcome outcome = need_user_dn(conversation);
     if (outcome.kind == OUTCOME_OK)
-        outcome = need_bound(conversation);
+        outcome = need_bind(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct berval assertion = {.bv_val = (char *)value, .bv_len = strlen(value)};
-    struct ldap_connection *connection = newest(conversation);
+    struct ldap_connection *connection = newest_connection(conversation);
     int id = 0;
     int result =
         ldap_compare_ext(ldap_connection_handle(connection), conversation->user->dn,
@@ -501,18 +489,18 @@ static struct outcome play_compare(struct conversation *conversation, const void
     return ldap_connection_finish(connection, result, id);
 }
 
-/* Done once both requests are written; libldap drops what is still answered. A search for one
- * entry, so that a server which does not look at abandons in time has little to send in vain. */
-static struct outcome play_abandon(struct conversation *conversation, const void *details)
+/* Done once both requests are written; libldap drops later replies. The search is for one entry, so
+ * that a server that reads the abandon too late sends little. */
+static struct outcome ldap_play_abandon(struct conversation *conversation, const void *details)
 {
     (void)details;
     static char *attributes[] = {"cn", NULL};
     struct outcome outcome = need_user_dn(conversation);
     if (outcome.kind == OUTCOME_OK)
-        outcome = need_bound(conversation);
+        outcome = need_bind(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct ldap_connection *connection = newest(conversation);
+    struct ldap_connection *connection = newest_connection(conversation);
     LDAP *handle = ldap_connection_handle(connection);
     int id = 0;
     int result = ldap_search_ext(handle, conversation->user->dn, LDAP_SCOPE_BASE, "(objectClass=*)",
@@ -522,13 +510,13 @@ static struct outcome play_abandon(struct conversation *conversation, const void
     return result == LDAP_SUCCESS ? outcome_ok() : ldap_connection_send_outcome(connection, result);
 }
 
-static struct outcome play_extended(struct conversation *conversation, const void *details)
+static struct outcome ldap_play_extended(struct conversation *conversation, const void *details)
 {
     (void)details;
-    struct outcome outcome = need_bound(conversation);
+    struct outcome outcome = need_bind(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    struct ldap_connection *connection = newest(conversation);
+    struct ldap_connection *connection = newest_connection(conversation);
     int id = 0;
     int result = ldap_extended_operation(ldap_connection_handle(connection), LDAP_EXOP_WHO_AM_I,
                                          NULL, NULL, NULL, &id);

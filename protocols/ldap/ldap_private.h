@@ -12,9 +12,9 @@ struct ldap_connection;
 struct ldap_state {
     struct conversation_state base;
     struct ldap_connection **connections; /* newest last */
-    size_t connection_count, connection_capacity;
+    size_t connection_count;
     char **objects; /* DNs of the objects that this conversation added, newest last */
-    size_t object_count, object_capacity;
+    size_t object_count;
 };
 
 #endif

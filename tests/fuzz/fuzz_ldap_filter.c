@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: filters of a model. What was filled in is a whole filter, with nothing left to
- * fill in. */
+/* libFuzzer target: filters of a model. A filled filter is complete: filling it again changes
+ * nothing.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +22,13 @@ static char *fill(const char *text)
     static struct dc dc = {
         .users = &user, .account_count = 1, .base_dn = "DC=x", .dns_domain = "x"};
     struct conversation conversation = {.dc = &dc, .user = &user, .random = chance};
-    struct ldap_text out = {0};
     struct error error = {0};
     struct ldap_filter *filter = ldap_filter_parse(text, &error);
     if (!filter)
         return NULL;
-    ldap_filter_fill(filter, &conversation, &out);
+    char *filled = ldap_filter_fill(filter, &conversation);
     ldap_filter_free(filter);
-    return out.data;
+    return filled;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

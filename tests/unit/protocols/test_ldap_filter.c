@@ -110,11 +110,9 @@ static void assert_filled(const struct dc *dc, uint64_t (*chance)(void *), const
     struct ldap_filter *filter = ldap_filter_parse(text, &error);
     if (!filter)
         fail_msg("%s: %s", text, error.text);
-    struct ldap_text out = {0};
-    ldap_filter_fill(filter, &conversation, &out);
-    assert_int_equal(out.error, 0);
-    assert_string_equal(out.data, expected);
-    ldap_text_free(&out);
+    char *filled = ldap_filter_fill(filter, &conversation);
+    assert_string_equal(filled, expected);
+    free(filled);
     ldap_filter_free(filter);
 }
 
@@ -261,7 +259,7 @@ static void nesting_and_size_are_bounded(void **state)
     assert_non_null(deep);
     ldap_filter_free(deep);
     assert_null(parse_nested(LDAP_FILTER_NESTING_MAX + 1, &error));
-    assert_non_null(strstr(error.text, "at most 64 filters inside each other"));
+    assert_non_null(strstr(error.text, "at most 64 nested filters"));
     char *large = malloc(LDAP_FILTER_SIZE_MAX + 10);
     assert_non_null(large);
     memset(large, 'a', LDAP_FILTER_SIZE_MAX + 9);
@@ -277,10 +275,9 @@ static void assert_guessed(const struct dc *dc, const char *base, char *const *a
     struct conversation conversation = a_conversation(dc, first_of_all);
     struct ldap_filter *filter = ldap_filter_guess(base, attributes);
     assert_non_null(filter);
-    struct ldap_text out = {0};
-    ldap_filter_fill(filter, &conversation, &out);
-    assert_string_equal(out.data, expected);
-    ldap_text_free(&out);
+    char *filled = ldap_filter_fill(filter, &conversation);
+    assert_string_equal(filled, expected);
+    free(filled);
     ldap_filter_free(filter);
 }
 
@@ -504,7 +501,7 @@ compile_search(struct packet_context *context, const char *scope, const char *ba
     struct ldap_search_details *search = NULL;
     if (packet_details_read(&details, packet_row_find("ldap", "3"), fields, 4, &error) == 0) {
         details.count = count;
-        search = ldap_search_compile(&details, context, &error);
+        search = ldap_details_compile_search(&details, context, &error);
     }
     if (!search)
         fail_msg("%s", error.text);
@@ -513,7 +510,7 @@ compile_search(struct packet_context *context, const char *scope, const char *ba
 
 static void release_search(const struct ldap_search_details *search)
 {
-    ldap_search_release((void *)(uintptr_t)search);
+    ldap_details_release_search((void *)(uintptr_t)search);
 }
 
 static void searches_compile(void **state)
@@ -551,7 +548,7 @@ static struct ldap_search_details *compile_sealed(struct packet_context *context
     struct packet_details details;
     assert_int_equal(packet_details_read(&details, packet_row_find("ldap", "3"), &field, 1, &error),
                      0);
-    struct ldap_search_details *sealed = ldap_search_compile(&details, context, &error);
+    struct ldap_search_details *sealed = ldap_details_compile_search(&details, context, &error);
     assert_non_null(sealed);
     return sealed;
 }
@@ -565,28 +562,28 @@ static void sealed_searches_are_drawn(void **state)
     struct ldap_search_details *sealed = compile_sealed(&context);
     assert_non_null(sealed->sealed);
     assert_non_null(sealed->filter); /* what is played when there is no readable one */
-    assert_ptr_equal(ldap_search_draw(&conversation, sealed), sealed);
+    assert_ptr_equal(ldap_details_draw_search(&conversation, sealed), sealed);
     /* As often as the model saw them: 30 to 10. */
     const struct ldap_search_details *first = compile_search(&context, "base", "CN,DC", 30);
     const struct ldap_search_details *second = compile_search(&context, "sub", "CN,DC", 10);
-    assert_ptr_equal(ldap_search_draw(&conversation, sealed), first);
+    assert_ptr_equal(ldap_details_draw_search(&conversation, sealed), first);
     conversation.random = last_of_all;
-    assert_ptr_equal(ldap_search_draw(&conversation, sealed), second);
-    assert_ptr_equal(ldap_search_draw(&conversation, first), first);
+    assert_ptr_equal(ldap_details_draw_search(&conversation, sealed), second);
+    assert_ptr_equal(ldap_details_draw_search(&conversation, first), first);
     uint64_t chance = 1;
     unsigned firsts = 0;
     conversation.random = test_random;
     conversation.random_state = &chance;
     for (int i = 0; i < 4000; i++)
-        firsts += ldap_search_draw(&conversation, sealed) == first;
+        firsts += ldap_details_draw_search(&conversation, sealed) == first;
     assert_in_range(firsts, 2880, 3120);
     /* Those of another model are not among them. */
     struct ldap_search_details *alone = compile_sealed(&other);
-    assert_ptr_equal(ldap_search_draw(&conversation, alone), alone);
-    ldap_search_release(alone);
+    assert_ptr_equal(ldap_details_draw_search(&conversation, alone), alone);
+    ldap_details_release_search(alone);
     release_search(second);
     release_search(first);
-    ldap_search_release(sealed);
+    ldap_details_release_search(sealed);
     packet_context_clear(&context);
     packet_context_clear(&other);
 }
