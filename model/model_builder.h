@@ -8,8 +8,8 @@
 #define MODEL_MODEL_BUILDER_H
 
 #include "base/arena.h"
-#include "base/document.h"
 #include "base/error.h"
+#include "base/yaml_tree.h"
 #include "model/model.h"
 
 #define BUILDER_COUNT_MAX UINT64_C(1000000000000)

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/document.h"
 #include "base/error.h"
+#include "base/yaml_tree.h"
 #include "model/details.h"
 #include "model/shape.h"
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/document.h"
 #include "base/error.h"
 #include "base/user_path.h"
+#include "base/yaml_tree.h"
 
 struct reader {
     const char *path;

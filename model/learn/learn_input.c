@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/document.h"
 #include "base/error.h"
+#include "base/yaml_tree.h"
 #include "model/recording_text.h"
 
 /* Standard input with what was read of it already in front. */

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "base/atomic_file.h"
-#include "base/document.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "base/options.h"
 #include "base/program.h"
+#include "base/yaml_tree.h"
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/document.h"
 #include "base/error.h"
+#include "base/yaml_tree.h"
 #include "replay/sweep/sweep_options_private.h"
 
 enum { ERROR_SIZE = OPTIONS_ERROR_SIZE };

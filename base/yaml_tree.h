@@ -4,8 +4,8 @@
  * The reader is strict: one document, UTF-8, no aliases, anchors or tags, no duplicate keys, and
  * limits for nesting and size.
  */
-#ifndef BASE_DOCUMENT_H
-#define BASE_DOCUMENT_H
+#ifndef BASE_YAML_TREE_H
+#define BASE_YAML_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
