@@ -12,67 +12,44 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/text_file.h"
 
-enum { DOCUMENT_NESTING_MAX = 64, DOCUMENT_FILE_MAX = 64 << 20 };
+enum { YAML_TREE_NESTING_MAX = 64 };
 
-struct document_place {
-    unsigned line, column; /* from 1 */
-};
+enum yaml_kind { YAML_TREE_SCALAR, YAML_TREE_SEQUENCE, YAML_TREE_MAPPING };
 
-enum document_kind { DOCUMENT_SCALAR, DOCUMENT_SEQUENCE, DOCUMENT_MAPPING };
-
-struct document_node {
-    enum document_kind kind;
-    struct document_place place;
+struct yaml_node {
+    enum yaml_kind kind;
+    struct text_place place;
     bool quoted;      /* a scalar in quotes is always a string */
     const char *text; /* of a scalar, terminated, without NUL bytes inside */
     size_t count;     /* items of a sequence, pairs of a mapping */
     /* The items of a sequence, or the keys (scalars) and values of a mapping: items[2 * i] is a
      * key. */
-    const struct document_node *const *items;
+    const struct yaml_node *const *items;
 };
 
-struct document;
-
-/*
- * Reads a whole file; "-" is standard input. The caller frees *text, which has a NUL after its size
- * bytes. A UTF-8 byte order mark is kept. Returns 0, or a negative errno with a line in error;
- * -EINVAL for directories, empty files, files larger than limit, and files with NUL bytes.
- */
-int document_read_file(const char *path, size_t limit, char **text, size_t *size,
-                       struct error *error);
-
-/* The two halves of document_read_file(). Opens a file: a descriptor, or a negative errno with a
- * line in error. Then reads the rest of a file whose first `begun` bytes are in `begin`. */
-int document_open(const char *path, struct error *error);
-int document_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
-                       char **text, size_t *size, struct error *error);
-
-/* The same checks for text in memory. */
-int document_check_text(const char *name, const char *text, size_t size, struct error *error);
-
-/* The name of a path in messages: the path, or "stdin" for "-". */
-const char *document_file_name(const char *path);
+struct yaml_tree;
 
 /* Parses text, which is not used afterwards; name is the file in messages. 0, or -ENOMEM or -EINVAL
  * with a line in error. */
-int document_parse(const char *name, const char *text, size_t size, struct document **out,
-                   struct error *error);
-void document_free(struct document *document);
+int yaml_tree_parse(const char *name, const char *text, size_t size, struct yaml_tree **out,
+                    struct error *error);
+void yaml_tree_free(struct yaml_tree *tree);
 /* Overwrites all scalars, then frees. */
-void document_free_secret(struct document *document);
+void yaml_tree_free_secret(struct yaml_tree *tree);
 
-const struct document_node *document_root(const struct document *document);
+const struct yaml_node *yaml_tree_root(const struct yaml_tree *tree);
 
 /* The value of a mapping's key, or NULL. */
-const struct document_node *document_get(const struct document_node *mapping, const char *key);
+const struct yaml_node *yaml_node_get(const struct yaml_node *mapping, const char *key);
 
 /* Describes a node after "found": "a mapping", "a sequence", or its text in quotes, shortened. */
-const char *document_describe(const struct document_node *node, char *buffer, size_t size);
+const char *yaml_node_describe(const struct yaml_node *node, char *buffer, size_t size);
 
 /* The value of a scalar. False: it has another type. A quoted scalar is always a string. */
-bool document_unsigned(const struct document_node *node, uint64_t *value);
-bool document_number(const struct document_node *node, double *value); /* finite */
-bool document_boolean(const struct document_node *node, bool *value);  /* true, false */
+bool yaml_node_unsigned(const struct yaml_node *node, uint64_t *value);
+bool yaml_node_number(const struct yaml_node *node, double *value); /* finite */
+bool yaml_node_boolean(const struct yaml_node *node, bool *value);  /* true, false */
 
 #endif

@@ -282,7 +282,7 @@ static int fill_history_aliases(const struct model *model, const struct chain_hi
 
 static int fill_visits(struct builder *builder)
 {
-    static const struct document_place top = {1, 1};
+    static const struct text_place top = {1, 1};
     struct model *model = builder->model;
     struct visits_input input = {
         .first = calloc((size_t)model->history_count + 1, sizeof *input.first),

@@ -39,7 +39,7 @@ int chain_link(struct chain_work *work)
 
 static int find_start(struct builder *builder, uint32_t *start)
 {
-    static const struct document_place top = {1, 1};
+    static const struct text_place top = {1, 1};
     uint32_t entries[CHAIN_HISTORY_MAX];
     char name[256];
     if (builder->length == 0)

@@ -16,7 +16,7 @@
 
 struct json_cursor {
     const char *at;
-    struct document_place place;
+    struct text_place place;
 };
 
 /* Each reader starts with the cursor before its value and moves it past the value. */
@@ -47,7 +47,7 @@ enum { SECTIONS = sizeof samba_sections / sizeof samba_sections[0] };
 
 /* Reads one member of an object. owner is the number of what the object belongs to. */
 typedef int read_member(struct builder *builder, struct json_cursor *cursor, uint32_t owner,
-                        const char *key, struct document_place place, json_t *value);
+                        const char *key, struct text_place place, json_t *value);
 
 static int check_depth(struct builder *builder, const char *text);
 static int refuse_syntax(struct builder *builder, const json_error_t *error);
@@ -59,26 +59,26 @@ static int load_samba_read_object(struct builder *builder, struct json_cursor *c
                                   json_t *object, const char *what, read_member *read,
                                   uint32_t owner);
 static int load_samba_read_history(struct builder *builder, struct json_cursor *cursor,
-                                   uint32_t owner, const char *key, struct document_place place,
+                                   uint32_t owner, const char *key, struct text_place place,
                                    json_t *value);
 static int read_transition(struct builder *builder, struct json_cursor *cursor, uint32_t history,
-                           const char *entry, struct document_place place, json_t *value);
+                           const char *entry, struct text_place place, json_t *value);
 static int load_samba_read_packet_details(struct builder *builder, struct json_cursor *cursor,
-                                          uint32_t owner, const char *key,
-                                          struct document_place place, json_t *value);
+                                          uint32_t owner, const char *key, struct text_place place,
+                                          json_t *value);
 static int load_samba_read_details(struct builder *builder, struct json_cursor *cursor,
-                                   uint32_t type, const char *text, struct document_place place,
+                                   uint32_t type, const char *text, struct text_place place,
                                    json_t *value);
-static int load_samba_add_details(struct builder *builder, uint32_t type,
-                                  struct document_place place, const char *text, uint64_t count);
+static int load_samba_add_details(struct builder *builder, uint32_t type, struct text_place place,
+                                  const char *text, uint64_t count);
 static int read_dns_opcode(struct builder *builder, struct json_cursor *cursor, uint32_t owner,
-                           const char *opcode, struct document_place place, json_t *value);
-static int load_samba_read_count(struct builder *builder, struct document_place place,
+                           const char *opcode, struct text_place place, json_t *value);
+static int load_samba_read_count(struct builder *builder, struct text_place place,
                                  const json_t *value, uint64_t *count);
-static int load_samba_unexpected(struct builder *builder, struct document_place place,
-                                 const char *what, const json_t *value);
-static struct document_place cursor_to_key(struct json_cursor *cursor);
-static struct document_place cursor_to_value(struct json_cursor *cursor);
+static int load_samba_unexpected(struct builder *builder, struct text_place place, const char *what,
+                                 const json_t *value);
+static struct text_place cursor_to_key(struct json_cursor *cursor);
+static struct text_place cursor_to_value(struct json_cursor *cursor);
 static void cursor_enter(struct json_cursor *cursor);
 static void cursor_leave(struct json_cursor *cursor);
 static void cursor_skip_value(struct json_cursor *cursor);
@@ -135,8 +135,7 @@ static int check_depth(struct builder *builder, const char *text)
 
 static int refuse_syntax(struct builder *builder, const json_error_t *error)
 {
-    struct document_place place = {error->line > 0 ? (unsigned)error->line : 1,
-                                   token_column(error)};
+    struct text_place place = {error->line > 0 ? (unsigned)error->line : 1, token_column(error)};
     bool twice = json_error_code(error) == json_error_duplicate_key;
     if (json_error_code(error) == json_error_out_of_memory)
         return error_no_memory(builder->error);
@@ -160,7 +159,7 @@ static int load_samba_read_root(struct builder *builder, const char *text, json_
 {
     struct json_cursor places[SECTIONS] = {0};
     struct json_cursor cursor = {text, {1, 1}};
-    struct document_place place = cursor_to_value(&cursor);
+    struct text_place place = cursor_to_value(&cursor);
     if (!json_is_object(root))
         return load_samba_unexpected(builder, place, "a model: an object", root);
     int result = find_sections(builder, cursor, root, places);
@@ -184,7 +183,7 @@ static int find_sections(struct builder *builder, struct json_cursor cursor, jso
     json_object_foreach(root, key, value)
     {
         size_t i = 0;
-        struct document_place place = cursor_to_key(&cursor);
+        struct text_place place = cursor_to_key(&cursor);
         while (i < SECTIONS && strcmp(samba_sections[i].key, key) != 0)
             i++;
         if (i == SECTIONS)
@@ -201,7 +200,7 @@ static int find_sections(struct builder *builder, struct json_cursor cursor, jso
 static int load_samba_read_version(struct builder *builder, struct json_cursor *cursor,
                                    json_t *value)
 {
-    struct document_place place = cursor_to_value(cursor);
+    struct text_place place = cursor_to_value(cursor);
     if (!json_is_integer(value) || json_integer_value(value) != 2)
         return load_samba_unexpected(builder, place, "version 2", value);
     cursor_skip_value(cursor);
@@ -221,7 +220,7 @@ static int load_samba_read_object(struct builder *builder, struct json_cursor *c
 {
     const char *key;
     json_t *value;
-    struct document_place place = cursor_to_value(cursor);
+    struct text_place place = cursor_to_value(cursor);
     if (!json_is_object(object))
         return load_samba_unexpected(builder, place, what, object);
     cursor_enter(cursor);
@@ -237,7 +236,7 @@ static int load_samba_read_object(struct builder *builder, struct json_cursor *c
 }
 
 static int load_samba_read_history(struct builder *builder, struct json_cursor *cursor,
-                                   uint32_t owner, const char *key, struct document_place place,
+                                   uint32_t owner, const char *key, struct text_place place,
                                    json_t *value)
 {
     (void)owner;
@@ -250,7 +249,7 @@ static int load_samba_read_history(struct builder *builder, struct json_cursor *
 }
 
 static int read_transition(struct builder *builder, struct json_cursor *cursor, uint32_t history,
-                           const char *entry, struct document_place place, json_t *value)
+                           const char *entry, struct text_place place, json_t *value)
 {
     uint64_t count = 0;
     int result = load_samba_read_count(builder, cursor->place, value, &count);
@@ -267,8 +266,8 @@ static int read_query_details(struct builder *builder, struct json_cursor *curso
 }
 
 static int load_samba_read_packet_details(struct builder *builder, struct json_cursor *cursor,
-                                          uint32_t owner, const char *key,
-                                          struct document_place place, json_t *value)
+                                          uint32_t owner, const char *key, struct text_place place,
+                                          json_t *value)
 {
     (void)owner;
     uint32_t type;
@@ -282,7 +281,7 @@ static int load_samba_read_packet_details(struct builder *builder, struct json_c
 }
 
 static int load_samba_read_details(struct builder *builder, struct json_cursor *cursor,
-                                   uint32_t type, const char *text, struct document_place place,
+                                   uint32_t type, const char *text, struct text_place place,
                                    json_t *value)
 {
     uint64_t count = 0;
@@ -293,8 +292,8 @@ static int load_samba_read_details(struct builder *builder, struct json_cursor *
     return result;
 }
 
-static int load_samba_add_details(struct builder *builder, uint32_t type,
-                                  struct document_place place, const char *text, uint64_t count)
+static int load_samba_add_details(struct builder *builder, uint32_t type, struct text_place place,
+                                  const char *text, uint64_t count)
 {
     struct model *model = builder->model;
     struct packet_field *fields;
@@ -312,7 +311,7 @@ static int load_samba_add_details(struct builder *builder, uint32_t type,
 static int load_samba_read_packet_rate(struct builder *builder, struct json_cursor *cursor,
                                        json_t *value)
 {
-    struct document_place place = cursor_to_value(cursor);
+    struct text_place place = cursor_to_value(cursor);
     const json_t *packets = json_array_get(value, 0), *seconds = json_array_get(value, 1);
     struct model *model = builder->model;
     if (json_array_size(value) != 2 || !json_is_number(packets) || !json_is_number(seconds) ||
@@ -335,7 +334,7 @@ static int load_samba_read_dns(struct builder *builder, struct json_cursor *curs
 
 /* Opcode 0 counts the queries of clients; the others count replies of servers. */
 static int read_dns_opcode(struct builder *builder, struct json_cursor *cursor, uint32_t owner,
-                           const char *opcode, struct document_place place, json_t *value)
+                           const char *opcode, struct text_place place, json_t *value)
 {
     (void)owner;
     uint64_t count = 0;
@@ -350,14 +349,14 @@ static int read_dns_opcode(struct builder *builder, struct json_cursor *cursor, 
 
 static int read_duration(struct builder *builder, struct json_cursor *cursor, json_t *value)
 {
-    struct document_place place = cursor_to_value(cursor);
+    struct text_place place = cursor_to_value(cursor);
     if (!json_is_number(value) || json_number_value(value) < 0)
         return load_samba_unexpected(builder, place, "a number of seconds", value);
     cursor_skip_value(cursor);
     return 0;
 }
 
-static int load_samba_read_count(struct builder *builder, struct document_place place,
+static int load_samba_read_count(struct builder *builder, struct text_place place,
                                  const json_t *value, uint64_t *count)
 {
     json_int_t number = json_integer_value(value);
@@ -368,8 +367,8 @@ static int load_samba_read_count(struct builder *builder, struct document_place 
     return 0;
 }
 
-static int load_samba_unexpected(struct builder *builder, struct document_place place,
-                                 const char *what, const json_t *value)
+static int load_samba_unexpected(struct builder *builder, struct text_place place, const char *what,
+                                 const json_t *value)
 {
     static const char *const kinds[] = {"an object", "an array", "a string", "a whole number",
                                         "a number",  "true",     "false",    "null"};
@@ -383,16 +382,16 @@ static int load_samba_unexpected(struct builder *builder, struct document_place 
 }
 
 /* Moves past the next key, to its value. Returns the place of the key. */
-static struct document_place cursor_to_key(struct json_cursor *cursor)
+static struct text_place cursor_to_key(struct json_cursor *cursor)
 {
-    struct document_place place = cursor_to_value(cursor);
+    struct text_place place = cursor_to_value(cursor);
     cursor_skip_string(cursor);
     cursor_to_value(cursor);
     return place;
 }
 
 /* Moves to the next key or value of a collection. Returns its place. */
-static struct document_place cursor_to_value(struct json_cursor *cursor)
+static struct text_place cursor_to_value(struct json_cursor *cursor)
 {
     cursor_skip(cursor, " \t\r\n,:");
     return cursor->place;

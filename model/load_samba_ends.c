@@ -54,7 +54,7 @@ static void count_balances(const struct builder *builder, struct samba_balance *
 static int add_missing_ends(struct builder *builder, uint32_t start,
                             const struct samba_balance *balances)
 {
-    static const struct document_place top = {1, 1};
+    static const struct text_place top = {1, 1};
     uint32_t negative = 0;
     int result = 0;
     for (uint32_t h = 0; h < builder_history_count(builder) && result == 0; h++) {

@@ -14,22 +14,22 @@
 #include "model/chain_steps_private.h"
 #include "model/model_builder_private.h"
 
-static int parse_history(struct builder *builder, const char *key, struct document_place place,
+static int parse_history(struct builder *builder, const char *key, struct text_place place,
                          uint32_t *entries);
-static int check_length(struct builder *builder, const char *key, struct document_place place);
+static int check_length(struct builder *builder, const char *key, struct text_place place);
 static int parse_key_entry(struct builder *builder, const char **key, char separator,
-                           struct document_place place, uint32_t *entry);
-static int parse_entry(struct builder *builder, const char *name, struct document_place place,
+                           struct text_place place, uint32_t *entry);
+static int parse_entry(struct builder *builder, const char *name, struct text_place place,
                        uint32_t *entry);
-static int parse_wait(struct builder *builder, const char *name, struct document_place place,
+static int parse_wait(struct builder *builder, const char *name, struct text_place place,
                       uint32_t *entry);
 static bool is_packet_name(const char *name);
 static int find_or_add_type(struct builder *builder, const char *name, uint32_t *type);
 static int append_type(struct builder *builder, const char *name);
-static int parse_gaps_key(struct builder *builder, const char *key, struct document_place place,
+static int parse_gaps_key(struct builder *builder, const char *key, struct text_place place,
                           struct gaps *gaps);
 static bool is_same_key(const struct gaps *a, const struct gaps *b);
-static void format_line(const struct builder *builder, struct document_place place, char *line,
+static void format_line(const struct builder *builder, struct text_place place, char *line,
                         size_t size, const char *format, va_list args);
 
 struct builder *builder_new(const char *file, struct error *error,
@@ -83,7 +83,7 @@ int builder_set_source(struct builder *builder, const struct builder_source *sou
     return model->name ? 0 : error_no_memory(builder->error);
 }
 
-int builder_add_history(struct builder *builder, const char *key, struct document_place place,
+int builder_add_history(struct builder *builder, const char *key, struct text_place place,
                         uint32_t *history)
 {
     uint32_t entries[CHAIN_HISTORY_MAX];
@@ -99,7 +99,7 @@ int builder_add_history(struct builder *builder, const char *key, struct documen
     return 0;
 }
 
-static int parse_history(struct builder *builder, const char *key, struct document_place place,
+static int parse_history(struct builder *builder, const char *key, struct text_place place,
                          uint32_t *entries)
 {
     int result = check_length(builder, key, place);
@@ -113,7 +113,7 @@ static int parse_history(struct builder *builder, const char *key, struct docume
 }
 
 /* The first key decides the length of histories, unless the file does. */
-static int check_length(struct builder *builder, const char *key, struct document_place place)
+static int check_length(struct builder *builder, const char *key, struct text_place place)
 {
     uint32_t length = 1;
     for (const char *c = key; *c; c++)
@@ -132,7 +132,7 @@ static int check_length(struct builder *builder, const char *key, struct documen
 
 /* Parses the entry at *key and moves *key to the next one. */
 static int parse_key_entry(struct builder *builder, const char **key, char separator,
-                           struct document_place place, uint32_t *entry)
+                           struct text_place place, uint32_t *entry)
 {
     char name[BUILDER_NAME_MAX + 2];
     size_t length = (size_t)(strchrnul(*key, separator) - *key);
@@ -141,7 +141,7 @@ static int parse_key_entry(struct builder *builder, const char **key, char separ
     return parse_entry(builder, name, place, entry);
 }
 
-static int parse_entry(struct builder *builder, const char *name, struct document_place place,
+static int parse_entry(struct builder *builder, const char *name, struct text_place place,
                        uint32_t *entry)
 {
     if (strcmp(name, "-") == 0) {
@@ -156,7 +156,7 @@ static int parse_entry(struct builder *builder, const char *name, struct documen
     return find_or_add_type(builder, name, entry);
 }
 
-static int parse_wait(struct builder *builder, const char *name, struct document_place place,
+static int parse_wait(struct builder *builder, const char *name, struct text_place place,
                       uint32_t *entry)
 {
     const char *digits = name + 5;
@@ -207,7 +207,7 @@ static int append_type(struct builder *builder, const char *name)
 }
 
 int builder_add_transition(struct builder *builder, uint32_t history, const char *entry,
-                           uint64_t count, struct document_place place)
+                           uint64_t count, struct text_place place)
 {
     struct builder_transition transition = {.history = history, .count = count, .place = place};
     int result = parse_entry(builder, entry, place, &transition.entry);
@@ -226,7 +226,7 @@ int builder_append_transition(struct builder *builder, const struct builder_tran
 }
 
 int builder_find_history(struct builder *builder, const uint32_t *entries, bool add,
-                         struct document_place place, uint32_t *history)
+                         struct text_place place, uint32_t *history)
 {
     size_t size = builder->length * sizeof *entries;
     size_t count = builder->history_keys.count;
@@ -243,7 +243,7 @@ int builder_find_history(struct builder *builder, const uint32_t *entries, bool 
     return 0;
 }
 
-int builder_find_type(struct builder *builder, const char *name, struct document_place place,
+int builder_find_type(struct builder *builder, const char *name, struct text_place place,
                       uint32_t *type)
 {
     if (!is_packet_name(name) || strncmp(name, "wait:", 5) == 0)
@@ -266,7 +266,7 @@ int builder_add_details(struct builder *builder, uint32_t type, uint64_t count,
 }
 
 int builder_add_gaps(struct builder *builder, const char *key, const double *points, uint32_t count,
-                     struct document_place place)
+                     struct text_place place)
 {
     struct builder_gaps row = {.gaps = {.count = count, .points = points}, .place = place};
     int result = parse_gaps_key(builder, key, place, &row.gaps);
@@ -284,7 +284,7 @@ int builder_add_gaps(struct builder *builder, const char *key, const double *poi
     return 0;
 }
 
-static int parse_gaps_key(struct builder *builder, const char *key, struct document_place place,
+static int parse_gaps_key(struct builder *builder, const char *key, struct text_place place,
                           struct gaps *gaps)
 {
     uint32_t entries[CHAIN_HISTORY_MAX + 1], count = 0;
@@ -346,7 +346,7 @@ const char *builder_history_name(const struct builder *builder, const uint32_t *
     return buffer;
 }
 
-int builder_wrong(struct builder *builder, struct document_place place, const char *format, ...)
+int builder_wrong(struct builder *builder, struct text_place place, const char *format, ...)
 {
     va_list args;
     char line[ERROR_TEXT_SIZE];
@@ -356,7 +356,7 @@ int builder_wrong(struct builder *builder, struct document_place place, const ch
     return error_set(builder->error, -EINVAL, "%s", line);
 }
 
-static void format_line(const struct builder *builder, struct document_place place, char *line,
+static void format_line(const struct builder *builder, struct text_place place, char *line,
                         size_t size, const char *format, va_list args)
 {
     int used = snprintf(line, size, "%s:%u:%u: ", builder->file, place.line, place.column);
@@ -365,7 +365,7 @@ static void format_line(const struct builder *builder, struct document_place pla
     text_clean(line);
 }
 
-void builder_warn(struct builder *builder, struct document_place place, const char *format, ...)
+void builder_warn(struct builder *builder, struct text_place place, const char *format, ...)
 {
     char line[ERROR_TEXT_SIZE];
     va_list args;

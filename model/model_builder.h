@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/yaml_tree.h"
+#include "base/text_file.h"
 #include "model/model.h"
 
 #define BUILDER_COUNT_MAX UINT64_C(1000000000000)
@@ -39,16 +39,16 @@ int builder_set_source(struct builder *builder, const struct builder_source *sou
 
 /* Adds a history by its key. Refuses keys of a wrong length, wrong entries and a key that was added
  * before. */
-int builder_add_history(struct builder *builder, const char *key, struct document_place place,
+int builder_add_history(struct builder *builder, const char *key, struct text_place place,
                         uint32_t *history);
 
 /* Adds a transition: after history came entry, count times (1..BUILDER_COUNT_MAX). */
 int builder_add_transition(struct builder *builder, uint32_t history, const char *entry,
-                           uint64_t count, struct document_place place);
+                           uint64_t count, struct text_place place);
 
 /* Sets *type to the number of a packet type, or to UINT32_MAX if the model does not have it.
  * Refuses what is not the name of a packet. */
-int builder_find_type(struct builder *builder, const char *name, struct document_place place,
+int builder_find_type(struct builder *builder, const char *name, struct text_place place,
                       uint32_t *type);
 
 /* Adds a form of a packet. The fields must be in builder_arena(). */
@@ -58,7 +58,7 @@ int builder_add_details(struct builder *builder, uint32_t type, uint64_t count,
 /* Adds the points of the pauses before the key's last entry, a packet or a wait, if it follows the
  * key's other entries. The points must be in builder_arena(). Refuses a key that has points. */
 int builder_add_gaps(struct builder *builder, const char *key, const double *points, uint32_t count,
-                     struct document_place place);
+                     struct text_place place);
 
 /* Checks and completes the model. On success *out is the caller's. */
 int builder_finish(struct builder *builder, struct model **out);

@@ -11,14 +11,14 @@
 enum { BUILDER_NAME_MAX = 64 };
 
 struct builder_history {
-    struct document_place place; /* where it is defined, or else the first transition to it */
+    struct text_place place; /* where it is defined, or else the first transition to it */
     bool defined;
 };
 
 struct builder_transition {
     uint32_t history, entry, next;
     uint64_t count;
-    struct document_place place;
+    struct text_place place;
 };
 
 struct builder_details {
@@ -28,7 +28,7 @@ struct builder_details {
 
 struct builder_gaps {
     struct gaps gaps; /* its entries have the builder's numbers of types */
-    struct document_place place;
+    struct text_place place;
 };
 
 struct builder {
@@ -68,17 +68,17 @@ const char *builder_history_name(const struct builder *builder, const uint32_t *
                                  char *buffer, size_t size);
 
 /* Sets "file:line:column: ..." as the error. Returns -EINVAL. */
-int builder_wrong(struct builder *builder, struct document_place place, const char *format, ...)
+int builder_wrong(struct builder *builder, struct text_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Prints a warning with its place. */
-void builder_warn(struct builder *builder, struct document_place place, const char *format, ...)
+void builder_warn(struct builder *builder, struct text_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Sets *history to the number of the history with these entries. If it does not exist, adds it,
  * undefined, when add is true; else *history becomes UINT32_MAX. 0 or -ENOMEM. */
 int builder_find_history(struct builder *builder, const uint32_t *entries, bool add,
-                         struct document_place place, uint32_t *history);
+                         struct text_place place, uint32_t *history);
 
 int builder_append_transition(struct builder *builder, const struct builder_transition *transition);
 

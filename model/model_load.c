@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/yaml_tree.h"
+#include "base/text_file.h"
 #include "model/load_private.h"
 #include "model/model_private.h"
 #include "model/recording_private.h"
@@ -42,7 +42,7 @@ static void set_sha256(struct model *model, const char *text, size_t size);
 int model_load(const char *path, struct model **out, struct error *error, model_warning *warning,
                void *context)
 {
-    int fd = document_open(path, error);
+    int fd = text_file_open(path, error);
     if (fd < 0)
         return fd;
     int result = load_file(fd, path, out, error, warning, context);
@@ -53,7 +53,7 @@ int model_load(const char *path, struct model **out, struct error *error, model_
 static int load_file(int fd, const char *path, struct model **out, struct error *error,
                      model_warning *warning, void *context)
 {
-    const char *name = document_file_name(path);
+    const char *name = text_file_name(path);
     char begin[64], *text = NULL;
     size_t size = 0;
     ssize_t begun = read_beginning(fd, begin, sizeof begin);
@@ -64,7 +64,7 @@ static int load_file(int fd, const char *path, struct model **out, struct error 
         return load_recording(name, &stream, out, error, warning, context);
     }
     int result =
-        document_read_rest(fd, path, begin, (size_t)begun, MODEL_FILE_MAX, &text, &size, error);
+        text_file_read_rest(fd, path, begin, (size_t)begun, MODEL_FILE_MAX, &text, &size, error);
     if (result < 0)
         return result;
     result = load_chain(name, text, size, out, error, warning, context);
@@ -148,7 +148,7 @@ static int set_name(struct model *model, const char *file)
     return model->name ? 0 : -ENOMEM;
 }
 
-/* Loads a model with a chain. text was checked by document_check_text() and is terminated. */
+/* Loads a model with a chain. text was checked by text_file_check() and is terminated. */
 static int load_chain(const char *name, const char *text, size_t size, struct model **out,
                       struct error *error, model_warning *warning, void *context)
 {
@@ -200,7 +200,7 @@ static void set_sha256(struct model *model, const char *text, size_t size)
 int model_load_text(const char *name, const char *text, size_t size, struct model **out,
                     struct error *error, model_warning *warning, void *context)
 {
-    int result = document_check_text(name, text, size, error);
+    int result = text_file_check(name, text, size, error);
     if (result < 0)
         return result;
     char *copy = malloc(size + 1);

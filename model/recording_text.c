@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/yaml_tree.h"
+#include "base/text_file.h"
 #include "model/details.h"
 #include "model/shape.h"
 
@@ -74,7 +74,7 @@ int recording_text_read(const char *path,
         int result = -errno;
         return error_set(error, result, "%s: %s", path, strerror(-result));
     }
-    int result = recording_text_read_file(file, document_file_name(path), packet, context, error);
+    int result = recording_text_read_file(file, text_file_name(path), packet, context, error);
     if (!standard)
         fclose(file);
     return result;

@@ -23,13 +23,13 @@ struct reader {
 static int config_file_read_open(struct reader *reader, int fd);
 static int config_file_read_text(struct reader *reader, const char *text, size_t size);
 static bool is_blank(const char *text);
-static int config_file_read_mapping(struct reader *reader, const struct document_node *mapping);
-static int config_file_wrong(struct reader *reader, const struct document_node *node,
+static int config_file_read_mapping(struct reader *reader, const struct yaml_node *mapping);
+static int config_file_wrong(struct reader *reader, const struct yaml_node *node,
                              const char *expected);
 static int config_file_read_value(struct reader *reader, const char *key,
-                                  const struct document_node *value);
+                                  const struct yaml_node *value);
 static int config_file_add_entry(struct reader *reader, const char *key,
-                                 const struct document_node *value, bool in_list);
+                                 const struct yaml_node *value, bool in_list);
 static int config_file_no_memory(struct reader *reader);
 
 enum { CONFIG_FILE_MAX = 1 << 20 };
@@ -38,7 +38,7 @@ int config_file_read(const char *path, struct config_file *file, struct error *e
 {
     struct reader reader = {.path = path, .file = file, .error = error};
     *file = (struct config_file){0};
-    int fd = document_open(path, error);
+    int fd = text_file_open(path, error);
     if (fd == -ENOENT)
         return 0;
     if (fd < 0)
@@ -60,8 +60,8 @@ static int config_file_read_open(struct reader *reader, int fd)
     reader->file->world_readable = (status.st_mode & S_IROTH) != 0;
     if (status.st_size == 0)
         return 0;
-    int result =
-        document_read_rest(fd, reader->path, NULL, 0, CONFIG_FILE_MAX, &text, &size, reader->error);
+    int result = text_file_read_rest(fd, reader->path, NULL, 0, CONFIG_FILE_MAX, &text, &size,
+                                     reader->error);
     if (result < 0)
         return result;
     if (!is_blank(text))
@@ -85,19 +85,19 @@ static bool is_blank(const char *text)
 
 static int config_file_read_text(struct reader *reader, const char *text, size_t size)
 {
-    struct document *document = NULL;
-    int result = document_parse(reader->path, text, size, &document, reader->error);
+    struct yaml_tree *document = NULL;
+    int result = yaml_tree_parse(reader->path, text, size, &document, reader->error);
     if (result < 0)
         return result;
-    result = config_file_read_mapping(reader, document_root(document));
-    document_free_secret(document);
+    result = config_file_read_mapping(reader, yaml_tree_root(document));
+    yaml_tree_free_secret(document);
     return result;
 }
 
-static int config_file_read_mapping(struct reader *reader, const struct document_node *mapping)
+static int config_file_read_mapping(struct reader *reader, const struct yaml_node *mapping)
 {
     int result = 0;
-    if (mapping->kind != DOCUMENT_MAPPING)
+    if (mapping->kind != YAML_TREE_MAPPING)
         return config_file_wrong(reader, mapping, "lines \"option: value\"");
     for (size_t i = 0; result == 0 && i < mapping->count; i++)
         result =
@@ -106,7 +106,7 @@ static int config_file_read_mapping(struct reader *reader, const struct document
 }
 
 /* Does not repeat what was found: it can be a secret. */
-static int config_file_wrong(struct reader *reader, const struct document_node *node,
+static int config_file_wrong(struct reader *reader, const struct yaml_node *node,
                              const char *expected)
 {
     return error_set(reader->error, -EINVAL, "%s:%u:%u: expected %s", reader->path,
@@ -114,15 +114,15 @@ static int config_file_wrong(struct reader *reader, const struct document_node *
 }
 
 static int config_file_read_value(struct reader *reader, const char *key,
-                                  const struct document_node *value)
+                                  const struct yaml_node *value)
 {
     int result = 0;
-    if (value->kind == DOCUMENT_SCALAR)
+    if (value->kind == YAML_TREE_SCALAR)
         return config_file_add_entry(reader, key, value, false);
-    if (value->kind == DOCUMENT_MAPPING)
+    if (value->kind == YAML_TREE_MAPPING)
         return config_file_wrong(reader, value, "a value or a list of values");
     for (size_t i = 0; result == 0 && i < value->count; i++) {
-        if (value->items[i]->kind != DOCUMENT_SCALAR)
+        if (value->items[i]->kind != YAML_TREE_SCALAR)
             return config_file_wrong(reader, value->items[i], "a plain value in this list");
         result = config_file_add_entry(reader, key, value->items[i], true);
     }
@@ -130,7 +130,7 @@ static int config_file_read_value(struct reader *reader, const char *key,
 }
 
 static int config_file_add_entry(struct reader *reader, const char *key,
-                                 const struct document_node *value, bool in_list)
+                                 const struct yaml_node *value, bool in_list)
 {
     struct config_file *file = reader->file;
     struct config_entry *grown = array_grow(file->entries, file->count, sizeof *file->entries);

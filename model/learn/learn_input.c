@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/yaml_tree.h"
+#include "base/text_file.h"
 #include "model/recording_text.h"
 
 /* Standard input with what was read of it already in front. */
@@ -37,7 +37,7 @@ int learn_input_identify(const char *path, struct learn_input *input, struct err
 {
     char bytes[LEARN_INPUT_PEEK + 1];
     bool standard = strcmp(path, "-") == 0;
-    const char *name = document_file_name(path);
+    const char *name = text_file_name(path);
     struct stat status;
     *input = (struct learn_input){0};
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -182,7 +182,7 @@ static int close_rest(void *cookie)
 int learn_input_read_recording(const char *path, const struct learn_input *input,
                                struct learn_capture *capture)
 {
-    const char *name = document_file_name(path);
+    const char *name = text_file_name(path);
     FILE *file = learn_input_open(path, input);
     if (!file) {
         int result = -errno;

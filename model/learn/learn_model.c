@@ -40,7 +40,7 @@ struct points {
     struct builder *builder;
 };
 
-static const struct document_place nowhere = {0, 0};
+static const struct text_place nowhere = {0, 0};
 
 static int learn_model_take_packet(void *context, struct learn_conversation *conversation,
                                    uint32_t form, double gap);

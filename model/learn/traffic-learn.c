@@ -17,7 +17,7 @@
 #include "base/message.h"
 #include "base/options.h"
 #include "base/program.h"
-#include "base/yaml_tree.h"
+#include "base/text_file.h"
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"
@@ -325,7 +325,7 @@ static int traffic_learn_run(const struct options *options, char **paths, size_t
 static const char *capture_name(char **paths, size_t count, char *buffer, size_t size)
 {
     const char *slash = strrchr(paths[0], '/');
-    const char *name = slash ? slash + 1 : document_file_name(paths[0]);
+    const char *name = slash ? slash + 1 : text_file_name(paths[0]);
     if (count == 1)
         return name;
     snprintf(buffer, size, "%s and %zu more", name, count - 1);

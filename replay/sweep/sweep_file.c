@@ -23,23 +23,22 @@ struct reader {
 };
 
 static enum step sweep_file_read_document(struct reader *reader, const char *text, size_t size);
-static enum step sweep_file_expected(const struct reader *reader, const struct document_node *node,
+static enum step sweep_file_expected(const struct reader *reader, const struct yaml_node *node,
                                      const char *key, const char *what);
-static enum step sweep_file_refuse(const struct reader *reader, const struct document_node *node,
+static enum step sweep_file_refuse(const struct reader *reader, const struct yaml_node *node,
                                    const char *key, const char *what);
-static enum step read_key(const struct reader *reader, const struct document_node *key,
-                          const struct document_node *value);
+static enum step read_key(const struct reader *reader, const struct yaml_node *key,
+                          const struct yaml_node *value);
 static enum step read_argument(const struct reader *reader, const char *key,
-                               const struct document_node *node);
-static enum step read_replay_options(const struct reader *reader, const struct document_node *node);
-static enum step sweep_file_add_option(const struct reader *reader,
-                                       const struct document_node *node, const char *name,
-                                       const char *value);
-static enum step read_vary(const struct reader *reader, const struct document_node *node);
-static enum step refuse_key(const struct reader *reader, const struct document_node *key);
+                               const struct yaml_node *node);
+static enum step read_replay_options(const struct reader *reader, const struct yaml_node *node);
+static enum step sweep_file_add_option(const struct reader *reader, const struct yaml_node *node,
+                                       const char *name, const char *value);
+static enum step read_vary(const struct reader *reader, const struct yaml_node *node);
+static enum step refuse_key(const struct reader *reader, const struct yaml_node *key);
 static enum step read_row(const struct reader *reader, const struct options_row *row,
-                          const struct document_node *value);
-static char *joined(const struct reader *reader, const struct document_node *node, const char *key);
+                          const struct yaml_node *value);
+static char *joined(const struct reader *reader, const struct yaml_node *node, const char *key);
 
 enum step sweep_file_read(struct sweep_options *options, const char *path)
 {
@@ -47,9 +46,9 @@ enum step sweep_file_read(struct sweep_options *options, const char *path)
     struct error error;
     char *text = NULL, *copy;
     size_t size;
-    if (document_read_file(path, LARGEST, &text, &size, &error) < 0)
+    if (text_file_read(path, LARGEST, &text, &size, &error) < 0)
         return sweep_options_refuse(options, "%s", error.text);
-    struct reader reader = {.options = options, .name = document_file_name(path)};
+    struct reader reader = {.options = options, .name = text_file_name(path)};
     copy = strdup(path);
     reader.folder = copy ? strdup(strcmp(path, "-") == 0 ? "." : dirname(copy)) : NULL;
     enum step step = reader.folder ? sweep_file_read_document(&reader, text, size)
@@ -62,38 +61,38 @@ enum step sweep_file_read(struct sweep_options *options, const char *path)
 
 static enum step sweep_file_read_document(struct reader *reader, const char *text, size_t size)
 {
-    struct document *document = NULL;
+    struct yaml_tree *document = NULL;
     struct error error = {0};
     enum step step = STEP_NEXT;
-    if (document_parse(reader->name, text, size, &document, &error) < 0)
+    if (yaml_tree_parse(reader->name, text, size, &document, &error) < 0)
         return sweep_options_refuse(reader->options, "%s", error.text);
-    const struct document_node *root = document_root(document);
-    if (root->kind != DOCUMENT_MAPPING)
+    const struct yaml_node *root = yaml_tree_root(document);
+    if (root->kind != YAML_TREE_MAPPING)
         step = sweep_file_expected(reader, root, "", "a mapping");
     for (size_t i = 0; step == STEP_NEXT && i < root->count; i++)
         step = read_key(reader, root->items[2 * i], root->items[2 * i + 1]);
-    document_free(document);
+    yaml_tree_free(document);
     return step;
 }
 
-static enum step sweep_file_expected(const struct reader *reader, const struct document_node *node,
+static enum step sweep_file_expected(const struct reader *reader, const struct yaml_node *node,
                                      const char *key, const char *what)
 {
     char found[80], text[200];
     snprintf(text, sizeof text, "expected %s, found %s", what,
-             document_describe(node, found, sizeof found));
+             yaml_node_describe(node, found, sizeof found));
     return sweep_file_refuse(reader, node, key, text);
 }
 
-static enum step sweep_file_refuse(const struct reader *reader, const struct document_node *node,
+static enum step sweep_file_refuse(const struct reader *reader, const struct yaml_node *node,
                                    const char *key, const char *what)
 {
     return sweep_options_refuse(reader->options, "%s:%u:%u: %s%s%s", reader->name, node->place.line,
                                 node->place.column, key, *key ? ": " : "", what);
 }
 
-static enum step read_key(const struct reader *reader, const struct document_node *key,
-                          const struct document_node *value)
+static enum step read_key(const struct reader *reader, const struct yaml_node *key,
+                          const struct yaml_node *value)
 {
     const struct options_row *row = options_find(&sweep_options_table, key->text);
     if (strcmp(key->text, "model") == 0 || strcmp(key->text, "dc") == 0)
@@ -111,11 +110,11 @@ static enum step read_key(const struct reader *reader, const struct document_nod
 
 /* Reads the model or the DC. */
 static enum step read_argument(const struct reader *reader, const char *key,
-                               const struct document_node *node)
+                               const struct yaml_node *node)
 {
     bool model = strcmp(key, "model") == 0;
     char *path = NULL;
-    if (node->kind != DOCUMENT_SCALAR || !node->text[0])
+    if (node->kind != YAML_TREE_SCALAR || !node->text[0])
         return sweep_file_expected(reader, node, key,
                                    model ? "a model file" : "a name or an address");
     bool relative = model && node->text[0] != '/' && strcmp(node->text, "-") != 0;
@@ -131,21 +130,21 @@ static enum step read_argument(const struct reader *reader, const char *key,
 }
 
 /* Reads the mapping "options"; it has the form of traffic-replay's configuration file. */
-static enum step read_replay_options(const struct reader *reader, const struct document_node *node)
+static enum step read_replay_options(const struct reader *reader, const struct yaml_node *node)
 {
-    if (node->kind != DOCUMENT_MAPPING)
+    if (node->kind != YAML_TREE_MAPPING)
         return sweep_file_expected(reader, node, "options",
                                    "a mapping of traffic-replay's options");
     enum step step = STEP_NEXT;
     for (size_t i = 0; step == STEP_NEXT && i < node->count; i++) {
-        const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
-        if (value->kind == DOCUMENT_MAPPING)
+        const struct yaml_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
+        if (value->kind == YAML_TREE_MAPPING)
             return sweep_file_expected(reader, value, key->text, "a value or a list of values");
-        if (value->kind == DOCUMENT_SCALAR)
+        if (value->kind == YAML_TREE_SCALAR)
             step = sweep_file_add_option(reader, value, key->text, value->text);
         for (size_t v = 0;
-             step == STEP_NEXT && value->kind == DOCUMENT_SEQUENCE && v < value->count; v++)
-            step = value->items[v]->kind == DOCUMENT_SCALAR
+             step == STEP_NEXT && value->kind == YAML_TREE_SEQUENCE && v < value->count; v++)
+            step = value->items[v]->kind == YAML_TREE_SCALAR
                        ? sweep_file_add_option(reader, value->items[v], key->text,
                                                value->items[v]->text)
                        : sweep_file_expected(reader, value->items[v], key->text, "a plain value");
@@ -153,9 +152,8 @@ static enum step read_replay_options(const struct reader *reader, const struct d
     return step;
 }
 
-static enum step sweep_file_add_option(const struct reader *reader,
-                                       const struct document_node *node, const char *name,
-                                       const char *value)
+static enum step sweep_file_add_option(const struct reader *reader, const struct yaml_node *node,
+                                       const char *name, const char *value)
 {
     struct arguments *arguments = &reader->options->sources->file_arguments;
     const char *error = settings_try(name, value);
@@ -173,22 +171,22 @@ static enum step sweep_file_add_option(const struct reader *reader,
     return arguments->failed ? sweep_options_no_memory(reader->options) : STEP_NEXT;
 }
 
-static enum step read_vary(const struct reader *reader, const struct document_node *node)
+static enum step read_vary(const struct reader *reader, const struct yaml_node *node)
 {
-    if (node->kind != DOCUMENT_MAPPING || node->count == 0)
+    if (node->kind != YAML_TREE_MAPPING || node->count == 0)
         return sweep_file_expected(reader, node, "vary", "a mapping of names to lists of values");
     reader->options->sources->vary_from_file = true;
     for (size_t i = 0; i < node->count; i++) {
-        const struct document_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
+        const struct yaml_node *key = node->items[2 * i], *value = node->items[2 * i + 1];
         const char *error;
         struct sweep_vary *vary =
             sweep_vary_new(reader->options->vary, &reader->options->vary_count, key->text, &error);
         if (!vary)
             return sweep_file_refuse(reader, key, "vary", error);
-        if (value->kind != DOCUMENT_SEQUENCE || value->count == 0)
+        if (value->kind != YAML_TREE_SEQUENCE || value->count == 0)
             return sweep_file_expected(reader, value, key->text, "a list of values");
         for (size_t v = 0; v < value->count; v++) {
-            if (value->items[v]->kind != DOCUMENT_SCALAR)
+            if (value->items[v]->kind != YAML_TREE_SCALAR)
                 return sweep_file_expected(reader, value->items[v], key->text, "a plain value");
             if ((error = sweep_vary_add(vary, value->items[v]->text)))
                 return sweep_file_refuse(reader, value->items[v], "vary", error);
@@ -197,7 +195,7 @@ static enum step read_vary(const struct reader *reader, const struct document_no
     return STEP_NEXT;
 }
 
-static enum step refuse_key(const struct reader *reader, const struct document_node *key)
+static enum step refuse_key(const struct reader *reader, const struct yaml_node *key)
 {
     char what[ERROR_SIZE] = "one of the keys model, dc, options";
     for (size_t i = 0; i < sweep_options_table.count; i++) {
@@ -209,16 +207,16 @@ static enum step refuse_key(const struct reader *reader, const struct document_n
 }
 
 static enum step read_row(const struct reader *reader, const struct options_row *row,
-                          const struct document_node *value)
+                          const struct yaml_node *value)
 {
     bool yes = false, list = row->properties & SWEEP_LIST;
     if (row->kind == OPTIONS_FLAG) {
-        if (!document_boolean(value, &yes))
+        if (!yaml_node_boolean(value, &yes))
             return sweep_file_expected(reader, value, row->name, "true or false");
         *(bool *)((char *)reader->options + row->offset) = yes;
         return STEP_NEXT;
     }
-    if (!list && value->kind != DOCUMENT_SCALAR)
+    if (!list && value->kind != YAML_TREE_SCALAR)
         return sweep_file_expected(reader, value, row->name, "a value");
     char *text = joined(reader, value, row->name);
     const char *error = text ? options_apply(row, reader->options, text) : NULL;
@@ -229,17 +227,17 @@ static enum step read_row(const struct reader *reader, const struct options_row 
 
 /* A scalar, or the scalars of a sequence joined by commas; kept with the options. NULL after an
  * error, which is reported. */
-static char *joined(const struct reader *reader, const struct document_node *node, const char *key)
+static char *joined(const struct reader *reader, const struct yaml_node *node, const char *key)
 {
     char *text = NULL, *kept = NULL;
     size_t size = 0;
-    if (node->kind == DOCUMENT_SCALAR)
+    if (node->kind == YAML_TREE_SCALAR)
         kept = sweep_options_keep(reader->options, node->text);
-    else if (node->kind == DOCUMENT_MAPPING || node->count == 0)
+    else if (node->kind == YAML_TREE_MAPPING || node->count == 0)
         return sweep_file_expected(reader, node, key, "a value or a list of values"), NULL;
     FILE *stream = kept ? NULL : open_memstream(&text, &size);
     for (size_t i = 0; stream && i < node->count; i++) {
-        if (node->items[i]->kind != DOCUMENT_SCALAR) {
+        if (node->items[i]->kind != YAML_TREE_SCALAR) {
             fclose(stream);
             free(text);
             return sweep_file_expected(reader, node->items[i], key, "a plain value"), NULL;

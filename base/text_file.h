@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text files in memory. */
+#ifndef BASE_TEXT_FILE_H
+#define BASE_TEXT_FILE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+enum { TEXT_FILE_MAX = 64 << 20 };
+
+struct text_place {
+    unsigned line, column; /* from 1 */
+};
+
+/*
+ * Reads a whole file; "-" is standard input. The caller frees *text, which has a NUL after its size
+ * bytes. A UTF-8 byte order mark is kept. Returns 0, or a negative errno with a line in error;
+ * -EINVAL for directories, empty files, files larger than limit, and files with NUL bytes.
+ */
+int text_file_read(const char *path, size_t limit, char **text, size_t *size, struct error *error);
+
+/* The two halves of text_file_read(). Opens a file: a descriptor, or a negative errno with a
+ * line in error. Then reads the rest of a file whose first `begun` bytes are in `begin`. */
+int text_file_open(const char *path, struct error *error);
+int text_file_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
+                        char **text, size_t *size, struct error *error);
+
+/* The same checks for text in memory. */
+int text_file_check(const char *name, const char *text, size_t size, struct error *error);
+
+/* The name of a path in messages: the path, or "stdin" for "-". */
+const char *text_file_name(const char *path);
+
+/* The place of a byte. Columns count UTF-8 characters. */
+struct text_place text_file_place(const char *text, size_t offset);
+
+#endif
