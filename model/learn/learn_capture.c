@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of requests in a temporary file, and what else is known of a capture. */
 #include "model/learn/learn_capture.h"
 
 #include <errno.h>
@@ -10,32 +9,29 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/array.h"
 
-static int capture_no_memory(const struct learn_capture *capture);
+enum { NAME_SIZE = 256 };
+
 static int capture_open_records(struct learn_capture *capture);
 static int file_failed(const struct learn_capture *capture, const char *what);
+static size_t copy_lower(const char *name, char lower[NAME_SIZE]);
 static bool capture_is_better(const struct learn_address *a, const struct learn_address *b);
 static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server);
 static const char *kind_of_name(const struct learn_capture *capture, uint32_t number,
                                 uint32_t server);
 static bool is_of_server(const struct learn_name *facts, uint32_t server);
 
-int learn_capture_begin(struct learn_capture *capture, struct error *error)
+int learn_capture_init(struct learn_capture *capture, struct error *error)
 {
     *capture = (struct learn_capture){.first = INT64_MAX, .last = INT64_MIN, .error = error};
     capture->name_facts = calloc(LEARN_NAMES_MAX, sizeof *capture->name_facts);
     if (!capture->name_facts)
-        return capture_no_memory(capture);
+        return error_no_memory(capture->error);
     return capture_open_records(capture);
 }
 
-static int capture_no_memory(const struct learn_capture *capture)
-{
-    return error_no_memory(capture->error);
-}
-
-/* A file that nobody else sees and that is gone when we are. */
+/* A file without a name, which disappears with the process. */
 static int capture_open_records(struct learn_capture *capture)
 {
     char path[4096];
@@ -43,7 +39,7 @@ static int capture_open_records(struct learn_capture *capture)
     snprintf(path, sizeof path, "%s/traffic-learn-XXXXXX", folder && *folder ? folder : "/tmp");
     int file = mkostemp(path, O_CLOEXEC);
     if (file < 0)
-        return file_failed(capture, "cannot make");
+        return file_failed(capture, "cannot create");
     unlink(path);
     capture->records = fdopen(file, "w+");
     if (capture->records)
@@ -65,10 +61,10 @@ void learn_capture_clear(struct learn_capture *capture)
 {
     if (capture->records)
         fclose(capture->records);
-    learn_words_clear(&capture->addresses);
-    learn_words_clear(&capture->forms);
-    learn_words_clear(&capture->names);
-    learn_words_clear(&capture->realms);
+    intern_clear(&capture->addresses);
+    intern_clear(&capture->forms);
+    intern_clear(&capture->names);
+    intern_clear(&capture->realms);
     free(capture->seen);
     free(capture->name_facts);
     free(capture->resolved);
@@ -86,17 +82,16 @@ void learn_capture_time(struct learn_capture *capture, int64_t time)
 int learn_capture_address(struct learn_capture *capture, const char *text, size_t length,
                           uint32_t *number)
 {
-    if (learn_words_add(&capture->addresses, text, length, number) < 0)
-        return capture_no_memory(capture);
-    if (*number >= capture->seen_room) {
-        uint32_t room = capture->seen_room ? 2 * capture->seen_room : 64;
-        struct learn_address *seen = reallocarray(capture->seen, room, sizeof *seen);
-        if (!seen)
-            return capture_no_memory(capture);
-        memset(seen + capture->seen_room, 0, (room - capture->seen_room) * sizeof *seen);
-        capture->seen = seen;
-        capture->seen_room = room;
-    }
+    bool added;
+    if (intern_add(&capture->addresses, text, length, number, &added) < 0)
+        return error_no_memory(capture->error);
+    if (!added)
+        return 0;
+    struct learn_address *seen = array_grow(capture->seen, *number, sizeof *seen);
+    if (!seen)
+        return error_no_memory(capture->error);
+    capture->seen = seen;
+    seen[*number] = (struct learn_address){0};
     return 0;
 }
 
@@ -113,13 +108,12 @@ int learn_capture_add(struct learn_capture *capture, const struct learn_record *
 {
     struct learn_record copy = *record;
     size_t length = strlen(form);
-    /* Where there are more forms than anybody would look at, new ones are their packet's bare one.
-     */
+    /* Beyond the limit a new form becomes its packet without details. */
     if (capture->forms.count >= LEARN_FORMS_MAX &&
-        learn_words_find(&capture->forms, form, length) == UINT32_MAX)
+        intern_find(&capture->forms, form, length) == UINT32_MAX)
         length = learn_form_type(form);
-    if (learn_words_add(&capture->forms, form, length, &copy.form) < 0)
-        return capture_no_memory(capture);
+    if (intern_add(&capture->forms, form, length, &copy.form, NULL) < 0)
+        return error_no_memory(capture->error);
     errno = 0;
     if (fwrite(&copy, sizeof copy, 1, capture->records) != 1)
         return file_failed(capture, "cannot write");
@@ -135,8 +129,8 @@ int learn_capture_amend(struct learn_capture *capture, uint64_t index, const cha
 {
     uint32_t number;
     off_t at = (off_t)(index * sizeof(struct learn_record) + offsetof(struct learn_record, form));
-    if (learn_words_add(&capture->forms, form, strlen(form), &number) < 0)
-        return capture_no_memory(capture);
+    if (intern_add(&capture->forms, form, strlen(form), &number, NULL) < 0)
+        return error_no_memory(capture->error);
     errno = 0;
     if (fflush(capture->records) != 0 ||
         pwrite(fileno(capture->records), &number, sizeof number, at) != (ssize_t)sizeof number)
@@ -146,15 +140,32 @@ int learn_capture_amend(struct learn_capture *capture, uint64_t index, const cha
 
 uint32_t learn_capture_name(struct learn_capture *capture, const char *name)
 {
-    char lower[256];
+    char lower[NAME_SIZE];
     uint32_t number;
+    size_t length = copy_lower(name, lower);
+    if (capture->names.count == LEARN_NAMES_MAX)
+        return intern_find(&capture->names, lower, length);
+    return intern_add(&capture->names, lower, length, &number, NULL) < 0 ? UINT32_MAX : number;
+}
+
+/* Copies at most NAME_SIZE characters. Returns their number. */
+static size_t copy_lower(const char *name, char lower[NAME_SIZE])
+{
     size_t length = 0;
-    for (; name[length] && length < sizeof lower; length++)
+    for (; name[length] && length < NAME_SIZE; length++)
         lower[length] =
             name[length] >= 'A' && name[length] <= 'Z' ? (char)(name[length] + 32) : name[length];
-    if (capture->names.count == LEARN_NAMES_MAX)
-        return learn_words_find(&capture->names, lower, length);
-    return learn_words_add(&capture->names, lower, length, &number) < 0 ? UINT32_MAX : number;
+    return length;
+}
+
+void learn_capture_realm(struct learn_capture *capture, const char *realm)
+{
+    char lower[NAME_SIZE];
+    uint32_t number;
+    size_t length = copy_lower(realm, lower);
+    /* Without memory the realm stays unknown, and its queries are of the kind "other". */
+    if (capture->realms.count < LEARN_NAMES_MAX)
+        (void)intern_add(&capture->realms, lower, length, &number, NULL);
 }
 
 int learn_capture_server(const struct learn_capture *capture, uint32_t *server)
@@ -168,9 +179,8 @@ int learn_capture_server(const struct learn_capture *capture, uint32_t *server)
     return *server == UINT32_MAX ? -ENOENT : 0;
 }
 
-/* A resolver of names may answer more often than any domain controller does: it is none when that
- * is all it is asked, and answers of other protocols come first. Without any answer, who was asked
- * most. */
+/* A name server may answer more often than a domain controller. So answers over TCP count first,
+ * then answers in datagrams. Without any answers the host with the most requests wins. */
 static bool capture_is_better(const struct learn_address *a, const struct learn_address *b)
 {
     if (a->answers != b->answers)
@@ -182,12 +192,12 @@ static bool capture_is_better(const struct learn_address *a, const struct learn_
 
 int learn_capture_finish(struct learn_capture *capture, uint32_t server)
 {
-    uint32_t count = capture->forms.count;
+    size_t count = capture->forms.count;
     int result = 0;
     free(capture->resolved);
-    capture->resolved = calloc((size_t)count + 1, sizeof *capture->resolved);
+    capture->resolved = calloc(count + 1, sizeof *capture->resolved);
     if (!capture->resolved)
-        return capture_no_memory(capture);
+        return error_no_memory(capture->error);
     for (uint32_t form = 0; form < count && result == 0; form++)
         result = resolve(capture, form, server);
     errno = 0;
@@ -198,7 +208,7 @@ int learn_capture_finish(struct learn_capture *capture, uint32_t server)
 
 static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server)
 {
-    const char *text = capture->forms.items[form].bytes, *at = strstr(text, "\x1fname=@");
+    const char *text = capture->forms.entries[form].bytes, *at = strstr(text, "\x1fname=@");
     char line[LEARN_FORM_SIZE];
     capture->resolved[form] = form;
     if (!at)
@@ -206,24 +216,24 @@ static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server
     size_t before = (size_t)(at - text);
     int length = snprintf(line, sizeof line, "%.*s\x1fname=%s", (int)before, text,
                           kind_of_name(capture, (uint32_t)strtoul(at + 7, NULL, 10), server));
-    return learn_words_add(&capture->forms, line, (size_t)length, &capture->resolved[form]) < 0
-               ? capture_no_memory(capture)
-               : 0;
+    if (intern_add(&capture->forms, line, (size_t)length, &capture->resolved[form], NULL) < 0)
+        return error_no_memory(capture->error);
+    return 0;
 }
 
-/* What design's details call a name, by its form (RFC 2782, MS-ADTS 6.3.2) and by what it turned
- * out to be. */
+/* The kind of a name (dns:0 in traffic-model(5)), by its form (RFC 2782, MS-ADTS 6.3.2), its
+ * answers and the realms that were seen. */
 static const char *kind_of_name(const struct learn_capture *capture, uint32_t number,
                                 uint32_t server)
 {
-    const struct learn_word *name = &capture->names.items[number];
+    const struct intern_entry *name = &capture->names.entries[number];
     if (strncmp(name->bytes, "_kerberos.", 10) == 0)
         return "kerberos";
     if (strstr(name->bytes, "_msdcs."))
         return "msdcs";
     if (strncmp(name->bytes, "_ldap.", 6) == 0)
         return "ldap";
-    if (learn_words_find(&capture->realms, name->bytes, name->length) != UINT32_MAX)
+    if (intern_find(&capture->realms, name->bytes, name->size) != UINT32_MAX)
         return "realm";
     return is_of_server(&capture->name_facts[number], server) ? "dc" : "other";
 }
@@ -250,9 +260,4 @@ int learn_capture_next(struct learn_capture *capture, struct learn_record *recor
         return 1;
     }
     return ferror(capture->records) ? file_failed(capture, "cannot read") : 0;
-}
-
-size_t learn_form_type(const char *form)
-{
-    return strcspn(form, "\x1f");
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measuring a capture and a plan the same way, and comparing. */
 #include "model/learn/learn_check.h"
 
 #include <errno.h>
@@ -9,37 +8,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "model/plan.h"
 
 enum { SHOWN = 12, NANOSECONDS = 1000000000 };
 
-struct capture_measure {
-    struct learn_measure *measure;
+struct capture_walk {
+    struct learn_check *check;
     const struct learn_capture *capture;
+};
+
+/* A conversation of the plan. Until the first end it is only a part of one. */
+struct plan_conversation {
+    uint64_t packets;
+    int64_t start, last; /* ns */
+    bool whole;
 };
 
 struct difference {
     const char *type;
-    double capture, model;
+    double capture, model; /* shares of all packets */
 };
 
 static int capture_packet(void *context, struct learn_conversation *conversation, uint32_t form,
                           double gap);
-static int check_count_packet(struct learn_measure *measure, const char *type, size_t length);
+static int find_counts(struct learn_check *check, const char *type, size_t length,
+                       struct learn_type_counts **counts);
 static int capture_end(void *context, struct learn_conversation *conversation);
 static void count_conversation(struct learn_measure *measure, uint64_t packets, double seconds);
-static int measure_model(struct learn_measure *measure, const struct model *model, uint64_t seed,
-                         uint64_t packets, struct error *error);
+static int measure_model(struct learn_check *check, const struct model *model, uint64_t packets,
+                         struct error *error);
 static int check_make_plan(const struct model *model, uint64_t seed, uint64_t packets,
                            struct plan **plan, struct error *error);
 static bool every_packet(const struct model_type *type, void *context);
-static int walk_plan(struct learn_measure *measure, const struct plan *plan, uint64_t packets);
-static void check_compare(struct learn_check *check);
+static int measure_plan(struct learn_check *check, const struct plan *plan, uint64_t packets);
+static void walk_plan(struct learn_measure *measure, const struct plan *plan, uint64_t packets,
+                      uint64_t *counts);
+static void take_step(struct learn_measure *measure, struct plan_conversation *conversation,
+                      const struct plan_step *step, uint64_t *counts);
+static void compare_measures(struct learn_check *check);
 static double mix_distance(const struct learn_check *check);
-static double check_share_of(const struct learn_measure *measure, const struct learn_word *type);
-static double total_of(const struct learn_measure *measure);
-static uint64_t count_of(const struct learn_measure *measure, const struct learn_word *type);
+static struct learn_type_counts total_counts(const struct learn_check *check);
+static struct difference difference_of(const struct learn_check *check, size_t type,
+                                       const struct learn_type_counts *total);
+static double share_of(uint64_t count, uint64_t total);
 static double rate_of(const struct learn_measure *measure);
 static struct difference *list_types(const struct learn_check *check, size_t *count);
 static int compare_shares(const void *a, const void *b);
@@ -57,42 +70,54 @@ int learn_check_make(struct learn_check *check, struct learn_capture *capture,
                      uint64_t seed, uint64_t packets, struct error *error)
 {
     *check = (struct learn_check){.seed = seed};
-    struct capture_measure measure = {&check->capture, capture};
-    struct learn_walk_observer observer = {capture_packet, capture_end, &measure};
+    struct capture_walk context = {check, capture};
+    struct learn_walk_observer observer = {capture_packet, capture_end, &context};
     int result = learn_walk(capture, walk, &observer);
     if (result == 0)
-        result = measure_model(&check->model, model, seed, packets, error);
-    if (result == -ENOMEM)
-        error_no_memory(error);
+        result = measure_model(check, model, packets, error);
     if (result == 0)
-        check_compare(check);
-    return result;
+        compare_measures(check);
+    return result == -ENOMEM ? error_no_memory(error) : result;
 }
 
 static int capture_packet(void *context, struct learn_conversation *conversation, uint32_t form,
                           double gap)
 {
-    const struct capture_measure *walk = context;
-    const char *text = walk->capture->forms.items[form].bytes;
+    struct capture_walk *walk = context;
+    const char *text = walk->capture->forms.entries[form].bytes;
+    struct learn_type_counts *counts;
     if (conversation->packets > 1)
-        learn_histogram_add(&walk->measure->gaps, gap);
-    return check_count_packet(walk->measure, text, learn_form_type(text));
+        learn_histogram_add(&walk->check->capture.gaps, gap);
+    walk->check->capture.packets++;
+    if (find_counts(walk->check, text, learn_form_type(text), &counts) < 0)
+        return -ENOMEM;
+    counts->capture++;
+    return 0;
 }
 
-static int check_count_packet(struct learn_measure *measure, const char *type, size_t length)
+/* Sets *counts to those of a type, which is added if it is new. 0 or -ENOMEM. */
+static int find_counts(struct learn_check *check, const char *type, size_t length,
+                       struct learn_type_counts **counts)
 {
     uint32_t number;
-    if (learn_words_add(&measure->types, type, length, &number) < 0)
+    bool added;
+    if (intern_add(&check->types, type, length, &number, &added) < 0)
         return -ENOMEM;
-    measure->types.items[number].count++;
-    measure->packets++;
+    if (added) {
+        struct learn_type_counts *grown = array_grow(check->type_counts, number, sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        check->type_counts = grown;
+        grown[number] = (struct learn_type_counts){0};
+    }
+    *counts = &check->type_counts[number];
     return 0;
 }
 
 static int capture_end(void *context, struct learn_conversation *conversation)
 {
-    const struct capture_measure *walk = context;
-    count_conversation(walk->measure, conversation->packets,
+    struct capture_walk *walk = context;
+    count_conversation(&walk->check->capture, conversation->packets,
                        (double)(conversation->last - conversation->start) / NANOSECONDS);
     return 0;
 }
@@ -105,18 +130,18 @@ static void count_conversation(struct learn_measure *measure, uint64_t packets, 
     learn_histogram_add(&measure->durations, seconds);
 }
 
-static int measure_model(struct learn_measure *measure, const struct model *model, uint64_t seed,
-                         uint64_t packets, struct error *error)
+static int measure_model(struct learn_check *check, const struct model *model, uint64_t packets,
+                         struct error *error)
 {
     struct plan *plan = NULL;
-    int result = check_make_plan(model, seed, packets, &plan, error);
+    int result = check_make_plan(model, check->seed, packets, &plan, error);
     if (result == 0)
-        result = walk_plan(measure, plan, packets);
+        result = measure_plan(check, plan, packets);
     plan_free(plan);
     return result;
 }
 
-/* One client whose pauses are as the model has them, for so long that it sends as many packets. */
+/* A plan of one client, without stretched pauses, that is long enough for these packets. */
 static int check_make_plan(const struct model *model, uint64_t seed, uint64_t packets,
                            struct plan **plan, struct error *error)
 {
@@ -140,51 +165,62 @@ static bool every_packet(const struct model_type *type, void *context)
     return true;
 }
 
-/* Whole conversations only: neither what is left of the first one nor what the end cuts off. */
-static int walk_plan(struct learn_measure *measure, const struct plan *plan, uint64_t packets)
+static int measure_plan(struct learn_check *check, const struct plan *plan, uint64_t packets)
 {
     size_t count;
     const struct model_type *types = model_types(plan_model(plan), &count);
-    uint64_t *counts = calloc(count + 1, sizeof *counts), sent = 0;
-    struct plan_client cursor;
-    struct plan_step step;
-    int64_t start = 0, last = 0;
-    int result = counts ? 0 : -ENOMEM;
-    bool whole = false;
+    uint64_t *sent = calloc(count + 1, sizeof *sent);
+    int result = sent ? 0 : -ENOMEM;
     if (result == 0)
-        plan_client_start(plan, 0, &cursor);
-    while (result == 0 && measure->packets + sent < packets &&
-           plan_client_next(plan, &cursor, &step)) {
-        if (step.kind == PLAN_END) {
-            if (whole && sent > 0)
-                count_conversation(measure, sent, (double)(last - start) / NANOSECONDS);
-            measure->packets += whole ? sent : 0;
-            whole = true;
-            sent = 0;
-            continue;
-        }
-        if (!whole)
-            continue;
-        if (sent++ == 0)
-            start = step.due;
-        else
-            learn_histogram_add(&measure->gaps, (double)(step.due - last) / NANOSECONDS);
-        last = step.due;
-        counts[step.type]++;
-    }
+        walk_plan(&check->model, plan, packets, sent);
     for (size_t type = 0; type < count && result == 0; type++) {
         char name[160];
-        uint32_t number;
+        struct learn_type_counts *counts;
         int length = snprintf(name, sizeof name, "%s:%s", types[type].protocol, types[type].opcode);
-        result = learn_words_add(&measure->types, name, (size_t)length, &number);
+        result = find_counts(check, name, (size_t)length, &counts);
         if (result == 0)
-            measure->types.items[number].count += counts[type];
+            counts->model += sent[type];
     }
-    free(counts);
+    free(sent);
     return result;
 }
 
-static void check_compare(struct learn_check *check)
+/* Measures whole conversations only: neither the part at the start nor the one cut off at the
+ * end. */
+static void walk_plan(struct learn_measure *measure, const struct plan *plan, uint64_t packets,
+                      uint64_t *counts)
+{
+    struct plan_conversation conversation = {0};
+    struct plan_client cursor;
+    struct plan_step step;
+    plan_client_start(plan, 0, &cursor);
+    while (measure->packets + conversation.packets < packets &&
+           plan_client_next(plan, &cursor, &step))
+        take_step(measure, &conversation, &step, counts);
+}
+
+static void take_step(struct learn_measure *measure, struct plan_conversation *conversation,
+                      const struct plan_step *step, uint64_t *counts)
+{
+    if (step->kind == PLAN_END) {
+        if (conversation->packets > 0)
+            count_conversation(measure, conversation->packets,
+                               (double)(conversation->last - conversation->start) / NANOSECONDS);
+        measure->packets += conversation->packets;
+        *conversation = (struct plan_conversation){.whole = true};
+        return;
+    }
+    if (!conversation->whole)
+        return;
+    if (conversation->packets++ == 0)
+        conversation->start = step->due;
+    else
+        learn_histogram_add(&measure->gaps, (double)(step->due - conversation->last) / NANOSECONDS);
+    conversation->last = step->due;
+    counts[step->type]++;
+}
+
+static void compare_measures(struct learn_check *check)
 {
     const struct learn_measure *a = &check->capture, *b = &check->model;
     check->mix = mix_distance(check);
@@ -198,40 +234,39 @@ static void check_compare(struct learn_check *check)
 
 static double mix_distance(const struct learn_check *check)
 {
-    const struct learn_measure *sides[] = {&check->capture, &check->model};
+    struct learn_type_counts total = total_counts(check);
     double sum = 0;
-    for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < sides[side]->types.count; i++) {
-            const struct learn_word *type = &sides[side]->types.items[i];
-            /* Types that both have come up on the first side only. */
-            if (side == 0 ||
-                learn_words_find(&check->capture.types, type->bytes, type->length) == UINT32_MAX)
-                sum += fabs(check_share_of(&check->capture, type) -
-                            check_share_of(&check->model, type));
-        }
+    for (size_t type = 0; type < check->types.count; type++) {
+        struct difference difference = difference_of(check, type, &total);
+        sum += fabs(difference.capture - difference.model);
+    }
     return sum / 2;
 }
 
-static double check_share_of(const struct learn_measure *measure, const struct learn_word *type)
+/* Packets of measured conversations. The counts of the model include those of a conversation that
+ * was cut off, which is in no length. */
+static struct learn_type_counts total_counts(const struct learn_check *check)
 {
-    double total = total_of(measure);
-    return total > 0 ? (double)count_of(measure, type) / total : 0;
-}
-
-/* Packets of the conversations that were measured: those of one that was cut off are in no length.
- */
-static double total_of(const struct learn_measure *measure)
-{
-    double total = 0;
-    for (uint32_t i = 0; i < measure->types.count; i++)
-        total += (double)measure->types.items[i].count;
+    struct learn_type_counts total = {0};
+    for (size_t type = 0; type < check->types.count; type++) {
+        total.capture += check->type_counts[type].capture;
+        total.model += check->type_counts[type].model;
+    }
     return total;
 }
 
-static uint64_t count_of(const struct learn_measure *measure, const struct learn_word *type)
+static struct difference difference_of(const struct learn_check *check, size_t type,
+                                       const struct learn_type_counts *total)
 {
-    uint32_t number = learn_words_find(&measure->types, type->bytes, type->length);
-    return number == UINT32_MAX ? 0 : measure->types.items[number].count;
+    const struct learn_type_counts *counts = &check->type_counts[type];
+    return (struct difference){check->types.entries[type].bytes,
+                               share_of(counts->capture, total->capture),
+                               share_of(counts->model, total->model)};
+}
+
+static double share_of(uint64_t count, uint64_t total)
+{
+    return total > 0 ? (double)count / (double)total : 0;
 }
 
 static double rate_of(const struct learn_measure *measure)
@@ -241,8 +276,9 @@ static double rate_of(const struct learn_measure *measure)
 
 void learn_check_clear(struct learn_check *check)
 {
-    learn_words_clear(&check->capture.types);
-    learn_words_clear(&check->model.types);
+    intern_clear(&check->types);
+    free(check->type_counts);
+    check->type_counts = NULL;
 }
 
 int learn_check_print(const struct learn_check *check, FILE *out)
@@ -275,23 +311,15 @@ int learn_check_print(const struct learn_check *check, FILE *out)
     return fflush(out) == 0 && !ferror(out) ? 0 : errno ? -errno : -EIO;
 }
 
-/* Every type of both sides, the caller's to free(); NULL without memory. */
+/* Lists the types of both sides, the commonest in the capture first. The caller frees the list;
+ * NULL: out of memory. */
 static struct difference *list_types(const struct learn_check *check, size_t *count)
 {
-    const struct learn_measure *sides[] = {&check->capture, &check->model};
-    struct difference *list =
-        calloc(check->capture.types.count + check->model.types.count + 1, sizeof *list);
-    *count = 0;
-    for (int side = 0; list && side < 2; side++)
-        for (uint32_t i = 0; i < sides[side]->types.count; i++) {
-            const struct learn_word *type = &sides[side]->types.items[i];
-            if (side == 1 &&
-                learn_words_find(&check->capture.types, type->bytes, type->length) != UINT32_MAX)
-                continue;
-            list[(*count)++] =
-                (struct difference){type->bytes, check_share_of(&check->capture, type),
-                                    check_share_of(&check->model, type)};
-        }
+    struct learn_type_counts total = total_counts(check);
+    *count = check->types.count;
+    struct difference *list = calloc(*count + 1, sizeof *list);
+    for (size_t type = 0; list && type < *count; type++)
+        list[type] = difference_of(check, type, &total);
     if (list && *count > 1)
         qsort(list, *count, sizeof *list, compare_shares);
     return list;

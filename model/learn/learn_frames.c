@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/details.h"
 #include "model/learn/learn_frames_private.h"
 #include "model/recording_text.h"
 
@@ -256,40 +255,4 @@ bool learn_frames_brings_ticket(const struct learn_frames *frames)
         if (type == 14) /* RFC 4120 5.5.1, AP-REQ */
             return true;
     return false;
-}
-
-void learn_form_init(struct learn_form *form, const char *protocol, const char *opcode)
-{
-    form->length = (size_t)snprintf(form->text, sizeof form->text, "%s:%s", protocol, opcode);
-    form->full = false;
-}
-
-bool learn_form_add(struct learn_form *form, const char *key, const char *value)
-{
-    char packet[80], *colon;
-    snprintf(packet, sizeof packet, "%.*s", (int)learn_form_type(form->text), form->text);
-    colon = strchr(packet, ':');
-    *colon = '\0';
-    const struct packet_rule *rule = packet_rule_find(packet_row_find(packet, colon + 1), key);
-    bool placeholder = strcmp(packet, "dns") == 0 && value[0] == '@';
-    const char *kept = !rule                                      ? NULL
-                       : placeholder || packet_rule_is_list(rule) ? value
-                                                                  : packet_rule_check(rule, value);
-    /* What a form or a text of forms is taken apart by stands in no value. */
-    if (!kept || strpbrk(kept, "\x1f\t\n"))
-        return false;
-    size_t room = sizeof form->text - form->length;
-    size_t length = strlen(key) + strlen(kept) + 2;
-    form->full = form->full || length >= room;
-    if (!form->full)
-        form->length +=
-            (size_t)sprintf(form->text + form->length, "%c%s=%s", LEARN_FIELD, key, kept);
-    return true;
-}
-
-bool learn_form_add_number(struct learn_form *form, const char *key, uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    return learn_form_add(form, key, text);
 }

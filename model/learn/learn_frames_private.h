@@ -4,6 +4,7 @@
 #ifndef MODEL_LEARN_LEARN_FRAMES_PRIVATE_H
 #define MODEL_LEARN_LEARN_FRAMES_PRIVATE_H
 
+#include "model/learn/learn_form.h"
 #include "model/learn/learn_frames.h"
 #include "model/learn/learn_links.h"
 
@@ -50,18 +51,5 @@ void learn_frames_answered(struct learn_frames *frames, uint64_t question);
 
 /* True when a frame that authenticates brings a Kerberos ticket. */
 bool learn_frames_brings_ticket(const struct learn_frames *frames);
-
-/* ---- Forms ---- */
-
-struct learn_form {
-    char text[LEARN_FORM_SIZE];
-    size_t length;
-    bool full; /* something did not fit: the fields after it are left out */
-};
-
-void learn_form_init(struct learn_form *form, const char *protocol, const char *opcode);
-/* A field. False: left out, as its rule in the packet table does not allow the value. */
-bool learn_form_add(struct learn_form *form, const char *key, const char *value);
-bool learn_form_add_number(struct learn_form *form, const char *key, uint64_t value);
 
 #endif

@@ -220,9 +220,10 @@ static int take_line(void *context, const struct recording_line *packet)
 /* A connection is a stream between two; without numbers of streams it is all that two exchange. */
 static uint32_t connection_of(const struct recording_line *packet)
 {
-    uint64_t hash = learn_hash(packet->udp, packet->client, strlen(packet->client));
-    hash = learn_hash(hash, packet->server, strlen(packet->server));
-    return (uint32_t)learn_hash(hash, packet->stream, strlen(packet->stream));
+    uint64_t hash = intern_hash(0, &packet->udp, sizeof packet->udp);
+    hash = intern_hash(hash, packet->client, strlen(packet->client) + 1);
+    hash = intern_hash(hash, packet->server, strlen(packet->server) + 1);
+    return (uint32_t)intern_hash(hash, packet->stream, strlen(packet->stream));
 }
 
 /* "protocol:opcode" and its fields as one line. */

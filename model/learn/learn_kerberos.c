@@ -63,21 +63,16 @@ static uint64_t subject_of(const struct learn_frames *frames, uint64_t type)
 {
     const char *client = frames->line->values[LEARN_LINE_KERBEROS_CNAME];
     const char *service = frames->line->values[LEARN_LINE_KERBEROS_SNAME];
-    return learn_hash(learn_hash(type, client, strlen(client)), service, strlen(service));
+    uint64_t hash = intern_hash(0, &type, sizeof type);
+    hash = intern_hash(hash, client, strlen(client) + 1);
+    return intern_hash(hash, service, strlen(service));
 }
 
 static void note_realms(struct learn_frames *frames)
 {
     char realm[NAME_SIZE];
-    uint32_t number;
-    if (!learn_line_value(frames->line, LEARN_LINE_KERBEROS_REALM, 0, realm, sizeof realm))
-        return;
-    size_t length = strlen(realm);
-    for (size_t i = 0; i < length; i++)
-        if (realm[i] >= 'A' && realm[i] <= 'Z')
-            realm[i] = (char)(realm[i] + 32);
-    if (frames->capture->realms.count < LEARN_NAMES_MAX)
-        (void)learn_words_add(&frames->capture->realms, realm, length, &number);
+    if (learn_line_value(frames->line, LEARN_LINE_KERBEROS_REALM, 0, realm, sizeof realm))
+        learn_capture_realm(frames->capture, realm);
 }
 
 static bool comes_again(struct learn_frames *frames, uint64_t subject)
@@ -94,7 +89,7 @@ static bool learn_kerberos_is_repeated(struct learn_frames *frames, uint64_t typ
 {
     uint64_t parts[3] = {LEARN_LINE_KERBEROS_NONCE, type, 0};
     return learn_line_number(frames->line, LEARN_LINE_KERBEROS_NONCE, 0, &parts[2]) &&
-           learn_frames_asked_again(frames, learn_hash(0, parts, sizeof parts));
+           learn_frames_asked_again(frames, intern_hash(0, parts, sizeof parts));
 }
 
 /* MS-KILE 3.3.5.1: accounts of machines end in $, and are asked for as host/ too. */

@@ -140,7 +140,7 @@ static bool learn_ldap_is_repeated(struct learn_frames *frames, uint64_t op)
     parts[0] = LEARN_LINE_LDAP_ID;
     parts[1] = id;
     parts[2] = is_response(op) ? frames->to_port : frames->from_port;
-    uint64_t question = learn_hash(0, parts, sizeof parts);
+    uint64_t question = intern_hash(0, parts, sizeof parts);
     if (is_response(op)) {
         learn_frames_answered(frames, question);
         return false;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "model/learn/learn_words.h"
+#include "base/intern.h"
 
 enum { SETS = 1 << 14, WAYS = 8 };
 
@@ -25,8 +25,8 @@ void learn_links_free(struct learn_links *links)
 struct learn_link *learn_links_get(struct learn_links *links, enum learn_link_kind kind, uint64_t a,
                                    uint64_t b, int64_t time, bool make)
 {
-    const uint64_t parts[] = {a, b};
-    uint64_t key = learn_hash(kind, parts, sizeof parts) | 1;
+    const uint64_t parts[] = {kind, a, b};
+    uint64_t key = intern_hash(0, parts, sizeof parts) | 1;
     struct learn_link *set = links->sets[(key >> 32) % SETS], *oldest = set;
     for (unsigned way = 0; way < WAYS; way++) {
         if (set[way].key == key) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts first, in the order of the capture; then the loaders' own way to a model, so that what is
- * learned is checked as what is read. */
+/* Counts the transitions of a capture, then builds a model as the loaders do, so that a learned
+ * model passes the checks of a loaded one. */
 #include "model/learn/learn_model.h"
 
 #include <errno.h>
@@ -8,34 +8,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "model/chain.h"
-#include "model/details.h"
 #include "model/learn/learn_histogram.h"
 #include "model/learn/learn_pauses.h"
 #include "model/model_builder.h"
 
-enum {
-    NO_PAUSE = -1,
-    POINTS = 33,
-    KEY_SIZE = (LEARN_HISTORY_MAX + 1) * CHAIN_NAME_SIZE,
-    FIELDS_MAX = 12
-};
+enum { NO_PAUSE = -1, POINTS = 33, KEY_SIZE = (LEARN_HISTORY_MAX + 1) * CHAIN_NAME_SIZE };
 
 struct lesson {
     struct learn_capture *capture;
     const struct learn_settings *settings;
-    struct learn_words types;       /* "protocol:opcode" */
-    struct learn_words histories;   /* entries, each a type here, CHAIN_WAIT + N or CHAIN_NONE */
-    struct learn_words transitions; /* history, entry; counted */
-    uint32_t *type_of_form;         /* number + 1; 0: not looked up yet */
+    struct intern types;       /* "protocol:opcode" */
+    struct intern histories;   /* entries, each a type of types, CHAIN_WAIT + N or CHAIN_NONE */
+    struct intern transitions; /* history, entry */
+    uint64_t *transition_counts;
+    uint32_t *type_of_form; /* number + 1; 0: not known yet */
     uint64_t *form_counts;
-    uint32_t form_count;
+    size_t form_count;
     struct learn_pauses pauses; /* by transition */
     uint64_t packets, conversations;
 };
 
-struct points {
+struct points_target {
     const struct lesson *lesson;
     struct builder *builder;
 };
@@ -47,12 +43,15 @@ static int learn_model_take_packet(void *context, struct learn_conversation *con
 static int type_of(struct lesson *lesson, uint32_t form, uint32_t *type);
 static int count_transition(struct lesson *lesson, struct learn_conversation *conversation,
                             uint32_t entry, double pause);
+static int find_transition(struct lesson *lesson, const uint32_t pair[2], uint32_t *number);
 static uint32_t wait_of(double pause);
 static int learn_model_take_end(void *context, struct learn_conversation *conversation);
 static int make_model(struct lesson *lesson, struct model **out);
 static int add_source(const struct lesson *lesson, struct builder *builder);
 static double learn_model_rounded(double value);
 static int add_histories(const struct lesson *lesson, struct builder *builder);
+static void write_key(const struct lesson *lesson, const uint32_t *entries, uint32_t count,
+                      char key[KEY_SIZE]);
 static const char *entry_name(const struct lesson *lesson, uint32_t entry, char *buffer,
                               size_t size);
 static int add_transitions(const struct lesson *lesson, struct builder *builder);
@@ -63,10 +62,8 @@ static int add_forms(struct lesson *lesson, struct builder *builder);
 static int compare_forms(const void *a, const void *b, void *context);
 static int add_type_forms(struct lesson *lesson, struct builder *builder, const uint32_t *forms,
                           size_t count);
-static int add_form(struct builder *builder, const struct learn_word *form, uint32_t type,
+static int add_form(struct builder *builder, const struct intern_entry *form, uint32_t type,
                     uint64_t count);
-static int learn_model_split_form(struct arena *arena, char *text, struct packet_field *fields,
-                                  size_t *count);
 static int split_values(struct arena *arena, const struct packet_rule *rule, char *text,
                         struct packet_field *field);
 static void lesson_clear(struct lesson *lesson);
@@ -74,7 +71,7 @@ static void lesson_clear(struct lesson *lesson);
 int learn_model(struct learn_capture *capture, const struct learn_settings *settings,
                 struct model **out)
 {
-    /* One more than there are: the walk may add the form of a hint. */
+    /* One more than there are now: learn_walk() may add the form of a hint. */
     struct lesson lesson = {
         .capture = capture, .settings = settings, .form_count = capture->forms.count + 1};
     struct learn_walk_observer observer = {learn_model_take_packet, learn_model_take_end, &lesson};
@@ -91,7 +88,7 @@ int learn_model(struct learn_capture *capture, const struct learn_settings *sett
     return result;
 }
 
-/* A pause from WAIT_LEAST seconds on is an entry of the chain of its own. */
+/* A pause of at least this many seconds becomes a wait, which is a separate entry of the chain. */
 #define WAIT_LEAST 0.1
 
 static int learn_model_take_packet(void *context, struct learn_conversation *conversation,
@@ -106,10 +103,11 @@ static int learn_model_take_packet(void *context, struct learn_conversation *con
     bool wait = conversation->packets > 1 && gap >= WAIT_LEAST;
     if (result == 0 && wait)
         result = count_transition(lesson, conversation, wait_of(gap), gap);
-    /* After a wait, whose points are the whole time, and at the start there is no other pause. */
+    /* No pause is counted at the start, nor after a wait, which covers the whole time. */
+    if (wait || conversation->packets == 1)
+        gap = NO_PAUSE;
     if (result == 0)
-        result = count_transition(lesson, conversation, type,
-                                  wait || conversation->packets == 1 ? NO_PAUSE : gap);
+        result = count_transition(lesson, conversation, type, gap);
     if (result == 0) {
         lesson->form_counts[form]++;
         lesson->packets++;
@@ -122,8 +120,8 @@ static int type_of(struct lesson *lesson, uint32_t form, uint32_t *type)
     if (form >= lesson->form_count)
         return -EINVAL;
     if (lesson->type_of_form[form] == 0) {
-        const char *text = lesson->capture->forms.items[form].bytes;
-        if (learn_words_add(&lesson->types, text, learn_form_type(text), type) < 0)
+        const char *text = lesson->capture->forms.entries[form].bytes;
+        if (intern_add(&lesson->types, text, learn_form_type(text), type, NULL) < 0)
             return -ENOMEM;
         lesson->type_of_form[form] = *type + 1;
     }
@@ -134,24 +132,37 @@ static int type_of(struct lesson *lesson, uint32_t form, uint32_t *type)
 static int count_transition(struct lesson *lesson, struct learn_conversation *conversation,
                             uint32_t entry, double pause)
 {
-    uint32_t length = lesson->settings->history, pair[2] = {0, entry}, number;
-    if (learn_words_add(&lesson->histories, conversation->entries,
-                        length * sizeof *conversation->entries, &pair[0]) < 0 ||
-        learn_words_add(&lesson->transitions, pair, sizeof pair, &number) < 0 ||
-        (pause >= 0 && learn_pauses_add(&lesson->pauses, number, pause) < 0))
+    uint32_t *entries = conversation->entries, length = lesson->settings->history;
+    uint32_t pair[2] = {0, entry}, number;
+    if (intern_add(&lesson->histories, entries, length * sizeof *entries, &pair[0], NULL) < 0 ||
+        find_transition(lesson, pair, &number) < 0)
         return -ENOMEM;
-    lesson->transitions.items[number].count++;
-    memmove(conversation->entries, conversation->entries + 1,
-            (length - 1) * sizeof *conversation->entries);
-    conversation->entries[length - 1] = entry;
+    lesson->transition_counts[number]++;
+    memmove(entries, entries + 1, (length - 1) * sizeof *entries);
+    entries[length - 1] = entry;
+    return pause >= 0 ? learn_pauses_add(&lesson->pauses, number, pause) : 0;
+}
+
+static int find_transition(struct lesson *lesson, const uint32_t pair[2], uint32_t *number)
+{
+    bool added;
+    if (intern_add(&lesson->transitions, pair, 2 * sizeof *pair, number, &added) < 0)
+        return -ENOMEM;
+    if (!added)
+        return 0;
+    uint64_t *counts = array_grow(lesson->transition_counts, *number, sizeof *counts);
+    if (!counts)
+        return -ENOMEM;
+    lesson->transition_counts = counts;
+    counts[*number] = 0;
     return 0;
 }
 
-/* The entry of the chain that a pause is of its own. */
+/* The wait that is closest to a pause. */
 static uint32_t wait_of(double pause)
 {
-    int n = (int)floor(log(10 * pause));
-    return CHAIN_WAIT + (uint32_t)(n < 0 ? 0 : n > CHAIN_WAIT_MAX ? CHAIN_WAIT_MAX : n);
+    double exponent = floor(log(10 * pause));
+    return CHAIN_WAIT + (uint32_t)fmin(fmax(exponent, 0), CHAIN_WAIT_MAX);
 }
 
 static int learn_model_take_end(void *context, struct learn_conversation *conversation)
@@ -207,19 +218,26 @@ static double learn_model_rounded(double value)
 
 static int add_histories(const struct lesson *lesson, struct builder *builder)
 {
-    char key[KEY_SIZE], name[CHAIN_NAME_SIZE];
-    for (uint32_t h = 0; h < lesson->histories.count; h++) {
-        const uint32_t *entries = (const void *)lesson->histories.items[h].bytes;
-        size_t used = 0;
+    char key[KEY_SIZE];
+    for (size_t h = 0; h < lesson->histories.count; h++) {
+        const uint32_t *entries = (const void *)lesson->histories.entries[h].bytes;
         uint32_t history;
-        for (uint32_t i = 0; i < lesson->settings->history; i++)
-            used += (size_t)snprintf(key + used, sizeof key - used, "%s%s", i ? " " : "",
-                                     entry_name(lesson, entries[i], name, sizeof name));
+        write_key(lesson, entries, lesson->settings->history, key);
         int result = builder_add_history(builder, key, nowhere, &history);
         if (result < 0)
             return result;
     }
     return 0;
+}
+
+static void write_key(const struct lesson *lesson, const uint32_t *entries, uint32_t count,
+                      char key[KEY_SIZE])
+{
+    char name[CHAIN_NAME_SIZE];
+    size_t used = 0;
+    for (uint32_t i = 0; i < count; i++)
+        used += (size_t)snprintf(key + used, KEY_SIZE - used, "%s%s", i ? " " : "",
+                                 entry_name(lesson, entries[i], name, sizeof name));
 }
 
 static const char *entry_name(const struct lesson *lesson, uint32_t entry, char *buffer,
@@ -230,20 +248,19 @@ static const char *entry_name(const struct lesson *lesson, uint32_t entry, char 
     else if (chain_is_wait(entry))
         snprintf(buffer, size, "wait:%u", entry - CHAIN_WAIT);
     else
-        snprintf(buffer, size, "%s", lesson->types.items[entry].bytes);
+        snprintf(buffer, size, "%s", lesson->types.entries[entry].bytes);
     return buffer;
 }
 
 static int add_transitions(const struct lesson *lesson, struct builder *builder)
 {
     char name[CHAIN_NAME_SIZE];
-    for (uint32_t t = 0; t < lesson->transitions.count; t++) {
-        const struct learn_word *transition = &lesson->transitions.items[t];
-        const uint32_t *pair = (const void *)transition->bytes;
-        /* Histories were given in the order of their numbers here. */
+    for (size_t t = 0; t < lesson->transitions.count; t++) {
+        /* The builder numbers histories in the order of add_histories(), as lesson does. */
+        const uint32_t *pair = (const void *)lesson->transitions.entries[t].bytes;
+        const char *entry = entry_name(lesson, pair[1], name, sizeof name);
         int result =
-            builder_add_transition(builder, pair[0], entry_name(lesson, pair[1], name, sizeof name),
-                                   transition->count, nowhere);
+            builder_add_transition(builder, pair[0], entry, lesson->transition_counts[t], nowhere);
         if (result < 0)
             return result;
     }
@@ -252,25 +269,22 @@ static int add_transitions(const struct lesson *lesson, struct builder *builder)
 
 static int add_pauses(struct lesson *lesson, struct builder *builder)
 {
-    struct points points = {lesson, builder};
+    struct points_target points = {lesson, builder};
     return learn_pauses_list(&lesson->pauses, &lesson->histories, &lesson->transitions,
                              lesson->settings->history, add_points, &points);
 }
 
-/* One list of points, of the pauses before the last entry of a key. */
+/* Adds one list of points: of the pauses before the last entry of a key. */
 static int add_points(void *context, const uint32_t *entries, uint32_t count,
                       const struct learn_histogram *histogram)
 {
-    const struct points *points = context;
+    const struct points_target *points = context;
     struct builder *builder = points->builder;
-    char key[KEY_SIZE], name[CHAIN_NAME_SIZE];
-    size_t used = 0;
+    char key[KEY_SIZE];
     double *list = arena_array(builder_arena(builder), POINTS, sizeof *list);
     if (!list)
         return -ENOMEM;
-    for (uint32_t i = 0; i < count; i++)
-        used += (size_t)snprintf(key + used, sizeof key - used, "%s%s", i ? " " : "",
-                                 entry_name(points->lesson, entries[i], name, sizeof name));
+    write_key(points->lesson, entries, count, key);
     uint32_t length = learn_histogram_points(histogram, list, POINTS);
     return builder_add_gaps(builder, key, list, length, nowhere);
 }
@@ -295,7 +309,7 @@ static int add_forms(struct lesson *lesson, struct builder *builder)
     return result;
 }
 
-/* By type, then from the commonest. */
+/* By type, then by falling count, then by text. */
 static int compare_forms(const void *a, const void *b, void *context)
 {
     const struct lesson *lesson = context;
@@ -304,67 +318,47 @@ static int compare_forms(const void *a, const void *b, void *context)
         return lesson->type_of_form[left] < lesson->type_of_form[right] ? -1 : 1;
     if (lesson->form_counts[left] != lesson->form_counts[right])
         return lesson->form_counts[left] > lesson->form_counts[right] ? -1 : 1;
-    return strcmp(lesson->capture->forms.items[left].bytes,
-                  lesson->capture->forms.items[right].bytes);
+    return strcmp(lesson->capture->forms.entries[left].bytes,
+                  lesson->capture->forms.entries[right].bytes);
 }
 
-/* The forms of one type: what is beyond the limit is counted with the commonest. */
+/* Adds the forms of one type. Those beyond the limit count as the commonest form. */
 static int add_type_forms(struct lesson *lesson, struct builder *builder, const uint32_t *forms,
                           size_t count)
 {
     uint32_t type;
     size_t kept = count < lesson->settings->max_details ? count : lesson->settings->max_details;
     uint64_t more = 0;
-    const char *name = lesson->types.items[lesson->type_of_form[forms[0]] - 1].bytes;
+    const char *name = lesson->types.entries[lesson->type_of_form[forms[0]] - 1].bytes;
     int result = builder_find_type(builder, name, nowhere, &type);
     for (size_t i = kept; i < count; i++)
         more += lesson->form_counts[forms[i]];
     for (size_t i = 0; i < kept && result == 0; i++)
-        result = add_form(builder, &lesson->capture->forms.items[forms[i]], type,
+        result = add_form(builder, &lesson->capture->forms.entries[forms[i]], type,
                           lesson->form_counts[forms[i]] + (i == 0 ? more : 0));
     return result;
 }
 
-static int add_form(struct builder *builder, const struct learn_word *form, uint32_t type,
+static int add_form(struct builder *builder, const struct intern_entry *form, uint32_t type,
                     uint64_t count)
 {
-    struct packet_field fields[FIELDS_MAX], *kept;
-    size_t field_count;
     struct arena *arena = builder_arena(builder);
-    char *text = arena_string(arena, form->bytes, form->length);
-    int result = text ? learn_model_split_form(arena, text, fields, &field_count) : -ENOMEM;
-    if (result < 0)
-        return result;
-    kept = arena_array(arena, field_count, sizeof *kept);
-    if (!kept)
+    struct learn_form_parts parts;
+    size_t field_count = 0;
+    char *text = arena_string(arena, form->bytes, form->size);
+    struct packet_field *fields = arena_array(arena, LEARN_FORM_FIELDS, sizeof *fields);
+    if (!text || !fields)
         return -ENOMEM;
-    memcpy(kept, fields, field_count * sizeof *kept);
-    return builder_add_details(builder, type, count, kept, field_count);
-}
-
-/* A form's fields; text is the model's and is taken apart. */
-static int learn_model_split_form(struct arena *arena, char *text, struct packet_field *fields,
-                                  size_t *count)
-{
-    const char separator[2] = {LEARN_FIELD, '\0'};
-    char *packet = strsep(&text, separator), *colon = strchr(packet, ':'), *item;
-    *count = 0;
-    if (!colon)
-        return -EINVAL;
-    *colon = '\0';
-    const struct packet_row *row = packet_row_find(packet, colon + 1);
-    while ((item = strsep(&text, separator)) && *count < FIELDS_MAX) {
-        char *value = strchr(item, '=');
-        if (!value)
+    learn_form_split(text, &parts);
+    const struct packet_row *row = packet_row_find(parts.protocol, parts.opcode);
+    for (size_t i = 0; i < parts.count; i++) {
+        const struct packet_rule *rule = packet_rule_find(row, parts.fields[i].key);
+        if (!rule)
             continue;
-        *value++ = '\0';
-        const struct packet_rule *rule = packet_rule_find(row, item);
-        int result = rule ? split_values(arena, rule, value, &fields[*count]) : 0;
-        if (result < 0)
-            return result;
-        *count += rule != NULL;
+        if (split_values(arena, rule, parts.fields[i].value, &fields[field_count++]) < 0)
+            return -ENOMEM;
     }
-    return 0;
+    return builder_add_details(builder, type, count, fields, field_count);
 }
 
 static int split_values(struct arena *arena, const struct packet_rule *rule, char *text,
@@ -384,9 +378,10 @@ static int split_values(struct arena *arena, const struct packet_rule *rule, cha
 
 static void lesson_clear(struct lesson *lesson)
 {
-    learn_words_clear(&lesson->types);
-    learn_words_clear(&lesson->histories);
-    learn_words_clear(&lesson->transitions);
+    intern_clear(&lesson->types);
+    intern_clear(&lesson->histories);
+    intern_clear(&lesson->transitions);
+    free(lesson->transition_counts);
     free(lesson->type_of_form);
     free(lesson->form_counts);
     learn_pauses_clear(&lesson->pauses);

@@ -39,8 +39,8 @@ static uint64_t question_of(const struct learn_frames *frames, enum learn_line_f
     const char *name = frames->line->values[LEARN_LINE_DNS_NAME];
     const char *type = frames->line->values[LEARN_LINE_DNS_TYPE];
     learn_line_number(frames->line, id, 0, &parts[1]);
-    parts[2] = learn_hash(learn_hash(0, name, strlen(name)), type, strlen(type));
-    return learn_hash(1, parts, sizeof parts);
+    parts[2] = intern_hash(intern_hash(0, name, strlen(name) + 1), type, strlen(type));
+    return intern_hash(0, parts, sizeof parts);
 }
 
 static int take_query(struct learn_frames *frames, uint64_t opcode)
@@ -56,8 +56,10 @@ static int take_query(struct learn_frames *frames, uint64_t opcode)
         learn_line_value(frames->line, LEARN_LINE_DNS_NAME, 0, name, sizeof name)) {
         uint32_t number = learn_capture_name(frames->capture, name);
         note_realm(frames, name);
-        snprintf(text, sizeof text, "@%u", (unsigned)number);
-        learn_form_add(&form, "name", number == UINT32_MAX ? "other" : text);
+        if (number == UINT32_MAX)
+            learn_form_add(&form, "name", "other");
+        else
+            learn_form_add_name(&form, number);
     }
     return learn_frames_request(frames, form.text, false);
 }
@@ -81,19 +83,12 @@ static void learn_names_add_type(struct learn_form *form, uint64_t type)
 static void note_realm(struct learn_frames *frames, const char *name)
 {
     const char *rest = strstr(name, "._msdcs.");
-    uint32_t number;
     if (rest)
         rest += strlen("._msdcs.");
     else if ((rest = strstr(name, "._tcp.")) || (rest = strstr(name, "._udp.")))
         rest += strlen("._tcp.");
-    if (!rest || name[0] != '_' || frames->capture->realms.count >= LEARN_NAMES_MAX)
-        return;
-    char lower[NAME_SIZE];
-    size_t length = 0;
-    for (; rest[length] && length < sizeof lower; length++)
-        lower[length] =
-            rest[length] >= 'A' && rest[length] <= 'Z' ? (char)(rest[length] + 32) : rest[length];
-    (void)learn_words_add(&frames->capture->realms, lower, length, &number);
+    if (rest && name[0] == '_')
+        learn_capture_realm(frames->capture, rest);
 }
 
 static void learn_names_take_reply(struct learn_frames *frames)
@@ -126,7 +121,7 @@ static void note_target(struct learn_capture *capture, const char *name)
 static void note_address(struct learn_capture *capture, uint32_t name, const char *text)
 {
     struct learn_name *facts = &capture->name_facts[name];
-    uint32_t address = learn_words_find(&capture->addresses, text, strlen(text));
+    uint32_t address = intern_find(&capture->addresses, text, strlen(text));
     if (address != UINT32_MAX && facts->address_count < LEARN_NAME_ADDRESSES)
         facts->addresses[facts->address_count++] = address;
 }

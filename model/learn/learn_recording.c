@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From records to lines. */
 #include "model/learn/learn_recording.h"
 
 #include <errno.h>
@@ -8,18 +7,19 @@
 
 #include "model/recording_text.h"
 
-enum { FIELDS_MAX = 12, FIRST_CLIENT = 2 };
+enum { FIRST_CLIENT = 2 };
 
 struct learn_recording {
     struct learn_capture *capture;
     FILE *out;
-    struct learn_words clients; /* keys of conversations, in the order of their first packet */
+    struct intern clients; /* keys of conversations, in the order of their first packets */
 };
 
 static int learn_recording_take_packet(void *context, struct learn_conversation *conversation,
                                        uint32_t form, double gap);
-static size_t learn_recording_split_form(char *text, char **opcode, struct packet_field *fields,
-                                         const char **values);
+static int write_request(const struct learn_recording *recording,
+                         const struct learn_conversation *conversation, uint32_t client_number,
+                         char *form);
 static int learn_recording_take_end(void *context, struct learn_conversation *conversation);
 
 int learn_recording_write(struct learn_capture *capture, const struct learn_walk_settings *walk,
@@ -30,7 +30,7 @@ int learn_recording_write(struct learn_capture *capture, const struct learn_walk
                                            &recording};
     errno = 0;
     int result = learn_walk(capture, walk, &observer);
-    learn_words_clear(&recording.clients);
+    intern_clear(&recording.clients);
     return result == -EIO && errno ? -errno : result;
 }
 
@@ -38,55 +38,46 @@ static int learn_recording_take_packet(void *context, struct learn_conversation 
                                        uint32_t form, double gap)
 {
     struct learn_recording *recording = context;
-    const struct learn_word *word = &recording->capture->forms.items[form];
-    struct packet_field fields[FIELDS_MAX];
-    const char *values[FIELDS_MAX];
-    char *text = strndup(word->bytes, word->length), *opcode, client[16], stream[16];
-    uint32_t number;
+    uint32_t key = conversation->key, number;
     (void)gap;
-    if (!text || learn_words_add(&recording->clients, &conversation->key, sizeof conversation->key,
-                                 &number) < 0) {
-        free(text);
-        return -ENOMEM;
-    }
-    struct recording_line packet = {.time = conversation->last, .client = client, .server = "1"};
-    snprintf(client, sizeof client, "%u", number + FIRST_CLIENT);
-    snprintf(stream, sizeof stream, "%u", conversation->connection);
-    packet.stream = stream;
-    packet.protocol = text;
-    packet.field_count = learn_recording_split_form(text, &opcode, fields, values);
-    packet.opcode = opcode ? opcode : "";
-    packet.row = packet_row_find(packet.protocol, packet.opcode);
-    const struct packet_protocol *protocol = packet_protocol_find(packet.protocol);
-    packet.udp = protocol && protocol->udp;
-    packet.legs_joined = true;
-    packet.fields = fields;
-    recording_text_write(recording->out, &packet, "");
+    char *text = strdup(recording->capture->forms.entries[form].bytes);
+    int result = text ? intern_add(&recording->clients, &key, sizeof key, &number, NULL) : -ENOMEM;
+    if (result == 0)
+        result = write_request(recording, conversation, number + FIRST_CLIENT, text);
     free(text);
-    return ferror(recording->out) ? -EIO : 0;
+    return result;
 }
 
-/* Lists stay one value: the text has commas between theirs too. */
-static size_t learn_recording_split_form(char *text, char **opcode, struct packet_field *fields,
-                                         const char **values)
+/* Lists are one value here: a recording separates their items by commas too. */
+static int write_request(const struct learn_recording *recording,
+                         const struct learn_conversation *conversation, uint32_t client_number,
+                         char *form)
 {
-    const char separator[2] = {LEARN_FIELD, '\0'};
-    char *protocol = strsep(&text, separator), *item;
-    size_t count = 0;
-    *opcode = strchr(protocol, ':');
-    if (!*opcode)
-        return 0;
-    *(*opcode)++ = '\0';
-    while ((item = strsep(&text, separator)) && count < FIELDS_MAX) {
-        char *value = strchr(item, '=');
-        if (!value)
-            continue;
-        *value++ = '\0';
-        values[count] = value;
-        fields[count] = (struct packet_field){item, 1, &values[count]};
-        count++;
+    struct packet_field fields[LEARN_FORM_FIELDS];
+    const char *values[LEARN_FORM_FIELDS];
+    struct learn_form_parts parts;
+    char client[16], stream[16];
+    learn_form_split(form, &parts);
+    for (size_t i = 0; i < parts.count; i++) {
+        values[i] = parts.fields[i].value;
+        fields[i] = (struct packet_field){parts.fields[i].key, 1, &values[i]};
     }
-    return count;
+    snprintf(client, sizeof client, "%u", client_number);
+    snprintf(stream, sizeof stream, "%u", conversation->connection);
+    const struct packet_protocol *protocol = packet_protocol_find(parts.protocol);
+    struct recording_line line = {.time = conversation->last,
+                                  .client = client,
+                                  .server = "1",
+                                  .stream = stream,
+                                  .protocol = parts.protocol,
+                                  .opcode = parts.opcode,
+                                  .row = packet_row_find(parts.protocol, parts.opcode),
+                                  .udp = protocol && protocol->udp,
+                                  .legs_joined = true,
+                                  .fields = fields,
+                                  .field_count = parts.count};
+    recording_text_write(recording->out, &line, "");
+    return ferror(recording->out) ? -EIO : 0;
 }
 
 static int learn_recording_take_end(void *context, struct learn_conversation *conversation)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture's requests as a recording (traffic-summary text), hosts numbered, legs counted once. */
+/* Writes the requests of a capture as a recording. */
 #ifndef MODEL_LEARN_LEARN_RECORDING_H
 #define MODEL_LEARN_LEARN_RECORDING_H
 
 #include "model/learn/learn_walk.h"
 
-/* Writes one line a packet, in the capture's order: the server is host 1, clients (or connections,
- * when those are the conversations) are numbered from 2 on as they appear. 0 or a negative errno.
+/*
+ * Writes one line per packet, in the order of the capture. Further legs of a bind or session set-up
+ * are part of its packet. The server is host 1; clients, or connections if these are the
+ * conversations, are numbered from 2 in the order of their first packets. 0 or a negative errno.
  */
 int learn_recording_write(struct learn_capture *capture, const struct learn_walk_settings *walk,
                           FILE *out);

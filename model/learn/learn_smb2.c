@@ -85,7 +85,7 @@ static struct learn_link *session_of(struct learn_frames *frames, size_t index)
     char id[32];
     value_at(frames, LEARN_LINE_SMB2_SESSION, index, id, sizeof id);
     return learn_links_get(frames->links, LEARN_LINK_SESSION, frames->connection,
-                           learn_hash(0, id, strlen(id)), frames->time, true);
+                           intern_hash(0, id, strlen(id)), frames->time, true);
 }
 
 /* The value that belongs to a message: as many as messages, or one that stands for all. */
@@ -147,7 +147,7 @@ static uint64_t pipe_of(const struct learn_frames *frames)
     char id[80];
     if (!learn_line_value(frames->line, LEARN_LINE_SMB2_FID, 0, id, sizeof id))
         return 0;
-    return learn_hash(1, id, strlen(id)) | 1;
+    return intern_hash(0, id, strlen(id)) | 1;
 }
 
 /* MS-SMB 2.2.4.5: the negotiation that offers SMB2 too. What old clients say beside it has no

@@ -1,118 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversations that are open at the same time live in a hash table; those that have been silent
- * for too long are ended when the table is full or their client comes again. */
 #include "model/learn/learn_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
-struct walk {
+enum { FIRST_ROOM = 256 };
+
+/* Conversations by the number that base/intern gives to their key. Those that are over make room
+ * when there are more than room. */
+struct walker {
     struct learn_capture *capture;
     const struct learn_walk_settings *settings;
     const struct learn_walk_observer *observer;
-    struct learn_conversation *table;
-    uint32_t room, used;
+    struct intern keys;
+    struct learn_conversation *conversations; /* packets 0: over */
+    size_t room;
     int64_t idle;  /* ns */
     uint32_t hint; /* the form kerberos: */
 };
 
-static int take_record(struct walk *walk, const struct learn_record *record);
-static int walk_make_room(struct walk *walk, int64_t now);
-static int end_silent(struct walk *walk, int64_t time);
+static int take_record(struct walker *walker, const struct learn_record *record);
+static int find_conversation(struct walker *walker, const struct learn_record *record,
+                             struct learn_conversation **conversation);
+static int drop_silent(struct walker *walker, int64_t now);
+static int end_silent(struct walker *walker, int64_t time);
 static int compare_ends(const void *a, const void *b);
-static int end_one(struct walk *walk, struct learn_conversation *conversation);
-static struct learn_conversation *walk_slot_of(struct learn_conversation *table, uint32_t room,
-                                               uint32_t key);
-static int walk_take_packet(struct walk *walk, struct learn_conversation *conversation,
+static int end_conversation(struct walker *walker, struct learn_conversation *conversation);
+static int walk_take_packet(struct walker *walker, struct learn_conversation *conversation,
                             uint32_t form, int64_t time);
 
 int learn_walk(struct learn_capture *capture, const struct learn_walk_settings *settings,
                const struct learn_walk_observer *observer)
 {
-    struct walk walk = {.capture = capture,
-                        .settings = settings,
-                        .observer = observer,
-                        .idle = (int64_t)(settings->idle * 1e9)};
+    struct walker walker = {.capture = capture,
+                            .settings = settings,
+                            .observer = observer,
+                            .room = FIRST_ROOM,
+                            .idle = (int64_t)(settings->idle * 1e9)};
     struct learn_record record;
-    int result = learn_words_add(&capture->forms, "kerberos:", 9, &walk.hint);
+    int result = intern_add(&capture->forms, "kerberos:", 9, &walker.hint, NULL);
     if (result == 0)
         result = learn_capture_rewind(capture);
     while (result == 0 && (result = learn_capture_next(capture, &record)) > 0)
-        result = record.server == settings->server ? take_record(&walk, &record) : 0;
+        result = record.server == settings->server ? take_record(&walker, &record) : 0;
     if (result == 0)
-        result = end_silent(&walk, INT64_MAX);
-    free(walk.table);
+        result = end_silent(&walker, INT64_MAX);
+    intern_clear(&walker.keys);
+    free(walker.conversations);
     return result == -ENOMEM ? error_no_memory(capture->error) : result;
 }
 
-static int take_record(struct walk *walk, const struct learn_record *record)
+static int take_record(struct walker *walker, const struct learn_record *record)
 {
-    uint32_t key = walk->settings->by_connection ? record->connection : record->client;
-    int result = walk_make_room(walk, record->time);
+    struct learn_conversation *conversation;
+    int result = find_conversation(walker, record, &conversation);
     if (result < 0)
         return result;
-    struct learn_conversation *conversation = walk_slot_of(walk->table, walk->room, key);
-    walk->used += !conversation->used;
-    conversation->used = true;
-    conversation->key = key;
-    if (conversation->packets > 0 && record->time - conversation->last > walk->idle)
-        result = end_one(walk, conversation);
+    if (conversation->packets > 0 && record->time - conversation->last > walker->idle)
+        result = end_conversation(walker, conversation);
     if (conversation->packets == 0)
-        *conversation = (struct learn_conversation){.key = key, .used = true};
+        *conversation = (struct learn_conversation){.key = conversation->key};
     conversation->connection = record->connection;
     if (result == 0 && record->kerberos && !conversation->kerberos) {
         conversation->kerberos = true;
-        result = walk_take_packet(walk, conversation, walk->hint, record->time);
+        result = walk_take_packet(walker, conversation, walker->hint, record->time);
     }
-    if (strncmp(walk->capture->forms.items[record->form].bytes, "kerberos:", 9) == 0)
+    if (strncmp(walker->capture->forms.entries[record->form].bytes, "kerberos:", 9) == 0)
         conversation->kerberos = true;
-    return result == 0 ? walk_take_packet(walk, conversation, record->form, record->time) : result;
+    if (result == 0)
+        result = walk_take_packet(walker, conversation, record->form, record->time);
+    return result;
 }
 
-enum { FIRST_ROOM = 256 };
-
-/* Makes room: conversations that are over go, and when that is not enough the table doubles. */
-static int walk_make_room(struct walk *walk, int64_t now)
+static int find_conversation(struct walker *walker, const struct learn_record *record,
+                             struct learn_conversation **conversation)
 {
-    if (walk->room > 2 * walk->used)
-        return 0;
-    int result = walk->room ? end_silent(walk, now - walk->idle) : 0;
-    uint32_t open = 0;
-    for (uint32_t i = 0; i < walk->room; i++)
-        open += walk->table[i].used && walk->table[i].packets > 0;
-    uint32_t room = walk->room ? walk->room : FIRST_ROOM;
-    while (room < 4 * open)
-        room *= 2;
-    struct learn_conversation *table = result == 0 ? calloc(room, sizeof *table) : NULL;
-    if (!table)
-        return result < 0 ? result : -ENOMEM;
-    for (uint32_t i = 0; i < walk->room; i++)
-        if (walk->table[i].used && walk->table[i].packets > 0)
-            *walk_slot_of(table, room, walk->table[i].key) = walk->table[i];
-    free(walk->table);
-    walk->table = table;
-    walk->room = room;
-    walk->used = open;
+    uint32_t key = walker->settings->by_connection ? record->connection : record->client, number;
+    bool added;
+    if (walker->keys.count >= walker->room) {
+        int result = drop_silent(walker, record->time);
+        if (result < 0)
+            return result;
+    }
+    if (intern_add(&walker->keys, &key, sizeof key, &number, &added) < 0)
+        return -ENOMEM;
+    if (added) {
+        struct learn_conversation *grown = array_grow(walker->conversations, number, sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        walker->conversations = grown;
+        grown[number] = (struct learn_conversation){.key = key};
+    }
+    *conversation = &walker->conversations[number];
     return 0;
 }
 
-/* Ends what was silent since before `time`, in the order in which it fell silent. */
-static int end_silent(struct walk *walk, int64_t time)
+/* Ends silent conversations and numbers the others again. Doubles the room until at least half of
+ * it is free. */
+static int drop_silent(struct walker *walker, int64_t now)
 {
-    struct learn_conversation **silent =
-        calloc(walk->used + 1, sizeof(struct learn_conversation *));
+    size_t count = walker->keys.count, kept = 0;
+    int result = end_silent(walker, now - walker->idle);
+    intern_clear(&walker->keys);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct learn_conversation *conversation = &walker->conversations[i];
+        uint32_t number;
+        if (conversation->packets == 0)
+            continue;
+        walker->conversations[kept++] = *conversation;
+        result =
+            intern_add(&walker->keys, &conversation->key, sizeof conversation->key, &number, NULL);
+    }
+    while (walker->room < 2 * kept)
+        walker->room *= 2;
+    return result;
+}
+
+/* Ends conversations that have been silent since before `time`, in the order of their last
+ * packets. */
+static int end_silent(struct walker *walker, int64_t time)
+{
+    struct learn_conversation **silent = calloc(walker->keys.count + 1, sizeof *silent);
     size_t count = 0;
     int result = silent ? 0 : -ENOMEM;
-    for (uint32_t i = 0; i < walk->room && result == 0; i++)
-        if (walk->table[i].used && walk->table[i].packets > 0 && walk->table[i].last < time)
-            silent[count++] = &walk->table[i];
+    for (size_t i = 0; i < walker->keys.count && result == 0; i++)
+        if (walker->conversations[i].packets > 0 && walker->conversations[i].last < time)
+            silent[count++] = &walker->conversations[i];
     if (count > 1)
-        qsort(silent, count, sizeof(struct learn_conversation *), compare_ends);
+        qsort(silent, count, sizeof *silent, compare_ends);
     for (size_t i = 0; i < count && result == 0; i++)
-        result = end_one(walk, silent[i]);
+        result = end_conversation(walker, silent[i]);
     free(silent);
     return result;
 }
@@ -126,34 +147,26 @@ static int compare_ends(const void *a, const void *b)
     return left->key < right->key ? -1 : left->key > right->key;
 }
 
-static int end_one(struct walk *walk, struct learn_conversation *conversation)
+static int end_conversation(struct walker *walker, struct learn_conversation *conversation)
 {
-    int result = walk->observer->end(walk->observer->context, conversation);
+    int result = walker->observer->end(walker->observer->context, conversation);
     conversation->packets = 0;
     return result;
 }
 
-static struct learn_conversation *walk_slot_of(struct learn_conversation *table, uint32_t room,
-                                               uint32_t key)
-{
-    uint32_t at = (uint32_t)learn_hash(2, &key, sizeof key) & (room - 1);
-    while (table[at].used && table[at].key != key)
-        at = (at + 1) & (room - 1);
-    return &table[at];
-}
-
-static int walk_take_packet(struct walk *walk, struct learn_conversation *conversation,
+/* Times that go back count as the time of the packet before. */
+static int walk_take_packet(struct walker *walker, struct learn_conversation *conversation,
                             uint32_t form, int64_t time)
 {
-    double gap = conversation->packets > 0 && time > conversation->last
-                     ? (double)(time - conversation->last) / 1e9
-                     : 0;
-    conversation->start = conversation->packets == 0 ? time : conversation->start;
-    /* Times that go back are taken as standing still. */
-    conversation->last =
-        conversation->packets == 0 || time > conversation->last ? time : conversation->last;
+    double gap = 0;
+    if (conversation->packets == 0)
+        conversation->start = conversation->last = time;
+    if (time > conversation->last) {
+        gap = (double)(time - conversation->last) / 1e9;
+        conversation->last = time;
+    }
     conversation->packets++;
-    return walk->observer->packet(walk->observer->context, conversation, form, gap);
+    return walker->observer->packet(walker->observer->context, conversation, form, gap);
 }
 
 int learn_walk_is_local(struct learn_capture *capture, uint32_t server, bool *local)

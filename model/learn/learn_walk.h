@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goes through a capture's records conversation by conversation. A conversation is what one client
- * (or one connection) asks the server until it has been silent for longer than idle.
+ * Reads the records of a capture conversation by conversation. A conversation consists of the
+ * requests of one client, or on one connection, to the server until it has been silent for longer
+ * than the idle time.
  */
 #ifndef MODEL_LEARN_LEARN_WALK_H
 #define MODEL_LEARN_LEARN_WALK_H
@@ -16,16 +17,16 @@ struct learn_walk_settings {
 };
 
 struct learn_conversation {
-    uint32_t key;        /* client or connection */
-    uint32_t connection; /* of the last packet */
-    int64_t start, last; /* times of its first and last packet */
-    uint64_t packets;    /* so far, the present one included */
-    bool used, kerberos;
-    uint32_t entries[CHAIN_HISTORY_MAX]; /* the observer's to use, zeroed at the start */
+    uint32_t key;                        /* client or connection */
+    uint32_t connection;                 /* of the last packet */
+    int64_t start, last;                 /* times of its first and last packet */
+    uint64_t packets;                    /* so far, including the present one */
+    bool kerberos;                       /* it has fetched or used a Kerberos ticket */
+    uint32_t entries[CHAIN_HISTORY_MAX]; /* for the observer; zeroed at the start */
 };
 
 struct learn_walk_observer {
-    /* A packet and the seconds since the one before it; 0 for a conversation's first. */
+    /* A packet, and the seconds since the packet before it; 0 for the first packet. */
     int (*packet)(void *context, struct learn_conversation *conversation, uint32_t form,
                   double gap);
     int (*end)(void *context, struct learn_conversation *conversation);
@@ -33,15 +34,15 @@ struct learn_walk_observer {
 };
 
 /*
- * One pass over all records. A Kerberos ticket that a client brings without having fetched it in
- * the conversation is told as a packet of the form `kerberos:` before the one that brings it. 0 or
- * what an observer returned, or a negative errno.
+ * Reads all records once. If a client uses a Kerberos ticket that it did not fetch in the
+ * conversation, the observer gets a packet of the form `kerberos:` before the packet that uses it.
+ * 0, a value other than 0 that the observer returned, or a negative errno.
  */
 int learn_walk(struct learn_capture *capture, const struct learn_walk_settings *settings,
                const struct learn_walk_observer *observer);
 
-/* Whether the server's clients cannot be told apart by address, since most requests come from its
- * own. 0 or a negative errno. */
+/* Sets *local if most requests to the server come from its own address, so that addresses do not
+ * distinguish its clients. 0 or a negative errno. */
 int learn_walk_is_local(struct learn_capture *capture, uint32_t server, bool *local);
 
 #endif

@@ -303,7 +303,7 @@ static int traffic_learn_run(const struct options *options, char **paths, size_t
     struct error error = {0};
     char buffer[300];
     const char *name = capture_name(paths, count, buffer, sizeof buffer);
-    int status = EXIT_FAILED, result = learn_capture_begin(&capture, &error);
+    int status = EXIT_FAILED, result = learn_capture_init(&capture, &error);
     if (result == 0)
         result = traffic_learn_read_input(options, paths, count, input, &capture);
     if (result == 0)
@@ -379,14 +379,14 @@ static int choose_server(const struct options *options, struct learn_capture *ca
     }
     if (!options->quiet)
         message_print("domain controller: %s; to choose another, give --server ADDRESS",
-                      capture->addresses.items[*server].bytes);
+                      capture->addresses.entries[*server].bytes);
     return 0;
 }
 
 static int find_server(const struct options *options, struct learn_capture *capture,
                        const char *name, uint32_t *server)
 {
-    *server = learn_words_find(&capture->addresses, options->server, strlen(options->server));
+    *server = intern_find(&capture->addresses, options->server, strlen(options->server));
     if (*server != UINT32_MAX && capture->seen[*server].requests > 0)
         return 0;
     return error_set(capture->error, -ENOENT, "%s: no request to --server %s", name,

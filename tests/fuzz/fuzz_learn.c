@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct learn_capture capture;
     enum learn_line_field columns[LEARN_LINE_FIELDS];
     char *text = malloc(size + 1);
-    if (!text || learn_capture_begin(&capture, &error) < 0)
+    if (!text || learn_capture_init(&capture, &error) < 0)
         abort();
     struct learn_frames *frames = learn_frames_new(&capture);
     memcpy(text, data, size);

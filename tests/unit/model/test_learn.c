@@ -29,7 +29,7 @@ static int setup(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     assert_non_null(bench);
-    assert_int_equal(learn_capture_begin(&bench->capture, &bench->error), 0);
+    assert_int_equal(learn_capture_init(&bench->capture, &bench->error), 0);
     *state = bench;
     return 0;
 }

@@ -32,7 +32,7 @@ static int setup(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     assert_non_null(bench);
-    assert_int_equal(learn_capture_begin(&bench->capture, &bench->error), 0);
+    assert_int_equal(learn_capture_init(&bench->capture, &bench->error), 0);
     bench->frames = learn_frames_new(&bench->capture);
     assert_non_null(bench->frames);
     *state = bench;
@@ -126,12 +126,12 @@ static const char *requests(struct bench *bench)
     text[0] = '\0';
     if (bench->capture.record_count == 0)
         return text;
-    server = learn_words_find(&bench->capture.addresses, "10.1.1.1", 8);
+    server = intern_find(&bench->capture.addresses, "10.1.1.1", 8);
     assert_int_equal(learn_capture_finish(&bench->capture, server), 0);
     assert_int_equal(learn_capture_rewind(&bench->capture), 0);
     while (learn_capture_next(&bench->capture, &record) > 0) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s\n",
-                                 bench->capture.forms.items[record.form].bytes,
+                                 bench->capture.forms.entries[record.form].bytes,
                                  record.kerberos ? " (ticket)" : "");
         assert_true(used < sizeof text);
     }
@@ -550,7 +550,7 @@ static void test_left_out(void **state)
 
 static const char *name_of(const struct bench *bench, uint32_t address)
 {
-    return bench->capture.addresses.items[address].bytes;
+    return bench->capture.addresses.entries[address].bytes;
 }
 
 static void test_addresses(void **state)
