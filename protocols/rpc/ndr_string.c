@@ -111,7 +111,9 @@ void ndr_print_text(struct ndr *ndr, const char *field, const char *text)
 static size_t text_units(struct ndr *ndr, const char *field, const char *text)
 {
     size_t size = 0;
-    if (ndr->mode == NDR_ENCODE && utf16le_size(text, &size) < 0)
+    if (ndr->mode == NDR_ENCODE && !text)
+        ndr_fail(ndr, field, "a null reference pointer");
+    else if (ndr->mode == NDR_ENCODE && utf16le_size(text, &size) < 0)
         ndr_fail(ndr, field, "text is not UTF-8");
     return size / 2;
 }

@@ -2,7 +2,6 @@
 /* Replication packets (MS-DRSR 4.1) over TCP, sealed, with the user's credentials. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_drsuapi.h"

@@ -3,8 +3,6 @@
 #ifndef PROTOCOLS_RPC_RPC_EPM_H
 #define PROTOCOLS_RPC_RPC_EPM_H
 
-#include <netinet/in.h>
-
 #include "protocols/rpc/rpc_interface.h"
 
 enum { EPM_MAP = 3 };

@@ -4,10 +4,6 @@
  * and a policy handle, which is opened if there is none. LookupSids3 and LookupNames4 use TCP and
  * the secure channel.
  */
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/error.h"
 #include "protocols/ntstatus.h"
 #include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_channel.h"

@@ -2,7 +2,6 @@
 #include "protocols/rpc/rpc_pdu.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/little_endian.h"
 

@@ -3,11 +3,6 @@
  * SAMR packets (MS-SAMR 3.1.5) over TCP, sealed. Each opens the handles that it needs and that are
  * not open: server, domain, user or group.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/error.h"
 #include "protocols/ntstatus.h"
 #include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_play.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Server service packets (MS-SRVS 3.1.4) over \PIPE\srvsvc in the user's SMB2 session. */
-#include <stdlib.h>
-
-#include "base/error.h"
 #include "protocols/packet_players.h"
 #include "protocols/rpc/rpc_play.h"
 #include "protocols/rpc/rpc_srvsvc.h"

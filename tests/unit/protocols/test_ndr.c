@@ -411,6 +411,7 @@ static void strings(void **state)
     struct arena arena = {0};
     static const char hex[] = "03000000 00000000 03000000 e400 7a00 0000";
     assert_encodes(code_wstring, &name, hex);
+    assert_encoding_fails(code_wstring, &none, "a null reference pointer");
     decodes(code_wstring, &name, hex, &arena);
     assert_string_equal(name, text);
     decode_as(code_wstring, &name, "00000003 00000000 00000003 00e4 007a 0000", true, &arena, NULL);
