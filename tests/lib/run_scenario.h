@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* after those four */
+/* needs the four above */
 #include <cmocka.h>
 
 #include <arpa/inet.h>
@@ -82,7 +82,7 @@ struct server {
     atomic_llong delay; /* ns before an answer */
     atomic_bool stop;
     atomic_uint answered, accepted, most_open;
-    unsigned char *sources; /* low 16 bits of clients' addresses that were seen */
+    unsigned char *sources; /* by the low 16 bits of a client's address: seen */
     struct pollfd fds[MAX_CONNECTIONS + 1];
     struct connection connections[MAX_CONNECTIONS + 1];
     nfds_t count;
@@ -115,7 +115,7 @@ static __attribute__((unused)) void server_accept(struct server *server)
         atomic_store(&server->most_open, (unsigned)server->count - 1);
 }
 
-/* False when the connection is over. */
+/* False: the connection is closed. */
 static __attribute__((unused)) bool server_serve(struct server *server, nfds_t i)
 {
     struct connection *connection = &server->connections[i];
@@ -160,7 +160,7 @@ static __attribute__((unused)) void *server_main(void *argument)
     return NULL;
 }
 
-/* On the port that it had before, when there was one. */
+/* Listens on the port that it had before, if there was one. */
 static __attribute__((unused)) void server_start(struct server *server)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(server->port)};
@@ -189,7 +189,7 @@ static __attribute__((unused)) void server_stop(struct server *server)
     server->running = false;
 }
 
-static atomic_uint played[10000]; /* by client, good ones */
+static atomic_uint played[10000]; /* successful operations, by client */
 static atomic_uint hints;
 
 static __attribute__((unused)) struct outcome echo(struct conversation *conversation,
@@ -224,7 +224,7 @@ static __attribute__((unused)) struct outcome hint(struct conversation *conversa
     return outcome_nothing();
 }
 
-/* Fails without waiting: the client must not keep the thread for itself. */
+/* Fails without waiting: the client must not monopolise the thread. */
 static __attribute__((unused)) struct outcome fail_at_once(struct conversation *conversation,
                                                            const void *details)
 {
@@ -306,7 +306,7 @@ static __attribute__((unused)) void remember_most_open(void *context, int64_t no
         s->most_open_in_warm_up = atomic_load(&s->server->most_open);
 }
 
-/* 20 clients at scale 1, each about 6 packets/s at rate 1, ten in a conversation. */
+/* 20 clients at scale 1, each about 6 packets/s at rate 1, ten per conversation. */
 static __attribute__((unused)) const char echo_model[] = "version: 3\n"
                                                          "packet_rate: 123.7\n"
                                                          "history: 1\n"
@@ -459,12 +459,12 @@ static __attribute__((unused)) const struct tally_packet *counts(const struct sc
     return tally_packet(s->tallies[0], type);
 }
 
-/* Nearly all of it: all but what became due just as the window closed. */
+/* Nearly everything was sent, except for operations that became due just as the window closed. */
 static __attribute__((unused)) void assert_sent(const struct tally_packet *packet)
 {
     assert_true(packet->planned > 0);
     assert_int_equal(packet->sent + packet->not_sent, packet->planned);
-    assert_true(packet->not_sent <= packet->planned / 3); /* on a machine that is busy */
+    assert_true(packet->not_sent <= packet->planned / 3); /* on a busy machine */
 }
 
 static __attribute__((unused)) uint64_t cause(const struct tally_packet *packet, const char *text)
@@ -475,7 +475,7 @@ static __attribute__((unused)) uint64_t cause(const struct tally_packet *packet,
     return 0;
 }
 
-/* What the plan wants inside [from, to), counted by walking it. */
+/* The operations of the plan that are due in [from, to), counted one by one. */
 static __attribute__((unused)) uint64_t planned_between(const struct scenario *s, int64_t from,
                                                         int64_t to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of --accounts: its two forms, quoting, mistakes with their line; and account names. */
+/* The file of --accounts: its two formats, quoting, errors with line numbers; and account names. */
 #include "replay/accounts/account_file.h"
 
 #include <errno.h>
@@ -114,8 +114,6 @@ static void test_many_and_modes(void **state)
     account_file_clear(&file);
 }
 
-/* ---- Names of the accounts that we make ---- */
-
 static void test_names(void **state)
 {
     (void)state;
@@ -158,7 +156,7 @@ static void test_foreign_names(void **state)
         enum account_kind kind;
         uint32_t number;
         if (account_set_parse(&set, names[i], &kind, &number))
-            fail_msg("%s was taken for one of ours", names[i]);
+            fail_msg("%s was accepted as a test account", names[i]);
     }
     assert_false(account_set_has(&set, ACCOUNT_USER, 1));
     assert_int_equal(account_set_note(&set, ACCOUNT_USER, 1000, 0), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many accounts, groups and memberships are wanted, by settings and number of clients. */
+/* Numbers of accounts, groups and memberships, from the settings and the number of clients. */
 #include "replay/accounts/accounts.h"
 
 #include <errno.h>
@@ -16,11 +16,11 @@ enum { NOT_GIVEN = -1 };
 static const struct {
     const char *name;
     uint32_t clients;
-    /* Settings; NOT_GIVEN for what is left out. */
+    /* Settings; NOT_GIVEN: omitted. */
     bool generate;
     int64_t users, groups, memberships, max_members;
     double average;
-    /* What is wanted. */
+    /* The expected numbers. */
     struct accounts_wanted wanted;
 } cases[] = {
     {"a run", 49, false, 0, NOT_GIVEN, NOT_GIVEN, 0, 0, {49, 49, 0, 4, 196, 0}},

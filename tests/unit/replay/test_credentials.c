@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and passwords: splitting and wiping, and the terminal's prompt on a pseudo terminal. */
+/* Names and passwords: splitting, wiping, and the prompt on a pseudo terminal. */
 #include "replay/accounts/credentials.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static void test_take(void **state)
         size_t size = strlen(text);
         assert_int_equal(credentials_take(text, &name, &password), 0);
         assert_string_equal(text, cases[i].left);
-        /* Nothing of it is left behind the stars either. */
+        /* Nothing is left after the asterisks either. */
         for (size_t c = strlen(cases[i].left); c < size; c++)
             assert_int_equal(text[c], 0);
         check_optional(name, cases[i].name);
@@ -68,14 +68,12 @@ static void test_split(void **state)
     }
 }
 
-/* ---- The prompt ---- */
-
 struct dialogue {
     const char *type; /* what the user types */
     bool secret;
-    int result; /* expected, and the answer with it */
+    int result; /* expected */
     const char *answer;
-    bool echoed; /* what was typed is to be seen */
+    bool echoed; /* the input is visible */
 };
 
 static int ask(const struct dialogue *dialogue)
@@ -92,7 +90,7 @@ static int ask(const struct dialogue *dialogue)
     return result || strcmp(answer, dialogue->answer) == 0 ? 0 : 3;
 }
 
-/* Reads until text is there or nothing comes any more. */
+/* Reads until text appears or the terminal is closed. */
 static size_t read_terminal(int terminal, char *text, size_t used, size_t size, const char *until)
 {
     while (used + 1 < size && !(until && strstr(text, until))) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Discovery: what the user may call a DC, and what is said when it is none. */
+/* Discovery: how the user can name a DC, and the messages for servers that are not DCs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const char ping_reply[] =
     "17 44 65 66 61 75 6c 74 2d 46 69 72 73 74 2d 53 69 74 65 2d 4e 61 6d 65 00 c0 42 05 00 00 00"
     "ff ff ff ff 30 0f 02 04 00000000 65 07 0a 01 00 04 00 04 00";
 
-/* messageIDs of a question, and of the reply to a ping. */
+/* The messageIDs of a request, and of the reply to a ping. */
 enum { QUESTION_ID = 4, REPLY_ID = 5, REPLY_SECOND_ID = 136, REPLY_OPCODE = 31 };
 
 static size_t put_attribute(uint8_t *out, const char *name, const char *value)
@@ -39,7 +39,7 @@ static size_t put_attribute(uint8_t *out, const char *name, const char *value)
     return (size_t)(at - out);
 }
 
-/* searchResDone, and nothing found. */
+/* searchResDone without an entry. */
 static size_t put_done(const uint8_t *id, uint8_t *out)
 {
     size_t size = bytes_from_hex("30 0f 02 04 00000000 65 07 0a 01 00 04 00 04 00", out);
@@ -113,7 +113,7 @@ static size_t answer_garbage(void *context, unsigned nth, const uint8_t *questio
     return 60;
 }
 
-/* Discovers a server of that answer as "dc1=127.0.0.1"; returns the dc, the caller's. */
+/* Discovers a server with this answer as "dc1=127.0.0.1". The caller frees the dc. */
 static struct dc *discover(struct udp_server *server, const char *realm, const char *workgroup,
                            int *code, struct error *error)
 {
@@ -165,7 +165,7 @@ static void options_override(void **state)
     dc_free(dc);
 }
 
-static void servers_that_are_no_dc(void **state)
+static void servers_that_are_not_dcs(void **state)
 {
     (void)state;
     const struct {
@@ -200,7 +200,7 @@ static int discover_at(const char *given, uint16_t port, struct error *error, do
     return code;
 }
 
-static void nobody_is_there(void **state)
+static void nothing_listens(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -208,7 +208,7 @@ static void nobody_is_there(void **state)
     uint16_t port = udp_server_dead_port();
     assert_int_equal(discover_at("127.0.0.1", port, &error, &seconds), -ECONNREFUSED);
     assert_non_null(strstr(error.text, "nothing listens on port"));
-    assert_true(seconds > 1 && seconds < 3); /* a DC that is just starting is waited for */
+    assert_true(seconds > 1 && seconds < 3); /* it waits for a DC that is just starting */
 }
 
 static void silence_has_an_end(void **state)
@@ -248,7 +248,7 @@ static void a_dc_that_is_just_starting(void **state)
     struct udp_server server = {.answer = answer_as_dc};
     struct dc *dc = dc_new();
     assert_non_null(dc);
-    /* Its port is known, but it listens a little later. */
+    /* The port is reserved; the server starts to listen a little later. */
     uint16_t port = udp_server_dead_port();
     dc->ports.cldap = port;
     pid_t child = fork();
@@ -274,7 +274,7 @@ static void a_dc_that_is_just_starting(void **state)
     dc_free(dc);
 }
 
-static void names_that_are_none(void **state)
+static void malformed_names(void **state)
 {
     (void)state;
     const struct {
@@ -314,9 +314,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_learned),      cmocka_unit_test(options_override),
-        cmocka_unit_test(servers_that_are_no_dc),     cmocka_unit_test(nobody_is_there),
+        cmocka_unit_test(servers_that_are_not_dcs),   cmocka_unit_test(nothing_listens),
         cmocka_unit_test(silence_has_an_end),         cmocka_unit_test(firewall_before_udp),
-        cmocka_unit_test(a_dc_that_is_just_starting), cmocka_unit_test(names_that_are_none),
+        cmocka_unit_test(a_dc_that_is_just_starting), cmocka_unit_test(malformed_names),
         cmocka_unit_test(address_of_version_6),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --dry-run and --traffic-summary: what they print of a plan, in text and JSON. */
+/* What --dry-run and --traffic-summary print about a plan, as text and JSON. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -162,7 +162,7 @@ static void test_json(void **state)
     end(&run);
 }
 
-/* --json FILE: text all the same, JSON into the file. */
+/* --json FILE: text as before, and JSON in the file. */
 static void test_json_file(void **state)
 {
     (void)state;
@@ -201,9 +201,7 @@ static void test_full_disk(void **state)
     end(&run);
 }
 
-/* ---- --traffic-summary ---- */
-
-/* The columns after the time, the clients' number taken out, of every packet of the small model. */
+/* For every packet of the small model: the columns after the time, without the client's number. */
 static const struct line {
     const char *protocol, *opcode, *before, *after;
 } lines[] = {
@@ -273,7 +271,7 @@ static void test_summary_left_out(void **state)
     end(&run);
 }
 
-/* The same form as the file that the Samba v2 model was learned from: every kind of line of it. */
+/* The format of the file from which the Samba v2 model was learned, with every kind of line. */
 static void test_summary_of_office(void **state)
 {
     (void)state;

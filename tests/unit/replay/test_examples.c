@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The models under examples/: they load without a warning, every packet of theirs has a player and
- * details that it can play, and a dry run says what their heads promise. */
+/* The models in examples/ load without a warning, all their packets and details can be played, and
+ * a dry run gives the figures in their header comments. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,8 +15,8 @@
 static const struct example {
     const char *path;
     double packet_rate, least_share;
-    uint32_t least_clients; /* at -r 1 -S 1 */
-    bool silent;            /* may hold packets that others bring along: a capture has RPC binds */
+    uint32_t min_clients; /* at -r 1 -S 1 */
+    bool silent;          /* may contain implied packets: a capture has RPC binds */
 } examples[] = {
     {"examples/office.yaml", 3, 0.9, 4, false},
     {"examples/ldap-application.yaml", 20, 0.75, 8, false},
@@ -95,7 +95,7 @@ static void test_scale(void **state)
         const struct plan_figures *figures = plan_figures(plan);
         assert_true(fabs(figures->nominal_packets - examples[e].packet_rate) < 1e-12);
         assert_true(figures->share >= examples[e].least_share);
-        assert_true(figures->clients >= examples[e].least_clients);
+        assert_true(figures->clients >= examples[e].min_clients);
         plan_free(plan);
         model_free(model);
     }
@@ -124,7 +124,7 @@ static void test_dry_run(void **state)
     }
 }
 
-/* The worked example of traffic-model(5), and the figures that the page tells of it. */
+/* The example of traffic-model(5), and the figures in that page. */
 static void test_manual_page(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event loop: timers in order, fibers and their stacks, cancel, stop, notifications, and what
- * happens when stacks run out. */
+/* The event loop: order of timers, fibers and their stacks, cancel, stop, notifications, and
+ * running out of stacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* after those four */
+/* needs the four above */
 #include <cmocka.h>
 
 #include <dlfcn.h>
@@ -28,7 +28,7 @@
 
 static const int64_t MS = 1000000;
 
-/* mprotect(2) splits a mapping in two, so it is what fails at vm.max_map_count. */
+/* mprotect(2) splits a mapping in two, so it is the call that fails at vm.max_map_count. */
 static int mprotect_fail_in = -1;
 
 int mprotect(void *address, size_t size, int protection)
@@ -42,8 +42,6 @@ int mprotect(void *address, size_t size, int protection)
     }
     return real(address, size, protection);
 }
-
-/* ---- timers ---- */
 
 enum { TIMERS = 100000 };
 
@@ -73,7 +71,7 @@ static void timers_fire_in_order(void **state)
         timers[i] = (struct loop_timer){.function = in_order, .argument = &timers[i]};
         assert_int_equal(loop_timer_set(loop, &timers[i], base + rand_r(&seed) % (200 * MS)), 0);
     }
-    for (int i = 0; i < TIMERS; i++) { /* move some, stop some, before any has fired */
+    for (int i = 0; i < TIMERS; i++) { /* move some and stop some before any has fired */
         if (i % 3 == 0)
             assert_int_equal(loop_timer_set(loop, &timers[i], base + rand_r(&seed) % (200 * MS)),
                              0);
@@ -87,12 +85,12 @@ static void timers_fire_in_order(void **state)
     fired = 0;
     assert_int_equal(loop_run(loop), 0);
     assert_int_equal(fired, expected);
-    assert_true(clock_now() >= last_due); /* none before its time */
+    assert_true(clock_now() >= last_due); /* none fired early */
     free(timers);
     loop_free(loop);
 }
 
-/* Against a plain array: whatever is done to it, the heap gives the smallest. */
+/* Compares the heap with a plain array: it always returns the earliest timer. */
 static void heap_against_array(void **state)
 {
     (void)state;
@@ -122,8 +120,6 @@ static void heap_against_array(void **state)
     }
     timers_free(&heap);
 }
-
-/* ---- fibers ---- */
 
 struct record {
     struct loop *loop;
@@ -161,7 +157,7 @@ static void fibers_run_in_turn(void **state)
     assert_int_equal(loop_run(record.loop), 0);
     assert_string_equal(record.text, "abcA");
     assert_int_equal(loop_fibers(record.loop), 0);
-    /* A sleep ends not before its time, and nobody sleeps outside of a fiber. */
+    /* Only fibers can sleep. */
     assert_int_equal(loop_sleep_until(record.loop, 0), -EDEADLK);
     loop_free(record.loop);
 }
@@ -226,7 +222,7 @@ static void nap_once(void *argument)
     record->count++;
 }
 
-static void stop_and_go_on(void **state)
+static void stop_and_continue(void **state)
 {
     (void)state;
     struct record record = {.loop = loop_new(), .deadline = clock_now() + 30 * MS};
@@ -266,8 +262,6 @@ static void notification_wakes(void **state)
     loop_free(record.loop);
 }
 
-/* ---- loop_run_all ---- */
-
 struct all {
     int now, most;
     uint64_t sum;
@@ -297,20 +291,18 @@ static void run_all(void **state)
     assert_int_equal(loop_run_all(one_of_all, &all, 2, 0), 0); /* at least one at a time */
     mprotect_fail_in = 0;
     assert_int_equal(loop_run_all(one_of_all, &all, 5, 4), -ENOMEM);
-    mprotect_fail_in = 2; /* two stacks are enough to get through */
+    mprotect_fail_in = 2; /* two stacks are enough to run all */
     all = (struct all){0};
     assert_int_equal(loop_run_all(one_of_all, &all, 100, 4), 0);
     assert_int_equal(all.sum, 99 * 100 / 2);
     assert_int_equal(all.most, 2);
 }
 
-/* ---- stacks ---- */
-
 static __attribute__((noinline)) int use_stack(size_t bytes, uintptr_t *lowest)
 {
     volatile char frame[4096];
     frame[0] = frame[4095] = 1;
-    /* Not the array's address: ASan may keep that one elsewhere. */
+    /* Not the address of the array, because ASan may keep that elsewhere. */
     if ((uintptr_t)__builtin_frame_address(0) < *lowest)
         *lowest = (uintptr_t)__builtin_frame_address(0);
     int below = bytes > sizeof frame ? use_stack(bytes - sizeof frame, lowest) : 0;
@@ -333,7 +325,7 @@ static void use_too_much(void *argument)
     use_stack(fiber_stack_size() * 2, &touched);
 }
 
-static void idle_stacks_are_given_back(void **state)
+static void idle_stacks_are_returned(void **state)
 {
     (void)state;
     enum { COUNT = 20 };
@@ -352,7 +344,7 @@ static void idle_stacks_are_given_back(void **state)
             assert_int_equal(mincore(pages[i], 4096, &resident[i]), 0);
             assert_int_equal(resident[i] & 1, 1);
         }
-        /* In use since the last time: kept. Idle since then: given back, all of them. */
+        /* Stacks used since the last trim keep their memory; idle ones lose it. */
         assert_int_equal(fiber_pool_trim(pool), COUNT);
         struct fiber *again = fiber_take(pool, use_most, NULL);
         assert_true(fiber_enter(pool, again));
@@ -374,7 +366,7 @@ static void run_one(void (*function)(void *))
     loop_free(loop);
 }
 
-/* A fiber that needs more than its stack must not write into another one's. */
+/* A fiber that overflows its stack must not write to another stack. */
 static void guard_page(void **state)
 {
     (void)state;
@@ -383,7 +375,7 @@ static void guard_page(void **state)
     if (child == 0) {
         struct rlimit none = {0};
         setrlimit(RLIMIT_CORE, &none);
-        signal(SIGSEGV, SIG_DFL); /* cmocka's and ASan's own */
+        signal(SIGSEGV, SIG_DFL); /* removes the handlers of cmocka and ASan */
         run_one(use_most);
         run_one(use_too_much);
         _exit(0);
@@ -432,13 +424,13 @@ static uint64_t max_map_count(void)
     return maps;
 }
 
-/* The real limit: what was started before it was met runs to its end. */
-static void max_map_count_is_met(void **state)
+/* At the real limit, the fibers that were started still run to their end. */
+static void max_map_count_is_reached(void **state)
 {
     (void)state;
     uint64_t maps = max_map_count();
     if (maps == 0 || maps > 100000) {
-        print_message("# vm.max_map_count is %llu: too high to be met here\n",
+        print_message("# vm.max_map_count is %llu: too high to reach here\n",
                       (unsigned long long)maps);
         skip();
     }
@@ -463,13 +455,13 @@ int main(void)
         cmocka_unit_test(fibers_run_in_turn),
         cmocka_unit_test(yielding),
         cmocka_unit_test(cancel_wakes_all),
-        cmocka_unit_test(stop_and_go_on),
+        cmocka_unit_test(stop_and_continue),
         cmocka_unit_test(notification_wakes),
         cmocka_unit_test(run_all),
-        cmocka_unit_test(idle_stacks_are_given_back),
+        cmocka_unit_test(idle_stacks_are_returned),
         cmocka_unit_test(guard_page),
         cmocka_unit_test(no_stack_left),
-        cmocka_unit_test(max_map_count_is_met),
+        cmocka_unit_test(max_map_count_is_reached),
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
 }

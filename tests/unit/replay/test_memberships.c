@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memberships: exact numbers, no doubles, limits kept, always the same, and the shape of their
+ * Memberships: exact numbers, no duplicates, limits, reproducibility, and the shape of the
  * distribution: few users in many groups, few groups with many members.
  */
 #include "replay/accounts/memberships.h"
@@ -16,7 +16,7 @@
 static const struct memberships_wish wishes[] = {
     {.users = 1, .groups = 1, .memberships = 1},
     {.users = 1, .groups = 1, .memberships = 0},
-    {.users = 5, .groups = 3, .memberships = 15}, /* everybody everywhere */
+    {.users = 5, .groups = 3, .memberships = 15}, /* every user in every group */
     {.users = 49, .groups = 4, .memberships = 196},
     {.users = 49, .groups = 4, .memberships = 195},
     {.users = 1000, .groups = 100, .memberships = 5000},
@@ -46,7 +46,7 @@ static void check_lists(const struct memberships_wish *wish, const struct member
         assert_true(!wish->max_members || members <= wish->max_members);
         for (uint64_t i = made->first[g]; i < made->first[g + 1]; i++) {
             assert_true(made->members[i] >= 1 && made->members[i] <= wish->users);
-            /* Ascending: so none is there twice. */
+            /* Ascending, so there are no duplicates. */
             assert_true(i == made->first[g] || made->members[i - 1] < made->members[i]);
         }
     }
@@ -106,7 +106,8 @@ static int descending(const void *one, const void *other)
     return (a < b) - (a > b);
 }
 
-/* Of Pareto weights with shape 1.75 the largest tenth has 10^-(1 - 1/1.75) = 37% in expectation. */
+/* With Pareto weights of shape 1.75, the largest tenth is expected to have 10^-(1 - 1/1.75) = 37%.
+ */
 static void test_users_are_pareto(void **state)
 {
     (void)state;
@@ -128,7 +129,8 @@ static void test_users_are_pareto(void **state)
     memberships_clear(&made);
 }
 
-/* By 1/rank^1.3, while each user has few: the second group has 2^-1.3 of the first's members. */
+/* With weights 1/rank^1.3 and few groups per user, the second group has 2^-1.3 times the members of
+ * the first. */
 static void test_groups_follow_rank(void **state)
 {
     (void)state;

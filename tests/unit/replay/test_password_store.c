@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kept password: modes, the same one again, files that must not be trusted, two at a time. */
+/* The stored password: modes, reuse, files that must not be trusted, concurrent processes. */
 #include "replay/accounts/password_store.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static void test_password_is_complex(void **state)
     }
 }
 
-/* RFC 4231, test case 2, with the key padded by zeros, which HMAC does by itself. */
+/* RFC 4231, test case 2, with the key padded with zeros, as HMAC does. */
 static void test_marker(void **state)
 {
     (void)state;

@@ -16,7 +16,7 @@ static void everything_is_played(void **state)
         s.settings.latency_timeout = 30;
         s.tick = count_tick;
         play_well(&s);
-        assert_in_range(s.ticks, 2, 20); /* five a second */
+        assert_in_range(s.ticks, 2, 20); /* five per second */
         const struct tally_packet *packet = counts(&s, "1");
         assert_int_equal(s.clients, 20);
         assert_int_equal(s.result.end, RUN_END_WINDOW);
@@ -28,12 +28,13 @@ static void everything_is_played(void **state)
         assert_int_equal(packet->planned, planned_in_window(&s));
         assert_sent(packet);
         assert_int_equal(packet->ok + packet->unfinished, packet->sent);
-        assert_true(packet->unfinished <= s.clients); /* what was just sent as the window closed */
+        assert_true(packet->unfinished <= s.clients); /* sent just before the window closed */
         assert_int_equal(packet->failed, 0);
-        assert_int_equal(packet->response.count, packet->sent); /* those too have their times */
+        assert_int_equal(packet->response.count,
+                         packet->sent); /* unfinished ones have times, too */
         assert_int_equal(all_played() + packet->not_sent, planned_between(&s, 0, 1200 * MS));
         assert_int_equal(s.server->answered, all_played());
-        assert_true(s.took < 20000 * MS); /* nobody waits when nothing is unfinished */
+        assert_true(s.took < 20000 * MS); /* no wait when nothing is unfinished */
         clear(&s);
     }
 }
@@ -146,7 +147,7 @@ static void each_details_is_compiled_once(void **state)
     play_table_free(NULL);
 }
 
-/* A player that has no memory is not the user's mistake. */
+/* A player that runs out of memory is not a usage error. */
 static void no_memory_for_details(void **state)
 {
     (void)state;
@@ -172,7 +173,7 @@ static void *kill_and_restart(void *argument)
     nanosleep(&time, NULL);
     server_stop(server);
     nanosleep(&time, NULL);
-    memset(played, 0, sizeof played); /* from here on each client must succeed again */
+    memset(played, 0, sizeof played); /* each client must succeed again from here on */
     server_start(server);
     return NULL;
 }
@@ -190,7 +191,7 @@ static void killed_and_restarted(void **state)
     assert_int_equal(s.status, 0);
     const struct tally_packet *packet = counts(&s, "1");
     assert_int_equal(packet->planned, planned_in_window(&s));
-    assert_sent(packet); /* refused is sent, too */
+    assert_sent(packet); /* refused operations count as sent */
     assert_true(cause(packet, "connection refused") > 20);
     uint64_t causes = 0;
     for (size_t i = 0; i < packet->cause_count; i++)
@@ -213,21 +214,21 @@ static void accepts_and_never_answers(void **state)
     const struct tally_packet *packet = counts(&s, "1");
     assert_int_equal(packet->planned, planned_in_window(&s));
     assert_int_equal(packet->ok, 0);
-    assert_true(packet->failed > 20);   /* three of each client */
-    assert_true(packet->not_sent > 50); /* three in a second is all a client gets to send */
+    assert_true(packet->failed > 20);   /* three per client */
+    assert_true(packet->not_sent > 50); /* a client can send only three per second */
     assert_int_equal(cause(packet, "timed out"), packet->done_failed);
     const struct tally_totals *totals = tally_totals(s.tallies[0]);
     assert_int_equal(totals->backlog.count, packet->not_sent);
     assert_in_range(totals->backlog.max, 1, 1000 * MS);
     clear(&s);
 
-    /* With a longer --timeout than the run, the latency timeout ends it. */
+    /* If --timeout is longer than the run, the latency timeout ends the run. */
     s = scenario();
     atomic_store(&s.server->mode, SILENT);
     play_well(&s);
     packet = counts(&s, "1");
     assert_int_equal(packet->failed + packet->ok, 0);
-    /* Those due in the warm-up are in none of the window's terms, and hold up all others. */
+    /* Operations due in the warm-up count in none of the window's terms, and delay all others. */
     assert_int_equal(packet->unfinished + packet->not_sent, packet->planned);
     assert_in_range(s.took, 1500 * MS, 8000 * MS);
     clear(&s);
@@ -268,7 +269,7 @@ static void accepts_and_closes(void **state)
     atomic_store(&s.server->mode, ECHO);
 }
 
-/* Answers that come after the window closed are unfinished in the counts, but have their times. */
+/* Operations answered after the window closed count as unfinished, but their times are kept. */
 static void answers_after_the_window(void **state)
 {
     (void)state;
@@ -282,7 +283,7 @@ static void answers_after_the_window(void **state)
     assert_true(packet->unfinished > 0);
     assert_int_equal(packet->ok, 0);
     assert_int_equal(packet->response.count, packet->unfinished);
-    assert_true(s.took < 15000 * MS); /* it leaves when the last has answered */
+    assert_true(s.took < 15000 * MS); /* it ends when the last answer has come */
     clear(&s);
     atomic_store(&s.server->delay, 0);
 }
@@ -300,7 +301,7 @@ static void max_backlog(void **state)
     assert_int_equal(packet->planned, planned_in_window(&s));
     assert_true(packet->dropped > 100);
     assert_true(packet->ok > 50);
-    /* None is sent that late: the wait for the one before, and the limit. */
+    /* None is sent later than the wait for the previous one plus the limit. */
     assert_true(packet->response.max < 1500 * MS);
     clear(&s);
     atomic_store(&s.server->delay, 0);
@@ -334,7 +335,7 @@ static void stop_on_any_error(void **state)
     atomic_store(&s.server->mode, ECHO);
 }
 
-/* Operations that fail without ever waiting leave the thread to timers and others. */
+/* Operations that fail without waiting do not keep the thread from timers and other clients. */
 static void failing_at_once(void **state)
 {
     (void)state;

@@ -63,12 +63,12 @@ static void interrupted_twice(void **state)
     pid_t child = fork();
     if (child == 0) {
         struct scenario s = scenario();
-        s.server = calloc(1, sizeof *s.server); /* of its own: threads do not survive fork() */
+        s.server = calloc(1, sizeof *s.server); /* a new one: threads do not survive fork() */
         s.server->sources = calloc(1, SOURCES);
         server_start(s.server);
         atomic_store(&s.server->mode, SILENT);
         s.duration = 60;
-        s.settings.latency_timeout = 60; /* after the first signal it would wait for answers */
+        s.settings.latency_timeout = 60; /* after the first signal, it waits for answers */
         prepare(&s);
         play(&s);
         _exit(1);
@@ -85,8 +85,8 @@ static void interrupted_twice(void **state)
     assert_true(clock_now() - before < 40000 * MS);
 }
 
-/* In the warm-up at most 512 clients make their first connections at a time; the others follow when
- * it ends. Here nobody is answered before that. */
+/* In the warm-up, at most 512 clients make their first connections at the same time; the others
+ * follow when it ends. Here the server answers only after that. */
 static void connecting_in_turn(void **state)
 {
     (void)state;
@@ -211,7 +211,8 @@ static void files_per_client(void **state)
          "  \"ldap:3\": {\"ldap:3\": 9, \"-\": 1}\n",
          true, 1},
         {"  \"-\": {\"ldap:0\": 1}\n  \"ldap:0\": {\"ldap:0\": 3, \"-\": 1}\n", true, 4},
-        {"  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": {\"-\": 1}\n", false, 2}, /* and a ticket's */
+        {"  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": {\"-\": 1}\n", false,
+         2}, /* one for Kerberos tickets */
         {"  \"-\": {\"ldap:3\": 1}\n  \"ldap:3\": {\"cldap:3\": 1}\n"
          "  \"cldap:3\": {\"-\": 1}\n",
          true, 2},
@@ -233,7 +234,7 @@ static void files_per_client(void **state)
     }
 }
 
-/* Limits of the machine, tried where they bind us: in a child that is not root. */
+/* The limits of the machine, in a child that is not root. */
 static void limits_are_reported(void **state)
 {
     (void)state;
@@ -281,14 +282,14 @@ static void limits_are_reported(void **state)
     assert_null(strchr(error.text, '\n'));
 }
 
-/* Every third name does not exist, the server says; nobody has heard of any before. */
+/* Refuses every third query; for the others, the name does not exist. */
 static size_t answer_query(void *context, unsigned nth, const uint8_t *question, size_t size,
                            uint8_t *reply)
 {
     (void)context;
     memcpy(reply, question, size);
     reply[2] |= 0x80;                /* RFC 1035 4.1.1: QR, */
-    reply[3] = nth % 3 == 0 ? 5 : 3; /* REFUSED, which is a failure, or NXDOMAIN, which is none */
+    reply[3] = nth % 3 == 0 ? 5 : 3; /* REFUSED is a failure, NXDOMAIN is not */
     return size;
 }
 
@@ -309,13 +310,13 @@ static void extra_dns_queries(void **state)
     udp_server_stop(&dns);
     assert_int_equal(s.status, 0);
     const struct tally_totals *totals = tally_totals(s.tallies[0]);
-    /* A Poisson process of 500 a second for 1.2 s and five standard deviations; fewer are sent when
-     * the machine is too busy. */
+    /* A Poisson process of 500 per second for 1.2 s and five standard deviations; fewer are sent
+     * when the machine is too busy. */
     assert_in_range(totals->dns_extra, 300, 725);
-    /* Those that were on their way as the run ended are in neither. */
+    /* Queries without an answer at the end of the run are in neither count. */
     assert_in_range(dns.questions, totals->dns_extra, totals->dns_extra + 10);
     assert_in_range(totals->dns_extra_failed, totals->dns_extra / 3 - 5, totals->dns_extra / 3 + 5);
-    /* Beside the plan, not in it. */
+    /* Extra queries are not part of the plan. */
     assert_int_equal(counts(&s, "1")->planned, planned_in_window(&s));
     assert_int_equal(counts(&s, "1")->failed, 0);
     clear(&s);
@@ -333,11 +334,11 @@ static void extra_dns_queries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interrupted),       cmocka_unit_test(interrupted_in_the_warm_up),
-        cmocka_unit_test(interrupted_twice), cmocka_unit_test(connecting_in_turn),
-        cmocka_unit_test(source_addresses),  cmocka_unit_test(source_ranges),
-        cmocka_unit_test(too_few_accounts),  cmocka_unit_test(files_per_client),
-        cmocka_unit_test(limits_are_reported),   cmocka_unit_test(extra_dns_queries),
+        cmocka_unit_test(interrupted),         cmocka_unit_test(interrupted_in_the_warm_up),
+        cmocka_unit_test(interrupted_twice),   cmocka_unit_test(connecting_in_turn),
+        cmocka_unit_test(source_addresses),    cmocka_unit_test(source_ranges),
+        cmocka_unit_test(too_few_accounts),    cmocka_unit_test(files_per_client),
+        cmocka_unit_test(limits_are_reported), cmocka_unit_test(extra_dns_queries),
     };
     return cmocka_run_group_tests_name("run limits", tests, set_up, tear_down);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records: the accounting identity over every outcome at every place in and around the window, the
- * definitions of lag, service and response time, causes, merging, and the live view.
+ * Tallies: the accounting identity for every outcome at every position in and around the window,
+ * the definitions of lag, service and response time, causes, merging, and the live view.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static struct outcome outcome_of(enum outcome_kind kind)
     return outcome;
 }
 
-/* An operation that was due, sent 1 ms later, answered 10 ms after that, known 1 ms later. */
+/* An operation that was sent 1 ms after it was due, answered 10 ms later, and ended 1 ms later. */
 static void play(struct tally *tally, uint32_t type, int64_t due, enum outcome_kind kind)
 {
     struct outcome outcome = outcome_of(kind);
@@ -101,7 +101,7 @@ static void test_identity(void **state)
     assert_int_equal(packet->sent, 5 * 4);
     assert_int_equal(packet->not_sent, 5);
     assert_int_equal(packet->dropped, 5);
-    /* Ended inside too: the first three. */
+    /* Also ended inside: the first three. */
     assert_int_equal(packet->ok, 3);
     assert_int_equal(packet->failed, 3);
     assert_int_equal(packet->no_answer, 3);
@@ -110,7 +110,7 @@ static void test_identity(void **state)
     assert_int_equal(packet->done_ok, 5);
     assert_int_equal(packet->done_failed, 5);
     assert_int_equal(packet->done_no_answer, 5);
-    /* Times enter of all that were due inside and ended, even after the window. */
+    /* Times include all operations that were due inside and ended, even after the window. */
     assert_int_equal(packet->response.count, 10);
     assert_int_equal(packet->service.count, 10);
     assert_int_equal(packet->lag.count, 20);
@@ -127,7 +127,7 @@ static void test_identity(void **state)
     assert_int_equal(seconds[2].planned, 0);
     assert_int_equal(seconds[3].planned, 18);
     assert_int_equal(seconds[3].ok, 1);
-    /* Age at the window's end of what was not sent: from 1 ns to 3.5 s. */
+    /* Age of the unsent operations at the window's end: from 1 ns to 3.5 s. */
     const struct histogram *backlog = &tally_totals(tally)->backlog;
     assert_int_equal(backlog->count, 5);
     assert_int_equal(backlog->min, 1);
@@ -163,7 +163,7 @@ static void test_times(void **state)
     int64_t due = 3 * second;
     struct tally_event event = {.type = SEARCH,
                                 .due = due,
-                                .ready = due + 100 * ms, /* the reply before it came late */
+                                .ready = due + 100 * ms, /* the previous reply came late */
                                 .first_sent = due + 103 * ms,
                                 .last_received = due + 120 * ms,
                                 .ended = due + 121 * ms};
@@ -172,13 +172,13 @@ static void test_times(void **state)
     assert_int_equal(packet->service.max, 17 * ms);
     assert_int_equal(packet->response.max, 120 * ms);
 
-    /* A failure ends when it is known: a time limit after the first leg's reply is time lost. */
+    /* A failure ends when its outcome is known: waiting for a time limit counts. */
     event.ended = due + 400 * ms;
     tally_event(tally, &event, &failed);
     assert_int_equal(packet->service.max, 297 * ms);
     assert_int_equal(packet->response.max, 400 * ms);
 
-    /* Nothing left this machine: no lag and no service time, but the client waited. */
+    /* Nothing was sent: no lag and no service time, but the client waited. */
     event.first_sent = event.last_received = INT64_MIN;
     event.ended = due + 500 * ms;
     tally_event(tally, &event, &failed);
@@ -187,7 +187,7 @@ static void test_times(void **state)
     assert_int_equal(packet->response.count, 3);
     assert_int_equal(packet->response.max, 500 * ms);
 
-    /* Good without a reply (abandon): ends when written. */
+    /* Success without a reply (abandon): ends when written. */
     event.first_sent = due + 100 * ms;
     event.ended = due + 600 * ms;
     tally_event(tally, &event, &ok);
@@ -245,7 +245,8 @@ static void test_causes(void **state)
     tally_free(other);
 }
 
-/* Two workers' tallies merged are those of one that did all, with an empty one on either side. */
+/* Merging two tallies gives the same as one tally with all operations; empty ones change nothing.
+ */
 static void test_merge(void **state)
 {
     (void)state;
@@ -311,7 +312,7 @@ static void test_merge(void **state)
         tally_free(unused[i]);
 }
 
-/* -B: counted with the operations that ended inside, beside all sums. */
+/* -B: counted with operations that ended inside, in no other sum. */
 static void test_expected(void **state)
 {
     (void)state;
@@ -335,7 +336,7 @@ static void test_expected(void **state)
     tally_free(tally);
 }
 
-/* An interrupt: the window ends earlier, what is waited for stays unfinished. */
+/* An interrupt: the window ends early, and pending operations stay unfinished. */
 static void test_interrupted(void **state)
 {
     (void)state;
@@ -355,7 +356,7 @@ static void test_interrupted(void **state)
                 &ok);
     tally_planned(tally, SEARCH, 2900 * ms);
     tally_not_sent(tally, SEARCH, 2900 * ms);
-    /* It never gets longer again. */
+    /* The window never becomes longer. */
     tally_window_end(tally, 4000 * ms);
     assert_good(tally);
     assert_int_equal(tally_packet(tally, SEARCH)->ok, 1);
@@ -401,7 +402,7 @@ static void test_live(void **state)
     int64_t p95 = tally_live_quantile(&before, &now, 0.95);
     assert_true(llabs(p50 - 11 * ms) <= 11 * ms * 4 / 100);
     assert_true(llabs(p95 - 12 * ms) <= 12 * ms * 4 / 100);
-    /* Nothing since then. */
+    /* Nothing has ended since then. */
     assert_int_equal(tally_live_quantile(&now, &now, 0.5), -1);
     /* Snapshots of several workers add up. */
     tally_live(tally, &now);
@@ -425,7 +426,7 @@ static void test_live_error(void **state)
     }
 }
 
-/* --log-failures: exactly the first few of all workers, one line each. */
+/* --log-failures: exactly the first few failures of all workers, one line each. */
 static void *fail_often(void *argument)
 {
     struct tally *tally = argument;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timing data and the status line: what is written, and that none of it is lost or mixed. */
+/* Timing data and the status line: what is written, and that no line is lost or mixed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,14 +77,14 @@ static void *write_many(void *argument)
         timing_write(worker->timing, worker->number,
                      &(struct timing_line){(int64_t)i * 1000, i * WORKERS + worker->number, "ldap",
                                            "3", 1000, NULL});
-        /* Now and then, so that the rings wrap but never fill on a slow machine. */
+        /* Occasionally, so that the rings wrap but never fill on a slow machine. */
         if (i % 5000 == 4999)
             usleep(30000);
     }
     return NULL;
 }
 
-/* Several workers at once: whole lines, each worker's in its order, none missing. */
+/* Several workers: complete lines, in order for each worker, none missing. */
 static void test_workers(void **state)
 {
     (void)state;
@@ -126,7 +127,7 @@ static void test_workers(void **state)
     free(path);
 }
 
-/* A full disk: the workers go on, every line that is not there is counted, the reason is told. */
+/* A full disk: the workers continue, each missing line is counted, the reason is reported. */
 static void test_full_disk(void **state)
 {
     (void)state;
@@ -138,7 +139,7 @@ static void test_full_disk(void **state)
     assert_null(timing_open("/nonexistent/x", 1, &error));
     assert_non_null(strstr(error.text, "/nonexistent/x: "));
 
-    /* A reader that goes away after the header. */
+    /* The reader closes the pipe after the header. */
     int ends[2], kept = dup(STDOUT_FILENO);
     assert_int_equal(pipe(ends), 0);
     fflush(stdout);
@@ -159,7 +160,7 @@ static void test_full_disk(void **state)
 
 struct reader {
     int fd;
-    bool go; /* atomic */
+    atomic_bool go;
     uint64_t lines;
 };
 
@@ -167,7 +168,7 @@ static void *read_pipe(void *argument)
 {
     struct reader *reader = argument;
     char line[256];
-    while (!__atomic_load_n(&reader->go, __ATOMIC_ACQUIRE))
+    while (!atomic_load(&reader->go))
         usleep(1000);
     FILE *stream = fdopen(reader->fd, "r");
     while (stream && fgets(line, sizeof line, stream))
@@ -177,7 +178,7 @@ static void *read_pipe(void *argument)
     return NULL;
 }
 
-/* A writer that cannot keep up: lines are lost and counted, what is there is whole. */
+/* A writer that cannot keep up: lines are lost and counted, the others are complete. */
 static void test_slow_writer(void **state)
 {
     (void)state;
@@ -194,10 +195,10 @@ static void test_slow_writer(void **state)
     close(ends[1]);
     struct reader reader = {.fd = ends[0]};
     assert_int_equal(pthread_create(&thread, NULL, read_pipe, &reader), 0);
-    /* Nobody reads yet: the pipe fills, then the ring. */
+    /* Nothing reads yet: the pipe fills, then the ring. */
     for (uint64_t i = 0; i < MANY; i++)
         timing_write(timing, 0, &(struct timing_line){0, i, "ldap", "3", 1, NULL});
-    __atomic_store_n(&reader.go, true, __ATOMIC_RELEASE);
+    atomic_store(&reader.go, true);
     assert_int_equal(timing_close(timing, &lost, &error), 0);
     pthread_join(thread, NULL);
     assert_true(lost > 0);
@@ -277,7 +278,7 @@ static void test_status(void **state)
     free(text);
 
     text = show(true, NULL);
-    /* Every second, over the line before; in the end the line is gone. */
+    /* Each second overwrites the line; at the end the line is removed. */
     assert_non_null(strstr(text, "\r\033[K1 of 65 s (warm-up): planned about 2, sent 0, ok 0.0/s, "
                                  "failed 0.0/s, p95 none, in flight 0"));
     assert_non_null(strstr(
