@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The catalogue: objects of the directory by the pattern of their DN, and by what they have. */
+/* The catalogue: objects of the directory by the pattern of their DN, and by their values. */
 #include "protocols/ldap/catalogue.h"
 
 #include <ctype.h>
@@ -9,21 +9,22 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "protocols/ldap/ldap_search.h"
 
 struct object {
     struct catalogue_bytes values[CATALOGUE_VALUES];
-    char *key; /* pattern without the domain's part */
+    char *key; /* the pattern without the part of the domain */
 };
 
-/* Objects of one key, next to each other. */
+/* Adjacent objects with the same key. */
 struct group {
     const char *key;
     size_t first, count;
 };
 
-/* Values of one kind, or of one sort of object. */
+/* Values of one kind, or of one type of object. */
 struct values {
     const struct catalogue_bytes **all;
     size_t count;
@@ -32,7 +33,7 @@ struct values {
 struct catalogue {
     char *base_dn;
     struct object *objects;
-    size_t count, capacity;
+    size_t count;
     struct group *groups;
     size_t group_count;
     struct values having[CATALOGUE_VALUES];
@@ -50,14 +51,13 @@ struct reading {
     int error;
 };
 
-static struct outcome catalogue_read_all(struct ldap_connection *connection,
-                                         struct reading *reading, const struct dc *dc);
-static struct outcome catalogue_read_root_dse(struct ldap_connection *connection,
-                                              struct reading *reading);
+static struct outcome read_all(struct ldap_connection *connection, struct reading *reading,
+                               const struct dc *dc);
+static struct outcome read_root_dse(struct ldap_connection *connection, struct reading *reading);
 static bool read_usn(void *context, LDAP *handle, LDAPMessage *entry);
 static struct outcome read_below(struct ldap_connection *connection, struct reading *reading,
                                  const char *base);
-static bool catalogue_read_entry(void *context, LDAP *handle, LDAPMessage *entry);
+static bool read_entry(void *context, LDAP *handle, LDAPMessage *entry);
 static void object_clear(struct object *object);
 static int fill_object(struct object *object, const struct catalogue_bytes *values,
                        const char *base_dn);
@@ -68,8 +68,8 @@ static const char *domain_part(const char *dn, const char *base_dn);
 static int copy_rdn(struct catalogue_bytes *to, const char *dn);
 static int compare_objects(const void *a, const void *b);
 static int make_groups(struct catalogue *catalogue);
-static int catalogue_collect(const struct catalogue *catalogue, struct values *values,
-                             bool (*wanted)(const struct object *, int), int value);
+static int collect_values(const struct catalogue *catalogue, struct values *values,
+                          bool (*wanted)(const struct object *, int), int value);
 static bool has_value(const struct object *object, int value);
 static bool is_gpo(const struct object *object, int value);
 static int compare_key(const void *key, const void *group);
@@ -79,14 +79,12 @@ int catalogue_read(struct conversation *admin, struct catalogue **out, struct er
     const struct dc *dc = admin->dc;
     struct reading reading = {.catalogue = dc->base_dn ? catalogue_new(dc->base_dn) : NULL};
     struct ldap_connection *connection = NULL;
-    if (!reading.catalogue) {
-        error_set(error, -EINVAL, "the directory cannot be read: %s",
-                  dc->base_dn ? "out of memory" : "its base DN is not known");
-        return dc->base_dn ? -ENOMEM : -EINVAL;
-    }
+    if (!reading.catalogue)
+        return error_set(error, dc->base_dn ? -ENOMEM : -EINVAL, "the directory cannot be read: %s",
+                         dc->base_dn ? "out of memory" : "its base DN is unknown");
     struct outcome outcome = ldap_connection_open_admin(&connection, admin);
     if (outcome.kind == OUTCOME_OK)
-        outcome = catalogue_read_all(connection, &reading, dc);
+        outcome = read_all(connection, &reading, dc);
     if (outcome.kind == OUTCOME_OK && catalogue_finish(reading.catalogue) != 0)
         outcome = outcome_of_error(-ENOMEM);
     ldap_connection_close(connection);
@@ -96,21 +94,20 @@ int catalogue_read(struct conversation *admin, struct catalogue **out, struct er
     }
     catalogue_free(reading.catalogue);
     bool ended = outcome.kind == OUTCOME_UNFINISHED;
-    error_set(error, -EINVAL, "reading the directory below %s failed: %s", dc->base_dn,
-              ended ? "interrupted" : outcome.cause);
-    return ended ? -ECANCELED : -EIO;
+    return error_set(error, ended ? -ECANCELED : -EIO, "reading the directory below %s failed: %s",
+                     dc->base_dn, ended ? "interrupted" : outcome.cause);
 }
 
-/* Of the configuration: enough of each pattern, and room for the domain's own objects. */
+/* From the configuration: enough of each pattern, and space for the domain's objects. */
 enum { CONFIGURATION_OBJECTS_MAX = 3000 };
 
-/* The configuration first: it is small, and a large domain would leave no room for it. */
-static struct outcome catalogue_read_all(struct ldap_connection *connection,
-                                         struct reading *reading, const struct dc *dc)
+/* The configuration comes first: it is small, and a large domain would leave no space for it. */
+static struct outcome read_all(struct ldap_connection *connection, struct reading *reading,
+                               const struct dc *dc)
 {
     struct outcome outcome = outcome_ok();
     if (!dc->options.generic_ldap)
-        outcome = catalogue_read_root_dse(connection, reading);
+        outcome = read_root_dse(connection, reading);
     reading->limit = CONFIGURATION_OBJECTS_MAX;
     if (outcome.kind == OUTCOME_OK && dc->config_dn)
         outcome = read_below(connection, reading, dc->config_dn);
@@ -120,8 +117,7 @@ static struct outcome catalogue_read_all(struct ldap_connection *connection,
     return outcome;
 }
 
-static struct outcome catalogue_read_root_dse(struct ldap_connection *connection,
-                                              struct reading *reading)
+static struct outcome read_root_dse(struct ldap_connection *connection, struct reading *reading)
 {
     static char *wanted[] = {"highestCommittedUSN", NULL};
     struct ldap_search search = {.base = "",
@@ -151,7 +147,7 @@ static struct outcome read_below(struct ldap_connection *connection, struct read
                                  .filter = "(objectClass=*)",
                                  .attributes = attributes,
                                  .paged = true,
-                                 .entry = catalogue_read_entry,
+                                 .entry = read_entry,
                                  .context = reading};
     struct outcome outcome = ldap_search_run(connection, &search);
     return reading->error ? outcome_of_error(reading->error) : outcome;
@@ -159,7 +155,7 @@ static struct outcome read_below(struct ldap_connection *connection, struct read
 
 enum { FIRST_ATTRIBUTE = CATALOGUE_SID };
 
-static bool catalogue_read_entry(void *context, LDAP *handle, LDAPMessage *entry)
+static bool read_entry(void *context, LDAP *handle, LDAPMessage *entry)
 {
     struct reading *reading = context;
     struct catalogue_bytes values[CATALOGUE_VALUES] = {{NULL, 0}};
@@ -174,7 +170,7 @@ static bool catalogue_read_entry(void *context, LDAP *handle, LDAPMessage *entry
                 (struct catalogue_bytes){.data = found[v][0]->bv_val, .size = found[v][0]->bv_len};
     }
     int error = catalogue_add(reading->catalogue, values);
-    /* An entry without a usable DN is left out: nothing could be asked of it. */
+    /* Skip an entry without a usable DN. */
     reading->error = error == -EINVAL || error == -ENOSPC ? 0 : error;
     for (int v = FIRST_ATTRIBUTE; v < CATALOGUE_VALUES; v++)
         ldap_value_free_len(found[v]);
@@ -222,14 +218,10 @@ int catalogue_add(struct catalogue *catalogue, const struct catalogue_bytes *val
         return -EINVAL;
     if (catalogue->count == CATALOGUE_OBJECTS_MAX)
         return -ENOSPC;
-    if (catalogue->count == catalogue->capacity) {
-        size_t capacity = 2 * catalogue->capacity + 64;
-        struct object *larger = reallocarray(catalogue->objects, capacity, sizeof *larger);
-        if (!larger)
-            return -ENOMEM;
-        catalogue->objects = larger;
-        catalogue->capacity = capacity;
-    }
+    struct object *larger = array_grow(catalogue->objects, catalogue->count, sizeof *larger);
+    if (!larger)
+        return -ENOMEM;
+    catalogue->objects = larger;
     struct object *object = &catalogue->objects[catalogue->count];
     *object = (struct object){.key = NULL};
     int error = fill_object(object, values, catalogue->base_dn);
@@ -265,7 +257,7 @@ static int copy_bytes(struct catalogue_bytes *to, const void *data, size_t size)
     return 0;
 }
 
-/* The types of the RDNs before end: "CN,OU". */
+/* The types of the RDNs before end, such as "CN,OU". Allocated. */
 static char *dn_key(const char *dn, const char *end)
 {
     char *key = malloc((size_t)(end - dn) + 1);
@@ -283,7 +275,7 @@ static char *dn_key(const char *dn, const char *end)
     return key;
 }
 
-/* Past one RDN and the comma after it: RFC 4514, where a backslash takes the next character. */
+/* Skips one RDN and its comma. A backslash escapes the next character (RFC 4514). */
 static const char *next_rdn(const char *rdn)
 {
     while (*rdn && *rdn != ',') {
@@ -294,8 +286,7 @@ static const char *next_rdn(const char *rdn)
     return *rdn ? rdn + 1 : rdn;
 }
 
-/* Where the domain's part of a DN begins. For objects elsewhere in the forest: their trailing DCs.
- */
+/* The start of the domain's part of a DN; elsewhere in the forest, of its trailing DCs. */
 static const char *domain_part(const char *dn, const char *base_dn)
 {
     const char *dcs = NULL;
@@ -311,7 +302,7 @@ static const char *domain_part(const char *dn, const char *base_dn)
     return dcs ? dcs : dn + strlen(dn);
 }
 
-/* The value of the DN's first RDN. */
+/* Copies the value of the DN's first RDN. */
 static int copy_rdn(struct catalogue_bytes *to, const char *dn)
 {
     LDAPRDN rdn = NULL;
@@ -336,12 +327,11 @@ int catalogue_finish(struct catalogue *catalogue)
         qsort(catalogue->objects, catalogue->count, sizeof *catalogue->objects, compare_objects);
     int error = make_groups(catalogue);
     for (int v = 0; !error && v < CATALOGUE_VALUES; v++)
-        error = catalogue_collect(catalogue, &catalogue->having[v], has_value, v);
-    return error ? error : catalogue_collect(catalogue, &catalogue->gpos, is_gpo, CATALOGUE_DN);
+        error = collect_values(catalogue, &catalogue->having[v], has_value, v);
+    return error ? error : collect_values(catalogue, &catalogue->gpos, is_gpo, CATALOGUE_DN);
 }
 
-/* Objects by key, and by DN within one, so that what is drawn does not hang on the server's order.
- */
+/* Sorts by key, then by DN, so that draws do not depend on the server's order. */
 static int compare_objects(const void *a, const void *b)
 {
     const struct object *left = a, *right = b;
@@ -367,8 +357,8 @@ static int make_groups(struct catalogue *catalogue)
     return 0;
 }
 
-static int catalogue_collect(const struct catalogue *catalogue, struct values *values,
-                             bool (*wanted)(const struct object *, int), int value)
+static int collect_values(const struct catalogue *catalogue, struct values *values,
+                          bool (*wanted)(const struct object *, int), int value)
 {
     values->all = calloc(catalogue->count + 1, sizeof *values->all);
     if (!values->all)

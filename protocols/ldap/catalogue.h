@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A catalogue of the directory: read once at start, so that searches can be given bases and filter
- * values that exist. Objects are grouped by the pattern of their DN: the types of its RDNs, as in
- * "CN,OU,DC,DC". Immutable once read; shared by threads.
+ * A catalogue of the directory, read once before the run, so that searches have bases and filter
+ * values that exist. It groups objects by the pattern of their DN: the types of its RDNs, such as
+ * "CN,OU,DC,DC". Threads share it, because it never changes.
  */
 #ifndef PROTOCOLS_LDAP_CATALOGUE_H
 #define PROTOCOLS_LDAP_CATALOGUE_H
@@ -17,7 +17,7 @@ struct catalogue;
 
 enum { CATALOGUE_OBJECTS_MAX = 10000 };
 
-/* What is known of an object. */
+/* The values known of an object. */
 enum catalogue_value {
     CATALOGUE_DN,
     CATALOGUE_RDN, /* value of the first RDN, not escaped */
@@ -30,23 +30,23 @@ enum catalogue_value {
 };
 
 struct catalogue_bytes {
-    void *data; /* followed by a NUL; NULL: the object has none */
+    void *data; /* followed by a NUL; NULL: no value */
     size_t size;
 };
 
 /*
- * Reads it with the dc's admin account (a server that is no DC: a simple bind, anonymous without an
- * account). Waits through admin's wire, whose deadline bounds the whole. 0 and *out is the
- * caller's, or a negative errno and a line in error.
+ * Reads the directory with the dc's admin account (with --server ldap: a simple bind, or
+ * anonymously without an account), before the deadline of admin's wire. On 0 the caller owns *out;
+ * otherwise a negative errno and one line in error.
  */
 int catalogue_read(struct conversation *admin, struct catalogue **out, struct error *error);
 /* NULL is allowed. */
 void catalogue_free(struct catalogue *catalogue);
 
-/* By hand: an empty one for a domain, objects added to it, made ready for drawing. */
+/* For tests: create an empty catalogue, add objects, and finish it before drawing from it. */
 struct catalogue *catalogue_new(const char *base_dn);
-/* Copies values[CATALOGUE_VALUES]; the DN must be there, the RDN value is taken from it. -EINVAL:
- * no DN, -ENOSPC: CATALOGUE_OBJECTS_MAX is reached, -ENOMEM. */
+/* Copies values[CATALOGUE_VALUES]. The DN is required; the RDN comes from it. -EINVAL: no DN,
+ * -ENOSPC: CATALOGUE_OBJECTS_MAX is reached, -ENOMEM. */
 int catalogue_add(struct catalogue *catalogue, const struct catalogue_bytes *values);
 void catalogue_set_highest_usn(struct catalogue *catalogue, uint64_t usn);
 int catalogue_finish(struct catalogue *catalogue);
@@ -54,7 +54,7 @@ int catalogue_finish(struct catalogue *catalogue);
 size_t catalogue_count(const struct catalogue *catalogue);
 uint64_t catalogue_highest_usn(const struct catalogue *catalogue);
 
-/* This value of an object that has one, or NULL: none has. catalogue may be NULL. */
+/* This value of a random object that has one; NULL: no object has one. catalogue may be NULL. */
 const struct catalogue_bytes *catalogue_draw(const struct catalogue *catalogue,
                                              struct conversation *conversation,
                                              enum catalogue_value value);
@@ -64,14 +64,13 @@ const struct catalogue_bytes *const *catalogue_gpos(const struct catalogue *cata
                                                     size_t *count);
 
 /*
- * A base pattern in the form that catalogue_base() wants: in capitals and without its trailing DCs,
- * whose number is the domain's, whatever it was where the pattern comes from. malloc'd; NULL: no
- * memory.
+ * The key of a base pattern for catalogue_base(): capitals, without the trailing DCs, whose number
+ * depends on the domain. The caller frees it; NULL: no memory.
  */
 char *catalogue_pattern_key(const char *pattern);
 
-/* The DN of an object that fits: of the key's pattern, else of one shortened from the left, until
- * an object fits; when none does, the domain's DN. NULL: not even that is known. */
+/* The DN of a random object with the key's pattern. If there is none, the key is shortened from the
+ * left; at last the domain's DN is used. NULL: that is unknown too. */
 const char *catalogue_base(const struct catalogue *catalogue, struct conversation *conversation,
                            const char *key);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LDAP connections: libldap encodes and decodes, a Sockbuf of ours carries its bytes.
+ * LDAP connections: libldap encodes and decodes messages, our Sockbuf transports its bytes.
  *
  *     ldap_..._ext()  ->  sockbuf_write  ->  layer's encode  ->  stream_write (may wait)
  *     ldap_result()   <-  sockbuf_read   <-  input (layer's decode)  <-  stream_read (may wait)
  *
- * libldap never sees the socket: reading happens in ldap_connection_wait(), which lets
- * ldap_result() look at what has been read and waits on the stream between two looks.
+ * libldap never uses the socket. ldap_connection_wait() reads from the stream and then lets
+ * ldap_result() decode what was read, until there is a message.
  */
 #include "protocols/ldap/ldap_connection.h"
 
@@ -67,13 +67,13 @@ static const struct {
 };
 
 static struct outcome connect_to_dc(struct ldap_connection *connection);
-static int shake_hands(struct ldap_connection *connection);
+static int start_tls(struct ldap_connection *connection);
 static struct outcome make_handle(struct ldap_connection *connection);
 static int prepare_handle(struct ldap_connection *connection);
 static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc);
-static int connection_look(struct ldap_connection *connection, int message_id, int all,
-                           LDAPMessage **result);
-static int connection_fill(struct ldap_connection *connection, bool answer_began);
+static int decode_result(struct ldap_connection *connection, int message_id, int all,
+                         LDAPMessage **result);
+static int read_input(struct ldap_connection *connection, bool answer_began);
 static struct outcome outcome_of_code(int code, const char *diagnostic);
 static bool logon_sub_code(const char *diagnostic, char code[9]);
 static const char *logon_sub_code_meaning(const char *code);
@@ -82,7 +82,7 @@ static int sockbuf_remove(Sockbuf_IO_Desc *io);
 static int sockbuf_ctrl(Sockbuf_IO_Desc *io, int option, void *argument);
 static ber_slen_t sockbuf_read(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size);
 static ber_slen_t sockbuf_write(Sockbuf_IO_Desc *io, void *buffer, ber_len_t size);
-static int write_out(struct ldap_connection *connection, const void *bytes, size_t size);
+static int write_frames(struct ldap_connection *connection, const void *bytes, size_t size);
 static int sockbuf_close(Sockbuf_IO_Desc *io);
 
 static Sockbuf_IO sockbuf_io = {.sbi_setup = sockbuf_setup,
@@ -140,11 +140,11 @@ static struct outcome connect_to_dc(struct ldap_connection *connection)
     int error = stream_open(&connection->stream, &conversation->wire, STREAM_TCP,
                             (struct sockaddr *)&address, size);
     if (!error && ldaps)
-        error = shake_hands(connection);
+        error = start_tls(connection);
     return error ? outcome_of_error(error) : make_handle(connection);
 }
 
-static int shake_hands(struct ldap_connection *connection)
+static int start_tls(struct ldap_connection *connection)
 {
     const struct dc *dc = connection->conversation->dc;
     if (!dc->tls)
@@ -152,10 +152,10 @@ static int shake_hands(struct ldap_connection *connection)
     return stream_start_tls(connection->stream, dc->tls, ldap_connection_server_name(connection));
 }
 
-/* Longer LDAP messages are refused: nothing that is asked here has answers of that size. */
+/* Longer LDAP messages are refused: no request of ours has such answers. */
 enum { MESSAGE_MAX = 32 << 20 };
 
-/* Where libldap would connect by itself if it lost its connection: nowhere. */
+/* libldap reconnects to this address if it loses its connection. Nobody listens there. */
 #define NOWHERE "ldapi://%2Fnonexistent%2Fno-reconnect"
 
 static struct outcome make_handle(struct ldap_connection *connection)
@@ -180,7 +180,7 @@ static int prepare_handle(struct ldap_connection *connection)
     ber_len_t longest = MESSAGE_MAX;
     if (ldap_get_option(handle, LDAP_OPT_SOCKBUF, &sockbuf) != LDAP_OPT_SUCCESS)
         return LDAP_NOT_SUPPORTED;
-    /* Memory is all that this one needs. */
+    /* It needs nothing but memory. */
     if (ber_sockbuf_add_io(sockbuf, &sockbuf_io, LBER_SBIOD_LEVEL_PROVIDER, connection) != 0)
         return LDAP_NO_MEMORY;
     if (ber_sockbuf_ctrl(sockbuf, LBER_SB_OPT_SET_MAX_INCOMING, &longest) < 0 ||
@@ -198,8 +198,8 @@ struct outcome ldap_connection_start_tls(struct ldap_connection *connection)
     struct outcome outcome = ldap_connection_finish(connection, result, id);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
-    /* Bytes before the handshake are nobody's who can be trusted. */
-    int error = ldap_input_pending(&connection->input) ? -EBADMSG : shake_hands(connection);
+    /* Bytes received before the handshake cannot be trusted. */
+    int error = ldap_input_pending(&connection->input) ? -EBADMSG : start_tls(connection);
     connection->error = error;
     connection->transport = LDAP_TRANSPORT_STARTTLS;
     return error ? outcome_of_error(error) : outcome_ok();
@@ -208,12 +208,6 @@ struct outcome ldap_connection_start_tls(struct ldap_connection *connection)
 enum ldap_transport ldap_connection_transport(const struct ldap_connection *connection)
 {
     return connection->transport;
-}
-
-void ldap_connection_set_protection(struct ldap_connection *connection,
-                                    enum ldap_protection protection)
-{
-    connection->protection = protection;
 }
 
 struct outcome ldap_connection_bind_simple(struct ldap_connection *connection, const char *name,
@@ -274,12 +268,12 @@ int ldap_connection_wait(struct ldap_connection *connection, int message_id, int
     *result = NULL;
     if (connection->error)
         return connection->error;
-    int done = connection_look(connection, message_id, all, result);
+    int done = decode_result(connection, message_id, all, result);
     while (done == 0) {
-        done = connection_fill(connection, answer_began);
+        done = read_input(connection, answer_began);
         answer_began = true;
         if (done == 0)
-            done = connection_look(connection, message_id, all, result);
+            done = decode_result(connection, message_id, all, result);
     }
     int error = ldap_input_save(&connection->input);
     if (done == 1 && error) {
@@ -292,10 +286,10 @@ int ldap_connection_wait(struct ldap_connection *connection, int message_id, int
     return error;
 }
 
-/* Lets libldap look at what was read until it has the message or took all there is. 1: *result is
- * the message, 0: not there yet. */
-static int connection_look(struct ldap_connection *connection, int message_id, int all,
-                           LDAPMessage **result)
+/* Lets libldap decode what was read. 1: *result is the message, 0: more bytes are needed, or a
+ * negative errno. */
+static int decode_result(struct ldap_connection *connection, int message_id, int all,
+                         LDAPMessage **result)
 {
     size_t left, left_before = SIZE_MAX;
     while ((left = connection->input.plain_left + connection->input.raw_left) != left_before) {
@@ -309,15 +303,15 @@ static int connection_look(struct ldap_connection *connection, int message_id, i
             return 0;
         left_before = left;
     }
-    return -EBADMSG; /* libldap takes nothing more of it */
+    return -EBADMSG; /* libldap leaves bytes unread */
 }
 
-/* One read's worth; a thread's, used between two waits only. */
+/* The size of one read. */
 enum { READ_SIZE = 64 << 10 };
 
-/* Reads once, waiting for the first byte. 0 or a negative errno. The buffer is filled after the
- * last wait of stream_read(), so that the fibers of a thread can share it. */
-static int connection_fill(struct ldap_connection *connection, bool answer_began)
+/* Reads once, and waits for the first byte. 0 or a negative errno. The fibers of a thread share the
+ * buffer: stream_read() writes to it only after its last wait. */
+static int read_input(struct ldap_connection *connection, bool answer_began)
 {
     static _Thread_local uint8_t buffer[READ_SIZE];
     const struct wire *wire = &connection->conversation->wire;
@@ -326,7 +320,7 @@ static int connection_fill(struct ldap_connection *connection, bool answer_began
         return (int)n;
     if (n == 0)
         return answer_began ? -ENODATA : -EPIPE;
-    /* Who sends without a pause never lets a wait meet the deadline. */
+    /* If a server sends without a pause, no wait ever checks the deadline. */
     if (wire->last_received > wire->deadline)
         return -ETIMEDOUT;
     ldap_input_feed(&connection->input, buffer, (size_t)n);
@@ -362,7 +356,7 @@ static struct outcome outcome_of_code(int code, const char *diagnostic)
     return outcome_failed("%s", name);
 }
 
-/* AD's sub-code of a refused logon: "... AcceptSecurityContext error, data 52e, v1db1". */
+/* Finds AD's sub-code of a refused logon: "... AcceptSecurityContext error, data 52e, v1db1". */
 static bool logon_sub_code(const char *diagnostic, char code[9])
 {
     const char *at = diagnostic ? strstr(diagnostic, "error, data ") : NULL;
@@ -383,19 +377,19 @@ static const char *logon_sub_code_meaning(const char *code)
     static const struct {
         const char *code, *meaning;
     } meanings[] = {
-        {"418", "NTLM is switched off"}, /* Samba: the last half of STATUS_NTLM_BLOCKED */
+        {"418", "NTLM is disabled"}, /* Samba: the lower half of STATUS_NTLM_BLOCKED */
         {"525", "no such user"},
         {"52e", "wrong name or password"},
         {"52f", "account restriction"},
-        {"530", "outside of logon hours"},
-        {"531", "not from this workstation"},
+        {"530", "outside logon hours"},
+        {"531", "workstation not allowed"},
         {"532", "password expired"},
         {"533", "account disabled"},
         {"569", "logon type not granted"},
         {"701", "account expired"},
         {"773", "password must be changed"},
         {"775", "account locked out"},
-        {"791", "NTLM is switched off"},
+        {"791", "NTLM is disabled"},
     };
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
         if (strcasecmp(meanings[i].code, code) == 0)
@@ -407,7 +401,7 @@ struct outcome ldap_connection_send_outcome(const struct ldap_connection *connec
 {
     if (connection->error)
         return outcome_of_error(connection->error);
-    return outcome_failed("request not made: %s", ldap_err2string(result));
+    return outcome_failed("request not sent: %s", ldap_err2string(result));
 }
 
 struct outcome ldap_connection_finish(struct ldap_connection *connection, int result, int id)
@@ -482,8 +476,8 @@ static int sockbuf_remove(Sockbuf_IO_Desc *io)
 static int sockbuf_ctrl(Sockbuf_IO_Desc *io, int option, void *argument)
 {
     (void)argument;
-    /* "Ready" keeps libldap from a poll(2) of its own. The stream is read elsewhere, so what it
-     * finds is what there is. */
+    /* "Ready" keeps libldap from calling poll(2). ldap_connection_wait() has already read
+     * everything that libldap can get. */
     return option == LBER_SB_OPT_DATA_READY && io->sbiod_pvt ? 1 : 0;
 }
 
@@ -504,15 +498,15 @@ static ber_slen_t sockbuf_write(Sockbuf_IO_Desc *io, void *buffer, ber_len_t siz
     struct ldap_connection *connection = io->sbiod_pvt;
     int error = connection->error;
     if (!error)
-        error = write_out(connection, buffer, size);
+        error = write_frames(connection, buffer, size);
     if (!error)
         return (ber_slen_t)size;
     connection->error = error;
-    errno = -error; /* set last: other fibers ran while this one waited */
+    errno = -error; /* last, because other fibers ran while this one waited */
     return -1;
 }
 
-static int write_out(struct ldap_connection *connection, const void *bytes, size_t size)
+static int write_frames(struct ldap_connection *connection, const void *bytes, size_t size)
 {
     struct ldap_layer *layer = connection->input.layer;
     const uint8_t *frames = bytes;
@@ -528,6 +522,6 @@ static int write_out(struct ldap_connection *connection, const void *bytes, size
 
 static int sockbuf_close(Sockbuf_IO_Desc *io)
 {
-    (void)io; /* the descriptor is the stream's */
+    (void)io; /* the stream owns the descriptor */
     return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One LDAP connection: libldap's messages over our stream, with TLS below or a SASL security layer
- * between. Used by the LDAP packets and by start-up work (accounts, catalogue). Requests are made
- * with libldap's own ldap_..._ext() calls on ldap_connection_handle(); only the waiting is ours.
+ * between them. The LDAP packets and the start-up code (accounts, catalogue) use it. Send requests
+ * with libldap's ldap_..._ext() functions on ldap_connection_handle(), and wait with the functions
+ * here.
  */
 #ifndef PROTOCOLS_LDAP_LDAP_CONNECTION_H
 #define PROTOCOLS_LDAP_LDAP_CONNECTION_H
@@ -15,7 +16,7 @@
 
 struct ldap_connection;
 
-/* What protects a SASL bind's connection that has no TLS. */
+/* The protection of a connection after a SASL bind without TLS. */
 enum ldap_protection { LDAP_PROTECTION_SEAL, LDAP_PROTECTION_SIGN };
 
 /* Prepares libldap and libsasl for threads, without this machine's ldap.conf and without a lookup
@@ -23,8 +24,8 @@ enum ldap_protection { LDAP_PROTECTION_SEAL, LDAP_PROTECTION_SIGN };
  * error: -ENOMEM, -ENOSYS for a missing or broken library. */
 int ldap_connection_global_init(struct error *error);
 
-/* Connects to the conversation's DC (StartTLS and TLS included), unbound. On OUTCOME_OK *out is the
- * caller's, to be given to ldap_connection_close(). */
+/* Connects to the conversation's DC, including StartTLS or TLS, without a bind. On OUTCOME_OK the
+ * caller owns *out and closes it with ldap_connection_close(). */
 struct outcome ldap_connection_open(struct ldap_connection **out, struct conversation *conversation,
                                     enum ldap_transport transport);
 
@@ -33,25 +34,21 @@ struct outcome ldap_connection_start_tls(struct ldap_connection *connection);
 
 enum ldap_transport ldap_connection_transport(const struct ldap_connection *connection);
 
-/* How SASL binds to come are protected; LDAP_PROTECTION_SEAL when nothing is said. */
-void ldap_connection_set_protection(struct ldap_connection *connection,
-                                    enum ldap_protection protection);
-
-/* RFC 4513 5.1: DN (or, on a DC, UPN or DOMAIN\name) and password. */
+/* Simple bind (RFC 4513 5.1) with a DN, or on a DC a UPN or DOMAIN\name. */
 struct outcome ldap_connection_bind_simple(struct ldap_connection *connection, const char *name,
                                            const char *password);
 
-/* SASL bind, all legs; on connections without TLS the server's strongest layer is taken (sealed by
- * default). Inside GSS-SPNEGO: Kerberos when `kerberos`, else NTLM; GSSAPI is always Kerberos.
- * Tickets are fetched when needed. */
+/* SASL bind with all its legs. Without TLS the connection gets the server's strongest security
+ * layer. GSS-SPNEGO uses Kerberos if `kerberos`, else NTLM; GSSAPI is always Kerberos. Requests
+ * tickets if they are missing. */
 struct outcome ldap_connection_bind_sasl(struct ldap_connection *connection,
                                          const struct account *account,
                                          enum ldap_mechanism mechanism, bool kerberos);
 
 /*
- * A connection bound as the dc's admin: on a DC by GSS-SPNEGO, sealed, with NTLM or with the
- * Kerberos tickets of admin_ccache; on a server that is no DC by a simple bind in clear, or not at
- * all when there is no admin. On OUTCOME_OK *out is the caller's.
+ * Opens a connection and binds it as the dc's admin: on a DC by GSS-SPNEGO, sealed, with NTLM or
+ * the Kerberos tickets of admin_ccache. With --server ldap it uses a simple bind in clear, or no
+ * bind if there is no admin. On OUTCOME_OK the caller owns *out.
  */
 struct outcome ldap_connection_open_admin(struct ldap_connection **out,
                                           struct conversation *conversation);
@@ -60,36 +57,36 @@ struct outcome ldap_connection_open_admin(struct ldap_connection **out,
 LDAP *ldap_connection_handle(struct ldap_connection *connection);
 
 /*
- * Waits for the reply to message id (all == LDAP_MSG_ALL: for its last part, LDAP_MSG_ONE: for the
- * next). On 0 *result is the caller's (ldap_msgfree). Otherwise the stream's negative errno, or
- * -EBADMSG when what came is not LDAP.
+ * Waits for the reply to a message: with LDAP_MSG_ALL for all its parts, with LDAP_MSG_ONE for the
+ * next one. On 0 the caller frees *result with ldap_msgfree(). Otherwise the stream's negative
+ * errno, or -EBADMSG if the bytes are not LDAP.
  */
 int ldap_connection_wait(struct ldap_connection *connection, int message_id, int all,
                          LDAPMessage **result);
 
-/* The outcome that a final result message means, by its result code's name. */
+/* The outcome of a final result message; its cause is the name of the result code. */
 struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPMessage *result);
 
-/* The outcome when one of libldap's functions that send said result instead of LDAP_SUCCESS: the
- * stream's failure, or what libldap finds wrong with the request ("filter error"). */
+/* The outcome if a sending function of libldap returned this result instead of LDAP_SUCCESS: the
+ * stream's failure, or libldap's objection to the request ("filter error"). */
 struct outcome ldap_connection_send_outcome(const struct ldap_connection *connection, int result);
 
-/* Waits for the one reply to what one of libldap's functions has sent: result and the message's id
- * are that function's. The outcome of either. */
+/* Finishes a request with one reply: result and id come from the libldap function that sent it. The
+ * outcome of sending, or of the reply. */
 struct outcome ldap_connection_finish(struct ldap_connection *connection, int result, int id);
 
-/* RFC 4511's name of a result code ("invalidCredentials"), static; NULL: not known. */
+/* RFC 4511's name of a result code ("invalidCredentials"), static; NULL: unknown. */
 const char *ldap_result_name(int code);
 
-/* True when this connection cannot be used any more: close it. */
+/* True if this connection is unusable and must be closed. */
 bool ldap_connection_is_broken(const struct ldap_connection *connection);
 
-/* True when the Kerberos ticket that it was bound with has expired: a DC closes it then. */
+/* True if the Kerberos ticket of the bind has expired. A DC then closes the connection. */
 bool ldap_connection_is_expired(const struct ldap_connection *connection);
 
 bool ldap_connection_is_bound(const struct ldap_connection *connection);
 
-/* Sends an unbindRequest if it can be sent at once, closes, frees. NULL is allowed. */
+/* Sends an unbindRequest if that needs no wait, closes and frees. NULL is allowed. */
 void ldap_connection_close(struct ldap_connection *connection);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SASL binds with Kerberos (RFC 4752, and SPNEGO around it) by cyrus-sasl: its client_start and
- * client_step make the tokens, our legs carry them, its encode and decode are the security layer.
- * The ticket has been fetched before, so no call in here goes to the network by itself.
+ * client_step make the tokens that our legs send, its encode and decode are the security layer. The
+ * ticket is fetched before, so that no call of the library uses the network.
  */
 #include <errno.h>
 #include <sasl/sasl.h>
@@ -14,7 +14,7 @@
 #include "protocols/ldap/ldap_connection_private.h"
 #include "protocols/ldap/ldap_hide_hostname.h"
 
-/* What we let the server send in a frame; libsasl keeps lengths in 24 bits. */
+/* The longest frame of the server; libsasl keeps lengths in 24 bits. */
 enum { SASL_FRAME_MAX = 0xffffff };
 
 struct sasl_layer {
@@ -26,19 +26,19 @@ static struct outcome bind_with_ticket(struct ldap_connection *connection,
                                        gss_cred_id_t credentials, const char *mechanism);
 static struct outcome make_client(struct ldap_connection *connection, gss_cred_id_t credentials,
                                   sasl_conn_t **out);
-static sasl_security_properties_t wanted_protection(const struct ldap_connection *connection);
-static int no_authorization_id(void *context, int id, const char **result, unsigned *length);
+static sasl_security_properties_t security_properties(const struct ldap_connection *connection);
+static int get_authorization_id(void *context, int id, const char **result, unsigned *length);
 static struct outcome play_legs(struct ldap_connection *connection, sasl_conn_t *sasl,
                                 struct ldap_sasl_leg *leg);
-static struct outcome give_up(struct ldap_connection *connection);
-static int gssapi_step(sasl_conn_t *sasl, struct ldap_sasl_leg *leg);
+static struct outcome fail_bind(struct ldap_connection *connection);
+static int step_client(sasl_conn_t *sasl, struct ldap_sasl_leg *leg);
 static int install_layer(struct ldap_connection *connection, sasl_conn_t **sasl);
 static int sasl_layer_encode(struct ldap_layer *layer, const void *plain, size_t size,
                              const uint8_t **frames, size_t *frames_size);
 static int sasl_layer_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
                              const uint8_t **plain, size_t *plain_size);
 static void sasl_layer_free(struct ldap_layer *layer);
-static void note_expiry(struct ldap_connection *connection, gss_cred_id_t credentials);
+static void set_expiry(struct ldap_connection *connection, gss_cred_id_t credentials);
 
 struct outcome ldap_gssapi_bind(struct ldap_connection *connection, const struct account *account,
                                 const char *mechanism)
@@ -53,10 +53,10 @@ struct outcome ldap_gssapi_bind(struct ldap_connection *connection, const struct
             return outcome_failed("no credentials for the account");
         outcome = bind_with_ticket(connection, credentials, mechanism);
         if (outcome.kind == OUTCOME_OK)
-            note_expiry(connection, credentials);
+            set_expiry(connection, credentials);
         if (!connection->refused || attempt > 0)
             break;
-        /* The ticket is one that the DC does not take any more: once more with a new one. */
+        /* The DC may no longer accept the ticket: try once with a new one. */
         kerberos_forget_tickets(conversation, account);
         outcome = kerberos_ensure_ticket(conversation, account, "ldap");
     }
@@ -82,14 +82,14 @@ static struct outcome bind_with_ticket(struct ldap_connection *connection,
 }
 
 static const sasl_callback_t callbacks[] = {
-    {SASL_CB_USER, (int (*)(void))(void (*)(void))no_authorization_id, NULL},
+    {SASL_CB_USER, (int (*)(void))(void (*)(void))get_authorization_id, NULL},
     {SASL_CB_LIST_END, NULL, NULL},
 };
 
 static struct outcome make_client(struct ldap_connection *connection, gss_cred_id_t credentials,
                                   sasl_conn_t **out)
 {
-    sasl_security_properties_t wanted = wanted_protection(connection);
+    sasl_security_properties_t wanted = security_properties(connection);
     ldap_hide_hostname(true);
     int result = sasl_client_new("ldap", ldap_connection_server_name(connection), NULL, NULL,
                                  callbacks, 0, out);
@@ -106,22 +106,22 @@ static struct outcome make_client(struct ldap_connection *connection, gss_cred_i
     return outcome_failed("SASL: %s", sasl_errstring(result, NULL, NULL));
 }
 
-/* Security strength factors: an integrity check alone is 1, any cipher of Kerberos at least 56. */
+/* Security strength factors: integrity alone is 1, any cipher of Kerberos at least 56. */
 enum { SSF_SIGN = 1, SSF_SEAL = 56, SSF_ANY = 65535 };
 
-static sasl_security_properties_t wanted_protection(const struct ldap_connection *connection)
+static sasl_security_properties_t security_properties(const struct ldap_connection *connection)
 {
     sasl_security_properties_t wanted = {.maxbufsize = SASL_FRAME_MAX};
     if (connection->transport != LDAP_TRANSPORT_CLEAR)
-        return (sasl_security_properties_t){0}; /* TLS protects: no layer */
+        return (sasl_security_properties_t){0}; /* TLS protects the connection */
     bool sign = connection->protection == LDAP_PROTECTION_SIGN;
     wanted.min_ssf = sign ? SSF_SIGN : SSF_SEAL;
     wanted.max_ssf = sign ? SSF_SIGN : SSF_ANY;
     return wanted;
 }
 
-/* Who to act as: the one who authenticates. */
-static int no_authorization_id(void *context, int id, const char **result, unsigned *length)
+/* Acts as the account that authenticates. */
+static int get_authorization_id(void *context, int id, const char **result, unsigned *length)
 {
     (void)context;
     (void)id;
@@ -131,7 +131,7 @@ static int no_authorization_id(void *context, int id, const char **result, unsig
     return SASL_OK;
 }
 
-/* Legs until the server says success and the client has nothing to add. */
+/* Plays legs until the server reports success and the client has nothing to add. */
 static struct outcome play_legs(struct ldap_connection *connection, sasl_conn_t *sasl,
                                 struct ldap_sasl_leg *leg)
 {
@@ -142,32 +142,33 @@ static struct outcome play_legs(struct ldap_connection *connection, sasl_conn_t 
     leg->token_size = size;
     for (;;) {
         if (result != SASL_OK && result != SASL_CONTINUE)
-            return give_up(connection);
+            return fail_bind(connection);
         struct outcome outcome = ldap_sasl_leg_play(connection, leg);
         if (outcome.kind != OUTCOME_OK)
             return outcome;
         bool last = leg->code == LDAP_SUCCESS;
-        /* A client that is done has nothing to say to what may come with the server's success, and
-         * does not expect to be asked for more. */
+        /* A client that is done ignores a token in the server's success. The server must not
+         * request another leg. */
         if (result == SASL_CONTINUE)
-            result = gssapi_step(sasl, leg);
+            result = step_client(sasl, leg);
         else if (!last)
-            return give_up(connection);
+            return fail_bind(connection);
         ber_bvfree(leg->answer);
         leg->answer = NULL;
         if (last)
-            return result == SASL_OK ? outcome : give_up(connection);
+            return result == SASL_OK ? outcome : fail_bind(connection);
     }
 }
 
-/* After a failure on our side the server is left in the middle of a bind: no more use of it. */
-static struct outcome give_up(struct ldap_connection *connection)
+/* After a failure on our side the server waits in the middle of a bind: the connection is unusable.
+ */
+static struct outcome fail_bind(struct ldap_connection *connection)
 {
     connection->error = -EPROTO;
     return outcome_failed("SASL client failed");
 }
 
-static int gssapi_step(sasl_conn_t *sasl, struct ldap_sasl_leg *leg)
+static int step_client(sasl_conn_t *sasl, struct ldap_sasl_leg *leg)
 {
     const char *out = NULL;
     unsigned size = 0;
@@ -182,8 +183,7 @@ static int gssapi_step(sasl_conn_t *sasl, struct ldap_sasl_leg *leg)
 static const struct ldap_layer_ops sasl_layer_ops = {
     .encode = sasl_layer_encode, .decode = sasl_layer_decode, .free = sasl_layer_free};
 
-/* Puts what was negotiated between libldap and the stream; takes *sasl over when there is a layer.
- */
+/* Puts the negotiated layer between libldap and the stream. The layer takes over *sasl. */
 static int install_layer(struct ldap_connection *connection, sasl_conn_t **sasl)
 {
     const void *ssf = NULL;
@@ -239,7 +239,7 @@ static void sasl_layer_free(struct ldap_layer *layer)
 }
 
 /* A DC closes the connection when the ticket of its bind expires. */
-static void note_expiry(struct ldap_connection *connection, gss_cred_id_t credentials)
+static void set_expiry(struct ldap_connection *connection, gss_cred_id_t credentials)
 {
     OM_uint32 minor, seconds = GSS_C_INDEFINITE;
     connection->expires = 0;

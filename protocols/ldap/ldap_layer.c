@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of SASL security layers, NTLMSSP's layer, and a connection's input. */
+/* The layer of NTLMSSP, and the input of a connection. */
 #include "protocols/ldap/ldap_layer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames of our own that an idle connection may keep the memory of. */
+/* An idle connection keeps a buffer for frames of at most this size. */
 enum { FRAMES_KEPT_MAX = 2048 };
 
 struct ntlmssp_layer {
@@ -21,18 +21,18 @@ static int ntlmssp_encode(struct ldap_layer *layer, const void *plain, size_t si
 static void encode_frame(struct ntlmssp_layer *self, uint8_t *frame, const uint8_t *plain,
                          size_t size);
 static void put_length(uint8_t *header, size_t length);
-static int decode(struct ldap_input *input, uint8_t *frame, size_t size);
+static int decode_frame(struct ldap_input *input, uint8_t *frame, size_t size);
 static int ntlmssp_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
                           const uint8_t **plain, size_t *plain_size);
 static void ntlmssp_layer_free(struct ldap_layer *layer);
-static void layer_release(uint8_t **memory);
-static int next_frame(struct ldap_input *input);
+static void free_buffer(uint8_t **memory);
+static int decode_next_frame(struct ldap_input *input);
 static int continue_partial(struct ldap_input *input);
-static int top_up(struct ldap_input *input, size_t want);
+static int fill_partial(struct ldap_input *input, size_t want);
 static uint8_t *take_raw(struct ldap_input *input, size_t size);
-static int size_partial(struct ldap_input *input);
+static int resize_partial(struct ldap_input *input);
 static uint64_t frame_size(const uint8_t *header);
-static int begin_partial(struct ldap_input *input);
+static int start_partial(struct ldap_input *input);
 
 static const struct ldap_layer_ops ntlmssp_ops = {
     .encode = ntlmssp_encode, .decode = ntlmssp_decode, .free = ntlmssp_layer_free};
@@ -48,7 +48,7 @@ struct ldap_layer *ldap_layer_ntlmssp(struct ntlmssp *ntlmssp)
     return &self->layer;
 }
 
-/* What goes into one frame of ours at most: every server takes 64 KiB. */
+/* Every server accepts frames of 64 KiB. */
 enum { FRAME_PLAIN_MAX = 65536 - LDAP_FRAME_HEADER - NTLMSSP_SIGNATURE_SIZE };
 
 static int ntlmssp_encode(struct ldap_layer *layer, const void *plain, size_t size,
@@ -93,7 +93,7 @@ static void put_length(uint8_t *header, size_t length)
         header[i] = (uint8_t)(length >> (24 - 8 * i));
 }
 
-static int decode(struct ldap_input *input, uint8_t *frame, size_t size)
+static int decode_frame(struct ldap_input *input, uint8_t *frame, size_t size)
 {
     return input->layer->ops->decode(input->layer, frame, size, &input->plain, &input->plain_left);
 }
@@ -103,7 +103,7 @@ static int ntlmssp_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
 {
     struct ntlmssp_layer *self = (struct ntlmssp_layer *)layer;
     if (self->out_size > FRAMES_KEPT_MAX) {
-        /* What is answered has been sent. */
+        /* This is an answer, so the request has been sent. */
         free(self->out);
         self->out = NULL;
         self->out_size = 0;
@@ -134,7 +134,7 @@ void ldap_layer_free(struct ldap_layer *layer)
 
 void ldap_input_feed(struct ldap_input *input, uint8_t *buffer, size_t size)
 {
-    layer_release(&input->saved);
+    free_buffer(&input->saved);
     input->borrowed = true;
     if (input->layer) {
         input->raw = buffer;
@@ -145,7 +145,7 @@ void ldap_input_feed(struct ldap_input *input, uint8_t *buffer, size_t size)
     }
 }
 
-static void layer_release(uint8_t **memory)
+static void free_buffer(uint8_t **memory)
 {
     free(*memory);
     *memory = NULL;
@@ -156,7 +156,7 @@ ssize_t ldap_input_take(struct ldap_input *input, void *out, size_t size)
     if (input->error)
         return input->error;
     while (input->plain_left == 0) {
-        int error = input->layer ? next_frame(input) : -EAGAIN;
+        int error = input->layer ? decode_next_frame(input) : -EAGAIN;
         if (error == -EAGAIN)
             return error;
         if (error) {
@@ -171,10 +171,10 @@ ssize_t ldap_input_take(struct ldap_input *input, void *out, size_t size)
     return (ssize_t)part;
 }
 
-/* Decodes one more frame. -EAGAIN: it is not there yet. */
-static int next_frame(struct ldap_input *input)
+/* Decodes the next frame. -EAGAIN: it is incomplete. */
+static int decode_next_frame(struct ldap_input *input)
 {
-    layer_release(&input->frame);
+    free_buffer(&input->frame);
     if (input->raw_left == 0)
         return -EAGAIN;
     if (input->partial)
@@ -184,31 +184,31 @@ static int next_frame(struct ldap_input *input)
         if (size > LDAP_FRAME_MAX)
             return -EMSGSIZE;
         if (size <= input->raw_left)
-            return decode(input, take_raw(input, size), size);
+            return decode_frame(input, take_raw(input, size), size);
     }
-    return begin_partial(input);
+    return start_partial(input);
 }
 
 static int continue_partial(struct ldap_input *input)
 {
     if (input->partial_have < LDAP_FRAME_HEADER) {
-        int error = top_up(input, LDAP_FRAME_HEADER);
+        int error = fill_partial(input, LDAP_FRAME_HEADER);
         if (!error)
-            error = size_partial(input);
+            error = resize_partial(input);
         if (error)
             return error;
     }
-    int error = top_up(input, input->partial_size);
+    int error = fill_partial(input, input->partial_size);
     if (error)
         return error;
     input->frame = input->partial;
     input->partial = NULL;
     input->partial_have = 0;
-    return decode(input, input->frame, input->partial_size);
+    return decode_frame(input, input->frame, input->partial_size);
 }
 
-/* Adds to the partial frame until it has `want` bytes. 0 or -EAGAIN. */
-static int top_up(struct ldap_input *input, size_t want)
+/* Appends to the partial frame until it has `want` bytes. 0 or -EAGAIN. */
+static int fill_partial(struct ldap_input *input, size_t want)
 {
     size_t missing = want - input->partial_have;
     size_t part = missing < input->raw_left ? missing : input->raw_left;
@@ -225,8 +225,8 @@ static uint8_t *take_raw(struct ldap_input *input, size_t size)
     return at;
 }
 
-/* Once its header is there, the partial frame gets the memory that it needs. */
-static int size_partial(struct ldap_input *input)
+/* Once its header is complete, gives the partial frame memory for all of it. */
+static int resize_partial(struct ldap_input *input)
 {
     uint64_t size = frame_size(input->partial);
     if (size > LDAP_FRAME_MAX)
@@ -239,7 +239,7 @@ static int size_partial(struct ldap_input *input)
     return 0;
 }
 
-/* The size of a whole frame, its header included. */
+/* The size of a frame, including its header. */
 static uint64_t frame_size(const uint8_t *header)
 {
     uint64_t length = 0;
@@ -248,7 +248,7 @@ static uint64_t frame_size(const uint8_t *header)
     return length + LDAP_FRAME_HEADER;
 }
 
-static int begin_partial(struct ldap_input *input)
+static int start_partial(struct ldap_input *input)
 {
     input->partial = malloc(LDAP_FRAME_HEADER);
     input->partial_have = 0;
@@ -269,8 +269,8 @@ bool ldap_input_in_frame(const struct ldap_input *input)
 int ldap_input_save(struct ldap_input *input)
 {
     if (!ldap_input_pending(input)) {
-        layer_release(&input->saved);
-        layer_release(&input->frame);
+        free_buffer(&input->saved);
+        free_buffer(&input->frame);
         return 0;
     }
     if (!input->borrowed)
@@ -286,14 +286,14 @@ int ldap_input_save(struct ldap_input *input)
     input->raw = copy + input->plain_left;
     input->saved = copy;
     input->borrowed = false;
-    layer_release(&input->frame);
+    free_buffer(&input->frame);
     return 0;
 }
 
 void ldap_input_clear(struct ldap_input *input)
 {
-    layer_release(&input->saved);
-    layer_release(&input->partial);
-    layer_release(&input->frame);
+    free_buffer(&input->saved);
+    free_buffer(&input->partial);
+    free_buffer(&input->frame);
     *input = (struct ldap_input){.layer = input->layer};
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searches: request, entries one by one, next page. */
+/* Runs searches: sends the request, visits the entries, requests the next page. */
 #include "protocols/ldap/ldap_search.h"
 
 #include <errno.h>
 
-/* What is known between two pages of a search. */
+/* The state between two pages of a search. */
 struct paging {
-    struct berval cookie; /* libldap's memory; empty: first page, or no more */
-    bool enough;          /* the receiver of entries wants no more */
+    struct berval cookie; /* libldap's memory; empty: first page, or no more pages */
+    bool enough;          /* the caller needs no more entries */
 };
 
-/* SEQUENCE { size 1000, cookie "" }: most searches never need another one. */
+/* SEQUENCE { size 1000, cookie "" }: most searches need no other. */
 static char first_page[] = {0x30, 0x06, 0x02, 0x02, 0x03, (char)0xe8, 0x04, 0x00};
 
 static int search_send_request(struct ldap_connection *connection, const struct ldap_search *search,
@@ -73,7 +73,7 @@ static int page_value(struct ldap_connection *connection, const struct paging *p
                                           &cookie, value);
 }
 
-/* Entries up to the result. */
+/* Reads entries up to the result. */
 static struct outcome read_page(struct ldap_connection *connection, struct ldap_search *search,
                                 struct paging *paging, int id)
 {
@@ -94,7 +94,7 @@ static struct outcome read_page(struct ldap_connection *connection, struct ldap_
     }
 }
 
-/* The cookie of the page response; empty when there is none. */
+/* Takes the cookie of the page response; empty if there is none. */
 static int search_next_cookie(struct ldap_connection *connection, LDAPMessage *message,
                               struct paging *paging)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A search with all its pages (RFC 2696), entry by entry. */
+/* Searches with all their pages (RFC 2696), entry by entry. */
 #ifndef PROTOCOLS_LDAP_LDAP_SEARCH_H
 #define PROTOCOLS_LDAP_LDAP_SEARCH_H
 
@@ -17,11 +17,11 @@ struct ldap_search {
     char *const *attributes;      /* NULL-terminated; NULL: all */
     LDAPControl *const *controls; /* NULL-terminated, LDAP_SEARCH_CONTROLS_MAX at most; or NULL */
     bool paged;
-    /* Called for each entry, which is libldap's. False: enough, no further page is read. NULL:
-     * entries are read and dropped. */
+    /* Called for each entry, which libldap owns. False: no further page is requested. NULL: entries
+     * are dropped. */
     bool (*entry)(void *context, LDAP *handle, LDAPMessage *entry);
     void *context;
-    uint64_t entries; /* out: how many came */
+    uint64_t entries; /* out: number of entries */
 };
 
 struct outcome ldap_search_run(struct ldap_connection *connection, struct ldap_search *search);

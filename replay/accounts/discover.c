@@ -465,7 +465,7 @@ static const char *kerberos_hint(const struct dc *dc, const char *cause)
 {
     if (dc->admin_ccache || dc->options.prefer_kerberos)
         return "";
-    if (strstr(cause, "NTLM is switched off"))
+    if (strstr(cause, "NTLM is disabled"))
         return "; use -K for Kerberos";
     /* A sub-code means that the server has checked name and password. */
     return strstr(cause, "(data ")

@@ -308,7 +308,7 @@ static void signed_only(enum ldap_mechanism mechanism, bool kerberos)
     struct ldap_connection *connection = NULL;
     client_open(&client, wire_blocking_waiter(), &dc->users[0]);
     assert_ok(ldap_connection_open(&connection, &client.conversation, LDAP_TRANSPORT_CLEAR));
-    ldap_connection_set_protection(connection, LDAP_PROTECTION_SIGN);
+    connection->protection = LDAP_PROTECTION_SIGN;
     assert_ok(ldap_connection_bind_sasl(connection, &dc->users[0], mechanism, kerberos));
     struct ldap_search search = {.base = dc->base_dn,
                                  .scope = LDAP_SCOPE_SUBTREE,
