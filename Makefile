@@ -46,7 +46,7 @@ ALL_LDFLAGS = $(SANFLAGS) $(LDFLAGS)
 
 # Every room is one library, made of one or more folders; a program is the one file that holds its main().
 ROOMS := base packets protocols model replay result summary
-folders_base := base
+folders_base := base base/files
 folders_packets := packets
 folders_protocols := protocols $(addprefix protocols/,auth kerberos ldap smb2 rpc names)
 folders_model := model model/learn

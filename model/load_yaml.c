@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/yaml_tree.h"
+#include "base/files/yaml_tree.h"
 #include "model/chain.h"
 #include "model/details.h"
 #include "model/load_private.h"

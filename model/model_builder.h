@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "model/model.h"
 
 #define BUILDER_COUNT_MAX UINT64_C(1000000000000)

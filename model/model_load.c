@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "model/load_private.h"
 #include "model/model_private.h"
 #include "model/recording_private.h"

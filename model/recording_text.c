@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "model/details.h"
 #include "model/shape.h"
 

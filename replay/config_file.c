@@ -11,8 +11,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/user_path.h"
-#include "base/yaml_tree.h"
+#include "base/files/user_path.h"
+#include "base/files/yaml_tree.h"
 
 struct reader {
     const char *path;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/files/json_text.h"
 
 enum { CELL_WIDTH = 9, LABEL_WIDTH = 3, TEXT_SIZE = 128 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/files/json_text.h"
 
 static int vary_by_value(const void *left, const void *right, void *name);
 static int compare_values(const char *left, const char *right);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 #include "model/recording_text.h"
 
 /* Standard input with what was read of it already in front. */

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/files/atomic_file.h"
+#include "base/files/text_file.h"
 #include "base/message.h"
 #include "base/options.h"
 #include "base/program.h"
-#include "base/text_file.h"
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/user_path.h"
+#include "base/files/user_path.h"
 
 enum { FILE_SIZE_MAX = 4096, KEY_HEX_SIZE = 2 * PASSWORD_STORE_KEY_SIZE };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json_text.h"
+#include "base/files/json_text.h"
 #include "model/plan_count.h"
 #include "model/recording_write.h"
 #include "protocols/packet.h"

@@ -282,8 +282,7 @@ static enum step check_results(struct sweep *sweep, const struct sweep_cells *ce
     return step;
 }
 
-/* Reads and checks the result of a cell that an earlier call finished; *found: there is one.
- * Without
+/* Reads and checks the result that an earlier call wrote for a cell; *found: there is one. Without
  * --random-seed, its seed becomes the sweep's. */
 static enum step find_result(struct sweep *sweep, const struct sweep_cell *cell,
                              const struct sweep_files *files, bool *found)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/yaml_tree.h"
+#include "base/files/yaml_tree.h"
 #include "replay/sweep/sweep_options_private.h"
 
 enum { ERROR_SIZE = OPTIONS_ERROR_SIZE };

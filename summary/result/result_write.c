@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic_file.h"
-#include "base/json_text.h"
+#include "base/files/atomic_file.h"
+#include "base/files/json_text.h"
 #include "summary/result/result_fields_private.h"
 
 static json_t *result_to_json(const struct result *result);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that are written atomically: a reader finds the old file or the complete new one. */
-#ifndef BASE_ATOMIC_FILE_H
-#define BASE_ATOMIC_FILE_H
+#ifndef BASE_FILES_ATOMIC_FILE_H
+#define BASE_FILES_ATOMIC_FILE_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON values from and to text. */
-#include "base/json_text.h"
+#include "base/files/json_text.h"
 
 #include <errno.h>
 #include <stdlib.h>

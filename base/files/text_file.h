@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text files in memory. */
-#ifndef BASE_TEXT_FILE_H
-#define BASE_TEXT_FILE_H
+#ifndef BASE_FILES_TEXT_FILE_H
+#define BASE_FILES_TEXT_FILE_H
 
 #include <stddef.h>
 

@@ -4,15 +4,15 @@
  * The reader is strict: one document, UTF-8, no aliases, anchors or tags, no duplicate keys, and
  * limits for nesting and size.
  */
-#ifndef BASE_YAML_TREE_H
-#define BASE_YAML_TREE_H
+#ifndef BASE_FILES_YAML_TREE_H
+#define BASE_FILES_YAML_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 
 enum { YAML_TREE_NESTING_MAX = 64 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text files in memory. */
-#include "base/text_file.h"
+#include "base/files/text_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that are written atomically. */
-#include "base/atomic_file.h"
+#include "base/files/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

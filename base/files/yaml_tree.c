@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A YAML file as a tree, from the events of libyaml. */
-#include "base/yaml_tree.h"
+#include "base/files/yaml_tree.h"
 
 #include <errno.h>
 #include <math.h>

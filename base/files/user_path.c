@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/user_path.h"
+#include "base/files/user_path.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON values from and to text. */
-#ifndef BASE_JSON_TEXT_H
-#define BASE_JSON_TEXT_H
+#ifndef BASE_FILES_JSON_TEXT_H
+#define BASE_FILES_JSON_TEXT_H
 
 #include <jansson.h>
 #include <stdio.h>
