@@ -16,8 +16,7 @@ enum settings_property {
 /* Its owner is struct settings. */
 extern const struct options_table settings_table;
 
-/* Two long names that the same source must not both give, and the remedy. The last entry is NULL.
- */
+/* Two long names that one source must not both give, and the remedy. The last entry is NULL. */
 struct settings_conflict {
     const char *one, *other, *remedy;
 };

@@ -159,8 +159,7 @@ static int read_table(struct table *table)
     return result;
 }
 
-/* proc(5), /proc/pid/stat: the name can contain anything, so the next field follows the last ")".
- */
+/* proc(5), /proc/pid/stat. The name can contain anything; the next field follows the last ")". */
 static bool read_stat(pid_t pid, struct sweep_process *process, char service[SWEEP_SERVICE_SIZE])
 {
     char text[TEXT_SIZE];
