@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/message.h"
+#include "base/text.h"
 #include "replay/accounts/credentials.h"
 #include "replay/settings_private.h"
 
@@ -113,7 +114,7 @@ static enum step ask_for(const struct settings *settings, const char *what, cons
 {
     char question[256];
     snprintf(question, sizeof question, of ? "%s of %s: " : "%s: ", what, of);
-    int error = credentials_prompt(question, secret, answer);
+    int error = credentials_prompt(text_clean(question), secret, answer);
     if (error == -ENOTTY)
         return settings_refuse(
             settings,
