@@ -16,6 +16,8 @@
 
 static void shuffle(struct sweep_cells *cells, uint64_t seed);
 static void write_safe(FILE *stream, const char *text, size_t length);
+static int check_values(const struct sweep_vary *vary, struct error *error);
+static size_t longest_value(const struct sweep_vary *vary);
 static bool same_when_safe(const char *one, const char *other);
 static void write_option(FILE *stream, bool first, const char *name, const char *value);
 static int options_differ(const char *was, const char *is, const char *path, struct error *error);
@@ -50,14 +52,14 @@ int sweep_cells_make(const struct sweep_options *options, uint64_t seed, struct 
     cells->items = calloc(size + 1, sizeof *cells->items);
     if (!cells->items)
         return -ENOMEM;
-    for (unsigned repeat = 1; repeat <= repeats; repeat++)
-        for (size_t number = 0; number < combinations; number++)
-            for (size_t r = 0; r < options->r.count; r++)
-                for (size_t S = 0; S < options->S.count; S++) {
-                    struct sweep_cell *cell = &cells->items[cells->count++];
-                    *cell = (struct sweep_cell){.r = r, .S = S, .repeat = repeat};
-                    sweep_combination(options, number, cell->value);
-                }
+    for (size_t i = 0; i < size; i++) {
+        struct sweep_cell *cell = &cells->items[cells->count++];
+        size_t rest = i / options->S.count;
+        *cell = (struct sweep_cell){.S = i % options->S.count, .r = rest % options->r.count};
+        rest /= options->r.count;
+        sweep_combination(options, rest % combinations, cell->value);
+        cell->repeat = (unsigned)(rest / combinations) + 1;
+    }
     if (options->random_order)
         shuffle(cells, seed);
     return 0;
@@ -118,28 +120,37 @@ static void write_safe(FILE *stream, const char *text, size_t length)
 int sweep_cell_check_names(const struct sweep_options *options, struct error *error)
 {
     enum { LONGEST = 200 };
-    for (size_t i = 0; i < options->vary_count; i++) {
-        const struct sweep_vary *vary = &options->vary[i];
-        for (size_t a = 0; a < vary->count; a++)
-            for (size_t b = 0; b < a; b++)
-                if (same_when_safe(vary->values[a], vary->values[b])) {
-                    error_set(error, -EINVAL,
-                              "--vary: the values \"%s\" and \"%s\" of %s give the same file name",
-                              vary->values[b], vary->values[a], vary->name);
-                    return -EINVAL;
-                }
-    }
     size_t length = strlen(options->replay.dc) + 2 * SWEEP_NUMBER_SIZE;
     for (size_t i = 0; i < options->vary_count; i++) {
-        size_t longest = 0;
-        for (size_t v = 0; v < options->vary[i].count; v++)
-            if (strlen(options->vary[i].values[v]) > longest)
-                longest = strlen(options->vary[i].values[v]);
-        length += strlen(options->vary[i].name) + longest + 2;
+        int result = check_values(&options->vary[i], error);
+        if (result < 0)
+            return result;
+        length += strlen(options->vary[i].name) + longest_value(&options->vary[i]) + 2;
     }
     if (length <= LONGEST)
         return 0;
     return error_set(error, -EINVAL, "--vary: file names would be too long; give shorter values");
+}
+
+static int check_values(const struct sweep_vary *vary, struct error *error)
+{
+    for (size_t a = 0; a < vary->count; a++)
+        for (size_t b = 0; b < a; b++)
+            if (same_when_safe(vary->values[a], vary->values[b]))
+                return error_set(error, -EINVAL,
+                                 "--vary: the values \"%s\" and \"%s\" of %s give the same file "
+                                 "name",
+                                 vary->values[b], vary->values[a], vary->name);
+    return 0;
+}
+
+static size_t longest_value(const struct sweep_vary *vary)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < vary->count; i++)
+        if (strlen(vary->values[i]) > longest)
+            longest = strlen(vary->values[i]);
+    return longest;
 }
 
 /* Whether write_safe() writes the same for both. */
