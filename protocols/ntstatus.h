@@ -7,7 +7,7 @@
 
 #include "protocols/outcome.h"
 
-/* The values that the program acts upon. */
+/* The values to which the program reacts. */
 #define NTSTATUS_SUCCESS                  0x00000000u
 #define NTSTATUS_PENDING                  0x00000103u
 #define NTSTATUS_BUFFER_OVERFLOW          0x80000005u

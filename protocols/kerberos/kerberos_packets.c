@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The packets kerberos:, kerberos:10 and kerberos:12. */
+/* Plays the packets kerberos:, kerberos:10 and kerberos:12. */
 #include <errno.h>
 
 #include "packets/packet_words.h"
@@ -12,23 +12,25 @@ struct as_details {
 };
 
 struct tgs_details {
-    const char *service; /* NULL: in turn */
+    const char *service; /* NULL: ldap, cifs and host in turn */
 };
 
-static struct outcome play_hint(struct conversation *conversation, const void *compiled);
+static struct outcome kerberos_play_hint(struct conversation *conversation, const void *compiled);
 static void fill_as(const struct packet_details *details, void *compiled);
-static struct outcome play_as(struct conversation *conversation, const void *compiled);
+static struct outcome kerberos_play_as(struct conversation *conversation, const void *compiled);
 static void fill_tgs(const struct packet_details *details, void *compiled);
-static struct outcome play_tgs(struct conversation *conversation, const void *compiled);
+static struct outcome kerberos_play_tgs(struct conversation *conversation, const void *compiled);
 
 const struct packet_player packet_players_kerberos[] = {
-    {.name = "kerberos:", .play = play_hint},
-    {.name = "kerberos:10", .play = play_as, PACKET_DETAILS(struct as_details, fill_as)},
-    {.name = "kerberos:12", .play = play_tgs, PACKET_DETAILS(struct tgs_details, fill_tgs)},
+    {.name = "kerberos:", .play = kerberos_play_hint},
+    {.name = "kerberos:10", .play = kerberos_play_as, PACKET_DETAILS(struct as_details, fill_as)},
+    {.name = "kerberos:12",
+     .play = kerberos_play_tgs,
+     PACKET_DETAILS(struct tgs_details, fill_tgs)},
     {.name = NULL},
 };
 
-static struct outcome play_hint(struct conversation *conversation, const void *compiled)
+static struct outcome kerberos_play_hint(struct conversation *conversation, const void *compiled)
 {
     (void)compiled;
     conversation->kerberos = true;
@@ -41,7 +43,7 @@ static void fill_as(const struct packet_details *details, void *compiled)
     as->client = (enum kerberos_client)packet_details_get(details, "as")->number;
 }
 
-static struct outcome play_as(struct conversation *conversation, const void *compiled)
+static struct outcome kerberos_play_as(struct conversation *conversation, const void *compiled)
 {
     const struct as_details *as = compiled;
     conversation->kerberos = true;
@@ -56,7 +58,7 @@ static void fill_tgs(const struct packet_details *details, void *compiled)
     tgs->service = packet_details_get(details, "service")->text;
 }
 
-static struct outcome play_tgs(struct conversation *conversation, const void *compiled)
+static struct outcome kerberos_play_tgs(struct conversation *conversation, const void *compiled)
 {
     static const char *const services[] = {"ldap", "cifs", "host"};
     const struct tgs_details *tgs = compiled;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CLDAP: requests are written and replies read with liblber. A reply is one datagram that holds the
- * entry and the searchResDone (RFC 1798, MS-ADTS 3.1.1.3.1.1).
+ * CLDAP: liblber encodes requests and decodes replies. A reply is one datagram with the entry and
+ * the searchResDone (RFC 1798, MS-ADTS 3.1.1.3.1.1).
  *
- * A conversation keeps one socket for its pings. A client's DC locator makes one for each, which
- * the server could tell by the port's number alone; for us it would double the CPU a ping costs. A
- * ping is sent again after 1, 3 and 7 s and given up after 15 s, or at the operation's deadline. A
- * DC that has answered pings once and is silent now has failed; only of a server that is no DC
- * (--server ldap) "no answer" is no failure, and it is waited for 4 s.
+ * A conversation keeps one socket for its pings. A real DC locator opens one per ping, which the
+ * server sees only in the port numbers; here that would double the processor time of a ping. A ping
+ * is repeated after 1, 3 and 7 s and fails after 15 s or at the operation's deadline. With --server
+ * ldap, it waits only 4 s, and a missing answer is not a failure.
  */
 #include "protocols/names/cldap.h"
 
@@ -26,8 +25,8 @@
 #include "protocols/datagram.h"
 #include "protocols/packet_players.h"
 
-/* No DC: one more try, 4 s in all. */
-static datagram_waits waits_if_any = {1500, 2500, 0};
+/* With --server ldap: one repetition, 4 s in total. */
+static datagram_waits short_waits = {1500, 2500, 0};
 
 struct cursor {
     const uint8_t *start, *at, *end;
@@ -41,49 +40,49 @@ struct search {
 };
 
 /*
- * What is kept from one search to the next. liblber writes the request once, then its messageID
- * alone is changed, which always takes four bytes. A ping's reply is mostly the same each time: one
- * that was found good need not be taken apart again when it comes with another messageID.
+ * The state from one search to the next. liblber encodes the request once; later only its messageID
+ * changes, which always has four bytes. The reply to a ping is usually the same, so a reply that
+ * was accepted is not decoded again if only its messageID differs.
  */
 struct cldap_state {
     struct conversation_state base;
     struct stream *stream;
     struct berval request;
     struct berval reply;
-    ber_len_t reply_ids[2]; /* where its messages have their messageIDs */
+    ber_len_t reply_ids[2]; /* offsets of the messageIDs of its messages */
 };
 
 enum { ID_SIZE = 4, ID_MIN = 0x10000000, IDS = 0x60000000 };
 
 struct netlogon_found {
     struct cldap_netlogon *netlogon;
-    int error; /* -ENOENT until the attribute came */
+    int error; /* -ENOENT: no attribute so far */
 };
 
 static char *const ping_attributes[] = {"Netlogon", NULL};
 
-static int get_name(struct cursor *cursor, char name[CLDAP_NAME_SIZE]);
-static int get_optional(struct cursor *cursor, struct cldap_netlogon *out);
+static int read_name(struct cursor *cursor, char name[CLDAP_NAME_SIZE]);
+static int read_optional_fields(struct cursor *cursor, struct cldap_netlogon *out);
 static int cldap_search(struct wire *wire, const struct dc *dc, const struct search *what,
                         struct cldap_state *state, bool *known, cldap_visit *visit, void *context);
-static ssize_t cldap_ask(struct wire *wire, const struct dc *dc, struct cldap_state *state,
-                         uint32_t id, const struct search *what, uint8_t *reply, size_t reply_size);
-static int cldap_write_request(struct cldap_state *state, const struct search *what);
+static ssize_t send_request(struct wire *wire, const struct dc *dc, struct cldap_state *state,
+                            uint32_t id, const struct search *what, uint8_t *reply,
+                            size_t reply_size);
+static int encode_request(struct cldap_state *state, const struct search *what);
 static int cldap_put_request(BerElement *ber, ber_int_t id, const struct search *search);
 static int put_search(BerElement *ber, ber_int_t id);
 static int put_ping_filter(BerElement *ber, const char *dns_domain, const char *host);
 static int put_equal(BerElement *ber, const char *attribute, const void *value, size_t size);
 static void put_id(struct berval *message, ber_len_t at, uint32_t id);
-static ber_len_t id_place(const uint8_t *bytes);
+static ber_len_t id_offset(const uint8_t *bytes);
 static bool cldap_is_answer(const struct datagram_question *question, const uint8_t *bytes,
                             size_t size);
-static bool is_known(const struct cldap_state *state, const uint8_t *bytes, size_t size);
-static int cldap_remember(struct cldap_state *state, uint32_t id, const uint8_t *bytes,
-                          size_t size);
+static bool is_known_reply(const struct cldap_state *state, const uint8_t *bytes, size_t size);
+static int keep_reply(struct cldap_state *state, uint32_t id, const uint8_t *bytes, size_t size);
 static void forget_reply(struct cldap_state *state);
 static void find_netlogon(void *context, const char *attribute, const struct berval *values,
                           size_t count);
-static void state_clear(struct cldap_state *state);
+static void clear_state(struct cldap_state *state);
 static ber_len_t bytes_left(BerElement *ber);
 static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *visit,
                         void *context);
@@ -91,9 +90,9 @@ static int cldap_read_entry(BerElement *ber, cldap_visit *visit, void *context);
 static int read_done(BerElement *ber, int *code);
 static void cldap_reset(struct conversation *conversation);
 static struct outcome cldap_play(struct conversation *conversation, const void *compiled);
-static struct cldap_state *cldap_state_of(struct conversation *conversation);
-static struct outcome cldap_failed(const struct dc *dc, int error);
-static struct outcome cldap_check(const struct dc *dc, const struct cldap_netlogon *reply);
+static struct cldap_state *get_state(struct conversation *conversation);
+static struct outcome failure_outcome(const struct dc *dc, int error);
+static struct outcome check_netlogon(const struct dc *dc, const struct cldap_netlogon *reply);
 
 const struct packet_player packet_players_cldap[] = {
     {.name = "cldap:3", .play = cldap_play},
@@ -119,16 +118,16 @@ int cldap_netlogon_parse(const uint8_t *value, size_t size, struct cldap_netlogo
     char *const names[] = {out->forest,       out->dns_domain, out->dns_host, out->netbios_domain,
                            out->netbios_name, out->user,       out->dc_site,  out->client_site};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        int error = get_name(&cursor, names[i]);
+        int error = read_name(&cursor, names[i]);
         if (error)
             return error;
     }
-    return get_optional(&cursor, out);
+    return read_optional_fields(&cursor, out);
 }
 
-/* RFC 1035 4.1.4: labels, maybe compressed. ns_name_unpack() checks bounds and loops. The dots are
- * put in here, as ns_name_ntop() would escape what is no host name. */
-static int get_name(struct cursor *cursor, char name[CLDAP_NAME_SIZE])
+/* RFC 1035 4.1.4: labels, possibly compressed. ns_name_unpack() checks bounds and loops. Dots are
+ * inserted here, because ns_name_ntop() escapes characters outside host names. */
+static int read_name(struct cursor *cursor, char name[CLDAP_NAME_SIZE])
 {
     u_char labels[NS_MAXCDNAME];
     int used = ns_name_unpack(cursor->start, cursor->end, cursor->at, labels, sizeof labels);
@@ -149,8 +148,8 @@ static int get_name(struct cursor *cursor, char name[CLDAP_NAME_SIZE])
     return 0;
 }
 
-/* What stands between the names and the version: 6.3.1.9 DcSockAddrSize to NextClosestSiteName. */
-static int get_optional(struct cursor *cursor, struct cldap_netlogon *out)
+/* The fields between the names and the version: 6.3.1.9 DcSockAddrSize to NextClosestSiteName. */
+static int read_optional_fields(struct cursor *cursor, struct cldap_netlogon *out)
 {
     if (out->nt_version & CLDAP_NT_VERSION_5EX_WITH_IP) {
         if (cursor->at == cursor->end || *cursor->at >= cursor->end - cursor->at)
@@ -159,7 +158,7 @@ static int get_optional(struct cursor *cursor, struct cldap_netlogon *out)
     }
     if (!(out->nt_version & CLDAP_NT_VERSION_WITH_CLOSEST_SITE) || cursor->at == cursor->end)
         return 0;
-    return get_name(cursor, out->next_closest_site);
+    return read_name(cursor, out->next_closest_site);
 }
 
 int cldap_netlogon(struct wire *wire, const struct dc *dc, const char *dns_domain, const char *host,
@@ -174,45 +173,46 @@ int cldap_netlogon(struct wire *wire, const struct dc *dc, const char *dns_domai
     struct netlogon_found found = {.netlogon = out, .error = -ENOENT};
     bool known;
     int error = cldap_search(wire, dc, &what, &state, &known, find_netlogon, &found);
-    state_clear(&state);
+    clear_state(&state);
     return error ? error : found.error;
 }
 
 enum { REPLY_SIZE = 8192 };
 
-/* Searches with what state has of earlier ones. *known: the reply is one that was good before. */
+/* Searches, using the state of earlier searches. *known: the reply equals an accepted one. */
 static int cldap_search(struct wire *wire, const struct dc *dc, const struct search *what,
                         struct cldap_state *state, bool *known, cldap_visit *visit, void *context)
 {
-    static __thread uint32_t count;
+    static _Thread_local uint32_t count;
     uint32_t id = ID_MIN + count++ % IDS;
     uint8_t reply[REPLY_SIZE];
-    ssize_t size = cldap_ask(wire, dc, state, id, what, reply, sizeof reply);
-    *known = size > 0 && is_known(state, reply, (size_t)size);
+    ssize_t size = send_request(wire, dc, state, id, what, reply, sizeof reply);
+    *known = size > 0 && is_known_reply(state, reply, (size_t)size);
     if (*known)
         return 0;
     int result = size < 0 ? (int)size : 0;
-    if (!result && what->ping) /* now, as liblber writes into what it reads */
-        result = cldap_remember(state, id, reply, (size_t)size);
+    if (!result && what->ping) /* before decoding: liblber changes what it reads */
+        result = keep_reply(state, id, reply, (size_t)size);
     if (!result)
         result = cldap_reply_parse(reply, (size_t)size, visit, context);
     if (result < 0 && result != -ENOENT) {
-        stream_close(state->stream); /* a late or a strange answer may come in on it */
+        stream_close(state->stream); /* a late or malformed answer may arrive on it */
         state->stream = NULL;
     }
     return result;
 }
 
-/* Puts the new messageID into what is kept; asks. The size of the reply or a negative errno. */
-static ssize_t cldap_ask(struct wire *wire, const struct dc *dc, struct cldap_state *state,
-                         uint32_t id, const struct search *what, uint8_t *reply, size_t reply_size)
+/* Sends the request with a new messageID. Returns the size of the reply or a negative errno. */
+static ssize_t send_request(struct wire *wire, const struct dc *dc, struct cldap_state *state,
+                            uint32_t id, const struct search *what, uint8_t *reply,
+                            size_t reply_size)
 {
-    ssize_t error = state->request.bv_val ? 0 : cldap_write_request(state, what);
+    ssize_t error = state->request.bv_val ? 0 : encode_request(state, what);
     if (!error && !state->stream)
         error = datagram_open(&state->stream, wire, dc, dc->ports.cldap);
     if (error)
         return error;
-    put_id(&state->request, id_place((const uint8_t *)state->request.bv_val), id);
+    put_id(&state->request, id_offset((const uint8_t *)state->request.bv_val), id);
     for (int i = 0; i < 2 && state->reply.bv_val; i++)
         put_id(&state->reply, state->reply_ids[i], id);
     const struct datagram_question question = {.bytes = state->request.bv_val,
@@ -224,7 +224,7 @@ static ssize_t cldap_ask(struct wire *wire, const struct dc *dc, struct cldap_st
     return datagram_ask_on(state->stream, &question, reply, reply_size);
 }
 
-static int cldap_write_request(struct cldap_state *state, const struct search *what)
+static int encode_request(struct cldap_state *state, const struct search *what)
 {
     BerElement *ber = ber_alloc_t(LBER_USE_DER);
     int error = ber && cldap_put_request(ber, ID_MIN, what) >= 0 &&
@@ -283,20 +283,20 @@ static void put_id(struct berval *message, ber_len_t at, uint32_t id)
     memcpy(message->bv_val + at, &id, sizeof id);
 }
 
-/* Where the messageID of the LDAPMessage at the start of bytes is: behind its tag and length. */
-static ber_len_t id_place(const uint8_t *bytes)
+/* The offset of the messageID of the LDAPMessage at bytes: after its tag and length. */
+static ber_len_t id_offset(const uint8_t *bytes)
 {
     return 2 + (bytes[1] & 0x80 ? bytes[1] & 0x7fu : 0) + 2;
 }
 
-/* A well-formed message with another messageID answers another question; all else that comes to
- * this socket is meant for this one, however broken. */
+/* A well-formed message with another messageID answers another question. Anything else on this
+ * socket answers this one, even if it is malformed. */
 static bool cldap_is_answer(const struct datagram_question *question, const uint8_t *bytes,
                             size_t size)
 {
-    if (is_known(question->context, bytes, size))
+    if (is_known_reply(question->context, bytes, size))
         return true;
-    /* In place: nothing is written, as no string is read. */
+    /* liblber changes its input only when it reads strings. */
     struct berval whole = {.bv_val = (char *)(uintptr_t)bytes, .bv_len = size};
     BerElement *ber = ber_alloc_t(LBER_USE_DER);
     if (!ber)
@@ -310,13 +310,13 @@ static bool cldap_is_answer(const struct datagram_question *question, const uint
     return !strange;
 }
 
-static bool is_known(const struct cldap_state *state, const uint8_t *bytes, size_t size)
+static bool is_known_reply(const struct cldap_state *state, const uint8_t *bytes, size_t size)
 {
     return size > 0 && size == state->reply.bv_len && memcmp(bytes, state->reply.bv_val, size) == 0;
 }
 
-/* Keeps a reply to the question with that ID, if it consists of two messages. */
-static int cldap_remember(struct cldap_state *state, uint32_t id, const uint8_t *bytes, size_t size)
+/* Keeps a reply to the question with this ID, if it consists of two messages. */
+static int keep_reply(struct cldap_state *state, uint32_t id, const uint8_t *bytes, size_t size)
 {
     uint8_t pattern[2 + ID_SIZE] = {0x02, ID_SIZE};
     id = htobe32(id);
@@ -353,7 +353,7 @@ static void find_netlogon(void *context, const char *attribute, const struct ber
                                             found->netlogon);
 }
 
-static void state_clear(struct cldap_state *state)
+static void clear_state(struct cldap_state *state)
 {
     stream_close(state->stream);
     ber_memfree(state->request.bv_val);
@@ -368,7 +368,7 @@ int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attribut
     struct cldap_state state = {0};
     bool known;
     int error = cldap_search(wire, dc, &what, &state, &known, visit, context);
-    state_clear(&state);
+    clear_state(&state);
     return error;
 }
 
@@ -398,7 +398,7 @@ static ber_len_t bytes_left(BerElement *ber)
     return left;
 }
 
-/* One LDAPMessage; what follows its operation (controls) is skipped. */
+/* Reads one LDAPMessage; skips the controls after its operation. */
 static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *visit, void *context)
 {
     ber_len_t len;
@@ -424,7 +424,7 @@ static int read_message(BerElement *ber, int *entries, int *code, cldap_visit *v
     return error || bytes_left(ber) == after ? error : -EBADMSG;
 }
 
-/* SearchResultEntry: visits each attribute. */
+/* Visits each attribute of a SearchResultEntry. */
 static int cldap_read_entry(BerElement *ber, cldap_visit *visit, void *context)
 {
     struct berval name;
@@ -436,7 +436,7 @@ static int cldap_read_entry(BerElement *ber, cldap_visit *visit, void *context)
          tag = ber_next_element(ber, &len, last)) {
         struct berval attribute;
         BerVarray values = NULL;
-        ber_len_t count = sizeof *values; /* in: size of a record, out: number of them */
+        ber_len_t count = sizeof *values; /* in: size of a record, out: number of records */
         if (ber_scanf(ber, "{mM}", &attribute, &values, &count, (ber_len_t)0) == LBER_ERROR)
             return -EBADMSG;
         if (visit)
@@ -458,7 +458,7 @@ static int read_done(BerElement *ber, int *code)
 
 static void cldap_reset(struct conversation *conversation)
 {
-    state_clear(conversation->cldap);
+    clear_state(conversation->cldap);
     free(conversation->cldap);
     conversation->cldap = NULL;
 }
@@ -472,8 +472,8 @@ static struct outcome cldap_play(struct conversation *conversation, const void *
                                 .dns_domain = dc->dns_domain,
                                 .host = conversation->machine ? conversation->machine->name : NULL,
                                 .waits =
-                                    dc->options.generic_ldap ? waits_if_any : datagram_waits_usual};
-    struct cldap_state *state = cldap_state_of(conversation);
+                                    dc->options.generic_ldap ? short_waits : datagram_waits_usual};
+    struct cldap_state *state = get_state(conversation);
     struct cldap_netlogon reply;
     struct netlogon_found found = {.netlogon = &reply, .error = -ENOENT};
     bool known;
@@ -482,15 +482,15 @@ static struct outcome cldap_play(struct conversation *conversation, const void *
     int error = cldap_search(&conversation->wire, dc, &what, state, &known, find_netlogon, &found);
     if (known)
         return outcome_ok();
-    struct outcome outcome = error || found.error ? cldap_failed(dc, error ? error : found.error)
-                                                  : cldap_check(dc, &reply);
+    struct outcome outcome = error || found.error ? failure_outcome(dc, error ? error : found.error)
+                                                  : check_netlogon(dc, &reply);
     if (outcome.kind != OUTCOME_OK)
         forget_reply(state);
     return outcome;
 }
 
 /* NULL: no memory. */
-static struct cldap_state *cldap_state_of(struct conversation *conversation)
+static struct cldap_state *get_state(struct conversation *conversation)
 {
     struct cldap_state *state = conversation->cldap;
     if (!state) {
@@ -501,7 +501,7 @@ static struct cldap_state *cldap_state_of(struct conversation *conversation)
     return state;
 }
 
-static struct outcome cldap_failed(const struct dc *dc, int error)
+static struct outcome failure_outcome(const struct dc *dc, int error)
 {
     if (dc->options.generic_ldap &&
         (error == -ETIMEDOUT || error == -ECONNREFUSED || error == -ENOENT))
@@ -511,16 +511,16 @@ static struct outcome cldap_failed(const struct dc *dc, int error)
     return error < 0 ? outcome_of_error(error) : outcome_failed("%s", ldap_err2string(error));
 }
 
-/* Is it the DC that we think it is? */
-static struct outcome cldap_check(const struct dc *dc, const struct cldap_netlogon *reply)
+/* Checks that the reply comes from the expected DC. */
+static struct outcome check_netlogon(const struct dc *dc, const struct cldap_netlogon *reply)
 {
     if (reply->opcode == CLDAP_SAM_PAUSE_RESPONSE_EX)
         return outcome_failed("netlogon is paused");
     if (reply->opcode != CLDAP_SAM_LOGON_RESPONSE_EX)
         return outcome_failed("unexpected netlogon reply");
     if (dc->dns_domain && strcasecmp(reply->dns_domain, dc->dns_domain) != 0)
-        return outcome_failed("reply of another domain");
+        return outcome_failed("reply from another domain");
     if (dc->dns_name && strcasecmp(reply->dns_host, dc->dns_name) != 0)
-        return outcome_failed("reply of another DC");
+        return outcome_failed("reply from another DC");
     return outcome_ok();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connectionless LDAP (MS-ADTS 3.1.1.3.1.1 "LDAP over UDP" and 6.3.3): the LDAP ping by which a
- * client finds out whether a DC is there and what it is, and searches of the root DSE.
+ * Connectionless LDAP (MS-ADTS 3.1.1.3.1.1 "LDAP over UDP" and 6.3.3): the LDAP ping with which a
+ * client finds a DC and its properties, and searches of the root DSE.
  */
 #ifndef PROTOCOLS_NAMES_CLDAP_H
 #define PROTOCOLS_NAMES_CLDAP_H
@@ -14,7 +14,7 @@
 #include "protocols/dc.h"
 #include "protocols/wire.h"
 
-/* MS-ADTS 6.3.1.3: opcodes of the replies that a ping may bring. */
+/* MS-ADTS 6.3.1.3: opcodes of the replies to a ping. */
 enum {
     CLDAP_SAM_LOGON_RESPONSE_EX = 23,
     CLDAP_SAM_PAUSE_RESPONSE_EX = 24,
@@ -45,33 +45,33 @@ struct cldap_netlogon {
     char user[CLDAP_NAME_SIZE];
     char dc_site[CLDAP_NAME_SIZE];
     char client_site[CLDAP_NAME_SIZE];
-    char next_closest_site[CLDAP_NAME_SIZE]; /* "": not told */
+    char next_closest_site[CLDAP_NAME_SIZE]; /* "": none */
     uint32_t nt_version;
 };
 
-/* Parses the value of the Netlogon attribute. 0 or -EBADMSG; *out is then of no use. */
+/* Parses the value of the Netlogon attribute. 0, or -EBADMSG, which leaves *out undefined. */
 int cldap_netlogon_parse(const uint8_t *value, size_t size, struct cldap_netlogon *out);
 
 /*
- * Pings dc (address and ports.cldap) for dns_domain (NULL: whatever domain it is of) as host (NULL:
- * nameless). 0 with *out filled; a negative errno of the stream; -EBADMSG: what came is no such
- * reply; -ENOENT: it speaks CLDAP but has no Netlogon attribute, so is no DC of that domain; a
+ * Pings dc (address and ports.cldap) for dns_domain (NULL: any domain) as host (NULL: no name). 0
+ * and *out is filled; or the stream's negative errno; -EBADMSG: malformed reply; -ENOENT: the
+ * server speaks CLDAP but has no Netlogon attribute, so it is not a DC of that domain; or a
  * positive LDAP result code.
  */
 int cldap_netlogon(struct wire *wire, const struct dc *dc, const char *dns_domain, const char *host,
                    struct cldap_netlogon *out);
 
 /*
- * Searches the root DSE for attributes (NULL-terminated; {"*", NULL}: all) and calls visit (may be
- * NULL) for each that came. Results as cldap_netlogon()'s, -ENOENT: no entry came.
+ * Searches the root DSE for attributes (NULL-terminated; {"*", NULL}: all) and calls visit (NULL is
+ * allowed) for each of them. Returns what cldap_netlogon() returns; -ENOENT: no entry.
  */
 typedef void cldap_visit(void *context, const char *attribute, const struct berval *values,
                          size_t count);
 int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attributes,
                    cldap_visit *visit, void *context);
 
-/* A whole reply datagram, as the two above read it; bytes[size] must be writable (liblber puts a
- * NUL there). Returns 0, -EBADMSG, -ENOENT or an LDAP result code. */
+/* Decodes a reply. bytes[size] must be writable, because liblber writes a NUL there. Returns 0,
+ * -EBADMSG, -ENOENT or an LDAP result code. */
 int cldap_reply_parse(uint8_t *bytes, size_t size, cldap_visit *visit, void *context);
 
 #endif

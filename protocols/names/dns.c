@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DNS: queries are put together and replies taken apart with libresolv's ns_ functions. As a
- * resolver does, each query has a socket and so a port of its own; it is sent again after 1, 3 and
- * 7 s, and goes over to TCP when the reply was truncated.
+ * DNS: libresolv's ns_ functions encode queries and decode replies. Like in a resolver, each query
+ * has its own socket and port, is repeated after 1, 3 and 7 s, and switches to TCP if the reply is
+ * truncated.
  */
 #include "protocols/names/dns.h"
 
@@ -27,7 +27,7 @@ enum { QUERY_SIZE = NS_HFIXEDSZ + NS_MAXCDNAME + 4, UDP_SIZE = 4096 };
 /* Names that packets draw from. */
 static const struct {
     const char *prefix; /* of the domain's name; NULL: the DC's own name */
-    uint16_t type;      /* that is asked for when details do not say */
+    uint16_t type;      /* if the details give none */
 } names[DNS_NAMES] = {
     [DNS_NAME_REALM] = {"", ns_t_a},
     [DNS_NAME_DC] = {NULL, ns_t_a},
@@ -37,7 +37,7 @@ static const struct {
     [DNS_NAME_OTHER] = {"wpad.", ns_t_a},
 };
 
-/* Details, and what is asked: name DNS_NAMES or type 0 are still to be drawn. */
+/* Details, and the query made of them. Name DNS_NAMES or type 0: to be drawn. */
 struct details {
     enum dns_name name;
     uint16_t type;
@@ -49,31 +49,31 @@ static const struct details usual[] = {{DNS_NAME_REALM, ns_t_a},      {DNS_NAME_
                                        {DNS_NAME_DC, ns_t_a},         {DNS_NAME_DC, ns_t_aaaa}};
 
 static bool make_name(const struct dc *dc, enum dns_name name, char text[DNS_NAME_SIZE]);
-static int dns_ask(struct wire *wire, const struct dc *dc, const struct dns_query *query,
-                   uint16_t id, int *rcode);
+static int send_query(struct wire *wire, const struct dc *dc, const struct dns_query *query,
+                      uint16_t id, int *rcode);
 static int put_query(const char *name, uint16_t type, uint16_t id, u_char query[QUERY_SIZE]);
 static bool dns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
                           size_t size);
-static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct dns_query *query,
-                          const u_char *bytes, size_t size, int *rcode);
-static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
-                       uint8_t **reply, size_t *reply_size);
+static int repeat_over_tcp(struct wire *wire, const struct dc *dc, const struct dns_query *query,
+                           const u_char *bytes, size_t size, int *rcode);
+static int send_over_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
+                         uint8_t **reply, size_t *reply_size);
 static bool is_our_question(ns_msg *message, const char *name, uint16_t type);
 static bool is_same_name(const u_char *a, const u_char *b);
 static void dns_fill(const struct packet_details *details, void *compiled);
 static struct outcome dns_play(struct conversation *conversation, const void *compiled);
-static struct details dns_draw(struct conversation *conversation, const struct details *details);
-static uint16_t new_id(struct conversation *conversation);
+static struct details draw_query(struct conversation *conversation, const struct details *details);
+static uint16_t draw_id(struct conversation *conversation);
 static struct outcome rcode_failure(int rcode);
 static bool was_answered(const struct dc *dc, enum dns_name name, uint16_t type);
-static struct outcome play_extra(struct conversation *conversation, const void *details);
+static struct outcome dns_play_extra(struct conversation *conversation, const void *details);
 
 const struct packet_player packet_players_dns[] = {
     {.name = "dns:0", .play = dns_play, PACKET_DETAILS(struct details, dns_fill)},
     {.name = NULL},
 };
 
-const struct packet_player dns_extra_player = {.name = "dns:0", .play = play_extra};
+const struct packet_player dns_extra_player = {.name = "dns:0", .play = dns_play_extra};
 
 bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
 {
@@ -84,13 +84,13 @@ bool dns_probe(struct dc *dc, struct wire *wire, unsigned i)
     if (!make_name(dc, name, query.name))
         return false;
     wire->deadline = clock_now() + patience;
-    int count = dns_ask(wire, dc, &query, (uint16_t)(i + 1), &rcode);
+    int count = send_query(wire, dc, &query, (uint16_t)(i + 1), &rcode);
     bool answered = count > 0 && rcode == ns_r_noerror;
     dc->dns_names->answered[i] = answered;
     return answered;
 }
 
-/* False when the domain is not known, or its name is too long for the prefix. */
+/* False: the domain is unknown, or its name is too long for the prefix. */
 static bool make_name(const struct dc *dc, enum dns_name name, char text[DNS_NAME_SIZE])
 {
     const char *prefix = names[name].prefix;
@@ -101,9 +101,9 @@ static bool make_name(const struct dc *dc, enum dns_name name, char text[DNS_NAM
     return length > 0 && length < DNS_NAME_SIZE;
 }
 
-/* Asks; the number of answer records or a negative errno. */
-static int dns_ask(struct wire *wire, const struct dc *dc, const struct dns_query *query,
-                   uint16_t id, int *rcode)
+/* Sends a query. Returns the number of answer records or a negative errno. */
+static int send_query(struct wire *wire, const struct dc *dc, const struct dns_query *query,
+                      uint16_t id, int *rcode)
 {
     u_char bytes[QUERY_SIZE];
     uint8_t reply[UDP_SIZE];
@@ -121,11 +121,11 @@ static int dns_ask(struct wire *wire, const struct dc *dc, const struct dns_quer
         return (int)got;
     int result = got < 0 ? DNS_TRUNCATED
                          : dns_reply_parse(reply, (size_t)got, query->name, query->type, rcode);
-    return result == DNS_TRUNCATED ? again_over_tcp(wire, dc, query, bytes, (size_t)size, rcode)
+    return result == DNS_TRUNCATED ? repeat_over_tcp(wire, dc, query, bytes, (size_t)size, rcode)
                                    : result;
 }
 
-/* Header, question with RD set (RFC 1035 4.1). Its size or -EINVAL: no domain name. */
+/* Writes a header with RD set and the question (RFC 1035 4.1). Its size or -EINVAL: not a name. */
 static int put_query(const char *name, uint16_t type, uint16_t id, u_char query[QUERY_SIZE])
 {
     enum { RECURSION_DESIRED = 0x0100 };
@@ -142,19 +142,19 @@ static int put_query(const char *name, uint16_t type, uint16_t id, u_char query[
     return (int)(at + 4 - query);
 }
 
-/* Ours by its ID; what is too short to have one was meant for us all the same. */
+/* A datagram too short for an ID counts as the answer, which is then malformed. */
 static bool dns_is_answer(const struct datagram_question *question, const uint8_t *bytes,
                           size_t size)
 {
     return size < 2 || ns_get16(bytes) == question->id;
 }
 
-static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct dns_query *query,
-                          const u_char *bytes, size_t size, int *rcode)
+static int repeat_over_tcp(struct wire *wire, const struct dc *dc, const struct dns_query *query,
+                           const u_char *bytes, size_t size, int *rcode)
 {
     uint8_t *reply = NULL;
     size_t reply_size = 0;
-    int result = dns_ask_tcp(wire, dc, bytes, size, &reply, &reply_size);
+    int result = send_over_tcp(wire, dc, bytes, size, &reply, &reply_size);
     if (!result)
         result = dns_reply_parse(reply, reply_size, query->name, query->type, rcode);
     free(reply);
@@ -162,8 +162,8 @@ static int again_over_tcp(struct wire *wire, const struct dc *dc, const struct d
 }
 
 /* RFC 1035 4.2.2: two bytes of length before each message. The reply is allocated. */
-static int dns_ask_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
-                       uint8_t **reply, size_t *reply_size)
+static int send_over_tcp(struct wire *wire, const struct dc *dc, const u_char *query, size_t size,
+                         uint8_t **reply, size_t *reply_size)
 {
     struct sockaddr_storage peer;
     socklen_t peer_len = dc_address(dc, dc->ports.dns, &peer);
@@ -244,12 +244,12 @@ static void dns_fill(const struct packet_details *details, void *compiled)
 static struct outcome dns_play(struct conversation *conversation, const void *compiled)
 {
     const struct dc *dc = conversation->dc;
-    struct details what = dns_draw(conversation, compiled);
+    struct details what = draw_query(conversation, compiled);
     struct dns_query query = {.type = what.type};
     int rcode;
     if (!make_name(dc, what.name, query.name))
-        return outcome_failed("no domain is known");
-    int count = dns_ask(&conversation->wire, dc, &query, new_id(conversation), &rcode);
+        return outcome_failed("the domain is unknown");
+    int count = send_query(&conversation->wire, dc, &query, draw_id(conversation), &rcode);
     if (count < 0)
         return outcome_of_error(count);
     if (rcode != ns_r_noerror && rcode != ns_r_nxdomain)
@@ -261,8 +261,8 @@ static struct outcome dns_play(struct conversation *conversation, const void *co
 
 enum { USUAL = sizeof usual / sizeof usual[0] };
 
-/* Fills in what details leave open, with one of the usual queries that fits them. */
-static struct details dns_draw(struct conversation *conversation, const struct details *details)
+/* Completes the details with one of the usual queries that match them. */
+static struct details draw_query(struct conversation *conversation, const struct details *details)
 {
     struct details result = details ? *details : (struct details){.name = DNS_NAMES};
     const struct details *fit[USUAL];
@@ -280,7 +280,7 @@ static struct details dns_draw(struct conversation *conversation, const struct d
     return result;
 }
 
-static uint16_t new_id(struct conversation *conversation)
+static uint16_t draw_id(struct conversation *conversation)
 {
     return (uint16_t)conversation_random(conversation, UINT16_MAX + 1);
 }
@@ -304,7 +304,7 @@ static bool was_answered(const struct dc *dc, enum dns_name name, uint16_t type)
     return false;
 }
 
-static struct outcome play_extra(struct conversation *conversation, const void *details)
+static struct outcome dns_play_extra(struct conversation *conversation, const void *details)
 {
     const struct dc *dc = conversation->dc;
     if (!dc->dns_names || dc->dns_names->query_count == 0)
@@ -312,12 +312,12 @@ static struct outcome play_extra(struct conversation *conversation, const void *
     const struct dns_query *query =
         &dc->dns_names->queries[conversation_random(conversation, dc->dns_names->query_count)];
     int rcode;
-    int count = dns_ask(&conversation->wire, dc, query, new_id(conversation), &rcode);
+    int count = send_query(&conversation->wire, dc, query, draw_id(conversation), &rcode);
     if (count < 0)
         return outcome_of_error(count);
     if (query->expected && count == 0)
         return rcode ? rcode_failure(rcode) : outcome_failed("no answer record");
     if (!query->expected && count > 0)
-        return outcome_failed("an answer that was not expected");
+        return outcome_failed("unexpected answer record");
     return outcome_ok();
 }

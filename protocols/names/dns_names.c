@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names that answered in the probe, and the reader of --dns-query-file. */
+/* Keeps the results of the probe, and reads --dns-query-file. */
 #include "protocols/names/dns_names.h"
 
 #include <arpa/nameser.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "packets/packet_details.h"
 #include "protocols/dc.h"
 
@@ -135,15 +136,10 @@ static bool fill_in_realm(const char *name, const char *realm, char out[DNS_NAME
 
 static int add_query(struct dns_names *dns_names, const struct dns_query *query)
 {
-    size_t count = dns_names->query_count;
-    /* Grow at powers of two. */
-    if ((count & (count - 1)) == 0) {
-        struct dns_query *grown =
-            realloc(dns_names->queries, (count ? 2 * count : 1) * sizeof *dns_names->queries);
-        if (!grown)
-            return -ENOMEM;
-        dns_names->queries = grown;
-    }
+    struct dns_query *grown = array_grow(dns_names->queries, dns_names->query_count, sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    dns_names->queries = grown;
     dns_names->queries[dns_names->query_count++] = *query;
     return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NBNS: a unicast question to the DC as to a WINS server. Its messages are DNS messages with other
- * names in them, so libresolv takes replies apart. Sent three times, 1.5 s apart (RFC 1002 6,
- * UCAST_REQ_RETRY); nothing within 4 s, or ICMP's "port unreachable", is no answer and no failure.
+ * NBNS: a unicast query to the DC, as to a WINS server. NBNS messages are DNS messages with other
+ * names, so libresolv decodes replies. A query is sent three times, 1.5 s apart (RFC 1002 6,
+ * UCAST_REQ_RETRY). Silence for 4 s, or ICMP's "port unreachable", counts as no answer and is not a
+ * failure.
  */
 #include "protocols/names/nbns.h"
 
@@ -76,7 +77,7 @@ static struct outcome nbns_play(struct conversation *conversation, const void *d
     uint8_t query[NBNS_QUERY_SIZE], reply[1500];
     uint16_t id = (uint16_t)conversation_random(conversation, UINT16_MAX + 1);
     if (!dc->netbios_domain || nbns_query(id, dc->netbios_domain, query) != 0)
-        return outcome_failed("no NetBIOS name of the domain is known");
+        return outcome_failed("the domain's NetBIOS name is unknown");
     const struct datagram_question question = {.port = dc->ports.nbns,
                                                .bytes = query,
                                                .size = sizeof query,

@@ -9,12 +9,12 @@
 /* Header, encoded name of 34 bytes, type, class. */
 enum { NBNS_QUERY_SIZE = 12 + 34 + 4 };
 
-/* The query for domain<1c>: name in upper case, padded, first level encoding (RFC 1001 14.1).
- * -EINVAL: it is longer than 15 characters. */
+/* Writes the query for domain<1c>: the name in upper case, padded, in first level encoding (RFC
+ * 1001 14.1). -EINVAL: the name is longer than 15 characters. */
 int nbns_query(uint16_t id, const char *domain, uint8_t query[NBNS_QUERY_SIZE]);
 
-/* Reads a reply: 0 when it is a positive one with at least an address, -ENOENT for a negative one,
- * -EBADMSG for what is no reply. */
+/* Decodes a reply. 0: positive, with at least one address, -ENOENT: negative, -EBADMSG: malformed.
+ */
 int nbns_reply_parse(const uint8_t *bytes, size_t size);
 
 #endif

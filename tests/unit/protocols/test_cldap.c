@@ -379,11 +379,11 @@ static void packet_checks_who_answers(void **state)
     set(&dc->dns_name, "dc2.samdom.example.com");
     struct outcome outcome = play(dc, 5000);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, "reply of another DC");
+    assert_string_equal(outcome.cause, "reply from another DC");
     set(&dc->dns_domain, "other.example.com");
     outcome = play(dc, 5000);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, "reply of another domain");
+    assert_string_equal(outcome.cause, "reply from another domain");
     udp_server_stop(&server);
     dc_free(dc);
 }
@@ -407,7 +407,7 @@ static void packet_reads_every_reply(void **state)
         size_t at;
         const char *cause;
     } cases[] = {{REPLY_NETLOGON, "malformed reply"},
-                 {REPLY_NETLOGON + 47, "reply of another DC"},
+                 {REPLY_NETLOGON + 47, "reply from another DC"},
                  {REPLY_SECOND_ID + 8, "Operations error"},
                  {REPLY_NETLOGON + 24, "malformed reply"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
