@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/details.h"
 #include "model/load_private.h"
 #include "model/model_load.h"
+#include "model/samba_details.h"
 
 struct json_cursor {
     const char *at;
@@ -300,7 +300,7 @@ static int load_samba_add_details(struct builder *builder, uint32_t type, struct
     size_t field_count;
     bool foreign = false;
     const struct model_type *packet = &model->types[type];
-    if (details_from_samba(&model->arena, packet->row, text, &fields, &field_count, &foreign) < 0)
+    if (samba_details_read(&model->arena, packet->row, text, &fields, &field_count, &foreign) < 0)
         return error_no_memory(builder->error);
     if (foreign)
         builder_warn(builder, place, "details of %s:%s not understood, left out: '%.100s'",

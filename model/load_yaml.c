@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version 3 model files (traffic-model(5)). Every key is a row of a table with the function that
- * reads its value; what is in no table is refused. */
-#include <errno.h>
+/* Version 3 model files (traffic-model(5)). Each key is a row of a table, with the function that
+ * reads its value. Other keys are refused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/files/yaml_tree.h"
 #include "model/chain.h"
-#include "model/details.h"
 #include "model/load_private.h"
 
 enum { FOUND_SIZE = 80, FIELDS_MAX = 8 };
@@ -97,7 +95,7 @@ static int load_yaml_read_version(struct builder *builder, const struct yaml_nod
     return 0;
 }
 
-/* The same where a number is wanted: one in quotes is text. */
+/* Refuses a value that is not a number. Numbers in quotes are text. */
 static int not_number(struct builder *builder, const struct yaml_node *node, const char *what)
 {
     if (node->kind == YAML_TREE_SCALAR && node->quoted)
@@ -106,7 +104,7 @@ static int not_number(struct builder *builder, const struct yaml_node *node, con
     return load_yaml_unexpected(builder, node, what);
 }
 
-/* "expected <what>, found <node>" at the node. */
+/* Refuses a node: "expected <what>, found <node>". */
 static int load_yaml_unexpected(struct builder *builder, const struct yaml_node *node,
                                 const char *what)
 {
@@ -157,7 +155,7 @@ static int read_conversations(struct builder *builder, const struct yaml_node *v
     return read_not_negative(builder, value, &builder->model->source.conversations);
 }
 
-/* Reads the sections in the table's order: later ones may rely on earlier ones. */
+/* Reads sections in the order of the table, because later sections depend on earlier ones. */
 static int load_yaml_read_mapping(struct builder *builder, const struct yaml_section *sections,
                                   const char *what, const struct yaml_node *node)
 {
@@ -260,7 +258,7 @@ static int load_yaml_read_count(struct builder *builder, const struct yaml_node 
     return 0;
 }
 
-/* The chain comes before: what it does not name, nothing comes after. */
+/* The chain was read before: entries that it does not name have no pauses. */
 static int read_gaps(struct builder *builder, const struct yaml_node *value)
 {
     size_t types = builder->model->type_count;
@@ -368,7 +366,7 @@ static int load_yaml_read_field(struct builder *builder, uint32_t type, const st
     const struct packet_rule *rule = packet_rule_find(packet->row, key->text);
     if (!rule)
         return refuse_field(builder, type, key);
-    /* Empty text says no more than no field. */
+    /* An empty filter means the same as no filter. */
     if (rule->type == PACKET_FILTER && value->kind == YAML_TREE_SCALAR && value->quoted &&
         value->text[0] == '\0')
         return 0;
@@ -382,8 +380,8 @@ static int refuse_field(struct builder *builder, uint32_t type, const struct yam
     char keys[120], what[200];
     const struct model_type *packet = &builder->model->types[type];
     packet_rule_keys(packet->row, keys, sizeof keys);
-    snprintf(what, sizeof what, "%s%s%s for %s:%s", keys[0] ? "one of count, " : "only count", keys,
-             "", packet->protocol, packet->opcode);
+    snprintf(what, sizeof what, "%s%s for %s:%s", keys[0] ? "one of count, " : "only count", keys,
+             packet->protocol, packet->opcode);
     return load_yaml_unexpected(builder, key, what);
 }
 
@@ -421,7 +419,7 @@ static int load_yaml_add_value(struct builder *builder, const struct packet_rule
     return *value ? 0 : error_no_memory(builder->error);
 }
 
-/* Fields that contradict each other. */
+/* Refuses fields that contradict each other. */
 static int check_exclusions(struct builder *builder, const struct packet_row *row,
                             const struct yaml_node *form)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model as a version 3 file: what the loaders make of it again is equal, down to the plans. */
 #include "model/model_write.h"
 
 #include <ctype.h>
@@ -13,40 +12,41 @@
 #include "model/gaps_private.h"
 #include "model/model_private.h"
 
-/* Lines are broken at LINE_MAX columns; a longer key than KEY_MAX is no simple key in YAML. */
+/* Lines are broken at LINE_WIDTH columns. A key longer than SIMPLE_KEY_MAX is not a simple key in
+ * YAML. HEADER_TYPES packet types are listed at the top. */
 enum { LINE_WIDTH = 100, SIMPLE_KEY_MAX = 1000, HEADER_TYPES = 12 };
 
-struct writer {
+struct model_writer {
     const struct model *model;
     FILE *out;
     size_t column;
 };
 
-static int write_head(struct writer *writer);
-static void write_yaml_put(struct writer *writer, const char *text);
-static int write_mix(struct writer *writer);
+static int write_head(struct model_writer *writer);
+static void write_yaml_put(struct model_writer *writer, const char *text);
+static int write_mix(struct model_writer *writer);
 static int compare_visits(const void *a, const void *b, void *context);
-static int write_source(struct writer *writer);
+static int write_source(struct model_writer *writer);
 static char *scalar(const char *text);
 static bool write_yaml_is_plain(const char *text);
 static char *quote(const char *text);
 static const char *write_yaml_number(double value, char *buffer, size_t size);
 static bool has_further_legs(const struct model *model);
-static int write_chain(struct writer *writer);
+static int write_chain(struct model_writer *writer);
 static char *entries_key(const struct model *model, const uint32_t *entries, uint32_t count);
-static void write_yaml_put_key(struct writer *writer, const char *key);
-static void write_transitions(struct writer *writer, const struct chain_history *history);
-static void put_separator(struct writer *writer, bool first, size_t length, int indent);
-static int write_gaps(struct writer *writer);
-static int write_details(struct writer *writer);
-static int write_form(struct writer *writer, const struct model_details *form);
-static int write_values(struct writer *writer, const struct packet_field *field);
+static void write_yaml_put_key(struct model_writer *writer, const char *key);
+static void write_transitions(struct model_writer *writer, const struct chain_history *history);
+static void put_separator(struct model_writer *writer, bool first, size_t length, int indent);
+static int write_gaps(struct model_writer *writer);
+static int write_details(struct model_writer *writer);
+static int write_form(struct model_writer *writer, const struct model_details *form);
+static int write_values(struct model_writer *writer, const struct packet_field *field);
 
 int model_write_yaml(const struct model *model, FILE *out)
 {
     if (model->recording)
         return -ENOTSUP;
-    struct writer writer = {.model = model, .out = out};
+    struct model_writer writer = {.model = model, .out = out};
     errno = 0;
     int result = write_head(&writer);
     if (result == 0)
@@ -60,7 +60,7 @@ int model_write_yaml(const struct model *model, FILE *out)
     return result;
 }
 
-static int write_head(struct writer *writer)
+static int write_head(struct model_writer *writer)
 {
     const struct model *model = writer->model;
     char text[40];
@@ -81,19 +81,19 @@ static int write_head(struct writer *writer)
             writer, "legs: separate                # an smb2:1 right after another belongs to the "
                     "same set-up\n");
     if (model->dns_queries > 0)
-        fprintf(writer->out, "dns: {queries: %" PRIu64 "} # seen, but not part of the chain\n",
+        fprintf(writer->out, "dns: {queries: %" PRIu64 "} # counted outside of the chain\n",
                 model->dns_queries);
     return result;
 }
 
-static void write_yaml_put(struct writer *writer, const char *text)
+static void write_yaml_put(struct model_writer *writer, const char *text)
 {
     const char *newline = strrchr(text, '\n');
     fputs(text, writer->out);
     writer->column = newline ? strlen(newline + 1) : writer->column + strlen(text);
 }
 
-static int write_mix(struct writer *writer)
+static int write_mix(struct model_writer *writer)
 {
     const struct model *model = writer->model;
     uint32_t *order = calloc(model->type_count, sizeof *order);
@@ -128,7 +128,7 @@ static int compare_visits(const void *a, const void *b, void *context)
     return left < right ? -1 : left > right;
 }
 
-static int write_source(struct writer *writer)
+static int write_source(struct model_writer *writer)
 {
     const struct model_source *source = &writer->model->source;
     double conversations = source->conversations;
@@ -171,7 +171,7 @@ static bool write_yaml_is_plain(const char *text)
                              "_.-")] == '\0';
 }
 
-/* In double quotes, which hold everything; the result is the caller's to free(), NULL without
+/* The text in double quotes, which can contain everything. The caller frees it; NULL: out of
  * memory. */
 static char *quote(const char *text)
 {
@@ -192,7 +192,7 @@ static char *quote(const char *text)
     return quoted;
 }
 
-/* The shortest decimal that is read as the same number. */
+/* The shortest decimal that gives the same number. */
 static const char *write_yaml_number(double value, char *buffer, size_t size)
 {
     if (value == floor(value) && fabs(value) < 1e15) {
@@ -215,7 +215,7 @@ static bool has_further_legs(const struct model *model)
     return false;
 }
 
-static int write_chain(struct writer *writer)
+static int write_chain(struct model_writer *writer)
 {
     const struct model *model = writer->model;
     write_yaml_put(writer, "chain: # history: {what came next: how often}; \"-\" is the start or "
@@ -242,7 +242,7 @@ static char *entries_key(const struct model *model, const uint32_t *entries, uin
     return key;
 }
 
-static void write_yaml_put_key(struct writer *writer, const char *key)
+static void write_yaml_put_key(struct model_writer *writer, const char *key)
 {
     bool simple = strlen(key) <= SIMPLE_KEY_MAX;
     write_yaml_put(writer, simple ? "  \"" : "  ? \"");
@@ -250,7 +250,7 @@ static void write_yaml_put_key(struct writer *writer, const char *key)
     write_yaml_put(writer, simple ? "\": " : "\"\n  : ");
 }
 
-static void write_transitions(struct writer *writer, const struct chain_history *history)
+static void write_transitions(struct model_writer *writer, const struct chain_history *history)
 {
     const struct model *model = writer->model;
     write_yaml_put(writer, "{");
@@ -265,8 +265,8 @@ static void write_transitions(struct writer *writer, const struct chain_history 
     write_yaml_put(writer, "}\n");
 }
 
-/* Before an item of a flow collection: ", " and a new line when it would be too long. */
-static void put_separator(struct writer *writer, bool first, size_t length, int indent)
+/* Writes ", " before an item of a flow collection, and a new line if the line would be too long. */
+static void put_separator(struct model_writer *writer, bool first, size_t length, int indent)
 {
     if (!first && writer->column + length + 2 > LINE_WIDTH) {
         write_yaml_put(writer, ",\n");
@@ -277,7 +277,7 @@ static void put_separator(struct writer *writer, bool first, size_t length, int 
     }
 }
 
-static int write_gaps(struct writer *writer)
+static int write_gaps(struct model_writer *writer)
 {
     const struct model *model = writer->model;
     if (model->gaps_count > 0)
@@ -302,7 +302,7 @@ static int write_gaps(struct writer *writer)
     return 0;
 }
 
-static int write_details(struct writer *writer)
+static int write_details(struct model_writer *writer)
 {
     const struct model *model = writer->model;
     bool any = false;
@@ -323,7 +323,7 @@ static int write_details(struct writer *writer)
     return 0;
 }
 
-static int write_form(struct writer *writer, const struct model_details *form)
+static int write_form(struct model_writer *writer, const struct model_details *form)
 {
     char text[60];
     snprintf(text, sizeof text, "    - {count: %" PRIu64, form->count);
@@ -341,7 +341,7 @@ static int write_form(struct writer *writer, const struct model_details *form)
     return 0;
 }
 
-static int write_values(struct writer *writer, const struct packet_field *field)
+static int write_values(struct model_writer *writer, const struct packet_field *field)
 {
     bool list = strcmp(field->key, "attrs") == 0 || strcmp(field->key, "controls") == 0;
     write_yaml_put(writer, list ? "[" : "");

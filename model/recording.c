@@ -126,7 +126,7 @@ int recording_load(struct model *model, FILE *file, const char *name, struct err
     loader.key = malloc(FORM_KEY_SIZE);
     int result = loader.exchanges && loader.key ? 0 : error_no_memory(error);
     if (result == 0)
-        result = recording_text_read_file(file, name, recording_take_packet, &loader, error);
+        result = recording_text_read(file, name, recording_take_packet, &loader, error);
     if (result == 0 && loader.packet_count == 0)
         result =
             error_set(error, -EINVAL, "%s: expected packets of clients, found only replies", name);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing traffic-summary texts. */
 #include "model/recording_text.h"
 
 #include <ctype.h>
@@ -10,50 +9,53 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/files/text_file.h"
-#include "model/details.h"
+#include "base/intern.h"
+#include "model/samba_details.h"
 #include "model/shape.h"
 
 enum { COLUMNS = 16, EXTRA = 8, OWN = 15, FIELDS_MAX = 12, LINE_SIZE_MAX = 1 << 20 };
 enum { COLUMN_TIME, COLUMN_IP, COLUMN_STREAM, COLUMN_FROM, COLUMN_TO, COLUMN_PROTOCOL };
 enum { COLUMN_OPCODE = 6, COLUMN_BASE = 9, COLUMN_FILTER = 10, NANOSECONDS = 1000000000 };
-enum { PAIRS_MAX = 1 << 16, SEARCH_COLUMNS = 7 };
+enum { PAIRS_MAX = 1 << 16, SEARCH_COLUMNS = 7, VALUES_MAX = 64 };
 
-/* Who was seen to ask whom: what tells the requests from the replies of protocols whose opcode is
- * the same in both. Bounded; in a crowd beyond it the oldest pairs give way. */
-struct pair {
-    uint64_t from, to; /* hashes; 0: free */
+/* Which of two hosts is the client. This distinguishes requests from replies in protocols that use
+ * the same opcodes for both. The table has a fixed size, and newer pairs replace older ones; so it
+ * is not a base/intern. */
+struct recording_pair {
+    uint64_t from, to; /* hashes of client and server; 0: free */
 };
 
-struct reader {
+struct recording_reader {
     FILE *file;
     const char *name;
     int (*packet)(void *context, const struct recording_line *packet);
     void *context;
     struct error *error;
     uint64_t line;
-    struct pair *pairs;
+    struct recording_pair *pairs;
     struct arena arena;
     struct packet_field fields[FIELDS_MAX];
     size_t field_count;
     bool legs_joined;
 };
 
-static int recording_text_no_memory(const struct reader *reader);
-static int recording_text_read_lines(struct reader *reader);
-static int recording_text_wrong(const struct reader *reader, const char *expected);
-static int recording_text_read_line(struct reader *reader, char *line);
+static int recording_text_read_lines(struct recording_reader *reader);
+static int recording_text_wrong(const struct recording_reader *reader, const char *expected);
+static int recording_text_read_line(struct recording_reader *reader, char *line);
+static size_t split_columns(char *line, char *columns[COLUMNS]);
 static bool recording_text_is_name(const char *text, bool empty);
-static bool goes_back(struct reader *reader, char *const columns[COLUMNS], bool certain,
-                      bool reply);
+static bool goes_back(struct recording_reader *reader, char *const columns[COLUMNS],
+                      const struct packet_row *row);
 static uint64_t hash_text(const char *text);
-static bool answers_itself(struct reader *reader, char *const columns[COLUMNS]);
-static int recording_text_read_details(struct reader *reader, const struct packet_row *row,
-                                       char *const columns[COLUMNS]);
-static int read_columns(struct reader *reader, const struct packet_row *row,
+static struct recording_pair *find_pair(struct recording_reader *reader, uint64_t hash);
+static bool answers_itself(struct recording_reader *reader, char *const columns[COLUMNS]);
+static int recording_text_read_details(struct recording_reader *reader,
+                                       const struct packet_row *row, char *const columns[COLUMNS]);
+static int read_columns(struct recording_reader *reader, const struct packet_row *row,
                         char *const columns[COLUMNS]);
-static int read_own(struct reader *reader, const struct packet_row *row, const char *column);
-static int recording_text_add_field(struct reader *reader, const struct packet_rule *rule,
+static int read_own(struct recording_reader *reader, const struct packet_row *row,
+                    const char *column);
+static int recording_text_add_field(struct recording_reader *reader, const struct packet_rule *rule,
                                     char *text);
 static void write_bind(FILE *out, const struct recording_line *packet);
 static const char *field_value(const struct recording_line *packet, const char *key);
@@ -64,43 +66,22 @@ static enum packet_columns columns_of(const struct recording_line *packet);
 static bool has_column(const struct recording_line *packet, const char *key);
 static bool looks_like_leg(const struct recording_line *packet);
 
-int recording_text_read(const char *path,
+int recording_text_read(FILE *file, const char *name,
                         int (*packet)(void *context, const struct recording_line *packet),
                         void *context, struct error *error)
 {
-    bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdin : fopen(path, "re");
-    if (!file) {
-        int result = -errno;
-        return error_set(error, result, "%s: %s", path, strerror(-result));
-    }
-    int result = recording_text_read_file(file, text_file_name(path), packet, context, error);
-    if (!standard)
-        fclose(file);
-    return result;
-}
-
-int recording_text_read_file(FILE *file, const char *name,
-                             int (*packet)(void *context, const struct recording_line *packet),
-                             void *context, struct error *error)
-{
-    struct reader reader = {
+    struct recording_reader reader = {
         .file = file, .name = name, .packet = packet, .context = context, .error = error};
     reader.pairs = calloc(PAIRS_MAX, sizeof *reader.pairs);
     if (!reader.pairs)
-        return recording_text_no_memory(&reader);
+        return error_no_memory(error);
     errno = 0;
     int result = recording_text_read_lines(&reader);
     free(reader.pairs);
     return result;
 }
 
-static int recording_text_no_memory(const struct reader *reader)
-{
-    return error_set(reader->error, -ENOMEM, "%s: out of memory", reader->name);
-}
-
-static int recording_text_read_lines(struct reader *reader)
+static int recording_text_read_lines(struct recording_reader *reader)
 {
     char *line = NULL;
     size_t room = 0;
@@ -119,35 +100,29 @@ static int recording_text_read_lines(struct reader *reader)
     free(line);
     if (result == 0 && ferror(reader->file)) {
         result = errno ? -errno : -EIO;
-        error_set(reader->error, result, "%s: %s", reader->name, strerror(-result));
+        return error_set(reader->error, result, "%s: %s", reader->name, strerror(-result));
     }
     return result;
 }
 
-static int recording_text_wrong(const struct reader *reader, const char *expected)
+static int recording_text_wrong(const struct recording_reader *reader, const char *expected)
 {
     return error_set(reader->error, -EINVAL, "%s:%" PRIu64 ": expected %s", reader->name,
                      reader->line, expected);
 }
 
-static int recording_text_read_line(struct reader *reader, char *line)
+static int recording_text_read_line(struct recording_reader *reader, char *line)
 {
-    static char nothing[] = "";
-    char *columns[COLUMNS], *rest = line;
+    char *columns[COLUMNS];
     struct recording_line packet = {.line = reader->line};
-    size_t count = 0;
-    for (size_t i = 0; i < COLUMNS; i++) {
-        columns[i] = rest ? strsep(&rest, "\t") : nothing;
-        count += columns[i] != nothing;
-    }
-    if (count <= COLUMN_OPCODE)
+    if (split_columns(line, columns) <= COLUMN_OPCODE)
         return recording_text_wrong(reader,
                                     "a traffic-summary line: time, IP protocol, stream, from, to, "
-                                    "protocol, opcode, ... between tabs");
+                                    "protocol, opcode, ... separated by tabs");
     if (!recording_text_time(columns[COLUMN_TIME], &packet.time))
         return recording_text_wrong(reader, "a time in seconds in the first field");
     if (!columns[COLUMN_FROM][0] || !columns[COLUMN_TO][0])
-        return recording_text_wrong(reader, "who sent it to whom in the fourth and fifth field");
+        return recording_text_wrong(reader, "sender and receiver in the fourth and fifth field");
     if (!recording_text_is_name(columns[COLUMN_PROTOCOL], false) ||
         !recording_text_is_name(columns[COLUMN_OPCODE], true))
         return recording_text_wrong(reader,
@@ -157,20 +132,30 @@ static int recording_text_read_line(struct reader *reader, char *line)
     packet.stream = columns[COLUMN_STREAM];
     packet.udp = strcmp(columns[COLUMN_IP], "11") == 0;
     packet.row = packet_row_find(packet.protocol, packet.opcode);
-    packet.reply = packet.row && packet.row->reply;
-    const struct packet_protocol *protocol = packet_protocol_find(packet.protocol);
-    bool certain = protocol && !protocol->two_sided && packet.opcode[0];
-    bool back = goes_back(reader, columns, certain, packet.reply);
-    packet.reply = back;
-    packet.client = columns[back ? COLUMN_TO : COLUMN_FROM];
-    packet.server = columns[back ? COLUMN_FROM : COLUMN_TO];
+    packet.reply = goes_back(reader, columns, packet.row);
+    packet.client = columns[packet.reply ? COLUMN_TO : COLUMN_FROM];
+    packet.server = columns[packet.reply ? COLUMN_FROM : COLUMN_TO];
+    reader->field_count = 0;
+    reader->legs_joined = false;
     int result = packet.reply ? 0 : recording_text_read_details(reader, packet.row, columns);
     packet.fields = reader->fields;
-    packet.field_count = packet.reply ? 0 : reader->field_count;
-    packet.legs_joined = !packet.reply && reader->legs_joined;
+    packet.field_count = reader->field_count;
+    packet.legs_joined = reader->legs_joined;
     if (result == 0)
         result = reader->packet(reader->context, &packet);
     return result;
+}
+
+/* Splits a line in place; columns that it lacks are "". Returns how many it has. */
+static size_t split_columns(char *line, char *columns[COLUMNS])
+{
+    static char nothing[] = "";
+    size_t count = 0;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        count += line != NULL;
+        columns[i] = line ? strsep(&line, "\t") : nothing;
+    }
+    return count;
 }
 
 static bool recording_text_is_name(const char *text, bool empty)
@@ -180,33 +165,39 @@ static bool recording_text_is_name(const char *text, bool empty)
     return text[length] == '\0' && length < 48 && (empty || length > 0);
 }
 
-/* True when this line goes from the server to the client. The first line between two tells who is
- * the client, since nobody answers before it was asked. */
-static bool goes_back(struct reader *reader, char *const columns[COLUMNS], bool certain, bool reply)
+/* True if the line goes from the server to the client. If its opcode does not tell, the sender of
+ * the first line between two hosts is the client. */
+static bool goes_back(struct recording_reader *reader, char *const columns[COLUMNS],
+                      const struct packet_row *row)
 {
+    const struct packet_protocol *protocol = packet_protocol_find(columns[COLUMN_PROTOCOL]);
+    bool certain = protocol && !protocol->two_sided && columns[COLUMN_OPCODE][0];
+    bool reply = row && row->reply;
     uint64_t source = hash_text(columns[COLUMN_FROM]), target = hash_text(columns[COLUMN_TO]);
     if (source == target)
         return certain ? reply : answers_itself(reader, columns);
-    uint64_t mixed = (source ^ target) * 0x9e3779b97f4a7c15u;
-    struct pair *pair = &reader->pairs[mixed >> 48];
+    struct recording_pair *pair = find_pair(reader, source ^ target);
     bool known = (pair->from == source && pair->to == target) ||
                  (pair->from == target && pair->to == source);
     if (certain || !known)
-        *pair = reply ? (struct pair){target, source} : (struct pair){source, target};
+        *pair = reply ? (struct recording_pair){target, source}
+                      : (struct recording_pair){source, target};
     return pair->from == target;
 }
 
 static uint64_t hash_text(const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash ? hash : 1;
+    return intern_hash(0, text, strlen(text)) | 1;
 }
 
-/* Of a machine that talks to itself, each second line of one kind on a stream is the answer to the
- * one before it. */
-static bool answers_itself(struct reader *reader, char *const columns[COLUMNS])
+static struct recording_pair *find_pair(struct recording_reader *reader, uint64_t hash)
+{
+    return &reader->pairs[hash * 0x9e3779b97f4a7c15u >> 48];
+}
+
+/* For a host that sends to itself, each second line of one kind on a stream is the reply to the
+ * line before it. */
+static bool answers_itself(struct recording_reader *reader, char *const columns[COLUMNS])
 {
     static const int named[] = {COLUMN_IP, COLUMN_STREAM, COLUMN_FROM, COLUMN_PROTOCOL,
                                 COLUMN_OPCODE};
@@ -214,19 +205,17 @@ static bool answers_itself(struct reader *reader, char *const columns[COLUMNS])
     if (!columns[COLUMN_STREAM][0])
         return false;
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
-        key = (key ^ hash_text(columns[named[i]])) * 0x9e3779b97f4a7c15u;
-    struct pair *pair = &reader->pairs[key >> 48];
+        key = intern_hash(key, columns[named[i]], strlen(columns[named[i]]) + 1);
+    struct recording_pair *pair = find_pair(reader, key);
     bool asked = pair->from == key && pair->to == key;
     pair->from = pair->to = asked ? 0 : key;
     return asked;
 }
 
-static int recording_text_read_details(struct reader *reader, const struct packet_row *row,
-                                       char *const columns[COLUMNS])
+static int recording_text_read_details(struct recording_reader *reader,
+                                       const struct packet_row *row, char *const columns[COLUMNS])
 {
     int result = 0;
-    reader->field_count = 0;
-    reader->legs_joined = false;
     if (row && row->rules && row->columns != PACKET_COLUMNS_NONE)
         result = read_columns(reader, row, columns);
     if (result == 0)
@@ -234,9 +223,9 @@ static int recording_text_read_details(struct reader *reader, const struct packe
     return result;
 }
 
-/* The seven fields of LDAP packets in the form of a Samba v2 model's details. Whoever wrote the
- * file may have left values in it: base and filter are taken out of them. */
-static int read_columns(struct reader *reader, const struct packet_row *row,
+/* Reads the seven fields of LDAP packets as details of a Samba v2 model. Files of other programs
+ * may contain values of the network, which are removed from base and filter. */
+static int read_columns(struct recording_reader *reader, const struct packet_row *row,
                         char *const columns[COLUMNS])
 {
     char base[SHAPE_SIZE], filter[SHAPE_SIZE];
@@ -254,25 +243,26 @@ static int read_columns(struct reader *reader, const struct packet_row *row,
         size += strlen(parts[i]);
     char *text = arena_alloc(&reader->arena, size);
     if (!text)
-        return recording_text_no_memory(reader);
+        return error_no_memory(reader->error);
     for (size_t i = 0; i < SEARCH_COLUMNS; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "\t" : "", parts[i]);
     struct packet_field *fields;
     size_t count;
     bool foreign;
-    if (details_from_samba(&reader->arena, row, text, &fields, &count, &foreign) < 0)
-        return recording_text_no_memory(reader);
+    if (samba_details_read(&reader->arena, row, text, &fields, &count, &foreign) < 0)
+        return error_no_memory(reader->error);
     for (size_t i = 0; i < count && reader->field_count < FIELDS_MAX; i++)
         reader->fields[reader->field_count++] = fields[i];
     return 0;
 }
 
-/* Our own column: key=value key=value. What is not known is left out, as from any later version. */
-static int read_own(struct reader *reader, const struct packet_row *row, const char *column)
+/* Reads our column: key=value key=value. Unknown keys, of a later version, are ignored. */
+static int read_own(struct recording_reader *reader, const struct packet_row *row,
+                    const char *column)
 {
     char *text = arena_string(&reader->arena, column, strlen(column)), *item;
     if (!text)
-        return recording_text_no_memory(reader);
+        return error_no_memory(reader->error);
     while ((item = strsep(&text, " "))) {
         char *value = strchr(item, '=');
         if (!value)
@@ -288,25 +278,23 @@ static int read_own(struct reader *reader, const struct packet_row *row, const c
     return 0;
 }
 
-static int recording_text_add_field(struct reader *reader, const struct packet_rule *rule,
+/* Adds a field, unless one of its values is wrong. */
+static int recording_text_add_field(struct recording_reader *reader, const struct packet_rule *rule,
                                     char *text)
 {
-    const char *values[64];
+    const char *values[VALUES_MAX];
+    const char *separator = packet_rule_is_list(rule) ? "," : "";
     size_t count = 0;
     if (reader->field_count == FIELDS_MAX)
         return 0;
-    for (char *rest = text, *item;
-         count < 64 &&
-         (item = packet_rule_is_list(rule) ? strsep(&rest, ",") : (rest ? text : NULL));) {
-        rest = packet_rule_is_list(rule) ? rest : NULL;
-        const char *value = packet_rule_check(rule, item);
-        if (!value)
+    while (text && count < VALUES_MAX) {
+        values[count] = packet_rule_check(rule, strsep(&text, separator));
+        if (!values[count++])
             return 0;
-        values[count++] = value;
     }
     const char **kept = arena_array(&reader->arena, count, sizeof *kept);
     if (!kept)
-        return recording_text_no_memory(reader);
+        return error_no_memory(reader->error);
     memcpy(kept, values, count * sizeof *kept);
     reader->fields[reader->field_count++] = (struct packet_field){rule->key, count, kept};
     return 0;
@@ -376,15 +364,20 @@ void recording_text_write(FILE *out, const struct recording_line *packet, const 
     fputc('\n', out);
 }
 
-/* LDAP's number of the way to authenticate (RFC 4511 4.2), its name, the wrapper's OID. */
+/* Number (RFC 4511 4.2) and name of the authentication, OID of the SASL mechanism. */
 static void write_bind(FILE *out, const struct recording_line *packet)
 {
     const char *auth = field_value(packet, "auth"), *mech = field_value(packet, "mech");
-    bool sasl = strcmp(auth, "sasl") == 0;
-    const char *oid = strcmp(mech, "GSSAPI") == 0       ? "1.2.840.113554.1.2.2"
-                      : strcmp(mech, "GSS-SPNEGO") == 0 ? "1.2.840.48018.1.2.2"
-                                                        : "";
-    fprintf(out, "\t\t\t\t%s\t%s\t%s", sasl ? "3" : auth[0] ? "0" : "", auth, oid);
+    const char *number = "", *oid = "";
+    if (strcmp(auth, "sasl") == 0)
+        number = "3";
+    else if (auth[0])
+        number = "0";
+    if (strcmp(mech, "GSSAPI") == 0)
+        oid = "1.2.840.113554.1.2.2";
+    else if (strcmp(mech, "GSS-SPNEGO") == 0)
+        oid = "1.2.840.48018.1.2.2";
+    fprintf(out, "\t\t\t\t%s\t%s\t%s", number, auth, oid);
 }
 
 static const char *field_value(const struct recording_line *packet, const char *key)
@@ -423,7 +416,7 @@ static enum packet_columns columns_of(const struct recording_line *packet)
     return packet->row ? packet->row->columns : PACKET_COLUMNS_NONE;
 }
 
-/* True for details that the fields 9 to 15 hold. */
+/* True for details that are in the fields 9 to 15. */
 static bool has_column(const struct recording_line *packet, const char *key)
 {
     enum packet_columns columns = columns_of(packet);
@@ -432,7 +425,7 @@ static bool has_column(const struct recording_line *packet, const char *key)
     return columns == PACKET_COLUMNS_SEARCH && packet_word_in("scope base filter attrs", key);
 }
 
-/* A line that could be taken for a further leg of one like it. */
+/* True for a line that could also be a further leg of one like it. */
 static bool looks_like_leg(const struct recording_line *packet)
 {
     const struct packet_legs *legs = packet->row ? packet->row->legs : NULL;

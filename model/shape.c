@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and filters without their values. */
 #include "model/shape.h"
 
 #include <ctype.h>
@@ -9,7 +8,7 @@
 
 enum { ATTRIBUTE_MAX = 128, CLASS_MAX = 64, NESTING_MAX = 64 };
 
-struct scan {
+struct shape_scan {
     const char *at;
     char *shape;
     size_t used, size;
@@ -18,16 +17,16 @@ struct scan {
 
 static bool is_rdn_type(const char *text, size_t length);
 static const char *skip_value(const char *at);
-static bool scan_filter(struct scan *scan);
-static bool shape_put(struct scan *scan, const char *text);
-static bool scan_comparison(struct scan *scan);
+static bool scan_filter(struct shape_scan *scan);
+static bool shape_put(struct shape_scan *scan, const char *text);
+static bool scan_comparison(struct shape_scan *scan);
 static bool class_name(const char *value, char *name, size_t size);
 static bool is_class(const char *text);
 
 bool shape_of_dn(const char *dn, char *shape, size_t size)
 {
     size_t used = 0;
-    bool further = false; /* of an RDN of several parts only the first counts */
+    bool further = false; /* only the first part of a multi-valued RDN counts */
     shape[0] = '\0';
     for (const char *at = dn; *at;) {
         at += strspn(at, " ");
@@ -50,8 +49,8 @@ bool shape_of_dn(const char *dn, char *shape, size_t size)
     return true;
 }
 
-/* A type of an RDN may only be what DNs are made of, or the value of a cut off DN might pass for
- * one. */
+/* Only known types of RDNs are accepted, because a part of a truncated value could look like a
+ * type. */
 static bool is_rdn_type(const char *text, size_t length)
 {
     static const char *const types[] = {"CN", "OU",  "DC",     "O",  "C",  "L",
@@ -62,7 +61,7 @@ static bool is_rdn_type(const char *text, size_t length)
     return false;
 }
 
-/* Where the value of an RDN ends: at a comma (or +) that is neither escaped nor quoted. */
+/* The end of the value of an RDN: a comma, semicolon or + that is neither escaped nor quoted. */
 static const char *skip_value(const char *at)
 {
     bool quoted = false;
@@ -77,12 +76,12 @@ static const char *skip_value(const char *at)
 
 bool shape_of_filter(const char *filter, char *shape, size_t size)
 {
-    struct scan scan = {.at = filter, .shape = shape, .size = size};
+    struct shape_scan scan = {.at = filter, .shape = shape, .size = size};
     shape[0] = '\0';
     return scan_filter(&scan) && *scan.at == '\0';
 }
 
-static bool scan_filter(struct scan *scan)
+static bool scan_filter(struct shape_scan *scan)
 {
     char operator[3] = "(";
     bool good;
@@ -102,7 +101,7 @@ static bool scan_filter(struct scan *scan)
     return good && *scan->at++ == ')';
 }
 
-static bool shape_put(struct scan *scan, const char *text)
+static bool shape_put(struct shape_scan *scan, const char *text)
 {
     size_t length = strlen(text);
     if (scan->used + length + 1 > scan->size)
@@ -113,7 +112,7 @@ static bool shape_put(struct scan *scan, const char *text)
 }
 
 /* "cn=x", "cn>=x", "cn:dn:1.2.3:=x", "cn": up to the closing parenthesis. */
-static bool scan_comparison(struct scan *scan)
+static bool scan_comparison(struct shape_scan *scan)
 {
     char attribute[ATTRIBUTE_MAX + 1], value[SHAPE_SIZE / 8],
         comparison[ATTRIBUTE_MAX + CLASS_MAX + 8];
@@ -127,13 +126,14 @@ static bool scan_comparison(struct scan *scan)
     const char *start = scan->at + equal;
     if (*scan->at == '(')
         return false;
-    /* Inside a value parentheses are escaped (RFC 4515 3). */
+    /* Parentheses in a value are escaped (RFC 4515 3). */
     scan->at = start + strcspn(start, "()");
     if (*scan->at != ')')
         return false;
     length = (size_t)(scan->at - start);
-    snprintf(value, sizeof value, "%.*s", equal ? (int)(length < sizeof value ? length : 0) : 0,
-             start);
+    if (!equal || length >= sizeof value)
+        length = 0;
+    snprintf(value, sizeof value, "%.*s", (int)length, start);
     return shape_of_comparison(attribute, value, comparison, sizeof comparison) &&
            shape_put(scan, comparison);
 }
@@ -155,7 +155,7 @@ bool shape_of_comparison(const char *attribute, const char *value, char *shape, 
     return length > 0 && (size_t)length < size;
 }
 
-/* objectCategory may be given as the DN of its class in the schema: the first value tells. */
+/* objectCategory may be the DN of its class in the schema, whose first value is the name. */
 static bool class_name(const char *value, char *name, size_t size)
 {
     size_t length;
@@ -166,7 +166,7 @@ static bool class_name(const char *value, char *name, size_t size)
         return false;
     memcpy(name, value, length);
     name[length] = '\0';
-    /* CN=Person and CN=Group-Policy-Container are what the schema calls them. */
+    /* The schema has names like CN=Group-Policy-Container for groupPolicyContainer. */
     for (char *from = name, *to = name;; from++) {
         if (*from != '-' || strncasecmp(name, "ms", 2) == 0)
             *to++ = *from;
@@ -176,8 +176,8 @@ static bool class_name(const char *value, char *name, size_t size)
     return is_class(name);
 }
 
-/* Classes of the schema that Active Directory comes with, and a few of RFC 4519 and RFC 2307:
- * whatever else stands after objectClass= may be a name that somebody gave. */
+/* Classes of Active Directory's schema, and a few of RFC 4519 and RFC 2307. Any other class may
+ * have a private name. */
 static const char *const classes[] = {
     "*",
     "top",

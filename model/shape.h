@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What remains of names and filters when their values are taken out: what a model may keep of a
- * capture. Nothing that these functions return holds a value of the network that was seen.
+ * Shapes of names and filters: the text without its values, which is what a model may keep of a
+ * capture. No shape contains a value of the network that was captured.
  */
 #ifndef MODEL_SHAPE_H
 #define MODEL_SHAPE_H
@@ -11,20 +11,21 @@
 
 enum { SHAPE_SIZE = 4096 };
 
-/* "CN=Users,DC=example,DC=com" as "CN,DC,DC". What is a pattern already stays as it is. False when
- * the text is neither a DN nor a pattern, or does not fit. */
+/* The shape of a DN: "CN=Users,DC=example,DC=com" becomes "CN,DC,DC". A shape stays as it is. False
+ * if the text is neither a DN nor a shape, or does not fit. */
 bool shape_of_dn(const char *dn, char *shape, size_t size);
 
-/* An LDAP filter (RFC 4515) without its values: "(&(cn=secret)(objectClass=user))" as
+/* The shape of an LDAP filter (RFC 4515): "(&(cn=secret)(objectClass=user))" becomes
  * "(&(cn)(objectClass=user))". Presence tests stay, and so do objectClass and objectCategory with
- * the names of classes that every directory has. False when the text is no filter. */
+ * the names of classes that every directory has. False if the text is not a filter, or does not
+ * fit. */
 bool shape_of_filter(const char *filter, char *shape, size_t size);
 
-/* Of one comparison of a filter: "(attribute=value)" when that is kept, else "(attribute)". Text
- * that is no attribute name is refused. */
+/* The shape of one comparison of a filter: "(attribute=value)" if the value may be kept, else
+ * "(attribute)". False if attribute is not an attribute name, or the shape does not fit. */
 bool shape_of_comparison(const char *attribute, const char *value, char *shape, size_t size);
 
-/* True for what may stand for an attribute: letters, digits, '-', ';', '.'; at most 128. */
+/* True for an attribute name: letters, digits, '-', ';' and '.', at most 128 characters. */
 bool shape_is_attribute(const char *text);
 
 #endif

@@ -188,7 +188,7 @@ int learn_input_read_recording(const char *path, const struct learn_input *input
         int result = -errno;
         return error_set(capture->error, result, "%s: %s", name, strerror(-result));
     }
-    int result = recording_text_read_file(file, name, take_line, capture, capture->error);
+    int result = recording_text_read(file, name, take_line, capture, capture->error);
     fclose(file);
     return result;
 }

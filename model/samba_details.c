@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Samba v2 model's tab-joined details as fields of the packet table. */
-#include "model/details.h"
+#include "model/samba_details.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,32 +7,34 @@
 enum { SAMBA_SCOPE, SAMBA_BASE, SAMBA_FILTER, SAMBA_ATTRS, SAMBA_EXTRA, SAMBA_AUTH, SAMBA_OID };
 enum { SAMBA_FIELDS = 7, FIELDS_MAX = 8 };
 
-struct conversion {
+struct samba_conversion {
     struct arena *arena;
     const struct packet_row *row;
     struct packet_field fields[FIELDS_MAX];
     size_t count;
-    bool foreign, failed;
+    bool foreign; /* a part is unknown */
+    bool failed;  /* out of memory */
 };
 
 static bool is_empty(const char *text);
-static void details_convert(struct conversion *conversion, char *text);
-static void convert_search(struct conversion *conversion, char *const parts[SAMBA_FIELDS]);
-static void details_add_field(struct conversion *conversion, const char *key, const char *text);
-static void add_values(struct conversion *conversion, const char *key, const char **values,
+static void convert_parts(struct samba_conversion *conversion, char *text);
+static void convert_search(struct samba_conversion *conversion, char *const parts[SAMBA_FIELDS]);
+static void details_add_field(struct samba_conversion *conversion, const char *key,
+                              const char *text);
+static void add_values(struct samba_conversion *conversion, const char *key, const char **values,
                        size_t count);
-static void details_add_attributes(struct conversion *conversion, char *text);
-static void convert_bind(struct conversion *conversion, char *const parts[SAMBA_FIELDS]);
+static void details_add_attributes(struct samba_conversion *conversion, char *text);
+static void convert_bind(struct samba_conversion *conversion, char *const parts[SAMBA_FIELDS]);
 
-int details_from_samba(struct arena *arena, const struct packet_row *row, const char *text,
+int samba_details_read(struct arena *arena, const struct packet_row *row, const char *text,
                        struct packet_field **fields, size_t *count, bool *foreign)
 {
-    struct conversion conversion = {.arena = arena, .row = row};
+    struct samba_conversion conversion = {.arena = arena, .row = row};
     if (!is_empty(text)) {
         char *copy = arena_string(arena, text, strlen(text));
         if (!copy)
             return -ENOMEM;
-        details_convert(&conversion, copy);
+        convert_parts(&conversion, copy);
     }
     *fields = arena_array(arena, conversion.count, sizeof **fields);
     if (!*fields || conversion.failed)
@@ -49,7 +50,7 @@ static bool is_empty(const char *text)
     return strcmp(text, "-") == 0 || text[strspn(text, "\t")] == '\0';
 }
 
-static void details_convert(struct conversion *conversion, char *text)
+static void convert_parts(struct samba_conversion *conversion, char *text)
 {
     static char nothing[] = "";
     char *parts[SAMBA_FIELDS] = {nothing, nothing, nothing, nothing, nothing, nothing, nothing};
@@ -70,7 +71,7 @@ static void details_convert(struct conversion *conversion, char *text)
         conversion->foreign = true;
 }
 
-static void convert_search(struct conversion *conversion, char *const parts[SAMBA_FIELDS])
+static void convert_search(struct samba_conversion *conversion, char *const parts[SAMBA_FIELDS])
 {
     static const char *const scopes[] = {"base", "one", "sub"};
     const char *scope = parts[SAMBA_SCOPE];
@@ -79,7 +80,7 @@ static void convert_search(struct conversion *conversion, char *const parts[SAMB
         details_add_field(conversion, "scope", scopes[scope[0] - '0']);
     else if (scope[0])
         conversion->foreign = true;
-    /* With a scope an empty base is a fact, the root DSE; without one nothing was seen. */
+    /* With a scope, an empty base is the root DSE. Without one, the search was not seen. */
     if (known || parts[SAMBA_BASE][0])
         details_add_field(conversion, "base", parts[SAMBA_BASE]);
     if (parts[SAMBA_FILTER][0])
@@ -88,8 +89,9 @@ static void convert_search(struct conversion *conversion, char *const parts[SAMB
         details_add_attributes(conversion, parts[SAMBA_ATTRS]);
 }
 
-/* One field of one value; empty text is none. A value that the rule does not know is foreign. */
-static void details_add_field(struct conversion *conversion, const char *key, const char *text)
+/* Adds a field with one value, unless the value is wrong. */
+static void details_add_field(struct samba_conversion *conversion, const char *key,
+                              const char *text)
 {
     const struct packet_rule *rule = packet_rule_find(conversion->row, key);
     const char *value = rule ? packet_rule_check(rule, text) : NULL;
@@ -105,7 +107,7 @@ static void details_add_field(struct conversion *conversion, const char *key, co
     add_values(conversion, key, values, 1);
 }
 
-static void add_values(struct conversion *conversion, const char *key, const char **values,
+static void add_values(struct samba_conversion *conversion, const char *key, const char **values,
                        size_t count)
 {
     if (!values)
@@ -114,7 +116,7 @@ static void add_values(struct conversion *conversion, const char *key, const cha
         conversion->fields[conversion->count++] = (struct packet_field){key, count, values};
 }
 
-static void details_add_attributes(struct conversion *conversion, char *text)
+static void details_add_attributes(struct samba_conversion *conversion, char *text)
 {
     size_t count = 1, i = 0;
     for (const char *c = text; *c; c++)
@@ -131,7 +133,7 @@ static void details_add_attributes(struct conversion *conversion, char *text)
         add_values(conversion, "attrs", values, i);
 }
 
-static void convert_bind(struct conversion *conversion, char *const parts[SAMBA_FIELDS])
+static void convert_bind(struct samba_conversion *conversion, char *const parts[SAMBA_FIELDS])
 {
     if (parts[SAMBA_AUTH][0])
         details_add_field(conversion, "auth", parts[SAMBA_AUTH]);
