@@ -34,3 +34,10 @@ static size_t control_length(const unsigned char *text)
         return text[0] ? 1 : 0;
     return text[0] == C1_LEAD && text[1] >= C1_FIRST && text[1] <= C1_LAST ? 2 : 0;
 }
+
+void text_hex(char *out, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    out[2 * size] = '\0';
+}

@@ -3,6 +3,8 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Replaces control characters in place by "?": C0, DEL and, in UTF-8, C1. They could begin a line
@@ -11,5 +13,8 @@ char *text_clean(char *text);
 
 /* Writes text to a stream with the same characters replaced. */
 void text_print_clean(FILE *stream, const char *text);
+
+/* Writes bytes as lower-case hexadecimal digits to out, which has room for 2 * size + 1. */
+void text_hex(char *out, const uint8_t *bytes, size_t size);
 
 #endif

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/system.h"
 #include "protocols/names/dns.h"
 #include "replay/limits.h"
 #include "replay/play_table.h"
@@ -97,11 +97,7 @@ static void restore_signals(struct run *run);
 
 unsigned run_threads(const struct settings *settings, uint32_t clients)
 {
-    unsigned threads = settings->threads;
-    if (threads == 0) {
-        cpu_set_t cpus;
-        threads = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1;
-    }
+    unsigned threads = settings->threads ? settings->threads : system_cores();
     if (threads > clients)
         threads = clients;
     return threads ? threads : 1;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/system.h"
 
 enum {
     RING_SIZE = 8 << 20, /* about 100,000 lines */
@@ -44,7 +45,6 @@ struct timing {
 };
 
 static int make_rings(struct timing *timing);
-static int timing_write_all(int fd, const char *bytes, size_t length);
 static int start_writer(struct timing *timing);
 static void *writer_main(void *argument);
 static void drain(struct timing *timing, struct ring *ring);
@@ -74,7 +74,7 @@ struct timing *timing_open(const char *path, unsigned workers, struct error *err
         timing->fd = STDOUT_FILENO;
     else
         timing->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    result = timing->fd < 0 ? -errno : timing_write_all(timing->fd, header, sizeof header - 1);
+    result = timing->fd < 0 ? -errno : system_write_all(timing->fd, header, sizeof header - 1);
     if (!result)
         result = start_writer(timing);
 cleanup:
@@ -97,20 +97,6 @@ static int make_rings(struct timing *timing)
         timing->rings[i].bytes = malloc(RING_SIZE);
         if (!timing->rings[i].bytes)
             return -ENOMEM;
-    }
-    return 0;
-}
-
-static int timing_write_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t written = write(fd, bytes, length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -errno;
-        bytes += written;
-        length -= (size_t)written;
     }
     return 0;
 }
@@ -159,7 +145,7 @@ static void drain(struct timing *timing, struct ring *ring)
 static void put_out(struct timing *timing, const char *bytes, size_t length)
 {
     if (!timing->failed)
-        timing->failed = timing_write_all(timing->fd, bytes, length);
+        timing->failed = system_write_all(timing->fd, bytes, length);
     for (size_t i = 0; timing->failed && i < length; i++)
         timing->lost_lines += bytes[i] == '\n';
 }

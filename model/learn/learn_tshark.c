@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/system.h"
 #include "model/learn/learn_frames.h"
 #include "model/learn/learn_line.h"
 
@@ -42,7 +43,6 @@ struct run {
 };
 
 static void *feed(void *argument);
-static bool tshark_write_all(int file, const char *bytes, size_t size);
 static void close_one(int *file);
 static int tshark_probe(struct run *run);
 static int start_all(struct run *run);
@@ -96,29 +96,15 @@ static void *feed(void *argument)
 {
     struct run *run = argument;
     char buffer[1 << 16];
-    bool good = tshark_write_all(run->feed, run->begun, run->begun_size);
+    bool good = system_write_all(run->feed, run->begun, run->begun_size) == 0;
     while (good) {
         ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
         if (got < 0 && errno == EINTR)
             continue;
-        good = got > 0 && tshark_write_all(run->feed, buffer, (size_t)got);
+        good = got > 0 && system_write_all(run->feed, buffer, (size_t)got) == 0;
     }
     close_one(&run->feed);
     return NULL;
-}
-
-static bool tshark_write_all(int file, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(file, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
 }
 
 static void close_one(int *file)

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "protocols/stream.h"
 
-static uint64_t directory_next_random(void *state);
+static uint64_t directory_next_random(void *stream);
 static void start_request(struct directory *directory);
 static int directory_failed(struct directory *directory, const struct outcome *outcome, int error);
 static int directory_finish(struct directory *directory, int sent, int message);
@@ -31,20 +31,15 @@ void directory_prepare(struct directory *directory, const struct dc *dc, struct 
     conversation->user = conversation->machine = &dc->admin;
     conversation->wire.waiter = waiter;
     conversation->random = directory_next_random;
-    conversation->random_state = &directory->random_state;
+    conversation->random_state = &directory->random;
     /* Nothing that is drawn here matters, so the clock is random enough. */
-    directory->random_state = (uint64_t)clock_now();
+    random_seed(&directory->random, (uint64_t)clock_now(), RANDOM_ACCOUNTS, 0);
     conversation_init(conversation);
 }
 
-/* splitmix64. */
-static uint64_t directory_next_random(void *state)
+static uint64_t directory_next_random(void *stream)
 {
-    uint64_t *seed = state;
-    uint64_t z = *seed += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
+    return random_next(stream);
 }
 
 int directory_open(struct directory *directory, const struct dc *dc, struct waiter *waiter)

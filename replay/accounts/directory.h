@@ -12,13 +12,14 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "protocols/conversation.h"
 #include "protocols/ldap/ldap_connection.h"
 
 struct directory {
     struct conversation conversation;
     struct ldap_connection *connection;
-    uint64_t random_state;
+    struct random_stream random;
     int64_t timeout;    /* ns a request may take; directory_prepare() sets 2 minutes */
     struct error error; /* of the last request that failed: what it returned, and a text such as
                          * "unwillingToPerform (the server's message)" */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/system.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/packet.h"
@@ -36,7 +36,6 @@ static int keys_learn(struct keys_work *work, struct error *error);
 static uint64_t keys_no_random(void *state);
 static void keys_collect(struct keys_work *work, struct account *accounts, size_t count);
 static int derive_in_threads(struct keys_work *work);
-static unsigned cores(void);
 static void *keys_derive_some(void *argument);
 
 struct keys_wanted keys_wanted(const struct settings *settings, const struct model *model)
@@ -171,7 +170,8 @@ static void keys_collect(struct keys_work *work, struct account *accounts, size_
 static int derive_in_threads(struct keys_work *work)
 {
     pthread_t threads[THREADS_MAX];
-    unsigned wanted = cores(), started = 0;
+    unsigned cores = system_cores(), started = 0;
+    unsigned wanted = cores < THREADS_MAX ? cores : THREADS_MAX;
     pthread_mutex_init(&work->lock, NULL);
     while (started + 1 < wanted && started + 1 < work->count &&
            pthread_create(&threads[started], NULL, keys_derive_some, work) == 0)
@@ -181,13 +181,6 @@ static int derive_in_threads(struct keys_work *work)
         pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&work->lock);
     return work->result;
-}
-
-static unsigned cores(void)
-{
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (unsigned)count;
 }
 
 static void *keys_derive_some(void *argument)

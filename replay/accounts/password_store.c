@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files/user_path.h"
+#include "base/system.h"
 
 enum { FILE_SIZE_MAX = 4096, KEY_HEX_SIZE = 2 * PASSWORD_STORE_KEY_SIZE };
 
@@ -26,7 +27,6 @@ static int read_file(struct password_store *store);
 static int password_store_parse(char *text, struct password_store *store);
 static int parse_key(const char *hex, size_t length, uint8_t key[PASSWORD_STORE_KEY_SIZE]);
 static int write_file(const struct password_store *store);
-static int password_store_write_all(int file, const char *text, size_t size);
 static int make_password(char password[PASSWORD_STORE_LENGTH + 1]);
 static bool has_one_of(const char *password, const char *set);
 
@@ -172,7 +172,7 @@ static int write_file(const struct password_store *store)
     if (asprintf(&draft, "%s.%ld", store->path, (long)getpid()) < 0)
         return -ENOMEM;
     int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int result = file < 0 ? -errno : password_store_write_all(file, text, (size_t)size);
+    int result = file < 0 ? -errno : system_write_all(file, text, (size_t)size);
     if (file >= 0 && fsync(file) != 0 && !result)
         result = -errno;
     if (file >= 0 && close(file) != 0 && !result)
@@ -185,18 +185,6 @@ static int write_file(const struct password_store *store)
     explicit_bzero(hex, sizeof hex);
     free(draft);
     return result;
-}
-
-static int password_store_write_all(int file, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(file, text, size);
-        if (written < 0)
-            return -errno;
-        text += written;
-        size -= (size_t)written;
-    }
-    return 0;
 }
 
 int password_store_make(struct password_store *store)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/files/json_text.h"
+#include "base/text.h"
 #include "model/plan_count.h"
 #include "model/recording_write.h"
 #include "protocols/packet.h"
@@ -144,10 +145,8 @@ static json_t *json_of_settings(const struct dry_run *dry)
     const struct plan_settings *settings = plan_settings(dry->plan);
     const char *command = dry->settings->command_line;
     bool by_rate = settings->packets_per_second > 0;
-    const uint8_t *sha256 = model_sha256(dry->model);
     char hex[2 * MODEL_SHA256_SIZE + 1], seed[24];
-    for (int i = 0; i < MODEL_SHA256_SIZE; i++)
-        snprintf(hex + 2 * i, 3, "%02x", sha256[i]);
+    text_hex(hex, model_sha256(dry->model), MODEL_SHA256_SIZE);
     snprintf(seed, sizeof seed, "%" PRIu64, settings->seed);
     return json_pack("{s:i, s:s, s:s, s:o, s:b, s:o, s:s, s:s, s:f, s:o, s:o, s:f, s:f}", "format",
                      1, "program", "traffic-replay", "version", TRAFFIC_VERSION, "command",
@@ -228,14 +227,14 @@ static void dry_run_print_text(const struct dry_run *dry, FILE *out)
 static void print_scale(const struct dry_run *dry, FILE *out)
 {
     const struct plan_settings *settings = plan_settings(dry->plan);
-    const uint8_t *sha256 = model_sha256(dry->model);
-    fprintf(out, "Model:              %s (%s, SHA-256 ", model_name(dry->model),
+    char hex[2 * MODEL_SHA256_SIZE + 1];
+    text_hex(hex, model_sha256(dry->model), MODEL_SHA256_SIZE);
+    fprintf(out, "Model:              %s (%s, SHA-256 %s)\n", model_name(dry->model),
             model_is_recording(dry->model)  ? "recording"
             : model_is_samba_v2(dry->model) ? "Samba v2"
-                                            : "version 3");
-    for (int i = 0; i < MODEL_SHA256_SIZE; i++)
-        fprintf(out, "%02x", sha256[i]);
-    fprintf(out, ")\nReplay rate:        -r %g\n", settings->replay_rate);
+                                            : "version 3",
+            hex);
+    fprintf(out, "Replay rate:        -r %g\n", settings->replay_rate);
     if (settings->packets_per_second > 0)
         fprintf(out, "Packets per second: -T %g\n", settings->packets_per_second);
     else

@@ -149,8 +149,7 @@ static int make_facts(struct result *out, const struct report_facts *facts)
 {
     int result = 0;
     char hex[2 * MODEL_SHA256_SIZE + 1];
-    for (size_t i = 0; i < MODEL_SHA256_SIZE; i++)
-        snprintf(hex + 2 * i, 3, "%02x", facts->model_sha256[i]);
+    text_hex(hex, facts->model_sha256, MODEL_SHA256_SIZE);
     out->program = "traffic-replay";
     out->version = TRAFFIC_VERSION;
     out->model = report_copy_text(out, facts->model, &result);

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/message.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "replay/sweep/sweep_cell.h"
 #include "replay/sweep/sweep_child.h"
@@ -123,8 +124,7 @@ static enum step read_model(struct sweep *sweep)
     if (error)
         return sweep_end(sweep, error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s",
                          sweep->error.text);
-    for (size_t i = 0; i < MODEL_SHA256_SIZE; i++)
-        snprintf(sweep->sha256 + 2 * i, 3, "%02x", model_sha256(model)[i]);
+    text_hex(sweep->sha256, model_sha256(model), MODEL_SHA256_SIZE);
     expect_recording(sweep, model);
     model_free(model);
     return STEP_NEXT;
