@@ -69,7 +69,7 @@ static int stream_fail(struct stream *stream, int error);
 static int set_nodelay(struct stream *stream);
 static int yield_turn(struct stream *stream);
 static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum wire_event *event);
-static ssize_t receive(struct stream *stream, void *buffer, size_t size);
+static ssize_t receive_bytes(struct stream *stream, void *buffer, size_t size);
 static bool is_readable(struct stream *stream);
 static ssize_t try_write(struct stream *stream, const void *buffer, size_t size,
                          enum wire_event *event);
@@ -258,7 +258,7 @@ static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum w
     stream->read = true;
     *event = WIRE_READ;
     ssize_t n = stream->tls ? tls_session_read(stream->tls, buffer, size, event)
-                            : receive(stream, buffer, size);
+                            : receive_bytes(stream, buffer, size);
     /* epoll(7), question 9: a short read of a byte stream has drained it, and more data causes a
      * new event, unless the peer's end was part of an earlier one. */
     bool took_all = n > 0 && (size_t)n < size && !stream->tls && !stream->udp;
@@ -268,7 +268,7 @@ static ssize_t try_read(struct stream *stream, void *buffer, size_t size, enum w
     return n;
 }
 
-static ssize_t receive(struct stream *stream, void *buffer, size_t size)
+static ssize_t receive_bytes(struct stream *stream, void *buffer, size_t size)
 {
     for (;;) {
         ssize_t n = recv(stream->slot.fd, buffer, size, 0);

@@ -51,8 +51,8 @@ struct reading {
     int error;
 };
 
-static struct outcome read_all(struct ldap_connection *connection, struct reading *reading,
-                               const struct dc *dc);
+static struct outcome catalogue_read_all(struct ldap_connection *connection,
+                                         struct reading *reading, const struct dc *dc);
 static struct outcome read_root_dse(struct ldap_connection *connection, struct reading *reading);
 static bool read_usn(void *context, LDAP *handle, LDAPMessage *entry);
 static struct outcome read_below(struct ldap_connection *connection, struct reading *reading,
@@ -84,7 +84,7 @@ int catalogue_read(struct conversation *admin, struct catalogue **out, struct er
                          dc->base_dn ? "out of memory" : "its base DN is unknown");
     struct outcome outcome = ldap_connection_open_admin(&connection, admin);
     if (outcome.kind == OUTCOME_OK)
-        outcome = read_all(connection, &reading, dc);
+        outcome = catalogue_read_all(connection, &reading, dc);
     if (outcome.kind == OUTCOME_OK && catalogue_finish(reading.catalogue) != 0)
         outcome = outcome_of_error(-ENOMEM);
     ldap_connection_close(connection);
@@ -102,8 +102,8 @@ int catalogue_read(struct conversation *admin, struct catalogue **out, struct er
 enum { CONFIGURATION_OBJECTS_MAX = 3000 };
 
 /* The configuration comes first: it is small, and a large domain would leave no space for it. */
-static struct outcome read_all(struct ldap_connection *connection, struct reading *reading,
-                               const struct dc *dc)
+static struct outcome catalogue_read_all(struct ldap_connection *connection,
+                                         struct reading *reading, const struct dc *dc)
 {
     struct outcome outcome = outcome_ok();
     if (!dc->options.generic_ldap)

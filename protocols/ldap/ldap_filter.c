@@ -100,7 +100,7 @@ static int parse_whole(struct parser *parser);
 static int parse_parentheses(struct parser *parser, int depth);
 static int fail_expected(const struct parser *parser, const char *what);
 static int parse_component(struct parser *parser, int depth);
-static int parse_item(struct parser *parser);
+static int filter_parse_item(struct parser *parser);
 static bool is_attribute_char(char c);
 static void skip_rule(struct parser *parser);
 static int parse_value(struct parser *parser);
@@ -138,7 +138,7 @@ static bool fill_gpos(const struct piece *piece, struct conversation *conversati
                       struct filter_text *out);
 static bool fill_linked(const struct piece *piece, struct conversation *conversation,
                         struct filter_text *out);
-static void append(struct filter_text *text, const char *bytes, size_t size);
+static void append_bytes(struct filter_text *text, const char *bytes, size_t size);
 static void append_string(struct filter_text *text, const char *string);
 static void append_value(struct filter_text *text, const void *value, size_t size);
 static bool is_plain(unsigned char byte);
@@ -213,7 +213,7 @@ static int parse_component(struct parser *parser, int depth)
         return parse_parentheses(parser, depth + 1);
     }
     if (*parser->at != '&' && *parser->at != '|')
-        return parse_item(parser);
+        return filter_parse_item(parser);
     parser->at++;
     int error = 0;
     while (!error && *parser->at == '(')
@@ -221,7 +221,7 @@ static int parse_component(struct parser *parser, int depth)
     return error;
 }
 
-static int parse_item(struct parser *parser)
+static int filter_parse_item(struct parser *parser)
 {
     const char *attribute = parser->at;
     while (is_attribute_char(*parser->at))
@@ -398,9 +398,9 @@ static bool fill_present(const struct piece *piece, struct conversation *convers
                          struct filter_text *out)
 {
     (void)conversation;
-    append(out, "(", 1);
+    append_bytes(out, "(", 1);
     append_string(out, piece->text);
-    append(out, "=*)", 3);
+    append_bytes(out, "=*)", 3);
     return true;
 }
 
@@ -435,11 +435,11 @@ static void add_string_item(struct filter_text *out, const char *attribute, cons
 static void add_item(struct filter_text *out, const char *attribute, const char *operator,
                      const void * value, size_t size)
 {
-    append(out, "(", 1);
+    append_bytes(out, "(", 1);
     append_string(out, attribute);
     append_string(out, operator);
     append_value(out, value, size);
-    append(out, ")", 1);
+    append_bytes(out, ")", 1);
 }
 
 static bool fill_user(const struct piece *piece, struct conversation *conversation,
@@ -470,10 +470,10 @@ static bool add_rdn_item(struct filter_text *out, const char *dn)
     size_t type = strcspn(dn, "=");
     if (type == 0 || type >= size || strcspn(dn, "\\+\"#") < size)
         return false;
-    append(out, "(", 1);
-    append(out, dn, type + 1);
+    append_bytes(out, "(", 1);
+    append_bytes(out, dn, type + 1);
     append_value(out, dn + type + 1, size - type - 1);
-    append(out, ")", 1);
+    append_bytes(out, ")", 1);
     return true;
 }
 
@@ -496,13 +496,13 @@ static bool fill_address(const struct piece *piece, struct conversation *convers
     const struct account *user = conversation->user;
     if (!domain || !user || !user->name)
         return false;
-    append(out, "(", 1);
+    append_bytes(out, "(", 1);
     append_string(out, piece->text);
-    append(out, "=", 1);
+    append_bytes(out, "=", 1);
     append_value(out, user->name, strlen(user->name));
-    append(out, "@", 1);
+    append_bytes(out, "@", 1);
     append_value(out, domain, strlen(domain));
-    append(out, ")", 1);
+    append_bytes(out, ")", 1);
     return true;
 }
 
@@ -556,10 +556,10 @@ static bool fill_gpos(const struct piece *piece, struct conversation *conversati
     }
     if (count > GPOS_ASKED_MAX)
         first = conversation_random(conversation, count - GPOS_ASKED_MAX + 1);
-    append(out, "(|", 2);
+    append_bytes(out, "(|", 2);
     for (size_t i = first; i < count && i < first + GPOS_ASKED_MAX; i++)
         add_item(out, "distinguishedName", "=", gpos[i]->data, gpos[i]->size);
-    append(out, ")", 1);
+    append_bytes(out, ")", 1);
     return true;
 }
 
@@ -572,18 +572,18 @@ static bool fill_linked(const struct piece *piece, struct conversation *conversa
         append_string(out, "(gpLink=*)");
         return true;
     }
-    append(out, "(|", 2);
+    append_bytes(out, "(|", 2);
     add_string_item(out, "distinguishedName", dc->base_dn);
     append_string(out, "(distinguishedName=OU=Domain Controllers,");
     append_value(out, dc->base_dn, strlen(dc->base_dn));
-    append(out, ")", 1);
+    append_bytes(out, ")", 1);
     if (dc->instance_dn)
         add_string_item(out, "distinguishedName", dc->instance_dn);
-    append(out, ")", 1);
+    append_bytes(out, ")", 1);
     return true;
 }
 
-static void append(struct filter_text *text, const char *bytes, size_t size)
+static void append_bytes(struct filter_text *text, const char *bytes, size_t size)
 {
     if (text->error)
         return;
@@ -604,7 +604,7 @@ static void append(struct filter_text *text, const char *bytes, size_t size)
 
 static void append_string(struct filter_text *text, const char *string)
 {
-    append(text, string, strlen(string));
+    append_bytes(text, string, strlen(string));
 }
 
 /* Appends a value (RFC 4515 3): special characters, and bytes that are not printable ASCII, as \XX.
@@ -618,12 +618,12 @@ static void append_value(struct filter_text *text, const void *value, size_t siz
         while (run < size && is_plain(bytes[run]))
             run++;
         if (run > i) {
-            append(text, (const char *)bytes + i, run - i);
+            append_bytes(text, (const char *)bytes + i, run - i);
             i = run;
             continue;
         }
         char escaped[] = {'\\', digits[bytes[i] >> 4], digits[bytes[i] & 15]};
-        append(text, escaped, sizeof escaped);
+        append_bytes(text, escaped, sizeof escaped);
         i++;
     }
 }

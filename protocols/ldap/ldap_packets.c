@@ -32,9 +32,9 @@ static struct outcome need_unbound(struct conversation *conversation,
 static struct ldap_connection *newest_usable(struct conversation *conversation);
 static struct ldap_connection *newest_connection(const struct conversation *conversation);
 static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport);
-static struct ldap_state *get_state(struct conversation *conversation);
+static struct ldap_state *ldap_get_state(struct conversation *conversation);
 static void ldap_reset(struct conversation *conversation);
-static void close_newest(struct conversation *conversation);
+static void close_newest_connection(struct conversation *conversation);
 static enum ldap_transport bind_transport(const struct conversation *conversation,
                                           const struct ldap_bind_details *details);
 static bool is_generic(const struct conversation *conversation);
@@ -115,7 +115,7 @@ static struct ldap_connection *newest_usable(struct conversation *conversation)
     struct ldap_connection *connection = newest_connection(conversation);
     while (connection &&
            (ldap_connection_is_broken(connection) || ldap_connection_is_expired(connection))) {
-        close_newest(conversation);
+        close_newest_connection(conversation);
         connection = newest_connection(conversation);
     }
     return connection;
@@ -131,7 +131,7 @@ static struct ldap_connection *newest_connection(const struct conversation *conv
 
 static struct outcome open_newest(struct conversation *conversation, enum ldap_transport transport)
 {
-    struct ldap_state *state = get_state(conversation);
+    struct ldap_state *state = ldap_get_state(conversation);
     struct ldap_connection **larger =
         state ? array_grow(state->connections, state->connection_count, sizeof *larger) : NULL;
     if (!larger)
@@ -144,7 +144,7 @@ static struct outcome open_newest(struct conversation *conversation, enum ldap_t
     return outcome;
 }
 
-static struct ldap_state *get_state(struct conversation *conversation)
+static struct ldap_state *ldap_get_state(struct conversation *conversation)
 {
     if (!conversation->ldap) {
         conversation->ldap = calloc(1, sizeof *conversation->ldap);
@@ -158,7 +158,7 @@ static void ldap_reset(struct conversation *conversation)
 {
     struct ldap_state *state = conversation->ldap;
     while (state->connection_count)
-        close_newest(conversation);
+        close_newest_connection(conversation);
     for (size_t i = 0; i < state->object_count; i++)
         free(state->objects[i]);
     free(state->connections);
@@ -167,7 +167,7 @@ static void ldap_reset(struct conversation *conversation)
     conversation->ldap = NULL;
 }
 
-static void close_newest(struct conversation *conversation)
+static void close_newest_connection(struct conversation *conversation)
 {
     struct ldap_state *state = conversation->ldap;
     if (state && state->connection_count)
@@ -260,7 +260,7 @@ static struct outcome bind_simple(struct conversation *conversation, const struc
 static struct outcome ldap_play_unbind(struct conversation *conversation, const void *details)
 {
     (void)details;
-    close_newest(conversation);
+    close_newest_connection(conversation);
     return outcome_nothing();
 }
 

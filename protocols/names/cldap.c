@@ -90,7 +90,7 @@ static int cldap_read_entry(BerElement *ber, cldap_visit *visit, void *context);
 static int read_done(BerElement *ber, int *code);
 static void cldap_reset(struct conversation *conversation);
 static struct outcome cldap_play(struct conversation *conversation, const void *compiled);
-static struct cldap_state *get_state(struct conversation *conversation);
+static struct cldap_state *cldap_get_state(struct conversation *conversation);
 static struct outcome failure_outcome(const struct dc *dc, int error);
 static struct outcome check_netlogon(const struct dc *dc, const struct cldap_netlogon *reply);
 
@@ -473,7 +473,7 @@ static struct outcome cldap_play(struct conversation *conversation, const void *
                                 .host = conversation->machine ? conversation->machine->name : NULL,
                                 .waits =
                                     dc->options.generic_ldap ? short_waits : datagram_waits_usual};
-    struct cldap_state *state = get_state(conversation);
+    struct cldap_state *state = cldap_get_state(conversation);
     struct cldap_netlogon reply;
     struct netlogon_found found = {.netlogon = &reply, .error = -ENOENT};
     bool known;
@@ -490,7 +490,7 @@ static struct outcome cldap_play(struct conversation *conversation, const void *
 }
 
 /* NULL: no memory. */
-static struct cldap_state *get_state(struct conversation *conversation)
+static struct cldap_state *cldap_get_state(struct conversation *conversation)
 {
     struct cldap_state *state = conversation->cldap;
     if (!state) {

@@ -34,7 +34,7 @@ struct choice {
     struct smb2_create create;
 };
 
-static struct smb2_state *get_state(struct conversation *conversation);
+static struct smb2_state *smb2_get_state(struct conversation *conversation);
 static void drop_connection(struct smb2_state *state);
 static void drop_session(struct smb2_state *state, enum smb2_who who);
 static struct outcome set_up_session(struct conversation *conversation,
@@ -62,7 +62,7 @@ static bool forget_file(struct smb2_state *state, const uint8_t *file_id);
 
 struct outcome smb2_connect(struct conversation *conversation, bool from_smb1)
 {
-    struct smb2_state *state = get_state(conversation);
+    struct smb2_state *state = smb2_get_state(conversation);
     if (!state)
         return outcome_of_error(-ENOMEM);
     drop_connection(state);
@@ -75,7 +75,7 @@ struct outcome smb2_connect(struct conversation *conversation, bool from_smb1)
     return outcome;
 }
 
-static struct smb2_state *get_state(struct conversation *conversation)
+static struct smb2_state *smb2_get_state(struct conversation *conversation)
 {
     if (!conversation->smb2) {
         conversation->smb2 = calloc(1, sizeof *conversation->smb2);

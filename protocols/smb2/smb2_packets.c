@@ -57,7 +57,7 @@ static void fill_create(const struct packet_details *details, void *compiled);
 static struct outcome smb2_play_create(struct conversation *conversation, const void *details);
 static struct outcome send_create(struct conversation *conversation, const void *details);
 static struct outcome smb2_play_close(struct conversation *conversation, const void *details);
-static struct outcome close_newest(struct conversation *conversation, const void *details);
+static struct outcome close_newest_file(struct conversation *conversation, const void *details);
 static void fill_size(const struct packet_details *details, void *compiled);
 static struct outcome smb2_play_read(struct conversation *conversation, const void *details);
 static struct outcome read_newest(struct conversation *conversation, const void *details);
@@ -201,7 +201,7 @@ static struct outcome send_create(struct conversation *conversation, const void 
 
 static struct outcome smb2_play_close(struct conversation *conversation, const void *details)
 {
-    return smb2_play(conversation, close_newest, details);
+    return smb2_play(conversation, close_newest_file, details);
 }
 
 static const unsigned any_class = 1u << SMB2_FILE_POLICY | 1u << SMB2_FILE_SCRIPT |
@@ -210,7 +210,7 @@ static const unsigned any_class = 1u << SMB2_FILE_POLICY | 1u << SMB2_FILE_SCRIP
 static const unsigned readable_classes =
     1u << SMB2_FILE_POLICY | 1u << SMB2_FILE_SCRIPT | 1u << SMB2_FILE_OTHER;
 
-static struct outcome close_newest(struct conversation *conversation, const void *details)
+static struct outcome close_newest_file(struct conversation *conversation, const void *details)
 {
     struct smb2_open *open;
     struct smb2_target target;
