@@ -11,15 +11,15 @@
 /* The memory that an idle client needs besides its connections. */
 _Static_assert(sizeof(struct client) <= 704, "a client is a few hundred bytes");
 
-static void timer_fired(void *argument);
-static void end_conversation(struct client *client);
+static void client_timer_fired(void *argument);
+static void client_end_conversation(struct client *client);
 static bool next_played_step(struct client *client);
 static bool client_is_played(const struct run_shared *shared, const struct plan_step *step);
 static void client_set_timer(struct client *client);
 static void client_play(void *argument);
-static void play_step(struct client *client, int64_t now);
-static bool drop_if_stale(struct client *client, int64_t now);
-static void play_packet(struct client *client);
+static void client_play_step(struct client *client, int64_t now);
+static bool client_drop_if_stale(struct client *client, int64_t now);
+static void client_play_packet(struct client *client);
 static const void *details_of(const struct play_row *type, uint32_t number);
 static void client_tally(struct client *client, int64_t ready, int64_t ended,
                          const struct outcome *outcome);
@@ -39,7 +39,7 @@ void client_init(struct client *client, struct worker *worker, uint32_t number)
     client->worker = worker;
     client->number = number;
     client->state = CLIENT_DONE;
-    client->timer.function = timer_fired;
+    client->timer.function = client_timer_fired;
     client->timer.argument = client;
     client->previous_ended = INT64_MIN;
     random_seed(&client->random, plan_settings(shared->plan)->seed, RANDOM_PLAY, number);
@@ -58,14 +58,14 @@ void client_init(struct client *client, struct worker *worker, uint32_t number)
     plan_client_start(shared->plan, number, &client->cursor);
 }
 
-static void timer_fired(void *argument)
+static void client_timer_fired(void *argument)
 {
     struct client *client = argument;
     struct worker *worker = client->worker;
     tally_timer_late(worker->tally, worker_now(worker) - client->step.due);
     while (client->step.kind == PLAN_END) {
         /* Closing never waits, so it needs no fiber. */
-        end_conversation(client);
+        client_end_conversation(client);
         if (!next_played_step(client)) {
             client->state = CLIENT_DONE;
             return;
@@ -81,7 +81,7 @@ static void timer_fired(void *argument)
         client->state = CLIENT_WAITING;
 }
 
-static void end_conversation(struct client *client)
+static void client_end_conversation(struct client *client)
 {
     conversation_reset(&client->conversation);
     if (client->begun)
@@ -147,7 +147,7 @@ static void client_play(void *argument)
         return;
     }
     for (;;) {
-        play_step(client, now);
+        client_play_step(client, now);
         if (!next_played_step(client)) {
             client->state = CLIENT_DONE;
             break;
@@ -161,21 +161,21 @@ static void client_play(void *argument)
     worker_ended(worker);
 }
 
-static void play_step(struct client *client, int64_t now)
+static void client_play_step(struct client *client, int64_t now)
 {
     if (client->step.kind == PLAN_END) {
-        end_conversation(client);
+        client_end_conversation(client);
         return;
     }
     if (client->step.operation)
         tally_planned(client->worker->tally, client->step.type, client->step.due);
-    if (!drop_if_stale(client, now))
-        play_packet(client);
+    if (!client_drop_if_stale(client, now))
+        client_play_packet(client);
     client_end_turn(client);
 }
 
 /* True when the current step is older than --max-backlog allows; counts it as dropped. */
-static bool drop_if_stale(struct client *client, int64_t now)
+static bool client_drop_if_stale(struct client *client, int64_t now)
 {
     const struct worker *worker = client->worker;
     if (!client->step.operation || worker->shared->max_backlog == 0 ||
@@ -185,7 +185,7 @@ static bool drop_if_stale(struct client *client, int64_t now)
     return true;
 }
 
-static void play_packet(struct client *client)
+static void client_play_packet(struct client *client)
 {
     struct worker *worker = client->worker;
     const struct play_row *type = &worker->shared->table->rows[client->step.type];

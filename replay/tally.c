@@ -72,7 +72,7 @@ static void log_failure(struct tally *tally, const struct tally_event *event,
                         const struct outcome *outcome);
 static int merge_packet(struct tally_packet *to, const struct tally_packet *from);
 static int merge_totals(struct tally_totals *to, const struct tally_totals *from);
-static int64_t larger(int64_t left, int64_t right);
+static int64_t tally_larger(int64_t left, int64_t right);
 static int check_packet(const struct tally_packet *packet, const struct tally_type *type,
                         struct error *error);
 static int identity_violated(struct error *error, const struct tally_type *type, const char *what,
@@ -424,13 +424,13 @@ static int merge_totals(struct tally_totals *to, const struct tally_totals *from
     to->dns_extra_failed += from->dns_extra_failed;
     to->conversations += from->conversations;
     to->conversations_ended += from->conversations_ended;
-    to->max_lag = larger(to->max_lag, from->max_lag);
-    to->start_lag = larger(to->start_lag, from->start_lag);
-    to->timer_miss = larger(to->timer_miss, from->timer_miss);
+    to->max_lag = tally_larger(to->max_lag, from->max_lag);
+    to->start_lag = tally_larger(to->start_lag, from->start_lag);
+    to->timer_miss = tally_larger(to->timer_miss, from->timer_miss);
     return histogram_merge(&to->backlog, &from->backlog);
 }
 
-static int64_t larger(int64_t left, int64_t right)
+static int64_t tally_larger(int64_t left, int64_t right)
 {
     return left > right ? left : right;
 }

@@ -47,7 +47,7 @@ struct timing {
 static int make_rings(struct timing *timing);
 static int start_writer(struct timing *timing);
 static void *writer_main(void *argument);
-static void drain(struct timing *timing, struct ring *ring);
+static void drain_ring(struct timing *timing, struct ring *ring);
 static void put_out(struct timing *timing, const char *bytes, size_t length);
 static void timing_release(struct timing *timing);
 static size_t timing_format_line(char *out, size_t size, const struct timing_line *line);
@@ -120,14 +120,14 @@ static void *writer_main(void *argument)
         /* Read before the rings are drained, so that the last round sees every line. */
         stop = atomic_load_explicit(&timing->stop, memory_order_acquire);
         for (unsigned i = 0; i < timing->workers; i++)
-            drain(timing, &timing->rings[i]);
+            drain_ring(timing, &timing->rings[i]);
         if (!stop)
             nanosleep(&pause, NULL);
     }
     return NULL;
 }
 
-static void drain(struct timing *timing, struct ring *ring)
+static void drain_ring(struct timing *timing, struct ring *ring)
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);

@@ -18,7 +18,7 @@ static int set_timers(struct worker *worker);
 static void open_window(void *argument);
 static void close_window(void *argument);
 static void cancel_rest(void *argument);
-static void notified(void *argument);
+static void window_moved(void *argument);
 static void worker_finish(struct worker *worker);
 
 void *worker_main(void *argument)
@@ -73,7 +73,7 @@ static void worker_play(struct worker *worker)
     if (worker->error)
         return;
     dns_extra_start(worker->dns);
-    loop_on_notify(worker->loop, notified, worker);
+    loop_on_notify(worker->loop, window_moved, worker);
     error = loop_run(worker->loop);
     if (error)
         worker->error = error;
@@ -127,7 +127,7 @@ static void cancel_rest(void *argument)
     loop_cancel(worker->loop);
 }
 
-static void notified(void *argument)
+static void window_moved(void *argument)
 {
     worker_adopt_window_end(argument);
 }

@@ -40,7 +40,7 @@ struct member_list {
 
 static size_t take_first_user(const struct account_steps *steps);
 static void run_connection(struct loop *loop, void *argument, uint64_t i);
-static void take_step(struct steps_run *run, struct directory *directory);
+static void steps_take(struct steps_run *run, struct directory *directory);
 static void steps_fail(struct steps_run *run, const struct account_step *step, int result,
                        const char *text);
 static int create_account(struct account_steps *steps, struct directory *directory,
@@ -63,7 +63,7 @@ static int add_missing_members(struct directory *directory, const char *dn,
 static int drop_present(void *context, LDAP *handle, LDAPMessage *entry);
 static int compare_names(const void *left, const void *right);
 static int send_members(struct directory *directory, const char *dn, char **names);
-static bool is_present(int result);
+static bool members_exist(int result);
 static int add_members(struct directory *directory, const char *dn, char **names, size_t count);
 
 static const struct {
@@ -162,11 +162,11 @@ static void run_connection(struct loop *loop, void *argument, uint64_t i)
                                 directory.error.text);
     }
     while (!run->result && run->next < run->steps->count)
-        take_step(run, &directory);
+        steps_take(run, &directory);
     directory_close(&directory);
 }
 
-static void take_step(struct steps_run *run, struct directory *directory)
+static void steps_take(struct steps_run *run, struct directory *directory)
 {
     const struct account_step *step = &run->steps->steps[run->next++];
     char *dn = account_set_dn(run->steps->set, (enum account_kind)step->kind, step->number);
@@ -380,7 +380,7 @@ static int add_missing_members(struct directory *directory, const char *dn,
                                             .entry = drop_present,
                                             .context = list};
     int result = send_members(directory, dn, list->names);
-    if (!is_present(result))
+    if (!members_exist(result))
         return result;
     qsort(list->names, list->count, sizeof *list->names, compare_names);
     result = directory_search(directory, &search);
@@ -417,7 +417,7 @@ static int send_members(struct directory *directory, const char *dn, char **name
     return directory_modify(directory, dn, mods, controls);
 }
 
-static bool is_present(int result)
+static bool members_exist(int result)
 {
     return result == LDAP_ALREADY_EXISTS || result == LDAP_TYPE_OR_VALUE_EXISTS;
 }
@@ -432,7 +432,7 @@ static int add_members(struct directory *directory, const char *dn, char **names
     if (count == 0)
         return 0;
     int result = send_members(directory, dn, names);
-    if (!is_present(result))
+    if (!members_exist(result))
         return result;
     if (count == 1)
         return 0;

@@ -33,7 +33,7 @@ struct key {
     uint32_t group;
 };
 
-static int allocate(struct memberships_work *work);
+static int memberships_allocate(struct memberships_work *work);
 static void change_weight(struct memberships_work *work, uint32_t group, double by);
 static int give_all(struct memberships_work *work);
 static void set_quotas(struct memberships_work *work, const double *weights, double sum);
@@ -44,7 +44,7 @@ static double pareto_shape(uint64_t memberships);
 static int give_user(struct memberships_work *work, uint32_t user);
 static uint32_t draw_group(struct memberships_work *work);
 static bool can_join(const struct memberships_work *work, uint32_t user, uint32_t group);
-static void give(struct memberships_work *work, uint32_t user, uint32_t group);
+static void give_membership(struct memberships_work *work, uint32_t user, uint32_t group);
 static int give_by_keys(struct memberships_work *work, uint32_t user, uint32_t wanted);
 static int memberships_compare_keys(const void *one, const void *other);
 static void place_remaining(struct memberships_work *work);
@@ -71,7 +71,7 @@ int memberships_make(const struct memberships_wish *wish, struct memberships *ou
     }
     struct memberships_work work = {.wish = wish};
     random_seed(&work.random, wish->instance, RANDOM_ACCOUNTS, 0);
-    int error = allocate(&work);
+    int error = memberships_allocate(&work);
     if (!error)
         error = give_all(&work);
     if (!error)
@@ -87,7 +87,7 @@ int memberships_make(const struct memberships_wish *wish, struct memberships *ou
 
 static const double group_exponent = 1.3;
 
-static int allocate(struct memberships_work *work)
+static int memberships_allocate(struct memberships_work *work)
 {
     const struct memberships_wish *wish = work->wish;
     work->weights = calloc(wish->groups, sizeof *work->weights);
@@ -200,7 +200,7 @@ static int give_user(struct memberships_work *work, uint32_t user)
         uint32_t group = draw_group(work);
         if (!can_join(work, user, group))
             continue;
-        give(work, user, group);
+        give_membership(work, user, group);
         wanted--;
     }
     return wanted > 0 ? give_by_keys(work, user, wanted) : 0;
@@ -227,7 +227,7 @@ static bool can_join(const struct memberships_work *work, uint32_t user, uint32_
 }
 
 /* A full group gets weight 0, so it is not drawn again. */
-static void give(struct memberships_work *work, uint32_t user, uint32_t group)
+static void give_membership(struct memberships_work *work, uint32_t user, uint32_t group)
 {
     work->mark[group] = user;
     if (--work->room[group] == 0)
@@ -253,7 +253,7 @@ static int give_by_keys(struct memberships_work *work, uint32_t user, uint32_t w
     }
     qsort(keys, count, sizeof *keys, memberships_compare_keys);
     for (uint32_t i = 0; i < wanted && i < count; i++)
-        give(work, user, keys[i].group);
+        give_membership(work, user, keys[i].group);
     free(keys);
     return 0;
 }
@@ -278,7 +278,7 @@ static void place_remaining(struct memberships_work *work)
             work->mark[work->pairs[2 * at + 1]] = user;
         for (uint32_t g = 0; g < wish->groups && work->count < wish->memberships; g++)
             if (can_join(work, user, g))
-                give(work, user, g);
+                give_membership(work, user, g);
     }
 }
 

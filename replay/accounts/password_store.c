@@ -23,10 +23,10 @@ static int password_store_explain(const struct password_store *store, int result
                                   struct error *error);
 static char *store_path(const char *folder, const char *domain, int instance);
 static int password_store_make_folder(const char *folder);
-static int read_file(struct password_store *store);
+static int store_read_file(struct password_store *store);
 static int password_store_parse(char *text, struct password_store *store);
 static int parse_key(const char *hex, size_t length, uint8_t key[PASSWORD_STORE_KEY_SIZE]);
-static int write_file(const struct password_store *store);
+static int store_write_file(const struct password_store *store);
 static int make_password(char password[PASSWORD_STORE_LENGTH + 1]);
 static bool has_one_of(const char *password, const char *set);
 
@@ -42,14 +42,14 @@ int password_store_open(const char *domain, int instance, struct password_store 
     free(folder);
     store->path = path;
     if (!result)
-        result = read_file(store);
+        result = store_read_file(store);
     if (result == -ENOENT) {
         result = password_store_make(store);
         store->path = path;
         if (!result)
-            result = write_file(store);
+            result = store_write_file(store);
         if (result == -EEXIST)
-            result = read_file(store);
+            result = store_read_file(store);
     }
     return password_store_explain(store, result, error);
 }
@@ -108,7 +108,7 @@ static int password_store_make_folder(const char *folder)
 }
 
 /* -ENOENT: no file; -EPERM: another user owns it or can read it. */
-static int read_file(struct password_store *store)
+static int store_read_file(struct password_store *store)
 {
     struct stat status;
     char text[FILE_SIZE_MAX];
@@ -161,7 +161,7 @@ static int parse_key(const char *hex, size_t length, uint8_t key[PASSWORD_STORE_
 
 /* Writes the file under a temporary name, then links it to its name, so that nobody reads half of
  * it. -EEXIST: another process was faster. */
-static int write_file(const struct password_store *store)
+static int store_write_file(const struct password_store *store)
 {
     char hex[KEY_HEX_SIZE + 1] = "", text[FILE_SIZE_MAX], *draft = NULL;
     base16_encode_update(hex, sizeof store->key, store->key);

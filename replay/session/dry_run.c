@@ -52,7 +52,7 @@ static json_t *json_of_settings(const struct dry_run *dry);
 static json_t *json_of_load(const struct dry_run *dry);
 static int add_packets(const struct dry_run *dry, json_t *root);
 static json_t *json_of_packet(const struct dry_run *dry, packet_index type);
-static const char *description(const struct model_type *type);
+static const char *packet_description(const struct model_type *type);
 static int add_reason(const struct dry_run *dry, json_t *root, size_t reason);
 static void dry_run_print_text(const struct dry_run *dry, FILE *out);
 static void print_scale(const struct dry_run *dry, FILE *out);
@@ -187,12 +187,12 @@ static json_t *json_of_packet(const struct dry_run *dry, packet_index type)
 {
     const struct plan_type_count *count = &dry->count.types[type];
     return json_pack("{s:s, s:s, s:s, s:I, s:I}", "protocol", dry->types[type].protocol, "opcode",
-                     dry->types[type].opcode, "description", description(&dry->types[type]),
+                     dry->types[type].opcode, "description", packet_description(&dry->types[type]),
                      "planned", (json_int_t)count->window_operations, "in_model",
                      (json_int_t)dry->types[type].count);
 }
 
-static const char *description(const struct model_type *type)
+static const char *packet_description(const struct model_type *type)
 {
     return type->row ? type->row->description : "";
 }
@@ -279,7 +279,7 @@ static void print_packets(const struct dry_run *dry, FILE *out)
                            ? 100.0 * (double)count / (double)dry->count.window_operations
                            : 0;
         fprintf(out, "%-14s %-8s %-28s %12" PRIu64 " %12.3f %7.2f%%\n", type->protocol,
-                type->opcode, description(type), count, (double)count / dry->window, share);
+                type->opcode, packet_description(type), count, (double)count / dry->window, share);
     }
 }
 
@@ -306,8 +306,8 @@ static void print_reason(const struct dry_run *dry, size_t reason, FILE *out)
         const struct model_type *type = &dry->types[dry->order[i]];
         if (dry->parts[dry->order[i]] == reasons[reason].part)
             fprintf(out, "%-14s %-8s %-28s %12" PRIu64 " %12" PRIu64 "\n", type->protocol,
-                    type->opcode, description(type), dry->count.types[dry->order[i]].window_packets,
-                    type->count);
+                    type->opcode, packet_description(type),
+                    dry->count.types[dry->order[i]].window_packets, type->count);
     }
 }
 

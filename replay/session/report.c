@@ -46,12 +46,12 @@ static void print_start(FILE *stream, const struct result *result);
 static void report_print_load(FILE *stream, const struct result *result);
 static void report_print_count(FILE *stream, const char *label, uint64_t count, const char *remark);
 static int report_print_percentiles(FILE *stream, const struct result *result);
-static uint64_t unanswered(const struct result *result);
+static uint64_t count_unanswered(const struct result *result);
 static int print_times(FILE *stream, const struct result *result, const char *label,
                        enum result_time time);
 static void report_print_failures(FILE *stream, const struct result *result);
-static void print_counts(FILE *stream, const char *title, const struct result_count *counts,
-                         size_t count);
+static void report_print_counts(FILE *stream, const char *title, const struct result_count *counts,
+                                size_t count);
 static int print_generator(FILE *stream, const struct result *result);
 static int lag_p99(const struct result *result, double *lag);
 
@@ -301,10 +301,10 @@ int report_print(FILE *stream, const struct result *result)
     if (printed < 0)
         return printed;
     report_print_failures(stream, result);
-    print_counts(stream, "Skipped packets that have no player", result->skipped,
-                 result->skipped_count);
-    print_counts(stream, "Packets left out by --only or --skip", result->left_out,
-                 result->left_out_count);
+    report_print_counts(stream, "Skipped packets that have no player", result->skipped,
+                        result->skipped_count);
+    report_print_counts(stream, "Packets left out by --only or --skip", result->left_out,
+                        result->left_out_count);
     printed = print_generator(stream, result);
     if (printed < 0)
         return printed;
@@ -458,7 +458,7 @@ static void report_print_count(FILE *stream, const char *label, uint64_t count, 
 
 static int report_print_percentiles(FILE *stream, const struct result *result)
 {
-    uint64_t cut = unanswered(result);
+    uint64_t cut = count_unanswered(result);
     bool behind = result->not_sent + result->dropped + cut > 0;
     fprintf(stream, "\n%-25s%13s%13s%13s%13s%13s%13s%13s\n", "Seconds", "Mean", "50%", "90%", "95%",
             "99%", "99.9%", "Max");
@@ -483,7 +483,7 @@ static int report_print_percentiles(FILE *stream, const struct result *result)
 }
 
 /* The operations that the end of the run cut off, so their response time is unknown. */
-static uint64_t unanswered(const struct result *result)
+static uint64_t count_unanswered(const struct result *result)
 {
     uint64_t known = result->no_answer;
     for (size_t i = 0; i < result->packet_count; i++)
@@ -533,8 +533,8 @@ static void report_print_failures(FILE *stream, const struct result *result)
     }
 }
 
-static void print_counts(FILE *stream, const char *title, const struct result_count *counts,
-                         size_t count)
+static void report_print_counts(FILE *stream, const char *title, const struct result_count *counts,
+                                size_t count)
 {
     if (count)
         fprintf(stream, "\n%s:\n", title);
