@@ -216,7 +216,7 @@ static int recording_text_read_details(struct recording_reader *reader,
                                        const struct packet_row *row, char *const columns[COLUMNS])
 {
     int result = 0;
-    if (row && row->rules && row->columns != PACKET_COLUMNS_NONE)
+    if (row && (row->columns == PACKET_COLUMNS_BIND || row->columns == PACKET_COLUMNS_SEARCH))
         result = read_columns(reader, row, columns);
     if (result == 0)
         result = read_own(reader, row, columns[OWN]);
@@ -345,6 +345,9 @@ void recording_text_write(FILE *out, const struct recording_line *packet, const 
         break;
     case PACKET_COLUMNS_SEARCH:
         write_search(out, packet);
+        break;
+    case PACKET_COLUMNS_EMPTY:
+        fputs("\t\t\t\t\t\t", out);
         break;
     case PACKET_COLUMNS_NETLOGON:
         fputs("\t\t\tNetlogon\t\t\t", out);

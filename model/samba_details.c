@@ -65,7 +65,7 @@ static void convert_parts(struct samba_conversion *conversion, char *text)
     enum packet_columns columns = conversion->row ? conversion->row->columns : PACKET_COLUMNS_NONE;
     if (columns == PACKET_COLUMNS_BIND)
         convert_bind(conversion, parts);
-    else if (columns == PACKET_COLUMNS_SEARCH && conversion->row->rules)
+    else if (columns == PACKET_COLUMNS_SEARCH)
         convert_search(conversion, parts);
     else if (columns != PACKET_COLUMNS_NETLOGON)
         conversion->foreign = true;

@@ -46,6 +46,7 @@ enum packet_need {
  * packet's details. */
 enum packet_columns {
     PACKET_COLUMNS_NONE,
+    PACKET_COLUMNS_EMPTY,   /* as Samba's script writes them, without any of its details */
     PACKET_COLUMNS_SEARCH,  /* scope, base, filter, attributes */
     PACKET_COLUMNS_BIND,    /* number, name and OID of the mechanism */
     PACKET_COLUMNS_NETLOGON /* always "Netlogon" as the attribute */

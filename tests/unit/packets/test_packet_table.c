@@ -215,6 +215,21 @@ static void rules_allow_their_usual_values(void **state)
     }
 }
 
+static void columns_have_their_fields(void **state)
+{
+    (void)state;
+    static const char *const keys[][5] = {
+        [PACKET_COLUMNS_NONE] = {NULL},
+        [PACKET_COLUMNS_EMPTY] = {NULL},
+        [PACKET_COLUMNS_SEARCH] = {"scope", "base", "filter", "attrs", NULL},
+        [PACKET_COLUMNS_BIND] = {"auth", "mech", NULL},
+        [PACKET_COLUMNS_NETLOGON] = {NULL}};
+    for (size_t i = 0; i < row_count; i++)
+        for (const char *const *key = keys[rows[i].columns]; *key; key++)
+            if (!packet_rule_find(&rows[i], *key))
+                fail_row(&rows[i], *key);
+}
+
 /* Each player reads only fields that its row has: a wrong one aborts. */
 static void forms_without_fields_compile(void **state)
 {
@@ -322,6 +337,7 @@ int main(void)
         cmocka_unit_test(replies_exist),
         cmocka_unit_test(legs_can_be_told),
         cmocka_unit_test(rules_allow_their_usual_values),
+        cmocka_unit_test(columns_have_their_fields),
         cmocka_unit_test(forms_without_fields_compile),
         cmocka_unit_test(what_needs_an_option),
         cmocka_unit_test(others_have_none),
