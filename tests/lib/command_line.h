@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of command lines share: a folder of their own, words to be read, what was told. */
+/* Tests of command lines: a private folder, arguments, and the messages on standard error. */
 #ifndef TESTS_LIB_COMMAND_LINE_H
 #define TESTS_LIB_COMMAND_LINE_H
 
@@ -18,11 +18,11 @@
 enum { WORDS_MAX = 40, TEXT_MAX = 4096 };
 
 static char folder[] = "/tmp/test-options-XXXXXX"; /* main() makes and removes it */
-static char told[TEXT_MAX];        /* on standard error, between hear() and heard() */
-static char *words[WORDS_MAX + 1]; /* what cut() has made; NULL-terminated */
-static int standard_error = -1;    /* while it is heard */
+static char messages[TEXT_MAX];    /* between capture_messages() and end_capture() */
+static char *words[WORDS_MAX + 1]; /* the arguments, from cut(); NULL-terminated */
+static int standard_error = -1;    /* the original one, during a capture */
 
-/* Good for four calls more. */
+/* Valid for the next four calls. */
 static inline const char *path_in_folder(const char *name)
 {
     static char paths[4][256];
@@ -42,7 +42,7 @@ static inline void write_file(const char *name, const char *content, mode_t mode
     assert_int_equal(chmod(path, mode), 0);
 }
 
-/* A word at a time: @ in front stands for the test's folder, else ^ for a blank. */
+/* One argument: a leading @ is the test's folder, otherwise ^ is a blank. */
 static inline char *make_word(const char *text)
 {
     char *word = NULL;
@@ -64,7 +64,7 @@ static inline void free_words(void)
     }
 }
 
-/* Cuts a line at blanks into fresh, writable words behind the program's name; returns how many. */
+/* Cuts a line at blanks into writable arguments after the program's name; returns their number. */
 static inline int cut(const char *program, const char *line)
 {
     int count = 0;
@@ -81,7 +81,7 @@ static inline int cut(const char *program, const char *line)
     return count;
 }
 
-static inline void hear(void)
+static inline void capture_messages(void)
 {
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -91,17 +91,17 @@ static inline void hear(void)
     fclose(file);
 }
 
-static inline void heard(void)
+static inline void end_capture(void)
 {
     fflush(stderr);
-    ssize_t size = pread(STDERR_FILENO, told, sizeof told - 1, 0);
-    told[size > 0 ? size : 0] = '\0';
+    ssize_t size = pread(STDERR_FILENO, messages, sizeof messages - 1, 0);
+    messages[size > 0 ? size : 0] = '\0';
     dup2(standard_error, STDERR_FILENO);
     close(standard_error);
 }
 
-/* That one line was told: the program's name and the message, with the test's folder for each @. */
-static inline void expect_told(const char *line, const char *program, const char *message)
+/* Expects one line: the program's name and the message, with the test's folder for each @. */
+static inline void expect_message(const char *line, const char *program, const char *message)
 {
     char wanted[TEXT_MAX];
     size_t used = (size_t)snprintf(wanted, sizeof wanted, "%s: ", program);
@@ -112,8 +112,8 @@ static inline void expect_told(const char *line, const char *program, const char
             wanted[used++] = *c;
     }
     snprintf(wanted + used, sizeof wanted - used, "\n");
-    if (strcmp(told, wanted) != 0)
-        fail_msg("%s:\n  told:   %s  wanted: %s", line, told, wanted);
+    if (strcmp(messages, wanted) != 0)
+        fail_msg("%s:\n  got:    %s  wanted: %s", line, messages, wanted);
 }
 
 #endif

@@ -13,14 +13,14 @@ static inline void write_config(const char *content)
 
 enum { NO_STATUS = -1 };
 
-/* Reads a command line. Returns the exit status; NO_STATUS: the run can begin. Standard error is in
- * told. */
+/* Reads a command line. Returns the exit status; NO_STATUS: the run can begin. Messages
+ * are captured. */
 static inline int read_line(struct settings *settings, const char *line)
 {
     int count = cut("traffic-replay", line), status = NO_STATUS;
-    hear();
+    capture_messages();
     enum step step = settings_read(settings, count, words, &status);
-    heard();
+    end_capture();
     return step == STEP_NEXT ? NO_STATUS : status;
 }
 
@@ -28,7 +28,7 @@ static inline void read_well(struct settings *settings, const char *line)
 {
     int status = read_line(settings, line);
     if (status != NO_STATUS)
-        fail_msg("%s: status %d: %s", line, status, told);
+        fail_msg("%s: status %d: %s", line, status, messages);
 }
 
 static inline int make_files(void **state)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of options: values of each kind, command lines with their mistakes, the nearest name,
- * help.
- */
+/* Tables of options: values of each kind, command lines, usage errors, the nearest name, help. */
 #include "base/options.h"
 
 #include "base/message.h"
@@ -88,7 +86,7 @@ static void test_values(void **state)
     assert_ptr_equal(values.text, text);
     assert_ptr_equal(values.output, dash);
     assert_ptr_equal(values.custom, text);
-    /* A secret is a copy, and nothing is left where it came from. */
+    /* A secret is copied, and the original overwritten. */
     assert_string_equal(values.secret, "hidden");
     for (size_t i = 0; i < sizeof secret; i++)
         assert_int_equal(secret[i], 0);
@@ -145,7 +143,7 @@ static void test_bad_values(void **state)
         struct values values = {.whole = 7, .number = 7};
         char *value = strdup(bad_values[i].value);
         assert_string_equal(apply(&values, bad_values[i].name, value), bad_values[i].wrong);
-        /* What was there before stays. */
+        /* The old value remains. */
         assert_true(values.whole == 7 && values.number == 7 && !values.secret);
         free(value);
     }
@@ -230,11 +228,11 @@ static void test_faults(void **state)
         assert_int_equal(given.fault, faults[i].fault);
         assert_int_equal(given.letter, faults[i].letter);
         assert_int_equal(given.row == NULL, given.fault == OPTIONS_UNKNOWN);
-        hear();
+        capture_messages();
         int status = options_complain_of(&table, &given);
-        heard();
+        end_capture();
         assert_int_equal(status, EXIT_USAGE);
-        expect_told(faults[i].line, message_program, faults[i].message);
+        expect_message(faults[i].line, message_program, faults[i].message);
     }
 }
 
@@ -248,28 +246,28 @@ static void test_whole_command_line(void **state)
     assert_true(values.flag && values.whole == 4 && first == count - 1);
     assert_string_equal(values.text, "x");
     assert_string_equal(words[first], "one");
-    hear();
+    capture_messages();
     count = cut("program", "-n x --whole 5");
     assert_int_equal(options_read(&table, &values, count, words, &first, &status), STEP_DONE);
-    heard();
+    end_capture();
     assert_int_equal(status, EXIT_USAGE);
     assert_int_equal(values.whole, 4);
-    expect_told("a wrong value", message_program, "-n: \"x\" is not a number");
+    expect_message("a wrong value", message_program, "-n: \"x\" is not a number");
 }
 
 static void test_mistakes(void **state)
 {
     (void)state;
-    hear();
+    capture_messages();
     int status = options_complain("%s: wrong", "this");
-    heard();
+    end_capture();
     assert_int_equal(status, EXIT_USAGE);
-    expect_told("a mistake", message_program, "this: wrong");
-    hear();
+    expect_message("a mistake", message_program, "this: wrong");
+    capture_messages();
     status = options_out_of_memory();
-    heard();
+    end_capture();
     assert_int_equal(status, EXIT_FAILED);
-    expect_told("no memory", message_program, "out of memory");
+    expect_message("no memory", message_program, "out of memory");
 }
 
 static void test_help(void **state)
@@ -298,7 +296,7 @@ static void test_help(void **state)
                               "      --custom WORD     its own\n"
                               "  -h, --help            print this help\n");
     free(text);
-    /* What does not fit before the column has its text below it. */
+    /* The text of a wide option begins on the next line. */
     struct options_table narrow = table;
     narrow.rows += 3;
     narrow.count = 1;

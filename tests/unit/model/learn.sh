@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# traffic-learn's command line, its inputs and outputs, and captures of real clients: what a careful reader of
-# tshark's listing counts in each was written down here first. Captures are looked for in ../shared and skipped when
-# they are not there.
+# traffic-learn's command line, inputs and outputs, and captures of real clients. The expected counts were made by
+# hand from tshark's listing. Tests of captures that are missing are skipped.
 
 cd "$(dirname "$0")/../../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
@@ -17,13 +16,13 @@ models=$captures/../models
 work=$(mktemp -d) || exit 2
 at_exit "rm -rf '$work'"
 
-# --- The command line ---------------------------------------------------------------------------------------------
+# The command line.
 
 run "$program" --help
 is "--help: status" $status 0
 is "--help: nothing on standard error" "$errors" ""
 while read -r option; do
-    like "--help and the manual page tell of --$option" "$(mandoc -T ascii man/traffic-learn.1 | sed 's,.\x08,,g')" "--$option"
+    like "--help and the manual page list --$option" "$(mandoc -T ascii man/traffic-learn.1 | sed 's,.\x08,,g')" "--$option"
 done < <(sed -n 's/^.*--\([a-z-]*\).*/\1/p' <<<"$output" | sort -u)
 run "$program" --version
 like "--version" "$output" '^traffic-learn [0-9]+\.[0-9]+'
@@ -49,7 +48,7 @@ mistake "a text" 'words.txt: a text, but neither' "$work/words.txt"
 mistake "several of which one is a text" 'only captures can be merged' "$summary" "$summary"
 mistake "a model that is none" 'none.yaml: No such file' --check "$work/none.yaml" "$summary"
 
-# --- Output: whole or not at all ----------------------------------------------------------------------------------
+# Output is written atomically.
 
 run "$program" -q "$summary"
 is "to standard output: status" $status 0
@@ -62,11 +61,11 @@ run "$program" -q "$summary"
 is "twice the same" "$output" "$first"
 run "$program" -q "$summary" -o /dev/full
 is "full disk: status" $status 1
-like "full disk: told" "$errors" 'No space left on device'
+like "full disk: message" "$errors" 'No space left on device'
 echo precious >"$work/model.yaml"
 run "$program" -q "$work/small.txt" -o "$work/no/model.yaml"
 is "a path that cannot be written: status" $status 2
-like "a path that cannot be written: told" "$errors" '--?o.*: cannot write ".*model.yaml": No such file or directory'
+like "a path that cannot be written: message" "$errors" '--?o.*: cannot write ".*model.yaml": No such file or directory'
 printf 'no summary\n' >>"$work/small.txt"
 run "$program" -q "$work/small.txt" -o "$work/model.yaml"
 is "a broken line: status" $status 1
@@ -80,7 +79,7 @@ is "through a link: status" $status 0
 is "a link stays a link" "$(readlink "$work/link.yaml")" model.yaml
 is "and its target is written" "$(cat "$work/model.yaml")" "$first"
 
-# --- Other inputs -------------------------------------------------------------------------------------------------
+# Other inputs.
 
 run "$program" -q tests/data/office-v2.json -o "$work/v2.yaml"
 is "a Samba v2 model: status" $status 0
@@ -95,20 +94,20 @@ assert d["lengths"]["ks"] == 0 and d["mix"]["types"]["ldap:3"]["capture"] == 0.5
 run "$program" -q --check "$work/model.yaml" "$summary"
 like "--check: for people" "$output" '^mix .* 0\.00.. +total variation'
 
-# --- tshark -------------------------------------------------------------------------------------------------------
+# tshark.
 
 if ! command -v tshark >/dev/null; then
     skip "captures" "there is no tshark"
     tap_done
 fi
-# One search with secrets in it, a reply, and what is no traffic with a domain controller.
+# One search with secrets in it, a reply, and traffic that is not with a domain controller.
 python3 tests/unit/model/learn_captures.py "$work"
 run "$program" -q --tshark "$work/none" "$work/secret.pcap"
 is "no tshark: status" $status 1
-like "no tshark: told" "$errors" 'cannot start .*none: No such file or directory .it comes with Wireshark'
+like "no tshark: message" "$errors" 'cannot start .*none: No such file or directory .it comes with Wireshark'
 printf '#!/bin/sh\nkill -KILL $$\n' >"$work/killed"
 printf '#!/bin/sh\necho "killed half way" >&2; exit 3\n' >"$work/failing"
-# An older tshark, which does not know two of the fields.
+# An older tshark without two of the fields.
 cat >"$work/older" <<'END'
 #!/bin/sh
 for argument; do
@@ -124,11 +123,11 @@ END
 chmod +x "$work/killed" "$work/failing" "$work/older"
 run "$program" -q --tshark "$work/killed" "$work/secret.pcap"
 is "tshark killed: status" $status 1
-like "tshark killed: told" "$errors" 'killed was ended by signal 9'
+like "tshark killed: message" "$errors" 'killed was ended by signal 9'
 is "tshark killed: no model" "$output" ""
 run "$program" -q --tshark "$work/failing" "$work/secret.pcap"
 is "tshark fails: status" $status 1
-like "tshark fails: told" "$errors" 'killed half way'
+like "tshark fails: message" "$errors" 'killed half way'
 run "$program" -q "$work/secret.pcap"
 is "a capture: status" $status 0
 learned=$output
@@ -145,7 +144,7 @@ is "compressed, through a pipe" "${output/stdin/secret.pcap}" "$learned"
 run "$program" -q "$work/second-half.pcap" "$work/first-half.pcap"
 is "two halves in the wrong order" "${output/\"second-half.pcap and 1 more\"/secret.pcap}" "$learned"
 
-# Nothing private: the capture is full of these words.
+# Nothing private: the capture contains these words many times.
 for secret in secret 10.9.8 sekret fd00 topsy; do
     is "no '$secret' in the model" "$(grep -i "$secret" <<<"${learned//secret.pcap/}")" ""
 done
@@ -156,27 +155,27 @@ is "nor in the summary" "$(grep -icE 'secret|10\.9\.8|fd00' <<<"$output")" 0
 
 run "$program" "$work/nothing.pcap" -o "$work/model.yaml"
 is "no domain controller: status" $status 1
-like "no domain controller: told" "$errors" 'no request to a domain controller among 2 frames'
+like "no domain controller: message" "$errors" 'no request to a domain controller among 2 frames'
 run "$program" -q "$work/names.pcap"
 is "only names: status" $status 1
-like "only names: told" "$errors" 'only name queries'
+like "only names: message" "$errors" 'only name queries'
 run "$program" -q --server 10.9.8.1 "$work/names.pcap"
 is "only names, but --server" $status 0
 is "no domain controller: the old model stays" "$(cat "$work/model.yaml")" "$first"
 run "$program" -q --server 10.9.8.99 "$work/secret.pcap"
 is "another server: status" $status 1
-like "another server: told" "$errors" 'no request to --server 10.9.8.99'
+like "another server: message" "$errors" 'no request to --server 10.9.8.99'
 head -c 900 "$work/secret.pcap" >"$work/cut.pcap"
 run "$program" -q "$work/cut.pcap"
 is "cut off: status" $status 0
-like "cut off: told" "$errors" 'the capture is cut off; what comes before is used'
+like "cut off: message" "$errors" 'the capture is cut off; what comes before is used'
 head -c 10 "$work/secret.pcap" >"$work/short.pcap"
 run "$program" -q "$work/short.pcap"
 is "cut off in its head: status" $status 1
 
-# --- Captures of real clients -------------------------------------------------------------------------------------
+# Captures of real clients.
 
-# counts CAPTURE WANTED...: packets by type as --summary has them.
+# counts CAPTURE WANTED...: expects these numbers of packets by type in the output of --summary.
 counts() {
     local name=$1 got
     shift
@@ -194,7 +193,7 @@ counts ldap_sasl-ntlm.pcap '1*ldap:0' '1*ldap:3' '1*ldap:2'
 counts ldap_ctu-sme-11-win7ad-1-ldap-tcp-50041.pcap '2*ldap:0' '2*ldap:2'
 # A bind over two segments whose second leg is an alter_context; the ticket was fetched before.
 counts dce-rpc_cs_window7-join_stream092.pcap '1*dcerpc:11' '1*kerberos:' '1*drsuapi:0' '1*drsuapi:12' '1*drsuapi:1'
-# All after the set-up is encrypted.
+# Everything after the session setup is encrypted.
 counts smb_smb311.pcap '1*smb2:0' '1*smb2:1'
 # 93 AS requests: 8 answer "preauthentication required", 2 are the same over TCP.
 counts krb_kinit.pcap '83*kerberos:10' '1*kerberos:12'
@@ -206,9 +205,9 @@ counts office-hosts.pcapng '1318*dns:0' '22*kerberos:10' '55*kerberos:12' '28*ld
     '6*samr:6' '6*samr:64' '6*samr:7' '30*smb2:0' '30*smb2:1' '17*smb2:11' '47*smb2:3' '47*smb2:4' '76*smb2:5' \
     '16*smb2:6' '1*srvsvc:15' '5*srvsvc:21'
 
-# --- Fidelity -----------------------------------------------------------------------------------------------------
+# Fidelity.
 
-# faithful FILE LIMITS OPTION...: mix, rate, gaps, lengths, durations at most.
+# faithful FILE LIMITS OPTION...: LIMITS are the maximum differences of mix, rate, gaps, lengths, durations.
 faithful() {
     local file=$1 limits=$2 seed
     shift 2

@@ -161,8 +161,8 @@ static void test_refused(void **state)
         struct settings settings;
         int status = read_line(&settings, refused[i].line);
         if (status != EXIT_USAGE)
-            fail_msg("%s: status %d: %s", refused[i].line, status, told);
-        expect_told(refused[i].line, "traffic-replay", refused[i].message);
+            fail_msg("%s: status %d: %s", refused[i].line, status, messages);
+        expect_message(refused[i].line, "traffic-replay", refused[i].message);
         settings_clear(&settings);
     }
 }
@@ -172,7 +172,7 @@ static void test_defaults(void **state)
     (void)state;
     struct settings settings;
     read_well(&settings, "-U admin%pw @model dc1");
-    assert_string_equal(told, "");
+    assert_string_equal(messages, "");
     assert_string_equal(settings.model, path_in_folder("model"));
     assert_string_equal(settings.dc, "dc1");
     assert_true(settings.replay_rate == 1 && settings.scale == 1);
@@ -199,7 +199,7 @@ static void test_seeds_differ(void **state)
     settings_clear(&other);
 }
 
-static void test_letters_of_the_field(void **state)
+static void test_established_letters(void **state)
 {
     (void)state;
     struct settings settings;
@@ -294,7 +294,7 @@ static void test_help_and_version(void **state)
     close(null);
 }
 
-/* What --help says, as one text; the caller's. */
+/* The text of --help; the caller frees it. */
 static char *help_text(void)
 {
     char *text = NULL;
@@ -305,7 +305,7 @@ static char *help_text(void)
     return text;
 }
 
-/* Whether text has word, not followed by more letters. */
+/* Whether text contains word, not followed by another letter. */
 static bool has_word(const char *text, const char *word)
 {
     size_t length = strlen(word);
@@ -327,7 +327,7 @@ static char *manual(void)
     return text;
 }
 
-/* Each option of --help, with its letter, stands in the manual page. */
+/* The manual page lists each option of --help, with its letter. */
 static void test_manual_has_all_of_help(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void test_manual_has_all_of_help(void **state)
     free(page);
 }
 
-/* And each of the manual page's stands in --help. */
+/* --help lists each option of the manual page. */
 static void test_help_has_all_of_manual(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void test_help_has_all_of_manual(void **state)
     unsigned count = 0;
     for (char *rest = page, *line; (line = strsep(&rest, "\n"));) {
         char wanted[128], *name = strstr(line, "Fl -");
-        if (strncmp(line, ".It Fl ", 7) != 0 || !name) /* a letter alone: told of elsewhere */
+        if (strncmp(line, ".It Fl ", 7) != 0 || !name) /* a letter alone, described elsewhere */
             continue;
         snprintf(wanted, sizeof wanted, "--%.*s", (int)strcspn(name + 4, " "), name + 4);
         if (!has_word(help, wanted))
@@ -387,7 +387,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_seeds_differ),
-        cmocka_unit_test(test_letters_of_the_field),
+        cmocka_unit_test(test_established_letters),
         cmocka_unit_test(test_json_alone),
         cmocka_unit_test(test_only_and_skip),
         cmocka_unit_test(test_labels),

@@ -62,11 +62,11 @@ static void test_authentication_file(void **state)
     struct settings settings;
     read_well(&settings, "-A @auth @model dc1");
     assert_string_equal(settings.admin.password, "p = w # %");
-    assert_string_equal(told, "");
+    assert_string_equal(messages, "");
     settings_clear(&settings);
     assert_int_equal(chmod(path_in_folder("auth"), 0644), 0);
     read_well(&settings, "-A @auth @model dc1");
-    assert_non_null(strstr(told, "is world-readable"));
+    assert_non_null(strstr(messages, "is world-readable"));
     settings_clear(&settings);
     assert_int_equal(chmod(path_in_folder("auth"), 0600), 0);
 }
@@ -176,8 +176,8 @@ static void test_bad_configs(void **state)
         write_config(bad_configs[i].content);
         int status = read_line(&settings, "-U a%b @model dc1");
         if (status != EXIT_USAGE)
-            fail_msg("%s: status %d: %s", bad_configs[i].content, status, told);
-        expect_told(bad_configs[i].content, "traffic-replay", bad_configs[i].message);
+            fail_msg("%s: status %d: %s", bad_configs[i].content, status, messages);
+        expect_message(bad_configs[i].content, "traffic-replay", bad_configs[i].message);
         settings_clear(&settings);
     }
     write_config("");
@@ -190,8 +190,8 @@ static void test_open_config_with_password(void **state)
     write_file("traffic-replay.yaml", "user: a%b\n", 0644);
     assert_int_equal(read_line(&settings, "@model dc1"), EXIT_USAGE);
     assert_non_null(
-        strstr(told, "the file contains a password and is world-readable; run: chmod o= "));
-    assert_null(strstr(told, "a%b"));
+        strstr(messages, "the file contains a password and is world-readable; run: chmod o= "));
+    assert_null(strstr(messages, "a%b"));
     settings_clear(&settings);
     write_file("traffic-replay.yaml", "fixed-password: b\n", 0644);
     assert_int_equal(read_line(&settings, "@model dc1"), EXIT_USAGE);
@@ -203,7 +203,7 @@ static void test_open_config_with_password(void **state)
     write_config("");
 }
 
-/* What another traffic-replay is called with: what is in force, without secrets. */
+/* The arguments of another traffic-replay: the options in force, without secrets. */
 static void expect_words(const char *line, const char *wanted)
 {
     static const char *const except[] = {"replay-rate", "verbose", NULL};
@@ -232,7 +232,7 @@ static void test_words(void **state)
                  "prefer-kerberos: true\nsmb-encrypt: false\nuser: x%y\n");
     expect_words("@model dc1", "--duration=7 --skip=dns --skip=ldap:2 --prefer-kerberos "
                                "--average-groups-per-user=3");
-    /* What is stronger stands alone. */
+    /* The stronger of two conflicting options remains. */
     expect_words("-D 8 --skip nbns --group-memberships 5 @model dc1",
                  "--duration=8 --skip=nbns --prefer-kerberos --group-memberships=5");
     write_config("");
@@ -250,7 +250,7 @@ static void test_other_config(void **state)
     settings_clear(&settings);
     unlink(path_in_folder("auth-wrong.yaml"));
     assert_int_equal(read_line(&settings, "--config @missing @model dc1"), EXIT_USAGE);
-    assert_non_null(strstr(told, "--config: cannot read"));
+    assert_non_null(strstr(messages, "--config: cannot read"));
     settings_clear(&settings);
     write_config("");
 }
@@ -281,7 +281,7 @@ static bool file_holds(const char *path, const char *text)
     return memmem(content, size, text, strlen(text)) != NULL;
 }
 
-/* Runs in a process of its own: 0 when nothing of the secrets is to be found. */
+/* Runs in a separate process: 0 when it finds no secrets. */
 static int probe(int argc, char **argv)
 {
     static const char *const secrets[] = {"Adminsecret", "Fixedsecret", "Environsecret"};
@@ -357,7 +357,7 @@ static void test_command_line_is_quoted(void **state)
              path_in_folder("model"));
     assert_string_equal(settings.command_line, expected);
     settings_clear(&settings);
-    /* What would control a terminal, or is no text for JSON. */
+    /* Control characters, and bytes that are not UTF-8. */
     read_well(&settings, "--dry-run @model --label a=\x1b\\' --json /tmp/\xff --label b=\xc3\xa9");
     snprintf(expected, sizeof expected,
              "traffic-replay --dry-run %s --label $'a=\\033\\134\\047' --json $'/tmp/\\377' "

@@ -14,7 +14,7 @@
 #include "base/error.h"
 
 static const struct {
-    const char *text, *values; /* with blanks between */
+    const char *text, *values; /* separated by blanks */
 } lists[] = {
     {"4", "4"},
     {"4:8", "4 5 6 7 8"},
@@ -149,9 +149,9 @@ enum { NO_STATUS = -1 };
 static int read_line(struct sweep_options *options, const char *line)
 {
     int count = cut("traffic-sweep", line), status = NO_STATUS;
-    hear();
+    capture_messages();
     enum step step = sweep_options_read(options, count, words, &status);
-    heard();
+    end_capture();
     return step == STEP_NEXT ? NO_STATUS : status;
 }
 
@@ -159,7 +159,7 @@ static void read_well(struct sweep_options *options, const char *line)
 {
     int status = read_line(options, line);
     if (status != NO_STATUS)
-        fail_msg("%s: status %d: %s", line, status, told);
+        fail_msg("%s: status %d: %s", line, status, messages);
 }
 
 #define LOGON " -- -U a%b @model dc1"
@@ -234,8 +234,8 @@ static void test_refused(void **state)
         struct sweep_options options;
         int status = read_line(&options, refused[i].line);
         if (status != EXIT_USAGE)
-            fail_msg("%s: status %d: %s", refused[i].line, status, told);
-        expect_told(refused[i].line, "traffic-sweep", refused[i].message);
+            fail_msg("%s: status %d: %s", refused[i].line, status, messages);
+        expect_message(refused[i].line, "traffic-sweep", refused[i].message);
         sweep_options_clear(&options);
     }
 }
@@ -262,7 +262,7 @@ static void test_options(void **state)
     assert_string_equal(text, "--duration=10 --warmup=0 --only=ldap,dns --only=cldap "
                               "--prefer-kerberos --before='cmd {a}' --settle=1.5");
     free(text);
-    /* Nothing of the secrets is left in the words that a process list shows. */
+    /* The arguments in a process list contain no secrets. */
     for (int i = 0; words[i]; i++)
         assert_true(!strstr(words[i], "secret") && !strstr(words[i], "hidden"));
     sweep_options_clear(&options);
@@ -288,7 +288,7 @@ static void test_secrets(void **state)
     assert_string_equal(text, "user: \"DOM\\\\adm%a\\\"b\\\\c% d\"\nfixed-password: \"x\"\n");
     sweep_options_clear(&options);
 
-    /* Read back, they are what they were. */
+    /* They can be read back. */
     write_file("secrets", text, 0600);
     free(text);
     struct settings settings;
@@ -340,7 +340,7 @@ static void test_file(void **state)
     free(text);
     sweep_options_clear(&options);
 
-    /* The command line goes over it. */
+    /* The command line overrides it. */
     read_well(&options, "-r 3 -f @sweep.yaml --vary prefork=8 --settle 0 dc2 -- -U a%b -D 20");
     assert_string_equal(options.replay.model, path_in_folder("model"));
     assert_string_equal(options.replay.dc, "dc2");
@@ -407,13 +407,13 @@ static void test_wrong_files(void **state)
         int status = read_line(&options, "-f @wrong.yaml -- -U a%b @model dc1");
         snprintf(wanted, sizeof wanted, "@wrong.yaml%s", wrong_files[i].message);
         if (status != EXIT_USAGE)
-            fail_msg("%s: status %d: %s", wrong_files[i].content, status, told);
-        expect_told(wrong_files[i].content, "traffic-sweep", wanted);
+            fail_msg("%s: status %d: %s", wrong_files[i].content, status, messages);
+        expect_message(wrong_files[i].content, "traffic-sweep", wanted);
         sweep_options_clear(&options);
     }
 }
 
-/* The files under examples/ are what they are shown for. */
+/* The files in examples/ are valid. */
 static void test_examples(void **state)
 {
     (void)state;
@@ -465,7 +465,7 @@ static void test_cells(void **state)
                               "_.dc_1_r4_S1_a-x_y_2 _.dc_1_r4_S2_a-x_y_2");
     sweep_options_clear(&options);
 
-    /* Shuffled: the seed's order, each cell once. */
+    /* Shuffled by the seed, each cell once. */
     read_well(&options, "-r 1:10 -S 1 --order random @model dc1 -- -U a%b");
     names_in_order(&options, 7, text);
     names_in_order(&options, 7, again);
@@ -480,7 +480,7 @@ static void test_cells(void **state)
     }
     sweep_options_clear(&options);
 
-    /* Values that would have the same names. */
+    /* Values that give the same file name. */
     struct error error = {0};
     read_well(&options, "--vary x=a/b,a_b @model dc1 -- -U a%b");
     assert_int_equal(sweep_cell_check_names(&options, &error), -EINVAL);

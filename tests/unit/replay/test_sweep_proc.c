@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sweep has to do with processes: a server's, made here as a tree with a listener in its
- * middle and read through /proc; samples by a command; children with time limits and interrupts.
+ * Processes in a sweep: a server, simulated by a tree of processes with a listener in the middle
+ * and read from /proc; samples of a command; children with time limits and interrupts.
  */
 #include "replay/sweep/sweep_proc.h"
 
@@ -31,11 +31,11 @@
 
 static char own_path[4096];
 
-/* master -> listener (-> workers that burn and end), master -> helper */
+/* master -> listener (-> workers that use CPU time and end), master -> helper */
 struct server {
     pid_t master, listener, helper;
     unsigned port;
-    int orders, answers; /* 'b': burn in a child that is waited for, 'l': in one that is not */
+    int orders, answers; /* 'b': use CPU time in a child and wait for it, 'l': do not wait */
 };
 
 static void burn(double seconds)
@@ -121,7 +121,7 @@ static void start_server(struct server *server, const char *address)
     close(answers[1]);
     server->orders = orders[1];
     server->answers = answers[0];
-    /* The listener may be quicker than its master: its letter comes before or behind the numbers.
+    /* The listener can be faster than its master: its letter comes before or after the numbers.
      */
     char bytes[sizeof pids + 1] = {0};
     for (size_t got = 0; got < sizeof bytes;) {
@@ -143,7 +143,7 @@ static void order(struct server *server, char letter)
     assert_int_equal(read(server->answers, &done, 1), 1);
 }
 
-/* Ends one of its processes and waits until it is gone. */
+/* Kills one of its processes and waits for its end. */
 static void end(pid_t pid)
 {
     kill(pid, SIGKILL);
@@ -153,7 +153,7 @@ static void end(pid_t pid)
 
 static void stop_server(struct server *server)
 {
-    end(server->master); /* its children become ours: see main() */
+    end(server->master); /* this process adopts its children: see main() */
     end(server->listener);
     end(server->helper);
     close(server->orders);
@@ -185,7 +185,7 @@ static void test_tree(void **state)
     start_server(&server, "127.77.1.1");
     assert_int_equal(sweep_proc_open(&proc, &address, server.port), 0);
     assert_int_equal(sweep_proc_read(&proc, &before), 0);
-    /* Master, listener, helper; neither this test nor anything else. */
+    /* Master, listener and helper, not this test. */
     assert_int_equal(before.processes, 3);
     assert_int_equal(service(&before, "fake-ldap"), 1);
     assert_int_equal(service(&before, "fake-kdc"), 1);
@@ -193,13 +193,13 @@ static void test_tree(void **state)
     assert_true(before.memory > 3 * 4096.0 && before.memory < 1e9);
     assert_true(before.read >= 0 && before.written >= 0);
 
-    /* The time of a child that has ended counts. */
+    /* The time of ended children counts. */
     order(&server, 'b');
     assert_int_equal(sweep_proc_read(&proc, &after), 0);
     assert_int_equal(after.processes, 3);
     assert_true(after.cpu - before.cpu > 0.25 && after.cpu - before.cpu < 2);
 
-    /* A process that hangs elsewhere since its master ended is still the server's. */
+    /* A process that got another parent when its master ended still belongs to the server. */
     end(server.master);
     assert_int_equal(sweep_proc_read(&proc, &before), 0);
     assert_int_equal(before.processes, 2);
@@ -216,7 +216,7 @@ static void test_tree(void **state)
     close(server.answers);
 }
 
-/* Sums never fall, whatever the server does with its children. */
+/* Sums never decrease, with or without waiting for children. */
 static void test_lost_time(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static void test_who_listens(void **state)
     sweep_proc_clear(&proc);
     stop_server(&server);
 
-    /* All addresses, of either family. */
+    /* All addresses, of both families. */
     start_server(&server, "0.0.0.0");
     assert_int_equal(sweep_proc_open(&proc, &other, server.port), 0);
     assert_int_equal(proc.known_count, 3);
@@ -272,7 +272,7 @@ static void test_who_listens(void **state)
     assert_false(sweep_proc_is_local(&foreign));
 }
 
-/* What "listen ADDRESS PORT" on the command line makes of this program. */
+/* This program with the arguments "listen ADDRESS PORT". */
 static int be_listener(const char *address, const char *port)
 {
     struct sockaddr_in bound = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
@@ -285,8 +285,8 @@ static int be_listener(const char *address, const char *port)
     return 0;
 }
 
-/* A parent that runs another program counts, with what else it has started; but not a process that
- * has started us: this test is not among them. */
+/* A parent that runs another program counts, with its other children. An ancestor of this test does
+ * not count. */
 static void test_other_parent(void **state)
 {
     (void)state;
@@ -296,7 +296,7 @@ static void test_other_parent(void **state)
     struct sockaddr_storage address = address_of("127.77.1.5");
     char port[16];
     int result = -ENOENT;
-    start_server(&server, "127.77.1.5"); /* finds a port that is free */
+    start_server(&server, "127.77.1.5"); /* finds a free port */
     stop_server(&server);
     snprintf(port, sizeof port, "%u", server.port);
     pid_t shell = fork();
@@ -312,7 +312,7 @@ static void test_other_parent(void **state)
             sweep_proc_clear(&proc);
     }
     assert_int_equal(result, 0);
-    usleep(300000); /* the shell may have been slower than its first child */
+    usleep(300000); /* the shell can be slower than its first child */
     assert_int_equal(sweep_proc_read(&proc, &usage), 0);
     assert_int_equal(usage.processes, 3);
     assert_int_equal(service(&usage, "sh"), 1);
@@ -381,7 +381,7 @@ static void tick(void *context)
     sweep_sampler_tick(ticking->sampler, &ticking->watch);
 }
 
-/* Samples a command for a while; the result's window is the middle of it. */
+/* Samples a command for a while; the result's window is in the middle. */
 static void sample(const char *command, double seconds, struct result *result, char problem[256])
 {
     struct ticking ticking = {.watch = {.tick = tick}};
@@ -440,7 +440,7 @@ static void test_sample_problems(void **state)
         assert_string_equal(problem, sample_problems[i].problem);
         result_clear(&result);
     }
-    /* One that hangs is ended with the sampler. */
+    /* A command that hangs ends with the sampler. */
     struct result result;
     char problem[256];
     int64_t before = clock_now();
@@ -450,7 +450,7 @@ static void test_sample_problems(void **state)
     result_clear(&result);
 }
 
-/* A server elsewhere, or none: no samples, and no failure. */
+/* A remote server, or none: no samples, no failure. */
 static void test_no_server(void **state)
 {
     (void)state;
@@ -482,7 +482,7 @@ static void test_children(void **state)
     assert_int_equal(WEXITSTATUS(status), 7);
     assert_int_equal(run_shell(&watch, "kill -KILL $$", 5, &status), 0);
     assert_int_equal(WTERMSIG(status), SIGKILL);
-    /* No signal is blocked or ignored in it that was not here. */
+    /* It inherits no additional blocked or ignored signals. */
     assert_int_equal(run_shell(&watch, "kill -INT $$; sleep 5", 3, &status), 0);
     assert_int_equal(WTERMSIG(status), SIGINT);
 
@@ -493,7 +493,7 @@ static void test_children(void **state)
     sweep_watch_close(&watch);
 }
 
-/* Whether a process of that command line is there. */
+/* Whether a process with that command line exists. */
 static bool is_running(const char *what)
 {
     char command[128];
@@ -508,11 +508,11 @@ static void test_time_limit(void **state)
     int status;
     int64_t before = clock_now();
     assert_int_equal(sweep_watch_open(&watch), 0);
-    /* With the whole group. */
+    /* The whole group ends. */
     assert_int_equal(run_shell(&watch, "sleep 86.1 & sleep 86.1", 0.3, &status), -ETIMEDOUT);
     assert_true(clock_now() - before < 3000000000);
     assert_false(is_running("sleep 86.1"));
-    /* One that TERM does not end. */
+    /* A child that ignores SIGTERM. */
     before = clock_now();
     assert_int_equal(run_shell(&watch, "trap '' TERM; sleep 86.2; sleep 86.2", 0.3, &status),
                      -ETIMEDOUT);
@@ -535,13 +535,13 @@ static void test_interrupts(void **state)
     char command[128];
     assert_int_equal(sweep_watch_open(&watch), 0);
     assert_int_equal(sweep_watch_wait(&watch, 0), 0);
-    /* The first lets the child go on. */
+    /* After the first one the child continues. */
     snprintf(command, sizeof command, "kill -INT %d; sleep 0.3; exit 5", (int)getpid());
     assert_int_equal(run_shell(&watch, command, 20, &status), 0);
     assert_int_equal(WEXITSTATUS(status), 5);
     assert_int_equal(seen, 1);
     assert_int_equal(sweep_watch_wait(&watch, 20), -EINTR);
-    /* The second ends it. */
+    /* The second one ends it. */
     int64_t before = clock_now();
     snprintf(command, sizeof command, "kill -TERM %d; sleep 86.3", (int)getpid());
     assert_int_equal(run_shell(&watch, command, 20, &status), -EINTR);
@@ -570,7 +570,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_time_limit),
         cmocka_unit_test(test_interrupts),
     };
-    /* Grandchildren whose parent ends are ours to wait for. */
+    /* Adopts grandchildren whose parent ends. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

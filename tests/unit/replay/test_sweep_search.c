@@ -13,14 +13,15 @@
 
 #include "replay/sweep/sweep_progress.h"
 
-/* A simulated server: successful operations a second at a load, and whether the level is kept. */
+/* A simulated server: successful operations per second at a load, and whether it keeps the level.
+ */
 struct server {
     double (*rate)(double r, double S);
-    double noise; /* relative, of a run */
-    double level; /* the largest load that keeps the service level; 0: all do */
+    double noise; /* relative, per run */
+    double level; /* the largest load that keeps the service level; 0: any */
 };
 
-static double knee(double r, double S) /* serves what is asked, up to 240/s, then a bit less */
+static double knee(double r, double S) /* serves all requests up to 240/s, then slightly fewer */
 {
     double asked = 10 * r * S;
     return asked < 240 ? asked : 240 - 0.02 * (asked - 240);
@@ -42,7 +43,8 @@ static double rising(double r, double S) /* the last cell is the best */
     return r * S;
 }
 
-static double falling(double r, double S) /* the first is: the server is overloaded at once */
+static double falling(double r,
+                      double S) /* the first cell is the best: the server is overloaded at once */
 {
     return 100 / (r * S);
 }
@@ -53,7 +55,7 @@ static const struct server servers[] = {
     {rising, 0, 24}, {knee, 0, 12},   {plateau, 0.02, 30},
 };
 
-/* Noise in -1..1 that belongs to the run. */
+/* Noise from -1 to 1, the same for each repetition of a run. */
 static double noise_of(size_t index, unsigned run)
 {
     uint64_t x = (index + 1) * 0x9e3779b97f4a7c15u + run * 0xbf58476d1ce4e5b9u;
@@ -133,7 +135,7 @@ static void test_search(void **state)
     } grids[] = {{6, 4}, {21, 12}, {8, 8}, {2, 2}, {1, 1}, {12, 1}, {1, 12}, {3, 3}};
     for (size_t s = 0; s < sizeof servers / sizeof servers[0]; s++)
         for (size_t g = 0; g < sizeof grids / sizeof grids[0]; g++) {
-            /* A level that the smallest load misses has no answer: the next test. */
+            /* The next test has a level that even the smallest load misses. */
             if (servers[s].level > 0 && grids[g].rows * grids[g].columns < 24)
                 continue;
             search_on(&servers[s], grids[g].rows, grids[g].columns, 3);
@@ -150,7 +152,7 @@ static void test_search_budget(void **state)
     assert_int_equal(sweep_search_budget(&search), 12);
     assert_int_equal(sweep_search_best(&search), SIZE_MAX);
     assert_int_equal(sweep_search_ranked(&search, 0), SIZE_MAX);
-    /* A coarse grid of about half of each axis comes first. */
+    /* The coarse grid has about half of each axis. */
     static const size_t coarse[] = {5, 7, 13, 15, 21, 23};
     for (size_t i = 0; i < sizeof coarse / sizeof coarse[0]; i++) {
         assert_int_equal(sweep_search_next(&search), coarse[i]);
@@ -162,7 +164,7 @@ static void test_search_budget(void **state)
     sweep_search_clear(&search);
 }
 
-/* No cell keeps the level: the search goes down to the least load and says so. */
+/* When no cell keeps the level, the search ends at the smallest load and reports it. */
 static void test_search_nothing_kept(void **state)
 {
     (void)state;
@@ -174,7 +176,7 @@ static void test_search_nothing_kept(void **state)
     assert_int_equal(sweep_search_init(&search, 6, 4, load, 3), 0);
     while ((next = sweep_search_next(&search)) != SIZE_MAX && ++played <= 24)
         search.cells[next] = (struct sweep_search_cell){.runs = 1, .mean = 5, .missed = true};
-    assert_int_equal(played, 3); /* downhill only: more load would miss it, too */
+    assert_int_equal(played, 3); /* only less load: more would miss it, too */
     assert_int_equal(sweep_search_best(&search), 0);
     assert_int_equal(sweep_search_ranked(&search, 0), SIZE_MAX);
     sweep_search_clear(&search);

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# traffic-replay as a program, as far as it goes without a server: exit statuses, what goes to which
-# output, files that cannot be written.
+# traffic-replay as a program, without a server: exit statuses, output, files that cannot be written.
 
 cd "$(dirname "$0")/../../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
@@ -16,7 +15,7 @@ unset TRAFFIC_REPLAY_USER TRAFFIC_REPLAY_PASSWORD
 model=examples/office.yaml
 cp $model "$work/model"
 
-# refused NAME STATUS PATTERN OPTION...: exactly one line on standard error, nothing else.
+# refused NAME STATUS PATTERN OPTION...: expects exactly one line on standard error, and no output.
 refused() {
     local name=$1 wanted=$2 pattern=$3
     shift 3
@@ -39,24 +38,24 @@ like "--version" "$output" '^traffic-replay [0-9]+\.[0-9]+\.[0-9]+$'
 
 run "$program" --list-packets
 is "--list-packets: exit status" "$status" 0
-like "what is sent" "$output" $'^ldap:3\toperation\tsearchRequest$'
-like "what brings nothing" "$output" $'^ldap:1\tsilent\tbindResponse$'
+like "a packet that is sent" "$output" $'^ldap:3\toperation\tsearchRequest$'
+like "a packet that is not sent" "$output" $'^ldap:1\tsilent\tbindResponse$'
 like "a hint" "$output" $'^kerberos:\tstate\t'
 unlike "nothing else" "$output" $'^[^\t]*:[^\t]*\t(operation|state|silent)\t.*\t|^[^\t]*$'
 
-refused "no words" 2 '^traffic-replay: missing MODEL' -r 4
+refused "no arguments" 2 '^traffic-replay: missing MODEL' -r 4
 echo 'version: 7' >"$work/none"
-refused "a model that is none" 2 "^traffic-replay: $work/none:[0-9]+:[0-9]+: " --dry-run "$work/none"
-refused "a protocol that nobody knows, --only" 2 '^traffic-replay: --only: neither .* protocol "ldpa"$' \
+refused "an invalid model" 2 "^traffic-replay: $work/none:[0-9]+:[0-9]+: " --dry-run "$work/none"
+refused "an unknown protocol, --only" 2 '^traffic-replay: --only: neither .* protocol "ldpa"$' \
     --dry-run --only ldpa $model
-refused "a protocol that nobody knows, --skip" 2 '^traffic-replay: --skip: neither .* protocol "ldpa"$' \
+refused "an unknown protocol, --skip" 2 '^traffic-replay: --skip: neither .* protocol "ldpa"$' \
     --dry-run --skip ldap,ldpa:3 $model
 refused "nothing left to play" 2 '^traffic-replay: ' --dry-run --only samr:999 $model
 refused "a name that does not resolve" 2 'cannot be resolved' -U a%b $model no-such-name.invalid
-refused "nobody listens" 1 'nothing listens on port 389 of 127.88.99.99' -U a%b $model 127.88.99.99
-refused "clean-up: nobody listens" 1 'nothing listens' -U a%b -c 127.88.99.99
+refused "nothing listens" 1 'nothing listens on port 389 of 127.88.99.99' -U a%b $model 127.88.99.99
+refused "clean-up: nothing listens" 1 'nothing listens' -U a%b -c 127.88.99.99
 refused "-n below what the run needs" 2 '^traffic-replay: -n: 1 users are too few' -U a%b -S 5 -n 1 $model 127.88.99.99
-refused "a TLS authority that is none" 2 '^traffic-replay: ' -U a%b --tls-ca $model $model 127.88.99.99
+refused "an invalid TLS authority" 2 '^traffic-replay: ' -U a%b --tls-ca $model $model 127.88.99.99
 
 run "$program" --dry-run -S 400 $model
 is "--dry-run: exit status" "$status" 0
@@ -65,9 +64,9 @@ run "$program" --dry-run --json $model
 is "--dry-run --json MODEL: exit status" "$status" 0
 holds "--dry-run --json MODEL: JSON alone" has_clients <<<"$output"
 run "$program" --dry-run --json "$work/plan.json" $model dc1
-like "--dry-run --json FILE: the text stays" "$output" '^Clients: '
+like "--dry-run --json FILE: the text is printed" "$output" '^Clients: '
 holds "--dry-run --json FILE: the file" has_clients <"$work/plan.json"
-holds "the model is as it was" cmp "$work/model" $model
+holds "the model is unchanged" cmp "$work/model" $model
 
 recording=examples/office-recording.txt
 run "$program" --dry-run --json $recording
@@ -80,7 +79,7 @@ run "$program" --dry-run -D 7 $recording
 like "a recording: -D cuts it" "$output" '^Warm-up, window: +0 s, 7 s$'
 is "a recording: -D cuts it, silently" "$errors" ""
 run "$program" --dry-run -D 30 -r 2 $recording
-like "a recording: a window beyond its end is told" "$errors" 'is over after 9.921 s at -r 2; nothing is due in the last 20.079 s'
+like "a recording: a window beyond its end is reported" "$errors" 'is over after 9.921 s at -r 2; nothing is due in the last 20.079 s'
 printf 'duration: 3\nwarmup: 2\n' >"$work/traffic-replay.yaml"
 run "$program" --dry-run $recording
 like "a recording: the configuration's -D and --warmup hold, too" "$output" '^Warm-up, window: +2 s, 3 s$'
@@ -99,9 +98,9 @@ for threads in 1 2 8; do
 done >"$work/sums"
 is "a recording: the same plan whatever --threads and --random-seed" "$(sort -u "$work/sums" | wc -l)" 1
 
-refused "--source: too few, before a server is looked for" 2 'holds 2 addresses for 5 clients; give a larger range$' \
+refused "--source: too few, before the server is contacted" 2 'holds 2 addresses for 5 clients; give a larger range$' \
     -U a%b --source 127.77.0.0/30 $model 127.88.99.99
-refused "--source: foreign, before a server is looked for" 1 '192.0.2.1 is not an address of this machine' \
+refused "--source: foreign, before the server is contacted" 1 '192.0.2.1 is not an address of this machine' \
     -U a%b --source 192.0.2.0/24 $model 127.88.99.99
 cat >"$work/filter" <<'END'
 version: 3
@@ -112,16 +111,16 @@ details: {"ldap:3": [{count: 1, scope: sub, filter: "((("}]}
 END
 refused "details that cannot be played, before anything else" 2 ': details [0-9]+ of ldap:3: filter "\(\(\("' \
     --dry-run "$work/filter"
-refused "more clients than this machine can hold, before a server is looked for" 1 ' raise it.*: (prlimit|sysctl)' \
+refused "more clients than this machine can hold, before the server is contacted" 1 ' raise it.*: (prlimit|sysctl)' \
     -U a%b -S 1000000 $model 127.88.99.99
 
 odd=$work/$'m\xff\033[31m\x9bodel'
 cp $model "$odd"
 run "$program" --dry-run --json - "$odd"
-is "a model's name that is no text: exit status" "$status" 0
-holds "a model's name that is no text: JSON" has_clients <<<"$output"
-like "a command line that is no text: in bash's form" "$output" "\\\$'[^']*/m.{1,2}377.{1,2}033\[31m"
-refused "a name that moves the cursor" 2 'cannot read "/no\?\[31m\?model"' --dry-run $'/no\033[31m\nmodel'
+is "a model's name that is not UTF-8: exit status" "$status" 0
+holds "a model's name that is not UTF-8: JSON" has_clients <<<"$output"
+like "a command line that is not UTF-8: escaped" "$output" "\\\$'[^']*/m.{1,2}377.{1,2}033\[31m"
+refused "a name with control characters" 2 'cannot read "/no\?\[31m\?model"' --dry-run $'/no\033[31m\nmodel'
 refused "-A with a folder" 2 'it is a directory$' -A / $model 127.88.99.99
 
 first=$("$program" --traffic-summary - --random-seed 3 -D 20 $model | sha256sum)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# traffic-sweep as a program, with a stand-in for traffic-replay beside it: what it calls and in which
-# order, what is kept, interrupts, resuming, hooks that fail or hang, folders that cannot be written to.
+# traffic-sweep as a program, with a fake traffic-replay in the same folder: calls and their order,
+# results, interrupts, resuming, commands that fail or hang, read-only folders.
 
 cd "$(dirname "$0")/../../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
@@ -20,7 +20,7 @@ program=$work/bin/traffic-sweep
 model=$work/model.yaml
 results=$work/results
 
-# sweep OPTION...: against a server that is not on this machine.
+# sweep OPTION...: sweeps a remote server.
 sweep() { run "$program" --results "$results" --sample none "$@" </dev/null; }
 fresh() {
     rm -rf "$results" "$work"/hooks
@@ -28,7 +28,7 @@ fresh() {
 }
 played() { grep -c -- --json "$FAKE/log" 2>/dev/null || true; }
 files() { (cd "$results" && find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' '); }
-# wait_for FILE LINES: until a file has so many lines.
+# wait_for FILE LINES: waits until a file has this many lines.
 wait_for() {
     for _ in $(seq 200); do
         [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ] && return
@@ -37,12 +37,12 @@ wait_for() {
     return 1
 }
 
-# --- Help and mistakes ---
+# Help and mistakes.
 run "$program" --help
 is "--help: exit status" "$status" 0
 is "--help: nothing on standard error" "$errors" ""
 while read -r option; do
-    like "--help and the manual page tell of --$option" "$(mandoc -T ascii man/traffic-sweep.1 | col -b)" "^ +.*--$option"
+    like "--help and the manual page list --$option" "$(mandoc -T ascii man/traffic-sweep.1 | col -b)" "^ +.*--$option"
 done < <(sed -n 's/^.*--\([a-z-]*[a-z]\).*/\1/p' <<<"$output" | sort -u)
 run "$program" --version
 like "--version" "$output" '^traffic-sweep [0-9]+\.[0-9]+\.[0-9]+$'
@@ -54,11 +54,11 @@ like "no model: message" "$errors" "^traffic-sweep: MODEL: cannot read \"$work/m
 echo 'version: 9' >"$work/wrong"
 fresh
 sweep "$work/wrong" dc1
-is "a model that is none: exit status" "$status" 2
-like "a model that is none: message" "$errors" "^traffic-sweep: $work/wrong:1:[0-9]+: "
-is "a model that is none: nothing is made" "$(ls -d "$results" 2>/dev/null)" ""
+is "an invalid model: exit status" "$status" 2
+like "an invalid model: message" "$errors" "^traffic-sweep: $work/wrong:1:[0-9]+: "
+is "an invalid model: nothing is created" "$(ls -d "$results" 2>/dev/null)" ""
 
-# --- A whole sweep ---
+# A whole sweep.
 fresh
 sweep -r 2,4 -S 1,3 --vary x=a,b --before "echo before {r} {S} {x} >>$work/hooks" \
     --after "echo after {r} {S} {x} >>$work/hooks" "$model" dc1=192.0.2.7 -- -D 3 --random-seed 5
@@ -69,17 +69,17 @@ dc1_r4_S1_x-b.json dc1_r4_S1_x-b.txt dc1_r4_S3_x-a.json dc1_r4_S3_x-a.txt dc1_r4
 is "a sweep: the text" "$(cat "$results/dc1_r4_S3_x-b.txt")" "report of r=4 S=3"
 is "a sweep: commands before and after each cell" "$(head -n 4 "$work/hooks" | tr '\n' ' ')" \
     "before 2 1 a after 2 1 a before 2 3 a after 2 3 a "
-is "a sweep: one run a cell" "$(played)" 8
-is "a sweep: accounts are made once" "$(grep -c -- --make-accounts "$FAKE/log")" 1
+is "a sweep: one run per cell" "$(played)" 8
+is "a sweep: accounts are created once" "$(grep -c -- --make-accounts "$FAKE/log")" 1
 like "a sweep: for the largest cell, before the first run" "$(head -n 1 "$FAKE/log")" '--make-accounts --scale-traffic=3 '
-like "a sweep: what a run is called with" "$(sed -n 2p "$FAKE/log")" \
+like "a sweep: arguments of a run" "$(sed -n 2p "$FAKE/log")" \
     '^--duration=3 --config=/proc/self/fd/[0-9]+ --replay-rate=2 --scale-traffic=1 --random-seed=5 --label=x=a --label=repeat=1 --label=options=--duration=3 .*--json=[^ ]*/\.dc1_r2_S1_x-a\.json -- [^ ]*model.yaml dc1=192\.0\.2\.7$'
 like "a sweep: progress" "$errors" '^traffic-sweep: dc1_r2_S3_x-a [0-9.]+/s; 2 of 8 cells, best [0-9.]+/s in dc1_r2_S1_x-a, [0-9:]+ left$'
 like "a sweep: the end" "$output" "^8 cells in $results; maximum: "
 run "${BUILD:-build}/traffic-summary" --by x "$results"
 like "a sweep: traffic-summary reads it" "$output" '^ *b +4 '
 
-# --- Secrets ---
+# Secrets.
 like "secrets: reach the runs" "$(cat "$FAKE/secrets")" '^user: "admin%Kept-Hidden.1"$'
 is "secrets: by a file of mode 0600" "$(grep -c '^0o100600$' "$FAKE/secrets")" 9
 unlike "secrets: on no command line" "$(cat "$FAKE/cmdlines")" 'Kept-Hidden'
@@ -92,12 +92,12 @@ like "secrets of the command line: the accounts' too" "$(cat "$FAKE/secrets")" '
 unlike "secrets of the command line: on no command line, not this program's either" "$(cat "$FAKE/cmdlines")" 'Told-Openly|Accounts-Own'
 unlike "secrets of the command line: in no result" "$(cat "$results"/*)" 'Told-Openly|Accounts-Own'
 
-# --- Resuming ---
+# Resuming.
 fresh
 sweep -r 2,4 "$model" dc1 -- -D 3
 sweep -r 2,4 "$model" dc1 -- -D 3
-is "results are there: exit status" "$status" 2
-like "results are there: message" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json exists; give --resume to continue, or another --results folder$"
+is "existing results: exit status" "$status" 2
+like "existing results: message" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json exists; give --resume to continue, or another --results folder$"
 sweep -r 2,4,6 --repeat 2 --resume "$model" dc1 -- -D 3
 is "--resume: exit status" "$status" 0 || echo "# $errors"
 is "--resume: plays what is missing" "$(played)" 6
@@ -133,11 +133,11 @@ echo 5 >"$results/.dc1_r6_S1.json"
 sweep -r 2,4,6 --resume "$model" dc1 -- -D 3
 is "damaged results: exit status" "$status" 0
 is "damaged results: are played again" "$(played)" 8
-like "damaged results: are told" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json:.*; playing this cell again$"
+like "damaged results: are reported" "$errors" "^traffic-sweep: $results/dc1_r2_S1.json:.*; playing this cell again$"
 is "damaged results: once each" "$(grep -c 'playing this cell again' <<<"$errors")" 2
-holds "damaged results: are whole" python3 -m json.tool "$results/dc1_r4_S1.json"
+holds "damaged results: are complete" python3 -m json.tool "$results/dc1_r4_S1.json"
 
-# --- Interrupts ---
+# Interrupts.
 fresh
 echo 1 >"$FAKE/sleep"
 "$program" --results "$results" --sample none -r 1:4 --after "echo after >>$work/hooks" "$model" dc1 2>"$work/errors" </dev/null &
@@ -148,8 +148,8 @@ wait $child
 is "Ctrl-C: exit status" $? 130
 is "Ctrl-C: the running cell is kept" "$(files)" "dc1_r1_S1.json dc1_r1_S1.txt dc1_r2_S1.json dc1_r2_S1.txt "
 is "Ctrl-C: the command after it is run" "$(wc -l <"$work/hooks")" 2
-like "Ctrl-C: told" "$(cat "$work/errors")" '^traffic-sweep: interrupted: finishing the current cell; interrupt again to stop at once$'
-like "Ctrl-C: how to go on" "$(cat "$work/errors")" '^traffic-sweep: interrupted after 2 cells; give --resume to continue$'
+like "Ctrl-C: message" "$(cat "$work/errors")" '^traffic-sweep: interrupted: finishing the current cell; interrupt again to stop at once$'
+like "Ctrl-C: how to continue" "$(cat "$work/errors")" '^traffic-sweep: interrupted after 2 cells; give --resume to continue$'
 
 echo 60 >"$FAKE/sleep"
 "$program" --resume --results "$results" --sample none -r 1:4 --after "echo after >>$work/hooks" "$model" dc1 2>"$work/errors" </dev/null &
@@ -185,14 +185,14 @@ is "SIGKILL, then --resume: files" "$(files)" \
     "dc1_r1_S1.json dc1_r1_S1.txt dc1_r2_S1.json dc1_r2_S1.txt dc1_r3_S1.json dc1_r3_S1.txt dc1_r4_S1.json dc1_r4_S1.txt "
 is "SIGKILL, then --resume: finished cells are not played again" "$(grep -c -- 'json=.*_r[12]_' "$FAKE/log")" 2
 
-# --- Runs that fail ---
+# Runs that fail.
 fresh
 echo dc1_r3_ >"$FAKE/fail"
 sweep -r 1:4 "$model" dc1
 is "a run that fails: exit status" "$status" 1
 like "a run that fails: where" "$errors" '^traffic-sweep: dc1_r3_S1: traffic-replay failed \(exit status 1\)$'
 like "a run that fails: what it said, cleaned" "$errors" '^  \| \?\[31mnothing listens on port 389$'
-like "a run that fails: the one before may be spoiled" "$errors" 'the last cell \(dc1_r2_S1\) may be invalid'
+like "a run that fails: the last cell may be invalid" "$errors" 'the last cell \(dc1_r2_S1\) may be invalid'
 is "a run that fails: the others are kept" "$(files)" "dc1_r1_S1.json dc1_r1_S1.txt dc1_r2_S1.json dc1_r2_S1.txt "
 rm "$FAKE/fail"
 sweep -r 1:4 --resume "$model" dc1
@@ -204,7 +204,7 @@ is "accounts that cannot be made: exit status" "$status" 1
 like "accounts that cannot be made: message" "$errors" 'cannot create the test accounts \(exit status 1\)$'
 is "accounts that cannot be made: nothing is played" "$(played)" 0
 
-# --- Commands that fail or hang ---
+# Commands that fail or hang.
 fresh
 sweep -r 1:3 --before 'echo starting {r}; [ {r} != 2 ] || { echo no such DC >&2; exit 3; }' --after "echo {r} >>$work/hooks" "$model" dc1
 is "--before fails: exit status" "$status" 1
@@ -232,19 +232,19 @@ pkill_by_pid=$(pgrep -f '^sleep 3$')
 # shellcheck disable=SC2086 # one argument a pid
 [ -z "$pkill_by_pid" ] || kill $pkill_by_pid
 
-# --- Samples ---
+# Samples.
 fresh
 echo 2.2 >"$FAKE/sleep"
 run "$program" --results "$results" --sample 'echo cpu 1.5; echo jobs.{x} 3' --vary x=q "$model" dc1 </dev/null
 is "samples: exit status" "$status" 0 || echo "# $errors"
-# The stand-in's window begins when it ends: none of the samples is in it, but reading and writing goes well.
+# The window of the fake begins at its end, so it contains no samples, but the result is read and written.
 holds "samples: the result is whole" python3 -m json.tool "$results/dc1_r1_S1_x-q.json"
 fresh
 run "$program" --results "$results" "$model" dc1=192.0.2.1 </dev/null
-like "samples of a server elsewhere: told" "$errors" '^traffic-sweep: no samples: no visible process on this machine listens on port 389 of dc1=192.0.2.1; '
+like "samples of a remote server: message" "$errors" '^traffic-sweep: no samples: no visible process on this machine listens on port 389 of dc1=192.0.2.1; '
 is "samples of a server elsewhere: exit status" "$status" 0
 
-# --- The search ---
+# The search.
 fresh
 sweep --find-max -r 4:24:4 -S 2:8:2 "$model" dc1
 is "--find-max: exit status" "$status" 0 || echo "# $errors"
@@ -256,13 +256,13 @@ is "--find-max --resume: the same search" "$(played)" "$before"
 sweep --find-max --resume --slo 'success>=101%' -r 4:24:4 -S 2:8:2 "$model" dc1
 like "--find-max: no cell keeps the level" "$output" '^none of [0-9]+ played cells keeps success>=101%; the least loaded one: '
 
-# --- Folders that cannot be written to ---
+# Folders that cannot be written to.
 run "$program" --results /dev/null/x --sample none "$model" dc1
-is "a folder that cannot be made: exit status" "$status" 1
-like "a folder that cannot be made: message" "$errors" '^traffic-sweep: --results: cannot create /dev/null/x: Not a directory$'
+is "a folder that cannot be created: exit status" "$status" 1
+like "a folder that cannot be created: message" "$errors" '^traffic-sweep: --results: cannot create /dev/null/x: Not a directory$'
 run "$program" --results /proc/self --sample none "$model" dc1
-is "a folder that cannot be written into: exit status" "$status" 1
-like "a folder that cannot be written into: message" "$errors" '^traffic-sweep: --results: cannot write to /proc/self: '
+is "a folder that cannot be written to: exit status" "$status" 1
+like "a folder that cannot be written to: message" "$errors" '^traffic-sweep: --results: cannot write to /proc/self: '
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     fresh
     mkdir "$results"

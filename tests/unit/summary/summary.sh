@@ -18,7 +18,7 @@ like "--help: options" "$output" '^  -f, --full  '
 like "--help: metrics" "$output" '^  success-rate  '
 is "--help: nothing on standard error" "$errors" ""
 while read -r option; do
-    like "--help and the manual page tell of --$option" "$(mandoc -T ascii man/traffic-summary.1 | sed 's,.\x08,,g')" "^ +.*--$option"
+    like "--help and the manual page list --$option" "$(mandoc -T ascii man/traffic-summary.1 | sed 's,.\x08,,g')" "^ +.*--$option"
 done < <(sed -n 's/^.*--\([a-z]*\).*/\1/p' <<<"$output" | sort -u)
 
 run "$program" --version
@@ -109,7 +109,7 @@ assert len(compared["cells"]) == 1 and compared["cells"][0]["ratio"] == 1' "$out
 run "$program" --compare "$runs" "$work"
 is "--compare with nothing: status" $status 1
 
-# Pictures and pages: whole, well-formed, complete without a network or scripts.
+# Pictures and pages: well-formed, without references to a network or scripts.
 ours=tests/fuzz/seeds/result/run.json
 sound() {
     holds "$1: well-formed" xmllint --noout "$2"
@@ -138,7 +138,7 @@ is "--compare --html: status" $status 0
 sound "--compare --html" "$work/compare.html"
 run "$program" --svg "$work/none/grid.svg" "$runs"
 is "a picture that cannot be written: status" $status 2
-like "... told" "$errors" '--svg: cannot write \".*none/grid\.svg\": No such file'
+like "... message" "$errors" '--svg: cannot write \".*none/grid\.svg\": No such file'
 is "nothing else is left" "$(ls "$work")" 'compare.html
 grid.svg
 page.html'
@@ -154,14 +154,14 @@ is "... the rest is shown" "$(tail -n 1 <<<"$output")" "max: 27.679"
 run "$program" "$work/diary.txt"
 is "nothing to show: status" $status 1
 is "... no output" "$output" ""
-like "... told" "$errors" '^traffic-summary: no results$'
+like "... message" "$errors" '^traffic-summary: no results$'
 
 run "$program" "$work/dc1_r1_S1.txt" "$runs/dc1_r1_S1.txt" "$work/dc1_r1_S1.txt"
 is "a file named twice counts once, a copy is a run: status" $status 0
-like "... told" "$errors" 'another file also contains: 1;'
+like "... message" "$errors" 'another file also contains: 1;'
 
 run bash -c '"$1" "$2" >/dev/full' - "$program" "$runs"
 is "output that cannot be written: status" $status 1
-like "... told" "$errors" 'No space left'
+like "... message" "$errors" 'No space left'
 
 tap_done
