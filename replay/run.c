@@ -40,7 +40,7 @@ enum {
 
 /* One run. Only the calling thread uses it, except for `shared` and `running`. */
 struct run {
-    struct run_shared shared; /* first */
+    struct run_shared shared; /* must be the first member */
     const struct run_setup *setup;
     struct run_result *result;
     struct source_range source;

@@ -53,7 +53,7 @@ int account_file_read(const char *path, struct account_file *file, struct error 
     FILE *input = fopen(path, "re");
     struct stat status;
     if (!input || fstat(fileno(input), &status) != 0) {
-        error_set(error, -EINVAL, "%s: cannot read it: %s", path, strerror(errno));
+        error_set(error, -EINVAL, "cannot read %s: %s", path, strerror(errno));
         if (input)
             fclose(input);
         return -EINVAL;

@@ -73,14 +73,14 @@ int credentials_read_file(const char *path, struct credentials *out, bool *world
     FILE *file = fopen(path, "re");
     struct stat status;
     if (!file || fstat(fileno(file), &status) != 0) {
-        int result = error_set(error, -errno, "%s: cannot read it: %s", path, strerror(errno));
+        int result = error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
         if (file)
             fclose(file);
         return result;
     }
     if (S_ISDIR(status.st_mode)) {
         fclose(file);
-        return error_set(error, -EISDIR, "%s: cannot read it: it is a directory", path);
+        return error_set(error, -EISDIR, "cannot read %s: it is a directory", path);
     }
     *world_readable = (status.st_mode & S_IROTH) != 0;
     /* Unbuffered, so that stdio keeps no copy of the password. */

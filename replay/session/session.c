@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What traffic-replay was called for: five cases, each of them a table of steps. */
+/* What traffic-replay is called for: one of six cases, each of which is a table of steps. */
 #include "replay/session/session.h"
 
 #include <errno.h>

@@ -109,7 +109,7 @@ replay -G -n 8 --number-of-groups 3
 is "-G again: exit status" "$status" 0
 is "-G again writes nothing" "$(usn)" "$before"
 replay -G -n 8 --number-of-groups 3 --group-memberships 10
-like "other memberships than those there are told" "$errors" 'keeps the 24 memberships that it has; clean it up \(-c\) first'
+like "other memberships than those there are told" "$errors" 'keeps its 24 memberships; to change them, remove the accounts first \(-c\)'
 
 replay -G -n 12 --number-of-groups 3
 is "more users: users" "$(count '(sAMAccountName=STGU-*)')" 12
@@ -230,7 +230,7 @@ like "not in the directory: message" "$errors" 'nobody.tsv:2: nobody-of-this-nam
 # --- Refusals ---
 run "$replay_program" -I $((instance + 1)) -G --yes -n 2 -U "STGU-$instance-1%$password" "$TRAFFIC_REPLAY_DC"
 is "an administrator without rights: exit status" "$status" 1
-like "an administrator without rights: message" "$errors" '^traffic-replay: cannot add OU=.*: insufficientAccessRights \(.*needs the right'
+like "an administrator without rights: message" "$errors" '^traffic-replay: cannot add OU=.*: insufficientAccessRights \(.*needs this right'
 run "$replay_program" -I $instance -G -n 2 -U "$TRAFFIC_REPLAY_USER%wrong" "$TRAFFIC_REPLAY_DC"
 is "a wrong password: exit status" "$status" 1
 like "a wrong password: message" "$errors" "^traffic-replay: cannot log on to .* as $TRAFFIC_REPLAY_USER: .*nvalid"
@@ -240,7 +240,7 @@ policy 14
 run "$replay_program" -I $((instance + 1)) -G --yes -n 2 -F Short.1 "$TRAFFIC_REPLAY_DC"
 policy "$usual"
 is "a password that the policy refuses: exit status" "$status" 1
-like "a password that the policy refuses: message" "$errors" '^traffic-replay: cannot add STGU-.*-1: constraintViolation \(.*give a password that it takes with -F$'
+like "a password that the policy refuses: message" "$errors" '^traffic-replay: cannot add STGU-.*-1: constraintViolation \(.*set an acceptable password with -F$'
 
 # --- Clean-up ---
 replay -c

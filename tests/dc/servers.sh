@@ -61,7 +61,7 @@ plays_rpc "encryption is required" "$C=2" 'smb encrypt=required'
 plays "encryption is required in 3.0" "$D=0x0300" 'smb encrypt=required' 'server max protocol=SMB3_00'
 plays_rpc "NTLM is refused" "TRAFFIC_REPLAY_NTLM=refused" 'ntlm auth=disabled'
 run "$BUILD/traffic-replay" --yes tests/data/smb-rpc.yaml "$TRAFFIC_REPLAY_DC"
-like "NTLM is refused: what helps is told" "$errors" 'NTLM is disabled\); -K uses Kerberos'
+like "NTLM is refused: what helps is told" "$errors" 'NTLM is disabled\); use -K for Kerberos'
 plays_rpc "anonymous is restricted" "" 'restrict anonymous=2'
 
 tap_done

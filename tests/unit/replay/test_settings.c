@@ -108,7 +108,7 @@ static const struct {
      "--user and --authentication-file exclude each other; give one of them"},
     {"-U a%b -k @model dc1",
      "--user and --kerberos exclude each other; the tickets contain the name"},
-    {"-A @missing @model dc1", "-A: @missing: cannot read it: No such file or directory"},
+    {"-A @missing @model dc1", "-A: cannot read @missing: No such file or directory"},
     {"-A @auth-wrong @model dc1", "-A: @auth-wrong:2: expected one \"username = ...\", "
                                   "\"password = ...\" or \"domain = ...\""},
     {"-A @auth-nobody @model dc1",
