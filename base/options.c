@@ -20,12 +20,12 @@ enum { LONG_BASE = 256 };
 
 static enum step take_option(const struct options_table *table, void *owner,
                              const struct options_given *given, int *status);
-static unsigned distance(const char *a, const char *b);
+static unsigned edit_distance(const char *a, const char *b);
 static const char *set_flag(const char *value, bool *out);
 static const char *set_number(const struct options_row *row, const char *value, double *out);
 static const char *out_of_range(const struct options_row *row, const char *value);
 static const char *set_whole(const struct options_row *row, const char *value, void *target);
-static const char *whole(const struct options_row *row, const char *value, uint64_t *out);
+static const char *parse_whole(const struct options_row *row, const char *value, uint64_t *out);
 static const char *options_set_text(const struct options_row *row, char *value, void *target);
 static const char *set_secret(char *value, char **out);
 static const struct options_row *row_of(const struct options_table *table, int found);
@@ -108,7 +108,7 @@ const char *options_nearest(const struct options_table *table, const char *name)
     unsigned best_distance = 1 + (unsigned)strlen(name) / 3;
     for (size_t i = 0; i < table->count; i++) {
         const char *known = table->rows[i].name;
-        unsigned d = distance(name, known);
+        unsigned d = edit_distance(name, known);
         if (strncmp(name, known, strlen(known)) == 0)
             d = 1; /* --username for --user */
         if (d <= best_distance) {
@@ -122,7 +122,7 @@ const char *options_nearest(const struct options_table *table, const char *name)
 /* The Levenshtein distance. Names of options have at most 31 letters. */
 static enum step take_option(const struct options_table *table, void *owner,
                              const struct options_given *given, int *status);
-static unsigned distance(const char *a, const char *b)
+static unsigned edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };
     unsigned row[LONGEST];
@@ -211,7 +211,7 @@ static const char *out_of_range(const struct options_row *row, const char *value
 static const char *set_whole(const struct options_row *row, const char *value, void *target)
 {
     uint64_t number = 0;
-    const char *error = whole(row, value, &number);
+    const char *error = parse_whole(row, value, &number);
     if (error)
         return error;
     if (row->kind == OPTIONS_WHOLE)
@@ -223,7 +223,7 @@ static const char *set_whole(const struct options_row *row, const char *value, v
     return NULL;
 }
 
-static const char *whole(const struct options_row *row, const char *value, uint64_t *out)
+static const char *parse_whole(const struct options_row *row, const char *value, uint64_t *out)
 {
     char *end;
     errno = 0;

@@ -10,7 +10,7 @@
 
 static const int64_t second = 1000000000, on_terminal = 200000000, elsewhere = 5000000000;
 
-static double rate(const struct progress *progress, int64_t now);
+static double progress_rate(const struct progress *progress, int64_t now);
 
 void progress_start(struct progress *progress, const char *what, uint64_t total)
 {
@@ -28,11 +28,11 @@ void progress_step(struct progress *progress)
     progress->printed = now;
     progress->shown = true;
     fprintf(stderr, "%s%s: %" PRIu64 " of %" PRIu64 " (%.0f/s)%s", progress->terminal ? "\r" : "",
-            progress->what, progress->done, progress->total, rate(progress, now),
+            progress->what, progress->done, progress->total, progress_rate(progress, now),
             progress->terminal ? "\033[K" : "\n");
 }
 
-static double rate(const struct progress *progress, int64_t now)
+static double progress_rate(const struct progress *progress, int64_t now)
 {
     double seconds = (double)(now - progress->started) / (double)second;
     return seconds > 0 ? (double)progress->done / seconds : 0;
@@ -43,5 +43,5 @@ void progress_end(struct progress *progress)
     int64_t now = clock_now();
     fprintf(stderr, "%s%s: %" PRIu64 " in %.1f s (%.0f/s)\n",
             progress->terminal && progress->shown ? "\r\033[K" : "", progress->what, progress->done,
-            (double)(now - progress->started) / (double)second, rate(progress, now));
+            (double)(now - progress->started) / (double)second, progress_rate(progress, now));
 }

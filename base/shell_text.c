@@ -11,7 +11,7 @@
 
 static bool needs_no_quotes(const char *argument);
 static bool is_printable(const char *argument);
-static void write_quoted(FILE *out, const char *argument);
+static void write_in_quotes(FILE *out, const char *argument);
 static void write_escaped(FILE *out, const char *argument);
 
 char *shell_text_join(int argc, char *const *argv)
@@ -34,7 +34,7 @@ void shell_text_write(FILE *out, const char *argument)
     if (needs_no_quotes(argument))
         fputs(argument, out);
     else if (is_printable(argument))
-        write_quoted(out, argument);
+        write_in_quotes(out, argument);
     else
         write_escaped(out, argument);
 }
@@ -57,7 +57,7 @@ static bool is_printable(const char *argument)
     return printable;
 }
 
-static void write_quoted(FILE *out, const char *argument)
+static void write_in_quotes(FILE *out, const char *argument)
 {
     fputc('\'', out);
     for (const char *c = argument; *c; c++)

@@ -15,7 +15,7 @@ static pthread_once_t upper_once = PTHREAD_ONCE_INIT;
 
 static int utf16_convert(const char *text, bool upper_case, uint8_t **out, size_t *size);
 static int utf8_next(const char **at, uint32_t *code);
-static uint32_t upper(uint32_t code);
+static uint32_t upper_case_of(uint32_t code);
 static void upper_locale_make(void);
 static uint8_t *put_unit(uint8_t *to, uint32_t unit);
 static char *put_utf8(char *to, uint32_t code);
@@ -42,7 +42,7 @@ static int utf16_convert(const char *text, bool upper_case, uint8_t **out, size_
             return rc;
         }
         if (upper_case)
-            code = upper(code);
+            code = upper_case_of(code);
         if (code >= 0x10000) {
             to = put_unit(to, 0xd800 + ((code - 0x10000) >> 10));
             code = 0xdc00 + (code & 0x3ff);
@@ -76,7 +76,7 @@ static int utf8_next(const char **at, uint32_t *code)
     return 0;
 }
 
-static uint32_t upper(uint32_t code)
+static uint32_t upper_case_of(uint32_t code)
 {
     if (code < 0x80)
         return code >= 'a' && code <= 'z' ? code - 0x20 : code;

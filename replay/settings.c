@@ -25,14 +25,14 @@
 #include "replay/settings_private.h"
 #include "replay/settings_table.h"
 
-static enum step read_all(struct settings *settings, int argc, char **argv);
+static enum step settings_read_all(struct settings *settings, int argc, char **argv);
 static void note_given(struct settings *settings);
 static void settings_set_defaults(struct settings *settings);
 static enum step read_sources(struct settings *settings, int argc, char **argv);
 static enum step read_command_line(struct settings *settings, int argc, char **argv);
 static enum step settings_take_options(struct settings *settings, int argc, char **argv);
-static enum step assign(struct settings *settings, const struct options_row *row, const char *value,
-                        enum settings_source source, char *origin);
+static enum step settings_assign(struct settings *settings, const struct options_row *row,
+                                 const char *value, enum settings_source source, char *origin);
 static char *row_origin(const struct options_row *row, bool by_letter);
 static enum step settings_take_option(struct settings *settings, const struct options_given *given);
 static enum step read_environment(struct settings *settings);
@@ -54,8 +54,8 @@ static bool same_file(const char *one, const char *other);
 static void settle_conflicts(struct settings *settings);
 static enum step choose_seed(struct settings *settings);
 static void settings_free_sources(struct settings_sources *sources);
-static bool matches(const struct settings_packet *packets, size_t count, const char *protocol,
-                    const char *opcode);
+static bool settings_match(const struct settings_packet *packets, size_t count,
+                           const char *protocol, const char *opcode);
 
 enum step settings_read(struct settings *settings, int argc, char **argv, int *status)
 {
@@ -63,12 +63,12 @@ enum step settings_read(struct settings *settings, int argc, char **argv, int *s
     settings->sources = calloc(1, sizeof *settings->sources);
     if (!settings->sources)
         return step_done(status, options_out_of_memory());
-    enum step step = read_all(settings, argc, argv);
+    enum step step = settings_read_all(settings, argc, argv);
     *status = settings->sources->status;
     return step;
 }
 
-static enum step read_all(struct settings *settings, int argc, char **argv)
+static enum step settings_read_all(struct settings *settings, int argc, char **argv)
 {
     struct settings_sources *sources = settings->sources;
     sources->source_of_row = calloc(settings_table.count, sizeof *sources->source_of_row);
@@ -143,8 +143,8 @@ static enum step settings_take_options(struct settings *settings, int argc, char
     enum step step = STEP_NEXT;
     while (step == STEP_NEXT && options_next(&scan, &given, &settings->sources->first_argument)) {
         if (given.fault == OPTIONS_NO_VALUE && (given.row->properties & SETTINGS_MAY_BE_LAST))
-            step = assign(settings, given.row, "-", SOURCE_COMMAND_LINE,
-                          row_origin(given.row, given.by_letter));
+            step = settings_assign(settings, given.row, "-", SOURCE_COMMAND_LINE,
+                                   row_origin(given.row, given.by_letter));
         else if (given.fault != OPTIONS_GOOD)
             step = settings_end(settings, options_complain_of(&settings_table, &given));
         else
@@ -153,8 +153,8 @@ static enum step settings_take_options(struct settings *settings, int argc, char
     return step;
 }
 
-static enum step assign(struct settings *settings, const struct options_row *row, const char *value,
-                        enum settings_source source, char *origin)
+static enum step settings_assign(struct settings *settings, const struct options_row *row,
+                                 const char *value, enum settings_source source, char *origin)
 {
     struct settings_sources *sources = settings->sources;
     struct settings_assignment assignment = {.row = row, .source = source, .origin = origin};
@@ -190,8 +190,8 @@ static enum step settings_take_option(struct settings *settings, const struct op
         packet_list_print(stdout);
         return settings_end(settings, program_flush_output() == 0 ? EXIT_OK : EXIT_FAILED);
     }
-    enum step step =
-        assign(settings, row, given->value, SOURCE_COMMAND_LINE, row_origin(row, given->by_letter));
+    enum step step = settings_assign(settings, row, given->value, SOURCE_COMMAND_LINE,
+                                     row_origin(row, given->by_letter));
     if (!(row->properties & SETTINGS_HOLDS_SECRET))
         return step;
     char *secret = row->kind == OPTIONS_SECRET ? given->value : strchr(given->value, '%');
@@ -208,8 +208,8 @@ static enum step read_environment(struct settings *settings)
     char *user = getenv("TRAFFIC_REPLAY_USER"), *password = getenv("TRAFFIC_REPLAY_PASSWORD");
     enum step step = STEP_NEXT;
     if (user && *user)
-        step = assign(settings, options_find(&settings_table, "user"), user, SOURCE_ENVIRONMENT,
-                      strdup("TRAFFIC_REPLAY_USER"));
+        step = settings_assign(settings, options_find(&settings_table, "user"), user,
+                               SOURCE_ENVIRONMENT, strdup("TRAFFIC_REPLAY_USER"));
     if (user && strchr(user, '%'))
         secret_wipe(strchr(user, '%') + 1);
     if (user && *user && !(sources->environment_user = strndup(user, strcspn(user, "%"))))
@@ -277,7 +277,7 @@ static enum step settings_take_entry(struct settings *settings, const char *path
                                 "run: chmod o= %s",
                                 path);
     if (!problem)
-        return assign(settings, row, entry->value, SOURCE_CONFIG, origin);
+        return settings_assign(settings, row, entry->value, SOURCE_CONFIG, origin);
     settings_refuse(settings, "%s: %s", origin, problem);
     free(origin);
     return STEP_DONE;
@@ -503,13 +503,13 @@ static void settings_free_sources(struct settings_sources *sources)
 bool settings_plays(const struct settings *settings, const char *protocol, const char *opcode)
 {
     if (settings->only_count > 0 &&
-        !matches(settings->only, settings->only_count, protocol, opcode))
+        !settings_match(settings->only, settings->only_count, protocol, opcode))
         return false;
-    return !matches(settings->skip, settings->skip_count, protocol, opcode);
+    return !settings_match(settings->skip, settings->skip_count, protocol, opcode);
 }
 
-static bool matches(const struct settings_packet *packets, size_t count, const char *protocol,
-                    const char *opcode)
+static bool settings_match(const struct settings_packet *packets, size_t count,
+                           const char *protocol, const char *opcode)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(packets[i].protocol, protocol) == 0 &&

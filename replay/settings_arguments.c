@@ -13,7 +13,7 @@ static bool is_overridden(const struct settings *settings, const struct options_
 static void settings_add_option(struct arguments *arguments, const char *name, const char *value);
 static void settings_add_row(struct arguments *arguments, const struct settings *settings,
                              const struct options_row *row);
-static void write_quoted(FILE *out, const char *text);
+static void write_yaml_quoted(FILE *out, const char *text);
 
 void settings_add_arguments(const struct settings *settings, const char *const *except,
                             struct arguments *arguments)
@@ -90,29 +90,29 @@ int settings_write_secrets(const struct settings *settings, FILE *out)
     if (admin->name && !settings->admin_kerberos) {
         fputs("user: \"", out);
         if (settings->admin_domain) {
-            write_quoted(out, settings->admin_domain);
-            write_quoted(out, "\\");
+            write_yaml_quoted(out, settings->admin_domain);
+            write_yaml_quoted(out, "\\");
         }
-        write_quoted(out, admin->name);
+        write_yaml_quoted(out, admin->name);
         if (settings->admin_realm) {
             fputc('@', out);
-            write_quoted(out, settings->admin_realm);
+            write_yaml_quoted(out, settings->admin_realm);
         }
         if (admin->password)
             fputc('%', out);
-        write_quoted(out, admin->password ? admin->password : "");
+        write_yaml_quoted(out, admin->password ? admin->password : "");
         fputs("\"\n", out);
     }
     if (settings->fixed_password) {
         fputs("fixed-password: \"", out);
-        write_quoted(out, settings->fixed_password);
+        write_yaml_quoted(out, settings->fixed_password);
         fputs("\"\n", out);
     }
     return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
 }
 
 /* Writes the inside of a double-quoted scalar (YAML 1.2, 7.3.1). */
-static void write_quoted(FILE *out, const char *text)
+static void write_yaml_quoted(FILE *out, const char *text)
 {
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')

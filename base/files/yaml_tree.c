@@ -52,7 +52,7 @@ static int close_collection(struct builder *builder);
 static int check_keys(struct builder *builder, const struct yaml_node *mapping);
 static int yaml_compare_keys(const void *a, const void *b);
 static int refuse_twice(struct builder *builder, const struct yaml_node *key);
-static void overwrite(const struct yaml_node *node);
+static void overwrite_scalars(const struct yaml_node *node);
 
 int yaml_tree_parse(const char *name, const char *text, size_t size, struct yaml_tree **out,
                     struct error *error)
@@ -286,18 +286,18 @@ void yaml_tree_free(struct yaml_tree *tree)
 void yaml_tree_free_secret(struct yaml_tree *tree)
 {
     if (tree)
-        overwrite(tree->root);
+        overwrite_scalars(tree->root);
     yaml_tree_free(tree);
 }
 
-static void overwrite(const struct yaml_node *node)
+static void overwrite_scalars(const struct yaml_node *node)
 {
     size_t items = node->kind == YAML_TREE_MAPPING ? 2 * node->count : node->count;
     if (node->kind == YAML_TREE_SCALAR)
         explicit_bzero((char *)(uintptr_t)node->text, strlen(node->text));
     else
         for (size_t i = 0; i < items; i++)
-            overwrite(node->items[i]);
+            overwrite_scalars(node->items[i]);
 }
 
 const struct yaml_node *yaml_tree_root(const struct yaml_tree *tree)

@@ -101,8 +101,8 @@ static int learn_one(struct learn_capture *capture, struct learn_settings *setti
                      uint32_t history, struct model **model);
 static void print_learned(const struct options *options, const struct learn_capture *capture,
                           const struct model *model);
-static const char *parse_history(void *owner, char *value);
-static const char *parse_preference(void *owner, char *value);
+static const char *traffic_learn_parse_history(void *owner, char *value);
+static const char *traffic_learn_parse_preference(void *owner, char *value);
 static void traffic_learn_help(FILE *out);
 
 enum row_group { GROUP_INPUT, GROUP_MODEL, GROUP_CHECK, GROUP_OUTPUT, GROUP_OTHER, GROUP_COUNT };
@@ -128,13 +128,13 @@ static const struct options_row rows[] = {
     {"keytab", 0, "FILE", OPTIONS_INPUT, AT(keytab), 0, 0, 0, GROUP_INPUT,
      "keys with which tshark decrypts Kerberos", NULL},
     {"tshark-option", 0, "NAME:VALUE", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_INPUT,
-     "preference of tshark; can be given several times", parse_preference},
+     "preference of tshark; can be given several times", traffic_learn_parse_preference},
     {"tshark", 0, "PROGRAM", OPTIONS_TEXT, AT(program), 0, 0, 0, GROUP_INPUT,
      "tshark program to run (default tshark)", NULL},
 
     {"history", 0, "N|auto", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_MODEL,
      "number of preceding packets and pauses that determine\nthe next one (default 2)",
-     parse_history},
+     traffic_learn_parse_history},
     {"max-details", 0, "N", OPTIONS_UNSIGNED, AT(max_details), 1, DETAILS_MAX, 0, GROUP_MODEL,
      "number of forms to keep per packet type, the most\nfrequent ones (default 50)", NULL},
 
@@ -539,7 +539,7 @@ static void print_learned(const struct options *options, const struct learn_capt
                   figures.history_length);
 }
 
-static const char *parse_history(void *owner, char *value)
+static const char *traffic_learn_parse_history(void *owner, char *value)
 {
     struct options *options = owner;
     char *end;
@@ -552,7 +552,7 @@ static const char *parse_history(void *owner, char *value)
     return NULL;
 }
 
-static const char *parse_preference(void *owner, char *value)
+static const char *traffic_learn_parse_preference(void *owner, char *value)
 {
     struct options *options = owner;
     if (!strchr(value, ':'))

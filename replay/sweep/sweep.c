@@ -50,7 +50,7 @@ struct sweep {
     int status; /* the exit status, once a step returned STEP_DONE */
 };
 
-static enum step prepare(struct sweep *sweep);
+static enum step prepare_sweep(struct sweep *sweep);
 static enum step read_model(struct sweep *sweep);
 static void sweep_warn_of_model(void *context, const char *line);
 static enum step sweep_end(struct sweep *sweep, int status, const char *format, ...)
@@ -88,7 +88,7 @@ int sweep_run(struct sweep_options *options)
     sweep.watch = (struct sweep_watch){
         .fd = -1, .interrupted = on_interrupt, .tick = on_tick, .context = &sweep};
     sweep_progress_init(&sweep.progress);
-    enum step step = prepare(&sweep);
+    enum step step = prepare_sweep(&sweep);
     if (step == STEP_NEXT)
         step = options->find_max ? find_max(&sweep) : play_grid(&sweep);
     int status = sweep_finish(&sweep, step);
@@ -99,7 +99,7 @@ int sweep_run(struct sweep_options *options)
     return status;
 }
 
-static enum step prepare(struct sweep *sweep)
+static enum step prepare_sweep(struct sweep *sweep)
 {
     static enum step (*const steps[])(struct sweep *) = {read_model, open_store, open_player};
     const struct settings *replay = &sweep->options->replay;

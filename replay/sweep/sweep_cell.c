@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "base/shell_text.h"
 
-static void shuffle(struct sweep_cells *cells, uint64_t seed);
+static void shuffle_cells(struct sweep_cells *cells, uint64_t seed);
 static void write_safe(FILE *stream, const char *text, size_t length);
 static int check_values(const struct sweep_vary *vary, struct error *error);
 static size_t longest_value(const struct sweep_vary *vary);
@@ -61,11 +61,11 @@ int sweep_cells_make(const struct sweep_options *options, uint64_t seed, struct 
         cell->repeat = (unsigned)(rest / combinations) + 1;
     }
     if (options->random_order)
-        shuffle(cells, seed);
+        shuffle_cells(cells, seed);
     return 0;
 }
 
-static void shuffle(struct sweep_cells *cells, uint64_t seed)
+static void shuffle_cells(struct sweep_cells *cells, uint64_t seed)
 {
     struct random_stream random;
     random_seed(&random, seed, RANDOM_SWEEP, 0);

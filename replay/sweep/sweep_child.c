@@ -20,7 +20,7 @@ static void child_exec(const struct sweep_watch *watch, const struct sweep_child
                        pid_t parent, int report);
 static int child_place(int fd, int target, int flags);
 static void child_signal(pid_t pid, bool foreground, int number);
-static void reap(pid_t pid, int *status);
+static void child_reap(pid_t pid, int *status);
 static int end_late(struct sweep_watch *watch, const struct sweep_child *child, pid_t pid,
                     int *status);
 static void wait_a_little(struct sweep_watch *watch, int64_t until);
@@ -128,7 +128,7 @@ int sweep_child_run(struct sweep_watch *watch, const struct sweep_child *child, 
             return 0;
         if (watch->interrupts >= 2) {
             child_signal(pid, child->foreground, SIGKILL);
-            reap(pid, status);
+            child_reap(pid, status);
             return -EINTR;
         }
         if (clock_now() >= until)
@@ -143,7 +143,7 @@ static void child_signal(pid_t pid, bool foreground, int number)
     kill(foreground ? pid : -pid, number);
 }
 
-static void reap(pid_t pid, int *status)
+static void child_reap(pid_t pid, int *status)
 {
     while (waitpid(pid, status, 0) < 0 && errno == EINTR)
         ;
@@ -164,7 +164,7 @@ static int end_late(struct sweep_watch *watch, const struct sweep_child *child, 
     }
     child_signal(pid, child->foreground, SIGKILL); /* other processes of the group may remain */
     if (!ended)
-        reap(pid, status);
+        child_reap(pid, status);
     return -ETIMEDOUT;
 }
 

@@ -35,10 +35,11 @@ static enum step read_replay_options(const struct reader *reader, const struct y
 static enum step sweep_file_add_option(const struct reader *reader, const struct yaml_node *node,
                                        const char *name, const char *value);
 static enum step read_vary(const struct reader *reader, const struct yaml_node *node);
-static enum step refuse_key(const struct reader *reader, const struct yaml_node *key);
+static enum step sweep_file_refuse_key(const struct reader *reader, const struct yaml_node *key);
 static enum step read_row(const struct reader *reader, const struct options_row *row,
                           const struct yaml_node *value);
-static char *joined(const struct reader *reader, const struct yaml_node *node, const char *key);
+static char *join_values(const struct reader *reader, const struct yaml_node *node,
+                         const char *key);
 
 enum step sweep_file_read(struct sweep_options *options, const char *path)
 {
@@ -102,7 +103,7 @@ static enum step read_key(const struct reader *reader, const struct yaml_node *k
     if (strcmp(key->text, "vary") == 0)
         return read_vary(reader, value);
     if (!row)
-        return refuse_key(reader, key);
+        return sweep_file_refuse_key(reader, key);
     return row->properties & OPTIONS_COMMAND_LINE
                ? sweep_file_refuse(reader, key, row->name, "allowed only on the command line")
                : read_row(reader, row, value);
@@ -195,7 +196,7 @@ static enum step read_vary(const struct reader *reader, const struct yaml_node *
     return STEP_NEXT;
 }
 
-static enum step refuse_key(const struct reader *reader, const struct yaml_node *key)
+static enum step sweep_file_refuse_key(const struct reader *reader, const struct yaml_node *key)
 {
     char what[ERROR_SIZE] = "one of the keys model, dc, options";
     for (size_t i = 0; i < sweep_options_table.count; i++) {
@@ -218,7 +219,7 @@ static enum step read_row(const struct reader *reader, const struct options_row 
     }
     if (!list && value->kind != YAML_TREE_SCALAR)
         return sweep_file_expected(reader, value, row->name, "a value");
-    char *text = joined(reader, value, row->name);
+    char *text = join_values(reader, value, row->name);
     const char *error = text ? options_apply(row, reader->options, text) : NULL;
     if (!text)
         return STEP_DONE;
@@ -227,7 +228,7 @@ static enum step read_row(const struct reader *reader, const struct options_row 
 
 /* A scalar, or the scalars of a sequence joined by commas; kept with the options. NULL after an
  * error, which is reported. */
-static char *joined(const struct reader *reader, const struct yaml_node *node, const char *key)
+static char *join_values(const struct reader *reader, const struct yaml_node *node, const char *key)
 {
     char *text = NULL, *kept = NULL;
     size_t size = 0;

@@ -33,7 +33,7 @@ static const char *const group_titles[GROUP_COUNT] = {
 
 enum { REPEAT_MAX = 1000, SECONDS_MAX = 86400 };
 
-static enum step read_all(struct sweep_options *options, int argc, char **argv);
+static enum step sweep_options_read_all(struct sweep_options *options, int argc, char **argv);
 static enum step sweep_options_take_options(struct sweep_options *options, int argc, char **argv,
                                             int *first);
 static enum step refuse_unknown(const struct sweep_options *options,
@@ -113,12 +113,12 @@ enum step sweep_options_read(struct sweep_options *options, int argc, char **arg
     options->sources = calloc(1, sizeof *options->sources);
     if (!options->sources)
         return step_done(status, options_out_of_memory());
-    enum step step = read_all(options, argc, argv);
+    enum step step = sweep_options_read_all(options, argc, argv);
     *status = options->sources->status;
     return step;
 }
 
-static enum step read_all(struct sweep_options *options, int argc, char **argv)
+static enum step sweep_options_read_all(struct sweep_options *options, int argc, char **argv)
 {
     int first = argc;
     enum step step = sweep_options_take_options(options, argc, argv, &first);

@@ -32,8 +32,8 @@ static int open_output(void);
 static int write_secrets(struct sweep_player *player, struct error *error);
 static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, const char *name,
                     const char *command, struct error *error);
-static int expand(const struct sweep_player *player, const struct sweep_cell *cell,
-                  const char *command, char **out, struct error *error);
+static int expand_command(const struct sweep_player *player, const struct sweep_cell *cell,
+                          const char *command, char **out, struct error *error);
 static size_t list_variables(const struct sweep_player *player, const struct sweep_cell *cell,
                              struct sweep_variable variables[VARIABLES_MAX]);
 static void player_print(const struct sweep_player *player, const char *format, ...)
@@ -56,7 +56,8 @@ static void list_cell_arguments(const struct sweep_player *player, const struct 
 static double run_limit(const struct settings *replay);
 static int check_run(struct sweep_player *player, int result, int status, int errors,
                      const struct sweep_files *files, struct error *error);
-static int save(struct sweep_player *player, const struct sweep_files *files, struct error *error);
+static int save_result(struct sweep_player *player, const struct sweep_files *files,
+                       struct error *error);
 static void end_samples(struct sweep_player *player);
 
 int sweep_player_open(struct sweep_player *player, struct error *error)
@@ -189,7 +190,7 @@ static int run_hook(struct sweep_player *player, const struct sweep_cell *cell, 
 {
     char *text = NULL;
     int status = 0, output = -1;
-    int result = expand(player, cell, command, &text, error);
+    int result = expand_command(player, cell, command, &text, error);
     if (result < 0)
         return result;
     output = open_output();
@@ -216,8 +217,8 @@ cleanup:
     return result;
 }
 
-static int expand(const struct sweep_player *player, const struct sweep_cell *cell,
-                  const char *command, char **out, struct error *error)
+static int expand_command(const struct sweep_player *player, const struct sweep_cell *cell,
+                          const char *command, char **out, struct error *error)
 {
     struct sweep_variable variables[VARIABLES_MAX];
     size_t count = list_variables(player, cell, variables);
@@ -292,7 +293,7 @@ static int play_and_save(struct sweep_player *player, const struct sweep_cell *c
     if (result == 0)
         result = run_replay(player, cell, files, error);
     if (result == 0)
-        result = save(player, files, error);
+        result = save_result(player, files, error);
     end_samples(player);
     if (result < 0)
         sweep_files_abandon(files);
@@ -366,7 +367,8 @@ static int begin_samples(struct sweep_player *player, const struct sweep_cell *c
     char *command = NULL;
     if (options->sample && strcmp(options->sample, "none") == 0)
         return 0;
-    int result = options->sample ? expand(player, cell, options->sample, &command, error) : 0;
+    int result =
+        options->sample ? expand_command(player, cell, options->sample, &command, error) : 0;
     if (result == 0)
         result = sweep_sampler_open(options->replay.dc, command, &player->sampler);
     free(command);
@@ -459,7 +461,8 @@ static int check_run(struct sweep_player *player, int result, int status, int er
     return error_set(error, -EIO, "traffic-replay failed (%s)", describe_end(status, how));
 }
 
-static int save(struct sweep_player *player, const struct sweep_files *files, struct error *error)
+static int save_result(struct sweep_player *player, const struct sweep_files *files,
+                       struct error *error)
 {
     struct result result;
     result_init(&result);

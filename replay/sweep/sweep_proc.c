@@ -28,7 +28,8 @@ struct table {
 static size_t find_sockets(const struct sweep_proc *proc, const char *path, size_t words,
                            uint64_t inodes[LISTENERS_MAX], size_t count);
 static bool parse_address(const char *digits, size_t words, uint32_t address[4]);
-static bool accepts(const struct sockaddr_storage *ours, const uint32_t address[4], size_t words);
+static bool accepts_connections(const struct sockaddr_storage *ours, const uint32_t address[4],
+                                size_t words);
 static bool is_any(const uint32_t *address, size_t words);
 static int read_table(struct table *table);
 static bool read_stat(pid_t pid, struct sweep_process *process, char service[SWEEP_SERVICE_SIZE]);
@@ -38,7 +39,7 @@ static int by_pid(const void *left, const void *right);
 static bool holds_socket(pid_t pid, const uint64_t *inodes, size_t count);
 static void mark_with_ancestors(const struct table *table, struct sweep_process *process);
 static bool is_our_ancestor(const struct table *table, pid_t pid);
-static struct sweep_process *find(const struct table *table, pid_t pid);
+static struct sweep_process *find_process(const struct table *table, pid_t pid);
 static bool same_program(pid_t one, pid_t other);
 static void mark_descendants(const struct table *table);
 static int proc_keep(struct sweep_proc *proc, const struct table *table);
@@ -100,7 +101,8 @@ static size_t find_sockets(const struct sweep_proc *proc, const char *path, size
         if (sscanf(line, " %*d: %32[0-9A-F]:%4x %*[0-9A-F]:%*x %2x %*s %*s %*s %*u %*u %" SCNu64,
                    local, &port, &state, &inode) == 4 &&
             state == LISTEN && port == proc->port && strlen(local) == 8 * words &&
-            parse_address(local, words, address) && accepts(&proc->address, address, words))
+            parse_address(local, words, address) &&
+            accepts_connections(&proc->address, address, words))
             inodes[count++] = inode;
     }
     if (file)
@@ -118,7 +120,8 @@ static bool parse_address(const char *digits, size_t words, uint32_t address[4])
 }
 
 /* Whether a socket bound to address accepts connections to ours. */
-static bool accepts(const struct sockaddr_storage *ours, const uint32_t address[4], size_t words)
+static bool accepts_connections(const struct sockaddr_storage *ours, const uint32_t address[4],
+                                size_t words)
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)ours;
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)ours;
@@ -238,7 +241,7 @@ static void mark_with_ancestors(const struct table *table, struct sweep_process 
 {
     bool first = true;
     while (process && process->pid > 1 && !is_our_ancestor(table, process->pid)) {
-        struct sweep_process *parent = find(table, process->parent);
+        struct sweep_process *parent = find_process(table, process->parent);
         bool same = parent && same_program(process->pid, parent->pid);
         process->ours = true;
         process = same || first ? parent : NULL;
@@ -250,13 +253,13 @@ static void mark_with_ancestors(const struct table *table, struct sweep_process 
  * this program does not belong to the server. */
 static bool is_our_ancestor(const struct table *table, pid_t pid)
 {
-    const struct sweep_process *process = find(table, getpid());
+    const struct sweep_process *process = find_process(table, getpid());
     while (process && process->pid != pid && process->parent != process->pid)
-        process = find(table, process->parent);
+        process = find_process(table, process->parent);
     return process != NULL;
 }
 
-static struct sweep_process *find(const struct table *table, pid_t pid)
+static struct sweep_process *find_process(const struct table *table, pid_t pid)
 {
     const struct sweep_process key = {.pid = pid};
     return table->count == 0
@@ -283,7 +286,7 @@ static void mark_descendants(const struct table *table)
             struct sweep_process *process = &table->items[i];
             if (process->ours || process->pid == getpid())
                 continue;
-            const struct sweep_process *parent = find(table, process->parent);
+            const struct sweep_process *parent = find_process(table, process->parent);
             process->ours = parent && parent->ours;
             more = more || process->ours;
         }
@@ -338,7 +341,7 @@ int sweep_proc_read(struct sweep_proc *proc, struct sweep_usage *usage)
 static void mark_known(const struct sweep_proc *proc, const struct table *table)
 {
     for (size_t i = 0; i < proc->known_count; i++) {
-        struct sweep_process *process = find(table, proc->known[i].pid);
+        struct sweep_process *process = find_process(table, proc->known[i].pid);
         if (process && process->started == proc->known[i].started)
             process->ours = true;
     }

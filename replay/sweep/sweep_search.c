@@ -19,9 +19,9 @@ static bool will_miss(const struct sweep_search *search, size_t index);
 static bool has_more(const struct sweep_search *search, size_t a, size_t b);
 static size_t next_around(const struct sweep_search *search);
 static size_t first_step(size_t values);
-static size_t neighbour(const struct sweep_search *search, size_t index, size_t direction,
-                        size_t row_step, size_t column_step);
-static size_t half(size_t step);
+static size_t neighbour_of(const struct sweep_search *search, size_t index, size_t direction,
+                           size_t row_step, size_t column_step);
+static size_t half_step(size_t step);
 static size_t next_on_edge(const struct sweep_search *search);
 static size_t next_repeat(const struct sweep_search *search);
 static bool search_is_better(const struct sweep_search *search, size_t a, size_t b);
@@ -123,14 +123,14 @@ static size_t next_around(const struct sweep_search *search)
     size_t best = sweep_search_best(search);
     for (;;) {
         for (size_t d = 0; d < DIRECTIONS; d++) {
-            size_t index = neighbour(search, best, d, row_step, column_step);
+            size_t index = neighbour_of(search, best, d, row_step, column_step);
             if (index != SIZE_MAX && search->cells[index].runs == 0 && !will_miss(search, index))
                 return index;
         }
         if (row_step == 1 && column_step == 1)
             return SIZE_MAX;
-        row_step = half(row_step);
-        column_step = half(column_step);
+        row_step = half_step(row_step);
+        column_step = half_step(column_step);
     }
 }
 
@@ -140,8 +140,8 @@ static size_t first_step(size_t values)
     return distance < 2 ? 1 : distance / 2;
 }
 
-static size_t neighbour(const struct sweep_search *search, size_t index, size_t direction,
-                        size_t row_step, size_t column_step)
+static size_t neighbour_of(const struct sweep_search *search, size_t index, size_t direction,
+                           size_t row_step, size_t column_step)
 {
     int64_t row =
         (int64_t)(index / search->columns) + directions[direction].row * (int64_t)row_step;
@@ -152,7 +152,7 @@ static size_t neighbour(const struct sweep_search *search, size_t index, size_t 
     return (size_t)row * search->columns + (size_t)column;
 }
 
-static size_t half(size_t step)
+static size_t half_step(size_t step)
 {
     return step < 2 ? 1 : step / 2;
 }
