@@ -26,7 +26,6 @@ struct recording_stream {
 
 static int load_file(int fd, const char *path, struct model **out, struct error *error,
                      model_warning *warning, void *context);
-static ssize_t read_beginning(int fd, char *begin, size_t size);
 static int load_recording(const char *name, struct recording_stream *stream, struct model **out,
                           struct error *error, model_warning *warning, void *context);
 static int fill_recording(struct model *model, const char *name, struct recording_stream *stream,
@@ -56,9 +55,10 @@ static int load_file(int fd, const char *path, struct model **out, struct error 
     const char *name = text_file_name(path);
     char begin[64], *text = NULL;
     size_t size = 0;
-    ssize_t begun = read_beginning(fd, begin, sizeof begin);
+    ssize_t begun = text_file_read_start(fd, begin, sizeof begin - 1);
     if (begun < 0)
         return error_set(error, (int)begun, "%s: %s", name, strerror((int)-begun));
+    begin[begun] = '\0';
     if (recording_text_is_line(begin)) {
         struct recording_stream stream = {.begin = begin, .begun = (size_t)begun, .fd = fd};
         return load_recording(name, &stream, out, error, warning, context);
@@ -70,23 +70,6 @@ static int load_file(int fd, const char *path, struct model **out, struct error 
     result = load_chain(name, text, size, out, error, warning, context);
     free(text);
     return result;
-}
-
-/* Reads enough bytes to recognise the format, and terminates them. Their number or a negative
- * errno. */
-static ssize_t read_beginning(int fd, char *begin, size_t size)
-{
-    size_t used = 0;
-    ssize_t got = 1;
-    while (got != 0 && used + 1 < size) {
-        got = read(fd, begin + used, size - 1 - used);
-        if (got < 0 && errno != EINTR)
-            return -errno;
-        if (got > 0)
-            used += (size_t)got;
-    }
-    begin[used] = '\0';
-    return (ssize_t)used;
 }
 
 static int load_recording(const char *name, struct recording_stream *stream, struct model **out,

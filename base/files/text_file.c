@@ -94,6 +94,22 @@ static int text_file_read_all(int fd, const char *begin, size_t begun, size_t li
     return 0;
 }
 
+ssize_t text_file_read_start(int fd, char *bytes, size_t size)
+{
+    size_t used = 0;
+    while (used < size) {
+        ssize_t got = read(fd, bytes + used, size - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        used += (size_t)got;
+    }
+    return (ssize_t)used;
+}
+
 int text_file_check(const char *name, const char *text, size_t size, struct error *error)
 {
     const char *problem = not_text(text, size);

@@ -4,6 +4,7 @@
 #define BASE_FILES_TEXT_FILE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -25,6 +26,10 @@ int text_file_read(const char *path, size_t limit, char **text, size_t *size, st
 int text_file_open(const char *path, struct error *error);
 int text_file_read_rest(int fd, const char *path, const char *begin, size_t begun, size_t limit,
                         char **text, size_t *size, struct error *error);
+
+/* Reads the next bytes of a file: size of them, or fewer at its end. Returns their number or a
+ * negative errno. */
+ssize_t text_file_read_start(int fd, char *bytes, size_t size);
 
 /* The same checks for text in memory. */
 int text_file_check(const char *name, const char *text, size_t size, struct error *error);

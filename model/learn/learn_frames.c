@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all frames have, and which protocol's file looks at them. */
 #include "model/learn/learn_frames.h"
 
 #include <errno.h>
@@ -50,13 +49,10 @@ void learn_frames_free(struct learn_frames *frames)
 int learn_frames_take(struct learn_frames *frames, const struct learn_line *line)
 {
     frames->line = line;
-    if (!recording_text_time(line->values[LEARN_LINE_TIME], &frames->time)) {
-        error_set(
-            frames->capture->error, -EINVAL,
-            "tshark finds no captured frames in it: no capture, or one that is cut off at its "
-            "beginning");
-        return -EINVAL;
-    }
+    if (!recording_text_time(line->values[LEARN_LINE_TIME], &frames->time))
+        return error_set(frames->capture->error, -EINVAL,
+                         "tshark found no frames: the file is not a capture, or is truncated at "
+                         "its start");
     learn_frames_count(frames, LEARN_FRAMES);
     learn_capture_time(frames->capture, frames->time);
     if (is_left_out(frames))
@@ -72,7 +68,7 @@ int learn_frames_take(struct learn_frames *frames, const struct learn_line *line
     return result == 0 && (flags & (TCP_FIN | TCP_RST)) ? learn_ldap_close(frames) : result;
 }
 
-/* Frames that are no packets of a client and its server, or that were there before. */
+/* True for frames that are not packets of a client and a server, or that were seen before. */
 static bool is_left_out(struct learn_frames *frames)
 {
     enum learn_count reason;
@@ -93,9 +89,8 @@ static bool is_present(const struct learn_frames *frames, enum learn_line_field 
     return frames->line->values[field][0] != '\0';
 }
 
-/* tshark also calls a frame malformed when it cannot read what a Kerberos field carries (PKINIT's
- * data, the details of an error), though the message around it is whole: then it is one like any
- * other. */
+/* True for frames that tshark calls malformed only because it cannot read the content of a Kerberos
+ * field, such as PKINIT data or the details of an error. */
 static bool is_whole(const struct learn_frames *frames)
 {
     return is_present(frames, LEARN_LINE_KERBEROS_NONCE) ||
@@ -104,7 +99,7 @@ static bool is_whole(const struct learn_frames *frames)
 
 static int take_addresses(struct learn_frames *frames)
 {
-    /* IPv4 inside IPv6 or the other way round: whichever layer comes last. */
+    /* With IPv4 inside IPv6, or IPv6 inside IPv4, the last layer counts. */
     const char *layers = frames->line->values[LEARN_LINE_PROTOCOLS];
     const char *v4 = NULL, *v6 = NULL;
     for (const char *at = layers; (at = strstr(at, ":ip")); at += 3) {
@@ -131,7 +126,7 @@ static int take_address(struct learn_frames *frames, enum learn_line_field v4,
     return learn_capture_address(frames->capture, text, strlen(text), number);
 }
 
-/* In a tunnel the innermost address is the one of who speaks. */
+/* In a tunnel the innermost address is the sender's. */
 static bool last_value(const struct learn_line *line, enum learn_line_field field, char *buffer,
                        size_t size)
 {
@@ -155,7 +150,7 @@ static void take_ports(struct learn_frames *frames)
     frames->tls = learn_line_has_layer(frames->line, ":tls");
 }
 
-/* What is encrypted and was not decrypted by tshark either. */
+/* Counts encrypted messages that tshark did not decrypt. */
 static void count_unseen(struct learn_frames *frames)
 {
     uint64_t type;
@@ -167,7 +162,8 @@ static void count_unseen(struct learn_frames *frames)
     for (size_t i = 0; learn_line_number(frames->line, LEARN_LINE_TLS_TYPE, i, &type); i++)
         if (type == TLS_APPLICATION_DATA)
             learn_frames_count(frames, LEARN_TLS);
-    /* TLS 1.3 (RFC 8446 5.2) calls all that is encrypted that, and tshark has a name of its own. */
+    /* TLS 1.3 gives all encrypted records this type (RFC 8446 5.2), for which tshark has another
+     * field. */
     for (size_t i = learn_line_count(frames->line, LEARN_LINE_TLS_OPAQUE); i > 0; i--)
         learn_frames_count(frames, LEARN_TLS);
     for (size_t i = learn_line_count(frames->line, LEARN_LINE_SMB2_ENCRYPTED); i > 0; i--)

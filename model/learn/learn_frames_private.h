@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the protocols share. Each takes a frame that holds its protocol and returns 0
- * or a negative errno. */
+/* What the files of the protocols share. Their functions take a frame that contains the protocol,
+ * and return 0 or a negative errno. */
 #ifndef MODEL_LEARN_LEARN_FRAMES_PRIVATE_H
 #define MODEL_LEARN_LEARN_FRAMES_PRIVATE_H
 
@@ -13,7 +13,7 @@
 struct learn_frames {
     struct learn_capture *capture;
     struct learn_links *links;
-    /* Of the frame that is being looked at: */
+    /* The present frame: */
     const struct learn_line *line;
     int64_t time;
     uint32_t from, to; /* addresses */
@@ -23,33 +23,33 @@ struct learn_frames {
 };
 
 int learn_ldap_frame(struct learn_frames *frames);
-/* A connection that a client closes; called for every one. */
+/* Called for each frame that closes a connection. */
 int learn_ldap_close(struct learn_frames *frames);
 int learn_smb_frame(struct learn_frames *frames);
 int learn_smb2_frame(struct learn_frames *frames);
-int learn_rpc_frame(struct learn_frames *frames,
-                    uint64_t pipe); /* pipe: hash of its file id, 0: over TCP */
+/* pipe is a hash of the pipe's file id; 0: over TCP. */
+int learn_rpc_frame(struct learn_frames *frames, uint64_t pipe);
 int learn_kerberos_frame(struct learn_frames *frames);
 int learn_dns_frame(struct learn_frames *frames);
 int learn_nbns_frame(struct learn_frames *frames);
 
-/* A request from `from` to `to`. kerberos: it brought a ticket. */
+/* Adds a request of frames->from to frames->to. kerberos: it contains a ticket. */
 int learn_frames_request(struct learn_frames *frames, const char *form, bool kerberos);
 
-/* An answer from `from`. */
+/* Counts an answer of frames->from. */
 void learn_frames_answer(struct learn_frames *frames);
 
 void learn_frames_count(struct learn_frames *frames, enum learn_count count);
 
-/* True when this client asked the same question less than 30 s ago (and learn_frames_answered() was
- * not called since): it is asked again. It is remembered. */
+/* Remembers a question of frames->from. True if it asked the same question less than 30 s ago and
+ * learn_frames_answered() was not called since. */
 bool learn_frames_asked_again(struct learn_frames *frames, uint64_t question);
-/* The same, and counts those that are. */
+/* The same, and counts repeated questions. */
 bool learn_frames_retried(struct learn_frames *frames, uint64_t question);
-/* The question of `to` is answered: whoever asks it next asks something new. */
+/* Forgets a question of frames->to, which was answered. */
 void learn_frames_answered(struct learn_frames *frames, uint64_t question);
 
-/* True when a frame that authenticates brings a Kerberos ticket. */
+/* True if the frame contains a Kerberos ticket to authenticate with. */
 bool learn_frames_brings_ticket(const struct learn_frames *frames);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Histograms with logarithmic buckets. */
 #include "model/learn/learn_histogram.h"
 
 #include <math.h>
@@ -89,8 +88,9 @@ uint32_t learn_histogram_points(const struct learn_histogram *histogram, double 
     return cells + 1;
 }
 
-/* Points are straight lines between quantiles, which lie above the middle of a cell where few long
- * pauses follow many short ones: the last point gives way until the mean is right, then all. */
+/* Between points the distribution is uniform, so the mean is too large if few long pauses follow
+ * many short ones. Lowers the last point until the mean is right; if that is not enough, scales all
+ * points. */
 static void keep_mean(double *points, uint32_t count, double mean)
 {
     uint32_t cells = count - 1;

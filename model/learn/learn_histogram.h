@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Distributions of numbers from 1e-7 to 1e6 in buckets one percent wide: what a capture and a plan
- * are compared by, and what the points of a model's pauses are read from. */
+/* Histograms of numbers from 1e-7 to 1e6, in buckets one percent wide: to compare a capture with a
+ * plan, and to choose the points of a model's pauses. */
 #ifndef MODEL_LEARN_LEARN_HISTOGRAM_H
 #define MODEL_LEARN_LEARN_HISTOGRAM_H
 
 #include <stdint.h>
 
-enum { LEARN_BUCKETS = 3012 }; /* the first one: below the least, 0 above all */
+enum { LEARN_BUCKETS = 3012 }; /* the first one is for 0 and what is below 1e-7 */
 
 /* Zeroed: empty. */
 struct learn_histogram {
@@ -15,24 +15,22 @@ struct learn_histogram {
     uint64_t buckets[LEARN_BUCKETS];
 };
 
-/* Which bucket a value belongs to. */
+/* The bucket of a value. */
 uint32_t learn_histogram_bucket(double value);
 
 void learn_histogram_add(struct learn_histogram *histogram, double value);
 
-/* The value below which a share of all lies; 0 of an empty histogram. */
+/* The value below which this share of all values lies; 0 for an empty histogram. */
 double learn_histogram_quantile(const struct learn_histogram *histogram, double share);
 
-/* The Kolmogorov-Smirnov distance: the largest difference of the two shares below any value, at
- * bucket bounds; *where, which may be NULL, becomes the value. 1 when one of them is empty, 0 when
- * both are. */
+/* The Kolmogorov-Smirnov distance: the largest difference between the shares of two histograms
+ * below a value, at the bounds of buckets. Sets *where, which may be NULL, to that value. 1 if one
+ * histogram is empty, 0 if both are. */
 double learn_histogram_distance(const struct learn_histogram *a, const struct learn_histogram *b,
                                 double *where);
 
-/*
- * At most max (an even choice of them, at least 2) points between each two of which equally much
- * lies and whose mean is the histogram's; rounded to five digits. Returns how many.
- */
+/* Chooses at most max points, at least 2, with the same number of values between each two of them
+ * and with the mean of the histogram. They are rounded to five digits. Returns their number. */
 uint32_t learn_histogram_points(const struct learn_histogram *histogram, double *points,
                                 uint32_t max);
 

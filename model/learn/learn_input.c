@@ -1,29 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling inputs apart, and traffic-summary texts as records. */
 #include "model/learn/learn_input.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/files/text_file.h"
 #include "model/recording_text.h"
 
-/* Standard input with what was read of it already in front. */
-struct rest {
+/* Standard input after its start, which was read before. */
+struct input_rest {
     const struct learn_input *input;
     size_t used;
 };
 
-static ssize_t read_some(int file, char *buffer, size_t size);
-static int learn_input_judge(const char *name, struct learn_input *input, const char *bytes,
-                             size_t size, struct error *error);
+static int recognise(const char *name, const char *bytes, size_t size, enum learn_input_kind *kind,
+                     struct error *error);
 static bool is_capture(const unsigned char *bytes, size_t size);
 static bool is_text(const unsigned char *bytes, size_t size);
 static bool is_model(const char *text);
@@ -31,83 +26,54 @@ static ssize_t read_rest(void *cookie, char *buffer, size_t size);
 static int close_rest(void *cookie);
 static int take_line(void *context, const struct recording_line *packet);
 static uint32_t connection_of(const struct recording_line *packet);
-static bool make_form(const struct recording_line *packet, char *form, size_t size);
+static void make_form(const struct recording_line *packet, char form[LEARN_FORM_SIZE]);
 
 int learn_input_identify(const char *path, struct learn_input *input, struct error *error)
 {
     char bytes[LEARN_INPUT_PEEK + 1];
-    bool standard = strcmp(path, "-") == 0;
     const char *name = text_file_name(path);
-    struct stat status;
     *input = (struct learn_input){0};
-    int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0                   ? -errno
-                   : fstat(file, &status) < 0 ? -errno
-                   : S_ISDIR(status.st_mode)  ? -EISDIR
-                                              : read_some(file, bytes, LEARN_INPUT_PEEK);
-    if (file >= 0 && !standard)
-        close(file);
-    if (size < 0) {
-        error_set(error, (int)size, "%s: %s", name, strerror((int)-size));
-        return (int)size;
-    }
+    int file = text_file_open(path, error);
+    if (file < 0)
+        return file;
+    ssize_t size = text_file_read_start(file, bytes, LEARN_INPUT_PEEK);
+    close(file);
+    if (size < 0)
+        return error_set(error, (int)size, "%s: %s", name, strerror((int)-size));
     bytes[size] = '\0';
-    int result = learn_input_judge(name, input, bytes, (size_t)size, error);
-    if (result < 0 || !standard)
+    int result = recognise(name, bytes, (size_t)size, &input->kind, error);
+    if (result < 0 || strcmp(path, "-") != 0)
         return result;
     input->size = (size_t)size;
     input->begun = malloc((size_t)size + 1);
-    if (!input->begun) {
+    if (!input->begun)
         return error_no_memory(error);
-    }
     memcpy(input->begun, bytes, (size_t)size + 1);
     return 0;
 }
 
-static ssize_t read_some(int file, char *buffer, size_t size)
+static int recognise(const char *name, const char *bytes, size_t size, enum learn_input_kind *kind,
+                     struct error *error)
 {
-    size_t used = 0;
-    while (used < size) {
-        ssize_t got = read(file, buffer + used, size - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (got == 0)
-            break;
-        used += (size_t)got;
-    }
-    return (ssize_t)used;
-}
-
-static int learn_input_judge(const char *name, struct learn_input *input, const char *bytes,
-                             size_t size, struct error *error)
-{
+    const unsigned char *start = (const unsigned char *)bytes;
     if (size == 0)
-        error_set(error, -EINVAL, "%s: the file is empty", name);
-    else if (is_capture((const unsigned char *)bytes, size)) {
-        input->kind = LEARN_INPUT_CAPTURE;
-        return 0;
-    } else if (!is_text((const unsigned char *)bytes, size)) {
-        /* One of the many other formats that tshark knows, or it says so. */
-        input->kind = LEARN_INPUT_CAPTURE;
-        return 0;
-    } else if (recording_text_is_line(bytes)) {
-        input->kind = LEARN_INPUT_RECORDING;
-        return 0;
-    } else if (is_model(bytes)) {
-        input->kind = LEARN_INPUT_MODEL;
-        return 0;
-    } else {
-        error_set(error, -EINVAL,
-                  "%s: a text, but neither a traffic-summary (lines of fields between tabs that "
-                  "begin with a time) nor a model",
-                  name);
-    }
-    return -EINVAL;
+        return error_set(error, -EINVAL, "%s: the file is empty", name);
+    /* Other binary files may be in one of the formats that tshark reads; if not, it says so. */
+    if (is_capture(start, size) || !is_text(start, size))
+        *kind = LEARN_INPUT_CAPTURE;
+    else if (recording_text_is_line(bytes))
+        *kind = LEARN_INPUT_RECORDING;
+    else if (is_model(bytes))
+        *kind = LEARN_INPUT_MODEL;
+    else
+        return error_set(error, -EINVAL,
+                         "%s: a text, but neither a traffic-summary (lines that begin with a time "
+                         "and have fields separated by tabs) nor a model",
+                         name);
+    return 0;
 }
 
-/* pcap in both byte orders and both clocks, pcapng, and what they may be compressed with. */
+/* pcap in both byte orders and both resolutions, pcapng, and compressed files. */
 static bool is_capture(const unsigned char *bytes, size_t size)
 {
     static const unsigned char magics[][4] = {{0xa1, 0xb2, 0xc3, 0xd4}, {0xd4, 0xc3, 0xb2, 0xa1},
@@ -130,7 +96,7 @@ static bool is_text(const unsigned char *bytes, size_t size)
     return true;
 }
 
-/* A mapping, or a comment and then one: what model files begin with. */
+/* Model files start with a mapping, perhaps after comments. */
 static bool is_model(const char *text)
 {
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
@@ -150,7 +116,7 @@ FILE *learn_input_open(const char *path, const struct learn_input *input)
 {
     if (strcmp(path, "-") != 0)
         return fopen(path, "re");
-    struct rest *rest = calloc(1, sizeof *rest);
+    struct input_rest *rest = calloc(1, sizeof *rest);
     if (!rest)
         return NULL;
     rest->input = input;
@@ -163,7 +129,7 @@ FILE *learn_input_open(const char *path, const struct learn_input *input)
 
 static ssize_t read_rest(void *cookie, char *buffer, size_t size)
 {
-    struct rest *rest = cookie;
+    struct input_rest *rest = cookie;
     size_t left = rest->input->size - rest->used;
     if (left == 0)
         return read(STDIN_FILENO, buffer, size);
@@ -212,12 +178,12 @@ static int take_line(void *context, const struct recording_line *packet)
         return 0;
     }
     record.connection = connection_of(packet);
-    if (!make_form(packet, form, sizeof form))
-        snprintf(form, sizeof form, "%s:%s", packet->protocol, packet->opcode);
+    make_form(packet, form);
     return learn_capture_add(capture, &record, form);
 }
 
-/* A connection is a stream between two; without numbers of streams it is all that two exchange. */
+/* A connection is a stream between two hosts. Files that do not give streams have one connection
+ * per pair of hosts. */
 static uint32_t connection_of(const struct recording_line *packet)
 {
     uint64_t hash = intern_hash(0, &packet->udp, sizeof packet->udp);
@@ -226,10 +192,12 @@ static uint32_t connection_of(const struct recording_line *packet)
     return (uint32_t)intern_hash(hash, packet->stream, strlen(packet->stream));
 }
 
-/* "protocol:opcode" and its fields as one line. */
-static bool make_form(const struct recording_line *packet, char *form, size_t size)
+/* Writes the form of a packet, without details if they are too long. */
+static void make_form(const struct recording_line *packet, char form[LEARN_FORM_SIZE])
 {
+    const size_t size = LEARN_FORM_SIZE;
     size_t used = (size_t)snprintf(form, size, "%s:%s", packet->protocol, packet->opcode);
+    size_t length = used;
     for (size_t i = 0; i < packet->field_count && used < size; i++) {
         const struct packet_field *field = &packet->fields[i];
         used += (size_t)snprintf(form + used, size - used, "%c%s=", LEARN_FIELD, field->key);
@@ -237,5 +205,6 @@ static bool make_form(const struct recording_line *packet, char *form, size_t si
             used +=
                 (size_t)snprintf(form + used, size - used, "%s%s", v ? "," : "", field->values[v]);
     }
-    return used < size;
+    if (used >= size)
+        form[length] = '\0';
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kerberos exchanges with a KDC. An AS request that is answered by "preauthentication required"
- * and the one that follows are one, and so are a request that was too large for a datagram and the
- * same one over TCP.
+ * Kerberos requests to a KDC. An AS request that is answered by "preauthentication required" and
+ * the request that follows count as one, and so do a request that was too large for a datagram and
+ * its repetition over TCP.
  */
 #include <string.h>
 #include <strings.h>
@@ -44,7 +44,7 @@ static int learn_kerberos_take_request(struct learn_frames *frames, uint64_t typ
                                                   frames->connection, 0, frames->time, true);
     exchange->value = subject;
     note_realms(frames);
-    /* A request may be both: sent again over TCP after it was asked for again. */
+    /* A request can be both: repeated for the KDC, and then again over TCP. */
     bool again = comes_again(frames, subject), repeated = learn_kerberos_is_repeated(frames, type);
     if (again || repeated) {
         learn_frames_count(frames, again ? LEARN_PREAUTH : LEARN_RETRIED);
@@ -58,7 +58,7 @@ static int learn_kerberos_take_request(struct learn_frames *frames, uint64_t typ
     return learn_frames_request(frames, form.text, false);
 }
 
-/* Which principal and service a request is about, as a number. */
+/* A hash of the principal and the service of a request. */
 static uint64_t subject_of(const struct learn_frames *frames, uint64_t type)
 {
     const char *client = frames->line->values[LEARN_LINE_KERBEROS_CNAME];
@@ -92,7 +92,7 @@ static bool learn_kerberos_is_repeated(struct learn_frames *frames, uint64_t typ
            learn_frames_asked_again(frames, intern_hash(0, parts, sizeof parts));
 }
 
-/* MS-KILE 3.3.5.1: accounts of machines end in $, and are asked for as host/ too. */
+/* Accounts of machines end in $ and are also called host/ (MS-KILE 3.3.5.1). */
 static void learn_kerberos_add_account(struct learn_frames *frames, struct learn_form *form)
 {
     char name[NAME_SIZE];
@@ -103,9 +103,9 @@ static void learn_kerberos_add_account(struct learn_frames *frames, struct learn
     learn_form_add(form, "as", machine ? "machine" : "user");
 }
 
-/* The class of a service, of those that have one meaning everywhere: any other word may be the name
- * of an account. The ticket that comes along is for krbtgt, so that only counts when it is alone.
- */
+/* Adds the class of the service if it has the same meaning everywhere; any other name may be the
+ * name of an account. The request contains a ticket for krbtgt, so krbtgt must occur twice to
+ * count. */
 static void add_service(struct learn_frames *frames, struct learn_form *form)
 {
     static const char *const services[] = {"ldap",

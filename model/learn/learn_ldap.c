@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LDAP and CLDAP. A frame may hold several messages; the fields of all of them stand one after
- * another, so each message takes its own from where the one before it stopped. Of a filter each
- * kind of part has a field of its own, in the order in which the tree is gone through, which is
- * enough to build it again.
+ * LDAP and CLDAP. A frame can contain several messages, whose fields follow each other, so each
+ * message takes its fields from where the previous message stopped. Each kind of filter item has a
+ * field of its own, in the order in which the tree is visited, which is enough to rebuild the
+ * filter.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "model/learn/learn_frames_private.h"
 #include "model/shape.h"
 
-/* RFC 4511 4.2: numbers of operations and of results. */
+/* Numbers of operations and results (RFC 4511 4.2). */
 enum {
     BIND_REQUEST = 0,
     BIND_RESPONSE = 1,
@@ -23,19 +23,19 @@ enum {
 enum { SEARCH_REFERENCE = 19, INTERMEDIATE = 25, SASL_IN_PROGRESS = 14 };
 enum { SICILY_NEGOTIATE = 10, SICILY_RESPONSE = 11, SASL = 3, NESTING_MAX = 64, VALUE_SIZE = 512 };
 
-/* RFC 4511 4.5.1, choices of a filter. */
+/* Choices of a filter (RFC 4511 4.5.1). */
 enum { FILTER_AND, FILTER_OR, FILTER_NOT, FILTER_EQUAL, FILTER_SUBSTRINGS, FILTER_GREATER };
 enum { FILTER_LESS = 6, FILTER_PRESENT, FILTER_APPROX, FILTER_EXTENSIBLE };
 
-/* Where the next message's fields begin. */
-struct cursor {
+/* For each field, the index of the next message's first value. */
+struct ldap_cursor {
     size_t results, binds, mechanisms, searches, attribute_counts, attributes, controls;
     size_t filters, ands, ors, and_items, or_items, nots, descriptions, presents, types;
 };
 
-struct search {
+struct ldap_search {
     struct learn_frames *frames;
-    struct cursor *cursor;
+    struct ldap_cursor *cursor;
     char shape[SHAPE_SIZE];
     size_t length;
     unsigned nesting;
@@ -47,23 +47,23 @@ static int learn_ldap_take_sealed(struct learn_frames *frames);
 static struct learn_link *link_of(struct learn_frames *frames);
 static bool learn_ldap_is_repeated(struct learn_frames *frames, uint64_t op);
 static bool is_response(uint64_t op);
-static void learn_ldap_take_response(struct learn_frames *frames, struct cursor *cursor,
+static void learn_ldap_take_response(struct learn_frames *frames, struct ldap_cursor *cursor,
                                      uint64_t op);
-static int learn_ldap_take_request(struct learn_frames *frames, struct cursor *cursor, uint64_t op,
-                                   size_t messages);
-static int learn_ldap_take_bind(struct learn_frames *frames, struct cursor *cursor);
-static int take_search(struct learn_frames *frames, struct cursor *cursor, size_t messages);
-static void add_filter(struct search *search, struct learn_form *form);
-static bool put_filter(struct search *search, uint64_t kind);
-static bool put_items(struct search *search, uint64_t kind);
-static bool learn_ldap_put(struct search *search, const char *text);
-static bool put_comparison(struct search *search, uint64_t kind);
-static void learn_ldap_add_attributes(struct search *search, struct learn_form *form);
-static void add_controls(struct search *search, struct learn_form *form, size_t messages);
+static int learn_ldap_take_request(struct learn_frames *frames, struct ldap_cursor *cursor,
+                                   uint64_t op, size_t messages);
+static int learn_ldap_take_bind(struct learn_frames *frames, struct ldap_cursor *cursor);
+static int take_search(struct learn_frames *frames, struct ldap_cursor *cursor, size_t messages);
+static void add_filter(struct ldap_search *search, struct learn_form *form);
+static bool put_filter(struct ldap_search *search, uint64_t kind);
+static bool put_items(struct ldap_search *search, uint64_t kind);
+static bool learn_ldap_put(struct ldap_search *search, const char *text);
+static bool put_comparison(struct ldap_search *search, uint64_t kind);
+static void learn_ldap_add_attributes(struct ldap_search *search, struct learn_form *form);
+static void add_controls(struct ldap_search *search, struct learn_form *form, size_t messages);
 static bool learn_ldap_is_oid(const char *text);
 
-/* What a client sends last and does not wait for an answer to, before it closes the connection, is
- * the unbind (RFC 4511 4.3), sealed or not. */
+/* A client's last request before it closes the connection without waiting for an answer is the
+ * unbind (RFC 4511 4.3), even if it is sealed. */
 int learn_ldap_close(struct learn_frames *frames)
 {
     struct learn_link *link =
@@ -88,7 +88,7 @@ static bool is_clear_port(uint16_t port)
 
 int learn_ldap_frame(struct learn_frames *frames)
 {
-    struct cursor cursor = {0};
+    struct ldap_cursor cursor = {0};
     size_t count = learn_line_count(frames->line, LEARN_LINE_LDAP_OP);
     int result = 0;
     if (count == 0)
@@ -106,7 +106,7 @@ int learn_ldap_frame(struct learn_frames *frames)
     return result;
 }
 
-/* Each buffer of a security layer holds one message, of which nothing but that can be seen. */
+/* Each buffer of a security layer contains one message. Nothing else is known of it. */
 static int learn_ldap_take_sealed(struct learn_frames *frames)
 {
     int result = 0;
@@ -130,7 +130,7 @@ static struct learn_link *link_of(struct learn_frames *frames)
                            true);
 }
 
-/* A CLDAP client asks again with the same message. */
+/* CLDAP clients repeat the same message. */
 static bool learn_ldap_is_repeated(struct learn_frames *frames, uint64_t op)
 {
     uint64_t id = 0, parts[3];
@@ -154,7 +154,7 @@ static bool is_response(uint64_t op)
     return memchr(responses, (int)op, sizeof responses) != NULL;
 }
 
-static void learn_ldap_take_response(struct learn_frames *frames, struct cursor *cursor,
+static void learn_ldap_take_response(struct learn_frames *frames, struct ldap_cursor *cursor,
                                      uint64_t op)
 {
     uint64_t code = 0;
@@ -166,8 +166,8 @@ static void learn_ldap_take_response(struct learn_frames *frames, struct cursor 
         link_of(frames)->busy = code == SASL_IN_PROGRESS;
 }
 
-static int learn_ldap_take_request(struct learn_frames *frames, struct cursor *cursor, uint64_t op,
-                                   size_t messages)
+static int learn_ldap_take_request(struct learn_frames *frames, struct ldap_cursor *cursor,
+                                   uint64_t op, size_t messages)
 {
     struct learn_form form;
     char opcode[8];
@@ -182,9 +182,9 @@ static int learn_ldap_take_request(struct learn_frames *frames, struct cursor *c
     return learn_frames_request(frames, form.text, false);
 }
 
-/* A message of a bind that is in progress is a further leg of it. Sicily's (MS-ADTS 5.1.1.1.3) tell
- * their place themselves. */
-static int learn_ldap_take_bind(struct learn_frames *frames, struct cursor *cursor)
+/* A message during a bind is a further leg of it. The messages of a Sicily bind have different
+ * choices (MS-ADTS 5.1.1.1.3). */
+static int learn_ldap_take_bind(struct learn_frames *frames, struct ldap_cursor *cursor)
 {
     struct learn_form form;
     char mechanism[64];
@@ -212,16 +212,16 @@ static int learn_ldap_take_bind(struct learn_frames *frames, struct cursor *curs
     return learn_frames_request(frames, form.text, learn_frames_brings_ticket(frames));
 }
 
-static int take_search(struct learn_frames *frames, struct cursor *cursor, size_t messages)
+static int take_search(struct learn_frames *frames, struct ldap_cursor *cursor, size_t messages)
 {
     static const char *const scopes[] = {"base", "one", "sub"};
-    struct search search = {.frames = frames, .cursor = cursor};
+    struct ldap_search search = {.frames = frames, .cursor = cursor};
     struct learn_form form;
     char base[4096], shape[SHAPE_SIZE];
     uint64_t scope;
     bool udp = learn_line_has_layer(frames->line, ":cldap");
     learn_form_init(&form, udp ? "cldap" : "ldap", "3");
-    if (udp) /* always asks for Netlogon: its player knows how */
+    if (udp) /* always asks for Netlogon, which its player knows */
         return learn_frames_request(frames, form.text, false);
     if (learn_line_number(frames->line, LEARN_LINE_LDAP_SCOPE, cursor->searches, &scope) &&
         scope < 3)
@@ -236,7 +236,7 @@ static int take_search(struct learn_frames *frames, struct cursor *cursor, size_
     return learn_frames_request(frames, form.text, false);
 }
 
-static void add_filter(struct search *search, struct learn_form *form)
+static void add_filter(struct ldap_search *search, struct learn_form *form)
 {
     uint64_t kind;
     search->length = 0;
@@ -246,7 +246,7 @@ static void add_filter(struct search *search, struct learn_form *form)
         learn_form_add(form, "filter", search->shape);
 }
 
-static bool put_filter(struct search *search, uint64_t kind)
+static bool put_filter(struct ldap_search *search, uint64_t kind)
 {
     if (kind > FILTER_EXTENSIBLE || search->nesting == NESTING_MAX)
         return false;
@@ -256,14 +256,14 @@ static bool put_filter(struct search *search, uint64_t kind)
     return good;
 }
 
-/* The items of an and or an or, or the one of a not. */
-static bool put_items(struct search *search, uint64_t kind)
+/* The items of an AND or OR, or the item of a NOT. */
+static bool put_items(struct ldap_search *search, uint64_t kind)
 {
     static const char *const operators[] = {"(&", "(|", "(!"};
     static const enum learn_line_field items[] = {LEARN_LINE_LDAP_AND_ITEM, LEARN_LINE_LDAP_OR_ITEM,
                                                   LEARN_LINE_LDAP_NOT};
     const struct learn_line *line = search->frames->line;
-    struct cursor *cursor = search->cursor;
+    struct ldap_cursor *cursor = search->cursor;
     size_t *const next[] = {&cursor->and_items, &cursor->or_items, &cursor->nots};
     uint64_t count = 1, item;
     bool good = learn_ldap_put(search, operators[kind]);
@@ -277,7 +277,7 @@ static bool put_items(struct search *search, uint64_t kind)
     return good && learn_ldap_put(search, ")");
 }
 
-static bool learn_ldap_put(struct search *search, const char *text)
+static bool learn_ldap_put(struct ldap_search *search, const char *text)
 {
     size_t length = strlen(text);
     if (search->length + length + 1 > sizeof search->shape)
@@ -287,10 +287,10 @@ static bool learn_ldap_put(struct search *search, const char *text)
     return true;
 }
 
-static bool put_comparison(struct search *search, uint64_t kind)
+static bool put_comparison(struct ldap_search *search, uint64_t kind)
 {
     const struct learn_line *line = search->frames->line;
-    struct cursor *cursor = search->cursor;
+    struct ldap_cursor *cursor = search->cursor;
     char attribute[VALUE_SIZE], value[VALUE_SIZE] = "", comparison[VALUE_SIZE];
     bool present = kind == FILTER_PRESENT;
     bool typed = kind == FILTER_SUBSTRINGS || kind == FILTER_EXTENSIBLE;
@@ -304,7 +304,7 @@ static bool put_comparison(struct search *search, uint64_t kind)
                          sizeof attribute);
     if (!present && !typed) {
         learn_line_value(line, LEARN_LINE_LDAP_VALUE, cursor->descriptions++, value, sizeof value);
-        /* A star that is really there is a value like any other. */
+        /* An escaped star is a value like any other. */
         if (kind != FILTER_EQUAL || strcmp(value, "*") == 0)
             value[0] = '\0';
     }
@@ -312,7 +312,7 @@ static bool put_comparison(struct search *search, uint64_t kind)
            learn_ldap_put(search, comparison);
 }
 
-static void learn_ldap_add_attributes(struct search *search, struct learn_form *form)
+static void learn_ldap_add_attributes(struct ldap_search *search, struct learn_form *form)
 {
     const struct learn_line *line = search->frames->line;
     char list[LEARN_FORM_SIZE], name[VALUE_SIZE];
@@ -332,9 +332,9 @@ static void learn_ldap_add_attributes(struct search *search, struct learn_form *
         learn_form_add(form, "attrs", list);
 }
 
-/* Which message a control belongs to is certain only when there is one message, or each has some.
- */
-static void add_controls(struct search *search, struct learn_form *form, size_t messages)
+/* Adds the controls if the frame has only one message, because otherwise it is not certain which
+ * message they belong to. */
+static void add_controls(struct ldap_search *search, struct learn_form *form, size_t messages)
 {
     const struct learn_line *line = search->frames->line;
     char list[1024], oid[VALUE_SIZE];

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of tshark -T fields. */
 #include "model/learn/learn_line.h"
 
 #include <ctype.h>
@@ -132,8 +131,7 @@ const char *learn_line_next(const char **at, char *buffer, size_t size)
     length = length < size ? length : size - 1;
     memcpy(buffer, *at, length);
     buffer[length] = '\0';
-    /* After a separator at the very end there is one more value, an empty one: it is let go, since
-     * nothing that is counted here is empty there. */
+    /* An empty value after a separator at the end is ignored: no field that is counted has one. */
     *at = *end ? end + 1 : NULL;
     return buffer;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One frame as tshark -T fields prints it: which fields are asked for, and a line taken apart. The
- * separators are control characters that no field's text holds (tshark writes those in escapes).
+ * One frame as tshark -T fields prints it: the list of requested fields, and access to the values
+ * of a line. The separators are control characters, which tshark escapes in the text of fields.
  */
 #ifndef MODEL_LEARN_LEARN_LINE_H
 #define MODEL_LEARN_LEARN_LINE_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Between fields, and between the values of one that occurs more than once in a frame. */
+/* Between fields, and between the values of a field that occurs more than once in a frame. */
 enum { LEARN_LINE_SEPARATOR = 0x1d, LEARN_LINE_AGGREGATOR = 0x1e };
 
 enum learn_line_field {
@@ -118,29 +118,27 @@ struct learn_line {
                                         them */
 };
 
-/*
- * Takes a line apart in place: its count columns are the fields in columns[], in this order. False
- * when it has more or fewer.
- */
+/* Splits a line in place. Its columns are the count fields in columns[], in this order. False if it
+ * has more or fewer columns. */
 bool learn_line_parse(struct learn_line *line, char *text, const enum learn_line_field *columns,
                       size_t count);
 
-/* The values of a field one by one: set at to its text, then call until NULL comes. Does not
- * change the line; the value is copied to buffer, cut when it is longer. */
+/* Iterates over the values of a field: set *at to the text of the field and call until NULL is
+ * returned. Copies the value to buffer, truncated to its size; does not change the line. */
 const char *learn_line_next(const char **at, char *buffer, size_t size);
 
-/* How many values a field has. */
+/* The number of values of a field. */
 size_t learn_line_count(const struct learn_line *line, enum learn_line_field field);
 
-/* Value number index of a field, copied to buffer; false and "" when there is none. */
+/* Copies value number index of a field to buffer. False and "" if there is none. */
 bool learn_line_value(const struct learn_line *line, enum learn_line_field field, size_t index,
                       char *buffer, size_t size);
 
-/* The same as a number (decimal or 0x...; true and false too). False when it is none. */
+/* The same as a number: decimal, 0x... or a boolean. False if it is not a number. */
 bool learn_line_number(const struct learn_line *line, enum learn_line_field field, size_t index,
                        uint64_t *number);
 
-/* True when the layers of a frame hold this one: ":dns". */
+/* True if the layers of a frame include this one, such as ":dns". */
 bool learn_line_has_layer(const struct learn_line *line, const char *layer);
 
 #endif

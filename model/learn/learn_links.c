@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A set-associative table: each key may live in the few places of its set. */
+/* A set-associative table: a key can be in any of the places of its set. */
 #include "model/learn/learn_links.h"
 
 #include <stdlib.h>

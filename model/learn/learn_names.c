@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DNS and NetBIOS name queries. A resolver that gets no answer asks the same again; that is one
- * query. Names are only kept as what kind they are, which is known in the end
- * (learn_capture_finish). */
+/* DNS and NetBIOS name queries. Resolvers repeat a query without an answer, which counts as one
+ * query. Of names only the kind is kept, which is known at the end (learn_capture_finish()). */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,14 +24,14 @@ int learn_dns_frame(struct learn_frames *frames)
     learn_line_number(frames->line, LEARN_LINE_DNS_OPCODE, 0, &opcode);
     if (!response)
         return learn_frames_retried(frames, question) ? 0 : take_query(frames, opcode);
-    frames->udp = true; /* whatever carries it, it is no sign of a domain controller */
+    frames->udp = true; /* even over TCP it does not indicate a domain controller */
     learn_frames_answer(frames);
     learn_names_take_reply(frames);
     return 0;
 }
 
-/* Ids are random, so the same one with the same name and type is the same question, also when the
- * answer and the second try have crossed. */
+/* Ids are random, so the same id with the same name and type is the same question, even if the
+ * answer and the repetition crossed. */
 static uint64_t question_of(const struct learn_frames *frames, enum learn_line_field id)
 {
     uint64_t parts[3] = {id, 0, 0};
@@ -126,7 +125,7 @@ static void note_address(struct learn_capture *capture, uint32_t name, const cha
         facts->addresses[facts->address_count++] = address;
 }
 
-/* RFC 1002 4.2.1: the id stays the same when a query is sent again. */
+/* The id of a repeated query is the same (RFC 1002 4.2.1). */
 int learn_nbns_frame(struct learn_frames *frames)
 {
     uint64_t response, opcode = QUERY, question = question_of(frames, LEARN_LINE_NBNS_ID);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DCE/RPC over TCP or an SMB2 pipe. Which interface a call is of, its bind said: contexts are
- * remembered for each association. All messages of a bind's authentication are one dcerpc:11; a
- * further context asked for later is a dcerpc:14.
+ * DCE/RPC over TCP or SMB2 pipes. The interface of a call is known from its bind, so the contexts
+ * of each association are remembered. All messages of a bind's authentication are one dcerpc:11; a
+ * context that is added later is a dcerpc:14.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { REQUEST = 0, RESPONSE = 2, FAULT = 3, BIND = 11, BIND_ACK = 12, BIND_NAK 
 enum { ALTER_CONTEXT = 14, ALTER_CONTEXT_RESP = 15, AUTH3 = 16, SHUTDOWN = 17 };
 enum { UNKNOWN = 0, UUID_SIZE = 40, MESSAGES_MAX = 4096 };
 
-/* Protocol names as Wireshark has them. */
+/* The names are Wireshark's. */
 static const struct {
     const char *uuid, *protocol;
 } interfaces[] = {
@@ -99,7 +99,7 @@ static int learn_rpc_take_bind(struct learn_frames *frames, struct learn_link *l
                                 learn_frames_brings_ticket(frames));
 }
 
-/* The contexts of a bind, which has all of the frame's. True when one of them is new. */
+/* Remembers the contexts of a bind, which are all contexts of the frame. True if one is new. */
 static bool take_contexts(struct learn_frames *frames, struct learn_link *link, size_t *next)
 {
     char uuid[UUID_SIZE];
@@ -113,7 +113,7 @@ static bool take_contexts(struct learn_frames *frames, struct learn_link *link, 
     return fresh;
 }
 
-/* True when the interface had no context before. */
+/* True if the interface had no context before. */
 static bool set_context(struct learn_link *link, uint64_t context, uint8_t interface)
 {
     int at = find_context(link, context);
@@ -159,7 +159,7 @@ static int take_call(struct learn_frames *frames, struct learn_link *link, size_
     int at = find_context(link, context);
     uint8_t interface = at < 0 ? UNKNOWN : link->interfaces[at];
     link->begun = true;
-    /* The endpoint mapper is the one interface that its port tells. */
+    /* The endpoint mapper is the only interface known by its port. */
     if (interface == UNKNOWN && !learn_line_count(frames->line, LEARN_LINE_SMB2_COMMAND) &&
         frames->to_port == 135)
         interface = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SMB2, and the one message of SMB1 that leads to it. A compounded frame holds several requests
- * whose fields stand one after another. What carries RPC over a pipe is not counted: the call is.
+ * SMB2, and the SMB1 message that negotiates it. A compounded frame contains several requests,
+ * whose fields follow each other. Requests that carry RPC over a pipe are not counted; the call is.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,34 +16,35 @@ enum { TEXT_SIZE = 512 };
 #define MORE_PROCESSING UINT64_C(0xc0000016)
 #define PIPE_TRANSCEIVE UINT64_C(0x0011c017)
 
-/* One request of a frame: its place among all of them, and among those of its command. */
-struct request {
+/* One request of a frame: its index among all of them, and among those of its command. */
+struct smb2_request {
     struct learn_frames *frames;
     size_t index, ordinal;
     uint64_t command;
 };
 
-static void learn_smb2_take_response(const struct request *request);
+static void learn_smb2_take_response(const struct smb2_request *request);
 static struct learn_link *session_of(struct learn_frames *frames, size_t index);
 static bool value_at(const struct learn_frames *frames, enum learn_line_field field, size_t index,
                      char *buffer, size_t size);
-static int learn_smb2_take_request(const struct request *request);
-static bool is_carrier(const struct request *request);
+static int learn_smb2_take_request(const struct smb2_request *request);
+static bool is_carrier(const struct smb2_request *request);
 static uint64_t pipe_of(const struct learn_frames *frames);
-static void add_share(const struct request *request, struct learn_form *form);
+static void add_share(const struct smb2_request *request, struct learn_form *form);
 static const char *learn_smb2_share_of(const struct learn_frames *frames, size_t index);
-static void learn_smb2_add_file(const struct request *request, struct learn_form *form);
-static const char *file_kind(const struct request *request);
+static void learn_smb2_add_file(const struct smb2_request *request, struct learn_form *form);
+static const char *file_kind(const struct smb2_request *request);
 static bool ends_in(const char *name, const char *const *endings);
-static void add_oplock(const struct request *request, struct learn_form *form);
-static void add_read(const struct request *request, struct learn_form *form);
-static void add_number(const struct request *request, struct learn_form *form, const char *key,
+static void add_oplock(const struct smb2_request *request, struct learn_form *form);
+static void add_read(const struct smb2_request *request, struct learn_form *form);
+static void add_number(const struct smb2_request *request, struct learn_form *form, const char *key,
                        enum learn_line_field field, uint64_t most);
-static void add_write(const struct request *request, struct learn_form *form);
-static void add_info(const struct request *request, struct learn_form *form);
-static void add_directory(const struct request *request, struct learn_form *form);
+static void add_write(const struct smb2_request *request, struct learn_form *form);
+static void add_info(const struct smb2_request *request, struct learn_form *form);
+static void add_directory(const struct smb2_request *request, struct learn_form *form);
 
-static void (*const details[COMMANDS])(const struct request *request, struct learn_form *form) = {
+static void (*const details[COMMANDS])(const struct smb2_request *request,
+                                       struct learn_form *form) = {
     [TREE_CONNECT] = add_share, [CREATE] = learn_smb2_add_file, [READ] = add_read,
     [WRITE] = add_write,        [QUERY_INFO] = add_info,        [QUERY_DIRECTORY] = add_directory,
 };
@@ -53,7 +54,7 @@ int learn_smb2_frame(struct learn_frames *frames)
     size_t seen[256] = {0}, count = learn_line_count(frames->line, LEARN_LINE_SMB2_COMMAND);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
-        struct request request = {.frames = frames, .index = i};
+        struct smb2_request request = {.frames = frames, .index = i};
         uint64_t response = 0;
         if (!learn_line_number(frames->line, LEARN_LINE_SMB2_COMMAND, i, &request.command) ||
             !learn_line_number(frames->line, LEARN_LINE_SMB2_RESPONSE, i, &response))
@@ -70,7 +71,7 @@ int learn_smb2_frame(struct learn_frames *frames)
     return result;
 }
 
-static void learn_smb2_take_response(const struct request *request)
+static void learn_smb2_take_response(const struct smb2_request *request)
 {
     struct learn_frames *frames = request->frames;
     uint64_t status = 0;
@@ -88,7 +89,7 @@ static struct learn_link *session_of(struct learn_frames *frames, size_t index)
                            intern_hash(0, id, strlen(id)), frames->time, true);
 }
 
-/* The value that belongs to a message: as many as messages, or one that stands for all. */
+/* The value of a message. There are as many values as messages, or one for all messages. */
 static bool value_at(const struct learn_frames *frames, enum learn_line_field field, size_t index,
                      char *buffer, size_t size)
 {
@@ -100,7 +101,7 @@ static bool value_at(const struct learn_frames *frames, enum learn_line_field fi
     return learn_line_value(frames->line, field, index < count ? index : count - 1, buffer, size);
 }
 
-static int learn_smb2_take_request(const struct request *request)
+static int learn_smb2_take_request(const struct smb2_request *request)
 {
     struct learn_frames *frames = request->frames;
     struct learn_form form;
@@ -124,8 +125,8 @@ static int learn_smb2_take_request(const struct request *request)
     return learn_frames_request(frames, form.text, ticket);
 }
 
-/* Reads, writes and transactions on a file that RPC was seen on are how its calls travel. */
-static bool is_carrier(const struct request *request)
+/* True for reads, writes and transactions on a pipe that carries RPC. */
+static bool is_carrier(const struct smb2_request *request)
 {
     struct learn_frames *frames = request->frames;
     uint64_t function = 0, pipe = pipe_of(frames);
@@ -172,7 +173,7 @@ int learn_smb_frame(struct learn_frames *frames)
     return result;
 }
 
-static void add_share(const struct request *request, struct learn_form *form)
+static void add_share(const struct smb2_request *request, struct learn_form *form)
 {
     const char *share = learn_smb2_share_of(request->frames, request->index);
     if (share)
@@ -195,7 +196,7 @@ static const char *learn_smb2_share_of(const struct learn_frames *frames, size_t
     return "other";
 }
 
-static void learn_smb2_add_file(const struct request *request, struct learn_form *form)
+static void learn_smb2_add_file(const struct smb2_request *request, struct learn_form *form)
 {
     char mask[24];
     uint64_t access;
@@ -208,8 +209,8 @@ static void learn_smb2_add_file(const struct request *request, struct learn_form
     add_oplock(request, form);
 }
 
-/* What kind of file a name and its share tell. */
-static const char *file_kind(const struct request *request)
+/* The kind of a file, by its name and its share. */
+static const char *file_kind(const struct smb2_request *request)
 {
     static const char *const policies[] = {"inf",  "pol", "ini", "adm",  "admx",
                                            "adml", "xml", "aas", "cmtx", NULL};
@@ -241,7 +242,7 @@ static bool ends_in(const char *name, const char *const *endings)
 }
 
 /* MS-SMB2 2.2.13 RequestedOplockLevel, 2.2.13.2.8 LeaseState */
-static void add_oplock(const struct request *request, struct learn_form *form)
+static void add_oplock(const struct smb2_request *request, struct learn_form *form)
 {
     static const struct {
         uint64_t number;
@@ -261,14 +262,14 @@ static void add_oplock(const struct request *request, struct learn_form *form)
         learn_form_add(form, "lease", leases[lease]);
 }
 
-static void add_read(const struct request *request, struct learn_form *form)
+static void add_read(const struct smb2_request *request, struct learn_form *form)
 {
     add_number(request, form, "size", LEARN_LINE_SMB2_READ, UINT32_MAX);
 }
 
-/* Numbers that a model may have (traffic-model(5)): from 1 to most. An empty read or write is one
- * of the usual size. */
-static void add_number(const struct request *request, struct learn_form *form, const char *key,
+/* Numbers that a model may have (traffic-model(5)): from 1 to most. An empty read or write becomes
+ * one of the usual size. */
+static void add_number(const struct smb2_request *request, struct learn_form *form, const char *key,
                        enum learn_line_field field, uint64_t most)
 {
     uint64_t number;
@@ -280,13 +281,13 @@ static void add_number(const struct request *request, struct learn_form *form, c
         learn_frames_count(request->frames, LEARN_UNPLAYED);
 }
 
-static void add_write(const struct request *request, struct learn_form *form)
+static void add_write(const struct smb2_request *request, struct learn_form *form)
 {
     add_number(request, form, "size", LEARN_LINE_SMB2_WRITE, 16 << 20);
 }
 
-/* MS-SMB2 2.2.37: 256 times the information type, plus the class. */
-static void add_info(const struct request *request, struct learn_form *form)
+/* 256 times the information type, plus the class (MS-SMB2 2.2.37). */
+static void add_info(const struct smb2_request *request, struct learn_form *form)
 {
     static const enum learn_line_field levels[] = {[1] = LEARN_LINE_SMB2_FILE_LEVEL,
                                                    [2] = LEARN_LINE_SMB2_FS_LEVEL,
@@ -303,7 +304,7 @@ static void add_info(const struct request *request, struct learn_form *form)
         learn_form_add_number(form, "class", type * 256 + level);
 }
 
-static void add_directory(const struct request *request, struct learn_form *form)
+static void add_directory(const struct smb2_request *request, struct learn_form *form)
 {
     add_number(request, form, "class", LEARN_LINE_SMB2_FIND, UINT8_MAX);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting tshark, reading what it prints, telling what it complains about. */
 #include "model/learn/learn_tshark.h"
 
 #include <errno.h>
@@ -19,13 +18,13 @@
 
 enum { ARGUMENTS_MAX = 512, COMPLAINT_SIZE = 4096, PIPE_SIZE = 1 << 20 };
 
-struct child {
+struct tshark_child {
     pid_t pid; /* 0: not started, or gone */
     int status;
     int complaints; /* its standard error, a file without a name; -1: none */
 };
 
-struct run {
+struct tshark_run {
     const struct learn_tshark_settings *settings;
     struct learn_capture *capture;
     const char *const *paths;
@@ -34,7 +33,7 @@ struct run {
     size_t begun_size;
     enum learn_line_field columns[LEARN_LINE_FIELDS];
     size_t column_count;
-    struct child tshark, merge;
+    struct tshark_child tshark, merge;
     int input;  /* of tshark; -1: it opens its file itself */
     int feed;   /* where standard input is copied to; -1: nowhere */
     int output; /* of tshark */
@@ -44,44 +43,45 @@ struct run {
 
 static void *feed(void *argument);
 static void close_one(int *file);
-static int tshark_probe(struct run *run);
-static int start_all(struct run *run);
-static int start_merge(struct run *run);
+static int tshark_probe(struct tshark_run *run);
+static int start_all(struct tshark_run *run);
+static int start_merge(struct tshark_run *run);
 static int make_pipe(int *from, int *to);
-static int tshark_failed(struct run *run, int result, const char *format, const char *name);
-static int tshark_start(struct child *child, const char *const *arguments, int input, int output);
-static int make_complaints(struct child *child);
-static int start_feeding(struct run *run);
-static int start_tshark(struct run *run, int output);
-static int read_frames(struct run *run);
-static void tshark_wait_for(struct child *child);
-static bool drop_unknown(struct run *run);
-static const char *complaint_of(const struct child *child, char *text, size_t size);
-static void stop_all(struct run *run);
-static void stop(struct child *child);
-static int run_once(struct run *run, bool *again);
-static int tshark_judge(struct run *run, const struct child *child, const char *name);
-static void tshark_warn(struct run *run, const char *text);
+static int tshark_failed(struct tshark_run *run, int result, const char *format, const char *name);
+static int tshark_start(struct tshark_child *child, const char *const *arguments, int input,
+                        int output);
+static int make_complaints(struct tshark_child *child);
+static int start_feeding(struct tshark_run *run);
+static int start_tshark(struct tshark_run *run, int output);
+static int read_frames(struct tshark_run *run);
+static void tshark_wait_for(struct tshark_child *child);
+static bool drop_unknown(struct tshark_run *run);
+static const char *complaint_of(const struct tshark_child *child, char *text, size_t size);
+static void stop_all(struct tshark_run *run);
+static void stop(struct tshark_child *child);
+static int run_once(struct tshark_run *run, bool *again);
+static int tshark_judge(struct tshark_run *run, const struct tshark_child *child, const char *name);
+static void tshark_warn(struct tshark_run *run, const char *text);
 
 int learn_tshark_read(const struct learn_tshark_settings *settings, const char *const *paths,
                       size_t count, const char *begun, size_t size, struct learn_capture *capture)
 {
-    struct run run = {.settings = settings,
-                      .capture = capture,
-                      .paths = paths,
-                      .path_count = count,
-                      .begun = begun,
-                      .begun_size = size,
-                      .tshark = {.complaints = -1},
-                      .merge = {.complaints = -1},
-                      .input = -1,
-                      .feed = -1,
-                      .output = -1};
+    struct tshark_run run = {.settings = settings,
+                             .capture = capture,
+                             .paths = paths,
+                             .path_count = count,
+                             .begun = begun,
+                             .begun_size = size,
+                             .tshark = {.complaints = -1},
+                             .merge = {.complaints = -1},
+                             .input = -1,
+                             .feed = -1,
+                             .output = -1};
     bool again = false;
     for (int field = 0; field < LEARN_LINE_FIELDS; field++)
         run.columns[run.column_count++] = (enum learn_line_field)field;
-    /* Standard input cannot be read twice: what tshark knows is found out beforehand, at a file
-     * that is no capture. */
+    /* Standard input cannot be read twice, so the fields that tshark knows are found before, with
+     * an empty file. */
     int result = strcmp(paths[0], "-") == 0 ? tshark_probe(&run) : 0;
     if (result == 0)
         result = run_once(&run, &again);
@@ -90,11 +90,11 @@ int learn_tshark_read(const struct learn_tshark_settings *settings, const char *
     return result;
 }
 
-/* Copies standard input to tshark, after what was read of it already. When tshark has gone, so is
- * the need for it: SIGPIPE is ignored by main. */
+/* A thread that copies standard input to tshark, after the part that was read before. Stops when
+ * tshark has ended; main() ignores SIGPIPE. */
 static void *feed(void *argument)
 {
-    struct run *run = argument;
+    struct tshark_run *run = argument;
     char buffer[1 << 16];
     bool good = system_write_all(run->feed, run->begun, run->begun_size) == 0;
     while (good) {
@@ -114,10 +114,10 @@ static void close_one(int *file)
     *file = -1;
 }
 
-static int tshark_probe(struct run *run)
+static int tshark_probe(struct tshark_run *run)
 {
     static const char *const nothing[] = {"/dev/null"};
-    struct run test = *run;
+    struct tshark_run test = *run;
     test.paths = nothing;
     int result = start_all(&test);
     if (result == 0) {
@@ -131,7 +131,7 @@ static int tshark_probe(struct run *run)
     return result;
 }
 
-static int start_all(struct run *run)
+static int start_all(struct tshark_run *run)
 {
     int output = -1, result = 0;
     if (run->path_count > 1)
@@ -149,7 +149,7 @@ static int start_all(struct run *run)
     return result;
 }
 
-static int start_merge(struct run *run)
+static int start_merge(struct tshark_run *run)
 {
     const char *arguments[ARGUMENTS_MAX] = {"mergecap", "-F", "pcapng", "-w", "-"};
     size_t count = 5;
@@ -179,13 +179,14 @@ static int make_pipe(int *from, int *to)
     return 0;
 }
 
-static int tshark_failed(struct run *run, int result, const char *format, const char *name)
+static int tshark_failed(struct tshark_run *run, int result, const char *format, const char *name)
 {
     return error_set(run->capture->error, result, format, name, strerror(-result));
 }
 
-/* Starts a program with these as its standard input (-1: empty) and output. */
-static int tshark_start(struct child *child, const char *const *arguments, int input, int output)
+/* Starts a program with these descriptors as its standard input (-1: empty) and output. */
+static int tshark_start(struct tshark_child *child, const char *const *arguments, int input,
+                        int output)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -222,7 +223,7 @@ static int tshark_start(struct child *child, const char *const *arguments, int i
     return -result;
 }
 
-static int make_complaints(struct child *child)
+static int make_complaints(struct tshark_child *child)
 {
     const char *folder = getenv("TMPDIR");
     char path[4096];
@@ -234,7 +235,7 @@ static int make_complaints(struct child *child)
     return 0;
 }
 
-static int start_feeding(struct run *run)
+static int start_feeding(struct tshark_run *run)
 {
     int result = make_pipe(&run->input, &run->feed);
     if (result == 0)
@@ -243,7 +244,7 @@ static int start_feeding(struct run *run)
     return result < 0 ? tshark_failed(run, result, "%s: %s", "standard input") : 0;
 }
 
-/* Preferences that a user's own may have changed and that counting relies on. */
+/* Preferences that counting depends on, in case the user's configuration changes them. */
 static const char *const preferences[] = {
     "tcp.desegment_tcp_streams:TRUE",
     "tcp.reassemble_out_of_order:TRUE",
@@ -254,7 +255,7 @@ static const char *const preferences[] = {
     "ip.defragment:TRUE",
 };
 
-static int start_tshark(struct run *run, int output)
+static int start_tshark(struct tshark_run *run, int output)
 {
     const struct learn_tshark_settings *settings = run->settings;
     const char *arguments[ARGUMENTS_MAX] = {settings->program, "-n", "-T", "fields", "-E",
@@ -296,7 +297,7 @@ static int start_tshark(struct run *run, int output)
                       : 0;
 }
 
-static int read_frames(struct run *run)
+static int read_frames(struct tshark_run *run)
 {
     struct learn_frames *frames = learn_frames_new(run->capture);
     FILE *file = fdopen(run->output, "r");
@@ -308,14 +309,14 @@ static int read_frames(struct run *run)
         run->output = -1;
     while (result == 0 && (length = getline(&text, &room, file)) >= 0) {
         struct learn_line line;
-        /* A line without its end is what was left of it when tshark was stopped. */
+        /* A line without a newline was cut off when tshark ended. */
         if (length == 0 || text[length - 1] != '\n')
             break;
         text[length - 1] = '\0';
         if (learn_line_parse(&line, text, run->columns, run->column_count))
             result = learn_frames_take(frames, &line);
         else
-            result = tshark_failed(run, -EPROTO, "%s printed a line that is no frame: %s",
+            result = tshark_failed(run, -EPROTO, "%s printed a line that is not a frame: %s",
                                    run->settings->program);
     }
     free(text);
@@ -325,15 +326,15 @@ static int read_frames(struct run *run)
     return result;
 }
 
-static void tshark_wait_for(struct child *child)
+static void tshark_wait_for(struct tshark_child *child)
 {
     while (child->pid > 0 && waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
         ;
     child->pid = 0;
 }
 
-/* tshark names the fields that it does not know; the run is made again without them. */
-static bool drop_unknown(struct run *run)
+/* Drops the fields that tshark reports as unknown. True if another run without them makes sense. */
+static bool drop_unknown(struct tshark_run *run)
 {
     char text[COMPLAINT_SIZE];
     const char *list = strstr(complaint_of(&run->tshark, text, sizeof text), "aren't valid:");
@@ -354,15 +355,15 @@ static bool drop_unknown(struct run *run)
     return list && kept > 0 && kept < before;
 }
 
-/* What a program wrote to standard error, without the reproach that root runs it. */
-static const char *complaint_of(const struct child *child, char *text, size_t size)
+/* The text that a program wrote to standard error, without the warning about root. */
+static const char *complaint_of(const struct tshark_child *child, char *text, size_t size)
 {
     ssize_t length = child->complaints < 0 ? 0 : pread(child->complaints, text, size - 1, 0);
     text[length < 0 ? 0 : length] = '\0';
     char *at = text;
     while (strncmp(at, "Running as user \"root\"", 22) == 0)
         at = strchrnul(at, '\n') + (strchr(at, '\n') != NULL);
-    if (strncmp(at, "tshark: ", 8) == 0) /* messages here begin with its name anyway */
+    if (strncmp(at, "tshark: ", 8) == 0) /* our messages begin with the name already */
         at += 8;
     for (char *c = at; *c; c++)
         if ((unsigned char)*c < ' ')
@@ -370,12 +371,12 @@ static const char *complaint_of(const struct child *child, char *text, size_t si
     return at;
 }
 
-static void stop_all(struct run *run)
+static void stop_all(struct tshark_run *run)
 {
     close_one(&run->output);
     stop(&run->tshark);
     stop(&run->merge);
-    /* A thread in read() on a terminal or an open pipe cannot be waited for. */
+    /* The thread may wait in read() on a terminal or an open pipe. */
     if (run->feeding) {
         pthread_cancel(run->feeder);
         pthread_join(run->feeder, NULL);
@@ -385,7 +386,7 @@ static void stop_all(struct run *run)
     close_one(&run->input);
 }
 
-static void stop(struct child *child)
+static void stop(struct tshark_child *child)
 {
     if (child->pid > 0)
         kill(child->pid, SIGTERM);
@@ -393,7 +394,7 @@ static void stop(struct child *child)
     close_one(&child->complaints);
 }
 
-static int run_once(struct run *run, bool *again)
+static int run_once(struct tshark_run *run, bool *again)
 {
     int result = start_all(run);
     if (result == 0)
@@ -411,19 +412,18 @@ static int run_once(struct run *run, bool *again)
     return result;
 }
 
-/* How a child ended. Frames before the place where a capture is cut off are as good as others. */
-static int tshark_judge(struct run *run, const struct child *child, const char *name)
+/* Checks how a child ended. A truncated capture causes a warning; its frames are used. */
+static int tshark_judge(struct tshark_run *run, const struct tshark_child *child, const char *name)
 {
     char text[COMPLAINT_SIZE], line[ERROR_TEXT_SIZE];
     const char *complaint = complaint_of(child, text, sizeof text);
     bool ended = WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0;
     bool cut = strstr(complaint, "cut short") != NULL;
-    if (WIFSIGNALED(child->status)) {
+    if (WIFSIGNALED(child->status))
         return error_set(run->capture->error, -ECHILD, "%s was ended by signal %d (%s)", name,
                          WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
-    }
     if (cut && run->capture->counts[LEARN_FRAMES] > 0) {
-        snprintf(line, sizeof line, "the capture is cut off; what comes before is used (%.300s)",
+        snprintf(line, sizeof line, "the capture is truncated; the frames before are used (%.300s)",
                  complaint);
         tshark_warn(run, line);
         return 0;
@@ -431,10 +431,10 @@ static int tshark_judge(struct run *run, const struct child *child, const char *
     if (ended)
         return 0;
     return error_set(run->capture->error, -EINVAL, "%s: %.400s", name,
-                     complaint[0] ? complaint : "it failed and did not say why");
+                     complaint[0] ? complaint : "failed without a message");
 }
 
-static void tshark_warn(struct run *run, const char *text)
+static void tshark_warn(struct tshark_run *run, const char *text)
 {
     if (run->settings->warning)
         run->settings->warning(run->settings->context, text);

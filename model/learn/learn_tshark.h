@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tshark as a child process: it reads captures and prints a line a frame, which goes to
- * learn_frames_take. No shell, no files between. Several captures are merged by mergecap, which
- * comes with it.
+ * Runs tshark, which reads captures and prints one line per frame for learn_frames_take(). No shell
+ * and no intermediate files are used. Several captures are merged by mergecap, which is a part of
+ * the same package.
  */
 #ifndef MODEL_LEARN_LEARN_TSHARK_H
 #define MODEL_LEARN_LEARN_TSHARK_H
@@ -16,14 +16,14 @@ struct learn_tshark_settings {
     const char *keytab;         /* NULL: none */
     const char *const *options; /* preferences, as for tshark -o */
     size_t option_count;
-    void (*warning)(void *context, const char *line); /* what the user should know; may be NULL */
+    void (*warning)(void *context, const char *line); /* may be NULL */
     void *context;
 };
 
 /*
- * Reads captures, all named by paths, into capture. A path "-" is standard input, of which size
- * bytes at `begun` were read already; it cannot be merged with others. 0, or a negative errno with
- * a line in the capture's error.
+ * Reads the captures named by paths into capture. A path "-" is standard input, whose first size
+ * bytes are in begun; it must be the only path. 0, or a negative errno with a text in the capture's
+ * error.
  */
 int learn_tshark_read(const struct learn_tshark_settings *settings, const char *const *paths,
                       size_t count, const char *begun, size_t size, struct learn_capture *capture);

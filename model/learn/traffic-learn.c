@@ -22,6 +22,7 @@
 #include "model/learn/learn_input.h"
 #include "model/learn/learn_model.h"
 #include "model/learn/learn_recording.h"
+#include "model/learn/learn_tshark.h"
 #include "model/model_load.h"
 #include "model/model_write.h"
 

@@ -42,7 +42,7 @@ mistake "tshark-option" '--tshark-option: "tcp" is not NAME:VALUE' --tshark-opti
 mistake "json alone" '--json requires --check MODEL' --json "$summary"
 mistake "check and summary" 'exclude each other' --check x --summary "$summary"
 mistake "no such file" 'none: No such file' "$work/none"
-mistake "a folder" 'Is a directory' "$work"
+mistake "a folder" 'found a directory' "$work"
 mistake "an empty file" 'empty: the file is empty' "$work/empty"
 mistake "a text" 'words.txt: a text, but neither' "$work/words.txt"
 mistake "several of which one is a text" 'only captures can be merged' "$summary" "$summary"
@@ -167,11 +167,11 @@ is "another server: status" $status 1
 like "another server: message" "$errors" 'no request to --server 10.9.8.99'
 head -c 900 "$work/secret.pcap" >"$work/cut.pcap"
 run "$program" -q "$work/cut.pcap"
-is "cut off: status" $status 0
-like "cut off: message" "$errors" 'the capture is cut off; what comes before is used'
+is "truncated: status" $status 0
+like "truncated: warning" "$errors" 'the capture is truncated; the frames before are used'
 head -c 10 "$work/secret.pcap" >"$work/short.pcap"
 run "$program" -q "$work/short.pcap"
-is "cut off in its head: status" $status 1
+is "truncated in its header: status" $status 1
 
 # Captures of real clients.
 
