@@ -46,7 +46,7 @@ static const struct packet_protocol samr = {.name = "samr",
                                             .two_sided = true,
                                             .needs_dc = true,
                                             .connections = PACKET_CONNECTION_SAMR,
-                                            .needs = PACKET_NEEDS_SAMR_USER_KEY};
+                                            .needs = PACKET_NEEDS_SAMR_KEY};
 static const struct packet_protocol srvsvc = {
     .name = "srvsvc", .two_sided = true, .needs_dc = true, .connections = PACKET_CONNECTION_SMB};
 static const struct packet_protocol drsuapi = {.name = "drsuapi",

@@ -35,11 +35,11 @@ enum packet_connection {
 
 /* Accounts and keys that playing a packet needs. */
 enum packet_need {
-    PACKET_NEEDS_KERBEROS = 1,      /* the conversation uses Kerberos from then on */
-    PACKET_NEEDS_MACHINE = 2,       /* a machine account */
-    PACKET_NEEDS_MACHINE_KEY = 4,   /* its Kerberos key, wherever Kerberos is used */
-    PACKET_NEEDS_ADMIN_KEY = 8,     /* the administrator's, wherever Kerberos is used */
-    PACKET_NEEDS_SAMR_USER_KEY = 16 /* the administrator's, unless --samr-as-user is given */
+    PACKET_NEEDS_KERBEROS = 1,    /* the conversation uses Kerberos from then on */
+    PACKET_NEEDS_MACHINE = 2,     /* a machine account */
+    PACKET_NEEDS_MACHINE_KEY = 4, /* its Kerberos key, wherever Kerberos is used */
+    PACKET_NEEDS_ADMIN_KEY = 8,   /* the administrator's, wherever Kerberos is used */
+    PACKET_NEEDS_SAMR_KEY = 16    /* the administrator's, unless --samr-as-user is given */
 };
 
 /* How the fields 9 to 15 of a traffic-summary text, and the details of Samba's models, spell a

@@ -43,7 +43,7 @@ struct keys_wanted keys_wanted(const struct settings *settings, const struct mod
     unsigned needs = needs_of(settings, model);
     bool kerberos = settings->play.prefer_kerberos || needs & PACKET_NEEDS_KERBEROS;
     bool admin = needs & PACKET_NEEDS_ADMIN_KEY ||
-                 (needs & PACKET_NEEDS_SAMR_USER_KEY && !settings->play.samr_as_user);
+                 (needs & PACKET_NEEDS_SAMR_KEY && !settings->play.samr_as_user);
     if (settings->play.generic_ldap || !kerberos)
         return (struct keys_wanted){0};
     return (struct keys_wanted){.users = true,
