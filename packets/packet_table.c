@@ -114,6 +114,13 @@ static const struct packet_rule search_rules[] = {
      .meaning = "true if the capture showed only ciphertext"},
     {.key = NULL}};
 
+static const struct packet_rule extended_rules[] = {
+    {.key = "oid",
+     .type = PACKET_OID,
+     .usual = "1.3.6.1.4.1.4203.1.11.3",
+     .meaning = "operation to request, without a value (default: Who am I?)"},
+    {.key = NULL}};
+
 static const struct packet_word clients[] = {
     {.name = "user", .value = KERBEROS_CLIENT_USER},
     {.name = "machine",
@@ -283,7 +290,7 @@ static const struct packet_row rows[] = {
     REPLY(ldap, "15", "compareResponse", EMPTY),
     OPERATION(ldap, "16", "abandonRequest", EMPTY),
     REPLY(ldap, "19", "searchResRef", EMPTY),
-    OPERATION(ldap, "23", "extendedReq", .replies = "24 25", EMPTY),
+    OPERATION(ldap, "23", "extendedReq", .replies = "24 25", EMPTY, .rules = extended_rules),
     REPLY(ldap, "24", "extendedResp", EMPTY),
     REPLY(ldap, "25", "intermediateResponse", EMPTY),
 

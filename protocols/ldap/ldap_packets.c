@@ -24,6 +24,11 @@
 
 static const struct ldap_bind_details usual_bind = {.mechanism = LDAP_MECHANISM_GSS_SPNEGO};
 
+/* ldap:23 */
+struct extended_details {
+    const char *oid;
+};
+
 enum { OBJECT_NAME_SIZE = 64 }; /* the longest cn in AD */
 
 static struct outcome ldap_play_bind(struct conversation *conversation, const void *details);
@@ -66,6 +71,8 @@ static struct outcome need_object(struct conversation *conversation, char ***dn)
 static struct outcome ldap_play_rename(struct conversation *conversation, const void *details);
 static struct outcome ldap_play_compare(struct conversation *conversation, const void *details);
 static struct outcome ldap_play_abandon(struct conversation *conversation, const void *details);
+static void *ldap_extended_compile(const struct packet_details *details,
+                                   struct packet_context *context, struct error *error);
 static struct outcome ldap_play_extended(struct conversation *conversation, const void *details);
 
 const struct packet_player packet_players_ldap[] = {
@@ -83,7 +90,7 @@ const struct packet_player packet_players_ldap[] = {
     {.name = "ldap:12", .play = ldap_play_rename},
     {.name = "ldap:14", .play = ldap_play_compare},
     {.name = "ldap:16", .play = ldap_play_abandon},
-    {.name = "ldap:23", .play = ldap_play_extended},
+    {.name = "ldap:23", .play = ldap_play_extended, .compile = ldap_extended_compile},
     {.name = NULL},
 };
 
@@ -510,15 +517,33 @@ static struct outcome ldap_play_abandon(struct conversation *conversation, const
     return result == LDAP_SUCCESS ? outcome_ok() : ldap_connection_send_outcome(connection, result);
 }
 
+/* After StartTLS the server expects a handshake (RFC 4511 4.14.1): only a bind can ask for it. */
+static void *ldap_extended_compile(const struct packet_details *details,
+                                   struct packet_context *context, struct error *error)
+{
+    (void)context;
+    const char *oid = packet_details_get(details, "oid")->text;
+    if (strcmp(oid, LDAP_EXOP_START_TLS) == 0) {
+        error_set(error, -EINVAL, "oid: StartTLS is requested with tls: starttls of ldap:0");
+        return NULL;
+    }
+    struct extended_details *extended = calloc(1, sizeof *extended);
+    if (extended)
+        extended->oid = oid;
+    else
+        error_no_memory(error);
+    return extended;
+}
+
 static struct outcome ldap_play_extended(struct conversation *conversation, const void *details)
 {
-    (void)details;
+    const struct extended_details *extended = details;
     struct outcome outcome = need_bind(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct ldap_connection *connection = newest_connection(conversation);
     int id = 0;
-    int result = ldap_extended_operation(ldap_connection_handle(connection), LDAP_EXOP_WHO_AM_I,
-                                         NULL, NULL, NULL, &id);
+    int result = ldap_extended_operation(ldap_connection_handle(connection), extended->oid, NULL,
+                                         NULL, NULL, &id);
     return ldap_connection_finish(connection, result, id);
 }

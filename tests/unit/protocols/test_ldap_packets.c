@@ -23,6 +23,7 @@ struct story {
     int cookies;       /* searches that went on where one ended */
     bool close_search; /* the connection is closed instead of answering a search */
     char last_add[300];
+    char last_oid[100]; /* of an extended request */
 };
 
 static const struct {
@@ -60,6 +61,12 @@ static void note(struct server *server, unsigned connection, int request, const 
         assert_non_null(dn);
         /* The DN's own length is the byte before it. */
         snprintf(story->last_add, sizeof story->last_add, "%.*s", (int)dn[-1], (const char *)dn);
+    }
+    if (letter == 'E') {
+        const uint8_t *oid = memmem(bytes, size, "1.3.", 4);
+        assert_non_null(oid);
+        /* As above. */
+        snprintf(story->last_oid, sizeof story->last_oid, "%.*s", (int)oid[-1], (const char *)oid);
     }
     server->cut_after = letter == 'S' && story->close_search ? 0 : SIZE_MAX;
     pthread_mutex_unlock(&story->mutex);
@@ -309,6 +316,24 @@ static void each_operation_sends_its_request(void **state)
     assert_story("1B 1M 1A 1D 1A 1N 1C 1S 1X 1C 1E");
 }
 
+static void an_extended_operation_has_its_oid(void **state)
+{
+    (void)state;
+    static const char *const refresh = "1.3.6.1.4.1.1466.101.119.1", *const tls =
+                                                                         LDAP_EXOP_START_TLS;
+    const struct packet_field oid = {"oid", 1, &refresh}, start_tls = {"oid", 1, &tls};
+    struct form form;
+    struct error error = {0};
+    play("23");
+    assert_string_equal(story.last_oid, LDAP_EXOP_WHO_AM_I);
+    assert_int_equal(play_fields("23", &oid, 1).kind, OUTCOME_OK);
+    assert_string_equal(story.last_oid, refresh);
+    assert_story("1B 1E 1E");
+    assert_false(form_compile(&form, "ldap", "23", &start_tls, 1, &error));
+    assert_string_equal(error.text, "oid: StartTLS is requested with tls: starttls of ldap:0");
+    form_release(&form);
+}
+
 static void delete_and_rename_add_first(void **state)
 {
     (void)state;
@@ -364,6 +389,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_search_binds_first),
+        TEST(an_extended_operation_has_its_oid),
         TEST(the_root_dse_needs_no_bind),
         TEST(a_bind_takes_the_newest_unbound_connection),
         TEST(an_unbind_closes_the_newest),
