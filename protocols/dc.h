@@ -16,7 +16,7 @@
 struct tls;
 struct smb2_shared_files; /* files under SYSVOL and NETLOGON, see smb2_shared_files.h */
 struct catalogue;         /* objects of the directory, see catalogue.h */
-struct rpc_ports;         /* what the endpoint mapper told, see rpc_epm.h */
+struct rpc_ports;         /* answers of the endpoint mapper, see rpc_epm.h */
 struct dns_names;         /* names that answered in the probe, see dns_names.h */
 
 /* Ports, in host byte order. Only tests change them. */

@@ -49,7 +49,7 @@ void kdc_end(struct kdc *kdc);
 
 /* How libkrb5 steps through an exchange. */
 struct kdc_exchange {
-    /* Reads the last reply and writes the next request. *more: the request is to be sent. */
+    /* Reads the last reply and writes the next request. *more: send the request. */
     krb5_error_code (*step)(void *self, krb5_data *request, krb5_data *realm, bool *more);
     /* The failure with which a KRB-ERROR of this code ends the exchange; 0: libkrb5 handles it. */
     krb5_error_code (*refusal)(int kdc_code);

@@ -30,7 +30,7 @@ struct smb2_open {
 
 struct smb2_state;
 
-/* How a file is to be opened; zeros: a policy file with the usual rights. */
+/* How to open a file; zeros: a policy file with the usual rights. */
 struct smb2_open_request {
     enum smb2_file_class file_class;
     uint32_t access; /* in addition to the class's usual rights */

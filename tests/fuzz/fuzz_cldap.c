@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole CLDAP reply datagrams, and the netlogon value on its own. */
+/* libFuzzer target: CLDAP replies, and the netlogon value alone. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

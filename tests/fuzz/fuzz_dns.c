@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replies of a DNS and of a NetBIOS name server. */
+/* libFuzzer target: replies of a DNS server and of a NetBIOS name server. */
 #include <stdint.h>
 
 #include "protocols/names/dns.h"

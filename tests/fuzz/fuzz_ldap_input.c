@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: frames of a security layer, cut into reads and taken in pieces of any size. The
- * first two bytes choose the sizes. However the bytes are cut, what comes out is the same.
+ * libFuzzer target: frames of a security layer, read and taken in pieces of any size, which the
+ * first two bytes choose. The result must not depend on the pieces.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Drops the header; a frame that begins with 0xff is a forged one. */
+/* Drops the header; a frame that begins with 0xff counts as forged. */
 static int decode(struct ldap_layer *layer, uint8_t *frame, size_t size, const uint8_t **plain,
                   size_t *plain_size)
 {
@@ -42,7 +42,7 @@ static size_t read_all(const uint8_t *data, size_t size, size_t read_size, size_
             total += (size_t)n;
             if (ldap_input_save(&input) != 0)
                 abort();
-            memset(buffer, 0xee, sizeof buffer); /* it may be used for anything now */
+            memset(buffer, 0xee, sizeof buffer); /* the caller may reuse it now */
         }
         if (n != -EAGAIN)
             *error = (int)n;
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                         &pieces_error);
     if (n != m || whole_error != pieces_error || memcmp(whole, pieces, n) != 0)
         abort();
-    /* The real layer, without keys: nothing verifies, nothing breaks. */
+    /* The real layer without keys: nothing verifies, and nothing crashes. */
     struct ntlmssp *ntlmssp = NULL;
     struct ntlmssp_identity identity = {
         .user = "u", .domain = "d", .nt_hash = (const uint8_t *)"0123456789abcdef"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: a server's security descriptors; what was added must be found again. */
+/* libFuzzer target: a server's security descriptors; an added entry must be found again. */
 #include <stdlib.h>
 
 #include "protocols/auth/security_descriptor.h"

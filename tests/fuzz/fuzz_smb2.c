@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: every decoder of an SMB2 reply; the first byte says which. */
+/* libFuzzer target: the decoders of SMB2 replies; the first byte selects one. */
 #include <stdlib.h>
 
 #include "protocols/smb2/smb2_file.h"
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What was decoded must lie inside the reply. */
+/* Decoded data must be inside the reply. */
 static void check(const struct smb2_reply *reply, struct smb2_slice slice)
 {
     if (slice.size && (slice.data < reply->message || slice.size > reply->size ||
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         write_count, ioctl_data,    query,        header};
     if (size < 1)
         return 0;
-    /* A copy of its own, so that a read behind the end is caught. */
+    /* A copy, so that a sanitizer detects reads beyond its end. */
     uint8_t *copy = malloc(size);
     if (!copy)
         return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: a server's SPNEGO tokens; what was understood must survive a round trip. */
+/* libFuzzer target: a server's SPNEGO tokens; decoded tokens must survive a round trip. */
 #include <stdlib.h>
 
 #include "protocols/auth/spnego.h"

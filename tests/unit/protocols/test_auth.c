@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Security contexts by NTLM, raw and in SPNEGO, against servers that end the talk in every wrong
- * way; what RPC signs and seals. (Kerberos needs a KDC: tests/dc.) */
+/* Security contexts with NTLM, raw and in SPNEGO, against servers that misbehave at each leg;
+ * signing and sealing of RPC. Kerberos needs a KDC, so tests/dc tests it. */
 #include "protocols/auth/auth.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ struct fixture {
     struct account user;
     uint64_t random;
     struct auth *auth;
-    struct smb2_server server; /* the acceptor's NTLM half alone */
+    struct smb2_server server; /* only the acceptor's side of NTLM */
 };
 
 static void begin(struct fixture *fixture, bool raw, enum auth_level level)
@@ -44,7 +44,7 @@ static void end(struct fixture *fixture)
     dc_free(fixture->dc);
 }
 
-/* Takes the client's NEGOTIATE_MESSAGE out of its first token. */
+/* Reads the client's NEGOTIATE_MESSAGE from its first token. */
 static void first_token(struct fixture *fixture)
 {
     uint8_t *token = NULL;
@@ -58,7 +58,7 @@ static void first_token(struct fixture *fixture)
     free(token);
 }
 
-/* Feeds a NegTokenResp. */
+/* Gives a NegTokenResp to the client. */
 static int feed(struct fixture *fixture, const struct spnego_response *response, uint8_t **out,
                 size_t *out_size)
 {
@@ -80,7 +80,7 @@ static struct spnego_response challenge_of(const struct fixture *fixture)
         .token = {fixture->server.ntlm_challenge, fixture->server.ntlm_challenge_size}};
 }
 
-/* Up to the AUTHENTICATE_MESSAGE, which must be right; the session key. */
+/* Continues up to the AUTHENTICATE_MESSAGE, checks it, and returns the session key. */
 static void second_token(struct fixture *fixture, uint8_t key[16])
 {
     struct spnego_response challenge = challenge_of(fixture), reply;
@@ -117,7 +117,7 @@ static void ntlm_in_spnego(void **state)
     end(&fixture);
 }
 
-/* A server that sends no time gets no MIC, and no mechListMIC unless it asks for one. */
+/* A server that sends no time gets no MIC, and a mechListMIC only if it requests one. */
 static void mics_on_request(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void raw_ntlm(void **state)
     end(&fixture);
 }
 
-/* Answers to the first token that end it. */
+/* Answers to the first token that end the exchange. */
 static void wrong_first_answers(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void wrong_first_answers(void **state)
         } else if (i == 3) {
             response.token.size--;
             text = "NTLM: malformed CHALLENGE_MESSAGE";
-        } else if (i == 4) { /* completed although our AUTHENTICATE_MESSAGE is still to come */
+        } else if (i == 4) { /* completed before our AUTHENTICATE_MESSAGE */
             response.state = SPNEGO_ACCEPT_COMPLETED;
             text = "SPNEGO: completed before the last token";
         } else if (i == 5) {
@@ -219,7 +219,7 @@ static void wrong_last_answers(void **state)
         begin(&fixture, false, AUTH_LEVEL_INTEGRITY);
         first_token(&fixture);
         second_token(&fixture, key);
-        server_mic(key, i != 1, mic); /* 1: our own, sent back */
+        server_mic(key, i != 1, mic); /* 1: our own MIC */
         struct spnego_response last = {.state = i == 3 ? SPNEGO_REJECT : SPNEGO_ACCEPT_COMPLETED,
                                        .mech = SPNEGO_NONE,
                                        .mech_list_mic = {mic, 16}};
@@ -238,8 +238,8 @@ static void wrong_last_answers(void **state)
     }
 }
 
-/* A PDU of 16 bytes of header, 8 of stub, 8 of trailer; the client's side seals, the same keys read
- * the other way round would need the server's: here the effects on the bytes are looked at. */
+/* A PDU with 16 bytes of header, 8 of stub, 8 of trailer. Only the server could verify what the
+ * client seals, so this test checks which bytes change. */
 static void what_rpc_protects(void **state)
 {
     (void)state;
@@ -269,12 +269,12 @@ static void what_rpc_protects(void **state)
             else
                 assert_int_equal(data[b], b);
         assert_int_equal(changed, levels[i] == AUTH_LEVEL_PRIVACY);
-        /* What the server did not make does not verify, whatever its size. */
+        /* Tokens that the server did not make never verify. */
         if (levels[i] != AUTH_LEVEL_CONNECT) {
             assert_int_equal(auth_unprotect(fixture.auth, &pdu, token, 16), -EBADMSG);
             assert_int_equal(auth_unprotect(fixture.auth, &pdu, token, 15), -EBADMSG);
         }
-        pdu.body_size = 17; /* behind the end */
+        pdu.body_size = 17; /* beyond the end */
         if (levels[i] != AUTH_LEVEL_CONNECT)
             assert_int_equal(auth_unprotect(fixture.auth, &pdu, token, 16), -EBADMSG);
         end(&fixture);

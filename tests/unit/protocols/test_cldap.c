@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CLDAP: requests and replies byte by byte, and what becomes of silence, garbage and refusals. */
+/* CLDAP: requests and replies byte by byte; silence, garbage and refusals. */
 #include <errno.h>
 #include <lber.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ static const char reply_hex[] =
     "ff ff ff ff 30 0c 02 01 01 65 07 0a 01 00 04 00 04 00";
 enum { NETLOGON_OFFSET = 27, NETLOGON_SIZE = 0x65 };
 
-/* What a client asks has messageIDs of four bytes: the same reply with those, of ID 1. */
+/* The same reply with messageIDs of four bytes, as our requests have. */
 static const char long_reply_hex[] =
     "30 81 81 02 04 00000001 64 79 04 00 30 75 30 73 04 08 6e 65 74 6c 6f 67 6f 6e 31 67 04 65"
     "17 00 00 00"
@@ -33,7 +33,7 @@ static const char long_reply_hex[] =
     "ff ff ff ff 30 0f 02 04 00000001 65 07 0a 01 00 04 00 04 00";
 enum { QUESTION_ID = 4, REPLY_ID = 5, REPLY_NETLOGON = 31, REPLY_SECOND_ID = 136 };
 
-/* The question to it, for domain samdom.example.com and host me. */
+/* The request for it: domain samdom.example.com, host me. */
 static const char request_hex[] =
     "30 63 02 04 00 00 00 00 63 5b 04 00 0a 01 00 0a 01 00 02 01 00 02 01 00 01 01 00 a0 3c a3 1f "
     "04 09 44"
@@ -48,7 +48,7 @@ static int parse_hex(const char *hex, struct cldap_netlogon *out)
 {
     uint8_t bytes[1024];
     size_t size = bytes_from_hex(hex, bytes);
-    uint8_t *copy = malloc(size); /* so that a sanitizer sees its end */
+    uint8_t *copy = malloc(size); /* so that a sanitizer detects reads beyond its end */
     assert_non_null(copy);
     memcpy(copy, bytes, size);
     int error = cldap_netlogon_parse(copy, size, out);
@@ -115,10 +115,10 @@ static void netlogon_reply_with_address_and_next_site(void **state)
     assert_string_equal(netlogon.dns_host, "h.a.b");
     assert_string_equal(netlogon.user, "u$");
     assert_string_equal(netlogon.next_closest_site, "N");
-    /* Address told of, but longer than what is there. */
+    /* An address longer than the message. */
     assert_int_equal(parse_names(names, "10 0200  0d000000 ffff ffff", &netlogon), -EBADMSG);
     assert_int_equal(parse_names(names, "0d000000 ffff ffff", &netlogon), -EBADMSG);
-    /* Next site announced, but left out: as a DC of a single site does. */
+    /* The next site is announced but missing, as from a DC with a single site. */
     assert_int_equal(parse_names(names, "15000000 ffff ffff", &netlogon), 0);
     assert_string_equal(netlogon.next_closest_site, "");
 }
@@ -128,7 +128,7 @@ static void netlogon_reply_that_is_none(void **state)
     (void)state;
     struct cldap_netlogon netlogon;
     static const char tail[] = "05000000 ffff ffff";
-    /* A name that points to itself, forward, behind the end; a reserved kind of label. */
+    /* Names that point to themselves, forward or beyond the end; a reserved type of label. */
     static const char *const bad[] = {"c018 00 00 00 00 00 00 00",
                                       "c01a c018 00 00 00 00 00 00",
                                       "c0ff 00 00 00 00 00 00 00",
@@ -165,9 +165,6 @@ static void netlogon_reply_with_the_longest_name(void **state)
     assert_int_equal(parse_names(names, "05000000 ffff ffff", &netlogon), 0);
     assert_int_equal(strlen(netlogon.forest), 253);
 }
-
-/* --- Whole datagrams ----------------------------------------------------------------------------
- */
 
 static void count_attributes(void *context, const char *attribute, const struct berval *values,
                              size_t count)
@@ -213,7 +210,7 @@ static void reply_datagram_without_entry(void **state)
     (void)state;
     assert_int_equal(parse_reply_hex("30 0c 02 01 01 65 07 0a 01 00 04 00 04 00"), -ENOENT);
     assert_int_equal(parse_reply_hex("30 0c 02 01 01 65 07 0a 01 33 04 00 04 00"), 0x33);
-    /* An entry alone, a response of another kind, nothing at all. */
+    /* Only an entry, another response, nothing. */
     assert_int_equal(parse_reply_hex("30 09 02 01 01 64 04 04 00 30 00"), -EBADMSG);
     assert_int_equal(parse_reply_hex("30 0c 02 01 01 61 07 0a 01 00 04 00 04 00"), -EBADMSG);
     assert_int_equal(parse_reply_hex(""), -EBADMSG);
@@ -224,14 +221,11 @@ static void reply_datagram_with_controls(void **state)
     (void)state;
     assert_int_equal(parse_reply_hex("30 10 02 01 01 65 07 0a 01 33 04 00 04 00 a0 02 30 00"),
                      0x33);
-    /* A message that says it is shorter than its operation. */
+    /* A message shorter than its operation. */
     assert_int_equal(parse_reply_hex("30 05 02 01 01 65 07 0a 01 00 04 00 04 00"), -EBADMSG);
 }
 
-/* --- Against servers ----------------------------------------------------------------------------
- */
-
-/* Answers as the DC did, from the context's nth question on. */
+/* Answers like the DC, beginning with the context's nth question. */
 static size_t answer_as_dc(void *context, unsigned nth, const uint8_t *question, size_t size,
                            uint8_t *reply)
 {
@@ -277,7 +271,7 @@ static size_t answer_too_long(void *context, unsigned nth, const uint8_t *questi
     return 8192;
 }
 
-/* Pings a server with that answer; the result in milliseconds of patience. */
+/* Pings the server on port with this patience. */
 static int ping_at(uint16_t port, int64_t patience_ms, struct cldap_netlogon *netlogon)
 {
     struct dc *dc = udp_server_dc();
@@ -342,9 +336,6 @@ static void ping_of_strange_servers(void **state)
     assert_int_equal(ping_at(udp_server_dead_port(), 5000, &netlogon), -ECONNREFUSED);
 }
 
-/* --- The packet ---------------------------------------------------------------------------------
- */
-
 static struct outcome play(struct dc *dc, int64_t timeout_ms)
 {
     struct account machine = {.name = (char *)(uintptr_t) "STGM-0-1$"};
@@ -388,8 +379,8 @@ static void packet_checks_who_answers(void **state)
     dc_free(dc);
 }
 
-/* A DC that turns into another one, byte by byte of the reply, from the third question on; whatever
- * came before must not hide it. */
+/* From the third question, one byte of the reply differs, as if from another DC. Earlier replies
+ * must not hide that. */
 static size_t answer_changed(void *context, unsigned nth, const uint8_t *question, size_t size,
                              uint8_t *reply)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DNS: queries and replies byte by byte, what is a failure and what is none, the query file. */
+/* DNS: queries and replies byte by byte, failures, the query file. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void reply_without_answers(void **state)
         bytes_from_hex("1234 8583 0001 0000 0000 0000 03 646331 01 61 01 62 00 0001 0001", bytes);
     assert_int_equal(parse(bytes, size, "dc1.a.b", A, &rcode), 0);
     assert_int_equal(rcode, 3);
-    /* An error may leave the question out; a success may not. */
+    /* An error may omit the question; a success may not. */
     size = bytes_from_hex("1234 8581 0000 0000 0000 0000", bytes);
     assert_int_equal(parse(bytes, size, "dc1.a.b", A, &rcode), 0);
     assert_int_equal(rcode, 1);
@@ -91,11 +91,8 @@ static void reply_whose_names_loop(void **state)
     assert_int_equal(parse(bytes, size, "dc1.a.b", A, &rcode), -EBADMSG);
 }
 
-/* --- Against a server ---------------------------------------------------------------------------
- */
-
 struct behaviour {
-    uint8_t rcode;  /* for all but "known" */
+    uint8_t rcode;  /* for unknown names */
     bool truncated; /* over UDP */
     bool known;     /* names that begin with '_' or "dc1" have an answer */
     bool wrong_id_first;
@@ -269,7 +266,7 @@ static void failure_only_where_the_probe_was_answered(void **state)
     assert_int_equal(play(dc, "dc", "AAAA").kind, OUTCOME_OK);
     behaviour.rcode = 0;
     assert_failed(play(dc, "msdcs", NULL), "no answer record");
-    behaviour.rcode = 2; /* is never what was asked for */
+    behaviour.rcode = 2; /* never counts as an answer */
     assert_failed(play(dc, "realm", "A"), "SERVFAIL");
     udp_server_stop(&server);
     dc_free(dc);
@@ -298,9 +295,6 @@ static void nobody_answers(void **state)
     dc_free(dc);
 }
 
-/* --- Truncated: TCP on the same port ------------------------------------------------------------
- */
-
 struct tcp_server {
     int fd;
     int connections;
@@ -327,7 +321,7 @@ static void *tcp_main(void *argument)
     }
 }
 
-/* A port that is free for UDP may be taken for TCP: then another one. */
+/* A port that is free for UDP may be in use for TCP; then it tries another. */
 static void start_on_both(struct udp_server *server, struct tcp_server *tcp)
 {
     for (int tries = 0; tries < 50; tries++) {
@@ -366,9 +360,6 @@ static void truncated_goes_over_to_tcp(void **state)
     dc_free(dc);
 }
 
-/* --- Details and the query file ------------------------------------------------------------------
- */
-
 static void details_are_checked(void **state)
 {
     (void)state;
@@ -398,7 +389,7 @@ static int read_queries(struct dc *dc, const char *text, struct error *error)
     close(fd);
     int code = dns_queries_read(dc, file, error);
     unlink(file);
-    /* Leaves what is said after the file's name. */
+    /* Removes the file's name from the error. */
     if (strncmp(error->text, file, strlen(file)) == 0)
         memmove(error->text, error->text + strlen(file), strlen(error->text + strlen(file)) + 1);
     return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kerberos without a DC: keys, what a KDC's misbehaviour is called, the user's own tickets. */
+/* Kerberos without a DC: keys, causes of a KDC's misbehaviour, the user's own tickets. */
 #include <ctype.h>
 #include <errno.h>
 #include <krb5/krb5.h>
@@ -20,10 +20,7 @@
 static const char realm[] = "SAMDOM.EXAMPLE.COM";
 static char user_name[] = "krb-user", machine_name[] = "PC-0-1$", password[] = "Pa55-word";
 
-/* --- Keys ---------------------------------------------------------------------------------------
- */
-
-/* libkrb5's opinion. */
+/* The key that libkrb5 derives. */
 static void expected_key(const char *salt_text, uint8_t key[32])
 {
     krb5_context context;
@@ -94,10 +91,7 @@ static void keys_are_derived_in_parallel(void **state)
     }
 }
 
-/* --- A KDC that misbehaves ----------------------------------------------------------------------
- */
-
-/* Answers every TCP connection with the same bytes (NULL: reads on in silence), then closes. */
+/* Answers each TCP connection with the same bytes (NULL: only reads), then closes it. */
 struct kdc_server {
     const uint8_t *reply;
     size_t size;
@@ -194,7 +188,7 @@ static struct outcome play(struct player *player, const char *opcode, int64_t ti
     return form_play(&player->conversation, "kerberos", opcode, NULL, 0, timeout_ms * 1000000);
 }
 
-/* The cause when an AS exchange meets that reply (the length before it included). */
+/* Expects a cause after an AS exchange gets this reply, which includes its length. */
 static void expect(const uint8_t *reply, size_t size, const char *cause)
 {
     struct kdc_server server = {.reply = reply, .size = size};
@@ -206,7 +200,7 @@ static void expect(const uint8_t *reply, size_t size, const char *cause)
     assert_string_equal(outcome.cause, cause);
     assert_int_equal(server.requests, 1);
     assert_true(player.conversation.kerberos);
-    /* Nothing that could be used came of it. */
+    /* There are no credentials. */
     assert_ptr_equal(kerberos_gss_credentials(&player.conversation, &player.user),
                      GSS_C_NO_CREDENTIAL);
     player_end(&player);
@@ -248,7 +242,7 @@ static void kdc_that_is_not_there(void **state)
     player_end(&player);
 }
 
-/* A KRB-ERROR, its length before it. Returns the size. */
+/* Writes a KRB-ERROR after its length. Returns the size. */
 static size_t make_error(krb5_ui_4 code, int clock_offset, uint8_t *out)
 {
     krb5_context context;
@@ -295,7 +289,7 @@ static void errors_have_their_names(void **state)
     }
 }
 
-/* Cut anywhere, a KRB-ERROR is malformed (or its connection closed), never something else. */
+/* A truncated KRB-ERROR is malformed, or the connection closed; there is no third cause. */
 static void error_cut_anywhere(void **state)
 {
     (void)state;
@@ -363,7 +357,7 @@ static void wrong_password_that_is_not_answered(void **state)
     kdc_start(&server, 0);
     player_init(&player, server.port);
     player.dc->options.badpassword_frequency = 1;
-    outcome = play(&player, "10", 10000); /* the wrong one is expected, the good one is not */
+    outcome = play(&player, "10", 10000); /* -B's failure is expected, this one is not */
     assert_string_equal(outcome.cause, "KDC_ERR_PREAUTH_FAILED");
     assert_int_equal(player.conversation.expected_failures, 1);
     assert_int_equal(server.requests, 2);
@@ -433,9 +427,6 @@ static void details_are_checked(void **state)
     }
 }
 
-/* --- The profile and the user's own tickets ------------------------------------------------------
- */
-
 static void profile_is_private_and_leaves_nothing(void **state)
 {
     (void)state;
@@ -443,7 +434,8 @@ static void profile_is_private_and_leaves_nothing(void **state)
     struct error error = {0};
     player_init(&player, 1);
     free(player.dc->dns_name);
-    player.dc->dns_name = strdup("dc1\n[plugins]"); /* a name from the wire stays out of it */
+    player.dc->dns_name =
+        strdup("dc1\n[plugins]"); /* a malformed name does not enter the profile */
     assert_int_equal(kerberos_global_init(player.dc, &error), 0);
     char text[4096], path[128];
     snprintf(path, sizeof path, "%s", getenv("KRB5_CONFIG"));
@@ -467,14 +459,14 @@ static krb5_principal principal(krb5_context context, const char *name)
     return result;
 }
 
-/* RFC 4120 5.3, with an enc-part that nobody will open. */
+/* RFC 4120 5.3, with an enc-part that nobody decrypts. */
 static char fake_ticket[] = "\x61\x57\x30\x55\xa0\x03\x02\x01\x05\xa1\x14\x1b\x12SAMDOM.EXAMPLE.COM"
                             "\xa2\x27\x30\x25\xa0\x03\x02\x01\x02\xa1\x1e\x30\x1c\x1b\x06krbtgt"
                             "\x1b\x12SAMDOM.EXAMPLE.COM\xa3\x0f\x30\x0d\xa0\x03\x02\x01\x12"
                             "\xa2\x06\x04\x04sxyz";
 static uint8_t fake_key[32] = {1};
 
-/* A ticket for a service; its principals are the caller's. */
+/* A ticket for a service; the caller frees its principals. */
 static krb5_creds fake_creds(krb5_context context, const char *service, time_t end)
 {
     return (krb5_creds){
@@ -522,7 +514,7 @@ static unsigned count_tickets(krb5_context context, krb5_ccache ccache)
     return count;
 }
 
-/* However often tickets are fetched anew, there is one of each. */
+/* A new ticket replaces the old one, however often. */
 static void tickets_take_the_place_of_older_ones(void **state)
 {
     (void)state;
@@ -574,14 +566,14 @@ static void own_tickets_of_the_administrator(void **state)
     unsetenv("KRB5_CONFIG");
     make_ccache(name, time(NULL) + 3600);
     assert_int_equal(kerberos_global_init(player.dc, &error), 0);
-    unlink(file); /* it has been read */
+    unlink(file); /* already read */
     player.conversation.wire.deadline = clock_now() + INT64_C(5000000000);
     struct account *admin = &player.dc->admin;
     assert_int_equal(kerberos_as_exchange(&player.conversation, admin).kind, OUTCOME_OK);
     assert_int_equal(kerberos_ensure_ticket(&player.conversation, admin, "ldap").kind, OUTCOME_OK);
     assert_ptr_not_equal(kerberos_gss_credentials(&player.conversation, admin),
                          GSS_C_NO_CREDENTIAL);
-    /* What is not in it is asked for, and nobody is there. */
+    /* A missing ticket is requested from the KDC, and nobody listens. */
     struct outcome outcome = kerberos_ensure_ticket(&player.conversation, admin, "cifs");
     assert_string_equal(outcome.cause, "connection refused");
     conversation_reset(&player.conversation);
@@ -624,7 +616,7 @@ static void failures_of_libkrb5_have_their_own_causes(void **state)
         {KRB5_PARSE_MALFORMED, "Kerberos: Malformed representation of principal"},
         {ASN1_BAD_LENGTH, "malformed reply"},
     };
-    assert_non_null(kerberos_context()); /* knows the texts */
+    assert_non_null(kerberos_context()); /* registers the texts */
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
         struct outcome outcome = kerberos_library_failure(failures[i].code);
         assert_int_equal(outcome.kind, OUTCOME_FAILED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LDAP connections against a tiny server of this program: answers that come byte by byte, are cut
- * at every length, are garbage or too large, or do not come; frames of a security layer.
+ * LDAP connections against a small server: answers that arrive byte by byte, are cut at every
+ * length, are garbage, too large or missing; frames of a security layer; failures of the libraries.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,16 +32,14 @@
 
 static const int64_t TIMEOUT = 10000000000;
 
-/* libldap 2.5 never frees a request whose answer has the right message id and a malformed body. Its
- * frames cannot be unwound by a leak checker, so all of liblber's are left out here; the other
- * tests of LDAP have none. */
+/* libldap 2.5 never frees a request whose answer has the right message id and a malformed body. The
+ * leak checker cannot unwind its frames, so this test ignores all leaks in liblber; the other tests
+ * of LDAP have none. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:liblber-2.5.so";
 }
-
-/* --- A client -------------------------------------------------------------------------------- */
 
 struct client {
     struct dc *dc;
@@ -69,7 +67,7 @@ static struct outcome client_search(struct client *client, uint64_t *entries)
     return outcome;
 }
 
-/* One connection, one search against a server that behaves so. */
+/* Opens one connection to the server and searches once. */
 static struct outcome search_once(struct server *server, int64_t timeout, uint64_t *entries)
 {
     struct client client;
@@ -103,8 +101,6 @@ static size_t size_of_three_entries(void)
     free(answer);
     return size;
 }
-
-/* --- Answers --------------------------------------------------------------------------------- */
 
 static void bytes_may_come_in_any_pieces(void **state)
 {
@@ -170,7 +166,7 @@ static void many_entries(struct server *server, int id, int request, struct answ
         put_entry(answer, id, "cn=one,o=x", "one");
 }
 
-/* Entries without an end and without a pause: the deadline holds all the same. */
+/* Endless entries without a pause must not defeat the deadline. */
 static void a_flood_times_out(void **state)
 {
     (void)state;
@@ -221,7 +217,7 @@ static void garbage_is_refused(void **state)
         server_start(&server);
         struct outcome outcome = search_once(&server, 300000000, NULL);
         assert_int_equal(outcome.kind, OUTCOME_FAILED);
-        /* What claims to be longer than it is cannot be told from a slow answer. */
+        /* A length beyond the end looks like a slow answer. */
         if (strcmp(outcome.cause, "timed out") != 0)
             assert_string_equal(outcome.cause, "malformed reply");
         else
@@ -240,7 +236,7 @@ static void put_noise(struct server *server, int id, int request, struct answer 
     for (size_t i = 0; i < 200; i++) {
         answer->bytes[answer->size++] = (uint8_t)(test_random(&noise_state) >> 40);
     }
-    /* A plausible beginning, so that more than the first byte is looked at. */
+    /* A plausible beginning, so that more than the first byte is decoded. */
     memcpy(answer->bytes, "\x30\x20\x02\x01\x01\x64", 6);
     server->cut_after = 200;
 }
@@ -257,7 +253,7 @@ static void noise_is_refused(void **state)
         assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), 100000000).kind,
                          OUTCOME_OK);
         assert_int_equal(client_search(&client, NULL).kind, OUTCOME_FAILED);
-        /* Once broken it stays so, and sends nothing any more. */
+        /* A broken connection stays broken and sends nothing more. */
         if (ldap_connection_is_broken(client.connection))
             assert_int_equal(client_search(&client, NULL).kind, OUTCOME_FAILED);
         ldap_connection_close(client.connection);
@@ -323,7 +319,7 @@ static void wrong_request_is_told(void **state)
     server_stop(&server);
 }
 
-/* Answers in another order than the requests', and one that nobody asked for. */
+/* Answers in another order than the requests, and one to an unknown request. */
 static void mixed_order(struct server *server, int id, int request, struct answer *answer)
 {
     (void)server;
@@ -363,7 +359,7 @@ static void answers_find_their_request(void **state)
     server_stop(&server);
 }
 
-/* StartTLS: what comes before the handshake might be anybody's. */
+/* StartTLS: bytes before the handshake may be forged. */
 static void success_and_more(struct server *server, int id, int request, struct answer *answer)
 {
     (void)server;
@@ -392,8 +388,6 @@ static void bytes_before_the_handshake_are_refused(void **state)
     dc_free(dc);
     server_stop(&server);
 }
-
-/* --- Fibers ---------------------------------------------------------------------------------- */
 
 struct crowd {
     struct dc *dc;
@@ -427,9 +421,7 @@ static void fibers_wait_inside_at_once(void **state)
     server_stop(&server);
 }
 
-/* --- Frames ---------------------------------------------------------------------------------- */
-
-/* A layer that only counts: frames hold their bytes in the clear. */
+/* A layer without protection: frames contain plain bytes. */
 static int clear_decode(struct ldap_layer *layer, uint8_t *frame, size_t size,
                         const uint8_t **plain, size_t *plain_size)
 {
@@ -443,7 +435,7 @@ static const struct ldap_layer_ops clear_ops = {.decode = clear_decode};
 
 enum { FRAMES_PLAIN = 300 * 1000 };
 
-/* Frames of growing size, up to some larger than any read. */
+/* Frames of growing size, some larger than any read. */
 static size_t make_frames(const uint8_t *plain, size_t size, uint8_t *out)
 {
     size_t total = 0, part = 1;
@@ -480,14 +472,14 @@ static void check_frames(const uint8_t *frames, size_t size, const uint8_t *plai
         memcpy(buffer, frames + done, part);
         ldap_input_feed(&input, buffer, part);
         done += part;
-        /* Taken in two goes, as when a reader is done and comes back. */
+        /* Taken in two steps, like a reader that returns later. */
         ssize_t n = ldap_input_take(&input, out + total, 1);
         total += n > 0 ? 1 : 0;
         assert_int_equal(ldap_input_save(&input), 0);
         memset(buffer, 0xee, read_size);
         total += take_all(&input, out + total, piece);
         assert_int_equal(ldap_input_save(&input), 0);
-        /* An idle connection holds no more than the part of a frame. */
+        /* An idle connection holds at most an incomplete frame. */
         assert_null(input.saved);
         assert_null(input.frame);
     }
@@ -528,7 +520,8 @@ static void oversize_frames_are_refused(void **state)
             ldap_input_feed(&input, header + 3, 1);
         }
         assert_int_equal(ldap_input_take(&input, out, sizeof out), -EMSGSIZE);
-        assert_int_equal(ldap_input_take(&input, out, sizeof out), -EMSGSIZE); /* and stays so */
+        assert_int_equal(ldap_input_take(&input, out, sizeof out),
+                         -EMSGSIZE); /* a lasting failure */
         ldap_input_clear(&input);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filters with their values filled in, guesses for missing ones, base patterns, and details of
- * LDAP packets: tables of what goes in and what must come out. */
+/* Filled filters, guessed filters, base patterns, and details of LDAP packets: tables of inputs and
+ * expected outputs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 
 #define BASE "DC=samdom,DC=example,DC=com"
 
-/* Draws the first of whatever there is. */
+/* Always draws the first one. */
 static uint64_t first_of_all(void *state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void values_are_filled_in(void **state)
     static const struct {
         const char *text, *first, *last;
     } rows[] = {
-        /* Kept as they are. */
+        /* Unchanged. */
         {"(objectClass=*)", "(objectClass=*)", NULL},
         {"(&(objectCategory=person)(!(cn=a*b*)))", "(&(objectCategory=person)(!(cn=a*b*)))", NULL},
         {"(cn=\\28x\\29)", "(cn=\\28x\\29)", NULL},
@@ -135,7 +135,7 @@ static void values_are_filled_in(void **state)
         {"(cn;lang-de=)", "(cn;lang-de=)", NULL},
         {"(&)", "(&)", NULL},
         {"(|)", "(|)", NULL},
-        /* Bare ones. */
+        /* Without values. */
         {"(sAMAccountName)", "(sAMAccountName=user\\281\\29)", "(sAMAccountName=pc2$)"},
         {"(SAMACCOUNTNAME)", "(SAMACCOUNTNAME=user\\281\\29)", "(SAMACCOUNTNAME=pc2$)"},
         {"(&(sAMAccountName)(objectClass=user))",
@@ -158,7 +158,7 @@ static void values_are_filled_in(void **state)
         {"(cn)", "(cn=samdom)", NULL},
         {"(name)", "(name=samdom)", NULL},
         {"(displayName)", "(displayName=samdom)", NULL},
-        /* What nothing is known for. */
+        /* Attributes without known values. */
         {"(unheardOf)", "(unheardOf=*)", NULL},
         {"(uid)", "(uid=*)", NULL},
         {"(userAccountControl:1.2.840.113556.1.4.803:)", "(userAccountControl=*)", NULL},
@@ -173,8 +173,7 @@ static void values_are_filled_in(void **state)
     free_dc(dc);
 }
 
-/* Values of RDNs are those of the object, not as DNs write them; what a filter makes special is
- * escaped. */
+/* RDN values are unescaped; then characters that are special in filters are escaped. */
 static void rdn_values_are_unescaped(void **state)
 {
     (void)state;
@@ -306,8 +305,6 @@ static void missing_filters_are_guessed(void **state)
     free_dc(dc);
 }
 
-/* --- Base patterns ------------------------------------------------------------------------- */
-
 static void patterns_become_keys(void **state)
 {
     (void)state;
@@ -347,7 +344,7 @@ static void bases_fit_their_pattern(void **state)
         {"CN,CN,CN", "CN=x,CN=Other,CN=System," BASE},
         {"CN,CN,CN,CN,CN", "CN=x,CN=Other,CN=System," BASE}, /* shortened */
         {"L,OU", "OU=Domain Controllers," BASE},
-        {"L,O", BASE}, /* nothing fits */
+        {"L,O", BASE}, /* no match */
     };
     struct dc *dc = new_dc();
     dc->catalogue = new_catalogue();
@@ -356,7 +353,7 @@ static void bases_fit_their_pattern(void **state)
         const char *base = catalogue_base(dc->catalogue, &conversation, rows[i].key);
         assert_string_equal(base, rows[i].base);
     }
-    /* All objects of a pattern are drawn, and no others; the forest's configuration among them. */
+    /* All objects of a pattern are drawn and no others, including the forest's configuration. */
     unsigned seen = 0;
     uint64_t chance = 1;
     for (int i = 0; i < 200; i++) {
@@ -407,8 +404,6 @@ static void a_catalogue_is_bounded(void **state)
     assert_int_equal(catalogue_count(catalogue), CATALOGUE_OBJECTS_MAX);
     catalogue_free(catalogue);
 }
-
-/* --- Details ------------------------------------------------------------------------------- */
 
 static void assert_refused(const char *opcode, const char *key, const char *value,
                            const char *expected)
@@ -524,7 +519,7 @@ static void searches_compile(void **state)
     assert_string_equal(search->attributes[0], "cn");
     assert_string_equal(search->attributes[1], "member");
     assert_null(search->attributes[2]);
-    /* Paging is done anyway; SD flags mean nothing without a value. */
+    /* Paging is always on; SD flags require a value. */
     assert_string_equal(search->controls[0]->ldctl_oid, "1.2.840.113556.1.4.801");
     assert_int_equal(search->controls[0]->ldctl_value.bv_len, 5);
     assert_string_equal(search->controls[1]->ldctl_oid, "1.2.3");
@@ -553,7 +548,7 @@ static struct ldap_search_details *compile_sealed(struct packet_context *context
     return sealed;
 }
 
-/* A search of which only sealed bytes were seen is played as one of the readable ones. */
+/* A search that was encrypted in the capture is played as one of the readable ones. */
 static void sealed_searches_are_drawn(void **state)
 {
     (void)state;
@@ -561,9 +556,9 @@ static void sealed_searches_are_drawn(void **state)
     struct packet_context context = {0}, other = {0};
     struct ldap_search_details *sealed = compile_sealed(&context);
     assert_non_null(sealed->sealed);
-    assert_non_null(sealed->filter); /* what is played when there is no readable one */
+    assert_non_null(sealed->filter); /* played if there is no readable one */
     assert_ptr_equal(ldap_details_draw_search(&conversation, sealed), sealed);
-    /* As often as the model saw them: 30 to 10. */
+    /* Weighted by how often the model saw them: 30 to 10. */
     const struct ldap_search_details *first = compile_search(&context, "base", "CN,DC", 30);
     const struct ldap_search_details *second = compile_search(&context, "sub", "CN,DC", 10);
     assert_ptr_equal(ldap_details_draw_search(&conversation, sealed), first);
@@ -577,7 +572,7 @@ static void sealed_searches_are_drawn(void **state)
     for (int i = 0; i < 4000; i++)
         firsts += ldap_details_draw_search(&conversation, sealed) == first;
     assert_in_range(firsts, 2880, 3120);
-    /* Those of another model are not among them. */
+    /* Searches of another model are never drawn. */
     struct ldap_search_details *alone = compile_sealed(&other);
     assert_ptr_equal(ldap_details_draw_search(&conversation, alone), alone);
     ldap_details_release_search(alone);

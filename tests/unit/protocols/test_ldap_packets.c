@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the LDAP packets send, on which connection and in which order, seen by a tiny server: the
+ * What the LDAP packets send, on which connection and in which order, seen by a small server: the
  * rules about the newest connection, binds inside operations, pages, objects, -B.
  */
 #include "protocols/packet.h"
@@ -15,13 +15,13 @@
 
 static const int64_t TIMEOUT = 10000000000;
 
-/* What came, as "1B 1S": number of the connection, letter of the request. */
+/* The requests as "1B 1S": number of the connection, letter of the request. */
 struct story {
     pthread_mutex_t mutex;
     char text[1000];
-    int pages;         /* a search has so many */
-    int cookies;       /* searches that went on where one ended */
-    bool close_search; /* the connection is closed instead of answering a search */
+    int pages;         /* per search */
+    int cookies;       /* searches for a next page */
+    bool close_search; /* close the connection instead of answering a search */
     char last_add[300];
     char last_oid[100]; /* of an extended request */
 };
@@ -47,7 +47,7 @@ static void note(struct server *server, unsigned connection, int request, const 
     for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
         if (letters[i].request == request)
             letter = letters[i].letter;
-    /* A bind with the wrong password is a small letter, and refused. */
+    /* A bind with the wrong password is a lower-case letter, and refused. */
     if (letter == 'B' && holds(bytes, size, "not-the-password"))
         letter = 'b';
     pthread_mutex_lock(&story->mutex);
@@ -59,7 +59,7 @@ static void note(struct server *server, unsigned connection, int request, const 
     if (letter == 'A') {
         const uint8_t *dn = memmem(bytes, size, "CN=", 3);
         assert_non_null(dn);
-        /* The DN's own length is the byte before it. */
+        /* The byte before the DN is its length. */
         snprintf(story->last_add, sizeof story->last_add, "%.*s", (int)dn[-1], (const char *)dn);
     }
     if (letter == 'E') {
@@ -99,15 +99,13 @@ static void reply(struct server *server, int id, int request, struct answer *ans
             put_result(answer, id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
         return;
     }
-    /* Replies' tags follow their requests'; compare has two good answers. */
+    /* The tag of a reply follows that of its request; compare has two successful answers. */
     ber_tag_t type = request == LDAP_REQ_DELETE ? LDAP_RES_DELETE : (ber_tag_t)request + 1;
     int code = wrong                         ? LDAP_INVALID_CREDENTIALS
                : request == LDAP_REQ_COMPARE ? LDAP_COMPARE_FALSE
                                              : LDAP_SUCCESS;
     put_result(answer, id, type, code, "");
 }
-
-/* --- A conversation -------------------------------------------------------------------------- */
 
 static struct server server;
 static struct story story;
@@ -173,8 +171,6 @@ static void assert_story(const char *expected)
     pthread_mutex_unlock(&story.mutex);
     assert_string_equal(text, expected);
 }
-
-/* --- Connections and binds ------------------------------------------------------------------- */
 
 static void a_search_binds_first(void **state)
 {
@@ -282,7 +278,7 @@ static void a_refused_bind_fails(void **state)
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "invalidCredentials");
     user.password = "secret";
-    play("0"); /* it is still unbound, so the same one */
+    play("0"); /* the same one, because it is still unbound */
     assert_story("1b 1B");
     user.password = "";
     outcome = play_fields("0", NULL, 0);
@@ -298,8 +294,6 @@ static void nobody_there(void **state)
     assert_string_equal(outcome.cause, "connection refused");
     server_start(&server);
 }
-
-/* --- Operations ------------------------------------------------------------------------------ */
 
 static void each_operation_sends_its_request(void **state)
 {
@@ -339,7 +333,7 @@ static void delete_and_rename_add_first(void **state)
     (void)state;
     play("10");
     play("12");
-    play("12"); /* what was renamed is still there */
+    play("12"); /* the renamed object still exists */
     play("10");
     play("10");
     assert_story("1B 1A 1D 1A 1N 1N 1D 1A 1D");
@@ -352,7 +346,7 @@ static void objects_have_names_of_their_own(void **state)
     dc->instance_dn = strdup("ou=mine,o=x");
     play("8");
     memcpy(first, story.last_add, sizeof first);
-    /* The client's name in it, fit for a DN. */
+    /* Contains the client's name without special characters. */
     assert_memory_equal(first, "CN=u1-", 6);
     assert_string_equal(first + strlen(first) - 12, ",ou=mine,o=x");
     play("8");
@@ -373,7 +367,7 @@ static void all_pages_are_read(void **state)
     assert_story("1B 1S 1S 1S 1S");
 }
 
-/* What the server sends stamps the wire, and an operation's times are its own. */
+/* Each operation sets its own times in the wire. */
 static void times_are_stamped(void **state)
 {
     (void)state;

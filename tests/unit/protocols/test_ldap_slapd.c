@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The LDAP packets against OpenLDAP's slapd, as --server ldap plays them: simple binds in clear,
- * all operations, pages, the catalogue, many fibers. The server is started by the test on a
- * loopback address of its own, in a temporary folder, and stopped by its process id.
+ * The LDAP packets against OpenLDAP's slapd, with --server ldap: simple binds in clear, all
+ * operations, pages, the catalogue, many fibers. The test starts the server on a separate loopback
+ * address in a temporary folder, and stops it by its process id.
  */
 #include "protocols/packet.h"
 
@@ -36,8 +36,6 @@ static char folder[200];
 static pid_t slapd_pid;
 static uint16_t slapd_port;
 static struct dc *dc;
-
-/* --- slapd ----------------------------------------------------------------------------------- */
 
 static FILE *create(const char *name)
 {
@@ -79,7 +77,7 @@ static void write_people(void)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Standard output is the test's: TAP. */
+/* The test prints TAP on standard output. */
 static pid_t start(char *const *arguments)
 {
     pid_t pid = fork();
@@ -152,8 +150,6 @@ static int delete_one(const char *path, const struct stat *status, int kind, str
     (void)walk;
     return remove(path);
 }
-
-/* --- A server that is no DC ------------------------------------------------------------------ */
 
 static char *text_of(const char *format, int number)
 {
@@ -245,8 +241,6 @@ static void assert_ok(struct outcome outcome)
     if (outcome.kind != OUTCOME_OK)
         fail_msg("outcome %d: %s", outcome.kind, outcome.cause);
 }
-
-/* --- Tests ----------------------------------------------------------------------------------- */
 
 static void the_catalogue_is_read(void **state)
 {
@@ -364,7 +358,7 @@ static void many_clients_at_once(void **state)
     assert_int_equal(crowd.ok, 64);
 }
 
-/* The server goes away in the middle: failures are told by cause, and it is found again. */
+/* The server restarts during the test: failures have causes, and then operations succeed again. */
 static void a_server_that_is_restarted(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NBNS: the query and replies byte by byte; silence and refusal are no failures. */
+/* NBNS: the query and replies byte by byte; silence and refusal are not failures. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "tests/lib/bytes.h"
 #include "tests/lib/udp_server.h"
 
-/* SAMDOM<1c> in first level encoding: two letters a character. */
+/* SAMDOM<1c> in first level encoding: two letters per character. */
 static const char query_hex[] =
     "1234 0100 0001 0000 0000 0000 20"
     "4644 4542 454e 4545 4550 454e 4341 4341 4341 4341 4341 4341 4341 4341 4341 424d 00 0020 0001";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NTLMSSP against the worked example of MS-NLMP 4.2.4, and against servers that cut, flip or lie.
+/* NTLMSSP against the example of MS-NLMP 4.2.4, and against truncated, flipped and false messages.
  */
 #include "protocols/auth/ntlmssp.h"
 
@@ -17,7 +17,7 @@ static const char challenge_hex[] =
     "24002400 44000000 0600701700 00000f 530065007200760065007200"
     "02000c00 44006f006d00610069006e00 01000c00 530065007200760065007200 00000000";
 
-/* The same with a server's time (MsvAvTimestamp), which calls for a MIC. */
+/* The same with a server's time (MsvAvTimestamp), which requires a MIC. */
 static const char challenge_time_hex[] =
     "4e544c4d53535000 02000000 0c000c00 38000000 33828ae2 0123456789abcdef 0000000000000000"
     "30003000 44000000 0600701700 00000f 530065007200760065007200"
@@ -45,7 +45,7 @@ static struct ntlmssp *new_context(const char *target_name)
     return ntlmssp;
 }
 
-/* The whole exchange; message is the caller's. */
+/* Runs the whole exchange; the caller frees message. */
 static struct ntlmssp *authenticated(const char *hex, const char *target_name, uint8_t **message,
                                      size_t *size)
 {
@@ -68,7 +68,7 @@ static uint32_t get32(const uint8_t *from)
     return from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
 }
 
-/* What a security buffer of an AUTHENTICATE_MESSAGE points at. */
+/* The target of a security buffer in an AUTHENTICATE_MESSAGE. */
 static const uint8_t *field(const uint8_t *message, size_t size, size_t at, size_t *length)
 {
     *length = get32(message + at) & 0xffff;
@@ -145,8 +145,8 @@ static void seal_and_sign_of_4_2_4_4(void **state)
     ntlmssp_free(ntlmssp);
 }
 
-/* The first message of a direction after a reset is encrypted as the very first was, but counts on:
- * only checksum and number differ. */
+/* After a reset the RC4 state is that of the first message, but sequence numbers continue: only
+ * checksum and number differ. */
 static void reset_keeps_sequence_numbers(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void lying_lengths(void **state)
         uint32_t value;
     } lies[] = {
         {40, 0xffffffff}, /* target info longer than the message */
-        {44, 0xffffffff}, /* ... and far behind it */
+        {44, 0xffffffff}, /* ... and far beyond it */
         {44, 0x00000073}, /* ... across its end */
         {70, 0x0000ffff}, /* an AV pair longer than the rest */
         {102, 0x00000007} /* a time of 7 bytes */
@@ -283,7 +283,7 @@ static void lying_lengths(void **state)
     }
 }
 
-/* A server that drops sealing, NTLM, UTF-16 or extended session security is not talked down to. */
+/* A server without sealing, NTLM, UTF-16 or extended session security is refused. */
 static void refused_flags(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void without_target_info(void **state)
     assert_int_equal(try_challenge(challenge, 32), 0);
 }
 
-/* MsvAvFlags that the server sent come back once, with the MIC's bit. */
+/* The server's MsvAvFlags are returned once, with the MIC bit. */
 static void flags_of_the_server(void **state)
 {
     (void)state;
@@ -325,8 +325,8 @@ static void flags_of_the_server(void **state)
     ntlmssp_free(ntlmssp);
 }
 
-/* What is not offered is not used (2.2.2.5): OEM strings never, weak keys and no key exchange when
- * the server knows no better (3.4.5.3, 3.4.4.2). */
+/* Only offered features are used (2.2.2.5): never OEM strings; weak keys and no key exchange if the
+ * server offers nothing better (3.4.5.3, 3.4.4.2). */
 static void weaker_servers(void **state)
 {
     (void)state;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NTSTATUS names: the table is sorted, every name is found, unknown values are printed as numbers.
- */
+/* NTSTATUS names: every name is found, unknown values are printed as numbers. */
 #include "protocols/ntstatus.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Security descriptors: entries added in their place and only once, descriptors without a DACL, a
- * real one's round trip, truncation at every length, counts and sizes that lie.
+ * Security descriptors: entries added once and in order, descriptors without a DACL, the round trip
+ * of a real one, truncation at every length, false counts and sizes.
  */
 #include "protocols/auth/security_descriptor.h"
 
@@ -12,7 +12,7 @@
 
 enum { SD_MAX = 4096 };
 
-/* Owner BA, group BA; a DACL with a denial for AU, an allowance for SY, an inherited one for BA. */
+/* Owner BA, group BA; a DACL that denies AU, allows SY, and has an inherited entry for BA. */
 static const char sample[] = "01 00 04 84 14000000 24000000 00000000 34000000"
                              "01 02 000000000005 20000000 20020000"
                              "01 02 000000000005 20000000 20020000"
@@ -47,7 +47,7 @@ static void check(const char *sddl, enum security_descriptor_inherited inherited
     free(out);
 }
 
-/* Behind the explicit entries, before the inherited one; owner and group are not taken along. */
+/* After the explicit entries, before the inherited one; owner and group are not copied. */
 static void test_added_in_its_place(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void test_sddl_words(void **state)
         uint8_t ace[128];
         size_t size = bytes_from_hex(cases[i].ace, ace);
         sd_size = bytes_from_hex("01 00 00 80 00000000 00000000 00000000 00000000", sd);
-        /* An inherited entry goes to the end, so it is added like any other here. */
+        /* An inherited entry is added at the end like any other. */
         snprintf(expected, sizeof expected,
                  "01 00 04 80 00000000 00000000 00000000 14000000 02 00 %02zx00 0100 0000 %s",
                  size + 8, cases[i].ace);
@@ -189,7 +189,7 @@ static void test_truncated(void **state)
         if (add_to(sd, size) != -EBADMSG)
             fail_msg("a descriptor of %zu of %zu bytes was taken", size, sd_size);
     assert_int_equal(add_to(sd, sd_size), 0);
-    /* What lies behind the DACL is nobody's business. */
+    /* Bytes after the DACL are ignored. */
     assert_int_equal(add_to(sd, sd_size + 4), 0);
 }
 
@@ -223,7 +223,7 @@ static void test_lies(void **state)
     assert_int_equal(add_to(sd, sd_size), 0);
 }
 
-/* An ACL's size is 16 bits: a full one has no room left. */
+/* The size of an ACL has 16 bits, so a full one cannot grow. */
 static void test_full(void **state)
 {
     (void)state;

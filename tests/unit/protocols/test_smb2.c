@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The SMB2 client against a small server of the tests' own that does right, and that does wrong. */
+/* The SMB2 client against a small server that behaves well or badly. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -14,8 +14,6 @@
 #include "tests/lib/packets.h"
 #include "tests/lib/smb2_server.h"
 #include "tests/lib/test_random.h"
-
-/* --- A client of it -------------------------------------------------------------------------- */
 
 struct client {
     struct conversation conversation;
@@ -62,7 +60,7 @@ static void client_end(struct client *client)
     dc_free(client->dc);
 }
 
-/* The client, and its server from server_new(). */
+/* Ends the client and its server from server_new(). */
 static void both_end(struct client *client, struct smb2_server *server)
 {
     client_end(client);
@@ -113,12 +111,10 @@ static struct smb2_server *server_new(const struct smb2_server *kind)
     return server;
 }
 
-/* The packets in an order in which each needs what those before it opened. */
+/* The packets in an order in which each uses what earlier ones opened. */
 static const char *const all_opcodes[] = {"0", "1", "3",  "5",  "8", "16", "14",
                                           "9", "6", "11", "13", "4", "2"};
 enum { ALL = sizeof all_opcodes / sizeof all_opcodes[0] };
-
-/* --- What works ------------------------------------------------------------------------------ */
 
 static void every_packet_in_every_dialect(void **state)
 {
@@ -204,9 +200,7 @@ static void both_sessions_on_one_connection(void **state)
     both_end(&client, server);
 }
 
-/* --- Requests as bytes ----------------------------------------------------------------------- */
-
-/* Each was dissected by Wireshark without complaint. */
+/* Wireshark dissects each of them without complaint. */
 static const struct {
     int command;
     const char *opcode, *key, *value;
@@ -287,7 +281,7 @@ static void requests_as_bytes(void **state)
     }
 }
 
-/* Message ids, credits and charges of a run of requests. */
+/* Message ids, credits and charges of consecutive requests. */
 static void headers_of_requests(void **state)
 {
     (void)state;
@@ -307,9 +301,7 @@ static void headers_of_requests(void **state)
     both_end(&client, server);
 }
 
-/* --- Replies that are wrong ------------------------------------------------------------------ */
-
-/* Plays up to the packet whose reply is spoiled; the outcome of the first one that fails. */
+/* Plays packets until one fails, and returns its outcome. */
 static struct outcome play_until_failure(struct client *client)
 {
     struct outcome outcome = outcome_ok();
@@ -343,7 +335,7 @@ static const int all_commands[] = {
     SMB2_ECHO,      SMB2_QUERY_DIRECTORY, SMB2_QUERY_INFO};
 enum { COMMANDS = sizeof all_commands / sizeof all_commands[0] };
 
-/* Each reply cut at each length, by a server that signs what it cut. */
+/* Each reply truncated at each length; the server signs the truncated reply. */
 static void replies_cut_at_every_length(void **state)
 {
     (void)state;
@@ -351,14 +343,14 @@ static void replies_cut_at_every_length(void **state)
         size_t size = 0;
         assert_ok("whole", spoiled(&plain_311, all_commands[c], FAULT_NONE, 0, &size));
         assert_true(size > SMB2_HEADER_SIZE);
-        /* A reply of 3,000 bytes of data is not cut at each of them. */
+        /* Not each of the 3,000 bytes of data. */
         for (size_t cut = 0; cut<size; cut += cut> 300 ? 501 : 1)
             assert_int_equal(spoiled(&plain_311, all_commands[c], FAULT_CUT, cut, NULL).kind,
                              OUTCOME_FAILED);
     }
 }
 
-/* Each bit flipped by the server itself: nothing breaks, whatever the client makes of it. */
+/* Each bit flipped by the server before signing: nothing crashes. */
 static void replies_flipped_by_the_server(void **state)
 {
     (void)state;
@@ -374,8 +366,8 @@ static void replies_flipped_by_the_server(void **state)
     timeout = INT64_C(5000000000);
 }
 
-/* Flipped between server and client: always seen, in NEGOTIATE and SESSION_SETUP by the hash that
- * goes into the keys. */
+/* Each bit flipped between server and client is detected, in NEGOTIATE and SESSION_SETUP by the
+ * hash from which the keys are derived. */
 static void assert_flips_are_seen(const struct smb2_server *kind, size_t extra)
 {
     timeout = INT64_C(300000000);
@@ -423,7 +415,7 @@ static void faults_are_told(void **state)
         enum server_fault fault;
         int command;
         size_t at;
-        const char *cause; /* NULL: it goes well all the same */
+        const char *cause; /* NULL: it succeeds */
     } rows[] = {
         {FAULT_UNSIGNED, SMB2_SESSION_SETUP, 0, "SMB2: reply is not signed"},
         {FAULT_UNSIGNED, SMB2_CREATE, 0, "SMB2: reply is not signed"},
@@ -448,14 +440,15 @@ static void faults_are_told(void **state)
         {FAULT_STATUS, SMB2_READ, 0xc0000011, NULL}, /* the end of the file */
         {FAULT_STATUS, SMB2_QUERY_DIRECTORY, 0x80000006, NULL},
         {FAULT_STATUS, SMB2_IOCTL, 0xdeadbeef, "NTSTATUS 0xdeadbeef"},
-        {FAULT_STATUS, SMB2_ECHO, 0x103, "NT_STATUS_PENDING"}, /* no interim reply, by its flags */
+        {FAULT_STATUS, SMB2_ECHO, 0x103,
+         "NT_STATUS_PENDING"}, /* not an interim reply, by its flags */
         {FAULT_PENDING, SMB2_CREATE, 0, NULL},
         {FAULT_PENDING, SMB2_ECHO, 0, NULL},
         {FAULT_BREAK_OPLOCK, SMB2_READ, 0, NULL},
         {FAULT_BREAK_LEASE, SMB2_READ, 0, NULL},
         {FAULT_BYTE_BY_BYTE, SMB2_QUERY_INFO, 0, NULL},
         {FAULT_BYTE_BY_BYTE, SMB2_NEGOTIATE, 0, NULL},
-        /* As streams name it: the peer closed. */
+        /* The stream's cause: the peer closed. */
         {FAULT_CLOSE, SMB2_NEGOTIATE, 0, "connection closed in mid-message"},
         {FAULT_CLOSE, SMB2_CREATE, 0, "connection closed in mid-message"},
         {FAULT_HALF, SMB2_READ, 0, "connection closed in mid-message"},
@@ -471,7 +464,7 @@ static void faults_are_told(void **state)
     kind->requires_signing = false;
     assert_cause(spoiled(kind, SMB2_SESSION_SETUP, FAULT_UNSIGNED, 0, NULL),
                  "SMB2: reply is not signed"); /* in 3.1.1 always */
-    /* One that nobody asked for counts, too. */
+    /* An unrequested signature must verify, too. */
     kind->dialect = 0x0302;
     kind->cipher = SMB2_CIPHER_AES128_CCM;
     kind->signing = SMB2_SIGNING_AES_CMAC;
@@ -497,7 +490,7 @@ static void breaks_are_acknowledged(void **state)
         server_start(server);
         client_begin(&client, server);
         assert_ok("read", play(&client, "8"));
-        assert_ok("echo", play(&client, "13")); /* passes over the acknowledgement's reply */
+        assert_ok("echo", play(&client, "13")); /* ignores the reply to the acknowledgement */
         assert_int_equal(server->acknowledged, faults[i] == FAULT_BREAK_LEASE_NOTICE ? 0 : 1);
         const uint8_t *request = server->last_request[SMB2_OPLOCK_BREAK];
         size_t size = server->last_request_size[SMB2_OPLOCK_BREAK] - SMB2_HEADER_SIZE;
@@ -523,7 +516,7 @@ static void servers_that_will_not_do(void **state)
         assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     }
     kind->context_twice = 0;
-    /* What was not offered, and sizes that are too small (2.2.4). */
+    /* Features that were not offered, and sizes that are too small (2.2.4). */
     kind->cipher = (enum smb2_cipher)5;
     assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     kind->cipher = SMB2_CIPHER_AES128_GCM;
@@ -554,7 +547,7 @@ static void servers_that_will_not_do(void **state)
         kind->dialect = dialects[i];
         assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     }
-    /* Before 3.1.1 there is a cipher where the capabilities say so. */
+    /* Before 3.1.1 the capabilities determine whether there is a cipher. */
     kind->dialect = 0x0302;
     kind->signing = SMB2_SIGNING_AES_CMAC;
     kind->encrypts = true;
@@ -565,7 +558,7 @@ static void servers_that_will_not_do(void **state)
     free(kind);
 }
 
-/* Reads of a size, over and over; how many credits the last request took. */
+/* Reads this many bytes several times; returns the credits that the last request used. */
 static unsigned charge_of_read(const struct smb2_server *kind, const char *size)
 {
     struct client client;
@@ -596,7 +589,7 @@ static void large_requests_are_paid_for(void **state)
     assert_int_equal(charge_of_read(kind, "1048576"), 3);
     kind->fault = FAULT_BREAK_OPLOCK;
     kind->fault_command = SMB2_READ;
-    /* The second read comes before the reply to the first one's acknowledgement. */
+    /* The second read precedes the reply to the acknowledgement of the first. */
     assert_int_equal(charge_of_read(kind, "1048576"), 2);
     kind->fault = FAULT_NONE;
     kind->credits_most = 0;
@@ -609,7 +602,7 @@ static void large_requests_are_paid_for(void **state)
     free(kind);
 }
 
-/* An SMB1 negotiate is answered by 2.0.2 or the wildcard, nothing else. */
+/* The answer to an SMB1 negotiate must be 2.0.2 or the wildcard. */
 static void smb1_negotiate_leads_nowhere(void **state)
 {
     (void)state;
@@ -623,7 +616,7 @@ static void smb1_negotiate_leads_nowhere(void **state)
     both_end(&client, server);
 }
 
-/* More than was asked for, or taken for more than was sent. */
+/* Replies with more data than requested, or that claim to have written more than was sent. */
 static void more_than_there_is(void **state)
 {
     (void)state;
@@ -639,7 +632,7 @@ static void more_than_there_is(void **state)
     }
 }
 
-/* 2.2.13.2.8 and .10: 32 bytes before dialect 3.0, 52 from it on; none at all in 2.0.2. */
+/* 2.2.13.2.8 and .10: 32 bytes before dialect 3.0, 52 since; none in 2.0.2. */
 static void leases_of_each_dialect(void **state)
 {
     (void)state;
@@ -663,7 +656,7 @@ static void leases_of_each_dialect(void **state)
     }
 }
 
-/* Trees and files have their most; what goes with the oldest, or with a tree, is opened anew. */
+/* The numbers of trees and files are limited. Files that end with their tree are opened again. */
 static void trees_and_files_in_hand(void **state)
 {
     (void)state;
@@ -675,7 +668,7 @@ static void trees_and_files_in_hand(void **state)
     assert_ok("tree disconnect", play(&client, "4"));
     assert_ok("read", play(&client, "8"));
     assert_int_equal(server->requests[SMB2_CREATE], 2);
-    /* Nor is the first file found when the second one is closed. */
+    /* Closing the second file does not bring back the first. */
     assert_ok("close", play(&client, "6"));
     assert_ok("read", play(&client, "8"));
     assert_int_equal(server->requests[SMB2_CREATE], 3);
@@ -695,7 +688,7 @@ static void trees_and_files_in_hand(void **state)
     both_end(&client, server);
 }
 
-/* A server without credits is told, not waited for. */
+/* A server that grants no credits is reported; nothing waits for it. */
 static void credits_run_out(void **state)
 {
     (void)state;
@@ -714,7 +707,7 @@ static void credits_run_out(void **state)
     both_end(&client, server);
 }
 
-/* A session that expired or is unknown is made anew once, not for ever. */
+/* An expired or unknown session is set up again once, not forever. */
 static void ended_sessions(void **state)
 {
     (void)state;
@@ -740,13 +733,13 @@ static void ended_sessions(void **state)
     }
 }
 
-/* So is a tree whose share the server closed, with the files in it, and a file that it closed. */
+/* The same for a tree whose share the server closed, with its files, and for a closed file. */
 static void ended_trees_and_files(void **state)
 {
     (void)state;
     static const struct {
         uint32_t status;
-        unsigned trees; /* connected anew each time */
+        unsigned trees; /* connected again each time */
     } rows[] = {{0xc00000c9, 1}, {0xc0000128, 0}};
     for (unsigned i = 0; i < 2; i++) {
         struct client client;
@@ -771,7 +764,7 @@ static void ended_trees_and_files(void **state)
     }
 }
 
-/* No more is asked for at once than the server said it would give. */
+/* No request exceeds the server's maximum. */
 static void small_transactions(void **state)
 {
     (void)state;
@@ -840,8 +833,6 @@ static void wrong_password(void **state)
     both_end(&client, server);
 }
 
-/* --- Pipes ---------------------------------------------------------------------------------- */
-
 static void long_pipe_messages(void **state)
 {
     (void)state;
@@ -868,7 +859,7 @@ static void long_pipe_messages(void **state)
     }
 }
 
-/* Also when the next session's tree has the same number. */
+/* Even if the next session's tree has the same number. */
 static void pipes_go_with_their_session(void **state)
 {
     (void)state;
@@ -886,7 +877,7 @@ static void pipes_go_with_their_session(void **state)
     both_end(&client, server);
 }
 
-/* A part of nothing that says that there is more; a message of which less was taken. */
+/* An empty part that announces more; a message that was written only in part. */
 static void pipes_that_go_wrong(void **state)
 {
     (void)state;
@@ -930,9 +921,7 @@ static void endless_pipe_message(void **state)
     both_end(&client, server);
 }
 
-/* --- The survey ------------------------------------------------------------------------------ */
-
-/* Each share has one file "ab". */
+/* Each share contains one file, "ab". */
 static void survey(void **state)
 {
     (void)state;
@@ -941,11 +930,11 @@ static void survey(void **state)
         int command;
         size_t at;
         unsigned skip;
-        const char *error; /* NULL: it ends well, with so many files */
+        const char *error; /* NULL: success, with this many files */
         size_t policies, scripts;
     } rows[] = {
         {FAULT_NONE, -1, 0, 0, NULL, 1, 1},
-        /* The file in SYSVOL (the second CREATE) may not be read: passed over. */
+        /* The file in SYSVOL (the second CREATE) is not readable and skipped. */
         {FAULT_STATUS, SMB2_CREATE, 0xc0000022, 1,
          "reading NETLOGON over SMB2: NT_STATUS_ACCESS_DENIED", 0, 0},
         {FAULT_STATUS, SMB2_TREE_CONNECT, 0xc00000cc, 0,
@@ -980,9 +969,7 @@ static void survey(void **state)
     }
 }
 
-/* --- Decoders by themselves ------------------------------------------------------------------ */
-
-/* A share that refuses is the user's mistake; a server that does not answer is not. */
+/* A share that refuses is a usage error; a server that does not answer is not. */
 static void shares_are_checked(void **state)
 {
     (void)state;
@@ -990,7 +977,7 @@ static void shares_are_checked(void **state)
         enum server_fault fault;
         int command;
         size_t at;
-        const char *error; /* "": it is not refused */
+        const char *error; /* "": not refused */
     } rows[] = {
         {FAULT_NONE, -1, 0, ""},
         {FAULT_STATUS, SMB2_TREE_CONNECT, 0xc00000cc,
@@ -1067,8 +1054,6 @@ static void dfs_referrals(void **state)
     assert_int_equal(smb2_dfs_referrals_decode(data, size, &count), -EBADMSG);
 }
 
-/* --- Details --------------------------------------------------------------------------------- */
-
 static void wrong_details(void **state)
 {
     (void)state;
@@ -1107,8 +1092,8 @@ static void wrong_details(void **state)
     assert_string_equal(error.text, "size: expected one value, found 2");
 }
 
-/* Rights that no user has on SYSVOL and NETLOGON are not asked for, nor what would have to be
- * answered while idle; on the conversation's own file they are. */
+/* Rights that no user has on SYSVOL and NETLOGON, and oplocks that need an answer while idle, are
+ * requested only for the conversation's own file. */
 static void shared_files_are_opened_to_be_read(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SMB2 keys, signatures and encryption against the values that Microsoft published with its
- * articles on SMB 3, against GnuTLS where there are none, and against every flipped bit. */
+/* SMB2 keys, signatures and encryption against values from Microsoft's articles on SMB 3, otherwise
+ * against GnuTLS; and each flipped bit. */
 #include "protocols/smb2/smb2_crypto.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void keys_of_each_dialect(void **state)
     assert_bytes(keys.to_client, 16, "E2AF0DCEFAC68DA71A0DFBD0D1350D74");
 }
 
-/* Keys of 32 bytes depend on the whole session key, the signing key on its first half only. */
+/* Keys of 32 bytes depend on the whole session key, the signing key only on its first half. */
 static void keys_of_256_bits(void **state)
 {
     (void)state;
@@ -52,7 +52,7 @@ static void keys_of_256_bits(void **state)
     assert_memory_equal(short_keys.signing, long_keys.signing, 16);
     assert_memory_equal(short_keys.signing, keys_128.signing, 16);
     assert_memory_not_equal(short_keys.to_server, long_keys.to_server, 32);
-    /* The length is part of what is hashed (SP800-108): not a prefix of one another. */
+    /* The hash includes the length (SP800-108), so no key is a prefix of another. */
     assert_memory_not_equal(keys_128.to_server, short_keys.to_server, 16);
 }
 
@@ -169,7 +169,7 @@ static void decrypts_what_windows_sent(void **state)
         for (size_t bit = 0; bit < 8 * size; bit++) {
             bytes_from_hex(published[i].encrypted, message);
             message[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            /* The end of the nonce's field is no part of the nonce, but of what is signed. */
+            /* The end of the nonce field is not part of the nonce, but is authenticated. */
             assert_int_equal(smb2_decrypt(key, published[i].cipher, message, size), -EBADMSG);
         }
     }
@@ -214,7 +214,7 @@ static void encrypts_as_gnutls_does(void **state)
     }
 }
 
-/* A header that is sealed well and says what cannot be (2.2.41): other flags, another size. */
+/* Authentic headers with wrong flags or another size (2.2.41). */
 static void sealed_headers_that_lie(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoders of SMB2 replies on what a Samba 4.17 DC answered (captured by tshark, which dissects it
- * alike), on each of them cut at every length and flipped at every bit. */
+/* Decoders of SMB2 replies, on replies of a Samba 4.17 DC (tshark dissects them alike), truncated
+ * at every length and with every bit flipped. */
 #include <errno.h>
 
 #include "base/little_endian.h"
@@ -78,8 +78,6 @@ static const char listing_hex[] =
     "bf80dd0100000000000000000000000000000000100000004c0000007b003600410043003100370038003600"
     "43002d0030003100360046002d0031003100440032002d0039003400350046002d0030003000430030003400"
     "46004200390038003400460039007d00";
-
-/* --- What each says --------------------------------------------------------------------------- */
 
 static struct smb2_reply load(const char *hex, uint8_t *bytes)
 {
@@ -209,9 +207,6 @@ static void query_directory(void **state)
     assert_int_equal(smb2_entry_next(data.data, data.size, &at, &entry), 0);
 }
 
-/* --- Cut and flipped ---------------------------------------------------------------------------
- */
-
 static int decode_negotiate(const struct smb2_reply *reply)
 {
     struct smb2_negotiated negotiated;
@@ -304,7 +299,7 @@ static void cut_at_every_length(void **state)
     }
 }
 
-/* A header says its size, and what is in a body lies behind its fixed part. */
+/* A header has its own size, and data is after the fixed part of a body. */
 static void lying_places(void **state)
 {
     (void)state;
@@ -322,7 +317,7 @@ static void lying_places(void **state)
     assert_int_equal(smb2_header_decode(&reply, &header), -EBADMSG);
 }
 
-/* MaxTransactSize, MaxReadSize and MaxWriteSize: each 4,096 at the least. */
+/* MaxTransactSize, MaxReadSize and MaxWriteSize: each at least 4,096. */
 static void small_sizes(void **state)
 {
     (void)state;

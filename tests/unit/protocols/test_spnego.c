@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPNEGO tokens: golden bytes both ways, tokens that are cut, flipped or lie about their length. */
+/* SPNEGO tokens: golden bytes in both directions, truncated and flipped tokens, false lengths. */
 #include "protocols/auth/spnego.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One suite over every filling of a stream (TCP, TLS, UDP where it applies) and both ways to wait
- * (poll, the event loop): what EAGAIN, a closing peer, a deadline mean must be the same in all. The
+ * One suite for each type of stream (TCP, TLS, UDP where it applies) and both ways to wait (poll,
+ * the event loop): EAGAIN, a closing peer and a deadline must have the same effect in all. The
  * peers are threads of this program on loopback.
  */
 #include <setjmp.h>
@@ -36,15 +36,12 @@
 #include "replay/engine/loop.h"
 
 static const int64_t MS = 1000000;
-static const int64_t LONG = 20000000000; /* a deadline that no test should meet */
-
-/* ---- system calls that fail when told to: the program's own definitions come before libc's ----
- */
+static const int64_t LONG = 20000000000; /* a deadline that no test should reach */
 
 enum call { CALL_SOCKET, CALL_CONNECT, CALL_RECV, CALL_SEND, CALL_SENDMSG, CALL_EPOLL_CTL, CALLS };
 
-static __thread int fail_in = -1; /* so many counted calls of this thread go well, then one fails */
-static __thread int fail_errno;
+static _Thread_local int fail_in = -1; /* this many calls of this thread succeed, then one fails */
+static _Thread_local int fail_errno;
 
 static bool must_fail(void)
 {
@@ -109,8 +106,6 @@ int epoll_ctl(int epoll_fd, int what, int fd, struct epoll_event *event)
     return ((int (*)(int, int, int, struct epoll_event *))real(CALL_EPOLL_CTL))(epoll_fd, what, fd,
                                                                                 event);
 }
-
-/* ---- the variants ---- */
 
 enum filling { TCP = 1, TLS = 2, UDP = 4 };
 
@@ -183,8 +178,6 @@ static int group_teardown(void **state)
     return 0;
 }
 
-/* ---- the peer: a thread with blocking sockets ---- */
-
 struct end {
     int fd;
     gnutls_session_t tls;
@@ -195,12 +188,12 @@ struct peer {
     int listener;
     enum filling filling;
     void (*serve)(struct peer *peer, struct end *end);
-    int go[2];       /* a pipe: the test lets the peer go on by writing a byte */
-    uint64_t sum;    /* of what it received */
+    int go[2];       /* a pipe: a byte from the test lets the peer continue */
+    uint64_t sum;    /* of the received bytes */
     uint64_t count;  /* bytes received */
     uint32_t source; /* the client's address */
     int failed;      /* line of the first thing that went wrong */
-    int connections; /* how many to serve, one after another */
+    int connections; /* number to serve, one after another */
 };
 
 #define PEER_CHECK(condition)                                                                      \
@@ -321,8 +314,6 @@ static void peer_end(struct peer *peer)
     assert_int_equal(peer->failed, 0);
 }
 
-/* ---- the client's side ---- */
-
 static int open_raw(struct variant *v)
 {
     return stream_open(&v->stream, &v->wire, v->filling == UDP ? STREAM_UDP : STREAM_TCP,
@@ -381,8 +372,6 @@ static uint8_t pattern(uint64_t i)
     return (uint8_t)(i * 131 + (i >> 8));
 }
 
-/* ---- partial reads and writes of 1 to 60 bytes ---- */
-
 enum { PIECES_TOTAL = 20000 };
 
 static void echo_in_pieces(struct peer *peer, struct end *end)
@@ -429,8 +418,6 @@ static void pieces(struct variant *v)
     close_it(v);
     peer_end(&peer);
 }
-
-/* ---- a large write against a slow reader ---- */
 
 enum { BIG = 8 << 20 };
 
@@ -480,8 +467,6 @@ static void big_write(struct variant *v)
     assert_int_equal(peer.count, BIG);
     assert_int_equal(peer.sum, sum);
 }
-
-/* ---- how peers end ---- */
 
 static void close_in_mid_message(struct peer *peer, struct end *end)
 {
@@ -535,7 +520,7 @@ static void cut_without_goodbye(struct peer *peer, struct end *end)
     close(end->fd);
 }
 
-/* Truncation is no proper end: TLS tells them apart (RFC 8446 6.1). */
+/* TLS distinguishes truncation from a proper end (RFC 8446 6.1). */
 static void tls_truncated(struct variant *v)
 {
     struct peer peer;
@@ -592,8 +577,6 @@ static void write_after_reset(struct variant *v)
     close_it(v);
 }
 
-/* ---- deadlines, cancel ---- */
-
 static void say_nothing(struct peer *peer, struct end *end)
 {
     wait_for_go(peer);
@@ -649,7 +632,7 @@ struct turn {
     size_t size;
 };
 
-/* Others, too, have a use for the buffer that is read into. */
+/* Other fibers use the same read buffer. */
 static void take_turn(void *argument)
 {
     struct turn *turn = argument;
@@ -657,8 +640,7 @@ static void take_turn(void *argument)
     memset(turn->bytes, 0, turn->size);
 }
 
-/* What always has something to be read ends at the deadline all the same, and others have their
- * turn meanwhile. */
+/* A stream that is always readable still ends at the deadline, and other fibers get their turn. */
 static void endless_words(struct variant *v)
 {
     struct peer peer;
@@ -701,11 +683,9 @@ static void cancelled(struct variant *v)
     close_it(v);
     peer_go(&peer);
     peer_end(&peer);
-    /* What comes later is cancelled without a wait. */
+    /* Later waits are cancelled at once. */
     assert_int_equal(loop_sleep_until(v->the_loop, clock_now() + LONG), -ECANCELED);
 }
-
-/* ---- connecting ---- */
 
 static void refused(struct variant *v)
 {
@@ -726,7 +706,7 @@ static void refused(struct variant *v)
     close_it(v);
 }
 
-/* A listener whose backlog is full answers no SYN: connecting hangs until the deadline. */
+/* A listener with a full backlog answers no SYN, so connecting hangs until the deadline. */
 static void hanging_connect(struct variant *v)
 {
     int fd = listen_on(&v->peer, TCP, 0), fillers[8];
@@ -850,8 +830,6 @@ static void time_stamps(struct variant *v)
     peer_end(&peer);
 }
 
-/* ---- never waiting, waiting without reading ---- */
-
 static void speak_when_told(struct peer *peer, struct end *end)
 {
     char byte;
@@ -882,7 +860,7 @@ static void read_now(struct variant *v)
     assert_int_equal(stream_error(v->stream), 0);
     peer_go(&peer);
     assert_int_equal(read_when_there(v, buffer, sizeof buffer), 3);
-    /* Bytes that are there already, seen by nobody yet: no new event will come for them. */
+    /* Bytes that have arrived unnoticed: they cause no new event. */
     peer_go(&peer);
     nap(30 * MS);
     assert_int_equal(stream_wait(v->stream), 0);
@@ -897,7 +875,7 @@ static void read_now(struct variant *v)
     peer_end(&peer);
 }
 
-/* The edge for this stream comes while its fiber waits elsewhere, after it had seen EAGAIN. */
+/* The edge for this stream arrives while its fiber waits elsewhere, after EAGAIN. */
 static void edge_while_elsewhere(struct variant *v)
 {
     struct peer peer;
@@ -929,7 +907,7 @@ static void *go_at_once(void *argument)
     return NULL;
 }
 
-/* Bytes and the end of the stream come together, in one event: the end is seen without another. */
+/* Bytes and the end of the stream arrive in one event; the end needs no second one. */
 static void last_words(struct variant *v)
 {
     struct peer peer;
@@ -939,11 +917,11 @@ static void last_words(struct variant *v)
         peer_start(&peer, v, speak_and_leave);
         assert_int_equal(open_to(v), 0);
         assert_int_equal(stream_read_now(v->stream, buffer, sizeof buffer), -EAGAIN);
-        if (v->loop) /* the loop must know of the descriptor before */
+        if (v->loop) /* the loop must know the descriptor before */
             assert_int_equal(stream_wait_until(v->stream, clock_now() + 5 * MS), -ETIMEDOUT);
         assert_int_equal(pthread_create(&helper, NULL, go_at_once, &peer), 0);
         pthread_join(helper, NULL);
-        peer_end(&peer); /* both have been sent when it has ended */
+        peer_end(&peer); /* by then both are sent */
         assert_int_equal(stream_read(v->stream, buffer, sizeof buffer), 3);
         if (with_wait)
             assert_int_equal(stream_wait(v->stream), 0);
@@ -953,7 +931,7 @@ static void last_words(struct variant *v)
     }
 }
 
-/* The same, but the bytes are seen before the end comes. */
+/* The same, but the bytes are read before the end arrives. */
 static void end_after_short_read(struct variant *v)
 {
     struct peer peer;
@@ -964,13 +942,11 @@ static void end_after_short_read(struct variant *v)
         peer_go(&peer);
         assert_int_equal(stream_read(v->stream, buffer, sizeof buffer), 3);
     }
-    shutdown(stream_fd(v->stream), SHUT_WR); /* the peer closes when it sees that */
+    shutdown(stream_fd(v->stream), SHUT_WR); /* then the peer closes */
     assert_int_equal(stream_read(v->stream, buffer, sizeof buffer), 0);
     close_it(v);
     peer_end(&peer);
 }
-
-/* ---- UDP keeps messages apart ---- */
 
 static void send_three(struct peer *peer, struct end *end)
 {
@@ -992,14 +968,13 @@ static void datagrams(struct variant *v)
     assert_int_equal(stream_write(v->stream, "ask", 3), 0);
     assert_int_equal(stream_read(v->stream, buffer, 3), 3); /* cut */
     assert_memory_equal(buffer, "fir", 3);
-    assert_int_equal(stream_read(v->stream, buffer, sizeof buffer), 6); /* the empty one is none */
+    assert_int_equal(stream_read(v->stream, buffer, sizeof buffer),
+                     6); /* the empty datagram is skipped */
     assert_memory_equal(buffer, "second", 6);
     assert_int_equal(stream_start_tls(v->stream, client_tls, NULL), -EOPNOTSUPP);
     close_it(v);
     peer_end(&peer);
 }
-
-/* ---- TLS's own ---- */
 
 static void speak_garbage(struct peer *peer, struct end *end)
 {
@@ -1011,7 +986,7 @@ static void speak_garbage(struct peer *peer, struct end *end)
 static void tls_garbage(struct variant *v)
 {
     struct peer peer;
-    v->filling = TCP; /* the peer does not shake hands */
+    v->filling = TCP; /* the peer does not start TLS */
     peer_start(&peer, v, speak_garbage);
     assert_int_equal(open_raw(v), 0);
     assert_int_equal(stream_start_tls(v->stream, client_tls, "dc1.example.com"), -EPROTO);
@@ -1036,7 +1011,7 @@ static void tls_handshake_hangs(struct variant *v)
     v->filling = TLS;
 }
 
-/* Nothing is read: a client that does not trust us leaves in mid-handshake. */
+/* A client that does not trust the peer leaves in mid-handshake, so nothing is read. */
 static void leave(struct peer *peer, struct end *end)
 {
     (void)peer;
@@ -1072,8 +1047,6 @@ static void tls_verification(struct variant *v)
     assert_null(tls_new(true, "/nonexistent/ca.pem", &error));
     assert_non_null(strstr(error.text, "/nonexistent/ca.pem"));
 }
-
-/* ---- many fibers parked at once ---- */
 
 enum { MANY = 400 };
 
@@ -1135,8 +1108,6 @@ static void many_parked(struct variant *v)
     peer_end(&peer);
 }
 
-/* ---- every system call fails once ---- */
-
 static int open_files(void)
 {
     int count = 0;
@@ -1185,12 +1156,12 @@ static void nth_call_fails(struct variant *v)
             fail_errno = errors[e];
             fail_in = nth;
             int error = exchange(v);
-            failed = fail_in < 0; /* the scenario was long enough for the nth call */
+            failed = fail_in < 0; /* the scenario had an nth call */
             fail_in = -1;
             assert_int_equal(error, failed ? -errors[e] : 0);
             failures += failed;
             close_it(v);
-            shutdown(peer.listener, SHUT_RDWR); /* it may never have been connected to */
+            shutdown(peer.listener, SHUT_RDWR); /* perhaps nobody connected to it */
             peer_end(&peer);
             assert_int_equal(open_files(), before);
         }
@@ -1198,8 +1169,6 @@ static void nth_call_fails(struct variant *v)
         assert_false(failed);
     }
 }
-
-/* ---- all of them ---- */
 
 static const struct {
     const char *name;
