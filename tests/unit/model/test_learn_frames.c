@@ -1,151 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From tshark's lines to requests: what counts as one, which details stay, and that nothing private
- * does. Lines are made here, field by field, so no tshark is needed. */
+/* Frames as requests: which frames count, the details that are kept of LDAP, Kerberos and names,
+ * and that no private value is kept. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "model/learn/learn_frames.h"
-#include "protocols/packet.h"
-#include "tests/lib/packets.h"
-
-#define AND "\x1e" /* between the values of a field */
-
-struct value {
-    enum learn_line_field field;
-    const char *text;
-};
-
-struct bench {
-    struct learn_capture capture;
-    struct learn_frames *frames;
-    struct error error;
-    unsigned time; /* ms */
-};
-
-static int setup(void **state)
-{
-    struct bench *bench = calloc(1, sizeof *bench);
-    assert_non_null(bench);
-    assert_int_equal(learn_capture_init(&bench->capture, &bench->error), 0);
-    bench->frames = learn_frames_new(&bench->capture);
-    assert_non_null(bench->frames);
-    *state = bench;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct bench *bench = *state;
-    learn_frames_free(bench->frames);
-    learn_capture_clear(&bench->capture);
-    free(bench);
-    return 0;
-}
-
-/* Makes a line as tshark prints it, takes it apart and hands it on. */
-static void take(struct bench *bench, const struct value *values)
-{
-    static char text[1 << 16];
-    enum learn_line_field columns[LEARN_LINE_FIELDS];
-    struct learn_line line;
-    size_t used = 0;
-    char time[32];
-    snprintf(time, sizeof time, "15000000%02u.%03u000000", bench->time / 1000, bench->time % 1000);
-    bench->time += 1;
-    for (int field = 0; field < LEARN_LINE_FIELDS; field++) {
-        const char *value = field == LEARN_LINE_TIME ? time : "";
-        for (const struct value *v = values; v->text; v++)
-            value = (int)v->field == field ? v->text : value;
-        columns[field] = (enum learn_line_field)field;
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%s%s", field ? "\x1d" : "", value);
-    }
-    assert_true(used < sizeof text);
-    assert_true(learn_line_parse(&line, text, columns, LEARN_LINE_FIELDS));
-    if (learn_frames_take(bench->frames, &line) != 0)
-        fail_msg("%s", bench->error.text);
-}
-
-/* A frame between client and server over TCP or UDP. */
-#define TCP_TO(port, layers, ...)                                                                  \
-    (const struct value[])                                                                         \
-    {                                                                                              \
-        {LEARN_LINE_IP_SRC, "10.1.1.7"}, {LEARN_LINE_IP_DST, "10.1.1.1"},                          \
-            {LEARN_LINE_TCP_STREAM, "3"}, {LEARN_LINE_TCP_SRCPORT, "40000"},                       \
-            {LEARN_LINE_TCP_DSTPORT, port},                                                        \
-            {LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:tcp:" layers}, __VA_ARGS__,                   \
-        {                                                                                          \
-            0, NULL                                                                                \
-        }                                                                                          \
-    }
-#define TCP_FROM(port, layers, ...)                                                                \
-    (const struct value[])                                                                         \
-    {                                                                                              \
-        {LEARN_LINE_IP_SRC, "10.1.1.1"}, {LEARN_LINE_IP_DST, "10.1.1.7"},                          \
-            {LEARN_LINE_TCP_STREAM, "3"}, {LEARN_LINE_TCP_SRCPORT, port},                          \
-            {LEARN_LINE_TCP_DSTPORT, "40000"},                                                     \
-            {LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:tcp:" layers}, __VA_ARGS__,                   \
-        {                                                                                          \
-            0, NULL                                                                                \
-        }                                                                                          \
-    }
-#define UDP_TO(layers, ...)                                                                        \
-    (const struct value[])                                                                         \
-    {                                                                                              \
-        {LEARN_LINE_IP_SRC, "10.1.1.7"}, {LEARN_LINE_IP_DST, "10.1.1.1"},                          \
-            {LEARN_LINE_UDP_STREAM, "5"}, {LEARN_LINE_UDP_SRCPORT, "50000"},                       \
-            {LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:udp:" layers}, __VA_ARGS__,                   \
-        {                                                                                          \
-            0, NULL                                                                                \
-        }                                                                                          \
-    }
-#define UDP_FROM(layers, ...)                                                                      \
-    (const struct value[])                                                                         \
-    {                                                                                              \
-        {LEARN_LINE_IP_SRC, "10.1.1.1"}, {LEARN_LINE_IP_DST, "10.1.1.7"},                          \
-            {LEARN_LINE_UDP_STREAM, "5"}, {LEARN_LINE_UDP_DSTPORT, "50000"},                       \
-            {LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:udp:" layers}, __VA_ARGS__,                   \
-        {                                                                                          \
-            0, NULL                                                                                \
-        }                                                                                          \
-    }
-
-/* All requests so far, one a line, fields after blanks. */
-static const char *requests(struct bench *bench)
-{
-    static char text[1 << 16];
-    struct learn_record record;
-    uint32_t server;
-    size_t used = 0;
-    text[0] = '\0';
-    if (bench->capture.record_count == 0)
-        return text;
-    server = intern_find(&bench->capture.addresses, "10.1.1.1", 8);
-    assert_int_equal(learn_capture_finish(&bench->capture, server), 0);
-    assert_int_equal(learn_capture_rewind(&bench->capture), 0);
-    while (learn_capture_next(&bench->capture, &record) > 0) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s\n",
-                                 bench->capture.forms.entries[record.form].bytes,
-                                 record.kerberos ? " (ticket)" : "");
-        assert_true(used < sizeof text);
-    }
-    for (char *c = text; *c; c++)
-        *c = *c == LEARN_FIELD ? ' ' : *c;
-    return text;
-}
-
-static uint64_t counted(const struct bench *bench, enum learn_count count)
-{
-    return bench->capture.counts[count];
-}
-
-/* ---- LDAP ---- */
+#include "tests/lib/learn_frames.h"
 
 /* (&(objectClass=user)(|(sAMAccountName=x)(displayName=a*b)(!(usnChanged>=5)))(member=*)
  *   (userAccountControl:...:=2)(uid<=5)), as tshark shows it. */
@@ -267,188 +125,6 @@ static void test_cldap(void **state)
     assert_int_equal(counted(bench, LEARN_RETRIED), 1);
 }
 
-/* ---- SMB2 and RPC ---- */
-
-#define SMB2(...) TCP_TO("445", "nbss:smb2", {LEARN_LINE_SMB2_RESPONSE, "0"}, __VA_ARGS__)
-
-static void test_session_setup(void **state)
-{
-    struct bench *bench = *state;
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x0"}));
-    take(bench, TCP_FROM("445", "nbss:smb2", {LEARN_LINE_SMB2_RESPONSE, "1"},
-                         {LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"},
-                         {LEARN_LINE_SMB2_STATUS, "0xc0000016"}));
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"}));
-    take(bench, TCP_FROM("445", "nbss:smb2", {LEARN_LINE_SMB2_RESPONSE, "True"},
-                         {LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"},
-                         {LEARN_LINE_SMB2_STATUS, "0"}));
-    /* authenticated again: a set-up of its own */
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"}));
-    assert_string_equal(requests(bench), "smb2:1\nsmb2:1\n");
-    assert_int_equal(counted(bench, LEARN_LEGS), 1);
-}
-
-static void test_compound(void **state)
-{
-    struct bench *bench = *state;
-    take(bench,
-         TCP_TO("445", "nbss:smb2",
-                {LEARN_LINE_SMB2_COMMAND, "5" AND "16" AND "16" AND "14" AND "6"},
-                {LEARN_LINE_SMB2_RESPONSE, "0" AND "0" AND "0" AND "0" AND "0"},
-                {LEARN_LINE_SMB2_TREE, "\\\\dc1\\SysVol"},
-                {LEARN_LINE_SMB2_FILENAME, "corp\\Policies\\{X}\\GPT.INI"},
-                {LEARN_LINE_SMB2_ACCESS, "0x00120089"}, {LEARN_LINE_SMB2_OPLOCK, "0xff"},
-                {LEARN_LINE_SMB2_LEASE, "0x00000003"}, {LEARN_LINE_SMB2_CLASS, "0x02" AND "0x01"},
-                {LEARN_LINE_SMB2_FILE_LEVEL, "0x12"}, {LEARN_LINE_SMB2_FS_LEVEL, "0x07"},
-                {LEARN_LINE_SMB2_FIND, "37"}));
-    assert_string_equal(requests(bench),
-                        "smb2:5 file=policy access=0x120089 oplock=lease lease=rh\n"
-                        "smb2:16 class=519\nsmb2:16 class=274\n"
-                        "smb2:14 class=37\nsmb2:6\n");
-}
-
-static void test_shares_and_files(void **state)
-{
-    static const struct {
-        const char *tree, *name, *wanted;
-    } files[] = {{"\\\\a\\IPC$", "lsarpc", "pipe"},
-                 {"\\\\a\\netlogon", "logon.bat", "script"},
-                 {"\\\\a\\sysvol", "", "dir"},
-                 {"\\\\a\\sysvol", "Machine\\Registry.pol", "policy"},
-                 {"\\\\a\\home", "letter.doc", "other"}};
-    struct bench *bench = *state;
-    char wanted[1024] = "smb2:3 share=other\n";
-    take(bench,
-         SMB2({LEARN_LINE_SMB2_COMMAND, "3"}, {LEARN_LINE_SMB2_TREE, "\\\\secret\\Payroll"}));
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "5"}, {LEARN_LINE_SMB2_TREE, files[i].tree},
-                         {LEARN_LINE_SMB2_FILENAME, files[i].name}));
-        strcat(strcat(strcat(wanted, "smb2:5 file="), files[i].wanted), "\n");
-    }
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "8"}, {LEARN_LINE_SMB2_READ, "4096"}));
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "9"}, {LEARN_LINE_SMB2_WRITE, "17"}));
-    strcat(wanted, "smb2:8 size=4096\nsmb2:9 size=17\n");
-    /* Sizes and classes that no model may have. */
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "8"}, {LEARN_LINE_SMB2_READ, "0"}));
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "9"}, {LEARN_LINE_SMB2_WRITE, "0"}));
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "9"}, {LEARN_LINE_SMB2_WRITE, "16777217"}));
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "14"}, {LEARN_LINE_SMB2_FIND, "0"}));
-    strcat(wanted, "smb2:8\nsmb2:9\nsmb2:9\nsmb2:14\n");
-    assert_string_equal(requests(bench), wanted);
-    assert_int_equal(counted(bench, LEARN_UNPLAYED), 4);
-}
-
-#define SRVSVC   "4b324fc8-1670-01d3-1278-5a47bf6ee188"
-#define LSARPC   "12345778-1234-abcd-ef00-0123456789ab"
-#define SAMR     "12345778-1234-abcd-ef00-0123456789ac"
-#define NETLOGON "12345678-1234-abcd-ef00-01234567cffb"
-
-/* A pipe's writes, reads and transactions carry calls and are none themselves. */
-static void test_rpc_over_a_pipe(void **state)
-{
-    struct bench *bench = *state;
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "9"}, {LEARN_LINE_SMB2_FID, "f1"},
-                     {LEARN_LINE_SMB2_WRITE, "116"}, {LEARN_LINE_RPC_TYPE, "11"},
-                     {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_RPC_UUID, SRVSVC}));
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "8"}, {LEARN_LINE_SMB2_FID, "f1"},
-                     {LEARN_LINE_SMB2_READ, "1024"}));
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "11"}, {LEARN_LINE_SMB2_FID, "f1"},
-                     {LEARN_LINE_SMB2_FUNCTION, "0x0011c017"}, {LEARN_LINE_RPC_TYPE, "0"},
-                     {LEARN_LINE_RPC_FIRST, "1"}, {LEARN_LINE_RPC_OPNUM, "21"},
-                     {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_SERVER_LEVEL, "101"}));
-    /* another file, and another function */
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "8"}, {LEARN_LINE_SMB2_FID, "f2"},
-                     {LEARN_LINE_SMB2_READ, "9"}));
-    take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "11"}, {LEARN_LINE_SMB2_FID, "ff"},
-                     {LEARN_LINE_SMB2_FUNCTION, "0x00060194"}));
-    assert_string_equal(requests(bench),
-                        "dcerpc:11\nsrvsvc:21 level=101\nsmb2:8 size=9\nsmb2:11\n");
-}
-
-static void test_rpc_over_tcp(void **state)
-{
-    struct bench *bench = *state;
-    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "11"},
-                       {LEARN_LINE_RPC_CONTEXT, "0" AND "1"},
-                       {LEARN_LINE_RPC_UUID, NETLOGON AND NETLOGON}));
-    take(bench, TCP_FROM("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "12"}));
-    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "14"},
-                       {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_RPC_UUID, NETLOGON}));
-    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "16"}));
-    /* three fragments of one call, and a second call in the last frame */
-    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"}, {LEARN_LINE_RPC_FIRST, "1"},
-                       {LEARN_LINE_RPC_OPNUM, "29"}, {LEARN_LINE_RPC_CONTEXT, "0"}));
-    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"}, {LEARN_LINE_RPC_FIRST, "0"},
-                       {LEARN_LINE_RPC_OPNUM, "29"}, {LEARN_LINE_RPC_CONTEXT, "0"}));
-    /* a further interface on the association */
-    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "14"},
-                       {LEARN_LINE_RPC_CONTEXT, "2"}, {LEARN_LINE_RPC_UUID, SRVSVC}));
-    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0" AND "0"},
-                       {LEARN_LINE_RPC_FIRST, "1" AND "1"}, {LEARN_LINE_RPC_OPNUM, "39" AND "15"},
-                       {LEARN_LINE_RPC_CONTEXT, "0" AND "2"}));
-    take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"}, {LEARN_LINE_RPC_FIRST, "1"},
-                       {LEARN_LINE_RPC_OPNUM, "1"}, {LEARN_LINE_RPC_CONTEXT, "9"}));
-    assert_string_equal(requests(bench), "dcerpc:11\nrpc_netlogon:29\ndcerpc:14\n"
-                                         "rpc_netlogon:39\nsrvsvc:15\ndcerpc:0\n");
-    assert_int_equal(counted(bench, LEARN_LEGS), 2);
-    assert_int_equal(counted(bench, LEARN_UNKNOWN_RPC), 1);
-}
-
-/* All where there are any, and few between. */
-static unsigned next_level(unsigned level)
-{
-    return level < 30 || (level >= 98 && level < 105) || (level >= 498 && level < 505) ||
-                   level >= 1000
-               ? 1
-               : 4;
-}
-
-/* What is learned can be played: each level is in the form exactly when the packet takes it. */
-static void test_levels_are_those_played(void **state)
-{
-    static const struct {
-        const char *uuid, *opnum, *protocol;
-        enum learn_line_field field;
-    } rows[] = {{SAMR, "8", "samr", LEARN_LINE_SAMR_DOMAIN_LEVEL},
-                {SAMR, "36", "samr", LEARN_LINE_SAMR_USER_LEVEL},
-                {SAMR, "46", "samr", LEARN_LINE_SAMR_DOMAIN2_LEVEL},
-                {LSARPC, "7", "lsarpc", LEARN_LINE_LSA_LEVEL},
-                {LSARPC, "46", "lsarpc", LEARN_LINE_LSA2_LEVEL},
-                {SRVSVC, "16", "srvsvc", LEARN_LINE_SHARE_LEVEL},
-                {SRVSVC, "21", "srvsvc", LEARN_LINE_SERVER_LEVEL}};
-    static char wanted[1 << 16];
-    struct bench *bench = *state;
-    size_t used = 0;
-    unsigned unplayed = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "11"},
-                           {LEARN_LINE_RPC_CONTEXT, "0"}, {LEARN_LINE_RPC_UUID, rows[i].uuid}));
-        used += (size_t)snprintf(wanted + used, sizeof wanted - used, "dcerpc:11\n");
-        for (unsigned level = 0; level < 1010; level += next_level(level)) {
-            struct error error = {0};
-            char text[16];
-            const char *value = text;
-            const struct packet_field field = {"level", 1, &value};
-            snprintf(text, sizeof text, "%u", level);
-            struct form form;
-            bool good = form_compile(&form, rows[i].protocol, rows[i].opnum, &field, 1, &error);
-            form_release(&form);
-            unplayed += !good;
-            used += (size_t)snprintf(wanted + used, sizeof wanted - used, "%s:%s%s%s\n",
-                                     rows[i].protocol, rows[i].opnum, good ? " level=" : "",
-                                     good ? text : "");
-            take(bench, TCP_TO("49152", "dcerpc", {LEARN_LINE_RPC_TYPE, "0"},
-                               {LEARN_LINE_RPC_FIRST, "1"}, {LEARN_LINE_RPC_OPNUM, rows[i].opnum},
-                               {LEARN_LINE_RPC_CONTEXT, "0"}, {rows[i].field, text}));
-        }
-        assert_true(used < sizeof wanted);
-    }
-    assert_string_equal(requests(bench), wanted);
-    assert_int_equal(counted(bench, LEARN_UNPLAYED), unplayed);
-}
-
-/* ---- Kerberos, names ---- */
-
 static void test_kerberos(void **state)
 {
     struct bench *bench = *state;
@@ -517,8 +193,6 @@ static void test_dns(void **state)
                         "dns:0 type=TYPE65 name=realm\ndns:0 type=A name=other\nnbns:0\n");
     assert_int_equal(counted(bench, LEARN_RETRIED), 2);
 }
-
-/* ---- What is left out, and whose a frame is ---- */
 
 static void test_left_out(void **state)
 {
@@ -609,8 +283,6 @@ static void test_server(void **state)
     assert_string_equal(name_of(bench, server), "10.1.1.1");
 }
 
-/* ---- Nothing private ---- */
-
 /* Every field of every protocol full of secrets, where the packet allows it with the right form
  * around them: none of it is in what is kept. */
 static void test_secrets(void **state)
@@ -689,8 +361,6 @@ static void test_secrets(void **state)
     assert_null(strcasestr(text, "secret"));
 }
 
-/* ---- Lines ---- */
-
 static void test_broken_lines(void **state)
 {
     const enum learn_line_field columns[] = {LEARN_LINE_TIME, LEARN_LINE_LDAP_OP};
@@ -719,12 +389,6 @@ int main(void)
         TEST(test_sealed_unbind),
         TEST(test_results_belong_to_their_message),
         TEST(test_cldap),
-        TEST(test_session_setup),
-        TEST(test_compound),
-        TEST(test_shares_and_files),
-        TEST(test_rpc_over_a_pipe),
-        TEST(test_rpc_over_tcp),
-        TEST(test_levels_are_those_played),
         TEST(test_kerberos),
         TEST(test_dns),
         TEST(test_left_out),

@@ -18,7 +18,7 @@
 
 /* ---- Helpers ---- */
 
-static bool every_packet(const struct model_type *type, void *context)
+static bool every_request(const struct model_type *type, void *context)
 {
     (void)context;
     return type->opcode[0] != '\0';
@@ -30,7 +30,7 @@ static struct plan_settings settings_of(const struct model *model, double r, dou
                                   .replay_rate = r,
                                   .scale = s,
                                   .duration = model_recording_seconds(model, r),
-                                  .is_operation = every_packet};
+                                  .is_operation = every_request};
 }
 
 /* A client's steps: "ldap:3@1.5" (in parentheses when it is no operation), "end@2". */
