@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of tshark: whatever stands in the fields, requests and their forms come out, a model is
- * learned of them, and no form holds what only an unescaped name could bring. The first byte tells
- * how many of the fields a line has. */
+/* Fuzzes lines of tshark. Any fields give requests and forms, and a model is learned from them;
+ * no form contains what only an unescaped name could bring. The first byte is the number of
+ * fields of a line. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void learn(struct learn_capture *capture)
     if (learn_capture_server(capture, &settings.walk.server) < 0 ||
         learn_capture_finish(capture, settings.walk.server) < 0)
         return;
-    /* Every model that is learned is one that can be loaded. */
+    /* A learned model must load. */
     if (learn_model(capture, &settings, &model) < 0)
         abort();
     model_free(model);

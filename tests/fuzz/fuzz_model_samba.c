@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samba v2 model files, and a short plan of what loads. */
+/* Fuzzes Samba v2 model files, and a short plan of those that load. */
 #include <stdint.h>
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version 3 model files; what loads is written, and has to load again. */
+/* Fuzzes version 3 model files. Models that load are written and must load again. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traffic-summary texts as recordings: what loads is played whole, in the order of time. */
+/* Fuzzes recordings. Those that load are played to their end, in the order of time. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of models share: models from text, warnings collected. */
+/* What tests of models share: models from text, and the warnings of loading. */
 #ifndef TESTS_LIB_MODEL_TEXT_H
 #define TESTS_LIB_MODEL_TEXT_H
 
@@ -30,7 +30,7 @@ static inline void keep_warning(void *context, const char *line)
     snprintf(warnings->last, sizeof warnings->last, "%s", line);
 }
 
-/* A model that has to be right. warnings may be NULL. */
+/* A model that must be valid. warnings may be NULL. */
 static inline struct model *model_of(const char *text, struct warnings *warnings)
 {
     struct model *model = NULL;

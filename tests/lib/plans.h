@@ -45,7 +45,7 @@ static inline struct plan_settings plan_settings_of(double r, double s, double d
                                   .is_operation = every_packet};
 }
 
-/* Packets due in from..to seconds. */
+/* The number of packets due in from..to, in seconds. */
 static inline uint64_t count_between(const struct plan *plan, double from, double to)
 {
     uint64_t count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Learning: conversations, counts and pauses from records to a model, the comparison of the two,
- * and that the same input gives the same file. */
+/* Learning: conversations, counts and pauses become a model; comparing a model with a capture;
+ * the same input gives the same file. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A request at so many seconds. */
+/* Adds a request at a time in seconds. */
 static void add(struct bench *bench, double time, const char *client, const char *form,
                 uint32_t connection)
 {
@@ -65,7 +65,7 @@ static struct learn_settings settings_of(struct bench *bench, uint32_t history, 
     return settings;
 }
 
-/* The learned model's file; the caller's to free(). */
+/* The learned model as a file. The caller frees it. */
 static char *learned(struct bench *bench, const struct learn_settings *settings)
 {
     struct model *model = NULL;
@@ -88,8 +88,8 @@ static void expect_lines(char *text, const char *const *lines)
     free(text);
 }
 
-/* Two clients at the same time, one silent for longer than idle: three conversations, each with its
- * start and end, and no pause that goes from one into the next. */
+/* Two clients at once, one of them silent for longer than idle: three conversations, each with a
+ * start and an end, and no pause between two of them. */
 static void test_conversations(void **state)
 {
     struct bench *bench = *state;
@@ -122,7 +122,7 @@ static void test_conversations(void **state)
 static void test_by_connection(void **state)
 {
     struct bench *bench = *state;
-    for (uint32_t i = 0; i < 1000; i++) /* more than the table's first size */
+    for (uint32_t i = 0; i < 1000; i++) /* more than fit into the first table */
         add(bench, 0.001 * i, "a", "ldap:3", i % 500);
     struct learn_settings settings = settings_of(bench, 1, 60);
     settings.walk.by_connection = true;
@@ -131,7 +131,7 @@ static void test_by_connection(void **state)
     expect_lines(learned(bench, &settings), lines);
 }
 
-/* A server that also asks itself is no capture of one machine. */
+/* A server that also sends requests to itself does not make a capture of one machine. */
 static void test_local(void **state)
 {
     struct bench *bench = *state;
@@ -146,8 +146,7 @@ static void test_local(void **state)
     assert_false(local);
 }
 
-/* A ticket that the conversation did not fetch is a hint before the packet that brings it, once;
- * one that it fetched is none. */
+/* A ticket that the conversation did not fetch causes one hint before the packet that uses it. */
 static void test_tickets(void **state)
 {
     struct bench *bench = *state;
@@ -162,7 +161,7 @@ static void test_tickets(void **state)
     expect_lines(learned(bench, &settings), lines);
 }
 
-/* Rare forms are counted with the commonest. */
+/* Rare forms count as the commonest form. */
 static void test_max_details(void **state)
 {
     struct bench *bench = *state;
@@ -178,7 +177,7 @@ static void test_max_details(void **state)
     expect_lines(learned(bench, &settings), lines);
 }
 
-/* Pauses of two kinds: after dns:0 short, after ldap:3 long. They get points of their own. */
+/* Pauses of two kinds, short ones after dns:0 and long ones after ldap:3, get separate points. */
 static void add_office(struct bench *bench)
 {
     struct random_stream random;
@@ -207,7 +206,7 @@ static void test_pauses_of_two_kinds(void **state)
     expect_lines(text, lines);
 }
 
-/* What is learned is close to what it was learned from, and the comparison sees when it is not. */
+/* A learned model is close to its capture, and the comparison detects a model that is not. */
 static void test_check(void **state)
 {
     struct bench *bench = *state;
@@ -232,14 +231,12 @@ static void test_check(void **state)
     assert_int_equal(model_load_text("m", text, sizeof text - 1, &other, &error, NULL, NULL), 0);
     assert_int_equal(
         learn_check_make(&check, &bench->capture, &settings.walk, other, 1, 100000, &error), 0);
-    /* two thirds of the capture is ldap:3, half of the model is */
+    /* two thirds of the capture is ldap:3, and half of the model */
     assert_true(fabs(check.mix - 0.5) < 0.03);
     assert_true(check.lengths > 0.5 && check.gaps > 0.3);
     learn_check_clear(&check);
     model_free(other);
 }
-
-/* ---- Histograms ---- */
 
 static void test_histogram(void **state)
 {
@@ -260,14 +257,14 @@ static void test_histogram(void **state)
     assert_true(learn_histogram_distance(&empty, &empty, NULL) == 0);
     assert_true(learn_histogram_quantile(&empty, 0.5) == 0);
     assert_int_equal(learn_histogram_points(&empty, points, 33), 0);
-    /* what is out of range is at the ends, not lost */
+    /* values out of range are counted at the ends */
     learn_histogram_add(&empty, 0);
     learn_histogram_add(&empty, 1e12);
     assert_int_equal(empty.count, 2);
     assert_int_equal(empty.buckets[0] + empty.buckets[LEARN_BUCKETS - 1], 2);
 }
 
-/* The mean of the points is that of what was counted, also where a few are very long. */
+/* The mean of the points is the mean of the values, even with a few very long ones. */
 static void test_points_keep_the_mean(void **state)
 {
     static const int longs[] = {0, 1, 7, 300};

@@ -53,7 +53,7 @@ static void test_several_searches_in_a_frame(void **state)
                         "ldap:3 scope=one base=CN,DC filter=(|(cn)(sn)) attrs=c\n");
 }
 
-/* Three legs, then a bind of its own; what is encrypted afterwards counts as searches. */
+/* Three legs, then a separate bind. Encrypted messages after it count as searches. */
 static void test_binds(void **state)
 {
     struct bench *bench = *state;
@@ -80,8 +80,8 @@ static void test_binds(void **state)
     assert_int_equal(counted(bench, LEARN_SEALED), 2);
 }
 
-/* The last sealed message of a client that closes the connection is its unbind, unless the server
- * answered it or closes itself. */
+/* A client's last sealed message before it closes the connection is its unbind, unless the
+ * server answered it or the server closes. */
 static void test_sealed_unbind(void **state)
 {
     struct bench *bench = *state;
@@ -99,7 +99,7 @@ static void test_sealed_unbind(void **state)
     assert_int_equal(counted(bench, LEARN_SEALED), 3);
 }
 
-/* Entries have no result code, the end of a search has: binds are not confused by it. */
+/* Entries have no result code, the end of a search has one; this must not confuse binds. */
 static void test_results_belong_to_their_message(void **state)
 {
     struct bench *bench = *state;
@@ -128,7 +128,7 @@ static void test_cldap(void **state)
 static void test_kerberos(void **state)
 {
     struct bench *bench = *state;
-    /* asked for preauthentication, then too big for UDP, then over TCP: one exchange */
+    /* preauthentication required, then too large for UDP, then over TCP: one exchange */
     take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
                        {LEARN_LINE_KERBEROS_NONCE, "1"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
     take(bench,
@@ -140,7 +140,7 @@ static void test_kerberos(void **state)
     take(bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
                        {LEARN_LINE_KERBEROS_NONCE, "2"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
     take(bench, TCP_FROM("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "11"}));
-    /* a machine's, sent twice; and an error that asks for nothing */
+    /* of a machine, sent twice; and an error that does not ask for a repetition */
     for (int i = 0; i < 2; i++)
         take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
                            {LEARN_LINE_KERBEROS_NONCE, "3"}, {LEARN_LINE_KERBEROS_CNAME, "PC7$"}));
@@ -148,7 +148,7 @@ static void test_kerberos(void **state)
          UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"}, {LEARN_LINE_KERBEROS_ERROR, "6"}));
     take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
                        {LEARN_LINE_KERBEROS_NONCE, "4"}, {LEARN_LINE_KERBEROS_CNAME, "PC7$"}));
-    /* the ticket that comes along is no request */
+    /* the ticket in the request is not a request itself */
     take(bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "12" AND "14"},
                        {LEARN_LINE_KERBEROS_NONCE, "5"},
                        {LEARN_LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "cifs" AND "dc1.corp"}));
@@ -212,11 +212,11 @@ static void test_left_out(void **state)
     assert_int_equal(counted(bench, LEARN_MALFORMED), 1);
     assert_int_equal(counted(bench, LEARN_TLS), 3);
     assert_int_equal(counted(bench, LEARN_SMB_ENCRYPTED), 1);
-    /* what it decrypted is seen */
+    /* decrypted messages are learned */
     take(bench,
          TCP_FROM("636", "tls:ldap", {LEARN_LINE_TLS_OPAQUE, "23"}, {LEARN_LINE_LDAP_OP, "5"}));
     assert_int_equal(counted(bench, LEARN_TLS), 3);
-    /* what tshark cannot read inside a whole Kerberos message does not make it one less */
+    /* a Kerberos message with a part that tshark cannot read counts */
     take(bench, UDP_TO("kerberos", {LEARN_LINE_MALFORMED, "_ws.malformed"},
                        {LEARN_LINE_KERBEROS_TYPE, "10"}, {LEARN_LINE_KERBEROS_NONCE, "1"}));
     assert_string_equal(requests(bench), "kerberos:10\n");
@@ -232,7 +232,7 @@ static void test_addresses(void **state)
     struct bench *bench = *state;
     struct learn_record record;
     uint32_t server;
-    /* IPv6, then IPv4 in IPv6 in a VLAN: the innermost speaks */
+    /* IPv6, then IPv4 in IPv6 in a VLAN: the innermost address counts */
     take(bench, (const struct value[]){{LEARN_LINE_PROTOCOLS, "eth:ethertype:ipv6:tcp:ldap"},
                                        {LEARN_LINE_IPV6_SRC, "fd00::7"},
                                        {LEARN_LINE_IPV6_DST, "fd00::1"},
@@ -259,7 +259,7 @@ static void test_addresses(void **state)
     assert_string_equal(name_of(bench, record.server), "10.0.0.1");
 }
 
-/* A resolver that answers more often than the domain controller is not taken for it. */
+/* A name server that answers more often than the domain controller is not mistaken for it. */
 static void test_server(void **state)
 {
     struct bench *bench = *state;
@@ -283,8 +283,8 @@ static void test_server(void **state)
     assert_string_equal(name_of(bench, server), "10.1.1.1");
 }
 
-/* Every field of every protocol full of secrets, where the packet allows it with the right form
- * around them: none of it is in what is kept. */
+/* Every field of every protocol contains secrets, in a valid form where possible. None of them
+ * is kept. */
 static void test_secrets(void **state)
 {
     static const char *const shapes[] = {"secret",
@@ -352,7 +352,7 @@ static void test_secrets(void **state)
             take(bench, values);
         }
     const char *text = requests(bench);
-    /* the search has its form, the name its kind: it was not all thrown away */
+    /* the form of the search and the kind of the name are kept */
     assert_non_null(strstr(text, "filter=(&(sAMAccountName)(cn)(sn)(member=*))"));
     assert_non_null(strstr(text, "base=CN,OU,DC"));
     assert_non_null(strstr(text, "dns:0 type=A name=msdcs"));

@@ -19,7 +19,7 @@ static void test_session_setup(void **state)
     take(bench, TCP_FROM("445", "nbss:smb2", {LEARN_LINE_SMB2_RESPONSE, "True"},
                          {LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"},
                          {LEARN_LINE_SMB2_STATUS, "0"}));
-    /* authenticated again: a set-up of its own */
+    /* authenticated again: a separate set-up */
     take(bench, SMB2({LEARN_LINE_SMB2_COMMAND, "1"}, {LEARN_LINE_SMB2_SESSION, "0x77"}));
     assert_string_equal(requests(bench), "smb2:1\nsmb2:1\n");
     assert_int_equal(counted(bench, LEARN_LEGS), 1);
@@ -80,7 +80,7 @@ static void test_shares_and_files(void **state)
 #define SAMR     "12345778-1234-abcd-ef00-0123456789ac"
 #define NETLOGON "12345678-1234-abcd-ef00-01234567cffb"
 
-/* A pipe's writes, reads and transactions carry calls and are none themselves. */
+/* Writes, reads and transactions on a pipe carry calls and do not count themselves. */
 static void test_rpc_over_a_pipe(void **state)
 {
     struct bench *bench = *state;
@@ -131,7 +131,7 @@ static void test_rpc_over_tcp(void **state)
     assert_int_equal(counted(bench, LEARN_UNKNOWN_RPC), 1);
 }
 
-/* All where there are any, and few between. */
+/* Each level in the ranges that have levels, and a few between them. */
 static unsigned next_level(unsigned level)
 {
     return level < 30 || (level >= 98 && level < 105) || (level >= 498 && level < 505) ||
@@ -140,7 +140,7 @@ static unsigned next_level(unsigned level)
                : 4;
 }
 
-/* What is learned can be played: each level is in the form exactly when the packet takes it. */
+/* Learned requests can be played: a level is in the form if and only if the packet accepts it. */
 static void test_levels_are_those_played(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models that are right: what the loaders make of them, recovery of a Samba v2 model's ends, and
- * version 3 files written by ourselves. */
+/* Valid models: what the loaders read, the ends added to Samba v2 models, and version 3 files
+ * that we write. */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "model/model_private.h"
 #include "model/model_write.h"
 
-/* Pauses by points survive being written, in whatever order they stood. */
+/* Points of pauses are the same after writing and loading, in any order in the file. */
 static const char with_gaps[] = "version: 3\npacket_rate: 1\nhistory: 2\nchain:\n"
                                 "  \"- -\": {\"dns:0\": 1}\n"
                                 "  \"- dns:0\": {\"ldap:3\": 1, \"wait:1\": 1}\n"
@@ -115,7 +115,7 @@ static void test_details(void **state)
     expect_field(&search->details[1], "base", "DC,DC");
     expect_field(&search->details[1], "filter", "(&(sAMAccountName)(objectClass=user))");
     expect_field(&search->details[1], "attrs", "objectSid,memberOf");
-    /* an empty filter is none */
+    /* an empty filter is left out */
     assert_int_equal(search->details[2].field_count, 1);
     expect_field(&search->details[2], "controls", "1.2.840.113556.1.4.319");
     expect_field(&bind->details[0], "mech", "GSS-SPNEGO");
@@ -133,7 +133,7 @@ static void test_visits(void **state)
     model_free(model);
 }
 
-/* The order of keys in a file changes nothing. */
+/* The order of keys in a file has no effect. */
 static void test_order_does_not_matter(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void test_order_does_not_matter(void **state)
     model_free(b);
 }
 
-/* JSON is YAML: a version 3 file may be written so. Flow style that is no JSON is YAML as well. */
+/* JSON is YAML, so a version 3 file can be JSON. Flow style that is not JSON is YAML too. */
 static void test_version_3_as_json(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void test_long_histories(void **state)
         "  \"ldap:3 ldap:3 ldap:3 ldap:3\": {\"ldap:3\": 999999999999, \"-\": 1}\n";
     struct model *model = model_of(text, NULL);
     assert_int_equal(model->history_length, 4);
-    /* three, one more, then 10^12 times round on average */
+    /* three, one more, then 10^12 loops on average */
     double wanted = 4 + 1e12;
     assert_true(fabs(type_of(model, "ldap", "3")->visits / wanted - 1) < 1e-12);
     model_free(model);
@@ -209,8 +209,6 @@ static void test_unreached(void **state)
     assert_true(type_of(model, "ldap", "0")->visits == 0);
     model_free(model);
 }
-
-/* ---- Samba v2 ---- */
 
 static uint64_t ends_of(const struct model *model)
 {
@@ -232,10 +230,10 @@ static void test_office_v2(void **state)
     assert_string_equal(model_name(model), "office-v2.json");
     assert_int_equal(model->histories[CHAIN_START].total, 300);
     assert_int_equal(ends_of(model), 300);
-    assert_int_equal(model->history_count, 316); /* 314 and two that the file lacks: ends */
+    assert_int_equal(model->history_count, 316); /* 314, and two ends that the file lacks */
     assert_int_equal(model->dns_queries, 265);
     assert_true(fabs(model->packet_rate - 7334 / 160.11345386505127) < 1e-12);
-    /* Every packet that was counted is played as often in 300 conversations. */
+    /* In 300 conversations each packet is played as often as it was counted. */
     for (uint32_t i = 0; i < model->type_count; i++)
         assert_true(fabs(model->types[i].visits * 300 / (double)model->types[i].count - 1) < 1e-10);
     model_free(model);
@@ -276,7 +274,7 @@ static void test_sha256(void **state)
     model_free(model);
 }
 
-/* Ends: one in the file, one lost, one history that the file lacks; a balance below zero. */
+/* Ends: one in the file, one missing, a history that the file lacks, and a negative balance. */
 static void test_recovered_ends(void **state)
 {
     (void)state;
@@ -326,8 +324,6 @@ static void test_odd_details(void **state)
     expect_field(&bind->details[0], "auth", "sasl");
     model_free(model);
 }
-
-/* ---- Written files ---- */
 
 static char *written(const struct model *model)
 {
@@ -383,7 +379,7 @@ static void expect_round_trip(const struct model *model)
     struct model *again = model_of(once, NULL);
     expect_same(model, again);
     char *twice = written(again);
-    /* the second time it is no conversion any more: that line of the head is gone */
+    /* the second file is not a conversion, so it lacks that line at the top */
     const char *body = strstr(once, "version: 3\n"), *same = strstr(twice, "version: 3\n");
     assert_non_null(body);
     assert_non_null(same);
@@ -404,7 +400,7 @@ static void test_written(void **state)
     model_free(model);
 }
 
-/* An smb2:1 directly after another is a further leg in a Samba v2 model, and stays one. */
+/* In a Samba v2 model, an smb2:1 directly after another is a further leg, also after conversion. */
 static void test_written_legs(void **state)
 {
     (void)state;
@@ -421,7 +417,7 @@ static void test_written_legs(void **state)
     model_free(model);
 }
 
-/* Text that YAML could take for something else comes back as it was. */
+/* Text that YAML could read as something else is the same after writing and loading. */
 static void test_written_text(void **state)
 {
     (void)state;
@@ -475,7 +471,7 @@ static void test_written_long_keys(void **state)
     free(text);
 }
 
-/* What the fuzzers start from: every file is read without harm, and what loads can be written. */
+/* The fuzzers' seeds: each file is read without a fault, and models that load can be written. */
 static void run_corpus(const char *folder)
 {
     unsigned loaded = 0;
@@ -524,7 +520,8 @@ static void test_gaps(void **state)
     struct model *again = model_of(text, NULL);
     for (uint32_t t = 0; t < model->transition_count; t++)
         assert_int_equal(again->transitions[t].gaps, model->transitions[t].gaps);
-    /* dns:0 is first, ldap:3 after it takes the longest key, after wait:1 it has no pause. */
+    /* dns:0 comes first; ldap:3 after it has the points of the longest key; after wait:1 it has
+     * no pause */
     for (uint32_t h = 0; h < model->history_count; h++) {
         const struct chain_history *history = &model->histories[h];
         const struct chain_transition *first = &model->transitions[history->first];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Broken models: what the loader says of each, word by word. */
+/* Wrong models: the exact message of the loader for each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -540,7 +540,7 @@ static void test_table(void **state)
         expect_message(table[i].name, table[i].text, table[i].size, table[i].message);
 }
 
-/* A byte order mark does not shift places, nor do characters of several bytes. */
+/* Neither a byte order mark nor characters of several bytes shift columns. */
 static void test_places_in_unicode(void **state)
 {
     (void)state;
@@ -554,7 +554,7 @@ static void test_places_in_unicode(void **state)
     expect_message("BOM, JSON", TEXT(json), "m:1:13: expected version 2, found 3");
 }
 
-/* Nothing of a file can move a terminal's cursor. */
+/* No text of a file can control a terminal. */
 static void test_control_characters(void **state)
 {
     (void)state;
@@ -568,7 +568,7 @@ static void test_control_characters(void **state)
                    "chain, gaps, details, dns, found 'a?[2J'");
 }
 
-/* Every file cut at every length is refused with a place, never crashes, never loads. */
+/* Each file truncated to each length is refused with a place and never loads. */
 static void test_cut_off(void **state)
 {
     (void)state;
@@ -627,7 +627,7 @@ static void test_standard_input(void **state)
     struct model *model = model_of_file("-");
     assert_string_equal(model_name(model), "stdin");
     model_free(model);
-    /* Read to its end: nothing more comes. */
+    /* the input was read to its end */
     expect_file("-", -EINVAL, "stdin:1:1: expected text, found an empty file");
     dup2(kept, STDIN_FILENO);
     close(kept);

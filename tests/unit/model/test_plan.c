@@ -93,7 +93,7 @@ static struct simulation *sim_load(void)
     return sim;
 }
 
-/* Packets a second over so many seconds, from the start of a conversation on. */
+/* Packets per second over a number of seconds, from the start of a conversation. */
 static double sim_rate(const struct simulation *sim, double seconds, unsigned short seed)
 {
     unsigned short x[3] = {seed, 2, 3};
@@ -130,7 +130,7 @@ static void test_rate_of_a_simulation(void **state)
     model_free(model);
 }
 
-/* The plan itself over as long a time: one client, pauses as they are. */
+/* The plan over the same time: one client, pauses not stretched. */
 static void test_rate_of_a_client(void **state)
 {
     (void)state;
@@ -148,8 +148,8 @@ static void test_rate_of_a_client(void **state)
     model_free(model);
 }
 
-/* Three packets and a pause whose lengths are given, one of them finer after a certain packet, and
- * one packet by the formula. */
+/* Three packets and a wait with points, one packet with different points after a certain packet,
+ * and one packet by the formula. */
 static const char by_points[] = "version: 3\n"
                                 "packet_rate: 20\n"
                                 "history: 1\n"
@@ -166,8 +166,8 @@ static const char by_points[] = "version: 3\n"
                                 "  \"ldap:0 ldap:3\": [0.3, 0.5]\n"
                                 "  \"ldap:0\": [0, 0]\n";
 
-/* Sums of pauses and packets of as many conversations as it takes, by hand: state 0 is the start, 1
- * ldap:3, 2 wait:2, 3 ldap:0, 4 dns:0, 5 wait:0. */
+/* Sums pauses and packets of this many conversations by hand. State 0 is the start, 1 ldap:3, 2
+ * wait:2, 3 ldap:0, 4 dns:0, 5 wait:0. */
 static double by_hand_rate(uint64_t conversations)
 {
     unsigned short x[3] = {7, 8, 9};
@@ -194,7 +194,7 @@ static double by_hand_rate(uint64_t conversations)
             case 4:
                 at = u < 0.5 ? 3 : 5;
                 break;
-            default: /* wait:0 has no points: the packet after it keeps its own pause */
+            default: /* wait:0 has no points, so the packet after it has a pause too */
                 at = 1;
             }
             if (at == 1 && (from == 1 || from == 5))
@@ -231,8 +231,8 @@ static void test_rate_by_points(void **state)
     model_free(model);
 }
 
-/* What is drawn stays between the points, falls into each cell as often as into any other, and has
- * their mean; what is found running is longer, by the ratio of the second moment to the mean. */
+/* Pauses are between the points, fall into each cell equally often, and have the mean of the
+ * points. Pauses that are running are longer, by the ratio of the second moment to the mean. */
 static void test_points(void **state)
 {
     static const double points[] = {0, 1, 1, 4};
@@ -268,7 +268,7 @@ static void expect_nominal(const struct model *model, const struct plan_settings
     const struct plan_figures *figures = plan_figures(plan);
     expect_near(figures->nominal_packets, packets, 1e-14);
     expect_near(figures->nominal_operations, packets * figures->share, 1e-14);
-    /* and it is what so many clients with so stretched pauses send */
+    /* and these clients send it, with pauses stretched by q */
     expect_near(figures->clients * figures->client_rate * settings->replay_rate / figures->stretch,
                 packets, 1e-14);
     plan_free(plan);
@@ -290,7 +290,7 @@ static void test_nominal(void **state)
     model_free(model);
 }
 
-/* Within 2% where the plan is long enough, within four standard deviations elsewhere. */
+/* Within 2% if the plan is long enough, else within four standard deviations. */
 static void expect_realised(const struct model *model, const struct plan_settings *settings)
 {
     struct plan *plan = plan_of(model, settings);
@@ -332,7 +332,7 @@ static void test_realised(void **state)
     model_free(model);
 }
 
-/* Pauses between conversations are part of D: the load stays, with more clients. */
+/* Pauses between conversations are part of D: the load is the same, with more clients. */
 static void test_persistence(void **state)
 {
     (void)state;
@@ -353,7 +353,7 @@ static void test_persistence(void **state)
     model_free(model);
 }
 
-/* The load of each of the first seconds, and of a late one, averaged over 200 seeds. */
+/* The load of each of the first seconds, and of a late second, averaged over 200 seeds. */
 static void expect_level_start(const struct model *model, double r, double s, double persistence)
 {
     static const double seconds[] = {0, 1, 2, 10};
@@ -387,8 +387,8 @@ static void test_level_start(void **state)
     model_free(model);
 }
 
-/* Over many clients the level at the start is exact, not only within 20%: tenths of the first two
- * seconds differ by no more than bursts allow. */
+/* With many clients the load at the start is exact, not only within 20%: tenths of the first two
+ * seconds differ by no more than bursts explain. */
 static void test_equilibrium(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of plans: what they depend on and what they do not, details, further legs, counts, and
- * settings that are refused. */
+/* The steps of plans: what they depend on, details, further legs, counts, and settings that are
+ * refused. */
 #include <errno.h>
 #include <nettle/sha2.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ static void *digest_clients(void *argument)
     return NULL;
 }
 
-/* A digest of every step of all clients, walked by so many threads at once. */
+/* A digest of all steps of all clients, which a number of threads walk at once. */
 static void digest_plan(const struct model *model, const struct plan_settings *settings,
                         uint32_t threads, uint8_t digest[SHA256_DIGEST_SIZE])
 {
@@ -84,7 +84,7 @@ static void test_threads_and_seeds(void **state)
     model_free(model);
 }
 
-/* Clients of one plan do not repeat each other, nor do neighbouring seeds. */
+/* The clients of a plan differ from each other, and so do neighbouring seeds. */
 static void test_clients_differ(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void test_clients_differ(void **state)
     model_free(model);
 }
 
-/* A Samba v2 model and the version 3 file made of it give the same plan. */
+/* A Samba v2 model and the version 3 file written from it give the same plan. */
 static void test_converted(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void test_converted(void **state)
     free(text);
 }
 
-/* --skip and --only take operations out of a plan and change nothing else of it. */
+/* --skip and --only remove operations from a plan and change nothing else. */
 static void test_skipping(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void check_client(const struct plan *plan, uint32_t client, int64_t end)
         }
         last = step.due;
     }
-    /* and it stays at its end */
+    /* and it stays at the end */
     assert_false(plan_client_next(plan, &cursor, &step));
 }
 
@@ -200,7 +200,7 @@ static void test_steps(void **state)
     model_free(model);
 }
 
-/* Of eight smb2:1 six come directly after another: further legs, no operations. */
+/* Six of eight smb2:1 come directly after another: further legs, not operations. */
 static void test_further_legs(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void test_count(void **state)
     for (size_t i = 0; i < seconds; i++)
         assert_true(due[i] <= due[i + 1]);
     free(due);
-    /* Up to a moment inside the window. */
+    /* Until a time inside the window. */
     assert_int_equal(plan_count_until(plan, INT64_C(20) * 1000000000, 3, &one), 0);
     assert_int_equal(one.window_packets, count_between(plan, 5, 20));
     assert_int_equal(one.packets, count_between(plan, 0, 20));
@@ -338,7 +338,7 @@ static void test_refused(void **state)
     model_free(model);
 }
 
-/* Rates at the edge of what a number holds neither hang nor overflow. */
+/* Rates at the limits of a double cause neither an endless loop nor an overflow. */
 static void test_extremes(void **state)
 {
     (void)state;

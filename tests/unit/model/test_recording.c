@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings: what is loaded of a text and what is refused, which clients play for -S and -T, when
- * their packets are due, where conversations end, and that a plan that was written as a text is
- * played as the same plan. */
+/* Recordings: lines that are loaded and lines that are refused, the clients that play for -S and
+ * -T, the times of packets and of ends, and plans that are written as a recording and played as
+ * the same plan. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,6 @@
 
 #define EXCERPT "examples/office-recording.txt"
 #define OFFICE  "../shared/data/models/office-summary.txt"
-
-/* ---- Helpers ---- */
 
 static bool every_request(const struct model_type *type, void *context)
 {
@@ -33,7 +31,7 @@ static struct plan_settings settings_of(const struct model *model, double r, dou
                                   .is_operation = every_request};
 }
 
-/* A client's steps: "ldap:3@1.5" (in parentheses when it is no operation), "end@2". */
+/* A client's steps: "ldap:3@1.5" (in parentheses if it is not an operation), "end@2". */
 static void list_steps(const struct plan *plan, uint32_t client, char *text, size_t size)
 {
     struct plan_client cursor;
@@ -67,8 +65,6 @@ static void expect_steps(const char *text, double r, uint32_t client, const char
     model_free(model);
 }
 
-/* ---- Loading ---- */
-
 #define LINE(time, client, packet) time "\t06\t\t" client "\t1\t" packet "\n"
 #define SEARCH                     "ldap\t3\tsearchRequest\t2\tDC,DC\t(cn)\tcn\t\t\t"
 #define OTHER                      "ldap\t3\tsearchRequest\t0\t\t\tcn\t\t\t"
@@ -98,7 +94,7 @@ static void test_load(void **state)
     assert_true(samr != SIZE_MAX);
     assert_int_equal(types[samr].details_count, 0);
     assert_true(model_find_type(model, "samr", "8") == SIZE_MAX);
-    /* 2.623456789 s and what is missing to whole milliseconds */
+    /* 2.623456789 s, rounded up to whole milliseconds */
     assert_true(fabs(model_recording_seconds(model, 1) - 2.624) < 1e-12);
     assert_true(fabs(model_recording_seconds(model, 2) - 1.312) < 1e-12);
     expect_near(model->packet_rate, 6 / 2.624, 1e-14);
@@ -119,7 +115,7 @@ static void test_times(void **state)
     expect_steps(small, 5, 1, "0ldap:3@0.1 0ldap:3@0.3 0samr:7@0.524691357 end@0.524691357");
 }
 
-/* A text that was put together from several: by time, what has the same time as it stands there. */
+/* A text that was joined from several: sorted by time, and by line for equal times. */
 static void test_order(void **state)
 {
     (void)state;
@@ -130,8 +126,7 @@ static void test_order(void **state)
         1, 0, "0samr:2@0 0samr:5@0 0samr:4@5 0dns:0@10 0samr:3@10 0samr:1@11 0samr:6@11 end@11");
 }
 
-/* More than a minute of silence ends a conversation, in recorded time; its last packet is its end.
- */
+/* More than a minute of silence in recorded time ends a conversation, at its last packet. */
 static void test_silence(void **state)
 {
     (void)state;
@@ -157,7 +152,7 @@ static void test_silence(void **state)
     model_free(model);
 }
 
-/* Nothing is due after the window, and a client that has begun in it is not ended in it. */
+/* Nothing is due after the window, not even the end of a client that started in it. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -173,13 +168,12 @@ static void test_cut(void **state)
     model_free(model);
 }
 
-/* ---- What is left out ---- */
-
 #define TALK(time, stream, from, to, packet) time "\t06\t" stream "\t" from "\t" to "\t" packet "\n"
 #define BIND(mech)                           "ldap\t0\tbindRequest\t\t\t\t\t3\tsasl\t" mech
 #define SPNEGO                               "1.2.840.48018.1.2.2"
 
-/* Replies, the further messages of a SASL bind, and an AS request sent again; told in one line. */
+/* Replies, further messages of a SASL bind and a repeated AS request are left out, with one
+ * warning. */
 static void test_left_out(void **state)
 {
     (void)state;
@@ -208,8 +202,8 @@ static void test_left_out(void **state)
     model_free(model);
 }
 
-/* As in Samba v2 models: an smb2:1 directly after another is its further leg, a packet and no
- * operation; on another stream, or after a while, it is a session of its own. */
+/* As in Samba v2 models, an smb2:1 directly after another is a further leg, not an operation. On
+ * another stream, or later, it is a separate session. */
 static void test_further_legs(void **state)
 {
     (void)state;
@@ -218,7 +212,7 @@ static void test_further_legs(void **state)
             LINE("2", "a", "smb2\t3\t") LINE("2.5", "a", "smb2\t1\t") LINE("9", "a", "smb2\t1\t")
                 TALK("9.5", "4", "a", "1", "smb2\t1\t"),
         1, 0, "0smb2:1@0 (0smb2:1@0.2) 0smb2:3@1 0smb2:1@1.5 0smb2:1@8 0smb2:1@8.5 end@8.5");
-    /* unless the text says that it tells whole set-ups */
+    /* unless the text says that each line includes all messages */
 #define JOINED "smb2\t1\t\t\t\t\t\t\t\t\tlegs=joined"
     expect_steps(LINE("1", "a", JOINED) LINE("1.1", "a", JOINED) LINE("1.2", "a", "smb2\t1\t"), 1,
                  0, "0smb2:1@0 0smb2:1@0.1 (0smb2:1@0.2) end@0.2");
@@ -238,7 +232,8 @@ static void test_further_legs(void **state)
     model_free(model);
 }
 
-/* A machine that ran both sides: each connection is a client; requests are told from replies. */
+/* A machine that ran both sides: each connection is a client, and requests are distinguished
+ * from replies. */
 static void test_one_machine(void **state)
 {
     (void)state;
@@ -261,8 +256,6 @@ static void test_one_machine(void **state)
     plan_free(plan);
     model_free(model);
 }
-
-/* ---- Refused ---- */
 
 static void test_refused(void **state)
 {
@@ -342,8 +335,6 @@ static void test_many(void **state)
     free(text);
 }
 
-/* ---- Scale ---- */
-
 static void expect_scale(const struct model *model, double r, double s, uint32_t clients,
                          double tolerance)
 {
@@ -355,7 +346,7 @@ static void expect_scale(const struct model *model, double r, double s, uint32_t
     expect_near(figures->nominal_packets, r * s * model->packet_rate, tolerance);
     assert_true(figures->stretch == 1);
     assert_int_equal(plan_count(plan, 1, &count), 0);
-    /* all that is nominal is planned, in exactly the recording's time */
+    /* the plan has exactly the nominal packets, in exactly the duration of the recording */
     assert_int_equal(count.packets, count.window_packets);
     expect_near((double)count.packets,
                 figures->nominal_packets * model_recording_seconds(model, 1) / r, 1e-12);
@@ -381,7 +372,7 @@ static void test_scale(void **state)
     model_free(model);
 }
 
-/* A part of the clients: different ones, the same whatever the seed, copies in full before. */
+/* A part of the clients: different clients, independent of the seed, after complete copies. */
 static void test_part(void **state)
 {
     (void)state;
@@ -413,7 +404,7 @@ static void test_part(void **state)
     model_free(model);
 }
 
-/* -T is the offered rate whatever r is, as near as whole clients come. */
+/* -T is the offered rate, independent of r, as closely as whole clients allow. */
 static void test_packets_per_second(void **state)
 {
     (void)state;
@@ -448,7 +439,7 @@ static void test_refused_settings(void **state)
     model_free(model);
 }
 
-/* Figures do not depend on threads, nor steps on who else is asked. */
+/* Figures do not depend on threads; steps do not depend on other clients. */
 static void test_threads(void **state)
 {
     (void)state;
@@ -471,9 +462,7 @@ static void test_threads(void **state)
     model_free(model);
 }
 
-/* ---- Round trip ---- */
-
-/* The plan of a model as a text. */
+/* The plan of a model as a recording. */
 static char *write_plan(struct model *model, const struct plan_settings *wanted)
 {
     struct plan *plan = plan_of(model, wanted);
@@ -500,7 +489,7 @@ static char *write_recording(const char *text)
     return written;
 }
 
-/* Lines without times and clients: those of the first count from another start. */
+/* Compares lines without clients. Times count from the first line. */
 static void expect_same_packets(const char *one, const char *other)
 {
     double origin = strtod(one, NULL), other_origin = strtod(other, NULL);
@@ -577,8 +566,6 @@ static void test_round_trip(void **state)
         model_free(model);
     }
 }
-
-/* ---- The office's text ---- */
 
 static void test_office(void **state)
 {

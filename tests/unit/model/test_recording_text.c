@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traffic-summary texts: what is read of a line, which side asks, what is refused, and that what is
- * written is read as the same; and the shapes of DNs and filters. */
+/* The text of recordings: lines, directions, refusals, and lines that are written and read
+ * again; the shapes of DNs and filters. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 struct seen {
     char text[4096];
-    FILE *copy; /* every packet is written there again */
+    FILE *copy; /* every packet is written to it */
     int result;
 };
 
@@ -90,7 +90,8 @@ static void test_round_trip(void **state)
     free(text);
 }
 
-/* Requests and replies of these have the same opcode: the first line between two tells. */
+/* Requests and replies of these protocols have the same opcode: the first line between two hosts
+ * decides. */
 static void test_direction(void **state)
 {
     struct seen seen = {0};
@@ -110,7 +111,7 @@ static void test_direction(void **state)
                                    "5000000000 5>2 samr:7 reply\n");
 }
 
-/* Values that somebody's text still holds are not handed on. */
+/* Values of the network in a text are left out. */
 static void test_values_are_left_out(void **state)
 {
     struct seen seen = {0};
@@ -195,7 +196,7 @@ static void test_shapes(void **state)
         if (dns[i][1])
             assert_string_equal(shape, dns[i][1]);
     }
-    /* Every length of room but the right one is refused, not overrun. */
+    /* Buffers that are too small are refused, not overrun. */
     for (size_t size = 1; size < sizeof "(&(cn)(mail))"; size++)
         assert_false(shape_of_filter("(&(cn)(mail))", shape, size));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chain's linear system: known answers, loops close to 1, chains that stay sparse, that get
- * dense, and that are too entangled to eliminate. */
+/* The linear system of a chain: known answers, loops close to 1, chains that stay sparse, chains
+ * that become dense, and chains too dense to eliminate. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,8 +28,8 @@ static void chain_free(struct chain *chain)
     free(chain->visits);
 }
 
-/* Flow into each state (but through its own loop) is the flow out of it: no subtraction here, so
- * this holds to a few roundings however close to 1 a loop is. */
+/* The flow into each state, except from its own loop, is the flow out of it. Nothing is
+ * subtracted, so this holds to a few roundings even if a loop is close to 1. */
 static void expect_balance(const struct chain *chain, double tolerance)
 {
     double *in = calloc(chain->count, sizeof *in);
@@ -48,8 +48,8 @@ static void expect_balance(const struct chain *chain, double tolerance)
     free(in);
 }
 
-/* A random chain whose states go on to `degree` others and end with the chance `end`. near: how far
- * away successors may be; 0: anywhere. */
+/* A random chain whose states lead to `degree` others, and to an end with the probability `end`.
+ * near: the distance of successors; 0: any. */
 static struct chain random_chain(uint32_t count, uint32_t degree, double end, uint32_t near)
 {
     struct chain chain = {.count = count};
@@ -139,7 +139,7 @@ static void test_dense(void **state)
     chain_free(&chain);
 }
 
-/* Nothing real is like this: 20,000 states that lead anywhere. */
+/* Unlike real traffic: 20,000 states that lead anywhere. */
 static void test_entangled(void **state)
 {
     (void)state;
