@@ -91,7 +91,7 @@ int learn_tshark_read(const struct learn_tshark_settings *settings, const char *
 }
 
 /* A thread that copies standard input to tshark, after the part that was read before. Stops when
- * tshark has ended; main() ignores SIGPIPE. */
+ * tshark has ended; program_begin() ignores SIGPIPE. */
 static void *feed(void *argument)
 {
     struct tshark_run *run = argument;
@@ -203,6 +203,7 @@ static int tshark_start(struct tshark_child *child, const char *const *arguments
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGXFSZ);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

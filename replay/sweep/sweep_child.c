@@ -89,7 +89,9 @@ static void child_exec(const struct sweep_watch *watch, const struct sweep_child
         goto failed;
     if (getppid() != parent)
         _exit(EXIT_NOT_STARTED); /* the parent died before prctl() */
+    /* program_begin() ignores these, and exec() would pass that on. */
     sigaction(SIGPIPE, &usual, NULL);
+    sigaction(SIGXFSZ, &usual, NULL);
     if (child_place(child->input, STDIN_FILENO, O_RDONLY) < 0 ||
         child_place(child->output, STDOUT_FILENO, O_WRONLY) < 0 ||
         child_place(child->errors, STDERR_FILENO, O_WRONLY) < 0)

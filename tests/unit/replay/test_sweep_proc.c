@@ -485,6 +485,10 @@ static void test_children(void **state)
     /* It inherits no additional blocked or ignored signals. */
     assert_int_equal(run_shell(&watch, "kill -INT $$; sleep 5", 3, &status), 0);
     assert_int_equal(WTERMSIG(status), SIGINT);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(run_shell(&watch, "kill -XFSZ $$; sleep 5", 3, &status), 0);
+    assert_int_equal(WTERMSIG(status), SIGXFSZ);
+    signal(SIGXFSZ, SIG_DFL);
 
     char *argv[] = {(char[]){"/no/such/program"}, NULL};
     const struct sweep_child child = {
