@@ -40,9 +40,11 @@ PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lresolv -lm -pth
 WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla
 WERROR ?= -Werror
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-ALL_CFLAGS = -std=gnu11 $(OPT) $(WARNINGS) $(WERROR) $(SANFLAGS) -pthread -D_GNU_SOURCE \
+# Each function and table in a section, so that programs leave out those that they do not use.
+SECTIONS := -ffunction-sections -fdata-sections
+ALL_CFLAGS = -std=gnu11 $(OPT) $(SECTIONS) $(WARNINGS) $(WERROR) $(SANFLAGS) -pthread -D_GNU_SOURCE \
 	-DTRAFFIC_VERSION='"$(VERSION)"' -I. -I$(BUILD) $(PKG_CFLAGS) $(CFLAGS)
-ALL_LDFLAGS = $(SANFLAGS) $(LDFLAGS)
+ALL_LDFLAGS = $(SANFLAGS) -Wl,--gc-sections $(LDFLAGS)
 
 # Every room is one library, made of one or more folders; a program is the one file that holds its main().
 ROOMS := base packets protocols model replay result summary
