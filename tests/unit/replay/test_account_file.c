@@ -27,7 +27,7 @@ static int read_text(const char *text, struct account_file *file, struct error *
     return account_file_read(path, file, error);
 }
 
-static void test_forms(void **state)
+static void both_formats_are_read(void **state)
 {
     (void)state;
     static const struct {
@@ -55,7 +55,7 @@ static void test_forms(void **state)
     }
 }
 
-static void test_mistakes(void **state)
+static void errors_name_their_line(void **state)
 {
     (void)state;
     static const struct {
@@ -83,7 +83,7 @@ static void test_mistakes(void **state)
     }
 }
 
-static void test_many_and_modes(void **state)
+static void many_lines_and_readable_modes(void **state)
 {
     (void)state;
     enum { COUNT = 1000 };
@@ -114,7 +114,7 @@ static void test_many_and_modes(void **state)
     account_file_clear(&file);
 }
 
-static void test_names(void **state)
+static void accounts_have_names_by_kind(void **state)
 {
     (void)state;
     struct account_set set;
@@ -144,7 +144,7 @@ static void test_names(void **state)
     account_set_clear(&set);
 }
 
-static void test_foreign_names(void **state)
+static void foreign_names_are_not_ours(void **state)
 {
     (void)state;
     static const char *const names[] = {
@@ -184,9 +184,11 @@ static int remove_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),          cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_many_and_modes), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_foreign_names),
+        cmocka_unit_test(both_formats_are_read),
+        cmocka_unit_test(errors_name_their_line),
+        cmocka_unit_test(many_lines_and_readable_modes),
+        cmocka_unit_test(accounts_have_names_by_kind),
+        cmocka_unit_test(foreign_names_are_not_ours),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

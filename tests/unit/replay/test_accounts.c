@@ -59,7 +59,7 @@ static struct settings settings_of(size_t i)
         .average_groups_per_user = cases[i].average};
 }
 
-static void test_wanted(void **state)
+static void numbers_follow_from_settings(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -87,7 +87,7 @@ static void expect_refused(const struct settings *settings, uint32_t clients, co
     assert_string_equal(error.text, message);
 }
 
-static void test_refused(void **state)
+static void impossible_numbers_are_refused(void **state)
 {
     (void)state;
     expect_refused(&(struct settings){.number_of_users = 10}, 49,
@@ -111,7 +111,7 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wanted),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_follow_from_settings),
+                                       cmocka_unit_test(impossible_numbers_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void check_optional(char *found, const char *expected)
     free(found);
 }
 
-static void test_take(void **state)
+static void passwords_are_wiped_in_place(void **state)
 {
     (void)state;
     static const struct {
@@ -49,7 +49,7 @@ static void test_take(void **state)
     }
 }
 
-static void test_split(void **state)
+static void names_are_split(void **state)
 {
     (void)state;
     static const struct {
@@ -127,7 +127,7 @@ static void play(const struct dialogue *dialogue)
     assert_int_equal(strstr(seen, "hunter2") != NULL, dialogue->echoed);
 }
 
-static void test_prompt(void **state)
+static void the_prompt_hides_secrets(void **state)
 {
     (void)state;
     static const struct dialogue dialogues[] = {
@@ -140,7 +140,7 @@ static void test_prompt(void **state)
         play(&dialogues[i]);
 }
 
-static void test_no_terminal(void **state)
+static void without_a_terminal_nothing_is_asked(void **state)
 {
     (void)state;
     char *answer = NULL;
@@ -152,10 +152,10 @@ static void test_no_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_take),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_prompt),
-        cmocka_unit_test(test_no_terminal),
+        cmocka_unit_test(passwords_are_wiped_in_place),
+        cmocka_unit_test(names_are_split),
+        cmocka_unit_test(the_prompt_hides_secrets),
+        cmocka_unit_test(without_a_terminal_nothing_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void expect_line(const struct run *run, const char *line)
         fail_msg("no \"%s\" in\n%s", line, run->text);
 }
 
-static void test_text(void **state)
+static void text_has_the_plan(void **state)
 {
     (void)state;
     struct run run = {.settings = {.replay_rate = 2, .scale = 3}};
@@ -101,7 +101,7 @@ static void test_text(void **state)
     end(&run);
 }
 
-static void test_left_out(void **state)
+static void left_out_packets_are_listed(void **state)
 {
     (void)state;
     struct settings_packet skip[] = {{"dns", NULL}, {"ldap", "0"}};
@@ -149,7 +149,7 @@ static void check_json(const struct run *run, const json_t *root)
     plan_count_clear(&count);
 }
 
-static void test_json(void **state)
+static void json_has_the_plan(void **state)
 {
     (void)state;
     struct run run = {.settings = {.replay_rate = 2, .scale = 3, .json_wanted = true}};
@@ -163,7 +163,7 @@ static void test_json(void **state)
 }
 
 /* --json FILE: text as before, and JSON in the file. */
-static void test_json_file(void **state)
+static void json_goes_to_a_file(void **state)
 {
     (void)state;
     char path[] = "/tmp/test-dry-run-XXXXXX";
@@ -185,7 +185,7 @@ static void test_json_file(void **state)
     end(&run);
 }
 
-static void test_full_disk(void **state)
+static void a_full_disk_is_reported(void **state)
 {
     (void)state;
     struct run run = {.settings = {.replay_rate = 2, .scale = 3}};
@@ -230,7 +230,7 @@ static size_t find_line(const char *rest, unsigned long *client)
     return 0;
 }
 
-static void test_summary(void **state)
+static void a_recording_has_every_packet(void **state)
 {
     (void)state;
     struct run run = {.settings = {.replay_rate = 2, .scale = 3}};
@@ -259,7 +259,7 @@ static void test_summary(void **state)
     end(&run);
 }
 
-static void test_summary_left_out(void **state)
+static void a_recording_without_left_out_packets(void **state)
 {
     (void)state;
     struct settings_packet only[] = {{"ldap", NULL}};
@@ -272,7 +272,7 @@ static void test_summary_left_out(void **state)
 }
 
 /* The format of the file from which the Samba v2 model was learned, with every kind of line. */
-static void test_summary_of_office(void **state)
+static void a_recording_of_the_office_model(void **state)
 {
     (void)state;
     static const char *const ends[] = {
@@ -298,14 +298,14 @@ static void test_summary_of_office(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_file),
-        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_summary_left_out),
-        cmocka_unit_test(test_summary_of_office),
+        cmocka_unit_test(text_has_the_plan),
+        cmocka_unit_test(left_out_packets_are_listed),
+        cmocka_unit_test(json_has_the_plan),
+        cmocka_unit_test(json_goes_to_a_file),
+        cmocka_unit_test(a_full_disk_is_reported),
+        cmocka_unit_test(a_recording_has_every_packet),
+        cmocka_unit_test(a_recording_without_left_out_packets),
+        cmocka_unit_test(a_recording_of_the_office_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 static const struct example {
     const char *path;
-    double packet_rate, least_share;
+    double packet_rate, min_share;
     uint32_t min_clients; /* at -r 1 -S 1 */
     bool silent;          /* may contain implied packets: a capture has RPC binds */
 } examples[] = {
@@ -48,7 +48,7 @@ static void compile(const struct model_type *type, const struct model_details *d
     form_release(&form);
 }
 
-static void test_packets(void **state)
+static void all_packets_can_be_played(void **state)
 {
     (void)state;
     for (size_t e = 0; e < EXAMPLES; e++) {
@@ -85,7 +85,7 @@ static struct plan *plan_of(const struct model *model, struct settings *settings
     return plan;
 }
 
-static void test_scale(void **state)
+static void figures_match_the_headers(void **state)
 {
     (void)state;
     for (size_t e = 0; e < EXAMPLES; e++) {
@@ -94,14 +94,14 @@ static void test_scale(void **state)
         struct plan *plan = plan_of(model, &settings);
         const struct plan_figures *figures = plan_figures(plan);
         assert_true(fabs(figures->nominal_packets - examples[e].packet_rate) < 1e-12);
-        assert_true(figures->share >= examples[e].least_share);
+        assert_true(figures->share >= examples[e].min_share);
         assert_true(figures->clients >= examples[e].min_clients);
         plan_free(plan);
         model_free(model);
     }
 }
 
-static void test_dry_run(void **state)
+static void dry_runs_match_the_headers(void **state)
 {
     (void)state;
     for (size_t e = 0; e < EXAMPLES; e++) {
@@ -125,7 +125,7 @@ static void test_dry_run(void **state)
 }
 
 /* The example of traffic-model(5), and the figures in that page. */
-static void test_manual_page(void **state)
+static void the_manual_pages_example(void **state)
 {
     (void)state;
     static char page[65536];
@@ -158,10 +158,10 @@ static void test_manual_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packets),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_dry_run),
-        cmocka_unit_test(test_manual_page),
+        cmocka_unit_test(all_packets_can_be_played),
+        cmocka_unit_test(figures_match_the_headers),
+        cmocka_unit_test(dry_runs_match_the_headers),
+        cmocka_unit_test(the_manual_pages_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

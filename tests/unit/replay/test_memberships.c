@@ -52,7 +52,7 @@ static void check_lists(const struct memberships_wish *wish, const struct member
     }
 }
 
-static void test_exact_and_valid(void **state)
+static void numbers_are_exact(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
@@ -63,7 +63,7 @@ static void test_exact_and_valid(void **state)
     }
 }
 
-static void test_repeats(void **state)
+static void the_same_input_repeats(void **state)
 {
     (void)state;
     const struct memberships_wish wish = {.users = 300, .groups = 30, .memberships = 1500};
@@ -81,7 +81,7 @@ static void test_repeats(void **state)
     memberships_clear(&different);
 }
 
-static void test_too_many(void **state)
+static void too_many_are_refused(void **state)
 {
     (void)state;
     static const struct memberships_wish too_many[] = {
@@ -108,7 +108,7 @@ static int descending(const void *one, const void *other)
 
 /* With Pareto weights of shape 1.75, the largest tenth is expected to have 10^-(1 - 1/1.75) = 37%.
  */
-static void test_users_are_pareto(void **state)
+static void users_follow_pareto(void **state)
 {
     (void)state;
     const struct memberships_wish wish = {.users = 20000, .groups = 5000, .memberships = 200000};
@@ -131,7 +131,7 @@ static void test_users_are_pareto(void **state)
 
 /* With weights 1/rank^1.3 and few groups per user, the second group has 2^-1.3 times the members of
  * the first. */
-static void test_groups_follow_rank(void **state)
+static void groups_follow_their_rank(void **state)
 {
     (void)state;
     const struct memberships_wish wish = {.users = 100000, .groups = 1000, .memberships = 100000};
@@ -150,9 +150,9 @@ static void test_groups_follow_rank(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_and_valid),    cmocka_unit_test(test_repeats),
-        cmocka_unit_test(test_too_many),           cmocka_unit_test(test_users_are_pareto),
-        cmocka_unit_test(test_groups_follow_rank),
+        cmocka_unit_test(numbers_are_exact),        cmocka_unit_test(the_same_input_repeats),
+        cmocka_unit_test(too_many_are_refused),     cmocka_unit_test(users_follow_pareto),
+        cmocka_unit_test(groups_follow_their_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

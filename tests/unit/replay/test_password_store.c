@@ -48,7 +48,7 @@ static mode_t mode_of(const char *path)
     return status.st_mode & 07777;
 }
 
-static void test_made_and_read_again(void **state)
+static void a_password_is_kept(void **state)
 {
     (void)state;
     struct password_store one, again, other;
@@ -72,7 +72,7 @@ static void test_made_and_read_again(void **state)
     password_store_clear(&other);
 }
 
-static void test_password_is_complex(void **state)
+static void passwords_are_complex(void **state)
 {
     (void)state;
     for (int i = 0; i < 200; i++) {
@@ -87,7 +87,7 @@ static void test_password_is_complex(void **state)
 }
 
 /* RFC 4231, test case 2, with the key padded with zeros, as HMAC does. */
-static void test_marker(void **state)
+static void the_marker_is_an_hmac(void **state)
 {
     (void)state;
     struct password_store store = {.key = "Jefe"};
@@ -117,7 +117,7 @@ static void expect_refused(const char *content, mode_t mode, int expected, const
     password_store_clear(&store);
 }
 
-static void test_not_to_be_trusted(void **state)
+static void untrusted_files_are_refused(void **state)
 {
     (void)state;
     expect_refused(NULL, 0640, -EPERM, "only you may own and read it");
@@ -132,7 +132,7 @@ static void test_not_to_be_trusted(void **state)
                    0600, -EINVAL, "damaged");
 }
 
-static void test_link_is_not_followed(void **state)
+static void links_are_not_followed(void **state)
 {
     (void)state;
     char path[128], target[128];
@@ -146,7 +146,7 @@ static void test_link_is_not_followed(void **state)
 }
 
 /* A domain's name comes from the network. */
-static void test_name_stays_inside(void **state)
+static void names_stay_inside_the_folder(void **state)
 {
     (void)state;
     struct password_store store;
@@ -157,7 +157,7 @@ static void test_name_stays_inside(void **state)
     password_store_clear(&store);
 }
 
-static void test_no_place(void **state)
+static void no_folder_is_reported(void **state)
 {
     (void)state;
     struct password_store store;
@@ -174,7 +174,7 @@ static void test_no_place(void **state)
 }
 
 /* Several processes that start at once must agree. */
-static void test_race(void **state)
+static void concurrent_processes_agree(void **state)
 {
     (void)state;
     enum { RACERS = 16 };
@@ -203,7 +203,7 @@ static void test_race(void **state)
     close(pipes[1]);
 }
 
-static void test_removed(void **state)
+static void files_are_removed(void **state)
 {
     (void)state;
     struct password_store store;
@@ -217,15 +217,11 @@ static void test_removed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_made_and_read_again),
-        cmocka_unit_test(test_password_is_complex),
-        cmocka_unit_test(test_marker),
-        cmocka_unit_test(test_not_to_be_trusted),
-        cmocka_unit_test(test_link_is_not_followed),
-        cmocka_unit_test(test_name_stays_inside),
-        cmocka_unit_test(test_no_place),
-        cmocka_unit_test(test_race),
-        cmocka_unit_test(test_removed),
+        cmocka_unit_test(a_password_is_kept),     cmocka_unit_test(passwords_are_complex),
+        cmocka_unit_test(the_marker_is_an_hmac),  cmocka_unit_test(untrusted_files_are_refused),
+        cmocka_unit_test(links_are_not_followed), cmocka_unit_test(names_stay_inside_the_folder),
+        cmocka_unit_test(no_folder_is_reported),  cmocka_unit_test(concurrent_processes_agree),
+        cmocka_unit_test(files_are_removed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

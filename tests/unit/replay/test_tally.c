@@ -70,7 +70,7 @@ static void assert_good(const struct tally *tally)
 }
 
 /* Due and ended: before, in and after the window, at its edges, across them. */
-static void test_identity(void **state)
+static void the_identity_holds(void **state)
 {
     (void)state;
     static const int64_t dues[] = {0,
@@ -135,7 +135,7 @@ static void test_identity(void **state)
     tally_free(tally);
 }
 
-static void test_identity_violated(void **state)
+static void a_violated_identity_is_reported(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -154,7 +154,7 @@ static void test_identity_violated(void **state)
     tally_free(tally);
 }
 
-static void test_times(void **state)
+static void times_follow_their_definitions(void **state)
 {
     (void)state;
     struct tally *tally = make();
@@ -204,7 +204,7 @@ static void test_times(void **state)
     tally_free(tally);
 }
 
-static void test_causes(void **state)
+static void causes_are_counted(void **state)
 {
     (void)state;
     struct tally *tally = make(), *other = make();
@@ -247,7 +247,7 @@ static void test_causes(void **state)
 
 /* Merging two tallies gives the same as one tally with all operations; empty ones change nothing.
  */
-static void test_merge(void **state)
+static void merging_equals_one_tally(void **state)
 {
     (void)state;
     struct tally *one = make(), *two = make(), *all = make(), *empty = make();
@@ -313,7 +313,7 @@ static void test_merge(void **state)
 }
 
 /* -B: counted with operations that ended inside, in no other sum. */
-static void test_expected(void **state)
+static void expected_failures_are_separate(void **state)
 {
     (void)state;
     struct tally *tally = make();
@@ -337,7 +337,7 @@ static void test_expected(void **state)
 }
 
 /* An interrupt: the window ends early, and pending operations stay unfinished. */
-static void test_interrupted(void **state)
+static void an_interrupt_shortens_the_window(void **state)
 {
     (void)state;
     struct tally *tally = make();
@@ -378,7 +378,7 @@ static void test_interrupted(void **state)
     tally_free(tally);
 }
 
-static void test_live(void **state)
+static void live_counters_give_quantiles(void **state)
 {
     (void)state;
     struct tally *tally = make();
@@ -411,7 +411,7 @@ static void test_live(void **state)
 }
 
 /* The live view is within 4% over the whole range. */
-static void test_live_error(void **state)
+static void live_quantiles_are_within_4_percent(void **state)
 {
     (void)state;
     struct outcome ok = outcome_of(OUTCOME_OK);
@@ -435,7 +435,7 @@ static void *fail_often(void *argument)
     return NULL;
 }
 
-static void test_log_failures(void **state)
+static void the_first_failures_are_logged(void **state)
 {
     (void)state;
     enum { WORKERS = 4, FIRST = 7 };
@@ -480,11 +480,16 @@ static void test_log_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_identity),    cmocka_unit_test(test_identity_violated),
-        cmocka_unit_test(test_times),       cmocka_unit_test(test_causes),
-        cmocka_unit_test(test_merge),       cmocka_unit_test(test_expected),
-        cmocka_unit_test(test_interrupted), cmocka_unit_test(test_live),
-        cmocka_unit_test(test_live_error),  cmocka_unit_test(test_log_failures),
+        cmocka_unit_test(the_identity_holds),
+        cmocka_unit_test(a_violated_identity_is_reported),
+        cmocka_unit_test(times_follow_their_definitions),
+        cmocka_unit_test(causes_are_counted),
+        cmocka_unit_test(merging_equals_one_tally),
+        cmocka_unit_test(expected_failures_are_separate),
+        cmocka_unit_test(an_interrupt_shortens_the_window),
+        cmocka_unit_test(live_counters_give_quantiles),
+        cmocka_unit_test(live_quantiles_are_within_4_percent),
+        cmocka_unit_test(the_first_failures_are_logged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

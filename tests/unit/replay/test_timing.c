@@ -30,7 +30,7 @@ static char *path_in_tmp(const char *name)
     return path;
 }
 
-static void test_lines(void **state)
+static void lines_have_the_format(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -85,7 +85,7 @@ static void *write_many(void *argument)
 }
 
 /* Several workers: complete lines, in order for each worker, none missing. */
-static void test_workers(void **state)
+static void workers_lines_stay_in_order(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -128,7 +128,7 @@ static void test_workers(void **state)
 }
 
 /* A full disk: the workers continue, each missing line is counted, the reason is reported. */
-static void test_full_disk(void **state)
+static void a_full_disk_is_reported(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -179,7 +179,7 @@ static void *read_pipe(void *argument)
 }
 
 /* A writer that cannot keep up: lines are lost and counted, the others are complete. */
-static void test_slow_writer(void **state)
+static void a_slow_writer_loses_lines(void **state)
 {
     (void)state;
     enum { MANY = 400000 };
@@ -261,7 +261,7 @@ static char *show(bool terminal, const uint64_t *planned)
     return text;
 }
 
-static void test_status(void **state)
+static void the_status_line(void **state)
 {
     (void)state;
     char *text = show(false, NULL);
@@ -295,9 +295,9 @@ int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),     cmocka_unit_test(test_workers),
-        cmocka_unit_test(test_full_disk), cmocka_unit_test(test_slow_writer),
-        cmocka_unit_test(test_status),
+        cmocka_unit_test(lines_have_the_format),   cmocka_unit_test(workers_lines_stay_in_order),
+        cmocka_unit_test(a_full_disk_is_reported), cmocka_unit_test(a_slow_writer_loses_lines),
+        cmocka_unit_test(the_status_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
