@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "base/message.h"
 
 static void hold_standard_files(void);
+static bool reader_is_gone(void);
 
 void program_begin(const char *name)
 {
@@ -46,9 +48,16 @@ int program_flush_output(void)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     int cause = errno; /* 0: an earlier write failed */
-    if (!reported)
+    if (!reported && !reader_is_gone())
         message_print("cannot write standard output%s%s", cause ? ": " : "",
                       cause ? strerror(cause) : "");
     reported = true;
     return cause ? -cause : -EIO;
+}
+
+/* Whether standard output is a pipe without a reader, as in `traffic-summary results | head`. */
+static bool reader_is_gone(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO};
+    return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }

@@ -23,7 +23,7 @@ void program_begin(const char *name);
 int program_end(int status);
 
 /* Flushes standard output. When anything written to it was lost, returns a negative errno and
- * reports it, once per program. */
+ * reports it, once per program. A pipe whose reader has ended is not reported. */
 int program_flush_output(void);
 
 #endif

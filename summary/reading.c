@@ -583,9 +583,10 @@ static int find_cell(struct reading *reading, const char *path, struct error *er
     if (!isnan(reading->r) && !isnan(reading->S))
         return 0;
     if (!reading_cell_of_name(path, &r, &S)) {
-        return error_set(error, -EINVAL,
-                         "%s: neither the file nor its name contains %s; name it like dc1_r4_S5.txt", path,
-                         isnan(reading->r) ? "r and S" : "S");
+        return error_set(
+            error, -EINVAL,
+            "%s: neither the file nor its name contains %s; name it like dc1_r4_S5.txt", path,
+            isnan(reading->r) ? "r and S" : "S");
     }
     if (isnan(reading->r))
         reading->r = r;

@@ -96,6 +96,13 @@ for name in traffic-replay traffic-sweep traffic-learn traffic-summary; do
         is "$name $option, closed standard output: status" $status 1
         like "$name $option, closed standard output: message" "$errors" \
             "^$name: cannot write standard output: Bad file descriptor$"
+        # As in `traffic-summary results | head`: a pipe whose reader has ended.
+        exec 8> >(:)
+        wait $!
+        errors=$("$build/$name" $option 2>&1 >&8)
+        is "$name $option, a pipe without a reader: status" $? 1
+        is "$name $option, a pipe without a reader: no message" "$errors" ""
+        exec 8>&-
     done
 done
 
