@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files/text_file.h"
 #include "model/chain.h"
 #include "model/gaps_private.h"
 #include "model/model_private.h"
@@ -55,9 +56,7 @@ int model_write_yaml(const struct model *model, FILE *out)
         result = write_gaps(&writer);
     if (result == 0)
         result = write_details(&writer);
-    if (result == 0 && (fflush(out) != 0 || ferror(out)))
-        result = errno ? -errno : -EIO;
-    return result;
+    return result == 0 ? text_file_flush(out) : result;
 }
 
 static int write_head(struct model_writer *writer)

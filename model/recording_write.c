@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files/text_file.h"
 #include "base/heap.h"
 #include "model/recording_text.h"
 
@@ -50,9 +51,7 @@ int recording_write(const struct plan *plan, const bool *written, FILE *out)
     start_clients(&writer);
     errno = 0;
     merge_clients(&writer);
-    int result = 0;
-    if (fflush(out) != 0 || ferror(out))
-        result = errno ? -errno : -EIO;
+    int result = text_file_flush(out);
     free(writer.sources.items);
     return result;
 }

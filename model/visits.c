@@ -8,8 +8,8 @@
  *
  * The core, the states that are left when the matrix is dense, is solved as a full matrix. A core
  * that is too large even for that is solved by Gauss-Seidel sweeps; no real traffic has one. Each
- * sweep is rescaled so that as much
- * flows into the start as out of it, until only roundings change.
+ * sweep is rescaled so that as much flows into the start as out of it, until only roundings
+ * change.
  */
 #include "model/visits.h"
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files/text_file.h"
 
 static int print_and_flush(FILE *stream, int (*print)(FILE *stream, void *context), void *context);
 static int print_to_file(const char *path, int (*print)(FILE *stream, void *context),
@@ -37,9 +38,7 @@ static int print_and_flush(FILE *stream, int (*print)(FILE *stream, void *contex
 {
     int result = print(stream, context);
     errno = 0;
-    if (result == 0 && (fflush(stream) == EOF || ferror(stream)))
-        result = errno ? -errno : -EIO;
-    return result;
+    return result == 0 ? text_file_flush(stream) : result;
 }
 
 static int print_to_file(const char *path, int (*print)(FILE *stream, void *context), void *context)

@@ -110,6 +110,13 @@ ssize_t text_file_read_start(int fd, char *bytes, size_t size)
     return (ssize_t)used;
 }
 
+int text_file_flush(FILE *stream)
+{
+    if (fflush(stream) == 0 && !ferror(stream))
+        return 0;
+    return errno ? -errno : -EIO;
+}
+
 int text_file_check(const char *name, const char *text, size_t size, struct error *error)
 {
     const char *problem = not_text(text, size);

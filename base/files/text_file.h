@@ -4,6 +4,7 @@
 #define BASE_FILES_TEXT_FILE_H
 
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -30,6 +31,10 @@ int text_file_read_rest(int fd, const char *path, const char *begin, size_t begu
 /* Reads the next bytes of a file: size of them, or fewer at its end. Returns their number or a
  * negative errno. */
 ssize_t text_file_read_start(int fd, char *bytes, size_t size);
+
+/* Flushes a stream at the end of writing. Returns 0, or the negative errno of the flush or of an
+ * earlier write; for that, errno must have been 0 when writing began. */
+int text_file_flush(FILE *stream);
 
 /* The same checks for text in memory. */
 int text_file_check(const char *name, const char *text, size_t size, struct error *error);

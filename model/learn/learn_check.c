@@ -10,6 +10,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/files/json_text.h"
+#include "base/files/text_file.h"
 #include "model/plan.h"
 
 enum { SHOWN = 12, NANOSECONDS = 1000000000 };
@@ -288,6 +290,7 @@ int learn_check_print(const struct learn_check *check, FILE *out)
     struct difference *list = list_types(check, &count);
     if (!list)
         return -ENOMEM;
+    errno = 0;
     fprintf(out, "%-28s%12s %12s %10s\n", "", "capture", "model", "distance");
     fprintf(out, "%-28s%12" PRIu64 " %12" PRIu64 "\n", "conversations", a->conversations,
             b->conversations);
@@ -308,7 +311,7 @@ int learn_check_print(const struct learn_check *check, FILE *out)
         fprintf(out, "  and %zu more types\n", count - i);
     print_differences(out, list, count);
     free(list);
-    return fflush(out) == 0 && !ferror(out) ? 0 : errno ? -errno : -EIO;
+    return text_file_flush(out);
 }
 
 /* Lists the types of both sides, the commonest in the capture first. The caller frees the list;
@@ -381,12 +384,9 @@ int learn_check_print_json(const struct learn_check *check, FILE *out)
         json_mix(check));
     if (!root)
         return -ENOMEM;
-    int result = json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
+    int result = json_text_write(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
     json_decref(root);
-    fputc('\n', out);
-    if (result < 0 || fflush(out) != 0 || ferror(out))
-        return errno ? -errno : -EIO;
-    return 0;
+    return result == 0 ? text_file_flush(out) : result;
 }
 
 static json_t *json_distribution(const struct learn_histogram *capture,

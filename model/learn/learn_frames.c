@@ -17,7 +17,7 @@ static bool is_left_out(struct learn_frames *frames);
 static bool is_present(const struct learn_frames *frames, enum learn_line_field field);
 static bool is_whole(const struct learn_frames *frames);
 static int take_addresses(struct learn_frames *frames);
-static int take_address(struct learn_frames *frames, enum learn_line_field v4,
+static int take_address(struct learn_frames *frames, bool six, enum learn_line_field v4,
                         enum learn_line_field v6, uint32_t *number);
 static bool last_value(const struct learn_line *line, enum learn_line_field field, char *buffer,
                        size_t size);
@@ -107,21 +107,20 @@ static int take_addresses(struct learn_frames *frames)
         v6 = strncmp(at + 3, "v6", 2) == 0 ? at : v6;
     }
     bool six = v6 && (!v4 || v6 > v4);
-    int result = take_address(frames, six ? LEARN_LINE_IPV6_SRC : LEARN_LINE_IP_SRC,
-                              six ? LEARN_LINE_IP_SRC : LEARN_LINE_IPV6_SRC, &frames->from);
+    int result = take_address(frames, six, LEARN_LINE_IP_SRC, LEARN_LINE_IPV6_SRC, &frames->from);
     if (result == 0)
-        result = take_address(frames, six ? LEARN_LINE_IPV6_DST : LEARN_LINE_IP_DST,
-                              six ? LEARN_LINE_IP_DST : LEARN_LINE_IPV6_DST, &frames->to);
+        result = take_address(frames, six, LEARN_LINE_IP_DST, LEARN_LINE_IPV6_DST, &frames->to);
     return result;
 }
 
-static int take_address(struct learn_frames *frames, enum learn_line_field v4,
+/* Prefers the address of the last layer, IPv6 if six is true. */
+static int take_address(struct learn_frames *frames, bool six, enum learn_line_field v4,
                         enum learn_line_field v6, uint32_t *number)
 {
     char text[ADDRESS_SIZE];
     *number = UINT32_MAX;
-    if (!last_value(frames->line, v4, text, sizeof text) &&
-        !last_value(frames->line, v6, text, sizeof text))
+    if (!last_value(frames->line, six ? v6 : v4, text, sizeof text) &&
+        !last_value(frames->line, six ? v4 : v6, text, sizeof text))
         return 0;
     return learn_capture_address(frames->capture, text, strlen(text), number);
 }

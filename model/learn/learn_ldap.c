@@ -2,7 +2,7 @@
 /*
  * LDAP and CLDAP. A frame can contain several messages, whose fields follow each other, so each
  * message takes its fields from where the previous message stopped. Each kind of filter item has a
- * field of its own, in the order in which the tree is visited, which is enough to rebuild the
+ * separate field, in the order in which the tree is visited, which is enough to rebuild the
  * filter.
  */
 #include <errno.h>

@@ -62,7 +62,6 @@ int learn_smb2_frame(struct learn_frames *frames)
         request.ordinal = request.command < 256 ? seen[request.command]++ : 0;
         if (response)
             learn_smb2_take_response(&request);
-        /* A break of an oplock that the server announces has no request before it. */
         else
             result = learn_smb2_take_request(&request);
     }
@@ -151,8 +150,8 @@ static uint64_t pipe_of(const struct learn_frames *frames)
     return intern_hash(0, id, strlen(id)) | 1;
 }
 
-/* MS-SMB 2.2.4.5: the negotiation that offers SMB2 too. What old clients say beside it has no
- * player, but is counted as what it is. */
+/* The SMB1 negotiation that offers SMB2 too (MS-SMB 2.2.4.5). Other messages of SMB1 have no
+ * player, but are learned. */
 int learn_smb_frame(struct learn_frames *frames)
 {
     uint64_t response = 0, command;
@@ -180,7 +179,7 @@ static void add_share(const struct smb2_request *request, struct learn_form *for
         learn_form_add(form, "share", share);
 }
 
-/* \\server\share: which of the shares that every DC has. */
+/* The share of \\server\share, if it is one that every DC has. */
 static const char *learn_smb2_share_of(const struct learn_frames *frames, size_t index)
 {
     static const char *const shares[][2] = {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/files/json_text.h"
+#include "base/files/text_file.h"
 #include "base/text.h"
 #include "model/plan_count.h"
 #include "model/recording_write.h"
@@ -119,9 +120,7 @@ static int dry_run_print(const struct dry_run *dry, FILE *out)
         dry_run_print_text(dry, out);
     if (result == 0 && file)
         result = write_json_file(dry, settings->json);
-    if (result == 0 && (fflush(out) != 0 || ferror(out)))
-        result = errno ? -errno : -EIO;
-    return result;
+    return result == 0 ? text_file_flush(out) : result;
 }
 
 static int print_json(const struct dry_run *dry, FILE *out)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/files/text_file.h"
 #include "base/text.h"
 #include "model/model.h"
 
@@ -308,9 +309,7 @@ int report_print(FILE *stream, const struct result *result)
     printed = print_generator(stream, result);
     if (printed < 0)
         return printed;
-    if (fflush(stream) == EOF || ferror(stream))
-        return errno ? -errno : -EIO;
-    return 0;
+    return text_file_flush(stream);
 }
 
 /* The lines of the established layout. */
