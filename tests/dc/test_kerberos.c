@@ -5,6 +5,7 @@
 #include <krb5/krb5.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -13,6 +14,7 @@
 #include "replay/engine/loop.h"
 #include "tests/lib/lab.h"
 #include "tests/lib/relay.h"
+#include "tests/lib/test_random.h"
 
 struct lab {
     struct dc *dc;
@@ -35,12 +37,6 @@ static struct outcome play(struct conversation *conversation, const char *opcode
                            const char *value)
 {
     return form_play_value(conversation, "kerberos", opcode, key, value, INT64_C(60000000000));
-}
-
-static void assert_ok(struct outcome outcome)
-{
-    if (outcome.kind != OUTCOME_OK)
-        fail_msg("kind %d: %s", (int)outcome.kind, outcome.cause);
 }
 
 static void assert_failed(struct outcome outcome, const char *cause)

@@ -78,12 +78,6 @@ static struct outcome play(struct conversation *conversation, const char *opcode
     return form_play(conversation, "ldap", opcode, fields, count, TIMEOUT);
 }
 
-#define assert_ok(outcome_)                                                                        \
-    do {                                                                                           \
-        struct outcome seen = (outcome_);                                                          \
-        if (seen.kind != OUTCOME_OK)                                                               \
-            fail_msg("outcome %d: %s", seen.kind, seen.cause);                                     \
-    } while (0)
 #define assert_failed(outcome_, cause_)                                                            \
     do {                                                                                           \
         struct outcome seen = (outcome_);                                                          \

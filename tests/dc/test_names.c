@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Discovery, LDAP pings, DNS and NBNS against the lab's DC. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -10,8 +12,10 @@
 #include "protocols/names/cldap.h"
 #include "protocols/names/dns.h"
 #include "protocols/packet.h"
+#include "replay/accounts/discover.h"
 #include "tests/lib/lab.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/test_random.h"
 
 static struct dc *dc;
 
@@ -36,12 +40,6 @@ static struct outcome play(const char *protocol, const char *opcode, const char 
         form_play_value(&conversation, protocol, opcode, key, value, INT64_C(10000000000));
     conversation_reset(&conversation);
     return outcome;
-}
-
-static void assert_ok(struct outcome outcome)
-{
-    if (outcome.kind != OUTCOME_OK)
-        fail_msg("kind %d: %s", (int)outcome.kind, outcome.cause);
 }
 
 static void the_dc_is_discovered(void **state)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every RPC packet of the table against the lab's DC, many times over, with NTLM and Kerberos. */
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/auth/ntlmssp.h"
@@ -13,6 +15,7 @@
 #include "protocols/rpc/rpc_samr.h"
 #include "protocols/smb2/smb2_connection.h"
 #include "protocols/smb2/smb2_private.h"
+#include "replay/accounts/discover.h"
 #include "tests/lib/lab.h"
 
 struct lab {
@@ -38,11 +41,6 @@ static struct outcome play(struct conversation *conversation, const char *protoc
                            const char *opcode)
 {
     return form_play(conversation, protocol, opcode, NULL, 0, timeout);
-}
-
-static void assert_ok(struct outcome outcome, const char *what)
-{
-    lab_assert_ok(what, outcome);
 }
 
 /* How often each packet is played: TRAFFIC_REPLAY_TIMES says another number. */
@@ -137,8 +135,8 @@ static void ntlm_refused(void **state)
     outcome = play(&conversation, "samr", "64");
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_true(conversation.wire.first_sent > 0);
-    assert_ok(play(&conversation, "rpc_netlogon", "29"), "rpc_netlogon:29");
-    assert_ok(play(&conversation, "lsarpc", "77"), "lsarpc:77");
+    assert_ok_for("rpc_netlogon:29", play(&conversation, "rpc_netlogon", "29"));
+    assert_ok_for("lsarpc:77", play(&conversation, "lsarpc", "77"));
     conversation_reset(&conversation);
 }
 
@@ -255,9 +253,9 @@ static void many_names(struct rpc_association *association, const struct ndr_pol
     }
     struct samr_LookupNames_request request = {
         .handle = *domain, .count = MANY_NAMES, .names = names};
-    assert_ok(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_LOOKUP_NAMES), &request,
-                       &reply, &arena),
-              "LookupNames");
+    assert_ok_for("LookupNames",
+                  rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_LOOKUP_NAMES), &request,
+                           &reply, &arena));
     assert_int_equal(reply.status, 0x107); /* STATUS_SOME_UNMAPPED */
     assert_int_equal(reply.rids.count, MANY_NAMES);
     assert_int_equal(reply.rids.ids[1], 500);
@@ -270,15 +268,14 @@ static void use_samr(struct rpc_association *association)
     struct arena arena = {0};
     struct samr_Connect2_request connect = {.server_name = NULL, .access = SAMR_MAXIMUM_ALLOWED};
     struct samr_handle_reply server = {.status = 1}, domain = {.status = 1};
-    assert_ok(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_CONNECT2), &connect, &server,
-                       &arena),
-              "Connect2");
+    assert_ok_for("Connect2", rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_CONNECT2),
+                                       &connect, &server, &arena));
     assert_int_equal(server.status, 0);
     struct samr_OpenDomain_request open = {.handle = server.handle, .access = SAMR_MAXIMUM_ALLOWED};
     assert_int_equal(ndr_sid_parse(lab.dc->domain_sid, &open.sid), 0);
-    assert_ok(rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_OPEN_DOMAIN), &open, &domain,
-                       &arena),
-              "OpenDomain");
+    assert_ok_for("OpenDomain",
+                  rpc_call(association, rpc_procedure_find(&rpc_samr, SAMR_OPEN_DOMAIN), &open,
+                           &domain, &arena));
     assert_int_equal(domain.status, 0);
     many_names(association, &domain.handle);
     /* A fault is reported by name and leaves the association usable. */
@@ -309,8 +306,8 @@ static void bind_and_use(enum rpc_security security, enum auth_level level, bool
                                   .service = "host"};
     char what[64];
     snprintf(what, sizeof what, "security %d, level %d", (int)security, (int)level);
-    assert_ok(rpc_tcp_open(&conversation, &rpc_samr, &transport), what);
-    assert_ok(rpc_bind(&conversation, transport, &binding, &association), what);
+    assert_ok_for(what, rpc_tcp_open(&conversation, &rpc_samr, &transport));
+    assert_ok_for(what, rpc_bind(&conversation, transport, &binding, &association));
     use_samr(association);
     rpc_association_close(association);
     conversation_reset(&conversation);
@@ -347,7 +344,7 @@ static void port_of_another_interface(void **state)
         begin(&conversation, &random, true);
         for (size_t j = 0; j < 3; j++)
             rpc_ports_remember(lab.dc->rpc_ports, interfaces[j], lab.dc->ports.epm);
-        assert_ok(play(&conversation, packets[i][0], packets[i][1]), packets[i][0]);
+        assert_ok_for(packets[i][0], play(&conversation, packets[i][0], packets[i][1]));
         conversation_reset(&conversation);
     }
 }
@@ -372,7 +369,7 @@ static void nobody_refuses_a_password(void **state)
     assert_string_equal(outcome.cause, "connection refused");
     assert_int_equal(conversation.expected_failures, 0);
     conversation.last_auth_was_wrong = false;
-    assert_ok(play(&conversation, "drsuapi", "0"), "afterwards");
+    assert_ok_for("afterwards", play(&conversation, "drsuapi", "0"));
     assert_int_equal(conversation.expected_failures, 1);
     conversation_reset(&conversation);
 }
@@ -391,9 +388,9 @@ static void channel_taken_over(void **state)
     begin(&second, &random[1], false);
     static const char *const opnums[] = {"39", "29", "21", "45", "30", "2", "40"};
     for (size_t i = 0; i < sizeof opnums / sizeof opnums[0]; i++) {
-        assert_ok(play(&first, "rpc_netlogon", opnums[i]), opnums[i]);
-        assert_ok(play(&second, "rpc_netlogon", opnums[i]), opnums[i]);
-        assert_ok(play(&first, "lsarpc", "76"), "lsarpc:76");
+        assert_ok_for(opnums[i], play(&first, "rpc_netlogon", opnums[i]));
+        assert_ok_for(opnums[i], play(&second, "rpc_netlogon", opnums[i]));
+        assert_ok_for("lsarpc:76", play(&first, "lsarpc", "76"));
     }
     conversation_reset(&first);
     conversation_reset(&second);
@@ -418,7 +415,7 @@ static void pipes_of_ended_sessions(void **state)
     begin(&conversation, &random, ntlm_is_refused());
     for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
         const char *protocol = packets[i].protocol, *opcode = packets[i].opcode;
-        assert_ok(play(&conversation, protocol, opcode), protocol);
+        assert_ok_for(protocol, play(&conversation, protocol, opcode));
         struct smb2_session *session = &conversation.smb2->connection->sessions[packets[i].who];
         bool encrypts = session->encrypts;
         session->id ^= UINT64_C(0x5a5a0000); /* the server knows no such session */
@@ -426,8 +423,8 @@ static void pipes_of_ended_sessions(void **state)
         if (encrypts) /* what the server cannot decrypt ends the connection */
             assert_int_equal(outcome.kind, OUTCOME_FAILED);
         else
-            assert_ok(outcome, protocol);
-        assert_ok(play(&conversation, protocol, opcode), protocol);
+            assert_ok_for(protocol, outcome);
+        assert_ok_for(protocol, play(&conversation, protocol, opcode));
     }
     conversation_reset(&conversation);
 }
@@ -455,7 +452,7 @@ static void machine_account_comes_and_goes(void **state)
     machine.has_nt_hash = true;
     begin(&conversation, &random, false);
     conversation.machine = &machine;
-    assert_ok(play(&conversation, "rpc_netlogon", "29"), "enabled");
+    assert_ok_for("enabled", play(&conversation, "rpc_netlogon", "29"));
     conversation_reset(&conversation);
     set_account_control(ldap, &machine, "4098");
     for (int i = 0; i < 2; i++) {
@@ -464,7 +461,7 @@ static void machine_account_comes_and_goes(void **state)
         assert_true(strncmp(outcome.cause, "NT_STATUS_", 10) == 0);
     }
     set_account_control(ldap, &machine, "4096");
-    assert_ok(play(&conversation, "rpc_netlogon", "29"), "enabled again");
+    assert_ok_for("enabled again", play(&conversation, "rpc_netlogon", "29"));
     conversation_reset(&conversation);
     lab_delete_account(ldap, &machine);
     for (int i = 0; i < 2; i++) {
@@ -488,14 +485,14 @@ static void wrong_passwords_are_expected(void **state)
     uint64_t random;
     begin(&conversation, &random, false);
     lab.dc->options.badpassword_frequency = 1;
-    assert_ok(play(&conversation, "drsuapi", "0"), "drsuapi:0");
+    assert_ok_for("drsuapi:0", play(&conversation, "drsuapi", "0"));
     assert_int_equal(conversation.expected_failures, 1);
     conversation_reset(&conversation);
-    assert_ok(play(&conversation, "rpc_netlogon", "39"), "rpc_netlogon:39");
+    assert_ok_for("rpc_netlogon:39", play(&conversation, "rpc_netlogon", "39"));
     assert_int_equal(conversation.expected_failures, 1);
     /* The administrator is never locked out by us. */
     conversation_reset(&conversation);
-    assert_ok(play(&conversation, "samr", "64"), "samr:64");
+    assert_ok_for("samr:64", play(&conversation, "samr", "64"));
     assert_int_equal(conversation.expected_failures, 0);
     conversation_reset(&conversation);
 }
@@ -524,9 +521,8 @@ static void levels_are_asked_for(void **state)
     begin(&conversation, &random, false);
     for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
         for (const char *const *level = packets[i].levels; *level; level++)
-            assert_ok(form_play_value(&conversation, packets[i].protocol, packets[i].opcode,
-                                      "level", *level, timeout),
-                      *level);
+            assert_ok_for(*level, form_play_value(&conversation, packets[i].protocol,
+                                                  packets[i].opcode, "level", *level, timeout));
     }
     conversation_reset(&conversation);
 }

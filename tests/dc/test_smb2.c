@@ -6,6 +6,10 @@
  * TRAFFIC_REPLAY_TIMES=N plays each row so many times instead of a hundred, and
  * TRAFFIC_REPLAY_DIALECT, _CIPHER and _SIGNING (numbers) are what must be negotiated.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/auth/ntlmssp.h"
@@ -68,7 +72,7 @@ static void play_row(const struct packet_row *row, struct loop *loop)
     loop->rows++;
     for (unsigned i = 0; i < loop->times; i++) {
         snprintf(what, sizeof what, "%s:%s, time %u", row->protocol->name, row->opcode, i);
-        lab_assert_ok(what,
+        assert_ok_for(what,
                       play_with(loop->conversation, row->protocol->name, row->opcode, NULL, NULL));
     }
     /* Alone: the next row finds nothing open. */
@@ -101,7 +105,7 @@ static void what_is_negotiated(void **state)
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
-    lab_assert_ok("negotiate", play(&conversation, "0"));
+    assert_ok_for("negotiate", play(&conversation, "0"));
     const struct smb2_connection *connection = conversation.smb2->connection;
     assert_int_equal(connection->dialect,
                      number_from("TRAFFIC_REPLAY_DIALECT", connection->dialect));
@@ -157,7 +161,7 @@ static void rows_mixed(void **state)
         if (row < 3 && conversation_random(&conversation, 4) > 0)
             row = 5 + row;
         snprintf(what, sizeof what, "step %d, smb2:%s", i, opcodes[row]);
-        lab_assert_ok(what, play(&conversation, opcodes[row]));
+        assert_ok_for(what, play(&conversation, opcodes[row]));
     }
     conversation_reset(&conversation);
 }
@@ -192,7 +196,7 @@ static void details_of_files(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(what, sizeof what, "smb2:%s %s %s", rows[i].opcode, rows[i].key ? rows[i].key : "",
                  rows[i].key ? rows[i].value : "");
-        lab_assert_ok(what,
+        assert_ok_for(what,
                       play_with(&conversation, "smb2", rows[i].opcode, rows[i].key, rows[i].value));
     }
     conversation_reset(&conversation);
@@ -211,7 +215,7 @@ static void what_is_written_is_read(void **state)
     struct smb2_open_request request = {.file_class = SMB2_FILE_OTHER};
     struct smb2_target target;
     struct smb2_data data;
-    lab_assert_ok("open", smb2_open_file(&conversation, &request));
+    assert_ok_for("open", smb2_open_file(&conversation, &request));
     struct smb2_open *open = smb2_newest(&conversation, 1u << SMB2_FILE_OTHER, &target);
     assert_non_null(open);
     uint8_t *bytes = malloc(SIZE);
@@ -221,20 +225,20 @@ static void what_is_written_is_read(void **state)
     for (uint32_t at = 0; at < SIZE;) {
         uint32_t written = 0, size = SIZE - at < 70001 ? SIZE - at : 70001;
         size = smb2_connection_payload(target.connection, target.connection->max_write, size);
-        lab_assert_ok("write", smb2_write(&target, open->file_id, at, bytes + at, size, &written));
+        assert_ok_for("write", smb2_write(&target, open->file_id, at, bytes + at, size, &written));
         assert_int_equal(written, size);
         at += written;
     }
     for (uint32_t at = 0; at < SIZE;) {
         uint32_t size =
             smb2_connection_payload(target.connection, target.connection->max_read, 99991);
-        lab_assert_ok("read", smb2_read(&target, open->file_id, at, size, &data));
+        assert_ok_for("read", smb2_read(&target, open->file_id, at, size, &data));
         assert_true(data.size > 0 && data.size <= SIZE - at);
         assert_memory_equal(data.data, bytes + at, data.size);
         at += (uint32_t)data.size;
         smb2_data_free(&data);
     }
-    lab_assert_ok("read at the end", smb2_read(&target, open->file_id, SIZE, 10, &data));
+    assert_ok_for("read at the end", smb2_read(&target, open->file_id, SIZE, 10, &data));
     assert_int_equal(data.size, 0);
     free(bytes);
     conversation_reset(&conversation);
@@ -249,12 +253,12 @@ static void more_than_is_kept(void **state)
     uint64_t random;
     begin(&conversation, &random);
     for (int i = 0; i < SMB2_OPENS_MAX + 20; i++)
-        lab_assert_ok("create", play(&conversation, "5"));
+        assert_ok_for("create", play(&conversation, "5"));
     assert_int_equal(conversation.smb2->open_count, SMB2_OPENS_MAX);
     for (int i = 0; i < SMB2_TREES_MAX + 3; i++)
-        lab_assert_ok("tree connect", play(&conversation, "3"));
+        assert_ok_for("tree connect", play(&conversation, "3"));
     assert_int_equal(conversation.smb2->open_count, 0);
-    lab_assert_ok("read", play(&conversation, "8"));
+    assert_ok_for("read", play(&conversation, "8"));
     conversation_reset(&conversation);
 }
 
@@ -285,10 +289,10 @@ static void survey_finds_the_policies(void **state)
     begin(&conversation, &random);
     lab.dc->shared_files = files;
     for (int i = 0; i < 50; i++) {
-        lab_assert_ok("policy", play_with(&conversation, "smb2", "5", "file", "policy"));
-        lab_assert_ok("dir", play_with(&conversation, "smb2", "5", "file", "dir"));
-        lab_assert_ok("script", play_with(&conversation, "smb2", "5", "file", "script"));
-        lab_assert_ok("read", play(&conversation, "8"));
+        assert_ok_for("policy", play_with(&conversation, "smb2", "5", "file", "policy"));
+        assert_ok_for("dir", play_with(&conversation, "smb2", "5", "file", "dir"));
+        assert_ok_for("script", play_with(&conversation, "smb2", "5", "file", "script"));
+        assert_ok_for("read", play(&conversation, "8"));
     }
     conversation_reset(&conversation);
     lab.dc->shared_files = NULL;
@@ -309,7 +313,7 @@ static void bind_pipe(struct smb2_pipe *pipe)
 {
     uint8_t *reply = NULL;
     size_t size = 0;
-    lab_assert_ok("transceive",
+    assert_ok_for("transceive",
                   smb2_pipe_transceive(pipe, lsarpc_bind, sizeof lsarpc_bind, &reply, &size));
     assert_true(size >= 24);
     assert_int_equal(reply[2], 12); /* bind_ack */
@@ -325,31 +329,31 @@ static void pipes_of_both_sessions(void **state)
     uint64_t random;
     begin(&conversation, &random);
     conversation.wire.deadline = clock_now() + 3 * timeout;
-    lab_assert_ok("user's", smb2_pipe_open(&conversation, SMB2_USER, "lsarpc", &users));
+    assert_ok_for("user's", smb2_pipe_open(&conversation, SMB2_USER, "lsarpc", &users));
     struct smb2_connection *connection = conversation.smb2->connection;
-    lab_assert_ok("machine's", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &machines));
+    assert_ok_for("machine's", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &machines));
     /* One connection, two sessions. */
     assert_ptr_equal(connection, conversation.smb2->connection);
     assert_int_not_equal(connection->sessions[SMB2_USER].id, connection->sessions[SMB2_MACHINE].id);
     bind_pipe(users);
     bind_pipe(machines);
     /* Written and read apart it is the same. */
-    lab_assert_ok("another", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &again));
+    assert_ok_for("another", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &again));
     uint8_t *reply = NULL;
     size_t size = 0;
-    lab_assert_ok("write", smb2_pipe_write(again, lsarpc_bind, sizeof lsarpc_bind));
-    lab_assert_ok("read", smb2_pipe_read(again, &reply, &size));
+    assert_ok_for("write", smb2_pipe_write(again, lsarpc_bind, sizeof lsarpc_bind));
+    assert_ok_for("read", smb2_pipe_read(again, &reply, &size));
     assert_int_equal(reply[2], 12);
     free(reply);
     smb2_pipe_free(again);
     /* The user's logoff takes the user's pipe along, not the machine's. */
-    lab_assert_ok("logoff", play(&conversation, "2"));
+    assert_ok_for("logoff", play(&conversation, "2"));
     assert_false(smb2_pipe_is_open(users));
     assert_true(smb2_pipe_is_open(machines));
     assert_int_equal(smb2_pipe_transceive(users, lsarpc_bind, 72, &reply, &size).kind,
                      OUTCOME_FAILED);
     /* A new connection takes all. */
-    lab_assert_ok("negotiate", play(&conversation, "0"));
+    assert_ok_for("negotiate", play(&conversation, "0"));
     assert_false(smb2_pipe_is_open(machines));
     smb2_pipe_free(users);
     smb2_pipe_free(machines);
@@ -373,7 +377,7 @@ static void wrong_passwords_of_minus_b(void **state)
     lab.dc->options.badpassword_frequency = 1;
     unsigned expected = 0;
     for (int i = 0; i < 6; i++) {
-        lab_assert_ok("session setup", play(&conversation, "1"));
+        assert_ok_for("session setup", play(&conversation, "1"));
         expected += conversation.expected_failures;
     }
     assert_int_equal(expected, 3); /* never twice in a row */
@@ -397,7 +401,7 @@ static void wrong_password_is_told(void **state)
     assert_string_equal(outcome.cause, "NT_STATUS_LOGON_FAILURE");
     /* The connection lives on. */
     conversation.user = &lab.user;
-    lab_assert_ok("session setup", play(&conversation, "1"));
+    assert_ok_for("session setup", play(&conversation, "1"));
     conversation_reset(&conversation);
 }
 
@@ -417,7 +421,7 @@ static void domain_in_the_name(void **state)
                              i == 0 ? lab.dc->netbios_domain : lab.dc->dns_domain,
                              lab.user.name) > 0);
         conversation.user = &named;
-        lab_assert_ok(named.name, play(&conversation, "1"));
+        assert_ok_for(named.name, play(&conversation, "1"));
         free(named.name);
     }
     conversation_reset(&conversation);
@@ -445,18 +449,18 @@ static void ended_session_is_made_anew(void **state)
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
-    lab_assert_ok("create", play(&conversation, "5"));
+    assert_ok_for("create", play(&conversation, "5"));
     struct smb2_session *session = &conversation.smb2->connection->sessions[SMB2_USER];
     uint64_t id = session->id;
     session->id ^= UINT64_C(0x5a5a0000); /* the server knows no such session */
     if (session->encrypts) {
         /* What it cannot decrypt ends the connection. */
         assert_int_equal(play(&conversation, "8").kind, OUTCOME_FAILED);
-        lab_assert_ok("read", play(&conversation, "8"));
+        assert_ok_for("read", play(&conversation, "8"));
         conversation_reset(&conversation);
         return;
     }
-    lab_assert_ok("read", play(&conversation, "8"));
+    assert_ok_for("read", play(&conversation, "8"));
     assert_int_not_equal(session->id, id);
     assert_int_not_equal(session->id, id ^ UINT64_C(0x5a5a0000));
     conversation_reset(&conversation);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forms of packets, read and compiled as before a run. */
+/* Forms of packets, which are read and compiled as at the start of a run. */
 #ifndef TESTS_LIB_PACKETS_H
 #define TESTS_LIB_PACKETS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
+#include "base/error.h"
 #include "protocols/packet.h"
 
 struct form {
@@ -19,48 +17,24 @@ struct form {
 };
 
 /* False: refused, with a line in error. */
-static inline bool form_compile(struct form *form, const char *protocol, const char *opcode,
-                                const struct packet_field *fields, size_t count,
-                                struct error *error)
-{
-    const struct packet_row *row = packet_row_find(protocol, opcode);
-    struct packet_details details;
-    *form = (struct form){.player = packet_player_find(protocol, opcode)};
-    assert_non_null(form->player);
-    if (packet_details_read(&details, row, fields, count, error) < 0)
-        return false;
-    if (!packet_has_details(form->player))
-        return true;
-    form->compiled = packet_compile(form->player, &details, &form->context, error);
-    return form->compiled != NULL;
-}
+bool form_compile(struct form *form, const char *protocol, const char *opcode,
+                  const struct packet_field *fields, size_t count, struct error *error);
 
-static inline void form_release(struct form *form)
-{
-    packet_release(form->player, form->compiled);
-    packet_context_clear(&form->context);
-}
+void form_release(struct form *form);
 
-static inline struct outcome form_play(struct conversation *conversation, const char *protocol,
-                                       const char *opcode, const struct packet_field *fields,
-                                       size_t count, int64_t timeout)
-{
-    struct form form;
-    struct error error = {0};
-    if (!form_compile(&form, protocol, opcode, fields, count, &error))
-        fail_msg("%s:%s: %s", protocol, opcode, error.text);
-    struct outcome outcome = packet_play(conversation, form.player, form.compiled, timeout);
-    form_release(&form);
-    return outcome;
-}
+/* Compiles a form, which must be right, and plays it. timeout is in ns. */
+struct outcome form_play(struct conversation *conversation, const char *protocol,
+                         const char *opcode, const struct packet_field *fields, size_t count,
+                         int64_t timeout);
 
-/* One field of one value; key NULL: without details. */
-static inline struct outcome form_play_value(struct conversation *conversation,
-                                             const char *protocol, const char *opcode,
-                                             const char *key, const char *value, int64_t timeout)
-{
-    struct packet_field field = {key, 1, &value};
-    return form_play(conversation, protocol, opcode, &field, key ? 1 : 0, timeout);
-}
+/* As form_play(), with one field of one value; key NULL: without details. */
+struct outcome form_play_value(struct conversation *conversation, const char *protocol,
+                               const char *opcode, const char *key, const char *value,
+                               int64_t timeout);
+
+/* Fails the test unless an outcome is a success; assert_ok_for() reports what was played. */
+#define assert_ok(outcome_)            packets_assert_ok(#outcome_, (outcome_), __FILE__, __LINE__)
+#define assert_ok_for(what_, outcome_) packets_assert_ok((what_), (outcome_), __FILE__, __LINE__)
+void packets_assert_ok(const char *what, struct outcome outcome, const char *file, int line);
 
 #endif

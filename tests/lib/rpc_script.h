@@ -6,11 +6,9 @@
 #ifndef TESTS_LIB_RPC_SCRIPT_H
 #define TESTS_LIB_RPC_SCRIPT_H
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "base/little_endian.h"
 #include "protocols/rpc/rpc_pdu.h"
 #include "protocols/rpc/rpc_transport.h"
 
@@ -22,64 +20,21 @@ struct rpc_script {
 };
 
 /* The body of a bind_ack that accepts NDR32. */
-static const uint8_t rpc_script_bind_ack[] = {
-    0xd0, 0x16, 0xd0, 0x16,                         /* max_xmit, max_recv: 5840 */
-    0x34, 0x12, 0,    0,                            /* assoc_group */
-    4,    0,    '1',  '3',  '5',  0,    0,    0,    /* sec_addr and its padding */
-    1,    0,    0,    0,    0,    0,    0,    0,    /* one result: accepted */
-    4,    0x5d, 0x88, 0x8a, 0xeb, 0x1c, 0xc9, 0x11, /* NDR32 */
-    0x9f, 0xe8, 8,    0,    0x2b, 0x10, 0x48, 0x60, 2, 0, 0, 0,
-};
+extern const uint8_t rpc_script_bind_ack[52];
 
 /* Queues size zeroed bytes and returns them; valid until the next call. */
-static inline uint8_t *rpc_script_room(struct rpc_script *script, size_t size)
-{
-    script->bytes = realloc(script->bytes, script->size + size + 1);
-    if (!script->bytes)
-        abort();
-    uint8_t *room = script->bytes + script->size;
-    memset(room, 0, size);
-    script->size += size;
-    return room;
-}
+uint8_t *rpc_script_room(struct rpc_script *script, size_t size);
 
 /* Queues a PDU: its header, size bytes of body, and `more` zeroed bytes that the header's length
  * includes. Returns the PDU; valid until the next call. */
-static inline uint8_t *rpc_script_say_pdu(struct rpc_script *script, enum rpc_pdu_type type,
-                                          uint8_t flags, uint32_t call_id, const void *body,
-                                          size_t size, size_t more)
-{
-    uint8_t head[8] = {5, 0, (uint8_t)type, flags, 0x10, 0, 0, 0};
-    uint8_t *pdu = rpc_script_room(script, RPC_HEADER_SIZE + size + more);
-    memcpy(pdu, head, sizeof head);
-    le_put16(pdu + 8, (uint16_t)(RPC_HEADER_SIZE + size + more));
-    le_put32(pdu + 12, call_id);
-    if (size)
-        memcpy(pdu + RPC_HEADER_SIZE, body, size);
-    return pdu;
-}
+uint8_t *rpc_script_say_pdu(struct rpc_script *script, enum rpc_pdu_type type, uint8_t flags,
+                            uint32_t call_id, const void *body, size_t size, size_t more);
 
 /* receive() and close() of struct rpc_transport_ops. */
-static inline int rpc_script_receive(struct rpc_transport *transport, uint8_t *data, size_t size)
-{
-    struct rpc_script *script = (struct rpc_script *)transport;
-    if (size > script->size - script->at)
-        return -ENODATA;
-    memcpy(data, script->bytes + script->at, size);
-    script->at += size;
-    return 0;
-}
+int rpc_script_receive(struct rpc_transport *transport, uint8_t *data, size_t size);
 
-static inline void rpc_script_close(struct rpc_transport *transport)
-{
-    (void)transport;
-}
+void rpc_script_close(struct rpc_transport *transport);
 
-static inline void rpc_script_clear(struct rpc_script *script)
-{
-    free(script->bytes);
-    script->bytes = NULL;
-    script->size = script->at = 0;
-}
+void rpc_script_clear(struct rpc_script *script);
 
 #endif

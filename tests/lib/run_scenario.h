@@ -46,22 +46,6 @@
 
 static __attribute__((unused)) const int64_t MS = 1000000;
 
-/* How often mprotect(2) still fails: no memory for a stack (see test_loop.c). */
-static atomic_int mprotect_fails;
-
-int mprotect(void *address, size_t size, int protection)
-{
-    static int (*real)(void *, size_t, int);
-    if (!real)
-        real = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "mprotect");
-    if (protection == PROT_NONE && atomic_load(&mprotect_fails) > 0) {
-        atomic_fetch_sub(&mprotect_fails, 1);
-        errno = ENOMEM;
-        return -1;
-    }
-    return real(address, size, protection);
-}
-
 /* The server: one thread, up to MAX_CONNECTIONS connections. */
 enum mode { ECHO, SILENT, GARBAGE, CLOSE };
 

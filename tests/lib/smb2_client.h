@@ -3,118 +3,54 @@
 #ifndef TESTS_LIB_SMB2_CLIENT_H
 #define TESTS_LIB_SMB2_CLIENT_H
 
-#include "base/clock.h"
-#include "protocols/smb2/smb2.h"
+#include <stdint.h>
+
+#include "protocols/conversation.h"
+#include "protocols/dc.h"
 #include "tests/lib/packets.h"
 #include "tests/lib/smb2_server.h"
-#include "tests/lib/test_random.h"
 
-struct client {
+struct smb2_client {
     struct conversation conversation;
     struct dc *dc;
     struct account user, machine;
     uint64_t random;
 };
 
-static int64_t timeout = INT64_C(5000000000);
+/* How long each packet may take, in ns. */
+extern int64_t smb2_client_timeout;
 
-static inline void client_begin(struct client *client, const struct smb2_server *server)
-{
-    static char user[] = "User", machine[] = "PC-1$";
-    struct dc *dc = dc_new();
-    assert_non_null(dc);
-    struct sockaddr_in *address = (struct sockaddr_in *)&dc->address;
-    address->sin_family = AF_INET;
-    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    dc->address_len = sizeof *address;
-    dc->ports.smb = server->port;
-    dc->dns_name = strdup("server.test");
-    dc->dns_domain = strdup("test");
-    dc->netbios_domain = strdup("Domain");
-    dc->options.smb_share = "scratch";
-    memset(client, 0, sizeof *client);
-    client->dc = dc;
-    client->user = (struct account){.name = user, .has_nt_hash = true};
-    client->machine = (struct account){.name = machine, .has_nt_hash = true};
-    assert_int_equal(ntlmssp_nt_hash("Password", client->user.nt_hash), 0);
-    client->random = 1;
-    client->conversation = (struct conversation){.wire.waiter = wire_blocking_waiter(),
-                                                 .dc = dc,
-                                                 .user = &client->user,
-                                                 .machine = &client->machine,
-                                                 .random = test_random,
-                                                 .random_state = &client->random};
-    conversation_init(&client->conversation);
-    client->conversation.wire.deadline = clock_now() + timeout;
-}
-
-static inline void client_end(struct client *client)
-{
-    conversation_reset(&client->conversation);
-    dc_free(client->dc);
-}
-
-/* Starts a server from server_new() and a client of it. */
-static inline void both_begin(struct client *client, struct smb2_server *server)
-{
-    server_start(server);
-    client_begin(client, server);
-}
-
-/* Ends both and frees the server. */
-static inline void both_end(struct client *client, struct smb2_server *server)
-{
-    client_end(client);
-    server_stop(server);
-    free(server);
-}
-
-static inline struct outcome play_with(struct client *client, const char *protocol,
-                                       const char *opcode, const char *key, const char *value)
-{
-    return form_play_value(&client->conversation, protocol, opcode, key, value, timeout);
-}
-
-static inline struct outcome play(struct client *client, const char *opcode)
-{
-    return play_with(client, "smb2", opcode, NULL, NULL);
-}
-
-static inline void assert_ok(const char *what, struct outcome outcome)
-{
-    if (outcome.kind != OUTCOME_OK)
-        fail_msg("%s: kind %d: %s", what, (int)outcome.kind, outcome.cause);
-}
-
-static inline void assert_cause(struct outcome outcome, const char *cause)
-{
-    assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, cause);
-}
-
-static inline void assert_content(const struct smb2_server *server)
-{
-    if (server->bad_requests)
-        fail_msg("the server: %s", server->last_error);
-}
-
-static const struct smb2_server plain_311 = {.dialect = 0x0311,
-                                             .cipher = SMB2_CIPHER_AES128_GCM,
-                                             .signing = SMB2_SIGNING_AES_GMAC,
-                                             .pipe_size = 68,
-                                             .fault_command = -1};
-
-static inline struct smb2_server *server_new(const struct smb2_server *kind)
-{
-    struct smb2_server *server = malloc(sizeof *server);
-    assert_non_null(server);
-    memcpy(server, kind, sizeof *server);
-    return server;
-}
+/* A server of dialect 3.1.1 without faults, for smb2_server_new(). */
+extern const struct smb2_server smb2_plain_311;
 
 /* The packets in an order in which each uses what earlier ones opened. */
-static const char *const all_opcodes[] = {"0", "1", "3",  "5",  "8", "16", "14",
-                                          "9", "6", "11", "13", "4", "2"};
-enum { ALL = sizeof all_opcodes / sizeof all_opcodes[0] };
+enum { SMB2_ALL_OPCODES = 13 };
+extern const char *const smb2_all_opcodes[SMB2_ALL_OPCODES];
+
+/* A conversation of user "User" with a server that is running. */
+void smb2_client_begin(struct smb2_client *client, const struct smb2_server *server);
+
+void smb2_client_end(struct smb2_client *client);
+
+/* Starts a server from smb2_server_new() and a client of it. */
+void smb2_both_begin(struct smb2_client *client, struct smb2_server *server);
+
+/* Ends both and frees the server. */
+void smb2_both_end(struct smb2_client *client, struct smb2_server *server);
+
+/* Plays a packet with one field; key NULL: without details. */
+struct outcome smb2_client_play_with(struct smb2_client *client, const char *protocol,
+                                     const char *opcode, const char *key, const char *value);
+
+struct outcome smb2_client_play(struct smb2_client *client, const char *opcode);
+
+/* Fails the test unless the outcome is a failure with this cause. */
+void assert_cause(struct outcome outcome, const char *cause);
+
+/* Fails the test if a request of the client was wrong. */
+void smb2_server_assert_content(const struct smb2_server *server);
+
+/* A copy of a server, to change and to start; smb2_both_end() frees it. */
+struct smb2_server *smb2_server_new(const struct smb2_server *kind);
 
 #endif

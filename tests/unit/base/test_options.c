@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of options: values of each kind, command lines, usage errors, the nearest name, help. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "base/options.h"
 
 #include "base/message.h"

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8 to UTF-16LE and back, and what is neither. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "base/utf16.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "tests/lib/bytes.h"
 

@@ -1,31 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames as requests: which frames count, the details that are kept of LDAP, Kerberos and names,
  * and that no private value is kept. */
-#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
 
-#include "tests/lib/learn_frames.h"
+#include <errno.h>
+#include <string.h>
+
+#include "tests/lib/learn_bench.h"
 
 /* (&(objectClass=user)(|(sAMAccountName=x)(displayName=a*b)(!(usnChanged>=5)))(member=*)
  *   (userAccountControl:...:=2)(uid<=5)), as tshark shows it. */
 static void test_filter(void **state)
 {
-    struct bench *bench = *state;
-    take(bench,
-         TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_SCOPE, "2"},
-                {LEARN_LINE_LDAP_BASE, "OU=Sales,DC=corp,DC=example"},
-                {LEARN_LINE_LDAP_FILTER, "0"}, {LEARN_LINE_LDAP_AND, "5"},
-                {LEARN_LINE_LDAP_OR, "3"},
-                {LEARN_LINE_LDAP_AND_ITEM, "3" AND "1" AND "7" AND "9" AND "6"},
-                {LEARN_LINE_LDAP_OR_ITEM, "3" AND "4" AND "2"}, {LEARN_LINE_LDAP_NOT, "5"},
-                {LEARN_LINE_LDAP_ATTRIBUTE,
-                 "objectClass" AND "sAMAccountName" AND "usnChanged" AND "uid"},
-                {LEARN_LINE_LDAP_VALUE, "user" AND "x" AND "5" AND "5"},
-                {LEARN_LINE_LDAP_PRESENT, "member"},
-                {LEARN_LINE_LDAP_TYPE, "displayName" AND "userAccountControl"},
-                {LEARN_LINE_LDAP_ATTRIBUTES, "2"},
-                {LEARN_LINE_LDAP_ATTRIBUTE_NAME, "cn" AND "mail"}, {LEARN_LINE_LDAP_CONTROLS, "2"},
-                {LEARN_LINE_LDAP_CONTROL, "1.2.840.113556.1.4.319" AND "1.2.3"}));
-    assert_string_equal(requests(bench),
+    struct learn_bench *bench = *state;
+    learn_bench_take(
+        bench,
+        TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_SCOPE, "2"},
+               {LEARN_LINE_LDAP_BASE, "OU=Sales,DC=corp,DC=example"}, {LEARN_LINE_LDAP_FILTER, "0"},
+               {LEARN_LINE_LDAP_AND, "5"}, {LEARN_LINE_LDAP_OR, "3"},
+               {LEARN_LINE_LDAP_AND_ITEM, "3" AND "1" AND "7" AND "9" AND "6"},
+               {LEARN_LINE_LDAP_OR_ITEM, "3" AND "4" AND "2"}, {LEARN_LINE_LDAP_NOT, "5"},
+               {LEARN_LINE_LDAP_ATTRIBUTE,
+                "objectClass" AND "sAMAccountName" AND "usnChanged" AND "uid"},
+               {LEARN_LINE_LDAP_VALUE, "user" AND "x" AND "5" AND "5"},
+               {LEARN_LINE_LDAP_PRESENT, "member"},
+               {LEARN_LINE_LDAP_TYPE, "displayName" AND "userAccountControl"},
+               {LEARN_LINE_LDAP_ATTRIBUTES, "2"}, {LEARN_LINE_LDAP_ATTRIBUTE_NAME, "cn" AND "mail"},
+               {LEARN_LINE_LDAP_CONTROLS, "2"},
+               {LEARN_LINE_LDAP_CONTROL, "1.2.840.113556.1.4.319" AND "1.2.3"}));
+    assert_string_equal(learn_bench_requests(bench),
                         "ldap:3 scope=sub base=OU,DC,DC filter=(&(objectClass=user)"
                         "(|(sAMAccountName)(displayName)(!(usnChanged)))(member=*)"
                         "(userAccountControl)(uid)) attrs=cn,mail "
@@ -35,18 +43,19 @@ static void test_filter(void **state)
 /* Each message takes its own fields. */
 static void test_several_searches_in_a_frame(void **state)
 {
-    struct bench *bench = *state;
-    take(bench, TCP_TO("389", "ldap:ldap:ldap", {LEARN_LINE_LDAP_OP, "3" AND "3" AND "2" AND "3"},
-                       {LEARN_LINE_LDAP_SCOPE, "2" AND "0" AND "1"},
-                       {LEARN_LINE_LDAP_BASE, "DC=x" AND "" AND "CN=a,DC=y"},
-                       {LEARN_LINE_LDAP_FILTER, "3" AND "7" AND "1"}, {LEARN_LINE_LDAP_OR, "2"},
-                       {LEARN_LINE_LDAP_OR_ITEM, "3" AND "3"},
-                       {LEARN_LINE_LDAP_ATTRIBUTE, "cn" AND "cn" AND "sn"},
-                       {LEARN_LINE_LDAP_VALUE, "A" AND "B" AND "C"},
-                       {LEARN_LINE_LDAP_PRESENT, "objectClass"},
-                       {LEARN_LINE_LDAP_ATTRIBUTES, "2" AND "0" AND "1"},
-                       {LEARN_LINE_LDAP_ATTRIBUTE_NAME, "a" AND "b" AND "c"}));
-    assert_string_equal(requests(bench),
+    struct learn_bench *bench = *state;
+    learn_bench_take(
+        bench, TCP_TO("389", "ldap:ldap:ldap", {LEARN_LINE_LDAP_OP, "3" AND "3" AND "2" AND "3"},
+                      {LEARN_LINE_LDAP_SCOPE, "2" AND "0" AND "1"},
+                      {LEARN_LINE_LDAP_BASE, "DC=x" AND "" AND "CN=a,DC=y"},
+                      {LEARN_LINE_LDAP_FILTER, "3" AND "7" AND "1"}, {LEARN_LINE_LDAP_OR, "2"},
+                      {LEARN_LINE_LDAP_OR_ITEM, "3" AND "3"},
+                      {LEARN_LINE_LDAP_ATTRIBUTE, "cn" AND "cn" AND "sn"},
+                      {LEARN_LINE_LDAP_VALUE, "A" AND "B" AND "C"},
+                      {LEARN_LINE_LDAP_PRESENT, "objectClass"},
+                      {LEARN_LINE_LDAP_ATTRIBUTES, "2" AND "0" AND "1"},
+                      {LEARN_LINE_LDAP_ATTRIBUTE_NAME, "a" AND "b" AND "c"}));
+    assert_string_equal(learn_bench_requests(bench),
                         "ldap:3 scope=sub base=DC filter=(cn) attrs=a,b\n"
                         "ldap:3 scope=base base= filter=(objectClass=*)\n"
                         "ldap:2\n"
@@ -56,198 +65,222 @@ static void test_several_searches_in_a_frame(void **state)
 /* Three legs, then a separate bind. Encrypted messages after it count as searches. */
 static void test_binds(void **state)
 {
-    struct bench *bench = *state;
+    struct learn_bench *bench = *state;
     for (int leg = 0; leg < 3; leg++) {
-        take(bench,
-             TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "3"},
-                    {LEARN_LINE_LDAP_MECHANISM, "GSS-SPNEGO"}, {LEARN_LINE_KERBEROS_TYPE, "14"}));
-        take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "1"},
-                             {LEARN_LINE_LDAP_RESULT, leg < 2 ? "14" : "0"}));
+        learn_bench_take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_OP, "0"},
+                                       {LEARN_LINE_LDAP_AUTH, "3"},
+                                       {LEARN_LINE_LDAP_MECHANISM, "GSS-SPNEGO"},
+                                       {LEARN_LINE_KERBEROS_TYPE, "14"}));
+        learn_bench_take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "1"},
+                                         {LEARN_LINE_LDAP_RESULT, leg < 2 ? "14" : "0"}));
     }
-    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117" AND "90"}));
-    take(bench, TCP_FROM("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "1000"}));
-    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "0"}));
-    take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "1"}, {LEARN_LINE_LDAP_RESULT, "0"}));
-    take(bench, TCP_TO("636", "tls:ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "0"}));
-    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "23" AND "6" AND "16"}));
-    assert_string_equal(requests(bench), "ldap:0 auth=sasl mech=GSS-SPNEGO (ticket)\n"
-                                         "ldap:3 sealed=true\n"
-                                         "ldap:3 sealed=true\n"
-                                         "ldap:0 auth=simple tls=none\n"
-                                         "ldap:0 auth=simple tls=ldaps\n"
-                                         "ldap:23\nldap:6\nldap:16\n");
-    assert_int_equal(counted(bench, LEARN_LEGS), 2);
-    assert_int_equal(counted(bench, LEARN_SEALED), 2);
+    learn_bench_take(bench,
+                     TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117" AND "90"}));
+    learn_bench_take(bench, TCP_FROM("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "1000"}));
+    learn_bench_take(bench,
+                     TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "0"}));
+    learn_bench_take(
+        bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "1"}, {LEARN_LINE_LDAP_RESULT, "0"}));
+    learn_bench_take(
+        bench, TCP_TO("636", "tls:ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "0"}));
+    learn_bench_take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "23" AND "6" AND "16"}));
+    assert_string_equal(learn_bench_requests(bench), "ldap:0 auth=sasl mech=GSS-SPNEGO (ticket)\n"
+                                                     "ldap:3 sealed=true\n"
+                                                     "ldap:3 sealed=true\n"
+                                                     "ldap:0 auth=simple tls=none\n"
+                                                     "ldap:0 auth=simple tls=ldaps\n"
+                                                     "ldap:23\nldap:6\nldap:16\n");
+    assert_int_equal(learn_bench_counted(bench, LEARN_LEGS), 2);
+    assert_int_equal(learn_bench_counted(bench, LEARN_SEALED), 2);
 }
 
 /* A client's last sealed message before it closes the connection is its unbind, unless the
  * server answered it or the server closes. */
 static void test_sealed_unbind(void **state)
 {
-    struct bench *bench = *state;
-    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
-    take(bench, TCP_FROM("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "1000"}));
-    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "67"}));
-    take(bench, TCP_TO("389", "", {LEARN_LINE_TCP_FLAGS, "0x0011"}));
-    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
-    take(bench, TCP_FROM("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "1000"}));
-    take(bench, TCP_TO("389", "", {LEARN_LINE_TCP_FLAGS, "0x0011"}));
-    take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
-    take(bench, TCP_FROM("389", "", {LEARN_LINE_TCP_FLAGS, "0x0011"}));
-    assert_string_equal(requests(bench), "ldap:3 sealed=true\nldap:2\nldap:3 sealed=true\n"
-                                         "ldap:3 sealed=true\n");
-    assert_int_equal(counted(bench, LEARN_SEALED), 3);
+    struct learn_bench *bench = *state;
+    learn_bench_take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
+    learn_bench_take(bench, TCP_FROM("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "1000"}));
+    learn_bench_take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "67"}));
+    learn_bench_take(bench, TCP_TO("389", "", {LEARN_LINE_TCP_FLAGS, "0x0011"}));
+    learn_bench_take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
+    learn_bench_take(bench, TCP_FROM("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "1000"}));
+    learn_bench_take(bench, TCP_TO("389", "", {LEARN_LINE_TCP_FLAGS, "0x0011"}));
+    learn_bench_take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
+    learn_bench_take(bench, TCP_FROM("389", "", {LEARN_LINE_TCP_FLAGS, "0x0011"}));
+    assert_string_equal(learn_bench_requests(bench),
+                        "ldap:3 sealed=true\nldap:2\nldap:3 sealed=true\n"
+                        "ldap:3 sealed=true\n");
+    assert_int_equal(learn_bench_counted(bench, LEARN_SEALED), 3);
 }
 
 /* Entries have no result code, the end of a search has one; this must not confuse binds. */
 static void test_results_belong_to_their_message(void **state)
 {
-    struct bench *bench = *state;
-    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "3"},
-                       {LEARN_LINE_LDAP_MECHANISM, "GSSAPI"}));
-    take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "4" AND "19" AND "5" AND "1"},
-                         {LEARN_LINE_LDAP_RESULT, "14" AND "0"}));
-    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "3"},
-                       {LEARN_LINE_LDAP_MECHANISM, "GSSAPI"}));
-    assert_string_equal(requests(bench),
+    struct learn_bench *bench = *state;
+    learn_bench_take(bench,
+                     TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "3"},
+                            {LEARN_LINE_LDAP_MECHANISM, "GSSAPI"}));
+    learn_bench_take(bench,
+                     TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "4" AND "19" AND "5" AND "1"},
+                              {LEARN_LINE_LDAP_RESULT, "14" AND "0"}));
+    learn_bench_take(bench,
+                     TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "0"}, {LEARN_LINE_LDAP_AUTH, "3"},
+                            {LEARN_LINE_LDAP_MECHANISM, "GSSAPI"}));
+    assert_string_equal(learn_bench_requests(bench),
                         "ldap:0 auth=sasl mech=GSSAPI\nldap:0 auth=sasl mech=GSSAPI\n");
 }
 
 static void test_cldap(void **state)
 {
-    struct bench *bench = *state;
+    struct learn_bench *bench = *state;
     for (int i = 0; i < 2; i++)
-        take(bench, UDP_TO("cldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_ID, "1"}));
-    take(bench,
-         UDP_FROM("cldap", {LEARN_LINE_LDAP_OP, "4" AND "5"}, {LEARN_LINE_LDAP_ID, "1" AND "1"}));
-    take(bench, UDP_TO("cldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_ID, "1"}));
-    assert_string_equal(requests(bench), "cldap:3\ncldap:3\n");
-    assert_int_equal(counted(bench, LEARN_RETRIED), 1);
+        learn_bench_take(bench,
+                         UDP_TO("cldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_ID, "1"}));
+    learn_bench_take(bench, UDP_FROM("cldap", {LEARN_LINE_LDAP_OP, "4" AND "5"},
+                                     {LEARN_LINE_LDAP_ID, "1" AND "1"}));
+    learn_bench_take(bench, UDP_TO("cldap", {LEARN_LINE_LDAP_OP, "3"}, {LEARN_LINE_LDAP_ID, "1"}));
+    assert_string_equal(learn_bench_requests(bench), "cldap:3\ncldap:3\n");
+    assert_int_equal(learn_bench_counted(bench, LEARN_RETRIED), 1);
 }
 
 static void test_kerberos(void **state)
 {
-    struct bench *bench = *state;
+    struct learn_bench *bench = *state;
     /* preauthentication required, then too large for UDP, then over TCP: one exchange */
-    take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
-                       {LEARN_LINE_KERBEROS_NONCE, "1"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
-    take(bench,
-         UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"}, {LEARN_LINE_KERBEROS_ERROR, "25"}));
-    take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
-                       {LEARN_LINE_KERBEROS_NONCE, "2"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
-    take(bench,
-         UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"}, {LEARN_LINE_KERBEROS_ERROR, "52"}));
-    take(bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
-                       {LEARN_LINE_KERBEROS_NONCE, "2"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
-    take(bench, TCP_FROM("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "11"}));
+    learn_bench_take(bench,
+                     UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                            {LEARN_LINE_KERBEROS_NONCE, "1"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
+    learn_bench_take(bench, UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"},
+                                     {LEARN_LINE_KERBEROS_ERROR, "25"}));
+    learn_bench_take(bench,
+                     UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                            {LEARN_LINE_KERBEROS_NONCE, "2"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
+    learn_bench_take(bench, UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"},
+                                     {LEARN_LINE_KERBEROS_ERROR, "52"}));
+    learn_bench_take(bench,
+                     TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                            {LEARN_LINE_KERBEROS_NONCE, "2"}, {LEARN_LINE_KERBEROS_CNAME, "jane"}));
+    learn_bench_take(bench, TCP_FROM("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "11"}));
     /* of a machine, sent twice; and an error that does not ask for a repetition */
     for (int i = 0; i < 2; i++)
-        take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
-                           {LEARN_LINE_KERBEROS_NONCE, "3"}, {LEARN_LINE_KERBEROS_CNAME, "PC7$"}));
-    take(bench,
-         UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"}, {LEARN_LINE_KERBEROS_ERROR, "6"}));
-    take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
-                       {LEARN_LINE_KERBEROS_NONCE, "4"}, {LEARN_LINE_KERBEROS_CNAME, "PC7$"}));
+        learn_bench_take(bench, UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                                       {LEARN_LINE_KERBEROS_NONCE, "3"},
+                                       {LEARN_LINE_KERBEROS_CNAME, "PC7$"}));
+    learn_bench_take(bench, UDP_FROM("kerberos", {LEARN_LINE_KERBEROS_TYPE, "30"},
+                                     {LEARN_LINE_KERBEROS_ERROR, "6"}));
+    learn_bench_take(bench,
+                     UDP_TO("kerberos", {LEARN_LINE_KERBEROS_TYPE, "10"},
+                            {LEARN_LINE_KERBEROS_NONCE, "4"}, {LEARN_LINE_KERBEROS_CNAME, "PC7$"}));
     /* the ticket in the request is not a request itself */
-    take(bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "12" AND "14"},
-                       {LEARN_LINE_KERBEROS_NONCE, "5"},
-                       {LEARN_LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "cifs" AND "dc1.corp"}));
-    take(bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "12" AND "14"},
-                       {LEARN_LINE_KERBEROS_NONCE, "6"},
-                       {LEARN_LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "krbtgt" AND "CORP"}));
-    assert_string_equal(requests(bench),
+    learn_bench_take(
+        bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "12" AND "14"},
+                      {LEARN_LINE_KERBEROS_NONCE, "5"},
+                      {LEARN_LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "cifs" AND "dc1.corp"}));
+    learn_bench_take(
+        bench, TCP_TO("88", "kerberos", {LEARN_LINE_KERBEROS_TYPE, "12" AND "14"},
+                      {LEARN_LINE_KERBEROS_NONCE, "6"},
+                      {LEARN_LINE_KERBEROS_SNAME, "krbtgt" AND "CORP" AND "krbtgt" AND "CORP"}));
+    assert_string_equal(learn_bench_requests(bench),
                         "kerberos:10 as=user\nkerberos:10 as=machine\nkerberos:10 as=machine\n"
                         "kerberos:12 service=cifs\nkerberos:12 service=krbtgt\n");
-    assert_int_equal(counted(bench, LEARN_PREAUTH), 2);
-    assert_int_equal(counted(bench, LEARN_RETRIED), 1);
+    assert_int_equal(learn_bench_counted(bench, LEARN_PREAUTH), 2);
+    assert_int_equal(learn_bench_counted(bench, LEARN_RETRIED), 1);
 }
 
-static void ask(struct bench *bench, const char *id, const char *name, const char *type)
+static void ask(struct learn_bench *bench, const char *id, const char *name, const char *type)
 {
-    take(bench, UDP_TO("dns", {LEARN_LINE_DNS_RESPONSE, "0"}, {LEARN_LINE_DNS_ID, id},
-                       {LEARN_LINE_DNS_NAME, name}, {LEARN_LINE_DNS_TYPE, type}));
+    learn_bench_take(bench, UDP_TO("dns", {LEARN_LINE_DNS_RESPONSE, "0"}, {LEARN_LINE_DNS_ID, id},
+                                   {LEARN_LINE_DNS_NAME, name}, {LEARN_LINE_DNS_TYPE, type}));
 }
 
 static void test_dns(void **state)
 {
-    struct bench *bench = *state;
+    struct learn_bench *bench = *state;
     ask(bench, "0x1", "DC1.corp.example", "1");
     ask(bench, "0x1", "DC1.corp.example", "1");
-    take(bench,
-         UDP_FROM("dns", {LEARN_LINE_DNS_RESPONSE, "1"}, {LEARN_LINE_DNS_ID, "0x1"},
-                  {LEARN_LINE_DNS_NAME, "DC1.corp.example"}, {LEARN_LINE_DNS_A, "10.1.1.1"}));
+    learn_bench_take(
+        bench, UDP_FROM("dns", {LEARN_LINE_DNS_RESPONSE, "1"}, {LEARN_LINE_DNS_ID, "0x1"},
+                        {LEARN_LINE_DNS_NAME, "DC1.corp.example"}, {LEARN_LINE_DNS_A, "10.1.1.1"}));
     ask(bench, "0x2", "DC1.corp.example", "28");
     ask(bench, "0x3", "_ldap._tcp.corp.example", "33");
     ask(bench, "0x4", "_kerberos._udp.corp.example", "33");
     ask(bench, "0x5", "_ldap._tcp.dc._msdcs.corp.example", "33");
     ask(bench, "0x6", "Corp.Example", "65");
     ask(bench, "0x7", "www.elsewhere.example", "1");
-    take(bench, UDP_TO("mdns", {LEARN_LINE_DNS_RESPONSE, "0"}, {LEARN_LINE_DNS_NAME, "x.local"}));
-    take(bench, UDP_TO("nbns", {LEARN_LINE_NBNS_RESPONSE, "0"}, {LEARN_LINE_NBNS_ID, "9"},
-                       {LEARN_LINE_NBNS_OPCODE, "0"}));
-    take(bench, UDP_TO("nbns", {LEARN_LINE_NBNS_RESPONSE, "0"}, {LEARN_LINE_NBNS_ID, "9"},
-                       {LEARN_LINE_NBNS_OPCODE, "0"}));
-    assert_string_equal(requests(bench),
+    learn_bench_take(
+        bench, UDP_TO("mdns", {LEARN_LINE_DNS_RESPONSE, "0"}, {LEARN_LINE_DNS_NAME, "x.local"}));
+    learn_bench_take(bench, UDP_TO("nbns", {LEARN_LINE_NBNS_RESPONSE, "0"},
+                                   {LEARN_LINE_NBNS_ID, "9"}, {LEARN_LINE_NBNS_OPCODE, "0"}));
+    learn_bench_take(bench, UDP_TO("nbns", {LEARN_LINE_NBNS_RESPONSE, "0"},
+                                   {LEARN_LINE_NBNS_ID, "9"}, {LEARN_LINE_NBNS_OPCODE, "0"}));
+    assert_string_equal(learn_bench_requests(bench),
                         "dns:0 type=A name=dc\ndns:0 type=AAAA name=dc\ndns:0 type=SRV name=ldap\n"
                         "dns:0 type=SRV name=kerberos\ndns:0 type=SRV name=msdcs\n"
                         "dns:0 type=TYPE65 name=realm\ndns:0 type=A name=other\nnbns:0\n");
-    assert_int_equal(counted(bench, LEARN_RETRIED), 2);
+    assert_int_equal(learn_bench_counted(bench, LEARN_RETRIED), 2);
 }
 
 static void test_left_out(void **state)
 {
-    struct bench *bench = *state;
-    take(bench, UDP_TO("icmp:ip:udp:dns", {LEARN_LINE_ICMP, "3"}, {LEARN_LINE_DNS_RESPONSE, "0"}));
-    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_RETRANSMISSION, "1"}, {LEARN_LINE_LDAP_OP, "3"}));
-    take(bench,
-         TCP_TO("389", "ldap", {LEARN_LINE_MALFORMED, "_ws.malformed"}, {LEARN_LINE_LDAP_OP, "3"}));
-    take(bench, TCP_TO("636", "tls", {LEARN_LINE_TLS_TYPE, "22" AND "23"}));
-    take(bench, TCP_TO("636", "tls", {LEARN_LINE_TLS_OPAQUE, "23" AND "23"}));
-    take(bench, TCP_TO("445", "nbss:smb2", {LEARN_LINE_SMB2_ENCRYPTED, "108"}));
-    take(bench, (const struct value[]){{LEARN_LINE_PROTOCOLS, "eth:ethertype:arp"}, {0, NULL}});
-    assert_string_equal(requests(bench), "");
-    assert_int_equal(counted(bench, LEARN_FRAMES), 7);
-    assert_int_equal(counted(bench, LEARN_IN_ICMP), 1);
-    assert_int_equal(counted(bench, LEARN_RETRANSMITTED), 1);
-    assert_int_equal(counted(bench, LEARN_MALFORMED), 1);
-    assert_int_equal(counted(bench, LEARN_TLS), 3);
-    assert_int_equal(counted(bench, LEARN_SMB_ENCRYPTED), 1);
+    struct learn_bench *bench = *state;
+    learn_bench_take(
+        bench, UDP_TO("icmp:ip:udp:dns", {LEARN_LINE_ICMP, "3"}, {LEARN_LINE_DNS_RESPONSE, "0"}));
+    learn_bench_take(
+        bench, TCP_TO("389", "ldap", {LEARN_LINE_RETRANSMISSION, "1"}, {LEARN_LINE_LDAP_OP, "3"}));
+    learn_bench_take(bench, TCP_TO("389", "ldap", {LEARN_LINE_MALFORMED, "_ws.malformed"},
+                                   {LEARN_LINE_LDAP_OP, "3"}));
+    learn_bench_take(bench, TCP_TO("636", "tls", {LEARN_LINE_TLS_TYPE, "22" AND "23"}));
+    learn_bench_take(bench, TCP_TO("636", "tls", {LEARN_LINE_TLS_OPAQUE, "23" AND "23"}));
+    learn_bench_take(bench, TCP_TO("445", "nbss:smb2", {LEARN_LINE_SMB2_ENCRYPTED, "108"}));
+    learn_bench_take(bench, (const struct learn_value[]){
+                                {LEARN_LINE_PROTOCOLS, "eth:ethertype:arp"}, {0, NULL}});
+    assert_string_equal(learn_bench_requests(bench), "");
+    assert_int_equal(learn_bench_counted(bench, LEARN_FRAMES), 7);
+    assert_int_equal(learn_bench_counted(bench, LEARN_IN_ICMP), 1);
+    assert_int_equal(learn_bench_counted(bench, LEARN_RETRANSMITTED), 1);
+    assert_int_equal(learn_bench_counted(bench, LEARN_MALFORMED), 1);
+    assert_int_equal(learn_bench_counted(bench, LEARN_TLS), 3);
+    assert_int_equal(learn_bench_counted(bench, LEARN_SMB_ENCRYPTED), 1);
     /* decrypted messages are learned */
-    take(bench,
-         TCP_FROM("636", "tls:ldap", {LEARN_LINE_TLS_OPAQUE, "23"}, {LEARN_LINE_LDAP_OP, "5"}));
-    assert_int_equal(counted(bench, LEARN_TLS), 3);
+    learn_bench_take(bench, TCP_FROM("636", "tls:ldap", {LEARN_LINE_TLS_OPAQUE, "23"},
+                                     {LEARN_LINE_LDAP_OP, "5"}));
+    assert_int_equal(learn_bench_counted(bench, LEARN_TLS), 3);
     /* a Kerberos message with a part that tshark cannot read counts */
-    take(bench, UDP_TO("kerberos", {LEARN_LINE_MALFORMED, "_ws.malformed"},
-                       {LEARN_LINE_KERBEROS_TYPE, "10"}, {LEARN_LINE_KERBEROS_NONCE, "1"}));
-    assert_string_equal(requests(bench), "kerberos:10\n");
+    learn_bench_take(bench,
+                     UDP_TO("kerberos", {LEARN_LINE_MALFORMED, "_ws.malformed"},
+                            {LEARN_LINE_KERBEROS_TYPE, "10"}, {LEARN_LINE_KERBEROS_NONCE, "1"}));
+    assert_string_equal(learn_bench_requests(bench), "kerberos:10\n");
 }
 
-static const char *name_of(const struct bench *bench, uint32_t address)
+static const char *name_of(const struct learn_bench *bench, uint32_t address)
 {
     return bench->capture.addresses.entries[address].bytes;
 }
 
 static void test_addresses(void **state)
 {
-    struct bench *bench = *state;
+    struct learn_bench *bench = *state;
     struct learn_record record;
     uint32_t server;
     /* IPv6, then IPv4 in IPv6 in a VLAN: the innermost address counts */
-    take(bench, (const struct value[]){{LEARN_LINE_PROTOCOLS, "eth:ethertype:ipv6:tcp:ldap"},
-                                       {LEARN_LINE_IPV6_SRC, "fd00::7"},
-                                       {LEARN_LINE_IPV6_DST, "fd00::1"},
-                                       {LEARN_LINE_TCP_STREAM, "0"},
-                                       {LEARN_LINE_LDAP_OP, "3"},
-                                       {0, NULL}});
-    take(bench, (const struct value[]){
-                    {LEARN_LINE_PROTOCOLS, "eth:ethertype:vlan:ethertype:ipv6:ip:tcp:ldap"},
-                    {LEARN_LINE_IPV6_SRC, "fd00::a"},
-                    {LEARN_LINE_IPV6_DST, "fd00::b"},
-                    {LEARN_LINE_IP_SRC, "10.0.0.7"},
-                    {LEARN_LINE_IP_DST, "10.0.0.1"},
-                    {LEARN_LINE_TCP_STREAM, "1"},
-                    {LEARN_LINE_LDAP_OP, "3"},
-                    {0, NULL}});
+    learn_bench_take(
+        bench, (const struct learn_value[]){{LEARN_LINE_PROTOCOLS, "eth:ethertype:ipv6:tcp:ldap"},
+                                            {LEARN_LINE_IPV6_SRC, "fd00::7"},
+                                            {LEARN_LINE_IPV6_DST, "fd00::1"},
+                                            {LEARN_LINE_TCP_STREAM, "0"},
+                                            {LEARN_LINE_LDAP_OP, "3"},
+                                            {0, NULL}});
+    learn_bench_take(bench,
+                     (const struct learn_value[]){
+                         {LEARN_LINE_PROTOCOLS, "eth:ethertype:vlan:ethertype:ipv6:ip:tcp:ldap"},
+                         {LEARN_LINE_IPV6_SRC, "fd00::a"},
+                         {LEARN_LINE_IPV6_DST, "fd00::b"},
+                         {LEARN_LINE_IP_SRC, "10.0.0.7"},
+                         {LEARN_LINE_IP_DST, "10.0.0.1"},
+                         {LEARN_LINE_TCP_STREAM, "1"},
+                         {LEARN_LINE_LDAP_OP, "3"},
+                         {0, NULL}});
     assert_int_equal(learn_capture_server(&bench->capture, &server), 0);
     assert_int_equal(learn_capture_finish(&bench->capture, server), 0);
     assert_int_equal(learn_capture_rewind(&bench->capture), 0);
@@ -262,23 +295,23 @@ static void test_addresses(void **state)
 /* A name server that answers more often than the domain controller is not mistaken for it. */
 static void test_server(void **state)
 {
-    struct bench *bench = *state;
+    struct learn_bench *bench = *state;
     uint32_t server;
     for (int i = 0; i < 9; i++) {
-        struct value values[] = {{LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:udp:dns"},
-                                 {LEARN_LINE_IP_SRC, i % 3 ? "10.1.1.9" : "10.1.1.7"},
-                                 {LEARN_LINE_IP_DST, i % 3 ? "10.1.1.7" : "10.1.1.9"},
-                                 {LEARN_LINE_UDP_STREAM, "1"},
-                                 {LEARN_LINE_DNS_ID, i == 0   ? "1"
-                                                     : i == 3 ? "2"
-                                                              : "3"},
-                                 {LEARN_LINE_DNS_RESPONSE, i % 3 ? "1" : "0"},
-                                 {0, NULL}};
-        take(bench, values);
+        struct learn_value values[] = {{LEARN_LINE_PROTOCOLS, "eth:ethertype:ip:udp:dns"},
+                                       {LEARN_LINE_IP_SRC, i % 3 ? "10.1.1.9" : "10.1.1.7"},
+                                       {LEARN_LINE_IP_DST, i % 3 ? "10.1.1.7" : "10.1.1.9"},
+                                       {LEARN_LINE_UDP_STREAM, "1"},
+                                       {LEARN_LINE_DNS_ID, i == 0   ? "1"
+                                                           : i == 3 ? "2"
+                                                                    : "3"},
+                                       {LEARN_LINE_DNS_RESPONSE, i % 3 ? "1" : "0"},
+                                       {0, NULL}};
+        learn_bench_take(bench, values);
     }
     assert_int_equal(learn_capture_server(&bench->capture, &server), -ENOENT);
-    take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "3"}));
-    take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "5"}));
+    learn_bench_take(bench, TCP_TO("389", "ldap", {LEARN_LINE_LDAP_OP, "3"}));
+    learn_bench_take(bench, TCP_FROM("389", "ldap", {LEARN_LINE_LDAP_OP, "5"}));
     assert_int_equal(learn_capture_server(&bench->capture, &server), 0);
     assert_string_equal(name_of(bench, server), "10.1.1.1");
 }
@@ -300,10 +333,10 @@ static void test_secrets(void **state)
                                          "_ldap._tcp.secret._msdcs.secret"};
     static const char *const layers[] = {"ldap", "cldap",  "kerberos",  "dns",
                                          "nbns", "dcerpc", "nbss:smb2", "nbss:smb"};
-    struct bench *bench = *state;
+    struct learn_bench *bench = *state;
     for (size_t shape = 0; shape < sizeof shapes / sizeof shapes[0]; shape++)
         for (size_t layer = 0; layer < 2 * sizeof layers / sizeof layers[0]; layer++) {
-            struct value values[LEARN_LINE_FIELDS + 40] = {{0, NULL}};
+            struct learn_value values[LEARN_LINE_FIELDS + 40] = {{0, NULL}};
             char protocols[80], number[8], twice[256];
             size_t count = 0;
             snprintf(protocols, sizeof protocols, "eth:ethertype:ip:%s:%s",
@@ -313,8 +346,8 @@ static void test_secrets(void **state)
             for (int field = LEARN_LINE_IP_SRC; field < LEARN_LINE_FIELDS; field++)
                 if (field != LEARN_LINE_ICMP && field != LEARN_LINE_ICMPV6 &&
                     field != LEARN_LINE_MALFORMED && field != LEARN_LINE_RETRANSMISSION)
-                    values[count++] = (struct value){(enum learn_line_field)field, twice};
-            static const struct value fixed[] = {
+                    values[count++] = (struct learn_value){(enum learn_line_field)field, twice};
+            static const struct learn_value fixed[] = {
                 {LEARN_LINE_LDAP_OP, "3" AND "0"},
                 {LEARN_LINE_LDAP_AUTH, "3"},
                 {LEARN_LINE_LDAP_SCOPE, "2"},
@@ -339,19 +372,21 @@ static void test_secrets(void **state)
             };
             for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
                 values[count++] = fixed[i];
-            values[count++] = (struct value){LEARN_LINE_KERBEROS_TYPE, shape % 2 ? "10" : "12"};
-            values[count++] = (struct value){LEARN_LINE_KERBEROS_NONCE, number};
-            values[count++] = (struct value){LEARN_LINE_DNS_ID, number};
-            values[count++] = (struct value){LEARN_LINE_NBNS_ID, number};
-            values[count++] = (struct value){LEARN_LINE_SMB2_COMMAND, shape % 3 == 0   ? "3"
-                                                                      : shape % 3 == 1 ? "5"
-                                                                                       : "14"};
+            values[count++] =
+                (struct learn_value){LEARN_LINE_KERBEROS_TYPE, shape % 2 ? "10" : "12"};
+            values[count++] = (struct learn_value){LEARN_LINE_KERBEROS_NONCE, number};
+            values[count++] = (struct learn_value){LEARN_LINE_DNS_ID, number};
+            values[count++] = (struct learn_value){LEARN_LINE_NBNS_ID, number};
+            values[count++] =
+                (struct learn_value){LEARN_LINE_SMB2_COMMAND, shape % 3 == 0   ? "3"
+                                                              : shape % 3 == 1 ? "5"
+                                                                               : "14"};
             if (strncmp(layers[layer / 2], "nbss:smb2", 9) != 0)
-                values[count++] = (struct value){LEARN_LINE_SMB2_COMMAND, ""};
-            values[count++] = (struct value){LEARN_LINE_PROTOCOLS, protocols};
-            take(bench, values);
+                values[count++] = (struct learn_value){LEARN_LINE_SMB2_COMMAND, ""};
+            values[count++] = (struct learn_value){LEARN_LINE_PROTOCOLS, protocols};
+            learn_bench_take(bench, values);
         }
-    const char *text = requests(bench);
+    const char *text = learn_bench_requests(bench);
     /* the form of the search and the kind of the name are kept */
     assert_non_null(strstr(text, "filter=(&(sAMAccountName)(cn)(sn)(member=*))"));
     assert_non_null(strstr(text, "base=CN,OU,DC"));
@@ -381,7 +416,7 @@ static void test_broken_lines(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, learn_bench_set_up, learn_bench_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_filter),
         TEST(test_several_searches_in_a_frame),

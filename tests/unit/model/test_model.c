@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Valid models: what the loaders read, the ends added to Samba v2 models, and version 3 files
  * that we write. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "tests/lib/model_text.h"
 
 #include "model/chain.h"
+#include "model/model_load.h"
 #include "model/model_private.h"
 #include "model/model_write.h"
 

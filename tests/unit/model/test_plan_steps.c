@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of plans: what they depend on, details, further legs, counts, and settings that are
  * refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
+#include <math.h>
 #include <nettle/sha2.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/model_load.h"
 #include "model/model_private.h"

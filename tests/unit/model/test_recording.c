@@ -2,11 +2,20 @@
 /* Recordings: lines that are loaded and lines that are refused, the clients that play for -S and
  * -T, the times of packets and of ends, and plans that are written as a recording and played as
  * the same plan. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "model/model_load.h"
 #include "model/model_private.h"
 #include "model/model_write.h"
 #include "model/plan_count.h"

@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Security contexts with NTLM, raw and in SPNEGO, against servers that misbehave at each leg;
  * signing and sealing of RPC. Kerberos needs a KDC, so tests/dc tests it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "protocols/auth/auth.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/auth/spnego.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "tests/lib/smb2_server.h"
+#include "tests/lib/bytes.h"
+#include "tests/lib/ntlm_acceptor.h"
 #include "tests/lib/test_random.h"
 
 struct fixture {
@@ -14,7 +26,7 @@ struct fixture {
     struct account user;
     uint64_t random;
     struct auth *auth;
-    struct smb2_server server; /* only the acceptor's side of NTLM */
+    struct ntlm_acceptor server;
 };
 
 static void begin(struct fixture *fixture, bool raw, enum auth_level level)
@@ -48,13 +60,9 @@ static void end(struct fixture *fixture)
 static void first_token(struct fixture *fixture)
 {
     uint8_t *token = NULL;
-    const uint8_t *negotiate = NULL;
     size_t size;
     assert_int_equal(auth_step(fixture->auth, NULL, 0, &token, &size), AUTH_MORE);
-    assert_true(find_ntlmssp(token, size, &negotiate));
-    fixture->server.ntlm_negotiate_size = size - (size_t)(negotiate - token);
-    memcpy(fixture->server.ntlm_negotiate, negotiate, fixture->server.ntlm_negotiate_size);
-    fixture->server.ntlm_challenge_size = server_challenge(fixture->server.ntlm_challenge);
+    assert_true(ntlm_acceptor_negotiate(&fixture->server, token, size));
     free(token);
 }
 
@@ -77,7 +85,7 @@ static struct spnego_response challenge_of(const struct fixture *fixture)
     return (struct spnego_response){
         .state = SPNEGO_ACCEPT_INCOMPLETE,
         .mech = SPNEGO_NTLMSSP,
-        .token = {fixture->server.ntlm_challenge, fixture->server.ntlm_challenge_size}};
+        .token = {fixture->server.challenge, fixture->server.challenge_size}};
 }
 
 /* Continues up to the AUTHENTICATE_MESSAGE, checks it, and returns the session key. */
@@ -88,8 +96,9 @@ static void second_token(struct fixture *fixture, uint8_t key[16])
     size_t size;
     assert_int_equal(feed(fixture, &challenge, &token, &size), AUTH_MORE);
     assert_int_equal(spnego_parse_response(token, size, &reply), 0);
-    assert_true(server_authenticate(&fixture->server, reply.token.data, reply.token.size, key));
-    server_mic(key, false, mic);
+    assert_true(
+        ntlm_acceptor_authenticate(&fixture->server, reply.token.data, reply.token.size, key));
+    ntlm_acceptor_mic(key, false, mic);
     assert_int_equal(reply.mech_list_mic.size, 16);
     assert_memory_equal(reply.mech_list_mic.data, mic, 16);
     free(token);
@@ -104,7 +113,7 @@ static void ntlm_in_spnego(void **state)
     begin(&fixture, false, AUTH_LEVEL_INTEGRITY);
     first_token(&fixture);
     second_token(&fixture, key);
-    server_mic(key, true, mic);
+    ntlm_acceptor_mic(key, true, mic);
     struct spnego_response last = {
         .state = SPNEGO_ACCEPT_COMPLETED, .mech = SPNEGO_NONE, .mech_list_mic = {mic, 16}};
     assert_int_equal(feed(&fixture, &last, &out, &out_size), AUTH_DONE);
@@ -130,7 +139,7 @@ static void mics_on_request(void **state)
         begin(&fixture, false, AUTH_LEVEL_INTEGRITY);
         first_token(&fixture);
         struct spnego_response challenge = challenge_of(&fixture);
-        uint8_t *info = fixture.server.ntlm_challenge + fixture.server.ntlm_challenge_size - 16;
+        uint8_t *info = fixture.server.challenge + fixture.server.challenge_size - 16;
         assert_int_equal(info[0], 7); /* MsvAvTimestamp becomes MsvAvSingleHost */
         info[0] = 8;
         challenge.state = states[i];
@@ -150,10 +159,10 @@ static void raw_ntlm(void **state)
     size_t out_size;
     begin(&fixture, true, AUTH_LEVEL_PRIVACY);
     first_token(&fixture);
-    assert_int_equal(auth_step(fixture.auth, fixture.server.ntlm_challenge,
-                               fixture.server.ntlm_challenge_size, &out, &out_size),
+    assert_int_equal(auth_step(fixture.auth, fixture.server.challenge,
+                               fixture.server.challenge_size, &out, &out_size),
                      AUTH_DONE);
-    assert_true(server_authenticate(&fixture.server, out, out_size, key));
+    assert_true(ntlm_acceptor_authenticate(&fixture.server, out, out_size, key));
     free(out);
     end(&fixture);
 }
@@ -192,7 +201,7 @@ static void wrong_first_answers(void **state)
             response.mech_list_mic = (struct spnego_slice){mic, sizeof mic};
             text = "SPNEGO: mechListMIC does not verify";
         } else {
-            fixture.server.ntlm_challenge[20] &= 0xef; /* no signing */
+            fixture.server.challenge[20] &= 0xef; /* no signing */
             wanted = -EOPNOTSUPP;
             text = "NTLM: the server refused the needed flags";
         }
@@ -219,7 +228,7 @@ static void wrong_last_answers(void **state)
         begin(&fixture, false, AUTH_LEVEL_INTEGRITY);
         first_token(&fixture);
         second_token(&fixture, key);
-        server_mic(key, i != 1, mic); /* 1: our own MIC */
+        ntlm_acceptor_mic(key, i != 1, mic); /* 1: our own MIC */
         struct spnego_response last = {.state = i == 3 ? SPNEGO_REJECT : SPNEGO_ACCEPT_COMPLETED,
                                        .mech = SPNEGO_NONE,
                                        .mech_list_mic = {mic, 16}};
@@ -251,8 +260,8 @@ static void what_rpc_protects(void **state)
         size_t out_size, token_size;
         begin(&fixture, true, levels[i]);
         first_token(&fixture);
-        assert_int_equal(auth_step(fixture.auth, fixture.server.ntlm_challenge,
-                                   fixture.server.ntlm_challenge_size, &out, &out_size),
+        assert_int_equal(auth_step(fixture.auth, fixture.server.challenge,
+                                   fixture.server.challenge_size, &out, &out_size),
                          AUTH_DONE);
         free(out);
         for (size_t b = 0; b < sizeof data; b++)

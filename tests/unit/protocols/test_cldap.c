@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CLDAP: requests and replies byte by byte; silence, garbage and refusals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
 #include <lber.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -12,6 +20,7 @@
 #include "protocols/names/cldap.h"
 #include "protocols/packet.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/loopback.h"
 #include "tests/lib/udp_server.h"
 
 /* A DC's reply to messageID 1. */
@@ -274,7 +283,7 @@ static size_t answer_too_long(void *context, unsigned nth, const uint8_t *questi
 /* Pings the server on port with this patience. */
 static int ping_at(uint16_t port, int64_t patience_ms, struct cldap_netlogon *netlogon)
 {
-    struct dc *dc = udp_server_dc();
+    struct dc *dc = loopback_dc();
     dc->ports.cldap = port;
     struct wire wire = {.waiter = wire_blocking_waiter(),
                         .deadline = clock_now() + patience_ms * 1000000};
@@ -333,7 +342,7 @@ static void ping_of_strange_servers(void **state)
         udp_server_stop(&server);
     }
     struct cldap_netlogon netlogon;
-    assert_int_equal(ping_at(udp_server_dead_port(), 5000, &netlogon), -ECONNREFUSED);
+    assert_int_equal(ping_at(loopback_unused_port(), 5000, &netlogon), -ECONNREFUSED);
 }
 
 static struct outcome play(struct dc *dc, int64_t timeout_ms)
@@ -362,7 +371,7 @@ static void packet_checks_who_answers(void **state)
     (void)state;
     struct udp_server server = {.answer = answer_as_dc};
     udp_server_start(&server);
-    struct dc *dc = udp_server_dc();
+    struct dc *dc = loopback_dc();
     dc->ports.cldap = server.port;
     set(&dc->dns_domain, "SAMDOM.example.com");
     set(&dc->dns_name, "DC1.samdom.example.com");
@@ -405,7 +414,7 @@ static void packet_reads_every_reply(void **state)
         size_t at = cases[i].at;
         struct udp_server server = {.answer = answer_changed, .context = &at};
         udp_server_start(&server);
-        struct dc *dc = udp_server_dc();
+        struct dc *dc = loopback_dc();
         dc->ports.cldap = server.port;
         set(&dc->dns_domain, "samdom.example.com");
         set(&dc->dns_name, "dc1.samdom.example.com");
@@ -437,7 +446,7 @@ static void packet_keeps_its_socket_after_success(void **state)
     (void)state;
     struct udp_server server = {.answer = answer_late};
     udp_server_start(&server);
-    struct dc *dc = udp_server_dc();
+    struct dc *dc = loopback_dc();
     dc->ports.cldap = server.port;
     struct conversation conversation = {.wire.waiter = wire_blocking_waiter(), .dc = dc};
     const struct packet_player *player = packet_player_find("cldap", "3");
@@ -463,8 +472,8 @@ static void packet_keeps_its_socket_after_success(void **state)
 static void packet_without_an_answer(void **state)
 {
     (void)state;
-    struct dc *dc = udp_server_dc();
-    dc->ports.cldap = udp_server_dead_port();
+    struct dc *dc = loopback_dc();
+    dc->ports.cldap = loopback_unused_port();
     struct outcome outcome = play(dc, 5000);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "connection refused");

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DNS: queries and replies byte by byte, failures, the query file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/names/dns.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/loopback.h"
 #include "tests/lib/packets.h"
 #include "tests/lib/test_random.h"
 #include "tests/lib/udp_server.h"
@@ -135,7 +145,7 @@ static size_t answer(void *context, unsigned nth, const uint8_t *question, size_
 
 static struct dc *new_dc(uint16_t port)
 {
-    struct dc *dc = udp_server_dc();
+    struct dc *dc = loopback_dc();
     dc->ports.dns = port;
     dc->dns_domain = strdup("a.b");
     dc->dns_name = strdup("dc1.a.b");
@@ -275,7 +285,7 @@ static void failure_only_where_the_probe_was_answered(void **state)
 static void nobody_answers(void **state)
 {
     (void)state;
-    struct dc *dc = new_dc(udp_server_dead_port());
+    struct dc *dc = new_dc(loopback_unused_port());
     unsigned answered = 1;
     int64_t start = clock_now();
     assert_int_equal(discover_dns(dc, &answered), 0);
@@ -321,30 +331,16 @@ static void *tcp_main(void *argument)
     }
 }
 
-/* A port that is free for UDP may be in use for TCP; then it tries another. */
-static void start_on_both(struct udp_server *server, struct tcp_server *tcp)
-{
-    for (int tries = 0; tries < 50; tries++) {
-        udp_server_start(server);
-        struct sockaddr_in name = {.sin_family = AF_INET,
-                                   .sin_port = htons(server->port),
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        *tcp = (struct tcp_server){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-        if (bind(tcp->fd, (struct sockaddr *)&name, sizeof name) == 0 && listen(tcp->fd, 5) == 0)
-            return;
-        close(tcp->fd);
-        udp_server_stop(server);
-    }
-    fail_msg("no port is free for both UDP and TCP");
-}
-
 static void truncated_goes_over_to_tcp(void **state)
 {
     (void)state;
     struct behaviour behaviour = {.known = true, .truncated = true};
     struct udp_server server = {.answer = answer, .context = &behaviour};
-    struct tcp_server tcp;
-    start_on_both(&server, &tcp);
+    struct tcp_server tcp = {.fd = -1};
+    int udp;
+    uint16_t port;
+    loopback_pair(&udp, &tcp.fd, &port);
+    udp_server_start_on(&server, udp, port);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, tcp_main, &tcp), 0);
     struct dc *dc = new_dc(server.port);

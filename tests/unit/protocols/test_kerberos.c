@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kerberos without a DC: keys, causes of a KDC's misbehaviour, the user's own tickets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <ctype.h>
 #include <errno.h>
 #include <krb5/krb5.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/loopback.h"
 #include "tests/lib/packets.h"
 #include "tests/lib/udp_server.h"
 
@@ -120,18 +130,19 @@ static void *kdc_main(void *argument)
     }
 }
 
+static void kdc_start_on(struct kdc_server *server, int fd);
+
 static void kdc_start(struct kdc_server *server, uint16_t port)
 {
-    struct sockaddr_in name = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof name;
+    server->port = port;
+    kdc_start_on(server, loopback_listen(&server->port, 8));
+}
+
+static void kdc_start_on(struct kdc_server *server, int fd)
+{
     atomic_init(&server->requests, 0);
-    server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_return_code(bind(server->fd, (struct sockaddr *)&name, size), errno);
-    assert_return_code(listen(server->fd, 8), errno);
-    assert_return_code(getsockname(server->fd, (struct sockaddr *)&name, &size), errno);
+    server->fd = fd;
     assert_return_code(pipe(server->stop), errno);
-    server->port = ntohs(name.sin_port);
     assert_int_equal(pthread_create(&server->thread, NULL, kdc_main, server), 0);
 }
 
@@ -158,7 +169,7 @@ struct player {
 
 static void player_init(struct player *player, uint16_t port)
 {
-    *player = (struct player){.dc = udp_server_dc(),
+    *player = (struct player){.dc = loopback_dc(),
                               .user = {.name = user_name, .password = password},
                               .machine = {.name = machine_name, .machine = true}};
     struct dc *dc = player->dc;
@@ -232,7 +243,7 @@ static void kdc_that_is_not_there(void **state)
 {
     (void)state;
     struct player player;
-    player_init(&player, udp_server_dead_port());
+    player_init(&player, loopback_unused_port());
     struct outcome outcome = play(&player, "10", 5000);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "connection refused");
@@ -319,15 +330,12 @@ static void too_big_for_udp_goes_over_to_tcp(void **state)
     struct kdc_server tcp = {.reply = reply, .size = make_error(18, 0, reply)};
     struct udp_server udp = {.answer = too_big};
     struct player player;
-    kdc_start(&tcp, 0);
-    /* The KDC's UDP port is its TCP port. */
-    struct sockaddr_in name = {.sin_family = AF_INET,
-                               .sin_port = htons(tcp.port),
-                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    udp.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    assert_return_code(bind(udp.fd, (struct sockaddr *)&name, sizeof name), errno);
-    assert_int_equal(pthread_create(&udp.thread, NULL, udp_server_main, &udp), 0);
-    player_init(&player, tcp.port);
+    int udp_fd, tcp_fd;
+    uint16_t port;
+    loopback_pair(&udp_fd, &tcp_fd, &port);
+    kdc_start_on(&tcp, tcp_fd);
+    udp_server_start_on(&udp, udp_fd, port);
+    player_init(&player, port);
     player.dc->options.kdc = KDC_UDP;
     struct outcome outcome = play(&player, "10", 10000);
     assert_string_equal(outcome.cause, "KDC_ERR_CLIENT_REVOKED");
@@ -555,7 +563,7 @@ static void own_tickets_of_the_administrator(void **state)
     close(fd);
     snprintf(name, sizeof name, "FILE:%s", file);
     struct player player;
-    player_init(&player, udp_server_dead_port());
+    player_init(&player, loopback_unused_port());
     player.dc->admin_ccache = strdup(name);
 
     make_ccache(name, time(NULL) - 60);
@@ -636,7 +644,7 @@ static void a_ticket_cache_that_cannot_be_read_is_reported(void **state)
     close(fd);
     snprintf(name, sizeof name, "FILE:%s", file);
     struct player player;
-    player_init(&player, udp_server_dead_port());
+    player_init(&player, loopback_unused_port());
     player.dc->admin_ccache = strdup(name);
     assert_int_equal(kerberos_global_init(player.dc, &error), -EIO);
     assert_int_equal(error.code, -EIO);

@@ -52,7 +52,7 @@ static struct outcome client_open(struct client *client, struct dc *dc, struct w
 {
     *client = (struct client){.dc = dc};
     client->conversation =
-        (struct conversation){.wire = {.waiter = waiter}, .dc = dc, .random = no_chance};
+        (struct conversation){.wire = {.waiter = waiter}, .dc = dc, .random = test_random_zero};
     client->conversation.wire.deadline = clock_now() + timeout;
     return ldap_connection_open(&client->connection, &client->conversation, LDAP_TRANSPORT_CLEAR);
 }
@@ -68,10 +68,10 @@ static struct outcome client_search(struct client *client, uint64_t *entries)
 }
 
 /* Opens one connection to the server and searches once. */
-static struct outcome search_once(struct server *server, int64_t timeout, uint64_t *entries)
+static struct outcome search_once(struct ldap_server *server, int64_t timeout, uint64_t *entries)
 {
     struct client client;
-    struct dc *dc = dc_of(server);
+    struct dc *dc = ldap_server_dc(server);
     struct outcome outcome = client_open(&client, dc, wire_blocking_waiter(), timeout);
     assert_int_equal(outcome.kind, OUTCOME_OK);
     outcome = client_search(&client, entries);
@@ -82,19 +82,20 @@ static struct outcome search_once(struct server *server, int64_t timeout, uint64
     return outcome;
 }
 
-static void three_entries(struct server *server, int id, int request, struct answer *answer)
+static void three_entries(struct ldap_server *server, int id, int request,
+                          struct ldap_answer *answer)
 {
     (void)server;
     (void)request;
-    put_entry(answer, id, "cn=one,o=x", "one");
-    put_entry(answer, id, "cn=two,o=x", "two");
-    put_entry(answer, id, "cn=three,o=x", "three");
-    put_result(answer, id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
+    ldap_answer_put_entry(answer, id, "cn=one,o=x", "one");
+    ldap_answer_put_entry(answer, id, "cn=two,o=x", "two");
+    ldap_answer_put_entry(answer, id, "cn=three,o=x", "three");
+    ldap_answer_put_result(answer, id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
 }
 
 static size_t size_of_three_entries(void)
 {
-    struct answer *answer = calloc(1, sizeof *answer);
+    struct ldap_answer *answer = calloc(1, sizeof *answer);
     assert_non_null(answer);
     three_entries(NULL, 1, 0, answer);
     size_t size = answer->size;
@@ -106,12 +107,12 @@ static void bytes_may_come_in_any_pieces(void **state)
 {
     (void)state;
     for (size_t chunk = 1; chunk <= 60; chunk += chunk < 8 ? 1 : 13) {
-        struct server server = {.reply = three_entries, .chunk = chunk, .cut_after = SIZE_MAX};
+        struct ldap_server server = {.reply = three_entries, .chunk = chunk, .cut_after = SIZE_MAX};
         uint64_t entries = 0;
-        server_start(&server);
+        ldap_server_start(&server);
         assert_int_equal(search_once(&server, TIMEOUT, &entries).kind, OUTCOME_OK);
         assert_int_equal(entries, 3);
-        server_stop(&server);
+        ldap_server_stop(&server);
     }
 }
 
@@ -119,10 +120,10 @@ static void cut_answers_fail(bool reset)
 {
     size_t size = size_of_three_entries();
     for (size_t cut = 0; cut < size; cut++) {
-        struct server server = {.reply = three_entries, .cut_after = cut, .reset = reset};
-        server_start(&server);
+        struct ldap_server server = {.reply = three_entries, .cut_after = cut, .reset = reset};
+        ldap_server_start(&server);
         struct outcome outcome = search_once(&server, TIMEOUT, NULL);
-        server_stop(&server);
+        ldap_server_stop(&server);
         assert_int_equal(outcome.kind, OUTCOME_FAILED);
         if (reset)
             assert_string_equal(outcome.cause, "connection reset");
@@ -148,37 +149,38 @@ static void resets_at_every_length(void **state)
 static void silence_times_out(void **state)
 {
     (void)state;
-    struct server server = {.reply = three_entries, .cut_after = 20, .silent = true};
-    server_start(&server);
+    struct ldap_server server = {.reply = three_entries, .cut_after = 20, .silent = true};
+    ldap_server_start(&server);
     int64_t began = clock_now();
     struct outcome outcome = search_once(&server, 200000000, NULL);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "timed out");
     assert_true(clock_now() - began < 2000000000);
-    server_stop(&server);
+    ldap_server_stop(&server);
 }
 
-static void many_entries(struct server *server, int id, int request, struct answer *answer)
+static void many_entries(struct ldap_server *server, int id, int request,
+                         struct ldap_answer *answer)
 {
     (void)server;
     (void)request;
     while (answer->size < 100000)
-        put_entry(answer, id, "cn=one,o=x", "one");
+        ldap_answer_put_entry(answer, id, "cn=one,o=x", "one");
 }
 
 /* Endless entries without a pause must not defeat the deadline. */
 static void a_flood_times_out(void **state)
 {
     (void)state;
-    struct server server = {.reply = many_entries, .cut_after = SIZE_MAX, .flood = true};
+    struct ldap_server server = {.reply = many_entries, .cut_after = SIZE_MAX, .flood = true};
     uint64_t entries = 0;
-    server_start(&server);
+    ldap_server_start(&server);
     int64_t began = clock_now();
     struct outcome outcome = search_once(&server, 300000000, &entries);
     assert_string_equal(outcome.cause, "timed out");
     assert_true(entries > 1000);
     assert_true(clock_now() - began < 3000000000);
-    server_stop(&server);
+    ldap_server_stop(&server);
 }
 
 static const struct {
@@ -199,7 +201,7 @@ static const struct {
 
 static size_t garbage_number;
 
-static void put_garbage(struct server *server, int id, int request, struct answer *answer)
+static void put_garbage(struct ldap_server *server, int id, int request, struct ldap_answer *answer)
 {
     (void)server;
     (void)id;
@@ -213,8 +215,8 @@ static void garbage_is_refused(void **state)
     (void)state;
     for (garbage_number = 0; garbage_number < sizeof garbage / sizeof garbage[0];
          garbage_number++) {
-        struct server server = {.reply = put_garbage, .cut_after = SIZE_MAX, .silent = true};
-        server_start(&server);
+        struct ldap_server server = {.reply = put_garbage, .cut_after = SIZE_MAX, .silent = true};
+        ldap_server_start(&server);
         struct outcome outcome = search_once(&server, 300000000, NULL);
         assert_int_equal(outcome.kind, OUTCOME_FAILED);
         /* A length beyond the end looks like a slow answer. */
@@ -222,13 +224,13 @@ static void garbage_is_refused(void **state)
             assert_string_equal(outcome.cause, "malformed reply");
         else
             assert_true(garbage[garbage_number].size >= 8);
-        server_stop(&server);
+        ldap_server_stop(&server);
     }
 }
 
 static uint64_t noise_state;
 
-static void put_noise(struct server *server, int id, int request, struct answer *answer)
+static void put_noise(struct ldap_server *server, int id, int request, struct ldap_answer *answer)
 {
     (void)server;
     (void)id;
@@ -246,10 +248,10 @@ static void noise_is_refused(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         noise_state = seed;
-        struct server server = {.reply = put_noise, .cut_after = SIZE_MAX};
-        server_start(&server);
+        struct ldap_server server = {.reply = put_noise, .cut_after = SIZE_MAX};
+        ldap_server_start(&server);
         struct client client;
-        struct dc *dc = dc_of(&server);
+        struct dc *dc = ldap_server_dc(&server);
         assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), 100000000).kind,
                          OUTCOME_OK);
         assert_int_equal(client_search(&client, NULL).kind, OUTCOME_FAILED);
@@ -258,13 +260,13 @@ static void noise_is_refused(void **state)
             assert_int_equal(client_search(&client, NULL).kind, OUTCOME_FAILED);
         ldap_connection_close(client.connection);
         dc_free(dc);
-        server_stop(&server);
+        ldap_server_stop(&server);
     }
 }
 
 static const char *sub_code;
 
-static void refuse(struct server *server, int id, int request, struct answer *answer)
+static void refuse(struct ldap_server *server, int id, int request, struct ldap_answer *answer)
 {
     (void)server;
     char text[120];
@@ -273,17 +275,17 @@ static void refuse(struct server *server, int id, int request, struct answer *an
              "80090308: LdapErr: DSID-0C0903A9, comment: AcceptSecurityContext error, data %s, "
              "v1db1",
              sub_code);
-    put_result(answer, id, bind ? LDAP_RES_BIND : LDAP_RES_SEARCH_RESULT,
-               bind ? LDAP_INVALID_CREDENTIALS : LDAP_BUSY, text);
+    ldap_answer_put_result(answer, id, bind ? LDAP_RES_BIND : LDAP_RES_SEARCH_RESULT,
+                           bind ? LDAP_INVALID_CREDENTIALS : LDAP_BUSY, text);
 }
 
 static void result_codes_are_named(void **state)
 {
     (void)state;
-    struct server server = {.reply = refuse, .cut_after = SIZE_MAX};
+    struct ldap_server server = {.reply = refuse, .cut_after = SIZE_MAX};
     struct client client;
-    server_start(&server);
-    struct dc *dc = dc_of(&server);
+    ldap_server_start(&server);
+    struct dc *dc = ldap_server_dc(&server);
     assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
     sub_code = "418";
     struct outcome outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
@@ -299,16 +301,16 @@ static void result_codes_are_named(void **state)
     assert_null(ldap_result_name(12345));
     ldap_connection_close(client.connection);
     dc_free(dc);
-    server_stop(&server);
+    ldap_server_stop(&server);
 }
 
 static void wrong_request_is_told(void **state)
 {
     (void)state;
-    struct server server = {.reply = three_entries, .cut_after = SIZE_MAX};
+    struct ldap_server server = {.reply = three_entries, .cut_after = SIZE_MAX};
     struct client client;
-    server_start(&server);
-    struct dc *dc = dc_of(&server);
+    ldap_server_start(&server);
+    struct dc *dc = ldap_server_dc(&server);
     assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
     struct ldap_search search = {.base = "o=x", .scope = LDAP_SCOPE_SUBTREE, .filter = "(cn"};
     struct outcome outcome = ldap_search_run(client.connection, &search);
@@ -316,18 +318,18 @@ static void wrong_request_is_told(void **state)
     assert_int_equal(client_search(&client, NULL).kind, OUTCOME_OK);
     ldap_connection_close(client.connection);
     dc_free(dc);
-    server_stop(&server);
+    ldap_server_stop(&server);
 }
 
 /* Answers in another order than the requests, and one to an unknown request. */
-static void mixed_order(struct server *server, int id, int request, struct answer *answer)
+static void mixed_order(struct ldap_server *server, int id, int request, struct ldap_answer *answer)
 {
     (void)server;
     (void)request;
     if (id == 1)
         return;
-    put_result(answer, 99, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
-    put_result(answer, 0, LDAP_RES_EXTENDED, LDAP_UNAVAILABLE, "");
+    ldap_answer_put_result(answer, 99, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
+    ldap_answer_put_result(answer, 0, LDAP_RES_EXTENDED, LDAP_UNAVAILABLE, "");
     for (int i = id; i > 0; i--)
         three_entries(server, i, request, answer);
 }
@@ -335,10 +337,10 @@ static void mixed_order(struct server *server, int id, int request, struct answe
 static void answers_find_their_request(void **state)
 {
     (void)state;
-    struct server server = {.reply = mixed_order, .cut_after = SIZE_MAX};
+    struct ldap_server server = {.reply = mixed_order, .cut_after = SIZE_MAX};
     struct client client;
-    server_start(&server);
-    struct dc *dc = dc_of(&server);
+    ldap_server_start(&server);
+    struct dc *dc = ldap_server_dc(&server);
     assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
     int ids[2];
     for (int i = 0; i < 2; i++)
@@ -356,26 +358,27 @@ static void answers_find_their_request(void **state)
     }
     ldap_connection_close(client.connection);
     dc_free(dc);
-    server_stop(&server);
+    ldap_server_stop(&server);
 }
 
 /* StartTLS: bytes before the handshake may be forged. */
-static void success_and_more(struct server *server, int id, int request, struct answer *answer)
+static void success_and_more(struct ldap_server *server, int id, int request,
+                             struct ldap_answer *answer)
 {
     (void)server;
     (void)request;
-    put_result(answer, id, LDAP_RES_EXTENDED, LDAP_SUCCESS, "");
-    put_result(answer, id + 1, LDAP_RES_BIND, LDAP_SUCCESS, "");
+    ldap_answer_put_result(answer, id, LDAP_RES_EXTENDED, LDAP_SUCCESS, "");
+    ldap_answer_put_result(answer, id + 1, LDAP_RES_BIND, LDAP_SUCCESS, "");
 }
 
 static void bytes_before_the_handshake_are_refused(void **state)
 {
     (void)state;
     struct error error = {0};
-    struct server server = {.reply = success_and_more, .cut_after = SIZE_MAX};
+    struct ldap_server server = {.reply = success_and_more, .cut_after = SIZE_MAX};
     struct client client;
-    server_start(&server);
-    struct dc *dc = dc_of(&server);
+    ldap_server_start(&server);
+    struct dc *dc = ldap_server_dc(&server);
     dc->tls = tls_new(false, NULL, &error);
     assert_non_null(dc->tls);
     assert_int_equal(client_open(&client, dc, wire_blocking_waiter(), TIMEOUT).kind, OUTCOME_OK);
@@ -386,7 +389,7 @@ static void bytes_before_the_handshake_are_refused(void **state)
     tls_free(dc->tls);
     dc->tls = NULL;
     dc_free(dc);
-    server_stop(&server);
+    ldap_server_stop(&server);
 }
 
 struct crowd {
@@ -412,13 +415,13 @@ static void one_of_many(struct loop *loop, void *argument, uint64_t i)
 static void fibers_wait_inside_at_once(void **state)
 {
     (void)state;
-    struct server server = {.reply = three_entries, .chunk = 7, .cut_after = SIZE_MAX};
-    server_start(&server);
-    struct crowd crowd = {.dc = dc_of(&server)};
+    struct ldap_server server = {.reply = three_entries, .chunk = 7, .cut_after = SIZE_MAX};
+    ldap_server_start(&server);
+    struct crowd crowd = {.dc = ldap_server_dc(&server)};
     assert_int_equal(loop_run_all(one_of_many, &crowd, 64, 64), 0);
     assert_int_equal(crowd.ok, 64 * 5);
     dc_free(crowd.dc);
-    server_stop(&server);
+    ldap_server_stop(&server);
 }
 
 /* A layer without protection: frames contain plain bytes. */
@@ -611,9 +614,9 @@ static void a_failure_to_open_has_its_own_cause(void **state)
         {&next_ldap_init_fd, LDAP_PARAM_ERROR, "libldap: Bad parameter to an ldap routine"},
         {&next_ldap_set_option, LDAP_OPT_ERROR, "libldap: Not Supported"},
     };
-    struct server server = {.reply = three_entries, .cut_after = SIZE_MAX};
-    server_start(&server);
-    struct dc *dc = dc_of(&server);
+    struct ldap_server server = {.reply = three_entries, .cut_after = SIZE_MAX};
+    ldap_server_start(&server);
+    struct dc *dc = ldap_server_dc(&server);
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
         struct client client;
         *failures[i].next = failures[i].result;
@@ -623,7 +626,7 @@ static void a_failure_to_open_has_its_own_cause(void **state)
         assert_null(client.connection);
     }
     dc_free(dc);
-    server_stop(&server);
+    ldap_server_stop(&server);
 }
 
 /* libsasl and libldap look up this host's name unless it looks like an address. */

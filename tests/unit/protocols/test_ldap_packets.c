@@ -3,6 +3,13 @@
  * What the LDAP packets send, on which connection and in which order, seen by a small server: the
  * rules about the newest connection, binds inside operations, pages, objects, -B.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "protocols/packet.h"
 
 #include <stdio.h>
@@ -12,6 +19,7 @@
 #include "protocols/conversation.h"
 #include "tests/lib/ldap_server.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/test_random.h"
 
 static const int64_t TIMEOUT = 10000000000;
 
@@ -39,7 +47,7 @@ static bool holds(const uint8_t *bytes, size_t size, const char *text)
     return memmem(bytes, size, text, strlen(text)) != NULL;
 }
 
-static void note(struct server *server, unsigned connection, int request, const uint8_t *bytes,
+static void note(struct ldap_server *server, unsigned connection, int request, const uint8_t *bytes,
                  size_t size)
 {
     struct story *story = server->context;
@@ -72,7 +80,7 @@ static void note(struct server *server, unsigned connection, int request, const 
     pthread_mutex_unlock(&story->mutex);
 }
 
-static void put_page_end(struct answer *answer, int id, bool more)
+static void put_page_end(struct ldap_answer *answer, int id, bool more)
 {
     BerElement *control = ber_alloc_t(LBER_USE_DER), *ber = ber_alloc_t(LBER_USE_DER);
     struct berval *value = NULL;
@@ -80,23 +88,23 @@ static void put_page_end(struct answer *answer, int id, bool more)
     assert_int_equal(ber_flatten(control, &value), 0);
     ber_printf(ber, "{it{ess}t{{sO}}}", id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "", "",
                LDAP_TAG_CONTROLS, LDAP_CONTROL_PAGEDRESULTS, value);
-    put_message(answer, ber);
+    ldap_answer_put(answer, ber);
     ber_bvfree(value);
     ber_free(control, 1);
 }
 
-static void reply(struct server *server, int id, int request, struct answer *answer)
+static void reply(struct ldap_server *server, int id, int request, struct ldap_answer *answer)
 {
     struct story *story = server->context;
     bool wrong = request == LDAP_REQ_BIND && story->text[strlen(story->text) - 1] == 'b';
     if (request == LDAP_REQ_ABANDON)
         return;
     if (request == LDAP_REQ_SEARCH) {
-        put_entry(answer, id, "cn=one,o=x", "one");
+        ldap_answer_put_entry(answer, id, "cn=one,o=x", "one");
         if (story->pages)
             put_page_end(answer, id, --story->pages > 0);
         else
-            put_result(answer, id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
+            ldap_answer_put_result(answer, id, LDAP_RES_SEARCH_RESULT, LDAP_SUCCESS, "");
         return;
     }
     /* The tag of a reply follows that of its request; compare has two successful answers. */
@@ -104,10 +112,10 @@ static void reply(struct server *server, int id, int request, struct answer *ans
     int code = wrong                         ? LDAP_INVALID_CREDENTIALS
                : request == LDAP_REQ_COMPARE ? LDAP_COMPARE_FALSE
                                              : LDAP_SUCCESS;
-    put_result(answer, id, type, code, "");
+    ldap_answer_put_result(answer, id, type, code, "");
 }
 
-static struct server server;
+static struct ldap_server server;
 static struct story story;
 static struct dc *dc;
 static struct conversation conversation;
@@ -117,10 +125,10 @@ static int set_up(void **state)
 {
     (void)state;
     story = (struct story){.mutex = PTHREAD_MUTEX_INITIALIZER};
-    server =
-        (struct server){.reply = reply, .note = note, .context = &story, .cut_after = SIZE_MAX};
-    server_start(&server);
-    dc = dc_of(&server);
+    server = (struct ldap_server){
+        .reply = reply, .note = note, .context = &story, .cut_after = SIZE_MAX};
+    ldap_server_start(&server);
+    dc = ldap_server_dc(&server);
     dc->options.generic_ldap = true;
     dc->base_dn = strdup("o=x");
     user = (struct account){.name = "u(1)", .dn = "cn=u1,o=x", .password = "secret"};
@@ -130,7 +138,7 @@ static int set_up(void **state)
                                          .dc = dc,
                                          .user = &user,
                                          .machine = &user,
-                                         .random = no_chance};
+                                         .random = test_random_zero};
     conversation_init(&conversation);
     return 0;
 }
@@ -139,7 +147,7 @@ static int tear_down(void **state)
 {
     (void)state;
     conversation_reset(&conversation);
-    server_stop(&server);
+    ldap_server_stop(&server);
     dc->users = NULL;
     dc_free(dc);
     return 0;
@@ -214,7 +222,7 @@ static void an_unbind_closes_the_newest(void **state)
     play("2"); /* none is left */
     play("3");
     conversation_reset(&conversation);
-    server_stop(&server); /* everything has arrived */
+    ldap_server_stop(&server); /* everything has arrived */
     assert_non_null(strstr(story.text, "2U"));
     assert_non_null(strstr(story.text, "1S"));
     assert_non_null(strstr(story.text, "1U"));
@@ -223,7 +231,7 @@ static void an_unbind_closes_the_newest(void **state)
     const char *search = bind ? strstr(bind, "3S") : NULL;
     assert_non_null(search);
     assert_non_null(strstr(search, "3U"));
-    server_start(&server);
+    ldap_server_start(&server);
 }
 
 static void a_conversation_closes_all(void **state)
@@ -233,10 +241,10 @@ static void a_conversation_closes_all(void **state)
     play("0");
     conversation_reset(&conversation);
     assert_null(conversation.ldap);
-    server_stop(&server);
+    ldap_server_stop(&server);
     assert_non_null(strstr(story.text, "1U"));
     assert_non_null(strstr(story.text, "2U"));
-    server_start(&server);
+    ldap_server_start(&server);
     dc->ports.ldap = server.port;
     play("3"); /* the next one begins anew */
 }
@@ -288,11 +296,11 @@ static void a_refused_bind_fails(void **state)
 static void nobody_there(void **state)
 {
     (void)state;
-    server_stop(&server);
+    ldap_server_stop(&server);
     struct outcome outcome = play_fields("3", NULL, 0);
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_string_equal(outcome.cause, "connection refused");
-    server_start(&server);
+    ldap_server_start(&server);
 }
 
 static void each_operation_sends_its_request(void **state)

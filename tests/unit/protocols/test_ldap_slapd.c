@@ -4,12 +4,21 @@
  * operations, pages, the catalogue, many fibers. The test starts the server on a separate loopback
  * address in a temporary folder, and stops it by its process id.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "protocols/packet.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -166,8 +175,8 @@ static int set_up(void **state)
         return 0;
     start_slapd(address);
     assert_int_equal(ldap_connection_global_init(NULL), 0);
-    struct server server = {.port = slapd_port};
-    dc = dc_of(&server);
+    struct ldap_server server = {.port = slapd_port};
+    dc = ldap_server_dc(&server);
     inet_pton(AF_INET, address, &((struct sockaddr_in *)&dc->address)->sin_addr);
     dc->options.generic_ldap = true;
     dc->base_dn = strdup(SUFFIX);
@@ -234,12 +243,6 @@ static struct outcome search(struct conversation *conversation, const char *base
     const struct packet_field fields[] = {
         {"scope", 1, &scope}, {"base", 1, &base}, {"filter", 1, &filter}};
     return play_fields(conversation, "3", fields, 3);
-}
-
-static void assert_ok(struct outcome outcome)
-{
-    if (outcome.kind != OUTCOME_OK)
-        fail_msg("outcome %d: %s", outcome.kind, outcome.cause);
 }
 
 static void the_catalogue_is_read(void **state)

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NBNS: the query and replies byte by byte; silence and refusal are not failures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "protocols/conversation.h"
 #include "protocols/names/nbns.h"
 #include "protocols/packet.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/loopback.h"
 #include "tests/lib/udp_server.h"
 
 /* SAMDOM<1c> in first level encoding: two letters per character. */
@@ -83,7 +92,7 @@ static uint64_t no_random(void *state)
 
 static struct outcome play(uint16_t port, int64_t timeout_ms)
 {
-    struct dc *dc = udp_server_dc();
+    struct dc *dc = loopback_dc();
     dc->ports.nbns = port;
     dc->netbios_domain = strdup("SAMDOM");
     assert_non_null(dc->netbios_domain);
@@ -125,7 +134,7 @@ static void packet_outcomes(void **state)
 static void nobody_answers(void **state)
 {
     (void)state;
-    assert_int_equal(play(udp_server_dead_port(), 30000).kind, OUTCOME_NO_ANSWER);
+    assert_int_equal(play(loopback_unused_port(), 30000).kind, OUTCOME_NO_ANSWER);
     unsigned questions;
     int64_t start = clock_now();
     assert_int_equal(play_with((struct behaviour){0, ""}, &questions).kind, OUTCOME_NO_ANSWER);

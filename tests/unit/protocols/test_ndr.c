@@ -3,7 +3,16 @@
  * The NDR cursor (C706 chapter 14): numbers in both byte orders, alignment, pointers and the order
  * of their pointees, arrays, strings, and every error that a sender can make.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "protocols/rpc/ndr_private.h"
 #include "tests/lib/bytes.h"

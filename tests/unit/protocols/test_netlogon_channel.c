@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The secure channel's arithmetic, with values recorded from a Samba DC and as a round trip. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "protocols/rpc/netlogon_channel.h"
 #include "tests/lib/bytes.h"

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NTLMSSP against the example of MS-NLMP 4.2.4, and against truncated, flipped and false messages.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "protocols/auth/ntlmssp.h"
 
 #include <errno.h>
@@ -8,6 +15,8 @@
 #include <nettle/hmac.h>
 #include <nettle/md5.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tests/lib/bytes.h"
 

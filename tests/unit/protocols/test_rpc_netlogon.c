@@ -5,16 +5,26 @@
  * channels, passwords, pass-through logons; and servers whose answers must be rejected. PDUs are
  * not protected; test_rpc_secured.c tests that.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
 #include <nettle/aes.h>
 #include <nettle/cfb.h>
 #include <nettle/hmac.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/utf16.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/rpc/rpc_pdu.h"
 #include "protocols/rpc/rpc_play.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/packets.h"
 #include "tests/lib/rpc_script.h"
 #include "tests/lib/test_random.h"
 
@@ -295,12 +305,6 @@ static struct outcome play(struct fixture *fixture, const char *opcode)
     const struct packet_player *player = packet_player_find("rpc_netlogon", opcode);
     assert_non_null(player);
     return packet_play(&fixture->conversation, player, NULL, INT64_C(5000000000));
-}
-
-static void assert_ok(struct outcome outcome)
-{
-    if (outcome.kind != OUTCOME_OK)
-        fail_msg("kind %d: %s", (int)outcome.kind, outcome.cause);
 }
 
 static void assert_cause(struct outcome outcome, const char *cause)

@@ -4,16 +4,31 @@
  * channel. The server checks each PDU (MS-RPCE 2.2.2.11, MS-NLMP 3.4.4, MS-NRPC 3.3.4.2) and
  * answers correctly or with one error.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
 #include <nettle/aes.h>
+#include <nettle/arcfour.h>
 #include <nettle/cfb.h>
+#include <nettle/hmac.h>
+#include <nettle/md5.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/little_endian.h"
+#include "protocols/auth/ntlmssp.h"
+#include "protocols/auth/spnego.h"
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_pdu.h"
 #include "protocols/rpc/rpc_samr.h"
+#include "tests/lib/bytes.h"
+#include "tests/lib/ntlm_acceptor.h"
 #include "tests/lib/rpc_script.h"
-#include "tests/lib/smb2_server.h"
 #include "tests/lib/test_random.h"
 
 /* The error in the server's answers. */
@@ -51,7 +66,7 @@ struct peer {
     enum auth_level level;
     enum wrong wrong;
     size_t bit;
-    struct smb2_server ntlm; /* only its NTLM acceptor */
+    struct ntlm_acceptor ntlm;
     struct side from_client, to_client;
     uint8_t session_key[16]; /* netlogon */
     uint64_t sequence;
@@ -95,7 +110,7 @@ static void ntlm_sum(struct side *side, const uint8_t *data, size_t size, uint8_
     uint8_t digest[16];
     le_put32(token, 1);
     le_put32(token + 12, side->sequence++);
-    server_hmac(side->sign_key, token + 12, 4, data, size, digest);
+    ntlm_acceptor_hmac(side->sign_key, token + 12, 4, data, size, digest);
     memcpy(token + 4, digest, 8);
 }
 
@@ -294,7 +309,6 @@ static void hear_bind(struct peer *peer, const uint8_t *pdu, const uint8_t *toke
     uint32_t call_id = le_get32(pdu + 12);
     enum rpc_pdu_type type =
         peer->wrong == ALTER_FOR_BIND ? RPC_PDU_ALTER_CONTEXT_RESP : RPC_PDU_BIND_ACK;
-    const uint8_t *negotiate = token;
     assert_int_equal(le_get32(pdu + 20), 0); /* no association group yet */
     if (peer->wrong == NO_BIND_TOKEN) {
         say_ack(peer, type, call_id, NULL, 0);
@@ -309,12 +323,9 @@ static void hear_bind(struct peer *peer, const uint8_t *pdu, const uint8_t *toke
         return;
     }
     assert_int_equal(pdu[3], 7); /* header signing is offered */
-    assert_true(find_ntlmssp(token, size, &negotiate));
-    peer->ntlm.ntlm_negotiate_size = size - (size_t)(negotiate - token);
-    memcpy(peer->ntlm.ntlm_negotiate, negotiate, peer->ntlm.ntlm_negotiate_size);
-    peer->ntlm.ntlm_challenge_size = server_challenge(peer->ntlm.ntlm_challenge);
-    peer->ntlm.ntlm_challenge[8] = (uint8_t)(2 + (peer->wrong == BIND_TOKEN));
-    struct spnego_slice challenge = {peer->ntlm.ntlm_challenge, peer->ntlm.ntlm_challenge_size};
+    assert_true(ntlm_acceptor_negotiate(&peer->ntlm, token, size));
+    peer->ntlm.challenge[8] = (uint8_t)(2 + (peer->wrong == BIND_TOKEN));
+    struct spnego_slice challenge = {peer->ntlm.challenge, peer->ntlm.challenge_size};
     struct spnego_response response = {
         .state = SPNEGO_ACCEPT_INCOMPLETE, .mech = SPNEGO_NTLMSSP, .token = challenge};
     if (peer->security == RPC_SECURITY_SPNEGO)
@@ -333,14 +344,15 @@ static void hear_authenticate(struct peer *peer, const uint8_t *pdu, const uint8
         assert_int_equal(peer->security, RPC_SECURITY_NTLM);
         assert_int_equal(get16(pdu + 8),
                          16 + 4 + 8 + size); /* 4 bytes of padding, MS-RPCE 2.2.2.5 */
-        assert_true(server_authenticate(&peer->ntlm, token, size, key));
+        assert_true(ntlm_acceptor_authenticate(&peer->ntlm, token, size, key));
         sides_begin(peer, key);
         return;
     }
     assert_int_equal(le_get32(pdu + 20), 0x1234); /* the association group of the bind_ack */
     assert_int_equal(spnego_parse_response(token, size, &response), 0);
-    assert_true(server_authenticate(&peer->ntlm, response.token.data, response.token.size, key));
-    server_mic(key, true, mic);
+    assert_true(
+        ntlm_acceptor_authenticate(&peer->ntlm, response.token.data, response.token.size, key));
+    ntlm_acceptor_mic(key, true, mic);
     struct spnego_response last = {
         .state = SPNEGO_ACCEPT_COMPLETED, .mech = SPNEGO_NONE, .mech_list_mic = {mic, 16}};
     say_spnego(peer, RPC_PDU_ALTER_CONTEXT_RESP, le_get32(pdu + 12), &last);

@@ -3,10 +3,18 @@
  * Security descriptors: entries added once and in order, descriptors without a DACL, the round trip
  * of a real one, truncation at every length, false counts and sizes.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "protocols/auth/security_descriptor.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/lib/bytes.h"
 

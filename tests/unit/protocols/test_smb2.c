@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SMB2 client against a small server: requests, credits, sessions, trees, files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/little_endian.h"
 #include "protocols/smb2/smb2_negotiate.h"
 #include "protocols/smb2/smb2_private.h"
+#include "tests/lib/bytes.h"
 #include "tests/lib/smb2_client.h"
 
 static void every_packet_in_every_dialect(void **state)
@@ -28,26 +37,27 @@ static void every_packet_in_every_dialect(void **state)
     enum { PLAIN, SIGNS, ENCRYPTS, SHARE_ENCRYPTS, CLIENT_ENCRYPTS, WAYS };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int way = 0; way < WAYS; way++) {
-            struct client client;
+            struct smb2_client client;
             if (way >= ENCRYPTS && rows[i].cipher == SMB2_CIPHER_NONE)
                 continue;
-            struct smb2_server *server = server_new(&plain_311);
+            struct smb2_server *server = smb2_server_new(&smb2_plain_311);
             server->dialect = rows[i].dialect;
             server->cipher = rows[i].cipher;
             server->signing = rows[i].signing;
             server->requires_signing = way == SIGNS;
             server->encrypts = way == ENCRYPTS;
             server->encrypts_share = way == SHARE_ENCRYPTS;
-            both_begin(&client, server);
+            smb2_both_begin(&client, server);
             client.dc->options.smb_encrypt = way == CLIENT_ENCRYPTS;
-            for (size_t p = 0; p < ALL; p++) {
+            for (size_t p = 0; p < SMB2_ALL_OPCODES; p++) {
                 char what[64];
-                snprintf(what, sizeof what, "row %zu, way %d, smb2:%s", i, way, all_opcodes[p]);
-                assert_ok(what, play(&client, all_opcodes[p]));
+                snprintf(what, sizeof what, "row %zu, way %d, smb2:%s", i, way,
+                         smb2_all_opcodes[p]);
+                assert_ok_for(what, smb2_client_play(&client, smb2_all_opcodes[p]));
             }
             assert_int_equal(server->connections, 1);
-            assert_content(server);
-            both_end(&client, server);
+            smb2_server_assert_content(server);
+            smb2_both_end(&client, server);
         }
 }
 
@@ -56,37 +66,38 @@ static void smb1_negotiate_leads_to_smb2(void **state)
     (void)state;
     static const uint16_t dialects[] = {0x0202, 0x0210, 0x0311};
     for (size_t i = 0; i < 3; i++) {
-        struct client client;
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_client client;
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->dialect = dialects[i];
         server->signing = dialects[i] == 0x0311 ? SMB2_SIGNING_AES_GMAC : SMB2_SIGNING_HMAC_SHA256;
         server->requires_signing = true;
-        both_begin(&client, server);
-        assert_ok("smb:0x72", play_with(&client, "smb", "0x72", NULL, NULL));
+        smb2_both_begin(&client, server);
+        assert_ok_for("smb:0x72", smb2_client_play_with(&client, "smb", "0x72", NULL, NULL));
         assert_int_equal(server->requests[SMB2_NEGOTIATE], dialects[i] == 0x0202 ? 0 : 1);
         assert_int_equal(client.conversation.smb2->connection->dialect, dialects[i]);
-        assert_ok("smb2:5", play(&client, "5"));
-        assert_content(server);
-        both_end(&client, server);
+        assert_ok_for("smb2:5", smb2_client_play(&client, "5"));
+        smb2_server_assert_content(server);
+        smb2_both_end(&client, server);
     }
 }
 
 static void both_sessions_on_one_connection(void **state)
 {
     (void)state;
-    struct client client;
+    struct smb2_client client;
     struct smb2_pipe *users, *machines;
-    struct smb2_server *server = server_new(&plain_311);
-    both_begin(&client, server);
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+    smb2_both_begin(&client, server);
     client.conversation.machine = &client.user; /* the server knows one account */
-    assert_ok("user", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &users));
-    assert_ok("machine", smb2_pipe_open(&client.conversation, SMB2_MACHINE, "lsarpc", &machines));
+    assert_ok_for("user", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &users));
+    assert_ok_for("machine",
+                  smb2_pipe_open(&client.conversation, SMB2_MACHINE, "lsarpc", &machines));
     assert_int_equal(server->connections, 1);
     assert_int_equal(server->requests[SMB2_SESSION_SETUP], 4);
     assert_true(smb2_pipe_is_open(users) && smb2_pipe_is_open(machines));
     smb2_pipe_free(users);
     smb2_pipe_free(machines);
-    both_end(&client, server);
+    smb2_both_end(&client, server);
 }
 
 /* Wireshark dissects each of them without complaint. */
@@ -147,13 +158,13 @@ static void requests_as_bytes(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof golden / sizeof golden[0]; i++) {
-        struct client client;
-        struct smb2_server *server = server_new(&plain_311);
-        both_begin(&client, server);
-        assert_ok(golden[i].opcode,
-                  play_with(&client, "smb2", golden[i].opcode, golden[i].key, golden[i].value));
-        client_end(&client);
-        server_stop(server);
+        struct smb2_client client;
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+        smb2_both_begin(&client, server);
+        assert_ok_for(golden[i].opcode, smb2_client_play_with(&client, "smb2", golden[i].opcode,
+                                                              golden[i].key, golden[i].value));
+        smb2_client_end(&client);
+        smb2_server_stop(server);
         const uint8_t *request = server->last_request[golden[i].command];
         size_t size = server->last_request_size[golden[i].command];
         assert_true(size > SMB2_HEADER_SIZE);
@@ -173,40 +184,40 @@ static void requests_as_bytes(void **state)
 static void headers_of_requests(void **state)
 {
     (void)state;
-    struct client client;
-    struct smb2_server *server = server_new(&plain_311);
-    both_begin(&client, server);
-    assert_ok("read", play_with(&client, "smb2", "8", "size", "200000"));
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+    smb2_both_begin(&client, server);
+    assert_ok_for("read", smb2_client_play_with(&client, "smb2", "8", "size", "200000"));
     const uint8_t *request = server->last_request[SMB2_READ];
     assert_bytes(request, 12, "fe534d42 4000 0400 00000000"); /* four credits for 200,000 bytes */
     assert_int_equal(le_get16(request + 12), SMB2_READ);
     assert_int_equal(le_get64(request + 24), 5); /* negotiate, two legs, tree, create */
     assert_int_equal(le_get32(request + 36), 0x77);
     assert_int_equal(le_get64(request + 40), UINT64_C(0x4000000123));
-    assert_ok("echo", play(&client, "13"));
+    assert_ok_for("echo", smb2_client_play(&client, "13"));
     assert_int_equal(le_get64(server->last_request[SMB2_ECHO] + 24), 9);
-    both_end(&client, server);
+    smb2_both_end(&client, server);
 }
 
 /* Reads this many bytes several times; returns the credits that the last request used. */
 static unsigned charge_of_read(const struct smb2_server *kind, const char *size)
 {
-    struct client client;
-    struct smb2_server *server = server_new(kind);
-    both_begin(&client, server);
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(kind);
+    smb2_both_begin(&client, server);
     for (int i = 0; i < 3; i++)
-        assert_ok("read", play_with(&client, "smb2", "8", "size", size));
-    assert_ok("write", play_with(&client, "smb2", "9", "size", size));
-    assert_content(server);
+        assert_ok_for("read", smb2_client_play_with(&client, "smb2", "8", "size", size));
+    assert_ok_for("write", smb2_client_play_with(&client, "smb2", "9", "size", size));
+    smb2_server_assert_content(server);
     unsigned charge = le_get16(server->last_request[SMB2_READ] + 6);
-    both_end(&client, server);
+    smb2_both_end(&client, server);
     return charge;
 }
 
 static void large_requests_are_paid_for(void **state)
 {
     (void)state;
-    struct smb2_server *kind = server_new(&plain_311);
+    struct smb2_server *kind = smb2_server_new(&smb2_plain_311);
     assert_int_equal(charge_of_read(kind, "1"), 1);
     assert_int_equal(charge_of_read(kind, "65536"), 1);
     assert_int_equal(charge_of_read(kind, "65537"), 2);
@@ -241,16 +252,16 @@ static void leases_of_each_dialect(void **state)
         uint32_t contexts;
     } rows[] = {{0x0202, 0x01, 0}, {0x0210, 0xff, 24 + 32}, {0x0300, 0xff, 24 + 52}};
     for (size_t i = 0; i < 3; i++) {
-        struct client client;
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_client client;
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->dialect = rows[i].dialect;
         server->cipher = SMB2_CIPHER_NONE;
-        both_begin(&client, server);
-        assert_ok("create", play_with(&client, "smb2", "5", "lease", "rh"));
+        smb2_both_begin(&client, server);
+        assert_ok_for("create", smb2_client_play_with(&client, "smb2", "5", "lease", "rh"));
         const uint8_t *body = server->last_request[SMB2_CREATE] + SMB2_HEADER_SIZE;
         assert_int_equal(body[3], rows[i].oplock);
         assert_int_equal(le_get32(body + 52), rows[i].contexts);
-        both_end(&client, server);
+        smb2_both_end(&client, server);
     }
 }
 
@@ -258,49 +269,49 @@ static void leases_of_each_dialect(void **state)
 static void trees_and_files_in_hand(void **state)
 {
     (void)state;
-    struct client client;
-    struct smb2_server *server = server_new(&plain_311);
-    both_begin(&client, server);
-    assert_ok("read", play(&client, "8"));
-    assert_ok("tree disconnect", play(&client, "4"));
-    assert_ok("read", play(&client, "8"));
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+    smb2_both_begin(&client, server);
+    assert_ok_for("read", smb2_client_play(&client, "8"));
+    assert_ok_for("tree disconnect", smb2_client_play(&client, "4"));
+    assert_ok_for("read", smb2_client_play(&client, "8"));
     assert_int_equal(server->requests[SMB2_CREATE], 2);
     /* Closing the second file does not bring back the first. */
-    assert_ok("close", play(&client, "6"));
-    assert_ok("read", play(&client, "8"));
+    assert_ok_for("close", smb2_client_play(&client, "6"));
+    assert_ok_for("read", smb2_client_play(&client, "8"));
     assert_int_equal(server->requests[SMB2_CREATE], 3);
     for (unsigned i = 1; i < SMB2_TREES_MAX; i++)
-        assert_ok("tree connect", play(&client, "3"));
+        assert_ok_for("tree connect", smb2_client_play(&client, "3"));
     assert_int_equal(server->requests[SMB2_TREE_DISCONNECT], 1);
-    assert_ok("tree connect", play(&client, "3"));
+    assert_ok_for("tree connect", smb2_client_play(&client, "3"));
     assert_int_equal(server->requests[SMB2_TREE_DISCONNECT], 2);
-    assert_ok("read", play(&client, "8"));
+    assert_ok_for("read", smb2_client_play(&client, "8"));
     assert_int_equal(server->requests[SMB2_CREATE], 4);
     for (unsigned i = 1; i < SMB2_OPENS_MAX; i++)
-        assert_ok("create", play(&client, "5"));
+        assert_ok_for("create", smb2_client_play(&client, "5"));
     assert_int_equal(server->requests[SMB2_CLOSE], 1);
-    assert_ok("create", play(&client, "5"));
+    assert_ok_for("create", smb2_client_play(&client, "5"));
     assert_int_equal(server->requests[SMB2_CLOSE], 2);
-    assert_content(server);
-    both_end(&client, server);
+    smb2_server_assert_content(server);
+    smb2_both_end(&client, server);
 }
 
 /* A server that grants no credits is reported; nothing waits for it. */
 static void credits_run_out(void **state)
 {
     (void)state;
-    struct client client;
-    struct smb2_server *server = server_new(&plain_311);
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
     server->fault = FAULT_NO_CREDIT;
     server->fault_command = SMB2_ECHO;
-    both_begin(&client, server);
+    smb2_both_begin(&client, server);
     struct outcome outcome = outcome_ok();
     int echos = 0;
     for (; outcome.kind == OUTCOME_OK && echos < 500; echos++)
-        outcome = play(&client, "13");
+        outcome = smb2_client_play(&client, "13");
     assert_cause(outcome, "SMB2: the server grants too few credits");
     assert_true(echos > 30);
-    both_end(&client, server);
+    smb2_both_end(&client, server);
 }
 
 /* An expired or unknown session is set up again once, not forever. */
@@ -309,22 +320,22 @@ static void ended_sessions(void **state)
     (void)state;
     static const uint32_t statuses[] = {0xc0000203, 0xc000035c};
     for (size_t i = 0; i < 2; i++) {
-        struct client client;
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_client client;
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->requires_signing = true;
         server->fault_command = SMB2_READ;
-        both_begin(&client, server);
-        assert_ok("read", play(&client, "8"));
+        smb2_both_begin(&client, server);
+        assert_ok_for("read", smb2_client_play(&client, "8"));
         assert_int_equal(server->requests[SMB2_SESSION_SETUP], 2);
         server->fault_at = statuses[i];
         server->fault = FAULT_STATUS;
-        assert_int_equal(play(&client, "8").kind, OUTCOME_FAILED);
+        assert_int_equal(smb2_client_play(&client, "8").kind, OUTCOME_FAILED);
         assert_int_equal(server->requests[SMB2_SESSION_SETUP], 4);
         assert_int_equal(server->requests[SMB2_READ], 3);
         server->fault = FAULT_NONE;
-        assert_ok("read", play(&client, "8"));
+        assert_ok_for("read", smb2_client_play(&client, "8"));
         assert_int_equal(server->connections, 1);
-        both_end(&client, server);
+        smb2_both_end(&client, server);
     }
 }
 
@@ -337,24 +348,24 @@ static void ended_trees_and_files(void **state)
         unsigned trees; /* connected again each time */
     } rows[] = {{0xc00000c9, 1}, {0xc0000128, 0}};
     for (unsigned i = 0; i < 2; i++) {
-        struct client client;
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_client client;
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->fault_command = SMB2_READ;
-        both_begin(&client, server);
-        assert_ok("read", play(&client, "8"));
+        smb2_both_begin(&client, server);
+        assert_ok_for("read", smb2_client_play(&client, "8"));
         server->fault_at = rows[i].status;
         server->fault = FAULT_STATUS;
-        assert_int_equal(play(&client, "8").kind, OUTCOME_FAILED);
+        assert_int_equal(smb2_client_play(&client, "8").kind, OUTCOME_FAILED);
         assert_int_equal(server->requests[SMB2_READ], 3);
         assert_int_equal(server->requests[SMB2_CREATE], 2);
         assert_int_equal(server->requests[SMB2_TREE_CONNECT], 1 + rows[i].trees);
         server->fault = FAULT_NONE;
-        assert_ok("read", play(&client, "8"));
+        assert_ok_for("read", smb2_client_play(&client, "8"));
         assert_int_equal(server->requests[SMB2_CREATE], 3);
         assert_int_equal(server->requests[SMB2_TREE_CONNECT], 1 + 2 * rows[i].trees);
         assert_int_equal(server->requests[SMB2_SESSION_SETUP], 2);
         assert_int_equal(server->connections, 1);
-        both_end(&client, server);
+        smb2_both_end(&client, server);
     }
 }
 
@@ -362,19 +373,19 @@ static void ended_trees_and_files(void **state)
 static void small_transactions(void **state)
 {
     (void)state;
-    struct client client;
+    struct smb2_client client;
     struct smb2_pipe *pipe;
     uint8_t *reply = NULL;
     size_t size = 0;
-    struct smb2_server *server = server_new(&plain_311);
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
     server->io_max = 4096;
     server->pipe_size = 9000;
     server->pipe_part = 1000;
-    both_begin(&client, server);
-    assert_ok("query info", play(&client, "16"));
-    assert_ok("query directory", play(&client, "14"));
-    assert_ok("referral", play(&client, "11"));
-    assert_ok("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
+    smb2_both_begin(&client, server);
+    assert_ok_for("query info", smb2_client_play(&client, "16"));
+    assert_ok_for("query directory", smb2_client_play(&client, "14"));
+    assert_ok_for("referral", smb2_client_play(&client, "11"));
+    assert_ok_for("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
     const uint8_t *info = server->last_request[SMB2_QUERY_INFO] + SMB2_HEADER_SIZE;
     const uint8_t *directory = server->last_request[SMB2_QUERY_DIRECTORY] + SMB2_HEADER_SIZE;
     const uint8_t *ioctl = server->last_request[SMB2_IOCTL] + SMB2_HEADER_SIZE;
@@ -382,46 +393,47 @@ static void small_transactions(void **state)
     assert_int_equal(le_get32(info + 4), 4096);
     assert_int_equal(le_get32(directory + 28), 4096);
     assert_int_equal(le_get32(ioctl + 44), 4096);
-    assert_ok("transceive", smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size));
+    assert_ok_for("transceive",
+                  smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size));
     assert_int_equal(size, 9000);
     assert_int_equal(le_get32(ioctl + 44), 4096);
     assert_int_equal(le_get32(read + 4), 4096);
     free(reply);
     smb2_pipe_free(pipe);
-    both_end(&client, server);
+    smb2_both_end(&client, server);
 }
 
 /* After a broken connection the next packet opens another. */
 static void next_packet_after_a_broken_connection(void **state)
 {
     (void)state;
-    struct client client;
-    struct smb2_server *server = server_new(&plain_311);
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
     server->fault = FAULT_CLOSE;
     server->fault_command = SMB2_READ;
-    both_begin(&client, server);
-    assert_int_equal(play(&client, "8").kind, OUTCOME_FAILED);
+    smb2_both_begin(&client, server);
+    assert_int_equal(smb2_client_play(&client, "8").kind, OUTCOME_FAILED);
     server->fault = FAULT_NONE;
-    assert_ok("read", play(&client, "8"));
+    assert_ok_for("read", smb2_client_play(&client, "8"));
     assert_int_equal(server->connections, 2);
-    both_end(&client, server);
+    smb2_both_end(&client, server);
 }
 
 static void wrong_password(void **state)
 {
     (void)state;
-    struct client client;
-    struct smb2_server *server = server_new(&plain_311);
-    both_begin(&client, server);
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+    smb2_both_begin(&client, server);
     client.dc->options.badpassword_frequency = 1;
     for (unsigned i = 0; i < 4; i++) {
-        assert_ok("session setup", play(&client, "1"));
+        assert_ok_for("session setup", smb2_client_play(&client, "1"));
         assert_int_equal(client.conversation.expected_failures, i % 2 == 0 ? 1 : 0);
     }
     client.dc->options.badpassword_frequency = 0;
     client.user.nt_hash[0] ^= 1;
-    assert_cause(play(&client, "1"), "NT_STATUS_LOGON_FAILURE");
-    both_end(&client, server);
+    assert_cause(smb2_client_play(&client, "1"), "NT_STATUS_LOGON_FAILURE");
+    smb2_both_end(&client, server);
 }
 
 int main(void)

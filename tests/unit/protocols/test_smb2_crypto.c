@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SMB2 keys, signatures and encryption against values from Microsoft's articles on SMB 3, otherwise
  * against GnuTLS; and each flipped bit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "protocols/smb2/smb2_crypto.h"
 
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "protocols/smb2/smb2_wire.h"
 #include "tests/lib/bytes.h"

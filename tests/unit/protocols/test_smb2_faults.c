@@ -1,29 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SMB2 client against a small server that sends wrong, truncated, flipped or no replies. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "protocols/smb2/smb2_negotiate.h"
+#include "tests/lib/bytes.h"
 #include "tests/lib/smb2_client.h"
 
 /* Plays packets until one fails, and returns its outcome. */
-static struct outcome play_until_failure(struct client *client)
+static struct outcome play_until_failure(struct smb2_client *client)
 {
     struct outcome outcome = outcome_ok();
-    for (size_t p = 0; outcome.kind == OUTCOME_OK && p < ALL; p++)
-        outcome = play(client, all_opcodes[p]);
+    for (size_t p = 0; outcome.kind == OUTCOME_OK && p < SMB2_ALL_OPCODES; p++)
+        outcome = smb2_client_play(client, smb2_all_opcodes[p]);
     return outcome;
 }
 
-static struct outcome spoiled(const struct smb2_server *kind, int command, enum server_fault fault,
-                              size_t at, size_t *reply_size)
+static struct outcome spoiled(const struct smb2_server *kind, int command,
+                              enum smb2_server_fault fault, size_t at, size_t *reply_size)
 {
-    struct client client;
-    struct smb2_server *server = server_new(kind);
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(kind);
     server->fault = fault;
     server->fault_command = command;
     server->fault_at = at;
-    both_begin(&client, server);
+    smb2_both_begin(&client, server);
     struct outcome outcome = play_until_failure(&client);
-    client_end(&client);
-    server_stop(server);
+    smb2_client_end(&client);
+    smb2_server_stop(server);
     if (reply_size)
         *reply_size = server->reply_size;
     free(server);
@@ -42,11 +53,11 @@ static void replies_cut_at_every_length(void **state)
     (void)state;
     for (int c = 0; c < COMMANDS; c++) {
         size_t size = 0;
-        assert_ok("whole", spoiled(&plain_311, all_commands[c], FAULT_NONE, 0, &size));
+        assert_ok_for("whole", spoiled(&smb2_plain_311, all_commands[c], FAULT_NONE, 0, &size));
         assert_true(size > SMB2_HEADER_SIZE);
         /* Not each of the 3,000 bytes of data. */
         for (size_t cut = 0; cut<size; cut += cut> 300 ? 501 : 1)
-            assert_int_equal(spoiled(&plain_311, all_commands[c], FAULT_CUT, cut, NULL).kind,
+            assert_int_equal(spoiled(&smb2_plain_311, all_commands[c], FAULT_CUT, cut, NULL).kind,
                              OUTCOME_FAILED);
     }
 }
@@ -55,26 +66,27 @@ static void replies_cut_at_every_length(void **state)
 static void replies_flipped_by_the_server(void **state)
 {
     (void)state;
-    timeout = INT64_C(300000000);
+    smb2_client_timeout = INT64_C(300000000);
     for (int c = 0; c < COMMANDS; c++) {
         size_t size = 0;
-        assert_ok("whole", spoiled(&plain_311, all_commands[c], FAULT_NONE, 0, &size));
+        assert_ok_for("whole", spoiled(&smb2_plain_311, all_commands[c], FAULT_NONE, 0, &size));
         for (size_t bit = 0; bit < 8 * size && bit < 8 * 136; bit++) {
-            struct outcome outcome = spoiled(&plain_311, all_commands[c], FAULT_FLIP, bit, NULL);
+            struct outcome outcome =
+                spoiled(&smb2_plain_311, all_commands[c], FAULT_FLIP, bit, NULL);
             assert_true(outcome.kind == OUTCOME_OK || outcome.kind == OUTCOME_FAILED);
         }
     }
-    timeout = INT64_C(5000000000);
+    smb2_client_timeout = INT64_C(5000000000);
 }
 
 /* Each bit flipped between server and client is detected, in NEGOTIATE and SESSION_SETUP by the
  * hash from which the keys are derived. */
 static void assert_flips_are_seen(const struct smb2_server *kind, size_t extra)
 {
-    timeout = INT64_C(300000000);
+    smb2_client_timeout = INT64_C(300000000);
     for (int c = 0; c < COMMANDS; c++) {
         size_t size = 0;
-        assert_ok("whole", spoiled(kind, all_commands[c], FAULT_NONE, 0, &size));
+        assert_ok_for("whole", spoiled(kind, all_commands[c], FAULT_NONE, 0, &size));
         size += all_commands[c] > SMB2_SESSION_SETUP ? extra : 0;
         for (size_t bit = 0; bit < 8 * size && bit < 8 * 180; bit += 5) {
             struct outcome outcome =
@@ -83,7 +95,7 @@ static void assert_flips_are_seen(const struct smb2_server *kind, size_t extra)
                 fail_msg("command %d, bit %zu: not seen", all_commands[c], bit);
         }
     }
-    timeout = INT64_C(5000000000);
+    smb2_client_timeout = INT64_C(5000000000);
 }
 
 static void flips_on_the_way_are_seen_by_signatures(void **state)
@@ -92,7 +104,7 @@ static void flips_on_the_way_are_seen_by_signatures(void **state)
     static const enum smb2_signing algorithms[] = {SMB2_SIGNING_AES_CMAC, SMB2_SIGNING_AES_GMAC,
                                                    SMB2_SIGNING_HMAC_SHA256};
     for (size_t i = 0; i < 3; i++) {
-        struct smb2_server *kind = server_new(&plain_311);
+        struct smb2_server *kind = smb2_server_new(&smb2_plain_311);
         kind->requires_signing = true;
         kind->signing = algorithms[i];
         assert_flips_are_seen(kind, 0);
@@ -103,7 +115,7 @@ static void flips_on_the_way_are_seen_by_signatures(void **state)
 static void flips_on_the_way_are_seen_by_decryption(void **state)
 {
     (void)state;
-    struct smb2_server *kind = server_new(&plain_311);
+    struct smb2_server *kind = smb2_server_new(&smb2_plain_311);
     kind->encrypts = true;
     assert_flips_are_seen(kind, SMB2_TRANSFORM_SIZE);
     free(kind);
@@ -113,7 +125,7 @@ static void faults_are_told(void **state)
 {
     (void)state;
     static const struct {
-        enum server_fault fault;
+        enum smb2_server_fault fault;
         int command;
         size_t at;
         const char *cause; /* NULL: it succeeds */
@@ -154,7 +166,7 @@ static void faults_are_told(void **state)
         {FAULT_CLOSE, SMB2_CREATE, 0, "connection closed in mid-message"},
         {FAULT_HALF, SMB2_READ, 0, "connection closed in mid-message"},
     };
-    struct smb2_server *kind = server_new(&plain_311);
+    struct smb2_server *kind = smb2_server_new(&smb2_plain_311);
     kind->requires_signing = true;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct outcome outcome = spoiled(kind, rows[i].command, rows[i].fault, rows[i].at, NULL);
@@ -180,17 +192,18 @@ static void faults_are_told(void **state)
 static void breaks_are_acknowledged(void **state)
 {
     (void)state;
-    static const enum server_fault faults[] = {FAULT_BREAK_OPLOCK, FAULT_BREAK_LEASE,
-                                               FAULT_BREAK_LEASE_NOTICE};
+    static const enum smb2_server_fault faults[] = {FAULT_BREAK_OPLOCK, FAULT_BREAK_LEASE,
+                                                    FAULT_BREAK_LEASE_NOTICE};
     for (size_t i = 0; i < 3; i++) {
-        struct client client;
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_client client;
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->requires_signing = true;
         server->fault = faults[i];
         server->fault_command = SMB2_READ;
-        both_begin(&client, server);
-        assert_ok("read", play(&client, "8"));
-        assert_ok("echo", play(&client, "13")); /* ignores the reply to the acknowledgement */
+        smb2_both_begin(&client, server);
+        assert_ok_for("read", smb2_client_play(&client, "8"));
+        assert_ok_for(
+            "echo", smb2_client_play(&client, "13")); /* ignores the reply to the acknowledgement */
         assert_int_equal(server->acknowledged, faults[i] == FAULT_BREAK_LEASE_NOTICE ? 0 : 1);
         const uint8_t *request = server->last_request[SMB2_OPLOCK_BREAK];
         size_t size = server->last_request_size[SMB2_OPLOCK_BREAK] - SMB2_HEADER_SIZE;
@@ -201,15 +214,15 @@ static void breaks_are_acknowledged(void **state)
             assert_bytes(request + SMB2_HEADER_SIZE, size,
                          "2400 0000 00000000 000102030405060708090a0b0c0d0e0f 03000000"
                          "0000000000000000");
-        assert_content(server);
-        both_end(&client, server);
+        smb2_server_assert_content(server);
+        smb2_both_end(&client, server);
     }
 }
 
 static void servers_that_will_not_do(void **state)
 {
     (void)state;
-    struct smb2_server *kind = server_new(&plain_311);
+    struct smb2_server *kind = smb2_server_new(&smb2_plain_311);
     static const unsigned types[] = {1, 2, 8};
     for (size_t i = 0; i < 3; i++) {
         kind->context_twice = types[i];
@@ -226,7 +239,7 @@ static void servers_that_will_not_do(void **state)
     kind->io_max = 4095;
     assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     kind->io_max = 4096;
-    assert_ok("4 KiB", spoiled(kind, -1, FAULT_NONE, 0, NULL));
+    assert_ok_for("4 KiB", spoiled(kind, -1, FAULT_NONE, 0, NULL));
     kind->io_max = 0;
     kind->guest = true;
     assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: logged on as guest");
@@ -262,13 +275,13 @@ static void servers_that_will_not_do(void **state)
 static void smb1_negotiate_leads_nowhere(void **state)
 {
     (void)state;
-    struct client client;
-    struct smb2_server *server = server_new(&plain_311);
+    struct smb2_client client;
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
     server->smb1_dialect = 0x0210;
-    both_begin(&client, server);
-    assert_cause(play_with(&client, "smb", "0x72", NULL, NULL),
+    smb2_both_begin(&client, server);
+    assert_cause(smb2_client_play_with(&client, "smb", "0x72", NULL, NULL),
                  "SMB2: malformed NEGOTIATE response");
-    both_end(&client, server);
+    smb2_both_end(&client, server);
 }
 
 /* Replies with more data than requested, or that claim to have written more than was sent. */
@@ -277,12 +290,13 @@ static void more_than_there_is(void **state)
     (void)state;
     static const char *const opcodes[] = {"8", "9"};
     for (size_t i = 0; i < 2; i++) {
-        struct client client;
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_client client;
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->too_much = 1;
-        both_begin(&client, server);
-        assert_cause(play_with(&client, "smb2", opcodes[i], "size", "10"), "SMB2: malformed reply");
-        both_end(&client, server);
+        smb2_both_begin(&client, server);
+        assert_cause(smb2_client_play_with(&client, "smb2", opcodes[i], "size", "10"),
+                     "SMB2: malformed reply");
+        smb2_both_end(&client, server);
     }
 }
 

@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SMB2 pipes, the survey of shares, listings and the details of files, against a small server. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/little_endian.h"
+#include "tests/lib/bytes.h"
+#include "protocols/smb2/smb2.h"
+#include "protocols/smb2/smb2_private.h"
+#include "protocols/smb2/smb2_wire.h"
 #include "tests/lib/smb2_client.h"
 
 static void long_pipe_messages(void **state)
@@ -13,21 +26,21 @@ static void long_pipe_messages(void **state)
         size_t size, part;
     } rows[] = {{68, 0}, {68, 1}, {4280, 1024}, {300000, 4000}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct client client;
+        struct smb2_client client;
         struct smb2_pipe *pipe;
         uint8_t *reply = NULL;
         size_t size = 0;
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->pipe_size = rows[i].size;
         server->pipe_part = rows[i].part;
-        both_begin(&client, server);
-        assert_ok("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
-        assert_ok("transceive",
-                  smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size));
+        smb2_both_begin(&client, server);
+        assert_ok_for("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
+        assert_ok_for("transceive",
+                      smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size));
         assert_int_equal(size, rows[i].size);
         free(reply);
         smb2_pipe_free(pipe);
-        both_end(&client, server);
+        smb2_both_end(&client, server);
     }
 }
 
@@ -35,59 +48,59 @@ static void long_pipe_messages(void **state)
 static void pipes_go_with_their_session(void **state)
 {
     (void)state;
-    struct client client;
+    struct smb2_client client;
     struct smb2_pipe *pipe;
-    struct smb2_server *server = server_new(&plain_311);
-    both_begin(&client, server);
-    assert_ok("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
+    smb2_both_begin(&client, server);
+    assert_ok_for("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
     assert_true(smb2_pipe_is_open(pipe));
-    assert_ok("session setup", play(&client, "1"));
-    assert_ok("tree connect", play(&client, "3"));
+    assert_ok_for("session setup", smb2_client_play(&client, "1"));
+    assert_ok_for("tree connect", smb2_client_play(&client, "3"));
     assert_false(smb2_pipe_is_open(pipe));
     smb2_pipe_free(pipe);
-    both_end(&client, server);
+    smb2_both_end(&client, server);
 }
 
 /* An empty part that announces more; a message that was written only in part. */
 static void pipes_that_go_wrong(void **state)
 {
     (void)state;
-    struct client client;
+    struct smb2_client client;
     struct smb2_pipe *pipe;
     uint8_t *reply = NULL;
     size_t size = 0;
-    struct smb2_server *server = server_new(&plain_311);
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
     server->pipe_size = 0;
     server->fault = FAULT_OTHER_STATUS;
     server->fault_command = SMB2_IOCTL;
     server->fault_at = 0x80000005;
     server->too_much = -1;
-    both_begin(&client, server);
-    assert_ok("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
+    smb2_both_begin(&client, server);
+    assert_ok_for("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
     assert_cause(smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size),
                  "SMB2: pipe message does not end");
     assert_cause(smb2_pipe_write(pipe, (const uint8_t *)"abc", 3),
                  "SMB2: pipe took part of a message");
     smb2_pipe_free(pipe);
-    both_end(&client, server);
+    smb2_both_end(&client, server);
 }
 
 static void endless_pipe_message(void **state)
 {
     (void)state;
-    struct client client;
+    struct smb2_client client;
     struct smb2_pipe *pipe;
     uint8_t *reply = NULL;
     size_t size = 0;
-    struct smb2_server *server = server_new(&plain_311);
+    struct smb2_server *server = smb2_server_new(&smb2_plain_311);
     server->pipe_size = SMB2_MESSAGE_MAX + 1;
     server->pipe_part = 50000;
-    both_begin(&client, server);
-    assert_ok("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
+    smb2_both_begin(&client, server);
+    assert_ok_for("open", smb2_pipe_open(&client.conversation, SMB2_USER, "lsarpc", &pipe));
     assert_cause(smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size),
                  "SMB2: pipe message is too long");
     smb2_pipe_free(pipe);
-    both_end(&client, server);
+    smb2_both_end(&client, server);
 }
 
 /* Each share contains one file, "ab". */
@@ -95,7 +108,7 @@ static void survey(void **state)
 {
     (void)state;
     static const struct {
-        enum server_fault fault;
+        enum smb2_server_fault fault;
         int command;
         size_t at;
         unsigned skip;
@@ -114,15 +127,15 @@ static void survey(void **state)
          0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct client client;
+        struct smb2_client client;
         struct smb2_shared_files *files = NULL;
         struct error error = {0};
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->fault = rows[i].fault;
         server->fault_command = rows[i].command;
         server->fault_at = rows[i].at;
         server->fault_skip = rows[i].skip;
-        both_begin(&client, server);
+        smb2_both_begin(&client, server);
         int rc = smb2_survey(&client.conversation, &files, &error);
         assert_string_equal(error.text, rows[i].error ? rows[i].error : "");
         assert_int_equal(rc == 0, rows[i].error == NULL);
@@ -133,7 +146,7 @@ static void survey(void **state)
             assert_string_equal(smb2_shared_files_pick(files, SMB2_SHARED_SCRIPT, 5)->path, "ab");
         assert_null(smb2_shared_files_pick(files, SMB2_SHARED_DIRECTORY, 5));
         smb2_shared_files_free(files);
-        both_end(&client, server);
+        smb2_both_end(&client, server);
     }
 }
 
@@ -142,7 +155,7 @@ static void shares_are_checked(void **state)
 {
     (void)state;
     static const struct {
-        enum server_fault fault;
+        enum smb2_server_fault fault;
         int command;
         size_t at;
         const char *error; /* "": not refused */
@@ -157,17 +170,17 @@ static void shares_are_checked(void **state)
         {FAULT_CUT, SMB2_CREATE, 100, ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct client client;
+        struct smb2_client client;
         struct error error = {0};
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->fault = rows[i].fault;
         server->fault_command = rows[i].command;
         server->fault_at = rows[i].at;
-        both_begin(&client, server);
+        smb2_both_begin(&client, server);
         int rc = smb2_check_share(&client.conversation, &error);
         assert_string_equal(error.text, rows[i].error);
         assert_int_equal(rc, rows[i].error[0] ? -EINVAL : 0);
-        both_end(&client, server);
+        smb2_both_end(&client, server);
     }
 }
 
@@ -277,15 +290,16 @@ static void shared_files_are_opened_to_be_read(void **state)
     };
     static const char *const all_rights[] = {"0x501fffff"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct client client;
-        struct smb2_server *server = server_new(&plain_311);
+        struct smb2_client client;
+        struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         const char *const file[] = {rows[i].file};
         const char *const oplock[] = {rows[i].oplock ? rows[i].oplock : rows[i].lease};
         struct packet_field fields[] = {{"file", 1, file},
                                         {"access", 1, all_rights},
                                         {rows[i].oplock ? "oplock" : "lease", 1, oplock}};
-        both_begin(&client, server);
-        assert_ok("create", form_play(&client.conversation, "smb2", "5", fields, 3, timeout));
+        smb2_both_begin(&client, server);
+        assert_ok_for("create",
+                      form_play(&client.conversation, "smb2", "5", fields, 3, smb2_client_timeout));
         const uint8_t *body = server->last_request[SMB2_CREATE] + SMB2_HEADER_SIZE;
         assert_int_equal(body[3], rows[i].wanted_oplock);
         if (strcmp(rows[i].file, "policy") == 0)
@@ -297,7 +311,7 @@ static void shared_files_are_opened_to_be_read(void **state)
             assert_int_equal(le_get32(server->last_request[SMB2_CREATE] + context + 40),
                              rows[i].wanted_lease);
         }
-        both_end(&client, server);
+        smb2_both_end(&client, server);
     }
 }
 

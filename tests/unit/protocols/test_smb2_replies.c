@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decoders of SMB2 replies, on replies of a Samba 4.17 DC (tshark dissects them alike), truncated
  * at every length and with every bit flipped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/little_endian.h"
 #include "base/utf16.h"

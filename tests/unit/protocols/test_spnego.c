@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPNEGO tokens: golden bytes in both directions, truncated and flipped tokens, false lengths. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "protocols/auth/spnego.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "tests/lib/bytes.h"
 

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Discovery: how the user can name a DC, and the messages for servers that are not DCs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -10,6 +18,7 @@
 #include "protocols/wire.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/loopback.h"
 #include "tests/lib/udp_server.h"
 
 static const char ping_reply[] =
@@ -205,7 +214,7 @@ static void nothing_listens(void **state)
     (void)state;
     struct error error = {0};
     double seconds;
-    uint16_t port = udp_server_dead_port();
+    uint16_t port = loopback_unused_port();
     assert_int_equal(discover_at("127.0.0.1", port, &error, &seconds), -ECONNREFUSED);
     assert_non_null(strstr(error.text, "nothing listens on port"));
     assert_true(seconds > 1 && seconds < 3); /* it waits for a DC that is just starting */
@@ -228,16 +237,11 @@ static void silence_has_an_end(void **state)
 static void firewall_before_udp(void **state)
 {
     (void)state;
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof name;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_return_code(bind(fd, (struct sockaddr *)&name, size), 0);
-    assert_return_code(listen(fd, 5), 0);
-    assert_return_code(getsockname(fd, (struct sockaddr *)&name, &size), 0);
+    uint16_t port = 0;
+    int fd = loopback_listen(&port, 5);
     struct error error = {0};
     double seconds;
-    assert_int_equal(discover_at("127.0.0.1", ntohs(name.sin_port), &error, &seconds),
-                     -ECONNREFUSED);
+    assert_int_equal(discover_at("127.0.0.1", port, &error, &seconds), -ECONNREFUSED);
     assert_non_null(strstr(error.text, "accepts LDAP connections but does not answer LDAP pings"));
     close(fd);
 }
@@ -249,27 +253,20 @@ static void a_dc_that_is_just_starting(void **state)
     struct dc *dc = dc_new();
     assert_non_null(dc);
     /* The port is reserved; the server starts to listen a little later. */
-    uint16_t port = udp_server_dead_port();
+    uint16_t port = loopback_unused_port();
     dc->ports.cldap = port;
     pid_t child = fork();
     assert_return_code(child, errno);
     if (child == 0) {
         usleep(600000);
-        atomic_init(&server.questions, 0);
-        struct sockaddr_in at = {.sin_family = AF_INET,
-                                 .sin_port = htons(port),
-                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        server.fd = socket(AF_INET, SOCK_DGRAM, 0);
-        if (bind(server.fd, (struct sockaddr *)&at, sizeof at) == 0) {
-            struct timeval limit = {.tv_sec = 3};
-            setsockopt(server.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-            udp_server_main(&server);
-        }
+        udp_server_start_on(&server, loopback_socket(SOCK_DGRAM, &port), port);
+        sleep(10); /* until the parent's SIGKILL */
         _exit(0);
     }
     struct error error = {0};
     assert_int_equal(discover_dc(dc, "127.0.0.1", NULL, NULL, &error), 0);
     assert_string_equal(dc->dns_name, "dc1.samdom.example.com");
+    kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     dc_free(dc);
 }
@@ -299,7 +296,7 @@ static void address_of_version_6(void **state)
     (void)state;
     struct dc *dc = dc_new();
     assert_non_null(dc);
-    dc->ports.cldap = dc->ports.ldap = udp_server_dead_port();
+    dc->ports.cldap = dc->ports.ldap = loopback_unused_port();
     struct error error = {0};
     assert_true(discover_dc(dc, "dc1=::1", NULL, NULL, &error) < 0);
     assert_int_equal(dc->address.ss_family, AF_INET6);

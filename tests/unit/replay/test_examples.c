@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The models in examples/ load without a warning, all their packets and details can be played, and
  * a dry run gives the figures in their header comments. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "model/model_load.h"
 #include "tests/lib/model_text.h"
 
 #include "protocols/packet.h"

@@ -25,23 +25,9 @@
 #include "replay/engine/fiber_private.h"
 #include "replay/engine/loop.h"
 #include "replay/engine/timers_private.h"
+#include "tests/lib/fake_mprotect.h"
 
 static const int64_t MS = 1000000;
-
-/* mprotect(2) splits a mapping in two, so it is the call that fails at vm.max_map_count. */
-static int mprotect_fail_in = -1;
-
-int mprotect(void *address, size_t size, int protection)
-{
-    static int (*real)(void *, size_t, int);
-    if (!real)
-        real = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "mprotect");
-    if (mprotect_fail_in >= 0 && mprotect_fail_in-- == 0) {
-        errno = ENOMEM;
-        return -1;
-    }
-    return real(address, size, protection);
-}
 
 enum { TIMERS = 100000 };
 
@@ -289,9 +275,9 @@ static void run_all(void **state)
     assert_int_equal(all.most, 3);
     assert_int_equal(loop_run_all(one_of_all, &all, 0, 16), 0);
     assert_int_equal(loop_run_all(one_of_all, &all, 2, 0), 0); /* at least one at a time */
-    mprotect_fail_in = 0;
+    fake_mprotect_fail(0, 1);
     assert_int_equal(loop_run_all(one_of_all, &all, 5, 4), -ENOMEM);
-    mprotect_fail_in = 2; /* two stacks are enough to run all */
+    fake_mprotect_fail(2, 1); /* two stacks are enough to run all */
     all = (struct all){0};
     assert_int_equal(loop_run_all(one_of_all, &all, 100, 4), 0);
     assert_int_equal(all.sum, 99 * 100 / 2);
@@ -396,7 +382,7 @@ static void no_stack_left(void **state)
     struct loop *loop = loop_new();
     int count = 0;
     for (int i = 0; i < 5; i++) {
-        mprotect_fail_in = i;
+        fake_mprotect_fail(i, 1);
         int good = 0, error = 0;
         while (good < 5 && !(error = loop_spawn(loop, count_it, &count)))
             good++;
@@ -409,7 +395,7 @@ static void no_stack_left(void **state)
         loop = loop_new();
         count = 0;
     }
-    mprotect_fail_in = -1;
+    fake_mprotect_fail(0, 0);
     loop_free(loop);
 }
 

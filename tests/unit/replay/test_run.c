@@ -5,6 +5,7 @@
  */
 #include "replay/play_table.h"
 #include "replay/run_part.h"
+#include "tests/lib/fake_mprotect.h"
 #include "tests/lib/run_scenario.h"
 
 static void everything_is_played(void **state)
@@ -362,9 +363,9 @@ static void no_memory_for_stacks(void **state)
     struct scenario s = scenario();
     s.warmup = 0;
     prepare(&s);
-    atomic_store(&mprotect_fails, 7);
+    fake_mprotect_fail(0, 7);
     play(&s);
-    assert_int_equal(atomic_exchange(&mprotect_fails, 0), 0);
+    assert_int_equal(fake_mprotect_left(), 0);
     assert_int_equal(s.status, 0);
     const struct tally_packet *packet = counts(&s, "1");
     assert_int_equal(cause(packet, "no memory for a fiber"), 7);

@@ -3,12 +3,22 @@
  * Sources of settings: the administrator, the environment, the configuration file; arguments for
  * another traffic-replay; secrets leave no trace in the process.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "replay/settings.h"
 
 #include "replay/settings_arguments.h"
 #include "tests/lib/settings_lines.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 static void check_optional(const char *found, const char *expected)

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps without a server: lists, variables in commands, options, sweep files, names and order of
  * cells, and what --resume refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
 #include "replay/sweep/sweep_options.h"
 
 #include "base/message.h"
@@ -10,6 +17,8 @@
 #include "tests/lib/command_line.h"
 #include <errno.h>
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 

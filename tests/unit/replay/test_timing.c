@@ -19,16 +19,9 @@
 #include "replay/status.h"
 #include "replay/tally.h"
 #include "replay/timing.h"
+#include "tests/lib/temporary.h"
 
 static const char header[] = "time\tconv\tprotocol\ttype\tduration\tsuccessful\terror\n";
-
-static char *path_in_tmp(const char *name)
-{
-    const char *folder = getenv("TMPDIR");
-    char *path = NULL;
-    assert_true(asprintf(&path, "%s/%s", folder ? folder : "/tmp", name) > 0);
-    return path;
-}
 
 static void lines_have_the_format(void **state)
 {

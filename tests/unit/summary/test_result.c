@@ -20,11 +20,11 @@
 #include "base/error.h"
 #include "replay/session/report.h"
 #include "summary/text_report.h"
+#include "tests/lib/temporary.h"
 
 static const int64_t us = 1000, second = 1000000000;
 
 enum { SEARCH, BIND, NBNS, ECHO, ODD, UNUSED, TYPES };
-static char *path_in_tmp(const char *name);
 
 static const struct tally_type types[TYPES] = {
     {"ldap", "3", "searchRequest"}, {"ldap", "0", "bindRequest"}, {"nbns", "0", "query"},
@@ -451,15 +451,6 @@ static void test_bottleneck_needs_both(void **state)
         result_clear(&result);
         tally_free(tally);
     }
-}
-
-/* A name in the test's own folder. */
-static char *path_in_tmp(const char *name)
-{
-    const char *folder = getenv("TMPDIR");
-    char *path = NULL;
-    assert_true(asprintf(&path, "%s/%s", folder ? folder : "/tmp", name) > 0);
-    return path;
 }
 
 static void test_json_round_trip(void **state)

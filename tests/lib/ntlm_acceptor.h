@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's half of NTLM for tests, written from MS-NLMP: it shares only hashes and ciphers with
+ * the client that is tested. Its user is "User" of "Domain".
+ */
+#ifndef TESTS_LIB_NTLM_ACCEPTOR_H
+#define TESTS_LIB_NTLM_ACCEPTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ntlm_acceptor {
+    uint8_t nt_hash[16]; /* of the user's password; set by the caller */
+    uint8_t negotiate[256], challenge[512];
+    size_t negotiate_size, challenge_size;
+};
+
+/* Keeps the NEGOTIATE_MESSAGE of a token, with or without SPNEGO around it, and makes the
+ * challenge. False: the token contains none. */
+bool ntlm_acceptor_negotiate(struct ntlm_acceptor *acceptor, const uint8_t *token, size_t size);
+
+/* Verifies the proof and the MIC of an AUTHENTICATE_MESSAGE; key receives the session key. */
+bool ntlm_acceptor_authenticate(struct ntlm_acceptor *acceptor, const uint8_t *message, size_t size,
+                                uint8_t key[16]);
+
+/* The first signature of one side, over SPNEGO's list of mechanisms (MS-SPNG 3.3.5.1). */
+void ntlm_acceptor_mic(const uint8_t key[16], bool from_server, uint8_t mic[16]);
+
+/* HMAC-MD5 over two pieces. */
+void ntlm_acceptor_hmac(const uint8_t *key, const void *a, size_t a_size, const void *b,
+                        size_t b_size, uint8_t *out);
+
+#endif
