@@ -12,7 +12,6 @@
 
 #include "base/array.h"
 #include "packets/packet_details.h"
-#include "protocols/dc.h"
 
 const uint16_t dns_types[DNS_TYPES] = {ns_t_a,  ns_t_aaaa, ns_t_srv, ns_t_ns,    ns_t_soa,
                                        ns_t_mx, ns_t_txt,  ns_t_ptr, ns_t_cname, ns_t_any};
@@ -31,24 +30,24 @@ void dns_names_free(struct dns_names *dns_names)
     free(dns_names);
 }
 
-int dns_names_prepare(struct dc *dc)
+int dns_names_prepare(struct dns_names **dns_names)
 {
-    if (!dc->dns_names)
-        dc->dns_names = calloc(1, sizeof *dc->dns_names);
-    return dc->dns_names ? 0 : -ENOMEM;
+    if (!*dns_names)
+        *dns_names = calloc(1, sizeof **dns_names);
+    return *dns_names ? 0 : -ENOMEM;
 }
 
-int dns_queries_read(struct dc *dc, const char *file, struct error *error)
+int dns_queries_read(struct dns_names **dns_names, const char *file, const char *dns_domain,
+                     struct error *error)
 {
-    if (dns_names_prepare(dc) != 0)
+    if (dns_names_prepare(dns_names) != 0)
         return error_no_memory(error);
     FILE *stream = fopen(file, "re");
     if (!stream) {
         int code = -errno;
         return error_set(error, code, "%s: %s", file, strerror(-code));
     }
-    int result =
-        read_lines(dc->dns_names, stream, file, dc->dns_domain ? dc->dns_domain : "", error);
+    int result = read_lines(*dns_names, stream, file, dns_domain ? dns_domain : "", error);
     fclose(stream);
     return result;
 }

@@ -13,8 +13,6 @@
 #include "base/error.h"
 #include "packets/packet_words.h"
 
-struct dc;
-
 /* The probe asks for each of DNS_NAMES names with each of DNS_TYPES types. */
 enum { DNS_TYPES = 10, DNS_PROBES = DNS_NAMES * DNS_TYPES };
 
@@ -38,16 +36,17 @@ struct dns_names {
 /* NULL is allowed. */
 void dns_names_free(struct dns_names *names);
 
-/* Creates dc->dns_names if it is NULL. 0 or -ENOMEM. */
-int dns_names_prepare(struct dc *dc);
+/* Creates *names if it is NULL. 0 or -ENOMEM. */
+int dns_names_prepare(struct dns_names **names);
 
 /*
- * Reads --dns-query-file into dc->dns_names. Its lines are `opcode,name,type,expected`; {realm} in
- * a name is replaced by the domain's DNS name. Empty lines and lines that begin with # are skipped.
- * opcode is a number that existing files use to number their lines; it is not sent. expected is yes
- * or no. 0, -EINVAL for a malformed line, or another negative errno if the file cannot be read;
- * error then names file and line.
+ * Reads --dns-query-file into *names, creating it if it is NULL. Its lines are
+ * `opcode,name,type,expected`; {realm} in a name is replaced by dns_domain (NULL: unknown). Empty
+ * lines and lines that begin with # are skipped. opcode is a number that existing files use to
+ * number their lines; it is not sent. expected is yes or no. 0, -EINVAL for a malformed line, or
+ * another negative errno if the file cannot be read; error then names file and line.
  */
-int dns_queries_read(struct dc *dc, const char *file, struct error *error);
+int dns_queries_read(struct dns_names **names, const char *file, const char *dns_domain,
+                     struct error *error);
 
 #endif

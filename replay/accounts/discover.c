@@ -476,7 +476,7 @@ static const char *kerberos_hint(const struct dc *dc, const char *cause)
 int discover_dns(struct dc *dc, unsigned *answered)
 {
     struct dns_search search = {.dc = dc};
-    int error = dns_names_prepare(dc);
+    int error = dns_names_prepare(&dc->dns_names);
     if (!error)
         error = loop_run_all(probe_one, &search, DNS_PROBES, DNS_PROBES);
     *answered = search.answered;

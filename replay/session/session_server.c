@@ -175,7 +175,8 @@ enum step session_prepare_dns(struct session *session)
     if (settings->play.generic_ldap)
         return STEP_NEXT;
     if (settings->dns_query_file &&
-        dns_queries_read(session->dc, settings->dns_query_file, &session->error) != 0)
+        dns_queries_read(&session->dc->dns_names, settings->dns_query_file, session->dc->dns_domain,
+                         &session->error) != 0)
         return session_end(session, EXIT_USAGE, "--dns-query-file: %s", session->error.text);
     if (settings->dns_rate <= 0 && !session_plays(session, "dns"))
         return STEP_NEXT;

@@ -383,7 +383,7 @@ static int read_queries(struct dc *dc, const char *text, struct error *error)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
-    int code = dns_queries_read(dc, file, error);
+    int code = dns_queries_read(&dc->dns_names, file, dc->dns_domain, error);
     unlink(file);
     /* Removes the file's name from the error. */
     if (strncmp(error->text, file, strlen(file)) == 0)
@@ -421,7 +421,7 @@ static void query_file_with_mistakes(void **state)
         strcat(longest, "{realm}");
     strcat(longest, ",A,yes");
     assert_int_equal(read_queries(dc, longest, &error), -EINVAL);
-    assert_int_equal(dns_queries_read(dc, "/nonexistent/file", &error), -ENOENT);
+    assert_int_equal(dns_queries_read(&dc->dns_names, "/nonexistent/file", NULL, &error), -ENOENT);
     assert_string_equal(error.text, "/nonexistent/file: No such file or directory");
     dc_free(dc);
 }
