@@ -39,6 +39,11 @@ uint64_t random_next(struct random_stream *stream)
     return result;
 }
 
+uint64_t random_draw(void *context)
+{
+    return random_next(context);
+}
+
 static uint64_t rotate_left(uint64_t x, int bits)
 {
     return (x << bits) | (x >> (64 - bits));

@@ -28,6 +28,9 @@ void random_seed(struct random_stream *stream, uint64_t seed, enum random_purpos
 
 uint64_t random_next(struct random_stream *stream);
 
+/* random_next() as a callback: context is a struct random_stream. */
+uint64_t random_draw(void *context);
+
 /* Uniform in 0 <= x < 1, 53 bits. */
 double random_unit(struct random_stream *stream);
 

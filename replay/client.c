@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/message.h"
+#include "base/random.h"
 #include "replay/worker.h"
 
 /* The memory that an idle client needs besides its connections. */
@@ -52,7 +53,7 @@ void client_init(struct client *client, struct worker *worker, uint32_t number)
     conversation->dc = shared->dc;
     conversation->user = shared->dc->users ? &shared->dc->users[number] : NULL;
     conversation->machine = shared->dc->machines ? &shared->dc->machines[number] : NULL;
-    conversation->random = worker_random;
+    conversation->random = random_draw;
     conversation->random_state = &client->random;
     conversation_init(conversation);
     plan_client_start(shared->plan, number, &client->cursor);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "protocols/names/dns.h"
 #include "replay/worker.h"
 
@@ -91,7 +92,7 @@ static struct query_slot *slot_new(struct dns_extra *extra)
     conversation->dc = shared->dc;
     conversation->user = shared->dc->users;
     conversation->machine = shared->dc->machines;
-    conversation->random = worker_random;
+    conversation->random = random_draw;
     conversation->random_state = &extra->random;
     conversation_init(conversation);
     extra->slots++;

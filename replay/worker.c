@@ -2,16 +2,10 @@
 #include "replay/worker.h"
 
 #include "base/clock.h"
-#include "base/random.h"
 
 int64_t worker_now(const struct worker *worker)
 {
     return clock_now() - worker->shared->start;
-}
-
-uint64_t worker_random(void *stream)
-{
-    return random_next(stream);
 }
 
 bool worker_may_send(struct worker *worker, int64_t now)

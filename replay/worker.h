@@ -40,9 +40,6 @@ struct worker {
 /* ns since the plan's start. */
 int64_t worker_now(const struct worker *worker);
 
-/* Draws from a struct random_stream: for conversation.random. */
-uint64_t worker_random(void *stream);
-
 /* Whether the window is still open at now. Adopts a new end of the window first. */
 bool worker_may_send(struct worker *worker, int64_t now);
 

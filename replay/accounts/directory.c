@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "protocols/stream.h"
 
-static uint64_t directory_next_random(void *stream);
 static void start_request(struct directory *directory);
 static int directory_failed(struct directory *directory, const struct outcome *outcome, int error);
 static int directory_finish(struct directory *directory, int sent, int message);
@@ -30,16 +29,11 @@ void directory_prepare(struct directory *directory, const struct dc *dc, struct 
     conversation->dc = dc;
     conversation->user = conversation->machine = &dc->admin;
     conversation->wire.waiter = waiter;
-    conversation->random = directory_next_random;
+    conversation->random = random_draw;
     conversation->random_state = &directory->random;
     /* Nothing that is drawn here matters, so the clock is random enough. */
     random_seed(&directory->random, (uint64_t)clock_now(), RANDOM_ACCOUNTS, 0);
     conversation_init(conversation);
-}
-
-static uint64_t directory_next_random(void *stream)
-{
-    return random_next(stream);
 }
 
 int directory_open(struct directory *directory, const struct dc *dc, struct waiter *waiter)
