@@ -13,7 +13,7 @@
 #include "protocols/packet.h"
 #include "replay/engine/loop.h"
 #include "tests/lib/lab.h"
-#include "tests/lib/relay.h"
+#include "tests/lib/servers/relay.h"
 #include "tests/lib/test_random.h"
 
 struct lab {

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "tests/lib/bytes.h"
-#include "tests/lib/ntlm_acceptor.h"
+#include "tests/lib/servers/ntlm_acceptor.h"
 #include "tests/lib/test_random.h"
 
 struct fixture {

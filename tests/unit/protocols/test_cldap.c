@@ -20,8 +20,8 @@
 #include "protocols/names/cldap.h"
 #include "protocols/packet.h"
 #include "tests/lib/bytes.h"
-#include "tests/lib/loopback.h"
-#include "tests/lib/udp_server.h"
+#include "tests/lib/servers/loopback.h"
+#include "tests/lib/servers/udp_server.h"
 
 /* A DC's reply to messageID 1. */
 static const char reply_hex[] =

@@ -18,10 +18,10 @@
 #include "protocols/names/dns.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
-#include "tests/lib/loopback.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/servers/loopback.h"
+#include "tests/lib/servers/udp_server.h"
 #include "tests/lib/test_random.h"
-#include "tests/lib/udp_server.h"
 
 /* A DC's answer to 0x1234 "dc1.a.b" A: 127.88.0.7. */
 static const char reply_hex[] = "1234 8580 0001 0001 0000 0000"

@@ -23,9 +23,9 @@
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 #include "tests/lib/bytes.h"
-#include "tests/lib/loopback.h"
 #include "tests/lib/packets.h"
-#include "tests/lib/udp_server.h"
+#include "tests/lib/servers/loopback.h"
+#include "tests/lib/servers/udp_server.h"
 
 static const char realm[] = "SAMDOM.EXAMPLE.COM";
 static char user_name[] = "krb-user", machine_name[] = "PC-0-1$", password[] = "Pa55-word";

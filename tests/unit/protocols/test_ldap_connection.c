@@ -27,7 +27,7 @@
 #include "protocols/ldap/ldap_search.h"
 #include "protocols/tls.h"
 #include "replay/engine/loop.h"
-#include "tests/lib/ldap_server.h"
+#include "tests/lib/servers/ldap_server.h"
 #include "tests/lib/test_random.h"
 
 static const int64_t TIMEOUT = 10000000000;

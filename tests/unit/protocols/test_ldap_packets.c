@@ -17,8 +17,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/conversation.h"
-#include "tests/lib/ldap_server.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/servers/ldap_server.h"
 #include "tests/lib/test_random.h"
 
 static const int64_t TIMEOUT = 10000000000;

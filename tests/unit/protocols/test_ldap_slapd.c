@@ -29,8 +29,8 @@
 #include "protocols/ldap/ldap_connection.h"
 #include "protocols/ldap/ldap_search.h"
 #include "replay/engine/loop.h"
-#include "tests/lib/ldap_server.h"
 #include "tests/lib/packets.h"
+#include "tests/lib/servers/ldap_server.h"
 #include "tests/lib/test_random.h"
 
 #define SLAPD  "/usr/sbin/slapd"

@@ -16,8 +16,8 @@
 #include "protocols/names/nbns.h"
 #include "protocols/packet.h"
 #include "tests/lib/bytes.h"
-#include "tests/lib/loopback.h"
-#include "tests/lib/udp_server.h"
+#include "tests/lib/servers/loopback.h"
+#include "tests/lib/servers/udp_server.h"
 
 /* SAMDOM<1c> in first level encoding: two letters per character. */
 static const char query_hex[] =

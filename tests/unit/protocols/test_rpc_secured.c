@@ -27,8 +27,8 @@
 #include "protocols/rpc/rpc_pdu.h"
 #include "protocols/rpc/rpc_samr.h"
 #include "tests/lib/bytes.h"
-#include "tests/lib/ntlm_acceptor.h"
 #include "tests/lib/rpc_script.h"
+#include "tests/lib/servers/ntlm_acceptor.h"
 #include "tests/lib/test_random.h"
 
 /* The error in the server's answers. */

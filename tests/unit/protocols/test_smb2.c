@@ -15,7 +15,7 @@
 #include "protocols/smb2/smb2_negotiate.h"
 #include "protocols/smb2/smb2_private.h"
 #include "tests/lib/bytes.h"
-#include "tests/lib/smb2_client.h"
+#include "tests/lib/servers/smb2_client.h"
 
 static void every_packet_in_every_dialect(void **state)
 {

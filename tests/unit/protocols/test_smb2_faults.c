@@ -12,7 +12,7 @@
 
 #include "protocols/smb2/smb2_negotiate.h"
 #include "tests/lib/bytes.h"
-#include "tests/lib/smb2_client.h"
+#include "tests/lib/servers/smb2_client.h"
 
 /* Plays packets until one fails, and returns its outcome. */
 static struct outcome play_until_failure(struct smb2_client *client)

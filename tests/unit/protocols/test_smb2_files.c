@@ -13,11 +13,11 @@
 
 #include "base/error.h"
 #include "base/little_endian.h"
-#include "tests/lib/bytes.h"
 #include "protocols/smb2/smb2.h"
 #include "protocols/smb2/smb2_private.h"
 #include "protocols/smb2/smb2_wire.h"
-#include "tests/lib/smb2_client.h"
+#include "tests/lib/bytes.h"
+#include "tests/lib/servers/smb2_client.h"
 
 static void long_pipe_messages(void **state)
 {

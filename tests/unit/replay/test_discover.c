@@ -18,8 +18,8 @@
 #include "protocols/wire.h"
 #include "replay/accounts/discover.h"
 #include "tests/lib/bytes.h"
-#include "tests/lib/loopback.h"
-#include "tests/lib/udp_server.h"
+#include "tests/lib/servers/loopback.h"
+#include "tests/lib/servers/udp_server.h"
 
 static const char ping_reply[] =
     "30 81 81 02 04 00000000 64 79 04 00 30 75 30 73 04 08 6e 65 74 6c 6f 67 6f 6e 31 67 04 65 17 "

@@ -6,7 +6,7 @@
 #include "replay/limits.h"
 #include "replay/source.h"
 #include "tests/lib/run_scenario.h"
-#include "tests/lib/udp_server.h"
+#include "tests/lib/servers/udp_server.h"
 
 static void *interrupt_later(void *argument)
 {

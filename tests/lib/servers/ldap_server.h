@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small LDAP server on 127.0.0.1, in separate threads: the test decides what it answers, and how
  * it sends the answer. */
-#ifndef TESTS_LIB_LDAP_SERVER_H
-#define TESTS_LIB_LDAP_SERVER_H
+#ifndef TESTS_LIB_SERVERS_LDAP_SERVER_H
+#define TESTS_LIB_SERVERS_LDAP_SERVER_H
 
 #include <lber.h>
 #include <ldap.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/ntlm_acceptor.h"
+#include "tests/lib/servers/ntlm_acceptor.h"
 
 #include <nettle/arcfour.h>
 #include <nettle/hmac.h>

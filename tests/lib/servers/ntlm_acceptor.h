@@ -3,8 +3,8 @@
  * The server's half of NTLM for tests, written from MS-NLMP: it shares only hashes and ciphers with
  * the client that is tested. Its user is "User" of "Domain".
  */
-#ifndef TESTS_LIB_NTLM_ACCEPTOR_H
-#define TESTS_LIB_NTLM_ACCEPTOR_H
+#ifndef TESTS_LIB_SERVERS_NTLM_ACCEPTOR_H
+#define TESTS_LIB_SERVERS_NTLM_ACCEPTOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/udp_server.h"
+#include "tests/lib/servers/udp_server.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tests/lib/loopback.h"
+#include "tests/lib/servers/loopback.h"
 
 static void *udp_server_main(void *argument);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/loopback.h"
+#include "tests/lib/servers/loopback.h"
 
 #include <errno.h>
 #include <setjmp.h>

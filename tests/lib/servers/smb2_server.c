@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/smb2_server_private.h"
+#include "tests/lib/servers/smb2_server_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/smb2/smb2_crypto.h"
 #include "protocols/smb2/smb2_wire.h"
-#include "tests/lib/loopback.h"
+#include "tests/lib/servers/loopback.h"
 
 enum { SMB2_SERVER_BUFFER = 2 << 20 };
 

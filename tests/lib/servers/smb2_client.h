@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A client of the small SMB2 server, for tests. */
-#ifndef TESTS_LIB_SMB2_CLIENT_H
-#define TESTS_LIB_SMB2_CLIENT_H
+#ifndef TESTS_LIB_SERVERS_SMB2_CLIENT_H
+#define TESTS_LIB_SERVERS_SMB2_CLIENT_H
 
 #include <stdint.h>
 
 #include "protocols/conversation.h"
 #include "protocols/dc.h"
 #include "tests/lib/packets.h"
-#include "tests/lib/smb2_server.h"
+#include "tests/lib/servers/smb2_server.h"
 
 struct smb2_client {
     struct conversation conversation;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/relay.h"
+#include "tests/lib/servers/relay.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tests/lib/loopback.h"
+#include "tests/lib/servers/loopback.h"
 
 struct relay_connection {
     struct relay *relay;

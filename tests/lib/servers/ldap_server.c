@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/ldap_server.h"
+#include "tests/lib/servers/ldap_server.h"
 
 #include <netinet/tcp.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tests/lib/loopback.h"
+#include "tests/lib/servers/loopback.h"
 
 struct ldap_connection_served {
     struct ldap_server *server;

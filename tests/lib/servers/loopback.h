@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets on 127.0.0.1, and a DC that has this address. Each function fails the test on an error.
  */
-#ifndef TESTS_LIB_LOOPBACK_H
-#define TESTS_LIB_LOOPBACK_H
+#ifndef TESTS_LIB_SERVERS_LOOPBACK_H
+#define TESTS_LIB_SERVERS_LOOPBACK_H
 
 #include <netinet/in.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The replies of tests/lib/smb2_server.c, before they are signed, encrypted or spoiled. */
-#ifndef TESTS_LIB_SMB2_SERVER_PRIVATE_H
-#define TESTS_LIB_SMB2_SERVER_PRIVATE_H
+/* The replies of tests/lib/servers/smb2_server.c, before they are signed, encrypted or spoiled. */
+#ifndef TESTS_LIB_SERVERS_SMB2_SERVER_PRIVATE_H
+#define TESTS_LIB_SERVERS_SMB2_SERVER_PRIVATE_H
 
-#include "tests/lib/smb2_server.h"
+#include "tests/lib/servers/smb2_server.h"
 
 /* A reply that is being made: the message, from its header on. */
 struct server_reply {

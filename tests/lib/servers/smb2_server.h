@@ -4,8 +4,8 @@
  * encryption, one file in a share; and faults, which spoil its replies. It reads MS-SMB2 on its
  * own: only ciphers and hashes are shared with the client that is tested.
  */
-#ifndef TESTS_LIB_SMB2_SERVER_H
-#define TESTS_LIB_SMB2_SERVER_H
+#ifndef TESTS_LIB_SERVERS_SMB2_SERVER_H
+#define TESTS_LIB_SERVERS_SMB2_SERVER_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "protocols/smb2/smb2_crypto.h"
-#include "tests/lib/ntlm_acceptor.h"
+#include "tests/lib/servers/ntlm_acceptor.h"
 
 enum smb2_server_fault {
     FAULT_NONE,

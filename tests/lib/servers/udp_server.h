@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A UDP server on 127.0.0.1 for tests, in a separate thread. */
-#ifndef TESTS_LIB_UDP_SERVER_H
-#define TESTS_LIB_UDP_SERVER_H
+#ifndef TESTS_LIB_SERVERS_UDP_SERVER_H
+#define TESTS_LIB_SERVERS_UDP_SERVER_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/smb2_server_private.h"
+#include "tests/lib/servers/smb2_server_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/smb2_client.h"
+#include "tests/lib/servers/smb2_client.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/smb2/smb2.h"
-#include "tests/lib/loopback.h"
+#include "tests/lib/servers/loopback.h"
 #include "tests/lib/test_random.h"
 
 int64_t smb2_client_timeout = INT64_C(5000000000);

@@ -3,8 +3,8 @@
  * A relay on 127.0.0.1 between a test and one port of the DC, TCP and UDP: counts what passes. Each
  * TCP connection has a separate thread.
  */
-#ifndef TESTS_LIB_RELAY_H
-#define TESTS_LIB_RELAY_H
+#ifndef TESTS_LIB_SERVERS_RELAY_H
+#define TESTS_LIB_SERVERS_RELAY_H
 
 #include <pthread.h>
 #include <stdatomic.h>
