@@ -12,8 +12,9 @@
 
 #include "base/error.h"
 #include "base/files/json_text.h"
+#include "base/text.h"
 
-enum { RESAMPLES = 2000, TEXT_SIZE = 128, LINE_SIZE = 512, CELL_WIDTH = 9, LABEL_WIDTH = 3 };
+enum { TEXT_SIZE = 128, LINE_SIZE = 512, CELL_WIDTH = 9, LABEL_WIDTH = 3 };
 
 typedef char cell_text[TEXT_SIZE];
 
@@ -30,12 +31,6 @@ static void say_certainty(struct compare *compare, const struct compare_ratio *r
 static int compare_add_details(struct compare *compare, enum compare_sides side,
                                struct error *error);
 static size_t runs_in(const struct grid *grid, double r, double S);
-static double mean_of(const double *values, size_t count);
-static void find_interval(struct compare_ratio *ratio, const double *a, const double *b);
-static double resampled_mean(const double *values, size_t count, uint64_t *state);
-static uint64_t compare_next_random(uint64_t *state);
-static int compare_two_doubles(const void *left, const void *right);
-static void find_range(struct compare_ratio *ratio, const double *a, const double *b);
 static int print_ratios(FILE *stream, const struct compare *compare, bool spread);
 static int compare_make_axes(const struct compare *compare, struct grid *both);
 static int make_texts(const struct compare *compare, const struct grid *both, bool spread,
@@ -153,7 +148,7 @@ static size_t gather(const struct readings *readings, enum metric metric, double
     for (size_t i = 0; i < readings->count; i++) {
         const struct reading *reading = &readings->items[i];
         if (!isnan(reading->metrics[metric]) && grid_same(reading->r, r) &&
-            grid_same(reading->S, S))
+            grid_same(reading->S, S) && !reading->spoiled)
             values[count++] = reading->metrics[metric];
     }
     return count;
@@ -167,7 +162,9 @@ static double percent(double ratio)
 /* Compares the two maxima, as far as the number of runs allows. */
 static void say_certainty(struct compare *compare, const struct compare_ratio *ratio)
 {
-    if (ratio->interval && ratio->low <= 1 && ratio->high >= 1)
+    if (ratio->same)
+        compare_say(compare, ": no difference");
+    else if (ratio->interval && ratio->low <= 1 && ratio->high >= 1)
         compare_say(
             compare,
             ": that may be chance, the 95%% interval of the difference is %+.1f%% to %+.1f%%",
@@ -179,6 +176,8 @@ static void say_certainty(struct compare *compare, const struct compare_ratio *r
     else if (ratio->runs[COMPARE_A] > 1 || ratio->runs[COMPARE_B] > 1)
         compare_say(compare, "; between single runs the difference ranges from %+.1f%% to %+.1f%%",
                     percent(ratio->low), percent(ratio->high));
+    else
+        compare_say(compare, "; one run each: the difference may be chance");
 }
 
 /* Adds up the details of one side over the cells in which both sides have runs. */
@@ -189,7 +188,8 @@ static int compare_add_details(struct compare *compare, enum compare_sides side,
     const struct grid *other = &compare->grids[!side];
     int added = 0;
     for (size_t i = 0; added == 0 && i < readings->count; i++)
-        if (runs_in(other, readings->items[i].r, readings->items[i].S) > 0)
+        if (!readings->items[i].spoiled &&
+            runs_in(other, readings->items[i].r, readings->items[i].S) > 0)
             added = detail_add(&compare->details[side], &readings->items[i], error);
     return added;
 }
@@ -209,90 +209,6 @@ void compare_clear(struct compare *compare)
     }
 }
 
-struct compare_ratio compare_samples(const double *a, size_t a_count, const double *b,
-                                     size_t b_count)
-{
-    struct compare_ratio ratio = {.runs = {a_count, b_count},
-                                  .mean = {mean_of(a, a_count), mean_of(b, b_count)},
-                                  .ratio = NAN,
-                                  .low = NAN,
-                                  .high = NAN};
-    if (a_count == 0 || b_count == 0 || !(ratio.mean[COMPARE_A] > 0))
-        return ratio;
-    ratio.ratio = ratio.mean[COMPARE_B] / ratio.mean[COMPARE_A];
-    if (a_count >= COMPARE_RUNS && b_count >= COMPARE_RUNS)
-        find_interval(&ratio, a, b);
-    else
-        find_range(&ratio, a, b);
-    return ratio;
-}
-
-static double mean_of(const double *values, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    return count ? sum / (double)count : NAN;
-}
-
-/* Percentile bootstrap interval of the ratio of means. */
-static void find_interval(struct compare_ratio *ratio, const double *a, const double *b)
-{
-    static const double outside = 0.025;
-    double ratios[RESAMPLES];
-    uint64_t state = UINT64_C(88172645463325252);
-    size_t made = 0;
-    for (size_t i = 0; i < RESAMPLES; i++) {
-        double below = resampled_mean(a, ratio->runs[COMPARE_A], &state);
-        double above = resampled_mean(b, ratio->runs[COMPARE_B], &state);
-        if (below > 0)
-            ratios[made++] = above / below;
-    }
-    if (made == 0)
-        return;
-    qsort(ratios, made, sizeof ratios[0], compare_two_doubles);
-    ratio->interval = true;
-    ratio->low = ratios[(size_t)(outside * (double)(made - 1))];
-    ratio->high = ratios[(size_t)ceil((1 - outside) * (double)(made - 1))];
-}
-
-/* Mean of count values drawn with replacement. */
-static double resampled_mean(const double *values, size_t count, uint64_t *state)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += values[compare_next_random(state) % count];
-    return sum / (double)count;
-}
-
-static uint64_t compare_next_random(uint64_t *state)
-{
-    /* xorshift64*: good enough to choose runs, and identical on every machine. */
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * UINT64_C(2685821657736338717);
-}
-
-static int compare_two_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static void find_range(struct compare_ratio *ratio, const double *a, const double *b)
-{
-    double low[COMPARE_SIDES] = {INFINITY, INFINITY}, high[COMPARE_SIDES] = {0, 0};
-    const double *values[COMPARE_SIDES] = {a, b};
-    for (size_t side = 0; side < COMPARE_SIDES; side++)
-        for (size_t i = 0; i < ratio->runs[side]; i++) {
-            low[side] = fmin(low[side], values[side][i]);
-            high[side] = fmax(high[side], values[side][i]);
-        }
-    ratio->low = low[COMPARE_B] / high[COMPARE_A];
-    ratio->high = low[COMPARE_A] > 0 ? high[COMPARE_B] / low[COMPARE_A] : INFINITY;
-}
-
 int compare_cell(const struct compare *compare, enum metric metric, double r, double S,
                  struct compare_ratio *ratio)
 {
@@ -302,9 +218,12 @@ int compare_cell(const struct compare *compare, enum metric metric, double r, do
 int compare_print(FILE *stream, const struct compare *compare, bool spread)
 {
     fprintf(stream, "%s\n\n", compare->verdict);
-    for (size_t side = 0; side < COMPARE_SIDES; side++)
-        fprintf(stream, "%c: %s, %zu run%s\n", side == COMPARE_A ? 'A' : 'B', compare->names[side],
-                compare->readings[side]->count, compare->readings[side]->count == 1 ? "" : "s");
+    for (size_t side = 0; side < COMPARE_SIDES; side++) {
+        fprintf(stream, "%c: ", side == COMPARE_A ? 'A' : 'B');
+        text_print_clean(stream, compare->names[side]);
+        fprintf(stream, ", %zu run%s\n", compare->readings[side]->count,
+                compare->readings[side]->count == 1 ? "" : "s");
+    }
     int printed = print_ratios(stream, compare, spread);
     if (printed < 0)
         return printed;
@@ -371,7 +290,7 @@ static int ratio_text(const struct compare *compare, double r, double S, bool sp
     enum metric metric = compare->grids[COMPARE_A].metric;
     struct compare_ratio ratio;
     if (a == 0 || b == 0) {
-        strcpy(out, a ? "A" : b ? "B" : "0");
+        strcpy(out, a ? "A" : b ? "B" : "");
         return 0;
     }
     int compared = compare_cell(compare, metric, r, S, &ratio);

@@ -2,7 +2,8 @@
 /*
  * --compare A B: compares the results of two servers, versions or settings by cell, and begins with
  * a verdict of one sentence. A cell is called faster or slower only if both sides have at least
- * COMPARE_RUNS runs of it and the 95% interval of the ratio of their means (bootstrap) excludes 1.
+ * COMPARE_RUNS runs of it and the 95% interval of the ratio of their means (Welch's t on a
+ * logarithmic scale) excludes 1.
  * With fewer runs, only ranges are shown.
  */
 #ifndef SUMMARY_COMPARE_H
@@ -16,7 +17,7 @@
 #include "summary/grid.h"
 #include "summary/reading.h"
 
-enum { COMPARE_RUNS = 5, COMPARE_VERDICT_SIZE = 512 };
+enum { COMPARE_RUNS = 3, COMPARE_VERDICT_SIZE = 512 };
 
 enum compare_sides { COMPARE_A, COMPARE_B, COMPARE_SIDES };
 
@@ -27,6 +28,7 @@ struct compare_ratio {
     double ratio;               /* NaN: one side has no value, or A's mean is 0 */
     bool interval; /* low and high are the 95% interval; otherwise the range of ratios */
     double low, high;
+    bool same; /* both sides have the same values */
 };
 
 struct compare {
@@ -45,10 +47,13 @@ int compare_make(struct compare *compare, const struct readings *a, const struct
                  struct error *error);
 void compare_clear(struct compare *compare);
 
-/* The ratio of two samples. The result is repeatable: the bootstrap has a fixed seed. */
+/* The ratio of two samples. */
 struct compare_ratio compare_samples(const double *a, size_t a_count, const double *b,
                                      size_t b_count);
-/* The ratio of a metric in one cell. */
+/* The value that Student's t exceeds with a probability of 2.5%. */
+double compare_student_t(double freedom);
+
+/* The ratio of a metric in one cell, without spoiled runs. */
 int compare_cell(const struct compare *compare, enum metric metric, double r, double S,
                  struct compare_ratio *ratio);
 

@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "summary/result/result.h"
 
 static int detail_add_file(struct detail *detail, const char *path, struct error *error);
+static void clean_packet(struct result_packet *packet);
 static int detail_add_packet(struct detail *detail, const struct result_packet *packet);
 static struct detail_type *take_type(struct detail *detail, const char *protocol,
                                      const char *opcode, const char *description);
@@ -41,12 +43,23 @@ static int detail_add_file(struct detail *detail, const char *path, struct error
     result_init(&result);
     int added = result_read(&result, path, error);
     for (size_t i = 0; added == 0 && i < result.packet_count; i++) {
+        clean_packet(&result.packets[i]);
         added = detail_add_packet(detail, &result.packets[i]);
         if (added < 0)
             error_set(error, -ENOMEM, "%s: out of memory", path);
     }
     result_clear(&result);
     return added;
+}
+
+/* Replaces control characters, as these texts reach terminals. They are in the result's memory. */
+static void clean_packet(struct result_packet *packet)
+{
+    text_clean((char *)(uintptr_t)packet->protocol);
+    text_clean((char *)(uintptr_t)packet->opcode);
+    text_clean((char *)(uintptr_t)packet->description);
+    for (size_t i = 0; i < packet->cause_count; i++)
+        text_clean((char *)(uintptr_t)packet->causes[i].name);
 }
 
 static int detail_add_packet(struct detail *detail, const struct result_packet *packet)
