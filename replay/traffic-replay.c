@@ -15,6 +15,8 @@ int main(int argc, char **argv)
     program_begin("traffic-replay");
     signal(SIGINT, end_at_once);
     signal(SIGTERM, end_at_once);
+    if (signal(SIGHUP, end_at_once) == SIG_IGN) /* nohup */
+        signal(SIGHUP, SIG_IGN);
     int status;
     if (settings_read(&settings, argc, argv, &status) == STEP_NEXT)
         status = session_run(&settings);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,20 @@
 #include "base/error.h"
 #include "base/secret.h"
 
+enum { ENDING_SIGNALS = 4 };
+
+struct prompt_signals {
+    sigset_t before;
+    struct sigaction actions[ENDING_SIGNALS];
+};
+
 static int credentials_read_line(char *line, struct credentials *out);
 static char *credentials_trim(char *text);
 static char **credentials_member(struct credentials *credentials, const char *key);
+static void prompt_catch_signals(struct prompt_signals *signals);
+static void prompt_store_signal(int number);
+static int prompt_read(const sigset_t *before, char **answer);
+static void prompt_release_signals(const struct prompt_signals *signals);
 
 void credentials_clear(struct credentials *credentials)
 {
@@ -141,48 +153,89 @@ static char **credentials_member(struct credentials *credentials, const char *ke
     return strcasecmp(key, "domain") == 0 ? &credentials->domain : NULL;
 }
 
-enum { INTERRUPT = 3 };
+/*
+ * A signal ends the prompt at once. The handler only stores its number, because the terminal has to
+ * be restored before the program's own handler ends the process.
+ */
+static const int ending_signals[ENDING_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static volatile sig_atomic_t signal_stored;
 
 int credentials_prompt(const char *question, bool secret, char **answer)
 {
     struct termios shown, hidden;
+    struct prompt_signals signals;
+    *answer = NULL;
     if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &shown) != 0)
         return -ENOTTY;
-    sigset_t signals, before;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGTSTP);
     hidden = shown;
     if (secret)
         hidden.c_lflag &= (tcflag_t)~ECHO;
-    /* Ctrl-C must not leave the terminal without echo, so it sends no signal: it ends the line, and
-     * there is no answer. */
-    if (secret) {
-        hidden.c_lflag &= (tcflag_t)~ISIG;
-        hidden.c_cc[VEOL] = INTERRUPT;
-    }
-    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    prompt_catch_signals(&signals);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
     fprintf(stderr, "%s", question);
     fflush(stderr);
-    /* Reads from the terminal directly, so that stdio keeps no copy. */
-    char line[LINE_MAX];
-    ssize_t length;
-    do
-        length = read(STDIN_FILENO, line, sizeof line - 1);
-    while (length < 0 && errno == EINTR);
+    int result = prompt_read(&signals.before, answer);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (secret)
         fputc('\n', stderr);
-    *answer = NULL;
+    prompt_release_signals(&signals);
+    return result;
+}
+
+/* Blocks the signals, which prompt_read() lets through while it waits. A stopped program would
+ * leave the terminal without echo, so SIGTSTP waits for the answer. */
+static void prompt_catch_signals(struct prompt_signals *signals)
+{
+    struct sigaction action = {.sa_handler = prompt_store_signal};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigemptyset(&action.sa_mask);
+    sigaddset(&blocked, SIGTSTP);
+    signal_stored = 0;
+    for (size_t i = 0; i < ENDING_SIGNALS; i++)
+        sigaddset(&blocked, ending_signals[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &signals->before);
+    for (size_t i = 0; i < ENDING_SIGNALS; i++) {
+        sigaction(ending_signals[i], NULL, &signals->actions[i]);
+        if (signals->actions[i].sa_handler != SIG_IGN)
+            sigaction(ending_signals[i], &action, NULL);
+    }
+}
+
+static void prompt_store_signal(int number)
+{
+    signal_stored = number;
+}
+
+/* Reads from the terminal directly, so that stdio keeps no copy. 0, -ECANCELED or -ENOMEM. */
+static int prompt_read(const sigset_t *before, char **answer)
+{
+    char line[LINE_MAX];
+    ssize_t length = -1;
+    sigset_t waiting = *before;
+    struct pollfd terminal = {.fd = STDIN_FILENO, .events = POLLIN};
+    int result = -ECANCELED;
+    sigaddset(&waiting, SIGTSTP);
+    while (!signal_stored && ppoll(&terminal, 1, NULL, &waiting) < 0 && errno == EINTR)
+        ;
+    if (!signal_stored)
+        length = read(STDIN_FILENO, line, sizeof line - 1);
     if (length > 0) {
         line[length] = '\0';
         line[strcspn(line, "\n")] = '\0';
-        if (*line && !strchr(line, INTERRUPT))
-            *answer = strdup(line);
+        if (*line)
+            result = (*answer = strdup(line)) ? 0 : -ENOMEM;
     }
     explicit_bzero(line, sizeof line);
-    return *answer ? 0 : -ECANCELED;
+    return result;
+}
+
+/* Restores the program's handlers and lets them handle the signal. */
+static void prompt_release_signals(const struct prompt_signals *signals)
+{
+    for (size_t i = 0; i < ENDING_SIGNALS; i++)
+        sigaction(ending_signals[i], &signals->actions[i], NULL);
+    if (signal_stored)
+        kill(getpid(), signal_stored);
+    pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
 }

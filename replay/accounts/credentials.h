@@ -33,8 +33,12 @@ int credentials_split_name(char **name, char **domain, char **realm);
 int credentials_read_file(const char *path, struct credentials *out, bool *world_readable,
                           struct error *error);
 
-/* Asks the user on the terminal of standard input, without echo if secret. *answer is malloc'd. 0;
- * -ENOTTY: standard input is not a terminal; -ECANCELED: no answer. */
+/*
+ * Asks the user on the terminal of standard input, without echo if secret. *answer is malloc'd. 0;
+ * -ENOTTY: standard input is not a terminal; -ECANCELED: no answer; -ENOMEM. SIGINT, SIGTERM,
+ * SIGHUP and SIGQUIT end the prompt; the handlers that the program had installed run after the
+ * terminal is restored.
+ */
 int credentials_prompt(const char *question, bool secret, char **answer);
 
 #endif

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,10 +135,55 @@ static void the_prompt_hides_secrets(void **state)
         {"hunter2\n", true, 0, "hunter2", false},
         {"hunter2\n", false, 0, "hunter2", true},
         {"\n", true, -ECANCELED, NULL, false},
-        {"hunter2\003", true, -ECANCELED, NULL, false}, /* Ctrl-C */
     };
     for (size_t i = 0; i < sizeof dialogues / sizeof dialogues[0]; i++)
         play(&dialogues[i]);
+}
+
+static void handle_interrupt(int number)
+{
+    struct termios now;
+    tcgetattr(STDIN_FILENO, &now);
+    _exit(number + ((now.c_lflag & ECHO) != 0 ? 100 : 0));
+}
+
+/* The program's own handler runs, and the terminal echoes again by then. */
+static void a_signal_ends_a_prompt_at_once_and_restores_the_terminal(void **state)
+{
+    (void)state;
+    static const struct {
+        bool secret;
+        int signal;       /* sent to the program; 0: typed */
+        const char *type; /* without a line's end */
+        int status;
+    } cases[] = {
+        {true, 0, "hunter2\003", 100 + SIGINT}, {false, 0, "Adm\003", 100 + SIGINT},
+        {true, SIGTERM, "hun", 100 + SIGTERM},  {false, SIGTERM, "Adm", 100 + SIGTERM},
+        {true, 0, "hun\034", 100 + SIGQUIT},    {false, SIGHUP, "", 100 + SIGHUP},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int terminal, status;
+        char seen[4096] = "", *answer;
+        pid_t child = forkpty(&terminal, NULL, NULL, NULL);
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(20);
+            for (size_t j = 0; j < sizeof cases / sizeof cases[0]; j++)
+                signal(cases[j].signal ? cases[j].signal : SIGINT, handle_interrupt);
+            signal(SIGQUIT, handle_interrupt);
+            credentials_prompt("Password: ", cases[i].secret, &answer);
+            _exit(1);
+        }
+        read_terminal(terminal, seen, 0, sizeof seen, "Password: ");
+        assert_int_equal(write(terminal, cases[i].type, strlen(cases[i].type)),
+                         strlen(cases[i].type));
+        if (cases[i].signal)
+            kill(child, cases[i].signal);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        close(terminal);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), cases[i].status);
+    }
 }
 
 static void without_a_terminal_nothing_is_asked(void **state)
@@ -155,6 +201,7 @@ int main(void)
         cmocka_unit_test(passwords_are_wiped_in_place),
         cmocka_unit_test(names_are_split),
         cmocka_unit_test(the_prompt_hides_secrets),
+        cmocka_unit_test(a_signal_ends_a_prompt_at_once_and_restores_the_terminal),
         cmocka_unit_test(without_a_terminal_nothing_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

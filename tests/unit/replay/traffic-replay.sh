@@ -152,4 +152,19 @@ holds "all outputs closed: nothing else is in the file" has_clients <"$work/clos
 # shellcheck disable=SC2016 # the inner shell's
 is "a reader that goes away: exit status" "$(bash -c '"$0" --traffic-summary - -D 600 "$1" 2>/dev/null | head -1 >/dev/null; echo "${PIPESTATUS[0]}"' "$program" $model)" 1
 
+# A signal at a question ends the program at once.
+# at_question NAME QUESTION KEYS-OR-SIGNAL OPTION...
+at_question() {
+    local name=$1 question=$2 answer=$3
+    shift 3
+    run python3 tests/lib/terminal.py "$question" "$answer" "$program" "$@" $model 127.88.99.99
+    like "$name: exit status" "$output" '^status 130$'
+    like "$name: message" "$output" '^traffic-replay: interrupted$'
+}
+at_question "Ctrl-C when asked for the name" "name: " '\x03'
+at_question "SIGTERM when asked for the name" "name: " SIGTERM
+at_question "Ctrl-C when asked for the password" "Password of a: " 'x\x03' -U a
+at_question "SIGTERM when asked for the password" "Password of a: " SIGTERM -U a
+at_question "SIGHUP when asked for the password" "Password of a: " SIGHUP -U a
+
 tap_done
