@@ -93,8 +93,8 @@ static int make_key(struct recording_loader *loader, uint32_t type,
                     const struct recording_line *packet, size_t *used);
 static int recording_put_key(struct recording_loader *loader, size_t *used, const char *text,
                              char end);
-static int add_form(struct recording_loader *loader, uint32_t number, uint32_t type,
-                    const struct recording_line *packet);
+static int recording_add_form(struct recording_loader *loader, uint32_t number, uint32_t type,
+                              const struct recording_line *packet);
 static int copy_fields(struct recording_loader *loader, const struct recording_line *packet,
                        struct recording_form *form);
 static const char *recording_keep(struct recording_loader *loader, const char *text);
@@ -307,7 +307,7 @@ static int find_form(struct recording_loader *loader, const struct recording_lin
     if (intern_add(&loader->forms, loader->key, size, number, &added) < 0)
         return error_no_memory(loader->error);
     if (added)
-        result = add_form(loader, *number, type, packet);
+        result = recording_add_form(loader, *number, type, packet);
     if (result == 0)
         loader->form_list[*number].count++;
     return result;
@@ -357,8 +357,8 @@ static int recording_put_key(struct recording_loader *loader, size_t *used, cons
     return 0;
 }
 
-static int add_form(struct recording_loader *loader, uint32_t number, uint32_t type,
-                    const struct recording_line *packet)
+static int recording_add_form(struct recording_loader *loader, uint32_t number, uint32_t type,
+                              const struct recording_line *packet)
 {
     if (loader->forms.bytes > RECORDING_DETAILS_MAX)
         return recording_wrong(loader, "expected at most %d MiB of different details",

@@ -119,7 +119,7 @@ static int recording_text_read_line(struct recording_reader *reader, char *line)
         return recording_text_wrong(reader,
                                     "a traffic-summary line: time, IP protocol, stream, from, to, "
                                     "protocol, opcode, ... separated by tabs");
-    if (!recording_text_time(columns[COLUMN_TIME], &packet.time))
+    if (recording_text_time(columns[COLUMN_TIME], &packet.time) < 0)
         return recording_text_wrong(reader, "a time in seconds in the first field");
     if (!columns[COLUMN_FROM][0] || !columns[COLUMN_TO][0])
         return recording_text_wrong(reader, "sender and receiver in the fourth and fifth field");
@@ -233,9 +233,9 @@ static int read_columns(struct recording_reader *reader, const struct packet_row
     size_t size = SEARCH_COLUMNS + 1, used = 0;
     for (size_t i = 0; i < SEARCH_COLUMNS; i++)
         parts[i] = columns[EXTRA + i];
-    if (!shape_of_dn(columns[COLUMN_BASE], base, sizeof base))
+    if (shape_of_dn(columns[COLUMN_BASE], base, sizeof base) < 0)
         base[0] = '\0';
-    if (!shape_of_filter(columns[COLUMN_FILTER], filter, sizeof filter))
+    if (shape_of_filter(columns[COLUMN_FILTER], filter, sizeof filter) < 0)
         filter[0] = '\0';
     parts[COLUMN_BASE - EXTRA] = base;
     parts[COLUMN_FILTER - EXTRA] = filter;
@@ -309,18 +309,18 @@ bool recording_text_is_line(const char *text)
         return false;
     memcpy(number, text, length);
     number[length] = '\0';
-    return recording_text_time(number, &time);
+    return recording_text_time(number, &time) == 0;
 }
 
-bool recording_text_time(const char *text, int64_t *time)
+int recording_text_time(const char *text, int64_t *time)
 {
     size_t whole = strspn(text, "0123456789"), digits = 0;
     int64_t fraction = 0;
     if (whole == 0 || whole > 10)
-        return false;
+        return -EINVAL;
     int64_t seconds = strtoll(text, NULL, 10);
     if (seconds > INT64_MAX / NANOSECONDS - 1)
-        return false;
+        return -EINVAL;
     text += whole;
     if (*text == '.')
         for (text++; isdigit((unsigned char)*text); text++, digits++)
@@ -329,7 +329,7 @@ bool recording_text_time(const char *text, int64_t *time)
     for (; digits < 9; digits++)
         fraction *= 10;
     *time = seconds * NANOSECONDS + fraction;
-    return *text == '\0';
+    return *text == '\0' ? 0 : -EINVAL;
 }
 
 void recording_text_write(FILE *out, const struct recording_line *packet, const char *description)

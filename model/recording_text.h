@@ -51,8 +51,9 @@ int recording_text_read(FILE *file, const char *name,
 /* True if text starts like a line of a recording. */
 bool recording_text_is_line(const char *text);
 
-/* Nanoseconds of a time in decimal seconds, "1500000001.371377000". False if it is none. */
-bool recording_text_time(const char *text, int64_t *time);
+/* Sets *time to the nanoseconds of a time in decimal seconds, "1500000001.371377000". 0 or
+ * -EINVAL. */
+int recording_text_time(const char *text, int64_t *time);
 
 /* Writes one line. description may be "". Errors are left in the stream, for ferror(). */
 void recording_text_write(FILE *out, const struct recording_line *packet, const char *description);

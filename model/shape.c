@@ -2,6 +2,7 @@
 #include "model/shape.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -17,13 +18,13 @@ struct shape_scan {
 
 static bool is_rdn_type(const char *text, size_t length);
 static const char *skip_value(const char *at);
-static bool scan_filter(struct shape_scan *scan);
-static bool shape_put(struct shape_scan *scan, const char *text);
-static bool scan_comparison(struct shape_scan *scan);
+static int scan_filter(struct shape_scan *scan);
+static int shape_put(struct shape_scan *scan, const char *text);
+static int scan_comparison(struct shape_scan *scan);
 static bool class_name(const char *value, char *name, size_t size);
 static bool is_class(const char *text);
 
-bool shape_of_dn(const char *dn, char *shape, size_t size)
+int shape_of_dn(const char *dn, char *shape, size_t size)
 {
     size_t used = 0;
     bool further = false; /* only the first part of a multi-valued RDN counts */
@@ -31,8 +32,10 @@ bool shape_of_dn(const char *dn, char *shape, size_t size)
     for (const char *at = dn; *at;) {
         at += strspn(at, " ");
         size_t length = strcspn(at, "=,+ ");
-        if (!is_rdn_type(at, length) || used + length + 2 > size)
-            return false;
+        if (!is_rdn_type(at, length))
+            return -EINVAL;
+        if (used + length + 2 > size)
+            return -ENOSPC;
         if (!further && used > 0)
             shape[used++] = ',';
         for (size_t i = 0; i < length && !further; i++)
@@ -44,9 +47,9 @@ bool shape_of_dn(const char *dn, char *shape, size_t size)
         further = *at == '+';
         at += *at != '\0';
         if (at[-1] != '\0' && *at == '\0' && (at[-1] == ',' || at[-1] == '+'))
-            return false;
+            return -EINVAL;
     }
-    return true;
+    return 0;
 }
 
 /* Only known types of RDNs are accepted, because a part of a truncated value could look like a
@@ -74,76 +77,80 @@ static const char *skip_value(const char *at)
     return at;
 }
 
-bool shape_of_filter(const char *filter, char *shape, size_t size)
+int shape_of_filter(const char *filter, char *shape, size_t size)
 {
     struct shape_scan scan = {.at = filter, .shape = shape, .size = size};
     shape[0] = '\0';
-    return scan_filter(&scan) && *scan.at == '\0';
+    int result = scan_filter(&scan);
+    return result == 0 && *scan.at ? -EINVAL : result;
 }
 
-static bool scan_filter(struct shape_scan *scan)
+static int scan_filter(struct shape_scan *scan)
 {
     char operator[3] = "(";
-    bool good;
+    int result;
     if (*scan->at != '(' || ++scan->nesting > NESTING_MAX)
-        return false;
+        return -EINVAL;
     scan->at++;
     if (*scan->at == '&' || *scan->at == '|' || *scan->at == '!') {
         operator[1] = * scan->at++;
-        good = shape_put(scan, operator);
-        while (good && *scan->at == '(')
-            good = scan_filter(scan);
-        good = good && shape_put(scan, ")");
+        result = shape_put(scan, operator);
+        while (result == 0 && *scan->at == '(')
+            result = scan_filter(scan);
+        if (result == 0)
+            result = shape_put(scan, ")");
     } else {
-        good = scan_comparison(scan);
+        result = scan_comparison(scan);
     }
     scan->nesting--;
-    return good && *scan->at++ == ')';
+    if (result < 0)
+        return result;
+    return *scan->at++ == ')' ? 0 : -EINVAL;
 }
 
-static bool shape_put(struct shape_scan *scan, const char *text)
+static int shape_put(struct shape_scan *scan, const char *text)
 {
     size_t length = strlen(text);
     if (scan->used + length + 1 > scan->size)
-        return false;
+        return -ENOSPC;
     memcpy(scan->shape + scan->used, text, length + 1);
     scan->used += length;
-    return true;
+    return 0;
 }
 
 /* "cn=x", "cn>=x", "cn:dn:1.2.3:=x", "cn": up to the closing parenthesis. */
-static bool scan_comparison(struct shape_scan *scan)
+static int scan_comparison(struct shape_scan *scan)
 {
     char attribute[ATTRIBUTE_MAX + 1], value[SHAPE_SIZE / 8],
         comparison[ATTRIBUTE_MAX + CLASS_MAX + 8];
     size_t length = strcspn(scan->at, "=><~:()");
     if (length == 0 || length > ATTRIBUTE_MAX)
-        return false;
+        return -EINVAL;
     memcpy(attribute, scan->at, length);
     attribute[length] = '\0';
     scan->at += length;
     bool equal = *scan->at == '=';
     const char *start = scan->at + equal;
     if (*scan->at == '(')
-        return false;
+        return -EINVAL;
     /* Parentheses in a value are escaped (RFC 4515 3). */
     scan->at = start + strcspn(start, "()");
     if (*scan->at != ')')
-        return false;
+        return -EINVAL;
     length = (size_t)(scan->at - start);
     if (!equal || length >= sizeof value)
         length = 0;
     snprintf(value, sizeof value, "%.*s", (int)length, start);
-    return shape_of_comparison(attribute, value, comparison, sizeof comparison) &&
-           shape_put(scan, comparison);
+    int result = shape_of_comparison(attribute, value, comparison, sizeof comparison);
+    return result == 0 ? shape_put(scan, comparison) : result;
 }
 
-bool shape_of_comparison(const char *attribute, const char *value, char *shape, size_t size)
+int shape_of_comparison(const char *attribute, const char *value, char *shape, size_t size)
 {
     char name[CLASS_MAX + 1];
     int length;
     if (!shape_is_attribute(attribute))
-        return false;
+        return -EINVAL;
     bool kept = strcmp(value, "*") == 0;
     if (kept)
         snprintf(name, sizeof name, "*");
@@ -152,7 +159,7 @@ bool shape_of_comparison(const char *attribute, const char *value, char *shape, 
         kept = class_name(value, name, sizeof name);
     length = kept ? snprintf(shape, size, "(%s=%s)", attribute, name)
                   : snprintf(shape, size, "(%s)", attribute);
-    return length > 0 && (size_t)length < size;
+    return length > 0 && (size_t)length < size ? 0 : -ENOSPC;
 }
 
 /* objectCategory may be the DN of its class in the schema, whose first value is the name. */

@@ -26,7 +26,7 @@
  * fails; the cells to which elimination may fill up a larger core; sweeps without progress. */
 enum { DENSE_MAX = 1500, DENSE_LAST_RESORT = 5000, CELLS_MAX = 2000000, STAGNATION = 100 };
 
-struct cell {
+struct matrix_cell {
     uint32_t column;
     double value;
 };
@@ -40,8 +40,8 @@ enum { ROW_SCANNED = 16 };
  * of eliminating a state must depend only on the cells that it touches. base/intern cannot remove
  * keys, so this table is separate.
  */
-struct row {
-    struct cell *cells;
+struct matrix_row {
+    struct matrix_cell *cells;
     uint32_t count;
     uint32_t room; /* of the hash table */
     bool hashed;
@@ -49,7 +49,7 @@ struct row {
 
 /* The rows that lead to a state, including eliminated ones, which are skipped; live counts the
  * others. */
-struct column {
+struct matrix_column {
     uint32_t *rows;
     uint32_t count;
     uint32_t live;
@@ -73,8 +73,8 @@ struct candidate {
 
 struct visits_system {
     uint32_t count;
-    struct row *rows;
-    struct column *columns;
+    struct matrix_row *rows;
+    struct matrix_column *columns;
     bool *gone;
     uint32_t left;
     uint64_t cells_left, cells_allowed;
@@ -100,12 +100,12 @@ static int find_reached(uint32_t count, const uint32_t *first, const uint32_t *t
 static int build_row(struct visits_system *system, uint32_t state, const uint32_t *first,
                      const uint32_t *to, const double *probability);
 static int add_cell(struct visits_system *system, uint32_t state, uint32_t column, double value);
-static int row_reserve(struct row *row);
-static int row_rehash(struct row *row);
-static uint32_t row_extent(const struct row *row);
-static struct cell *row_find(const struct row *row, uint32_t column);
-static uint32_t hash_column(const struct row *row, uint32_t column);
-static int add_to_column(struct column *column, uint32_t row);
+static int row_reserve(struct matrix_row *row);
+static int row_rehash(struct matrix_row *row);
+static uint32_t row_extent(const struct matrix_row *row);
+static struct matrix_cell *row_find(const struct matrix_row *row, uint32_t column);
+static uint32_t hash_column(const struct matrix_row *row, uint32_t column);
+static int add_to_column(struct matrix_column *column, uint32_t row);
 static int eliminate(struct visits_system *system);
 static int add_candidate(struct visits_system *system, uint32_t state);
 static double cost(const struct visits_system *system, uint32_t state);
@@ -114,9 +114,9 @@ static bool is_entangled(const struct visits_system *system);
 static uint32_t cheapest(struct visits_system *system);
 static bool is_cheaper(const void *left, const void *right);
 static int eliminate_state(struct visits_system *system, uint32_t state);
-static double row_sum(const struct row *row);
+static double row_sum(const struct matrix_row *row);
 static int reroute(struct visits_system *system, uint32_t from, uint32_t state, double sum);
-static void row_remove(struct row *row, uint32_t column);
+static void row_remove(struct matrix_row *row, uint32_t column);
 static int add_inflow(struct visits_system *system, uint32_t from, double share);
 static int solve_core(struct visits_system *system);
 static uint32_t *number_core(const struct visits_system *system, uint32_t *states);
@@ -127,7 +127,7 @@ static int solve_sweeping(struct visits_system *system, const uint32_t *numbers,
                           const uint32_t *states, double *visits);
 static int build_sweep(struct visits_sweep *sweep, const struct visits_system *system,
                        const uint32_t *numbers, const uint32_t *states);
-static void sweep_add_row(struct visits_sweep *sweep, const struct row *row, uint32_t state,
+static void sweep_add_row(struct visits_sweep *sweep, const struct matrix_row *row, uint32_t state,
                           const uint32_t *numbers, size_t *next, const double *out);
 static int sweep_until_settled(const struct visits_sweep *sweep, double cells, double *visits);
 static double sweep_once(const struct visits_sweep *sweep, double *visits);
@@ -210,29 +210,29 @@ static int build_row(struct visits_system *system, uint32_t state, const uint32_
 /* Adds value to row[column] and lists the row in the column. */
 static int add_cell(struct visits_system *system, uint32_t state, uint32_t column, double value)
 {
-    struct row *row = &system->rows[state];
+    struct matrix_row *row = &system->rows[state];
     if (row_reserve(row) < 0)
         return -ENOMEM;
-    struct cell *cell = row_find(row, column);
+    struct matrix_cell *cell = row_find(row, column);
     if (cell && cell->column == column) {
         cell->value += value;
         return 0;
     }
     cell = cell ? cell : &row->cells[row->count];
-    *cell = (struct cell){column, value};
+    *cell = (struct matrix_cell){column, value};
     row->count++;
     system->cells_left++;
     return add_to_column(&system->columns[column], state);
 }
 
 /* Makes room for one more cell. */
-static int row_reserve(struct row *row)
+static int row_reserve(struct matrix_row *row)
 {
     if (row->hashed && 2 * row->count < row->room)
         return 0;
     if (row->hashed || row->count >= ROW_SCANNED)
         return row_rehash(row);
-    struct cell *cells = array_grow(row->cells, row->count, sizeof *cells);
+    struct matrix_cell *cells = array_grow(row->cells, row->count, sizeof *cells);
     if (!cells)
         return -ENOMEM;
     row->cells = cells;
@@ -240,9 +240,9 @@ static int row_reserve(struct row *row)
 }
 
 /* Moves a row into a hash table of which at least half is free. */
-static int row_rehash(struct row *row)
+static int row_rehash(struct matrix_row *row)
 {
-    struct row larger = {.count = row->count, .room = ROW_SCANNED * 2, .hashed = true};
+    struct matrix_row larger = {.count = row->count, .room = ROW_SCANNED * 2, .hashed = true};
     while (larger.room < 4 * row->count)
         larger.room *= 2;
     larger.cells = malloc(larger.room * sizeof *larger.cells);
@@ -259,14 +259,14 @@ static int row_rehash(struct row *row)
 }
 
 /* How many cells of a row may be in use; those with NO_COLUMN are free. */
-static uint32_t row_extent(const struct row *row)
+static uint32_t row_extent(const struct matrix_row *row)
 {
     return row->hashed ? row->room : row->count;
 }
 
 /* The cell of a column. If the row does not have it: the free cell of the hash table where it
  * belongs, or NULL for a plain array. */
-static struct cell *row_find(const struct row *row, uint32_t column)
+static struct matrix_cell *row_find(const struct matrix_row *row, uint32_t column)
 {
     if (row->hashed) {
         uint32_t at = hash_column(row, column);
@@ -280,12 +280,12 @@ static struct cell *row_find(const struct row *row, uint32_t column)
     return NULL;
 }
 
-static uint32_t hash_column(const struct row *row, uint32_t column)
+static uint32_t hash_column(const struct matrix_row *row, uint32_t column)
 {
     return (column * 2654435761u >> 7) & (row->room - 1);
 }
 
-static int add_to_column(struct column *column, uint32_t row)
+static int add_to_column(struct matrix_column *column, uint32_t row)
 {
     uint32_t *rows = array_grow(column->rows, column->count, sizeof *rows);
     if (!rows)
@@ -361,8 +361,8 @@ static bool is_cheaper(const void *left, const void *right)
 
 static int eliminate_state(struct visits_system *system, uint32_t state)
 {
-    struct row *row = &system->rows[state];
-    struct column *column = &system->columns[state];
+    struct matrix_row *row = &system->rows[state];
+    struct matrix_column *column = &system->columns[state];
     double sum = row_sum(row);
     int result = 0;
     system->gone[state] = true;
@@ -384,12 +384,12 @@ static int eliminate_state(struct visits_system *system, uint32_t state)
     system->cells_left -= row->count;
     free(row->cells);
     free(column->rows);
-    *row = (struct row){0};
-    *column = (struct column){0};
+    *row = (struct matrix_row){0};
+    *column = (struct matrix_column){0};
     return result;
 }
 
-static double row_sum(const struct row *row)
+static double row_sum(const struct matrix_row *row)
 {
     double sum = 0;
     for (uint32_t i = 0; i < row_extent(row); i++)
@@ -401,7 +401,7 @@ static double row_sum(const struct row *row)
 /* Leads what went from `from` through the state directly to where the state led. */
 static int reroute(struct visits_system *system, uint32_t from, uint32_t state, double sum)
 {
-    const struct row *row = &system->rows[state];
+    const struct matrix_row *row = &system->rows[state];
     double share = row_find(&system->rows[from], state)->value / sum;
     row_remove(&system->rows[from], state);
     system->cells_left--;
@@ -413,9 +413,9 @@ static int reroute(struct visits_system *system, uint32_t from, uint32_t state, 
 }
 
 /* Removes a cell. Cells after it in the hash table move up to where they can be found. */
-static void row_remove(struct row *row, uint32_t column)
+static void row_remove(struct matrix_row *row, uint32_t column)
 {
-    struct cell *cell = row_find(row, column);
+    struct matrix_cell *cell = row_find(row, column);
     row->count--;
     if (!row->hashed) {
         *cell = row->cells[row->count];
@@ -483,7 +483,7 @@ static int solve_dense(struct visits_system *system, const uint32_t *numbers,
     if (!a)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        const struct row *row = &system->rows[states[i]];
+        const struct matrix_row *row = &system->rows[states[i]];
         for (uint32_t c = 0; c < row_extent(row); c++)
             if (row->cells[c].column != NO_COLUMN)
                 a[i * n + numbers[row->cells[c].column]] = row->cells[c].value;
@@ -551,7 +551,7 @@ static int build_sweep(struct visits_sweep *sweep, const struct visits_system *s
 }
 
 /* Adds a row's cells to their columns; next has the next free place of each column. */
-static void sweep_add_row(struct visits_sweep *sweep, const struct row *row, uint32_t state,
+static void sweep_add_row(struct visits_sweep *sweep, const struct matrix_row *row, uint32_t state,
                           const uint32_t *numbers, size_t *next, const double *out)
 {
     for (uint32_t c = 0; c < row_extent(row); c++) {

@@ -49,7 +49,7 @@ void learn_frames_free(struct learn_frames *frames)
 int learn_frames_take(struct learn_frames *frames, const struct learn_line *line)
 {
     frames->line = line;
-    if (!recording_text_time(line->values[LEARN_LINE_TIME], &frames->time))
+    if (recording_text_time(line->values[LEARN_LINE_TIME], &frames->time) < 0)
         return error_set(frames->capture->error, -EINVAL,
                          "tshark found no frames: the file is not a capture, or is truncated at "
                          "its start");

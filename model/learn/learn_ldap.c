@@ -33,7 +33,7 @@ struct ldap_cursor {
     size_t filters, ands, ors, and_items, or_items, nots, descriptions, presents, types;
 };
 
-struct ldap_search {
+struct filter_walk {
     struct learn_frames *frames;
     struct ldap_cursor *cursor;
     char shape[SHAPE_SIZE];
@@ -53,13 +53,13 @@ static int learn_ldap_take_request(struct learn_frames *frames, struct ldap_curs
                                    uint64_t op, size_t messages);
 static int learn_ldap_take_bind(struct learn_frames *frames, struct ldap_cursor *cursor);
 static int take_search(struct learn_frames *frames, struct ldap_cursor *cursor, size_t messages);
-static void add_filter(struct ldap_search *search, struct learn_form *form);
-static bool put_filter(struct ldap_search *search, uint64_t kind);
-static bool put_items(struct ldap_search *search, uint64_t kind);
-static bool learn_ldap_put(struct ldap_search *search, const char *text);
-static bool put_comparison(struct ldap_search *search, uint64_t kind);
-static void learn_ldap_add_attributes(struct ldap_search *search, struct learn_form *form);
-static void add_controls(struct ldap_search *search, struct learn_form *form, size_t messages);
+static void add_filter(struct filter_walk *search, struct learn_form *form);
+static bool put_filter(struct filter_walk *search, uint64_t kind);
+static bool put_items(struct filter_walk *search, uint64_t kind);
+static bool learn_ldap_put(struct filter_walk *search, const char *text);
+static bool put_comparison(struct filter_walk *search, uint64_t kind);
+static void learn_ldap_add_attributes(struct filter_walk *search, struct learn_form *form);
+static void add_controls(struct filter_walk *search, struct learn_form *form, size_t messages);
 static bool learn_ldap_is_oid(const char *text);
 
 /* A client's last request before it closes the connection without waiting for an answer is the
@@ -215,7 +215,7 @@ static int learn_ldap_take_bind(struct learn_frames *frames, struct ldap_cursor 
 static int take_search(struct learn_frames *frames, struct ldap_cursor *cursor, size_t messages)
 {
     static const char *const scopes[] = {"base", "one", "sub"};
-    struct ldap_search search = {.frames = frames, .cursor = cursor};
+    struct filter_walk search = {.frames = frames, .cursor = cursor};
     struct learn_form form;
     char base[4096], shape[SHAPE_SIZE];
     uint64_t scope;
@@ -228,7 +228,7 @@ static int take_search(struct learn_frames *frames, struct ldap_cursor *cursor, 
         learn_form_add(&form, "scope", scopes[scope]);
     learn_line_value(frames->line, LEARN_LINE_LDAP_BASE, cursor->searches, base, sizeof base);
     cursor->searches++;
-    if (shape_of_dn(base, shape, sizeof shape))
+    if (shape_of_dn(base, shape, sizeof shape) == 0)
         learn_form_add(&form, "base", shape);
     add_filter(&search, &form);
     learn_ldap_add_attributes(&search, &form);
@@ -236,7 +236,7 @@ static int take_search(struct learn_frames *frames, struct ldap_cursor *cursor, 
     return learn_frames_request(frames, form.text, false);
 }
 
-static void add_filter(struct ldap_search *search, struct learn_form *form)
+static void add_filter(struct filter_walk *search, struct learn_form *form)
 {
     uint64_t kind;
     search->length = 0;
@@ -246,7 +246,7 @@ static void add_filter(struct ldap_search *search, struct learn_form *form)
         learn_form_add(form, "filter", search->shape);
 }
 
-static bool put_filter(struct ldap_search *search, uint64_t kind)
+static bool put_filter(struct filter_walk *search, uint64_t kind)
 {
     if (kind > FILTER_EXTENSIBLE || search->nesting == NESTING_MAX)
         return false;
@@ -257,7 +257,7 @@ static bool put_filter(struct ldap_search *search, uint64_t kind)
 }
 
 /* The items of an AND or OR, or the item of a NOT. */
-static bool put_items(struct ldap_search *search, uint64_t kind)
+static bool put_items(struct filter_walk *search, uint64_t kind)
 {
     static const char *const operators[] = {"(&", "(|", "(!"};
     static const enum learn_line_field items[] = {LEARN_LINE_LDAP_AND_ITEM, LEARN_LINE_LDAP_OR_ITEM,
@@ -277,7 +277,7 @@ static bool put_items(struct ldap_search *search, uint64_t kind)
     return good && learn_ldap_put(search, ")");
 }
 
-static bool learn_ldap_put(struct ldap_search *search, const char *text)
+static bool learn_ldap_put(struct filter_walk *search, const char *text)
 {
     size_t length = strlen(text);
     if (search->length + length + 1 > sizeof search->shape)
@@ -287,7 +287,7 @@ static bool learn_ldap_put(struct ldap_search *search, const char *text)
     return true;
 }
 
-static bool put_comparison(struct ldap_search *search, uint64_t kind)
+static bool put_comparison(struct filter_walk *search, uint64_t kind)
 {
     const struct learn_line *line = search->frames->line;
     struct ldap_cursor *cursor = search->cursor;
@@ -308,11 +308,12 @@ static bool put_comparison(struct ldap_search *search, uint64_t kind)
         if (kind != FILTER_EQUAL || strcmp(value, "*") == 0)
             value[0] = '\0';
     }
-    return shape_of_comparison(attribute, present ? "*" : value, comparison, sizeof comparison) &&
+    return shape_of_comparison(attribute, present ? "*" : value, comparison, sizeof comparison) ==
+               0 &&
            learn_ldap_put(search, comparison);
 }
 
-static void learn_ldap_add_attributes(struct ldap_search *search, struct learn_form *form)
+static void learn_ldap_add_attributes(struct filter_walk *search, struct learn_form *form)
 {
     const struct learn_line *line = search->frames->line;
     char list[LEARN_FORM_SIZE], name[VALUE_SIZE];
@@ -334,7 +335,7 @@ static void learn_ldap_add_attributes(struct ldap_search *search, struct learn_f
 
 /* Adds the controls if the frame has only one message, because otherwise it is not certain which
  * message they belong to. */
-static void add_controls(struct ldap_search *search, struct learn_form *form, size_t messages)
+static void add_controls(struct filter_walk *search, struct learn_form *form, size_t messages)
 {
     const struct learn_line *line = search->frames->line;
     char list[1024], oid[VALUE_SIZE];

@@ -2,6 +2,7 @@
 #include "model/learn/learn_line.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,8 +107,8 @@ const char *learn_line_field_name(enum learn_line_field field)
     return names[field];
 }
 
-bool learn_line_parse(struct learn_line *line, char *text, const enum learn_line_field *columns,
-                      size_t count)
+int learn_line_parse(struct learn_line *line, char *text, const enum learn_line_field *columns,
+                     size_t count)
 {
     static char nothing[] = "";
     char separator[2] = {LEARN_LINE_SEPARATOR, '\0'};
@@ -116,10 +117,10 @@ bool learn_line_parse(struct learn_line *line, char *text, const enum learn_line
         line->values[i] = nothing;
     for (char *rest = text, *value; (value = strsep(&rest, separator)); column++) {
         if (column == count)
-            return false;
+            return -EINVAL;
         line->values[columns[column]] = value;
     }
-    return column == count;
+    return column == count ? 0 : -EINVAL;
 }
 
 const char *learn_line_next(const char **at, char *buffer, size_t size)

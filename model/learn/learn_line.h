@@ -118,10 +118,10 @@ struct learn_line {
                                         them */
 };
 
-/* Splits a line in place. Its columns are the count fields in columns[], in this order. False if it
- * has more or fewer columns. */
-bool learn_line_parse(struct learn_line *line, char *text, const enum learn_line_field *columns,
-                      size_t count);
+/* Splits a line in place. Its columns are the count fields in columns[], in this order. 0, or
+ * -EINVAL if it has more or fewer columns. */
+int learn_line_parse(struct learn_line *line, char *text, const enum learn_line_field *columns,
+                     size_t count);
 
 /* Iterates over the values of a field: set *at to the text of the field and call until NULL is
  * returned. Copies the value to buffer, truncated to its size; does not change the line. */

@@ -62,8 +62,8 @@ static int add_forms(struct lesson *lesson, struct builder *builder);
 static int compare_forms(const void *a, const void *b, void *context);
 static int add_type_forms(struct lesson *lesson, struct builder *builder, const uint32_t *forms,
                           size_t count);
-static int add_form(struct builder *builder, const struct intern_entry *form, uint32_t type,
-                    uint64_t count);
+static int learn_model_add_form(struct builder *builder, const struct intern_entry *form,
+                                uint32_t type, uint64_t count);
 static int split_values(struct arena *arena, const struct packet_rule *rule, char *text,
                         struct packet_field *field);
 static void lesson_clear(struct lesson *lesson);
@@ -334,13 +334,13 @@ static int add_type_forms(struct lesson *lesson, struct builder *builder, const 
     for (size_t i = kept; i < count; i++)
         more += lesson->form_counts[forms[i]];
     for (size_t i = 0; i < kept && result == 0; i++)
-        result = add_form(builder, &lesson->capture->forms.entries[forms[i]], type,
-                          lesson->form_counts[forms[i]] + (i == 0 ? more : 0));
+        result = learn_model_add_form(builder, &lesson->capture->forms.entries[forms[i]], type,
+                                      lesson->form_counts[forms[i]] + (i == 0 ? more : 0));
     return result;
 }
 
-static int add_form(struct builder *builder, const struct intern_entry *form, uint32_t type,
-                    uint64_t count)
+static int learn_model_add_form(struct builder *builder, const struct intern_entry *form,
+                                uint32_t type, uint64_t count)
 {
     struct arena *arena = builder_arena(builder);
     struct learn_form_parts parts;

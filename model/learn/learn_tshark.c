@@ -314,7 +314,7 @@ static int read_frames(struct tshark_run *run)
         if (length == 0 || text[length - 1] != '\n')
             break;
         text[length - 1] = '\0';
-        if (learn_line_parse(&line, text, run->columns, run->column_count))
+        if (learn_line_parse(&line, text, run->columns, run->column_count) == 0)
             result = learn_frames_take(frames, &line);
         else
             result = tshark_failed(run, -EPROTO, "%s printed a line that is not a frame: %s",

@@ -49,7 +49,7 @@ void learn_bench_take(struct learn_bench *bench, const struct learn_value *value
             (size_t)snprintf(text + used, sizeof text - used, "%s%s", field ? "\x1d" : "", value);
     }
     assert_true(used < sizeof text);
-    assert_true(learn_line_parse(&line, text, columns, LEARN_LINE_FIELDS));
+    assert_int_equal(learn_line_parse(&line, text, columns, LEARN_LINE_FIELDS), 0);
     if (learn_frames_take(bench->frames, &line) != 0)
         fail_msg("%s", bench->error.text);
 }

@@ -404,9 +404,9 @@ static void test_broken_lines(void **state)
     char buffer[4];
     uint64_t number;
     (void)state;
-    assert_false(learn_line_parse(&line, few, columns, 2));
-    assert_false(learn_line_parse(&line, many, columns, 2));
-    assert_true(learn_line_parse(&line, good, columns, 2));
+    assert_int_equal(learn_line_parse(&line, few, columns, 2), -EINVAL);
+    assert_int_equal(learn_line_parse(&line, many, columns, 2), -EINVAL);
+    assert_int_equal(learn_line_parse(&line, good, columns, 2), 0);
     assert_int_equal(learn_line_count(&line, LEARN_LINE_LDAP_OP), 2);
     assert_int_equal(learn_line_count(&line, LEARN_LINE_DNS_ID), 0);
     assert_true(learn_line_number(&line, LEARN_LINE_LDAP_OP, 1, &number) && number == 4);
