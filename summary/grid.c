@@ -22,7 +22,9 @@ static size_t unique(double *values, size_t count);
 static int grid_compare_doubles(const void *left, const void *right);
 static void grid_add_value(struct grid_value *to, double value);
 static void finish_cell(struct grid *grid, struct grid_cell *cell);
+static void add_readings(struct grid *grid, const struct readings *readings);
 static void find_largest(struct grid *grid);
+static bool at_edge(const struct grid *grid, const struct grid_cell *cell);
 static size_t index_of(const double *axis, size_t length, double value);
 static int cell_width(const struct grid *grid, bool spread);
 static void cell_text(char *out, const struct grid *grid, const struct grid_cell *cell,
@@ -44,7 +46,7 @@ bool grid_same(double left, double right)
 int grid_make(struct grid *grid, const struct readings *readings, enum metric metric, bool full,
               const struct slo *slo)
 {
-    *grid = (struct grid){.metric = metric, .slo = slo};
+    *grid = (struct grid){.metric = metric, .slo = slo, .full = full, .best_success = NAN};
     if (readings->count == 0)
         return 0;
     int made = grid_make_axes(grid, readings, full);
@@ -56,13 +58,7 @@ int grid_make(struct grid *grid, const struct readings *readings, enum metric me
         grid_clear(grid);
         return made;
     }
-    for (size_t i = 0; i < readings->count; i++) {
-        const struct reading *reading = &readings->items[i];
-        struct grid_cell *cell = grid_find(grid, reading->r, reading->S);
-        cell->runs++;
-        for (enum metric other = 0; other < METRICS; other++)
-            grid_add_value(&cell->values[other], reading->metrics[other]);
-    }
+    add_readings(grid, readings);
     for (size_t i = 0; i < grid->row_count * grid->column_count; i++)
         finish_cell(grid, &grid->cells[i]);
     find_largest(grid);
@@ -95,13 +91,11 @@ static int make_axis(struct grid *grid, const double *seen, size_t count, bool f
         return -ENOMEM;
     memcpy(values, seen, count * sizeof *values);
     count = unique(values, count);
-    double first = full ? 1 : ceil(values[0]);
-    double last = floor(values[count - 1]) + (full ? 1 : 0);
-    if (last - first < GRID_RANGE_MAX)
-        for (double value = first; value <= last; value++)
+    double last = floor(values[count - 1]) + 1;
+    grid->too_wide |= full && last > GRID_RANGE_MAX;
+    if (full && last <= GRID_RANGE_MAX)
+        for (double value = 1; value <= last; value++)
             values[count++] = value;
-    else
-        grid->too_wide = true;
     *length = unique(values, count);
     *axis = values;
     return 0;
@@ -122,6 +116,29 @@ static int grid_compare_doubles(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
     return a < b ? -1 : a > b;
+}
+
+static void add_readings(struct grid *grid, const struct readings *readings)
+{
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        struct grid_cell *cell = grid_find(grid, reading->r, reading->S);
+        cell->runs++;
+        cell->spoiled += reading->spoiled;
+    }
+    for (size_t i = 0; i < readings->count; i++) {
+        const struct reading *reading = &readings->items[i];
+        struct grid_cell *cell = grid_find(grid, reading->r, reading->S);
+        if (reading->spoiled && !grid_spoiled(cell))
+            continue;
+        for (enum metric other = 0; other < METRICS; other++)
+            grid_add_value(&cell->values[other], reading->metrics[other]);
+    }
+}
+
+bool grid_spoiled(const struct grid_cell *cell)
+{
+    return cell->runs > 0 && cell->spoiled == cell->runs;
 }
 
 static void grid_add_value(struct grid_value *to, double value)
@@ -154,8 +171,9 @@ static void find_largest(struct grid *grid)
     for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
         const struct grid_cell *cell = &grid->cells[i];
         double mean = grid_mean(grid, cell);
-        if (isnan(mean))
+        if (isnan(mean) || grid_spoiled(cell))
             continue;
+        grid->best_success = fmax(grid->best_success, cell->values[METRIC_SUCCESS_RATE].mean);
         if (!grid->largest || mean > grid_mean(grid, grid->largest))
             grid->largest = cell;
         if (cell->verdict == SLO_KEPT &&
@@ -170,6 +188,55 @@ void grid_clear(struct grid *grid)
     free(grid->S);
     free(grid->cells);
     *grid = (struct grid){.metric = grid->metric, .slo = grid->slo};
+}
+
+void grid_mark_mixed(struct grid *grid, const struct mixed *mixed)
+{
+    grid->mixed = mixed;
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
+        struct grid_cell *cell = &grid->cells[i];
+        cell->mixed = cell->runs > 1 &&
+                      mixed_in_cell(mixed, grid_cell_r(grid, cell), grid_cell_S(grid, cell));
+    }
+}
+
+bool grid_kept_up(const struct grid *grid, const struct grid_cell *cell)
+{
+    double success = cell->values[METRIC_SUCCESS_RATE].mean, tolerated = 100 - GRID_KEPT_UP;
+    return cell->values[METRIC_ACHIEVED].mean >= GRID_KEPT_UP && !grid_spoiled(cell) &&
+           success >= grid->best_success - tolerated;
+}
+
+bool grid_maximum_is_beyond(const struct grid *grid, char *out, size_t size)
+{
+    const struct grid_cell *cell = grid->largest;
+    if (grid->metric != METRIC_OK || !cell || cell->mixed || !grid_kept_up(grid, cell) ||
+        !at_edge(grid, cell))
+        return false;
+    snprintf(
+        out, size,
+        "the maximum lies beyond this grid: the server kept up with r=%.12g S=%.12g (%.0f%% of "
+        "planned); give larger -r or -S",
+        grid_cell_r(grid, cell), grid_cell_S(grid, cell), cell->values[METRIC_ACHIEVED].mean);
+    return true;
+}
+
+/* Whether no cell with runs has a larger r, or none has a larger S, and the server kept up with all
+ * cells of at least this r and S. */
+static bool at_edge(const struct grid *grid, const struct grid_cell *cell)
+{
+    double r = grid_cell_r(grid, cell), S = grid_cell_S(grid, cell);
+    bool last_row = true, last_column = true, kept_up = true;
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
+        const struct grid_cell *other = &grid->cells[i];
+        double other_r = grid_cell_r(grid, other), other_S = grid_cell_S(grid, other);
+        if (other->runs == 0)
+            continue;
+        last_row &= other_r <= r;
+        last_column &= other_S <= S;
+        kept_up &= other_r < r || other_S < S || grid_kept_up(grid, other);
+    }
+    return kept_up && (last_row || last_column);
 }
 
 struct grid_cell *grid_find(const struct grid *grid, double r, double S)
@@ -231,7 +298,8 @@ void grid_print(FILE *stream, const struct grid *grid, struct grid_print_form fo
     }
     int decimals = metric_forms[grid->metric].decimals;
     if (grid->largest)
-        fprintf(stream, "\nmax: %.*f\n", decimals, grid_mean(grid, grid->largest));
+        fprintf(stream, "\nmax: %.*f%s\n", decimals, grid_mean(grid, grid->largest),
+                grid->largest->mixed ? " (~ mean of runs that differ)" : "");
     else
         fputs("\nmax: none\n", stream);
     if (grid->slo->count == 0)
@@ -239,8 +307,9 @@ void grid_print(FILE *stream, const struct grid *grid, struct grid_print_form fo
     fprintf(stream, "max within %s: ", grid->slo->text);
     const struct grid_cell *kept = grid->largest_kept;
     if (kept)
-        fprintf(stream, "%.*f at r=%.12g S=%.12g\n", decimals, grid_mean(grid, kept),
-                grid_cell_r(grid, kept), grid_cell_S(grid, kept));
+        fprintf(stream, "%.*f at r=%.12g S=%.12g%s\n", decimals, grid_mean(grid, kept),
+                grid_cell_r(grid, kept), grid_cell_S(grid, kept),
+                kept->mixed ? " (~ mean of runs that differ)" : "");
     else
         fputs("none\n", stream);
 }
@@ -268,10 +337,12 @@ static void cell_text(char *out, const struct grid *grid, const struct grid_cell
     int decimals = metric_forms[grid->metric].decimals;
     const struct grid_value *value = &cell->values[grid->metric];
     if (cell->runs == 0 || value->count == 0) {
-        strcpy(out, cell->runs == 0 ? "0" : "-");
+        strcpy(out, cell->runs ? "-" : grid->full ? "0" : "");
         return;
     }
-    int used = snprintf(out, TEXT_SIZE, "%s%.*f", cell_marks(grid, cell), decimals, value->mean);
+    int used =
+        snprintf(out, TEXT_SIZE, "%s%s%s%.*f", cell_marks(grid, cell),
+                 grid_spoiled(cell) ? "x" : "", cell->mixed ? "~" : "", decimals, value->mean);
     if (spread && value->count > 1 && used > 0 && used < TEXT_SIZE)
         snprintf(out + used, (size_t)(TEXT_SIZE - used), " (%.*f..%.*f)", decimals, value->min,
                  decimals, value->max);
@@ -363,7 +434,8 @@ int grid_print_json(FILE *stream, const struct grid *grid)
             goto cleanup;
     root = json_pack("{s:s, s:s, s:o, s:O}", "metric", form->name, "unit", form->unit, "max",
                      cell_to_json(grid, grid->largest), "cells", cells);
-    if (!root)
+    if (!root ||
+        (grid->mixed && json_object_set_new(root, "mixed", mixed_to_json(grid->mixed)) < 0))
         goto cleanup;
     if (grid->slo->count &&
         (json_object_set_new(root, "slo", json_string(grid->slo->text)) < 0 ||
@@ -385,8 +457,12 @@ static json_t *cell_to_json(const struct grid *grid, const struct grid_cell *cel
                              grid_cell_S(grid, cell), "runs", (json_int_t)cell->runs, "mean",
                              grid_number(value->mean), "min", grid_number(value->min), "max",
                              grid_number(value->max));
-    if (json && grid->slo->count &&
-        json_object_set_new(json, "kept", json_string(verdict_names[cell->verdict])) < 0) {
+    if (json &&
+        ((grid->slo->count &&
+          json_object_set_new(json, "kept", json_string(verdict_names[cell->verdict])) < 0) ||
+         (cell->mixed && json_object_set_new(json, "mixed", json_true()) < 0) ||
+         (cell->spoiled &&
+          json_object_set_new(json, "spoiled", json_integer((json_int_t)cell->spoiled)) < 0))) {
         json_decref(json);
         return NULL;
     }

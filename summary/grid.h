@@ -9,10 +9,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "summary/mixed.h"
 #include "summary/reading.h"
 #include "summary/slo.h"
 
-/* Ranges of whole numbers up to this width are filled; of wider ones only existing values are
+/* full fills ranges of whole numbers up to this width; of wider ones only existing values are
  * shown. */
 enum { GRID_RANGE_MAX = 1000 };
 
@@ -23,7 +24,9 @@ struct grid_value {
 };
 
 struct grid_cell {
-    size_t runs; /* in this cell */
+    size_t runs;    /* in this cell */
+    size_t spoiled; /* of these; their figures count only if all are spoiled */
+    bool mixed;     /* the runs are not of one thing */
     struct grid_value values[METRICS];
     enum slo_verdict verdict; /* of the means */
 };
@@ -31,24 +34,42 @@ struct grid_cell {
 struct grid {
     enum metric metric; /* shown in the grid */
     const struct slo *slo;
+    const struct mixed *mixed; /* how the runs differ; NULL: not examined */
+    bool full;
     size_t row_count, column_count;
     double *r, *S;           /* ascending */
     struct grid_cell *cells; /* row by row */
     /* The cell with the largest mean, and that among those that keep the service level; NULL: no
-     * cell has a value. */
+     * cell has a value. Cells with spoiled runs only are left out. */
     const struct grid_cell *largest, *largest_kept;
-    bool too_wide; /* a range was too wide to fill */
+    bool too_wide;       /* a range was too wide to fill */
+    double best_success; /* the largest success rate, percent; NaN: unknown */
 };
 
 /* Whether two values of r or S are equal, allowing for rounding of decimal fractions. */
 bool grid_same(double left, double right);
 
-/* Makes the grid of a metric. Rows and columns are all whole numbers from the smallest to the
- * largest value, even without runs. full: from 1 to one more than the largest. slo may be without
+/* Makes the grid of a metric. Rows and columns are the values of r and S with runs. full: also all
+ * whole numbers from 1 to one more than the largest. slo may be without
  * conditions and must outlive the grid. 0 or -ENOMEM. */
 int grid_make(struct grid *grid, const struct readings *readings, enum metric metric, bool full,
               const struct slo *slo);
 void grid_clear(struct grid *grid);
+
+/* Marks the cells whose runs differ. mixed must outlive the grid. */
+void grid_mark_mixed(struct grid *grid, const struct mixed *mixed);
+
+/* Whether all runs of a cell are spoiled. */
+bool grid_spoiled(const struct grid_cell *cell);
+
+/* Whether the server kept up with a cell's load: at least GRID_KEPT_UP percent of the planned
+ * operations ended, and no more of them failed than elsewhere in the grid. false: also unknown. */
+enum { GRID_KEPT_UP = 98 };
+bool grid_kept_up(const struct grid *grid, const struct grid_cell *cell);
+
+/* Whether the largest cell is at the edge of the grid and kept up with its load: the maximum lies
+ * beyond the grid. Writes a sentence that says so. Only for METRIC_OK. */
+bool grid_maximum_is_beyond(const struct grid *grid, char *out, size_t size);
 
 /* The cell at r and S; NULL: there is none. */
 struct grid_cell *grid_find(const struct grid *grid, double r, double S);

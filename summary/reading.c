@@ -12,10 +12,8 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "summary/reading_private.h"
 #include "summary/result/result.h"
-#include "summary/text_report.h"
-
-static const double nanosecond = 1e-9;
 
 const struct metric_form metric_forms[METRICS] = {
     [METRIC_OK] = {"ok", "successful operations per second", 3},
@@ -27,14 +25,21 @@ const struct metric_form metric_forms[METRICS] = {
     [METRIC_P95] = {"p95", "seconds, response time of 95%", 6},
     [METRIC_P99] = {"p99", "seconds, response time of 99%", 6},
     [METRIC_SUCCESS_RATE] = {"success-rate", "percent of operations that succeeded", 3},
+    [METRIC_PLANNED_RATE] = {"planned-rate", "operations planned per second", 3},
+    [METRIC_ACHIEVED] = {"achieved", "percent of planned operations that ended", 1},
 };
 
 static int by_name(const FTSENT **left, const FTSENT **right);
 static int reading_add_entry(struct readings *readings, FTS *tree, FTSENT *entry);
-static int reading_add_file(struct readings *readings, const char *path, const struct stat *stat);
+static int reading_add_file(struct readings *readings, const FTSENT *entry);
+static void reading_refuse_file(struct readings *readings, const FTSENT *entry,
+                                const struct error *error);
+static bool named_like_result(const char *name);
 static int reading_append(struct readings *readings, const struct reading *reading);
 __attribute__((format(printf, 2, 3))) static void reading_refuse(struct readings *readings,
                                                                  const char *format, ...);
+__attribute__((format(printf, 2, 3))) static void reading_warn(const struct readings *readings,
+                                                               const char *format, ...);
 static void leave_out_repeated(struct readings *readings);
 static int by_run(const void *left, const void *right);
 static int compare_runs(const struct reading *a, const struct reading *b);
@@ -46,19 +51,7 @@ static int compare_kinds(const struct reading *a, const struct reading *b);
 static int compare_labels(const struct reading *a, const struct reading *b);
 static bool plays_along(const struct reading *head, const struct reading *reading);
 static int join(struct reading *head, struct reading *reading);
-static double server_cpu(const struct result *result);
-static double reading_sample_value(const struct result_sample *sample, const char *name);
-static double success_rate(uint64_t ok, uint64_t failed);
-static void take_times(struct reading *reading);
-static double reading_quantile(const struct histogram *histogram, double fraction);
 static int by_path(const void *left, const void *right);
-static const char *number_after(const char *text, const char *prefix, double *out);
-static int reading_parse_json(struct reading *reading, const char *bytes, size_t length,
-                              const char *path, struct error *error);
-static int of_result(struct reading *reading, const struct result *result);
-static int add_label(struct reading *reading, const char *name, const char *value);
-static int of_text(struct reading *reading, const struct text_report *report);
-static int find_cell(struct reading *reading, const char *path, struct error *error);
 
 enum metric metric_find(const char *name)
 {
@@ -71,9 +64,10 @@ enum metric metric_find(const char *name)
 int readings_add(struct readings *readings, const char *path)
 {
     char *paths[] = {(char *)path, NULL};
-    size_t before = readings->count + readings->refused;
+    size_t before = readings->count + readings->refused, foreign = readings->foreign;
     int result = 0;
     errno = 0;
+    readings->other_kind = 0;
     FTS *tree = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, by_name);
     if (!tree && errno == ENOMEM)
         return -ENOMEM;
@@ -81,9 +75,17 @@ int readings_add(struct readings *readings, const char *path)
         result = reading_add_entry(readings, tree, entry);
     if (tree)
         fts_close(tree);
-    if (result == 0 && readings->count + readings->refused == before)
+    if (result < 0)
+        return result;
+    if (readings->count + readings->refused == before && readings->other_kind)
+        reading_refuse(readings, "%s: contains no result files; other files: %zu", path,
+                       readings->other_kind);
+    else if (readings->count + readings->refused == before)
         reading_refuse(readings, "%s: contains no result files", path);
-    return result;
+    else if (readings->foreign > foreign)
+        reading_warn(readings, "%s: skipped %zu file%s not of results", path,
+                     readings->foreign - foreign, readings->foreign - foreign == 1 ? "" : "s");
+    return 0;
 }
 
 static int by_name(const FTSENT **left, const FTSENT **right)
@@ -100,7 +102,7 @@ static int reading_add_entry(struct readings *readings, FTS *tree, FTSENT *entry
     }
     switch (entry->fts_info) {
     case FTS_F:
-        return reading_add_file(readings, entry->fts_path, entry->fts_statp);
+        return reading_add_file(readings, entry);
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
@@ -121,10 +123,12 @@ static int reading_add_entry(struct readings *readings, FTS *tree, FTSENT *entry
     }
 }
 
-static int reading_add_file(struct readings *readings, const char *path, const struct stat *stat)
+static int reading_add_file(struct readings *readings, const FTSENT *entry)
 {
     struct error error = {0};
-    struct reading reading = {.device = stat->st_dev, .inode = stat->st_ino};
+    struct reading reading = {.device = entry->fts_statp->st_dev,
+                              .inode = entry->fts_statp->st_ino};
+    const char *path = entry->fts_path;
     char *bytes = NULL;
     size_t length;
     histogram_init(&reading.response);
@@ -141,8 +145,31 @@ static int reading_add_file(struct readings *readings, const char *path, const s
     reading_clear(&reading);
     if (result == -ENOMEM)
         return result;
-    reading_refuse(readings, "%s", error.text);
+    reading_refuse_file(readings, entry, &error);
     return 0;
+}
+
+/* A folder may hold other files beside results: they are counted, without a line for each. */
+static void reading_refuse_file(struct readings *readings, const FTSENT *entry,
+                                const struct error *error)
+{
+    if (error->code != -ENOMSG || entry->fts_level == FTS_ROOTLEVEL) {
+        reading_refuse(readings, "%s", error->text);
+        return;
+    }
+    readings->other_kind++;
+    if (named_like_result(entry->fts_name))
+        readings->foreign++;
+}
+
+/* Logs, models and the like, which sweeps keep beside their results, are not worth a word. */
+static bool named_like_result(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    size_t letters =
+        dot ? strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+    return letters == 0 || dot[1 + letters] || strcmp(dot, ".json") == 0 ||
+           strcmp(dot, ".txt") == 0;
 }
 
 static int reading_append(struct readings *readings, const struct reading *reading)
@@ -165,6 +192,17 @@ __attribute__((format(printf, 2, 3))) static void reading_refuse(struct readings
     char line[ERROR_TEXT_SIZE];
     va_list args;
     readings->refused++;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    reading_warn(readings, "%s", line);
+}
+
+__attribute__((format(printf, 2, 3))) static void reading_warn(const struct readings *readings,
+                                                               const char *format, ...)
+{
+    char line[ERROR_TEXT_SIZE];
+    va_list args;
     if (!readings->warning)
         return;
     va_start(args, format);
@@ -320,69 +358,29 @@ static int join(struct reading *head, struct reading *reading)
         free(part);
         return -ENOMEM;
     }
-    static const enum metric sums[] = {METRIC_OK, METRIC_FAILED, METRIC_NOMINAL, METRIC_PLANNED};
+    static const enum metric sums[] = {METRIC_OK, METRIC_FAILED, METRIC_NOMINAL, METRIC_PLANNED,
+                                       METRIC_PLANNED_RATE};
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
         head->metrics[sums[i]] += reading->metrics[sums[i]];
     head->S += reading->S;
     head->ok += reading->ok;
     head->failed += reading->failed;
     head->planned += reading->planned;
+    head->ended += reading->ended;
+    head->unsent += reading->unsent;
+    head->busy = fmax(head->busy, reading->busy);
+    head->timer_p99 = fmax(head->timer_p99, reading->timer_p99);
+    head->spoiled |= reading->spoiled;
+    head->metrics[METRIC_ACHIEVED] = reading_achieved(head);
     head->interrupted |= reading->interrupted;
     if (isnan(head->server_cpu))
         head->server_cpu = reading->server_cpu;
-    head->metrics[METRIC_SUCCESS_RATE] = success_rate(head->ok, head->failed);
-    take_times(head);
+    head->metrics[METRIC_SUCCESS_RATE] = reading_success_rate(head->ok, head->failed);
+    reading_take_times(head);
     *part = *reading;
     part->more = head->more;
     head->more = part;
     return 0;
-}
-
-/* Processor time of the server over the window, from cumulative samples. */
-static double server_cpu(const struct result *result)
-{
-    const struct result_sample *first = NULL, *last = NULL;
-    for (size_t i = 0; i < result->sample_count; i++) {
-        const struct result_sample *sample = &result->samples[i];
-        if (sample->t > result->window + 1 || isnan(reading_sample_value(sample, "cpu")))
-            continue;
-        first = first ? first : sample;
-        last = sample;
-    }
-    if (!first || !(last->t > first->t))
-        return NAN;
-    double used = reading_sample_value(last, "cpu") - reading_sample_value(first, "cpu");
-    return used / (last->t - first->t) * result->window;
-}
-
-static double reading_sample_value(const struct result_sample *sample, const char *name)
-{
-    for (size_t i = 0; i < sample->value_count; i++)
-        if (strcmp(sample->values[i].name, name) == 0)
-            return sample->values[i].value;
-    return NAN;
-}
-
-static double success_rate(uint64_t ok, uint64_t failed)
-{
-    return ok + failed ? 100.0 * (double)ok / (double)(ok + failed) : NAN;
-}
-
-/* Sets the metrics that are derived from the histogram of response times. */
-static void take_times(struct reading *reading)
-{
-    double *metrics = reading->metrics;
-    metrics[METRIC_MEAN] = histogram_mean(&reading->response) * nanosecond;
-    metrics[METRIC_P50] = reading_quantile(&reading->response, 0.5);
-    metrics[METRIC_P95] = reading_quantile(&reading->response, 0.95);
-    metrics[METRIC_P99] = reading_quantile(&reading->response, 0.99);
-}
-
-/* NaN when empty. */
-static double reading_quantile(const struct histogram *histogram, double fraction)
-{
-    int64_t ns = histogram_quantile(histogram, fraction);
-    return ns < 0 ? NAN : (double)ns * nanosecond;
 }
 
 static int by_path(const void *left, const void *right)
@@ -397,41 +395,6 @@ void readings_clear(struct readings *readings)
     free(readings->items);
     readings->items = NULL;
     readings->count = readings->room = 0;
-}
-
-bool reading_cell_of_name(const char *path, double *r, double *S)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (const char *at = name; *at; at++) {
-        if (at > name && at[-1] != '_')
-            continue;
-        const char *next = number_after(at, "r", r);
-        next = next ? number_after(next, "_S", S) : NULL;
-        if (next && (*next == '\0' || *next == '.' || *next == '_' || *next == '-'))
-            return true;
-    }
-    return false;
-}
-
-/* Reads a number such as 4 or 0.5 after a prefix, without the dot of a file name's extension. */
-static const char *number_after(const char *text, const char *prefix, double *out)
-{
-    char digits[32];
-    size_t length = 0;
-    if (strncmp(text, prefix, strlen(prefix)) != 0)
-        return NULL;
-    text += strlen(prefix);
-    for (bool dot = false; length + 1 < sizeof digits; length++) {
-        bool digit = text[length] >= '0' && text[length] <= '9';
-        if (!digit && !(text[length] == '.' && !dot && length > 0 && text[length + 1] >= '0' &&
-                        text[length + 1] <= '9'))
-            break;
-        dot = dot || !digit;
-        digits[length] = text[length];
-    }
-    digits[length] = '\0';
-    *out = strtod(digits, NULL);
-    return length > 0 && *out > 0 ? text + length : NULL;
 }
 
 void reading_clear(struct reading *reading)
@@ -450,9 +413,24 @@ void reading_clear(struct reading *reading)
     free(reading->labels);
     free(reading->path);
     free(reading->dc);
+    free(reading->model_name);
+    free(reading->version);
+    free(reading->command);
     histogram_clear(&reading->response);
     *reading = (struct reading){.server_cpu = NAN};
     histogram_init(&reading->response);
+}
+
+int reading_compare_values(const char *left, const char *right)
+{
+    char *left_end, *right_end;
+    double a = strtod(left, &left_end), b = strtod(right, &right_end);
+    bool left_number = *left && !*left_end, right_number = *right && !*right_end;
+    if (left_number != right_number)
+        return left_number ? -1 : 1;
+    if (left_number && a != b)
+        return a < b ? -1 : 1;
+    return strcmp(left, right);
 }
 
 const char *reading_label(const struct reading *reading, const char *name)
@@ -461,135 +439,4 @@ const char *reading_label(const struct reading *reading, const char *name)
         if (strcmp(reading->labels[i].name, name) == 0)
             return reading->labels[i].value;
     return NULL;
-}
-
-int reading_parse(struct reading *reading, const char *bytes, size_t length, const char *path,
-                  struct error *error)
-{
-    size_t begin = 0;
-    histogram_init(&reading->response);
-    reading->server_cpu = NAN;
-    while (begin < length && strchr(" \t\r\n", bytes[begin]) && bytes[begin])
-        begin++;
-    int parsed;
-    if (begin == length) {
-        return error_set(error, -EINVAL, "%s: empty", path);
-    }
-    if (bytes[begin] == '{') {
-        parsed = reading_parse_json(reading, bytes, length, path, error);
-    } else {
-        struct text_report report;
-        parsed = text_report_parse(&report, bytes, length, path, error);
-        if (parsed == 0)
-            parsed = of_text(reading, &report);
-    }
-    if (parsed == -ENOMEM)
-        error_set(error, -ENOMEM, "%s: out of memory", path);
-    return parsed < 0 ? parsed : find_cell(reading, path, error);
-}
-
-static int reading_parse_json(struct reading *reading, const char *bytes, size_t length,
-                              const char *path, struct error *error)
-{
-    struct result result;
-    result_init(&result);
-    reading->form = READING_JSON;
-    int parsed = result_parse_totals(&result, &reading->response, bytes, length, path, error);
-    if (parsed == 0)
-        parsed = of_result(reading, &result);
-    result_clear(&result);
-    return parsed;
-}
-
-static int of_result(struct reading *reading, const struct result *result)
-{
-    bool measured = result->window > 0;
-    double *metrics = reading->metrics;
-    int taken = 0;
-    for (size_t i = 0; taken == 0 && i < result->label_count; i++)
-        taken = add_label(reading, result->labels[i].name, result->labels[i].value);
-    reading->dc = strdup(result->dc);
-    reading->r = result->r;
-    reading->S = result->S;
-    metrics[METRIC_OK] = measured ? (double)result->done_ok / result->window : NAN;
-    metrics[METRIC_FAILED] = measured ? (double)result->done_failed / result->window : NAN;
-    metrics[METRIC_NOMINAL] = result->nominal;
-    metrics[METRIC_PLANNED] = (double)result->planned;
-    metrics[METRIC_SUCCESS_RATE] = success_rate(result->done_ok, result->done_failed);
-    take_times(reading);
-    reading->seed = result->seed;
-    reading->ok = result->done_ok;
-    reading->failed = result->done_failed;
-    reading->planned = result->planned;
-    reading->instance = result->instance;
-    reading->start = result->start;
-    reading->window = result->window;
-    reading->interrupted = result->interrupted || result->stopped_on_error;
-    reading->server_cpu = server_cpu(result);
-    snprintf(reading->model, sizeof reading->model, "%s", result->model_sha256);
-    return taken == 0 && reading->dc ? 0 : -ENOMEM;
-}
-
-static int add_label(struct reading *reading, const char *name, const char *value)
-{
-    struct reading_label label = {strdup(name), strdup(value)};
-    struct reading_label *labels =
-        reallocarray(reading->labels, reading->label_count + 1, sizeof *labels);
-    if (labels)
-        reading->labels = labels;
-    if (!labels || !label.name || !label.value) {
-        free(label.name);
-        free(label.value);
-        return -ENOMEM;
-    }
-    labels[reading->label_count++] = label;
-    return 0;
-}
-
-static int of_text(struct reading *reading, const struct text_report *report)
-{
-    double *metrics = reading->metrics;
-    reading->form = report->ours ? READING_TEXT : READING_PYTHON;
-    reading->r = report->r;
-    reading->S = report->S;
-    metrics[METRIC_OK] = report->ok_rate;
-    metrics[METRIC_FAILED] = report->failed_rate;
-    metrics[METRIC_NOMINAL] = report->nominal;
-    metrics[METRIC_PLANNED] = (double)(report->ours ? report->planned : report->planned_packets);
-    metrics[METRIC_MEAN] = report->ours ? report->response_mean : report->mean;
-    metrics[METRIC_P50] = report->response_p50;
-    metrics[METRIC_P95] = report->response_p95;
-    metrics[METRIC_P99] = report->response_p99;
-    metrics[METRIC_SUCCESS_RATE] = success_rate(report->ok, report->failed);
-    if (!report->ours)
-        return 0;
-    reading->seed = report->seed;
-    reading->ok = report->ok;
-    reading->failed = report->failed;
-    reading->planned = report->planned;
-    reading->instance = report->instance;
-    reading->start = (double)report->start;
-    reading->interrupted = report->interrupted;
-    int taken = 0;
-    for (size_t i = 0; taken == 0 && i < report->label_count; i++)
-        taken = add_label(reading, report->labels[i].name, report->labels[i].value);
-    return taken;
-}
-
-/* r and S in the file take precedence over those in its name. */
-static int find_cell(struct reading *reading, const char *path, struct error *error)
-{
-    double r, S;
-    if (!isnan(reading->r) && !isnan(reading->S))
-        return 0;
-    if (!reading_cell_of_name(path, &r, &S)) {
-        return error_set(
-            error, -EINVAL,
-            "%s: neither the file nor its name contains %s; name it like dc1_r4_S5.txt", path,
-            isnan(reading->r) ? "r and S" : "S");
-    }
-    if (isnan(reading->r))
-        reading->r = r;
-    reading->S = S;
-    return 0;
 }

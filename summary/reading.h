@@ -24,6 +24,8 @@ enum metric {
     METRIC_P95,
     METRIC_P99,
     METRIC_SUCCESS_RATE,
+    METRIC_PLANNED_RATE,
+    METRIC_ACHIEVED,
     METRICS
 };
 
@@ -51,6 +53,7 @@ struct reading {
     char *path;
     enum reading_form form;
     bool interrupted;
+    bool spoiled; /* RESULT_SPOILED: the figures are not the server's */
     double r, S;
     /* NaN: the file does not hold it. Times are response times in seconds, but of READING_PYTHON:
      * its mean is of service times. */
@@ -63,29 +66,38 @@ struct reading {
     double start;
     dev_t device;
     ino_t inode;
-    /* READING_JSON only: for joining the processes of one run. */
-    double window; /* seconds */
+    /* What was measured; NULL or 0 for READING_PYTHON. */
+    char *dc, *model_name, *version, *command;
+    char model[65]; /* SHA-256 */
+    double window;  /* seconds */
+    /* READING_JSON only */
+    uint64_t ended;         /* operations due in the window that ended in it */
+    uint64_t unsent;        /* not sent, or dropped */
+    double busy, timer_p99; /* of the generator; NaN: unknown */
     struct histogram response;
-    double server_cpu; /* processor seconds of the server's processes; NaN: not sampled */
-    char model[65], *dc;
+    double server_cpu;    /* processor seconds of the server's processes; NaN: not sampled */
     struct reading *more; /* other processes of this run; this reading holds the sums */
 };
 
 struct readings {
     struct reading *items;
     size_t count;
-    size_t refused;  /* damaged or foreign files, and files without r and S */
+    size_t refused;  /* damaged files, files without r and S, and foreign files named by hand */
+    size_t foreign;  /* other foreign files, except those whose name says that they are none */
     size_t repeated; /* files that readings_finish() dropped ... */
     size_t twins;    /* ... of which texts with a JSON of the same name */
     size_t joined;   /* files that readings_finish() joined to another process's run */
     /* Called with one line for each refused file. May be NULL. */
     void (*warning)(void *context, const char *line);
     void *context;
-    size_t room; /* private */
+    size_t room;       /* private */
+    size_t other_kind; /* private: all foreign files of the folder being read */
 };
 
 /* Reads a file, or all regular files in a folder and its sub-folders except names that begin with a
- * dot. Unreadable files are reported through the warning and counted as refused. 0 or -ENOMEM. */
+ * dot. Unusable files are reported through the warning and counted as refused. Files in a folder
+ * that are no results at all are counted as foreign, and one warning gives their number. 0 or
+ * -ENOMEM. */
 int readings_add(struct readings *readings, const char *path);
 /*
  * Keeps one reading of each run, preferring JSON to text, and joins the processes of one run: JSON
@@ -100,11 +112,14 @@ void readings_clear(struct readings *readings);
 bool reading_cell_of_name(const char *path, double *r, double *S);
 
 void reading_clear(struct reading *reading);
+/* Orders values of labels: numbers by size, before other texts. */
+int reading_compare_values(const char *left, const char *right);
 /* The value of a label, or NULL. */
 const char *reading_label(const struct reading *reading, const char *name);
 
 /* Reads one file's bytes into *reading, which must be zeroed. path stays the caller's. The caller
- * clears the reading, even after a failure. 0, -ENOMEM, or -EINVAL with a line in error. */
+ * clears the reading, even after a failure. 0, -ENOMEM, or with a line in error -EINVAL or -ENOMSG
+ * (not a result). */
 int reading_parse(struct reading *reading, const char *bytes, size_t length, const char *path,
                   struct error *error);
 

@@ -27,6 +27,8 @@ static const struct {
     {"success", METRIC_SUCCESS_RATE, MEASURE_PERCENT},
     {"ok", METRIC_OK, MEASURE_RATE},
     {"failed", METRIC_FAILED, MEASURE_RATE},
+    {"achieved", METRIC_ACHIEVED, MEASURE_PERCENT},
+    {"planned-rate", METRIC_PLANNED_RATE, MEASURE_RATE},
     {"nominal", METRIC_NOMINAL, MEASURE_RATE},
     {"planned", METRIC_PLANNED, MEASURE_COUNT},
     {"mean", METRIC_MEAN, MEASURE_TIME},
@@ -78,11 +80,12 @@ static int parse_condition(struct slo_condition *condition, const char *text, st
            !(strlen(names[name].name) == length && strncmp(names[name].name, text, length) == 0))
         name++;
     if (name == NAMES)
-        return error_set(
-            error, -EINVAL,
-            "%s: expected success, ok, failed, nominal, planned, mean, p50, p95 or p99, "
-            "then >= or <=",
-            text);
+        return error_set(error, -EINVAL,
+                         "%s: expected success, ok, failed, achieved, nominal, planned, "
+                         "planned-rate, mean, p50, "
+                         "p95 or p99, "
+                         "then >= or <=",
+                         text);
     while (relation < RELATIONS &&
            strncmp(relations[relation].sign, text + length, strlen(relations[relation].sign)) != 0)
         relation++;

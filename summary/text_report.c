@@ -21,25 +21,34 @@ enum value_kind {
     VALUE_RATE, /* a count and "(x per second)": uint64_t and a double */
     VALUE_DATE,
     VALUE_WINDOW, /* may say that the run was cut short */
-    VALUE_LABEL,  /* name=value; may occur several times */
-    VALUE_TEXT    /* only its presence matters */
+    VALUE_STRING, /* char array of the report */
+    VALUE_MODEL,  /* name (SHA-256 digits) */
+    VALUE_PROGRAM,
+    VALUE_PERCENT, /* a real and "%", or "none" */
+    VALUE_LABEL,   /* name=value; may occur several times */
+    VALUE_TEXT     /* only its presence matters */
 };
 
 /* Lines "Label:   value". */
 struct label {
     const char *text;
     enum value_kind kind;
-    size_t offset, rate_offset;
+    size_t offset, rate_offset; /* rate_offset is the size of a VALUE_STRING */
     bool of_our_part, may_miss;
 };
 
-#define AT(member) offsetof(struct text_report, member)
+#define AT(member)   offsetof(struct text_report, member)
+#define SIZE(member) sizeof(((struct text_report *)NULL)->member)
 static const struct label labels[] = {
     {"Total conversations:", VALUE_TEXT, 0, 0, false, false},
     {"Successful operations:", VALUE_RATE, AT(ok), AT(ok_rate), false, false},
     {"Failed operations:", VALUE_RATE, AT(failed), AT(failed_rate), false, false},
     {"Planned packets:", VALUE_COUNT, AT(planned_packets), 0, false, false},
-    {"Program:", VALUE_TEXT, 0, 0, true, false},
+    {"Program:", VALUE_PROGRAM, 0, 0, true, false},
+    {"Command:", VALUE_STRING, AT(command), SIZE(command), true, true},
+    {"Model:", VALUE_MODEL, 0, 0, true, true},
+    {"Server:", VALUE_STRING, AT(server), SIZE(server), true, true},
+    {"Achieved:", VALUE_PERCENT, AT(achieved), 0, true, true},
     {"Instance:", VALUE_SIGNED, AT(instance), 0, true, false},
     {"Random seed:", VALUE_COUNT, AT(seed), 0, true, false},
     {"Replay rate (-r):", VALUE_REAL, AT(r), 0, true, false},
@@ -82,6 +91,7 @@ static bool read_signed(const char *text, int64_t *out);
 static bool read_rate(const char *text, uint64_t *count, double *rate);
 static bool read_date(const char *text, int64_t *out);
 static bool read_label(const char *text, struct text_report *report);
+static void read_model(const char *text, struct text_report *report);
 static int text_report_check_whole(const struct parser *parser);
 
 int text_report_parse(struct text_report *report, const char *bytes, size_t length,
@@ -92,6 +102,7 @@ int text_report_parse(struct text_report *report, const char *bytes, size_t leng
                                    .S = NAN,
                                    .mean = NAN,
                                    .nominal = NAN,
+                                   .achieved = NAN,
                                    .response_mean = NAN,
                                    .response_p50 = NAN,
                                    .response_p95 = NAN,
@@ -106,7 +117,7 @@ int text_report_parse(struct text_report *report, const char *bytes, size_t leng
     if (result < 0)
         return result;
     if (!parser.begun) {
-        return error_set(error, -EINVAL, "%s: not a result of a traffic replay", name);
+        return error_set(error, -ENOMSG, "%s: not a result of a traffic replay", name);
     }
     if (parser.weight)
         report->mean = parser.weighted / (double)parser.weight;
@@ -279,7 +290,19 @@ static bool text_report_read_value(const struct label *label, const char *text,
         return read_date(text, to);
     case VALUE_WINDOW:
         report->interrupted = strstr(text, "cut short") != NULL;
-        return read_time(&text, &(double){0});
+        return read_time(&text, &report->window);
+    case VALUE_STRING:
+        snprintf(to, label->rate_offset, "%s", text);
+        return true;
+    case VALUE_MODEL:
+        read_model(text, report);
+        return true;
+    case VALUE_PROGRAM:
+        text = strchr(text, ' ');
+        snprintf(report->version, sizeof report->version, "%s", text ? text + 1 : "");
+        return true;
+    case VALUE_PERCENT:
+        return read_time(&text, real);
     case VALUE_LABEL:
         return read_label(text, report);
     case VALUE_TEXT:
@@ -328,6 +351,19 @@ static bool read_label(const char *text, struct text_report *report)
     strcpy(label->value, equals + 1);
     report->label_count++;
     return true;
+}
+
+/* "office.yaml (SHA-256 2361...)" */
+static void read_model(const char *text, struct text_report *report)
+{
+    static const char between[] = " (SHA-256 ";
+    const char *digits = strstr(text, between);
+    size_t length = digits ? (size_t)(digits - text) : strlen(text);
+    snprintf(report->model, sizeof report->model, "%.*s", (int)length, text);
+    if (digits)
+        snprintf(report->model_sha256, sizeof report->model_sha256, "%.*s",
+                 (int)strspn(digits + strlen(between), "0123456789abcdef"),
+                 digits + strlen(between));
 }
 
 static int text_report_check_whole(const struct parser *parser)

@@ -31,6 +31,8 @@ struct text_report {
     int64_t instance;
     int64_t start; /* Unix time */
     bool interrupted;
+    double window, achieved; /* seconds; percent, NaN: unknown */
+    char server[256], model[256], model_sha256[65], version[64], command[4096];
     size_t label_count;
     struct text_label labels[TEXT_LABELS_MAX];
     double nominal;
@@ -39,7 +41,7 @@ struct text_report {
 };
 
 /* Reads a report from bytes, skipping what precedes its first line (timing data). name is for error
- * messages. 0, or -EINVAL (foreign, damaged or truncated) with a line in error. */
+ * messages. 0, or with a line in error -ENOMSG (foreign) or -EINVAL (damaged or truncated). */
 int text_report_parse(struct text_report *report, const char *bytes, size_t length,
                       const char *name, struct error *error);
 

@@ -16,6 +16,7 @@
 #include "summary/compare.h"
 #include "summary/grid.h"
 #include "summary/heatmap.h"
+#include "summary/mixed.h"
 #include "summary/page.h"
 #include "summary/reading.h"
 #include "summary/result/result.h"
@@ -47,6 +48,9 @@ static void traffic_summary_print_warning(void *context, const char *line);
 static int traffic_summary_failed(int result);
 static void print_notes(const struct readings *readings);
 static void warn_missing(const struct readings *readings, enum metric metric);
+static void print_mixed(const char *prefix, const struct mixed *mixed);
+static int warn_mixed_side(const char *prefix, const struct readings *readings);
+static bool coloured(void);
 static int print_compare(const struct readings sides[COMPARE_SIDES], char **paths,
                          const struct options *options);
 static int finish_text(int result);
@@ -78,7 +82,7 @@ static const char *const group_titles[GROUP_COUNT] = {
 /* clang-format off */
 static const struct options_row rows[] = {
     {"full", 'f', NULL, OPTIONS_FLAG, AT(full), 0, 0, 0, GROUP_CELLS,
-     "rows and columns from 1 to one past the largest r and S", NULL},
+     "rows and columns from 1 to one past the largest r and S;\n0 in cells without runs", NULL},
     {"metric", 'm', "NAME", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_CELLS,
      "figure to show in the cells (default ok)", parse_metric},
     {"spread", 0, NULL, OPTIONS_FLAG, AT(spread), 0, 0, 0, GROUP_CELLS,
@@ -225,7 +229,10 @@ static void print_notes(const struct readings *readings)
                       "added",
                       readings->joined);
     for (size_t i = 0; i < readings->count; i++)
-        if (readings->items[i].interrupted)
+        if (readings->items[i].spoiled)
+            message_print("%s: spoiled: %s; the maximum leaves it out", readings->items[i].path,
+                          reading_label(&readings->items[i], RESULT_SPOILED));
+        else if (readings->items[i].interrupted)
             message_print("%s: this run ended early", readings->items[i].path);
 }
 
@@ -243,8 +250,13 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
     struct compare compare;
     struct error error = {0};
     const char *const names[] = {paths[0], paths[1]};
-    int result = compare_make(&compare, &sides[COMPARE_A], &sides[COMPARE_B], names,
-                              options->metric, &options->slo, &error);
+    int result = warn_mixed_side("A: ", &sides[COMPARE_A]);
+    if (result == 0)
+        result = warn_mixed_side("B: ", &sides[COMPARE_B]);
+    if (result < 0)
+        return traffic_summary_failed(result);
+    result = compare_make(&compare, &sides[COMPARE_A], &sides[COMPARE_B], names, options->metric,
+                          &options->slo, &error);
     if (result < 0) {
         message_print("%s", error.text);
         return result;
@@ -261,6 +273,26 @@ static int print_compare(const struct readings sides[COMPARE_SIDES], char **path
                                       &(struct picture){.compare = &compare});
     compare_clear(&compare);
     return result;
+}
+
+/* Prints a line for each way in which the runs of one side differ. 0 or -ENOMEM. */
+static int warn_mixed_side(const char *prefix, const struct readings *readings)
+{
+    struct mixed mixed;
+    int found = mixed_find(&mixed, readings, NULL);
+    if (found == 0)
+        print_mixed(prefix, &mixed);
+    mixed_clear(&mixed);
+    return found;
+}
+
+static void print_mixed(const char *prefix, const struct mixed *mixed)
+{
+    char line[ERROR_TEXT_SIZE];
+    for (size_t i = 0; i < mixed->count; i++) {
+        mixed_text(line, sizeof line, &mixed->kinds[i]);
+        message_print("%s%s", prefix, line);
+    }
 }
 
 /* Flushes what was printed to standard output with this result. 0 or a negative errno, which is
@@ -313,6 +345,11 @@ static int print_vary(const struct readings *readings, const struct options *opt
     for (size_t i = 0; i < readings->count; i++)
         if (!reading_label(&readings->items[i], options->by))
             message_print("%s: has no label %s", readings->items[i].path, options->by);
+    for (size_t i = 0; i < vary.count; i++) {
+        char prefix[128];
+        snprintf(prefix, sizeof prefix, "%.40s=%.60s: ", options->by, vary.rows[i].value);
+        print_mixed(prefix, &vary.rows[i].mixed);
+    }
     if (options->csv)
         vary_print_csv(stdout, &vary);
     else if (options->json)
@@ -326,9 +363,19 @@ static int print_vary(const struct readings *readings, const struct options *opt
 static int print_grid(const struct readings *readings, const struct options *options)
 {
     struct grid grid;
-    int result = grid_make(&grid, readings, options->metric, options->full, &options->slo);
-    if (result < 0)
+    struct mixed mixed;
+    char beyond[ERROR_TEXT_SIZE];
+    int result = mixed_find(&mixed, readings, NULL);
+    if (result == 0)
+        result = grid_make(&grid, readings, options->metric, options->full, &options->slo);
+    if (result < 0) {
+        mixed_clear(&mixed);
         return traffic_summary_failed(result);
+    }
+    print_mixed("", &mixed);
+    grid_mark_mixed(&grid, &mixed);
+    if (grid_maximum_is_beyond(&grid, beyond, sizeof beyond))
+        message_print("%s", beyond);
     if (grid.too_wide)
         message_print("more than %d rows or columns; showing only those with runs", GRID_RANGE_MAX);
     if (options->csv)
@@ -336,15 +383,21 @@ static int print_grid(const struct readings *readings, const struct options *opt
     else if (options->json)
         result = grid_print_json(stdout, &grid);
     else
-        grid_print(
-            stdout, &grid,
-            (struct grid_print_form){.spread = options->spread,
-                                     .colour = isatty(STDOUT_FILENO) == 1 && !getenv("NO_COLOR")});
+        grid_print(stdout, &grid,
+                   (struct grid_print_form){.spread = options->spread, .colour = coloured()});
     result = finish_text(result);
     if (result == 0)
         result = draw_grid(&grid, readings, options);
     grid_clear(&grid);
+    mixed_clear(&mixed);
     return result;
+}
+
+static bool coloured(void)
+{
+    const char *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) == 1 && !getenv("NO_COLOR") && terminal && *terminal &&
+           strcmp(terminal, "dumb") != 0;
 }
 
 static int draw_grid(const struct grid *grid, const struct readings *readings,

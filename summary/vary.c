@@ -11,7 +11,6 @@
 #include "base/files/json_text.h"
 
 static int vary_by_value(const void *left, const void *right, void *name);
-static int compare_values(const char *left, const char *right);
 static const char *vary_value_of(const struct reading *reading, const char *name);
 static int vary_add_row(struct vary *vary, const struct readings *group);
 static struct vary_best best_of(const struct grid *grid, const struct grid_cell *cell,
@@ -55,21 +54,8 @@ int vary_make(struct vary *vary, const struct readings *readings, const char *na
 static int vary_by_value(const void *left, const void *right, void *name)
 {
     const struct reading *a = left, *b = right;
-    int result = compare_values(vary_value_of(a, name), vary_value_of(b, name));
+    int result = reading_compare_values(vary_value_of(a, name), vary_value_of(b, name));
     return result ? result : strcmp(a->path, b->path);
-}
-
-/* Sorts numbers by value, before other texts. */
-static int compare_values(const char *left, const char *right)
-{
-    char *left_end, *right_end;
-    double a = strtod(left, &left_end), b = strtod(right, &right_end);
-    bool left_number = *left && !*left_end, right_number = *right && !*right_end;
-    if (left_number != right_number)
-        return left_number ? -1 : 1;
-    if (left_number && a != b)
-        return a < b ? -1 : 1;
-    return strcmp(left, right);
 }
 
 static const char no_value[] = "none";
@@ -86,23 +72,28 @@ static int vary_add_row(struct vary *vary, const struct readings *group)
     int made = grid_make(&grid, group, vary->metric, false, vary->slo);
     if (made < 0)
         return made;
-    vary->rows[vary->count++] =
-        (struct vary_row){.value = vary_value_of(&group->items[0], vary->name),
-                          .runs = group->count,
-                          .largest = best_of(&grid, grid.largest, group),
-                          .kept = best_of(&grid, grid.largest_kept, group)};
+    struct vary_row *row = &vary->rows[vary->count++];
+    *row = (struct vary_row){.value = vary_value_of(&group->items[0], vary->name),
+                             .runs = group->count};
+    made = mixed_find(&row->mixed, group, vary->name);
+    if (made == 0) {
+        grid_mark_mixed(&grid, &row->mixed);
+        row->largest = best_of(&grid, grid.largest, group);
+        row->kept = best_of(&grid, grid.largest_kept, group);
+    }
     grid_clear(&grid);
-    return 0;
+    return made;
 }
 
 static struct vary_best best_of(const struct grid *grid, const struct grid_cell *cell,
                                 const struct readings *readings)
 {
     if (!cell)
-        return (struct vary_best){NAN, NAN, NAN, NAN, NAN};
+        return (struct vary_best){NAN, NAN, NAN, NAN, NAN, false};
     struct vary_best best = {.r = grid_cell_r(grid, cell),
                              .S = grid_cell_S(grid, cell),
                              .value = grid_mean(grid, cell),
+                             .mixed = cell->mixed,
                              .p95 = cell->values[METRIC_P95].mean};
     best.cpu = cpu_of_cell(readings, best.r, best.S);
     return best;
@@ -115,7 +106,8 @@ static double cpu_of_cell(const struct readings *readings, double r, double S)
     uint64_t ok = 0;
     for (size_t i = 0; i < readings->count; i++) {
         const struct reading *reading = &readings->items[i];
-        if (isnan(reading->server_cpu) || !grid_same(reading->r, r) || !grid_same(reading->S, S))
+        if (isnan(reading->server_cpu) || reading->spoiled || !grid_same(reading->r, r) ||
+            !grid_same(reading->S, S))
             continue;
         cpu += reading->server_cpu;
         ok += reading->ok;
@@ -125,6 +117,8 @@ static double cpu_of_cell(const struct readings *readings, double r, double S)
 
 void vary_clear(struct vary *vary)
 {
+    for (size_t i = 0; i < vary->count; i++)
+        mixed_clear(&vary->rows[i].mixed);
     free(vary->rows);
     vary->rows = NULL;
     vary->count = 0;
@@ -165,7 +159,7 @@ static void print_best(FILE *stream, const struct vary *vary, const struct vary_
 {
     char where[64] = "-";
     if (!isnan(best->value))
-        snprintf(where, sizeof where, "r=%.6g S=%.6g", best->r, best->S);
+        snprintf(where, sizeof where, "r=%.6g S=%.6g%s", best->r, best->S, best->mixed ? " ~" : "");
     vary_print_number(stream, best->value, 1, metric_forms[vary->metric].decimals);
     fprintf(stream, "  %-16s", where);
 }
@@ -250,8 +244,9 @@ cleanup:
 
 static json_t *row_to_json(const struct vary *vary, const struct vary_row *row)
 {
-    json_t *json = json_pack("{s:s, s:I, s:o}", "value", row->value, "runs", (json_int_t)row->runs,
-                             "max", best_to_json(&row->largest));
+    json_t *json =
+        json_pack("{s:s, s:I, s:o, s:o}", "value", row->value, "runs", (json_int_t)row->runs, "max",
+                  best_to_json(&row->largest), "mixed", mixed_to_json(&row->mixed));
     if (json && vary->slo->count &&
         json_object_set_new(json, "max_kept", best_to_json(&row->kept)) < 0) {
         json_decref(json);

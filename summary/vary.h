@@ -17,11 +17,13 @@ struct vary_best {
     double r, S, value;
     double p95; /* seconds */
     double cpu; /* processor seconds of the server per successful operation */
+    bool mixed; /* the mean of runs that are not of one thing */
 };
 
 struct vary_row {
     const char *value; /* of the label; "none": runs without the label */
     size_t runs;
+    struct mixed mixed;             /* how the runs of this value differ */
     struct vary_best largest, kept; /* kept: within the service level */
 };
 

@@ -17,6 +17,8 @@
 #include "summary/result/histogram.h"
 
 enum { RESULT_FORMAT = 1 };
+/* Name of the label whose presence says that the run's figures are not the server's. */
+#define RESULT_SPOILED "spoiled"
 /* Files larger than this are refused. */
 enum { RESULT_FILE_MAX = 256 << 20 };
 
@@ -126,8 +128,8 @@ const char *result_text(struct result *result, const char *text);
 int result_write(const struct result *result, const char *path, struct error *error);
 
 /* Reads a file and checks every field. The caller initialises *result and clears it, even after a
- * failure. 0, or a negative errno (-EINVAL: not a result of this format, or damaged) with a line
- * "path: what" in error. */
+ * failure. 0, or a negative errno (-ENOMSG: not a result; -EINVAL: another format, or damaged) with
+ * a line "path: what" in error. */
 int result_read(struct result *result, const char *path, struct error *error);
 /* The same from bytes in memory; name is for error messages. */
 int result_parse(struct result *result, const char *bytes, size_t length, const char *name,

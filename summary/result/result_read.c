@@ -120,7 +120,10 @@ static int read_format(const struct reader *reader, const json_t *root)
 {
     const json_t *format = json_object_get(root, "format");
     if (!json_is_integer(format))
-        return error_set(reader->error, -EINVAL, "%s: not a result of traffic-replay",
+        return error_set(reader->error, -ENOMSG, "%s: not a result of traffic-replay",
+                         reader->name);
+    if (json_is_true(json_object_get(root, "dry_run")))
+        return error_set(reader->error, -ENOMSG, "%s: the output of a --dry-run, not a result",
                          reader->name);
     if (json_integer_value(format) != RESULT_FORMAT)
         return error_set(reader->error, -EINVAL,

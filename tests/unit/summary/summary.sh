@@ -44,7 +44,7 @@ run "$program" "$runs"
 is "the grid: status" $status 0
 is "the grid: nothing on standard error" "$errors" ""
 is "the grid: title" "$(head -n 1 <<<"$output")" \
-    ' r\S         1        2        3        4        5        6        7        8        9       10'
+    ' r\S         1        5       10'
 like "the grid: largest" "$output" '^  4  .* \*119\.066 '
 is "the grid: last line" "$(tail -n 1 <<<"$output")" "max: 119.066"
 
@@ -93,7 +93,7 @@ like "... and make a row" "$output" '^   none     3     119.066  r=4 S=5 '
 run "$program" --compare "$runs/dc1_r4_S5.txt" "$runs/dc1_r8_S10.txt"
 is "--compare: status" $status 0
 is "--compare: verdict" "$(head -n 1 <<<"$output")" \
-    "B's maximum is 7.2% below A's (110.525 at r=8 S=10 against 119.066 at r=4 S=5)."
+    "B's maximum is 7.2% below A's (110.525 at r=8 S=10 against 119.066 at r=4 S=5); one run each: the difference may be chance."
 run "$program" --compare "$runs" "$runs/dc1_r8_S10.txt"
 like "--compare: text has no details" "$output" '^Packet types and failures are those of JSON results alone'
 run "$program" --compare --csv "$runs" "$runs/dc1_r8_S10.txt"
@@ -124,8 +124,8 @@ is "... the text is printed, too" "$(tail -n 1 <<<"$output")" 'max within succes
 sound "--svg" "$work/grid.svg"
 sound "--html" "$work/page.html"
 page=$(cat "$work/page.html")
-like "--html: a cell's link and its details" "$page" '<a href="#cell-3-4">'
-like "... details" "$page" '<section class="cell" id="cell-3-4">'
+like "--html: a cell's link and its details" "$page" '<a href="#cell-1-2">'
+like "... details" "$page" '<section class="cell" id="cell-1-2">'
 like "... load" "$page" 'Successful operations per second over offered load'
 like "... failures, escaped" "$page" 'timed out &lt;&amp;&gt; after'
 run "$program" --html "$work/page.html" "$ours"
@@ -147,9 +147,13 @@ rm "$work"/*
 cp "$runs"/dc1_r1_S1.txt "$work"
 echo "Dear diary" >"$work/diary.txt"
 run "$program" "$work"
-is "a foreign file: status" $status 1
-like "... named" "$errors" "^traffic-summary: $work/diary\.txt: not a result"
+is "a foreign file in a folder: status" $status 0
+is "... is counted" "$errors" "traffic-summary: $work: skipped 1 file not of results"
 is "... the rest is shown" "$(tail -n 1 <<<"$output")" "max: 27.679"
+
+run "$program" "$work/dc1_r1_S1.txt" "$work/diary.txt"
+is "a foreign file named by hand: status" $status 1
+is "... has a line" "$errors" "traffic-summary: $work/diary.txt: not a result of a traffic replay"
 
 run "$program" "$work/diary.txt"
 is "nothing to show: status" $status 1
@@ -160,6 +164,52 @@ run "$program" "$work/dc1_r1_S1.txt" "$runs/dc1_r1_S1.txt" "$work/dc1_r1_S1.txt"
 is "a file named twice counts once, a copy is a run: status" $status 0
 like "... message" "$errors" 'another file also contains: 1;'
 
+# Runs that are not of one thing, and what a folder of them says.
+mkdir "$work/vary" "$work/edge"
+vary() { # NAME LABELS SEED OK
+    python3 - "$ours" "$work/vary/$1.json" "$2" "$3" "$4" <<'END'
+import json, sys
+source, target, labels, seed, ok = sys.argv[1:]
+run = json.load(open(source))
+run["labels"] = json.loads(labels)
+run["seed"] = seed
+run["window"] = 1000.0 / int(ok)
+json.dump(run, open(target, "w"))
+END
+}
+vary one '{"prefork": "1"}' 1 1
+vary four '{"prefork": "4"}' 2 1
+run "$program" "$work/vary"
+is "runs of two settings: one line says how they differ" "$(grep differ <<<"$errors")" \
+    "traffic-summary: runs differ in label prefork (1, 4), also within 1 cell: use --by prefork"
+is "... and the mean is marked" "$(tail -n 1 <<<"$output")" "max: 0.030 (~ mean of runs that differ)"
+run "$program" --json "$work/vary"
+holds "... in JSON, too" python3 -c '
+import json, sys
+grid = json.loads(sys.argv[1])
+assert grid["mixed"] == [{"name": "label prefork", "values": "1, 4", "cells": 1}]
+assert grid["max"]["mixed"] and grid["cells"][0]["mixed"]' "$output"
+run "$program" --by prefork "$work/vary"
+is "... and --by has nothing to say" "$errors" ""
+run "$program" --compare "$work/vary" "$work/vary/one.json"
+like "... --compare names the side" "$errors" '^traffic-summary: A: runs differ in label prefork'
+vary four '{"prefork": "\u001b]0;x\u0007"}' 2 1
+run "$program" --by prefork "$work/vary"
+is "--by: control characters do not reach the terminal" "$(tr -d '[:print:]\n' <<<"$output$errors")" ""
+vary four '{"spoiled": "the server died", "prefork": "1"}' 2 1
+run "$program" "$work/vary"
+like "a spoiled run is named" "$errors" 'four\.json: spoiled: the server died; the maximum leaves it out'
+run "$program" "$work/vary/one.json"
+like "a single cell that was kept up with: the maximum lies beyond" "$errors" \
+    'the maximum lies beyond this grid: the server kept up with r=4 S=2 \(100% of planned\); give larger -r or -S$'
+colours() { TERM=$1 script -qec "'$program' '$runs'" /dev/null </dev/null; }
+like "a terminal gets colours" "$(colours xterm)" $'\033\\[[0-9;]*m'
+unlike "... a dumb one does not" "$(colours dumb)" $'\033'
+
+for option in --version --help; do
+    run bash -c '"$1" "$2" >/dev/full' - "$program" $option
+    is "$option that cannot be written: status" $status 1
+done
 run bash -c '"$1" "$2" >/dev/full' - "$program" "$runs"
 is "output that cannot be written: status" $status 1
 like "... message" "$errors" 'No space left'

@@ -83,7 +83,8 @@ static void the_published_comparison_is_reproduced_both_ways(void **state)
     compare_folders(sides, &compare, &slo);
     assert_string_equal(
         compare.verdict,
-        "B's maximum is 38.7% above A's (235.421 at r=22 S=5 against 169.764 at r=23 S=4).");
+        "B's maximum is 38.7% above A's (235.421 at r=22 S=5 against 169.764 at r=23 S=4); one run "
+        "each: the difference may be chance.");
     char *text = compare_text(&compare, false);
     assert_non_null(strstr(text, "\n  4      0.912    0.900    0.722    1.084 "));
     assert_non_null(
@@ -99,7 +100,8 @@ static void the_published_comparison_is_reproduced_both_ways(void **state)
                      0);
     assert_string_equal(
         back.verdict,
-        "B's maximum is 27.9% below A's (169.764 at r=23 S=4 against 235.421 at r=22 S=5).");
+        "B's maximum is 27.9% below A's (169.764 at r=23 S=4 against 235.421 at r=22 S=5); one run "
+        "each: the difference may be chance.");
     compare_clear(&back);
     clear_compared(sides, &compare);
 }
@@ -118,13 +120,95 @@ static void intervals_need_enough_runs(void **state)
     assert_true(again.low == ratio.low && again.high == ratio.high);
     ratio = compare_samples(low, 5, wide, 6);
     assert_true(ratio.interval && ratio.low < 1 && ratio.high > 1);
-    ratio = compare_samples(low, 4, high, 5);
+    ratio = compare_samples(low, 2, high, 5);
     assert_false(ratio.interval);
-    assert_true(fabs(ratio.low - 118.0 / 101) < 1e-9 && fabs(ratio.high - 122.0 / 99) < 1e-9);
+    assert_true(fabs(ratio.low - 118.0 / 101) < 1e-9 && fabs(ratio.high - 122.0 / 100) < 1e-9);
     assert_true(isnan(compare_samples(zero, 5, low, 5).ratio));
     assert_true(isnan(compare_samples(low, 0, low, 5).ratio));
     assert_true(compare_samples(low, 5, zero, 5).ratio == 0);
     assert_true(compare_samples(low, 5, low, 5).low <= 1);
+}
+
+/* 97.5% points of Student's t from printed tables. */
+static void the_quantiles_of_student_t_are_those_of_the_tables(void **state)
+{
+    (void)state;
+    static const double table[][2] = {{1, 12.7062}, {2, 4.3027},  {3, 3.1824},
+                                      {4, 2.7764},  {10, 2.2281}, {100, 1.9840}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        assert_true(fabs(compare_student_t(table[i][0]) - table[i][1]) < 1e-4);
+    assert_true(compare_student_t(2.5) < table[1][1] && compare_student_t(2.5) > table[2][1]);
+}
+
+enum noise { NOISE_NORMAL, NOISE_LOGNORMAL, NOISE_STALLS, NOISES };
+
+static uint64_t simulation;
+
+/* Between 0 and 1, without both. */
+static double draw(void)
+{
+    simulation ^= simulation >> 12;
+    simulation ^= simulation << 25;
+    simulation ^= simulation >> 27;
+    return ((double)(simulation * UINT64_C(2685821657736338717) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* The rate of a run: 3% of normal noise, 20% of lognormal noise, or 2% of noise and, in one run of
+ * ten, a stall that costs up to half of the rate. */
+static double draw_rate(enum noise noise)
+{
+    double normal = sqrt(-2 * log(draw())) * cos(2 * M_PI * draw());
+    if (noise == NOISE_LOGNORMAL)
+        return 100 * exp(0.2 * normal);
+    double rate = 100 * (1 + (noise == NOISE_NORMAL ? 0.03 : 0.02) * normal);
+    return noise == NOISE_STALLS && draw() < 0.1 ? rate * (1 - 0.5 * draw()) : rate;
+}
+
+/* In how many of 2,000 cells B is called faster or slower, when its rate is factor times A's. */
+static unsigned called_cells(enum noise noise, size_t runs, double factor)
+{
+    unsigned called = 0;
+    for (unsigned cell = 0; cell < 2000; cell++) {
+        double a[16], b[16];
+        for (size_t i = 0; i < runs; i++) {
+            a[i] = draw_rate(noise);
+            b[i] = factor * draw_rate(noise);
+        }
+        struct compare_ratio ratio = compare_samples(a, runs, b, runs);
+        assert_true(ratio.interval);
+        called += ratio.low > 1 || ratio.high < 1;
+    }
+    return called;
+}
+
+static void of_equal_cells_at_most_six_of_a_hundred_are_called_different(void **state)
+{
+    (void)state;
+    static const size_t runs[] = {3, 5, 10};
+    simulation = 7;
+    for (enum noise noise = 0; noise < NOISES; noise++)
+        for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+            unsigned called = called_cells(noise, runs[i], 1);
+            print_message("noise %d, %zu runs: %.1f%%\n", (int)noise, runs[i], called / 20.0);
+            if (called > 120)
+                fail_msg("noise %d, %zu runs: %u of 2000", (int)noise, runs[i], called);
+        }
+}
+
+static void a_drop_of_ten_percent_is_found_with_five_runs(void **state)
+{
+    (void)state;
+    simulation = 11;
+    assert_true(called_cells(NOISE_NORMAL, 5, 0.9) >= 1900);
+}
+
+static void runs_with_zeros_still_have_an_interval(void **state)
+{
+    (void)state;
+    static const double some[] = {0, 2, 1, 0, 3}, many[] = {40, 44, 39, 41, 45};
+    struct compare_ratio ratio = compare_samples(some, 5, many, 5);
+    assert_true(ratio.interval && ratio.low > 1 && isfinite(ratio.high));
+    assert_true(ratio.low < ratio.ratio && ratio.ratio < ratio.high);
 }
 
 static void write_side(const char *side, unsigned number, const struct results_run *run,
@@ -192,6 +276,61 @@ static void repeated_cells_are_called_faster_or_slower(void **state)
     clear_compared(sides, &compare);
 }
 
+static const char *verdict_of(const double *a, const double *b, size_t runs)
+{
+    static char verdict[COMPARE_VERDICT_SIZE];
+    struct readings sides[2];
+    struct compare compare;
+    for (size_t side = 0; side < 2; side++) {
+        assert_true(mkdir(results_path(side ? "b" : "a"), 0777) == 0 || errno == EEXIST);
+        for (size_t i = 0; i < runs; i++)
+            write_side(side ? "b" : "a", (unsigned)i,
+                       &(struct results_run){1, 1, i + 1 + 100 * side,
+                                             (uint64_t)(1000 * (side ? b : a)[i]), 0, 0},
+                       "timed out", 1000000);
+    }
+    compare_folders(sides, &compare, &no_slo);
+    strcpy(verdict, compare.verdict);
+    clear_compared(sides, &compare);
+    return verdict;
+}
+
+static void equal_sides_are_said_to_have_no_difference(void **state)
+{
+    (void)state;
+    static const double rates[] = {100, 102, 99, 101, 98}, turned[] = {98, 99, 100, 101, 102};
+    assert_string_equal(verdict_of(rates, turned, 5),
+                        "B's maximum is equal to A's (100.000 at r=1 S=1 against 100.000 at r=1 "
+                        "S=1): no difference.");
+}
+
+static void single_runs_are_said_to_differ_perhaps_by_chance(void **state)
+{
+    (void)state;
+    static const double one[] = {100}, other[] = {90};
+    assert_string_equal(verdict_of(one, other, 1),
+                        "B's maximum is 10.0% below A's (90.000 at r=1 S=1 against 100.000 at r=1 "
+                        "S=1); one run each: the difference may be chance.");
+}
+
+static void control_characters_of_results_do_not_reach_the_terminal(void **state)
+{
+    (void)state;
+    struct readings sides[2];
+    struct compare compare;
+    assert_int_equal(mkdir(results_path("a"), 0777), 0);
+    assert_int_equal(mkdir(results_path("b"), 0777), 0);
+    write_side("a", 1, &(struct results_run){1, 1, 1, 1000, 3, 0}, "title \033]0;x\a", 1000000);
+    write_side("b", 1, &(struct results_run){1, 1, 2, 1000, 3, 0}, "C1 \xc2\x9b", 1000000);
+    compare_folders(sides, &compare, &no_slo);
+    char *text = compare_text(&compare, false);
+    assert_non_null(strstr(text, "title ?]0;x?"));
+    assert_null(strpbrk(text, "\033\a"));
+    assert_null(strstr(text, "\xc2\x9b"));
+    free(text);
+    clear_compared(sides, &compare);
+}
+
 #define TEST(function)                                                                             \
     cmocka_unit_test_setup_teardown(function, results_make_folder, results_remove_folder)
 
@@ -200,6 +339,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_published_comparison_is_reproduced_both_ways),
         TEST(intervals_need_enough_runs),
+        TEST(the_quantiles_of_student_t_are_those_of_the_tables),
+        TEST(of_equal_cells_at_most_six_of_a_hundred_are_called_different),
+        TEST(a_drop_of_ten_percent_is_found_with_five_runs),
+        TEST(runs_with_zeros_still_have_an_interval),
+        TEST(equal_sides_are_said_to_have_no_difference),
+        TEST(single_runs_are_said_to_differ_perhaps_by_chance),
+        TEST(control_characters_of_results_do_not_reach_the_terminal),
         TEST(repeated_cells_are_called_faster_or_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,17 +93,26 @@ static void the_published_windows_grid_is_printed_byte_for_byte(void **state)
     assert_published("windows");
 }
 
-/* From the smallest to the largest value seen, with the rows in between. */
-static void the_grid_spans_the_smallest_to_the_largest_value(void **state)
+/* As in a search for the maximum: rows and columns are those with runs, other cells are blank. */
+static void a_sparse_grid_has_only_rows_and_columns_with_runs(void **state)
 {
     (void)state;
     results_write_json(&(struct results_run){4, 5, 1, 119066, 0, 0}, results_path("a.json"));
     results_write_json(&(struct results_run){6, 7, 2, 110525, 0, 0}, results_path("b.json"));
-    assert_grid((struct shape){METRIC_OK, false, false, NULL, false},
-                " r\\S         5        6        7\n"
-                "  4   *119.066        0        0\n"
-                "  5          0        0        0\n"
-                "  6          0        0  110.525\n"
+    assert_grid((struct shape){METRIC_OK, false, false, NULL, false}, " r\\S         5        7\n"
+                                                                      "  4   *119.066         \n"
+                                                                      "  6             110.525\n"
+                                                                      "\n"
+                                                                      "max: 119.066\n");
+    assert_grid((struct shape){METRIC_OK, true, false, NULL, false},
+                " r\\S         1        2        3        4        5        6        7        8\n"
+                "  1          0        0        0        0        0        0        0        0\n"
+                "  2          0        0        0        0        0        0        0        0\n"
+                "  3          0        0        0        0        0        0        0        0\n"
+                "  4          0        0        0        0 *119.066        0        0        0\n"
+                "  5          0        0        0        0        0        0        0        0\n"
+                "  6          0        0        0        0        0        0  110.525        0\n"
+                "  7          0        0        0        0        0        0        0        0\n"
                 "\n"
                 "max: 119.066\n");
 }
@@ -116,11 +125,10 @@ static void fractions_of_r_and_S_get_rows_and_columns(void **state)
     results_write_json(&(struct results_run){2, 0.1, 3, 3000, 0, 0}, results_path("c.json"));
     results_write_text(&(struct results_run){1.0 / 3, 0.1, 4, 4000, 0, 0}, results_path("d.txt"));
     assert_grid((struct shape){METRIC_OK, false, false, NULL, false},
-                "            r\\S       0.1        1        2        3      3.7\n"
-                "0.333333333333     *4.000        0        0        0        0\n"
-                "           0.5      2.000        0        0        0    1.000\n"
-                "             1          0        0        0        0        0\n"
-                "             2      3.000        0        0        0        0\n"
+                "            r\\S       0.1      3.7\n"
+                "0.333333333333     *4.000         \n"
+                "           0.5      2.000    1.000\n"
+                "             2      3.000         \n"
                 "\n"
                 "max: 4.000\n");
     results_write_json(&(struct results_run){0.5, 1, 5, 9000, 0, 0}, results_path("e.json"));
@@ -141,11 +149,11 @@ static void an_absurdly_wide_range_is_not_filled(void **state)
     (void)state;
     results_write_json(&(struct results_run){1, 1, 1, 1000, 0, 0}, results_path("a.json"));
     results_write_json(&(struct results_run){100000, 1, 2, 2000, 0, 0}, results_path("b.json"));
-    assert_grid((struct shape){METRIC_OK, false, false, NULL, false}, "    r\\S         1\n"
-                                                                      "     1      1.000\n"
-                                                                      "100000     *2.000\n"
-                                                                      "\n"
-                                                                      "max: 2.000\n");
+    assert_grid((struct shape){METRIC_OK, true, false, NULL, false}, "    r\\S         1        2\n"
+                                                                     "     1      1.000        0\n"
+                                                                     "100000     *2.000        0\n"
+                                                                     "\n"
+                                                                     "max: 2.000\n");
 }
 
 static void a_cell_shows_the_mean_of_its_runs(void **state)
@@ -177,7 +185,7 @@ static void colour_adds_nothing_but_escape_sequences(void **state)
     results_write_json(&(struct results_run){2, 2, 3, 0, 0, 0}, results_path("c.json"));
     assert_grid((struct shape){METRIC_OK, false, false, NULL, true},
                 " r\\S         1        2\n"
-                "  1      \033[38;5;70m1.000\033[0m        0\n"
+                "  1      \033[38;5;70m1.000\033[0m         \n"
                 "  2     \033[1;38;5;160m*2.000\033[0m    \033[38;5;32m0.000\033[0m\n"
                 "\n"
                 "max: 2.000\n");
@@ -188,9 +196,10 @@ static void every_metric_is_read_from_json_and_text(void **state)
 {
     (void)state;
     static const double wanted[METRICS] = {
-        [METRIC_OK] = 3,         [METRIC_FAILED] = 1,  [METRIC_NOMINAL] = 80,
-        [METRIC_PLANNED] = 4000, [METRIC_MEAN] = 0.25, [METRIC_P50] = 0.25,
-        [METRIC_P95] = 0.25,     [METRIC_P99] = 0.25,  [METRIC_SUCCESS_RATE] = 75};
+        [METRIC_OK] = 3,         [METRIC_FAILED] = 1,      [METRIC_NOMINAL] = 80,
+        [METRIC_PLANNED] = 4000, [METRIC_MEAN] = 0.25,     [METRIC_P50] = 0.25,
+        [METRIC_P95] = 0.25,     [METRIC_P99] = 0.25,      [METRIC_SUCCESS_RATE] = 75,
+        [METRIC_ACHIEVED] = 100, [METRIC_PLANNED_RATE] = 4};
     struct results_run run = {4, 2, 1, 3000, 1000, 250000000};
     results_write_json(&run, results_path("a.json"));
     run.seed = 2;
@@ -229,7 +238,7 @@ static void reports_of_the_python_tool_are_read(void **state)
     assert_true(isnan(run->metrics[METRIC_NOMINAL]));
     /* Only r 4 S 5 and r 8 S 10 of these three. */
     char *text = grid_text(&readings, (struct shape){METRIC_P95, false, false, NULL, false});
-    assert_non_null(strstr(text, "  4          0        0        0        0        -        0"));
+    assert_non_null(strstr(text, "  4                   -         \n"));
     assert_non_null(strstr(text, "\n\nmax: none\n"));
     free(text);
     readings_clear(&readings);
@@ -456,6 +465,75 @@ static void a_cell_ignores_runs_without_the_metric(void **state)
                                                                        "max: 0.250000\n");
 }
 
+static void write_spoiled(const struct results_run *run, const char *path)
+{
+    struct result result;
+    struct error error = {0};
+    struct result_label label = {RESULT_SPOILED, "the server's processes are gone"};
+    results_make(&result, run);
+    result.labels = &label;
+    result.label_count = 1;
+    assert_int_equal(result_write(&result, path, &error), 0);
+    result_clear(&result);
+}
+
+static void spoiled_runs_are_marked_and_left_out_of_the_maximum(void **state)
+{
+    (void)state;
+    results_write_json(&(struct results_run){1, 1, 1, 1000, 0, 0}, results_path("a.json"));
+    write_spoiled(&(struct results_run){1, 1, 2, 9000, 0, 0}, results_path("b.json"));
+    write_spoiled(&(struct results_run){2, 1, 3, 5000, 0, 0}, results_path("c.json"));
+    assert_grid((struct shape){METRIC_OK, false, false, NULL, false}, " r\\S         1\n"
+                                                                      "  1     *1.000\n"
+                                                                      "  2     x5.000\n"
+                                                                      "\n"
+                                                                      "max: 1.000\n");
+}
+
+/* Writes a run in which the server did not end all that was planned. */
+static void write_behind(const struct results_run *run, uint64_t unsent, const char *path)
+{
+    struct result result;
+    struct error error = {0};
+    results_make(&result, run);
+    result.not_sent = unsent;
+    result.planned += unsent;
+    result.packets[0].planned += unsent;
+    result.seconds[0].planned += unsent;
+    assert_int_equal(result_write(&result, path, &error), 0);
+    result_clear(&result);
+}
+
+static bool maximum_is_beyond(void)
+{
+    struct readings readings = results_read_folder();
+    struct grid grid;
+    char text[256] = "";
+    assert_int_equal(grid_make(&grid, &readings, METRIC_OK, false, &no_slo), 0);
+    bool beyond = grid_maximum_is_beyond(&grid, text, sizeof text);
+    assert_true(!beyond || strstr(text, "give larger -r or -S"));
+    grid_clear(&grid);
+    readings_clear(&readings);
+    return beyond;
+}
+
+static void a_maximum_at_the_edge_that_was_kept_up_with_lies_beyond_the_grid(void **state)
+{
+    (void)state;
+    results_write_json(&(struct results_run){1, 1, 1, 1000, 0, 0}, results_path("a.json"));
+    results_write_json(&(struct results_run){2, 1, 2, 2000, 0, 0}, results_path("b.json"));
+    assert_true(maximum_is_beyond());
+    /* The server fell behind in a larger cell. */
+    write_behind(&(struct results_run){2, 2, 3, 1900, 0, 0}, 100, results_path("c.json"));
+    assert_false(maximum_is_beyond());
+    /* It fell behind in the largest. */
+    write_behind(&(struct results_run){2, 2, 3, 2900, 0, 0}, 100, results_path("c.json"));
+    assert_false(maximum_is_beyond());
+    /* It failed more than elsewhere. */
+    results_write_json(&(struct results_run){2, 2, 3, 2900, 600, 0}, results_path("c.json"));
+    assert_false(maximum_is_beyond());
+}
+
 #define TEST(function)                                                                             \
     cmocka_unit_test_setup_teardown(function, results_make_folder, results_remove_folder)
 
@@ -464,7 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_published_samba_grid_is_printed_byte_for_byte),
         TEST(the_published_windows_grid_is_printed_byte_for_byte),
-        TEST(the_grid_spans_the_smallest_to_the_largest_value),
+        TEST(a_sparse_grid_has_only_rows_and_columns_with_runs),
         TEST(fractions_of_r_and_S_get_rows_and_columns),
         TEST(an_absurdly_wide_range_is_not_filled),
         TEST(a_cell_shows_the_mean_of_its_runs),
@@ -476,6 +554,8 @@ int main(void)
         TEST(processes_of_one_run_are_joined),
         TEST(each_value_of_a_label_gets_a_row),
         TEST(a_cell_ignores_runs_without_the_metric),
+        TEST(spoiled_runs_are_marked_and_left_out_of_the_maximum),
+        TEST(a_maximum_at_the_edge_that_was_kept_up_with_lies_beyond_the_grid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

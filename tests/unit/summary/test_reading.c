@@ -59,8 +59,8 @@ static void r_and_S_are_read_from_file_names(void **state)
     }
 }
 
-/* Damaged, empty, foreign, duplicated, unreadable: each is named, the rest is read. */
-static void each_unusable_file_is_named_and_the_rest_is_read(void **state)
+/* Damaged, unreadable: each is named. Foreign files in a folder are counted. The rest is read. */
+static void each_damaged_file_is_named_and_the_rest_is_read(void **state)
 {
     (void)state;
     struct results_run run = {1, 1, 1, 1000, 0, 0};
@@ -72,6 +72,10 @@ static void each_unusable_file_is_named_and_the_rest_is_read(void **state)
     results_write_file(results_path("cut.json"), bytes);
     free(bytes);
     results_write_file(results_path("empty.txt"), "");
+    results_write_file(results_path("dc1_r4_S7.txt"), "");
+    results_write_file(results_path("dc1_r4_S7.log"), "the DC's log\n");
+    results_write_file(results_path("office.yaml"), "version: 3\n");
+    results_write_file(results_path("dry.json"), "{\"format\": 1, \"dry_run\": true}\n");
     results_write_file(results_path("blank.txt"), " \n\n");
     results_write_file(results_path("foreign.txt"), "Dear diary,\n");
     results_write_file(results_path("other.json"), "{\"results\": []}\n");
@@ -97,10 +101,7 @@ static void each_unusable_file_is_named_and_the_rest_is_read(void **state)
     assert_string_equal(readings.items[1].path + strlen(results_folder), "/more/deep.json");
     static const char *const wanted[] = {
         "/cut.json:1:",
-        "/empty.txt: empty\n",
-        "/blank.txt: empty\n",
-        "/foreign.txt: not a result of a traffic replay\n",
-        "/other.json: not a result of traffic-replay\n",
+        "/dc1_r4_S7.txt: empty\n",
         "/newer.json: written in format 99; this program reads format 1\n",
         "/no-cell.txt: neither the file nor its name contains r and S; name it like "
         "dc1_r4_S5.txt\n",
@@ -113,6 +114,28 @@ static void each_unusable_file_is_named_and_the_rest_is_read(void **state)
         if (!strstr(results_warnings, wanted[i]))
             fail_msg("no warning %s in\n%s", wanted[i], results_warnings);
     assert_int_equal(readings.refused, sizeof wanted / sizeof wanted[0]);
+    assert_int_equal(readings.foreign, 5);
+    assert_non_null(strstr(results_warnings, ": skipped 5 files not of results\n"));
+    assert_null(strstr(results_warnings, ".log"));
+    assert_null(strstr(results_warnings, "/foreign.txt"));
+    readings_clear(&readings);
+
+    /* Named by hand, each has a line. */
+    static const char *const named[][2] = {
+        {"empty.txt", "/empty.txt: empty\n"},
+        {"foreign.txt", "/foreign.txt: not a result of a traffic replay\n"},
+        {"other.json", "/other.json: not a result of traffic-replay\n"},
+        {"office.yaml", "/office.yaml: not a result of a traffic replay\n"},
+        {"dry.json", "/dry.json: the output of a --dry-run, not a result\n"},
+    };
+    readings = (struct readings){.warning = results_keep_warning};
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        results_warnings[0] = '\0';
+        assert_int_equal(readings_add(&readings, results_path("%s", named[i][0])), 0);
+        if (!strstr(results_warnings, named[i][1]))
+            fail_msg("no warning %s in\n%s", named[i][1], results_warnings);
+        assert_int_equal(readings.refused, i + 1);
+    }
     readings_clear(&readings);
 }
 
@@ -167,7 +190,7 @@ static void text_around_a_report_is_ignored(void **state)
         fail_msg("%s", error.text);
     assert_true(report.mean == 0.5);
     assert_int_equal(report.ok, 1);
-    assert_int_equal(text_report_parse(&report, "Total\0", 6, "x", &error), -EINVAL);
+    assert_int_equal(text_report_parse(&report, "Total\0", 6, "x", &error), -ENOMSG);
 }
 
 #define TEST(function)                                                                             \
@@ -177,7 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(r_and_S_are_read_from_file_names),
-        TEST(each_unusable_file_is_named_and_the_rest_is_read),
+        TEST(each_damaged_file_is_named_and_the_rest_is_read),
         TEST(a_folder_without_results_is_refused),
         TEST(a_damaged_text_report_is_refused_or_unchanged),
         TEST(text_around_a_report_is_ignored),

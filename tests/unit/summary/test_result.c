@@ -669,8 +669,10 @@ static void test_json_refusals(void **state)
         struct result result;
         struct error error = {0};
         result_init(&result);
+        bool foreign = strstr(wrong[i].error, "not a result") != NULL;
         assert_int_equal(
-            result_parse(&result, wrong[i].text, strlen(wrong[i].text), "x.json", &error), -EINVAL);
+            result_parse(&result, wrong[i].text, strlen(wrong[i].text), "x.json", &error),
+            foreign ? -ENOMSG : -EINVAL);
         if (!strstr(error.text, wrong[i].error))
             fail_msg("%s: %s", wrong[i].text, error.text);
         result_clear(&result);
