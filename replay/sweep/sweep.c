@@ -17,6 +17,7 @@
 #include "model/model.h"
 #include "replay/sweep/sweep_cell.h"
 #include "replay/sweep/sweep_child.h"
+#include "replay/sweep/sweep_corner.h"
 #include "replay/sweep/sweep_player.h"
 #include "replay/sweep/sweep_progress.h"
 #include "replay/sweep/sweep_search.h"
@@ -39,6 +40,7 @@ struct sweep {
     struct sweep_player player;
     struct sweep_progress progress;
     struct sweep_identity identity;
+    struct sweep_corners corners;
     char sha256[HEX_SIZE];
     char *options_text;
     bool seed_known;            /* given, or read from the result of a finished cell */
@@ -77,7 +79,6 @@ static void note_run(const struct sweep *sweep, struct sweep_search_cell *cell,
                      struct cell_sums *sums);
 static void print_found(struct sweep *sweep, const struct sweep_search *search,
                         const struct sweep_cell *cell);
-static void print_combination(const struct sweep *sweep, const struct sweep_cell *cell);
 static void print_place(const struct sweep *sweep, const struct sweep_search *search, size_t index);
 static enum step play_grid(struct sweep *sweep);
 static int sweep_finish(struct sweep *sweep, enum step step);
@@ -95,6 +96,7 @@ int sweep_run(struct sweep_options *options)
     sweep_player_close(&sweep.player);
     sweep_store_close(&sweep.store);
     sweep_watch_close(&sweep.watch);
+    sweep_corners_clear(&sweep.corners);
     free(sweep.options_text);
     return status;
 }
@@ -180,7 +182,7 @@ static enum step open_store(struct sweep *sweep)
 static enum step open_player(struct sweep *sweep)
 {
     sweep->options_text = sweep_options_text(sweep->options);
-    if (!sweep->options_text)
+    if (!sweep->options_text || sweep_corners_init(&sweep->corners, sweep->options) < 0)
         return sweep_end(sweep, EXIT_FAILED, "out of memory");
     sweep->player = (struct sweep_player){.options = sweep->options,
                                           .watch = &sweep->watch,
@@ -337,8 +339,10 @@ static enum step search_combination(struct sweep *sweep, size_t number)
         if (step == STEP_NEXT)
             note_run(sweep, &search.cells[next], &sums[next]);
     }
-    if (step == STEP_NEXT)
+    if (step == STEP_NEXT) {
         print_found(sweep, &search, &cell);
+        sweep_corners_print(&sweep->corners, number, stdout);
+    }
 cleanup:
     sweep_search_clear(&search);
     free(sums);
@@ -370,6 +374,7 @@ static enum step run_cell(struct sweep *sweep, const struct sweep_cell *cell)
     if (step == STEP_NEXT)
         step = read_metrics(sweep, &files);
     if (step == STEP_NEXT) {
+        sweep_corners_note(&sweep->corners, cell, sweep->metrics);
         sweep->empty += !(sweep->metrics[METRIC_OK] > 0);
         sweep_progress_end(&sweep->progress, name, sweep->metrics[METRIC_OK], !found);
     }
@@ -445,7 +450,7 @@ static void print_found(struct sweep *sweep, const struct sweep_search *search,
 {
     size_t best = sweep_search_ranked(search, 0);
     sweep_progress_hide(&sweep->progress);
-    print_combination(sweep, cell);
+    sweep_combination_print(sweep->options, cell->value, stdout);
     if (best == SIZE_MAX) {
         printf("none of %zu played cells keeps %s; the least loaded one: ",
                sweep_search_played(search), sweep->options->slo.text);
@@ -471,13 +476,6 @@ static void print_found(struct sweep *sweep, const struct sweep_search *search,
     putchar('\n');
 }
 
-static void print_combination(const struct sweep *sweep, const struct sweep_cell *cell)
-{
-    for (size_t i = 0; i < sweep->options->vary_count; i++)
-        printf("%s=%s: ", sweep->options->vary[i].name,
-               sweep->options->vary[i].values[cell->value[i]]);
-}
-
 static void print_place(const struct sweep *sweep, const struct sweep_search *search, size_t index)
 {
     const struct sweep_search_cell *cell = &search->cells[index];
@@ -498,10 +496,11 @@ static enum step play_grid(struct sweep *sweep)
     if (step == STEP_DONE)
         return step;
     sweep_progress_hide(&sweep->progress);
-    printf("%zu cells in %s; maximum: %.3f successful operations/s in %s\n"
-           "traffic-summary %s shows the grid\n",
-           sweep->progress.done, sweep->options->results, sweep->progress.best_rate,
-           sweep->progress.best, sweep->options->results);
+    printf("%zu cells in %s; maximum: %.3f successful operations/s in %s\n", sweep->progress.done,
+           sweep->options->results, sweep->progress.best_rate, sweep->progress.best);
+    for (size_t number = 0; number < sweep_combinations(sweep->options); number++)
+        sweep_corners_print(&sweep->corners, number, stdout);
+    printf("traffic-summary %s shows the grid\n", sweep->options->results);
     return STEP_NEXT;
 }
 

@@ -256,6 +256,20 @@ is "--find-max --resume: the same search" "$(played)" "$before"
 sweep --find-max --resume --slo 'success>=101%' -r 4:24:4 -S 2:8:2 "$model" dc1
 like "--find-max: no cell keeps the level" "$output" '^none of [0-9]+ played cells keeps success>=101%; the least loaded one: '
 
+# A server that keeps up with the largest load: its limit is elsewhere.
+beyond='the largest load was still kept up with \(100% of planned\): the maximum lies beyond this grid; give larger -r or -S$'
+fresh
+sweep --find-max -r 4,6 -S 2 "$model" dc1
+like "--find-max whose largest load is kept up with says that the maximum lies beyond the grid" "$output" "^$beyond"
+fresh
+sweep -r 6,4 -S 2,1 --vary x=a,b "$model" dc1
+is "so does a grid, once per combination" "$(grep -cE "^x=[ab]: $beyond" <<<"$output")" 2
+fresh
+echo '{"ok": 3, "failed": 1, "done_ok": 3, "done_failed": 1}' >"$FAKE/r6_S2"
+sweep -r 4,6 -S 2 "$model" dc1
+unlike "a grid whose largest load has failures does not" "$output" 'the maximum lies beyond'
+rm "$FAKE/r6_S2"
+
 # Folders that cannot be written to.
 run "$program" --results /dev/null/x --sample none "$model" dc1
 is "a folder that cannot be created: exit status" "$status" 1
