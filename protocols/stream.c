@@ -396,11 +396,6 @@ int stream_fd(const struct stream *stream)
     return stream->slot.fd;
 }
 
-bool stream_is_tls(const struct stream *stream)
-{
-    return stream->tls != NULL;
-}
-
 void stream_close(struct stream *stream)
 {
     if (!stream)

@@ -70,8 +70,6 @@ int stream_error(const struct stream *stream);
 /* The descriptor, for functions such as ldap_init_fd(). The stream still owns it. */
 int stream_fd(const struct stream *stream);
 
-bool stream_is_tls(const struct stream *stream);
-
 /* Closes and frees. NULL is allowed. Never waits. */
 void stream_close(struct stream *stream);
 

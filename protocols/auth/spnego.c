@@ -51,7 +51,6 @@ static bool der_length(const struct spnego_slice *in, size_t *length, size_t *he
 static bool parse_field(unsigned number, struct spnego_slice field,
                         struct spnego_response *response);
 static enum spnego_mech mech_of_oid(struct spnego_slice oid);
-static bool parse_mech_types(struct spnego_slice list, struct spnego_offer *offer);
 
 int spnego_build_init(enum spnego_mech mech, const uint8_t *token, size_t token_size, uint8_t **out,
                       size_t *out_size)
@@ -246,36 +245,4 @@ static enum spnego_mech mech_of_oid(struct spnego_slice oid)
             memcmp(oid.data, mech_lists[i].data + 4, oid.size) == 0)
             return (enum spnego_mech)i;
     return SPNEGO_NONE;
-}
-
-int spnego_parse_offer(const uint8_t *token, size_t size, struct spnego_offer *offer)
-{
-    struct spnego_slice in = {token, size}, frame, oid, body, fields, field;
-    uint8_t tag;
-    *offer = (struct spnego_offer){0};
-    if (!der_single(in, TAG_APPLICATION_0, &frame) || !der_next(&frame, &tag, &oid) ||
-        tag != TAG_OID || oid.size != sizeof oid_spnego - 2 ||
-        memcmp(oid.data, oid_spnego + 2, oid.size) != 0)
-        return -EBADMSG;
-    if (!der_single(frame, TAG_CONTEXT + 0, &body) || !der_single(body, TAG_SEQUENCE, &fields) ||
-        !der_next(&fields, &tag, &field) || tag != TAG_CONTEXT + 0)
-        return -EBADMSG;
-    return parse_mech_types(field, offer) ? 0 : -EBADMSG;
-}
-
-static bool parse_mech_types(struct spnego_slice list, struct spnego_offer *offer)
-{
-    struct spnego_slice oids;
-    if (!der_single(list, TAG_SEQUENCE, &oids))
-        return false;
-    while (oids.size) {
-        uint8_t tag;
-        struct spnego_slice oid;
-        if (!der_next(&oids, &tag, &oid) || tag != TAG_OID)
-            return false;
-        enum spnego_mech mech = mech_of_oid(oid);
-        if (mech != SPNEGO_NONE)
-            offer->mechs |= 1u << mech;
-    }
-    return true;
 }

@@ -48,11 +48,6 @@ struct spnego_response {
     struct spnego_slice mech_list_mic;
 };
 
-/* The mechanisms in a server's NegTokenInit(2) (SMB2 NEGOTIATE, MS-SPNG 3.2.5.2). */
-struct spnego_offer {
-    unsigned mechs; /* bits 1u << enum spnego_mech */
-};
-
 /* Makes the client's first token in its GSS-API frame, with mech as the only mechTypes. The caller
  * frees *out. */
 int spnego_build_init(enum spnego_mech mech, const uint8_t *token, size_t token_size, uint8_t **out,
@@ -67,8 +62,5 @@ int spnego_build_response(const struct spnego_response *response, uint8_t **out,
 
 /* Parses a server's NegTokenResp. -EBADMSG: malformed. *response points into token. */
 int spnego_parse_response(const uint8_t *token, size_t size, struct spnego_response *response);
-
-/* Parses a server's NegTokenInit or NegTokenInit2. -EBADMSG: malformed. */
-int spnego_parse_offer(const uint8_t *token, size_t size, struct spnego_offer *offer);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "protocols/ldap/catalogue_private.h"
 #include "protocols/ldap/ldap_search.h"
 
 struct object {

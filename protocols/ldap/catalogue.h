@@ -43,14 +43,6 @@ int catalogue_read(struct conversation *admin, struct catalogue **out, struct er
 /* NULL is allowed. */
 void catalogue_free(struct catalogue *catalogue);
 
-/* For tests: create an empty catalogue, add objects, and finish it before drawing from it. */
-struct catalogue *catalogue_new(const char *base_dn);
-/* Copies values[CATALOGUE_VALUES]. The DN is required; the RDN comes from it. -EINVAL: no DN,
- * -ENOSPC: CATALOGUE_OBJECTS_MAX is reached, -ENOMEM. */
-int catalogue_add(struct catalogue *catalogue, const struct catalogue_bytes *values);
-void catalogue_set_highest_usn(struct catalogue *catalogue, uint64_t usn);
-int catalogue_finish(struct catalogue *catalogue);
-
 size_t catalogue_count(const struct catalogue *catalogue);
 uint64_t catalogue_highest_usn(const struct catalogue *catalogue);
 

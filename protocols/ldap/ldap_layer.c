@@ -261,11 +261,6 @@ bool ldap_input_pending(const struct ldap_input *input)
     return input->plain_left != 0 || input->raw_left != 0;
 }
 
-bool ldap_input_in_frame(const struct ldap_input *input)
-{
-    return input->partial != NULL;
-}
-
 int ldap_input_save(struct ldap_input *input)
 {
     if (!ldap_input_pending(input)) {

@@ -71,9 +71,6 @@ ssize_t ldap_input_take(struct ldap_input *input, void *out, size_t size);
 /* True if there are bytes that were neither taken nor stored as part of a frame. */
 bool ldap_input_pending(const struct ldap_input *input);
 
-/* True if there is an incomplete frame. */
-bool ldap_input_in_frame(const struct ldap_input *input);
-
 /* Copies the rest of the caller's buffer. 0 or -ENOMEM. */
 int ldap_input_save(struct ldap_input *input);
 

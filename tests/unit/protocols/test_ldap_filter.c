@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "protocols/ldap/catalogue.h"
+#include "protocols/ldap/catalogue_private.h"
 #include "protocols/ldap/ldap_details.h"
 #include "protocols/ldap/ldap_filter.h"
 #include "tests/lib/packets.h"

@@ -98,7 +98,6 @@ static void negotiate(void **state)
     uint8_t bytes[1024];
     struct smb2_reply reply = load(negotiate_hex, bytes);
     struct smb2_negotiated negotiated;
-    struct spnego_offer offer;
     assert_int_equal(smb2_negotiate_decode(&reply, &negotiated), 0);
     assert_int_equal(negotiated.dialect, 0x0311);
     assert_int_equal(negotiated.security_mode, 3);
@@ -108,9 +107,8 @@ static void negotiate(void **state)
     assert_int_equal(negotiated.max_write, 8 << 20);
     assert_int_equal(negotiated.cipher, SMB2_CIPHER_AES128_GCM);
     assert_int_equal(negotiated.signing, SMB2_SIGNING_AES_GMAC);
-    assert_int_equal(spnego_parse_offer(negotiated.token.data, negotiated.token.size, &offer), 0);
-    assert_int_equal(offer.mechs,
-                     1u << SPNEGO_NTLMSSP | 1u << SPNEGO_KERBEROS | 1u << SPNEGO_MS_KERBEROS);
+    assert_int_equal(negotiated.token.data[0], 0x60); /* NegTokenInit2 */
+    assert_int_equal(negotiated.token.data[1] + 2, negotiated.token.size);
 }
 
 static void session_setup(void **state)

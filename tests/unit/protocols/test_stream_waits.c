@@ -296,7 +296,6 @@ static void tls_verification(struct variant *v)
         peer_start(&peer, v, leave);
         assert_int_equal(variant_open_raw(v), 0);
         assert_int_equal(stream_start_tls(v->stream, tls, cases[i].name), cases[i].result);
-        assert_true(stream_is_tls(v->stream));
         variant_close(v);
         peer_end(&peer);
         tls_free(tls);
