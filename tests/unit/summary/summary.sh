@@ -9,8 +9,7 @@ cd "$(dirname "$0")/../../.." || exit 2
 
 program=${BUILD:-build}/traffic-summary
 runs=tests/data/samba-runs
-work=$(mktemp -d) || exit 2
-at_exit "rm -rf '$work'"
+make_work
 
 run "$program" --help
 is "--help: status" $status 0
