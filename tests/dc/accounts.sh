@@ -15,7 +15,7 @@ if [ -z "${TRAFFIC_REPLAY_DC:-}" ] || [ -z "${TRAFFIC_REPLAY_PASSWORD:-}" ]; the
     tap_done
 fi
 
-work=$(mktemp -d)
+make_work
 export XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config
 instance=861
 address=${TRAFFIC_REPLAY_DC#*=}
@@ -30,7 +30,6 @@ remove_all() {
     for number in $instance $((instance + 1)); do
         "$replay_program" -c -I "$number" "$TRAFFIC_REPLAY_DC" 2>/dev/null
     done
-    rm -rf "$work"
 }
 at_exit remove_all
 

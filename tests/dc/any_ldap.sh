@@ -12,7 +12,6 @@ slapd=(--dir "$TMPDIR/slapd" --address "$own_net.15.1" --entries 200)
 # shellcheck disable=SC2317 # called at exit
 finish() {
     lab/slapd remove "${slapd[@]}"
-    rm -rf "$work"
 }
 at_exit finish
 lab/slapd start "${slapd[@]}" || exit 1

@@ -11,19 +11,7 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/capturing.sh
 . tests/lib/capturing.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.4.1
-# shellcheck disable=SC2317 # called at exit
-finish() {
-    lab/dc remove
-    rm -rf "$work"
-}
-at_exit finish
-need_capture
-# The accounts' password must be known to read what NTLM has sealed.
-password=Fixed-Password.4711
-lab/dc start --option 'ldap server require strong auth = no' || exit 1
-eval "$(lab/dc env)"
-dc_address=$LAB_ADDRESS
+start_captured_dc 4.1 --option 'ldap server require strong auth = no'
 
 # requests FIELD FILTER: values of the field in what the clients sent since the plan's start, with their counts.
 requests() {

@@ -11,20 +11,9 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/capturing.sh
 . tests/lib/capturing.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.8.1
-# shellcheck disable=SC2317 # called at exit
-finish() {
-    lab/dc remove
-    rm -rf "$work"
-}
-at_exit finish
-need_capture
-# The accounts' password must be known to read what NTLM has sealed.
-password=Fixed-Password.4711
-lab/dc start || exit 1
-eval "$(lab/dc env)"
+start_captured_dc 8.1
 # shellcheck disable=SC2034 # read by play
-model=tests/data/smb-rpc.yaml dc_address=$LAB_ADDRESS
+model=tests/data/smb-rpc.yaml
 
 # Each client has an address of its own: by it tshark tells secure channels apart.
 play_all() {

@@ -9,14 +9,13 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/end_to_end.sh
 . tests/lib/end_to_end.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.10.1
+own_dc 10.1
 process=
 # shellcheck disable=SC2317 # called at exit
 finish() {
     [ -z "$process" ] || kill "$process" 2>/dev/null
     wait
     lab/dc remove
-    rm -rf "$work"
 }
 at_exit finish
 if [ -x "$TRAFFIC_REPLAY_BUILD-sanitized/traffic-replay" ]; then
@@ -37,7 +36,7 @@ run_is_good "before"
 through() {
     local name=$1 kind=$2 turn
     shift 2
-    tests/lib/middleman.py "$kind" $own_net.10.2 $LAB_ADDRESS >"$TMPDIR/ready" &
+    tests/lib/middleman.py "$kind" "$own_net.10.2" "$LAB_ADDRESS" >"$TMPDIR/ready" &
     process=$!
     until grep -q ready "$TMPDIR/ready"; do sleep 0.1; done
     rm -f "$TMPDIR/ready"

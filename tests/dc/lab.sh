@@ -8,10 +8,9 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
 . tests/lib/tap.sh
 
-work=$(mktemp -d) && chmod 755 "$work" || exit 2
+make_work
 export TMPDIR=$work
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.1.1
-at_exit "lab/dc remove; rm -rf '$work'"
+own_dc 1.1
 
 mistaken() {
     local name=$1 pattern=$2

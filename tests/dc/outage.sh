@@ -9,14 +9,13 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/end_to_end.sh
 . tests/lib/end_to_end.sh
 
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.20.1
+own_dc 20.1
 processes=()
 # shellcheck disable=SC2317 # called at exit
 finish() {
     [ ${#processes[@]} = 0 ] || kill "${processes[@]}" 2>/dev/null
     wait
     lab/dc remove
-    rm -rf "$work"
 }
 at_exit finish
 lab/dc start || exit 1

@@ -10,10 +10,9 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
 . tests/lib/tap.sh
 
-work=$(mktemp -d) && chmod 755 "$work" || exit 2
+make_work
 export TMPDIR=$work
-export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.2.1
-at_exit "lab/dc remove; rm -rf '$work'"
+own_dc 2.1
 
 # plays NAME SETTINGS OPTION...: all of test_smb2 on a DC started with these options. SETTINGS are
 # variables for test_smb2.

@@ -15,10 +15,9 @@ if [ -z "${TRAFFIC_REPLAY_DC:-}" ] || [ "$(id -u)" != 0 ]; then
 fi
 
 build=${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}
-work=$(mktemp -d)
-chmod 755 "$work"
-export LAB_DIR=$work/dc LAB_ADDRESS=$own_net.30.1 XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config
-at_exit "lab/dc remove 2>/dev/null; rm -rf '$work'"
+make_work
+export TMPDIR=$work XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config
+own_dc 30.1
 results=$work/results
 
 cat >"$work/model.yaml" <<MODEL

@@ -1,9 +1,21 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# For tests that look at what was sent with tshark. After tests/lib/end_to_end.sh; LAB_ADDRESS is the DC's.
+# For tests that read with tshark what was sent. Source tests/lib/end_to_end.sh first.
 
-# Skips the test where packets on loopback cannot be captured.
+# start_captured_dc HOST [OPTION...]: a DC of this test only, whose clients have the $password: tshark needs it to read
+# what NTLM has sealed. Skips the test where packets on loopback cannot be captured.
+start_captured_dc() {
+    own_dc "$1"
+    shift
+    need_capture
+    password=Fixed-Password.4711
+    lab/dc start "$@" || exit 1
+    eval "$(lab/dc env)"
+    # shellcheck disable=SC2034 # read by play
+    dc_address=$LAB_ADDRESS
+}
+
 need_capture() {
     if ! tshark -i lo -a duration:1 -f "host $LAB_ADDRESS" -w "$TMPDIR/try" 2>/dev/null; then
         skip "everything" "packets on loopback cannot be captured"
@@ -27,7 +39,6 @@ captured() {
 }
 
 # dissected FIELD-OR-OPTION...: the capture, with the keys of $TMPDIR/keytab and the accounts' $password.
-# shellcheck disable=SC2154 # password is the test's
 dissected() {
     tshark -r "$TMPDIR/pcap" -o "kerberos.file:$TMPDIR/keytab" -o kerberos.decrypt:TRUE \
         -o "ntlmssp.nt_password:$password" "$@" 2>/dev/null

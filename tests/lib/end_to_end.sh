@@ -5,11 +5,8 @@
 
 # shellcheck source=tests/lib/tap.sh
 . tests/lib/tap.sh
-# A folder of our own, made here, is the only one that is ever removed: a test may be run by hand, with any TMPDIR or
-# none. The lab's users walk through it to a DC's shares.
-work=$(mktemp -d) && chmod 755 "$work" || exit 2
+make_work
 export TMPDIR=$work
-at_exit "rm -rf '$work'"
 
 replay=$TRAFFIC_REPLAY_BUILD/traffic-replay
 json=$TMPDIR/result.json

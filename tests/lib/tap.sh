@@ -5,9 +5,8 @@
 
 tap_count=0
 tap_failed=0
-# Tests write to $TMPDIR and empty it again. So it must be a folder that is theirs alone: tests/run makes
-# one for each; a test started by hand gets one here, whatever TMPDIR was: below an empty one lies the root,
-# and /tmp is everybody's.
+# Tests write to $TMPDIR and empty it again, so it must be a private folder. tests/run makes one for each test;
+# a test that is started by hand gets one here, whatever TMPDIR was.
 case ${TMPDIR:-} in
     */traffic-replay-tests.*) tap_folder= ;;
     *)
@@ -16,18 +15,29 @@ case ${TMPDIR:-} in
         export TMPDIR=$tap_folder
         ;;
 esac
-# at_exit COMMAND: what a test does at its end, however it ends, instead of a trap of its own: the folder above
-# goes last, as a DC whose folder is gone can no longer be found to be stopped.
+# at_exit COMMAND: what the test does at its end, however it ends. The folders are removed after it: a DC whose
+# folder is gone cannot be found and stopped.
 tap_at_exit=
+tap_work=
 at_exit() { tap_at_exit=$1; }
 tap_exit() {
     eval "$tap_at_exit"
+    [ -z "$tap_work" ] || rm -rf "$tap_work"
     [ -z "$tap_folder" ] || rm -rf "$tap_folder"
 }
 trap tap_exit EXIT
-# Servers of a test's own stand here, so that the tests of two checkouts do not meet.
-# shellcheck disable=SC2034 # read by the tests
+# make_work: a folder $work for the test's files, which is removed at the end. The lab's users can read it.
+make_work() {
+    work=$(mktemp -d) && chmod 755 "$work" || exit 2
+    tap_work=$work
+}
+# Servers that a test starts have addresses in this network, which differs from that of tests in another checkout.
 own_net=127.$((100 + $$ % 150))
+# own_dc HOST: lab/dc uses a DC of this test only, with address $own_net.HOST; it is removed at the end.
+own_dc() {
+    export LAB_DIR=$TMPDIR/dc LAB_ADDRESS=$own_net.$1
+    at_exit 'lab/dc remove'
+}
 
 # tap STATUS NAME [DETAIL]: one result; the detail is shown when it failed.
 tap() {
@@ -87,7 +97,7 @@ run() {
     rm -f "$file"
 }
 
-# mistake NAME REGULAR-EXPRESSION ARGUMENT...: $program tells that these arguments are a mistake, and prints nothing else
+# mistake NAME REGULAR-EXPRESSION ARGUMENT...: $program reports a usage error, and prints nothing else
 # shellcheck disable=SC2154 # the test sets it
 mistake() {
     local name=$1 wanted=$2
@@ -95,7 +105,7 @@ mistake() {
     run "$program" "$@"
     is "$name: status" $status 2
     is "$name: no output" "$output" ""
-    like "$name: told" "$errors" "$wanted"
+    like "$name: message" "$errors" "$wanted"
 }
 
 tap_done() {

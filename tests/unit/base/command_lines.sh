@@ -8,8 +8,7 @@ cd "$(dirname "$0")/../../.." || exit 2
 . tests/lib/tap.sh
 
 build=$(realpath "${BUILD:-build}")
-work=$(mktemp -d) || exit 2
-at_exit "rm -rf '$work'"
+make_work
 export HOME=$work XDG_CONFIG_HOME=$work/config
 export -n TRAFFIC_REPLAY_USER TRAFFIC_REPLAY_PASSWORD
 escape=$'\e[31m'

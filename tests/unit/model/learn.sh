@@ -13,8 +13,7 @@ program=$(realpath "${BUILD:-build}/traffic-learn")
 captures=${TRAFFIC_CAPTURES:-../shared/data/captures}
 [ -d "$captures" ] || captures=../../shared/data/captures
 models=$captures/../models
-work=$(mktemp -d) || exit 2
-at_exit "rm -rf '$work'"
+make_work
 
 # The command line.
 

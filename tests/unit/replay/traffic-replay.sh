@@ -8,8 +8,7 @@ cd "$(dirname "$0")/../../.." || exit 2
 . tests/lib/tap.sh
 
 program=${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}/traffic-replay
-work=$(mktemp -d)
-at_exit "rm -rf '$work'"
+make_work
 export XDG_CONFIG_HOME=$work XDG_STATE_HOME=$work
 unset TRAFFIC_REPLAY_USER TRAFFIC_REPLAY_PASSWORD
 model=examples/office.yaml

@@ -9,8 +9,7 @@ cd "$(dirname "$0")/../../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
 . tests/lib/tap.sh
 
-work=$(mktemp -d)
-at_exit "rm -rf '$work'"
+make_work
 export FAKE=$work/fake XDG_CONFIG_HOME=$work TRAFFIC_REPLAY_USER=admin TRAFFIC_REPLAY_PASSWORD=Kept-Hidden.1
 mkdir "$FAKE" "$work/bin"
 cp "${TRAFFIC_REPLAY_BUILD:-${BUILD:-build}}/traffic-sweep" tests/data/sweep/traffic-replay "$work/bin"
@@ -218,13 +217,14 @@ is "--after fails: exit status" "$status" 1
 is "--after fails: the cell is kept" "$(files)" "dc1_r1_S1.json dc1_r1_S1.txt "
 fresh
 before=$SECONDS
-sweep --hook-timeout 0.5 --before 'echo waiting; sleep 97.5 & sleep 97.5' "$model" dc1
+nap=97.$$ # a duration that no other process has
+sweep --hook-timeout 0.5 --before "echo waiting; sleep $nap & sleep $nap" "$model" dc1
 is "--before hangs: exit status" "$status" 1
 like "--before hangs: message" "$errors" 'took longer than 0.5 s and was stopped$'
 like "--before hangs: its output" "$errors" '^  \| waiting$'
 [ $((SECONDS - before)) -lt 30 ]
 tap $? "--before hangs: not for long"
-is "--before hangs: nothing of it is left" "$(pgrep -cf '^sleep 97.5$')" 0
+is "--before hangs: nothing of it is left" "$(pgrep -cf "^sleep $nap\$")" 0
 fresh
 sweep --before "setsid sleep 3 & echo daemon" "$model" dc1
 is "--before leaves a daemon that keeps its output: exit status" "$status" 0

@@ -8,8 +8,7 @@ cd "$(dirname "$0")/../../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
 . tests/lib/tap.sh
 
-work=$(mktemp -d) || exit 2
-at_exit "rm -rf '$work'"
+make_work
 mkdir -p "$work/build/bench" "$work/temporary"
 cat >"$work/build/bench/bench_results" <<TEXT
 #!/bin/sh

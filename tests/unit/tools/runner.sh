@@ -7,9 +7,8 @@ cd "$(dirname "$0")/../../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
 . tests/lib/tap.sh
 
-work=$(mktemp -d) || exit 2
+make_work
 export TMPDIR=$work
-at_exit "rm -rf '$work'"
 programs=$TMPDIR/programs
 mkdir "$programs"
 program() {
