@@ -199,13 +199,16 @@ man-table: $(BUILD)/tests/unit/packets/test_manual_page
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
-		$(DESTDIR)$(PREFIX)/share/traffic-replay/examples/sweeps $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
+		$(DESTDIR)$(PREFIX)/share/traffic-replay/examples/sweeps \
+		$(DESTDIR)$(PREFIX)/share/doc/traffic-replay/docs $(DESTDIR)$(PREFIX)/share/doc/traffic-replay/summary/result
 	install $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(filter %.1,$(MAN_PAGES)) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(filter %.5,$(MAN_PAGES)) $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 $(wildcard examples/*.yaml) $(DESTDIR)$(PREFIX)/share/traffic-replay/examples
 	install -m 644 $(wildcard examples/sweeps/*) $(DESTDIR)$(PREFIX)/share/traffic-replay/examples/sweeps
-	install -m 644 README.md CHANGES LICENSE summary/result/RESULT.md $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
+	install -m 644 README.md CONTRIBUTING.md SECURITY.md CHANGES LICENSE $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
+	install -m 644 $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/traffic-replay/docs
+	install -m 644 summary/result/RESULT.md $(DESTDIR)$(PREFIX)/share/doc/traffic-replay/summary/result
 
 clean:
 	rm -rf $(BUILD)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/array.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
 void *array_grow(void *items, size_t count, size_t size)
@@ -10,5 +9,8 @@ void *array_grow(void *items, size_t count, size_t size)
         return items ? items : malloc(size);
     if ((count & (count - 1)) != 0)
         return items;
-    return count > SIZE_MAX / 2 ? NULL : reallocarray(items, 2 * count, size);
+    size_t bytes;
+    if (__builtin_mul_overflow(count, 2 * size, &bytes))
+        return NULL;
+    return realloc(items, bytes);
 }
