@@ -28,9 +28,9 @@ static void write_yaml_put(struct model_writer *writer, const char *text);
 static int write_mix(struct model_writer *writer);
 static int compare_visits(const void *a, const void *b, void *context);
 static int write_source(struct model_writer *writer);
-static char *scalar(const char *text);
+static char *yaml_scalar(const char *text);
 static bool write_yaml_is_plain(const char *text);
-static char *quote(const char *text);
+static char *quote_scalar(const char *text);
 static const char *write_yaml_number(double value, char *buffer, size_t size);
 static bool has_further_legs(const struct model *model);
 static int write_chain(struct model_writer *writer);
@@ -136,7 +136,7 @@ static int write_source(struct model_writer *writer)
         conversations = (double)writer->model->histories[CHAIN_START].total;
     write_yaml_put(writer, "source: {");
     if (source->capture) {
-        char *name = scalar(source->capture);
+        char *name = yaml_scalar(source->capture);
         if (!name)
             return -ENOMEM;
         fprintf(writer->out, "capture: %s, ", name);
@@ -153,9 +153,9 @@ static int write_source(struct model_writer *writer)
     return 0;
 }
 
-static char *scalar(const char *text)
+static char *yaml_scalar(const char *text)
 {
-    return write_yaml_is_plain(text) ? strdup(text) : quote(text);
+    return write_yaml_is_plain(text) ? strdup(text) : quote_scalar(text);
 }
 
 static bool write_yaml_is_plain(const char *text)
@@ -172,7 +172,7 @@ static bool write_yaml_is_plain(const char *text)
 
 /* The text in double quotes, which can contain everything. The caller frees it; NULL: out of
  * memory. */
-static char *quote(const char *text)
+static char *quote_scalar(const char *text)
 {
     char *quoted = malloc(4 * strlen(text) + 3), *to = quoted;
     if (!quoted)
@@ -345,7 +345,7 @@ static int write_values(struct model_writer *writer, const struct packet_field *
     bool list = strcmp(field->key, "attrs") == 0 || strcmp(field->key, "controls") == 0;
     write_yaml_put(writer, list ? "[" : "");
     for (size_t i = 0; i < field->count; i++) {
-        char *value = scalar(field->values[i]);
+        char *value = yaml_scalar(field->values[i]);
         if (!value)
             return -ENOMEM;
         put_separator(writer, i == 0, strlen(value), 8);

@@ -40,7 +40,7 @@ struct plan {
 
 static int check_settings(const struct plan_settings *settings, struct error *error);
 static bool is_above_zero(double number);
-static int scale(struct plan *plan, struct error *error);
+static int scale_plan(struct plan *plan, struct error *error);
 static int plan_complete(struct plan *plan, struct error *error);
 static int find_operations(struct plan *plan);
 static bool is_operation(const struct plan *plan, const struct chain_transition *transition);
@@ -113,7 +113,7 @@ static bool is_above_zero(double number)
     return number > 0 && isfinite(number);
 }
 
-static int scale(struct plan *plan, struct error *error)
+static int scale_plan(struct plan *plan, struct error *error)
 {
     const struct plan_settings *settings = &plan->settings;
     struct plan_figures *figures = &plan->figures;
@@ -147,7 +147,7 @@ static int plan_complete(struct plan *plan, struct error *error)
     sum_conversation(plan);
     result = check_operations(plan, error);
     if (result == 0)
-        result = scale(plan, error);
+        result = scale_plan(plan, error);
     if (result == 0)
         result = weigh_transitions(plan);
     if (result == 0)

@@ -31,7 +31,7 @@ static void fill_figures(const struct model *model, const struct plan_settings *
                          const struct recorded_sums *sums, struct plan_figures *figures);
 static void recording_plan_fill_end(const struct recording_plan *plan, struct plan_client *cursor,
                                     struct plan_step *step);
-static double due(const struct recording_plan *plan, const struct recording_packet *packet);
+static double due_time(const struct recording_plan *plan, const struct recording_packet *packet);
 static void recording_plan_fill_packet(const struct recording_plan *plan,
                                        struct plan_client *cursor, struct plan_step *step);
 
@@ -153,7 +153,7 @@ bool recording_plan_client_next(const struct recording_plan *plan, struct plan_c
         recording_plan_fill_end(plan, cursor, step);
         return true;
     }
-    cursor->ended = !more || !(due(plan, next) < (double)plan->end);
+    cursor->ended = !more || !(due_time(plan, next) < (double)plan->end);
     if (cursor->ended)
         return false;
     recording_plan_fill_packet(plan, cursor, step);
@@ -165,14 +165,15 @@ static void recording_plan_fill_end(const struct recording_plan *plan, struct pl
                                     struct plan_step *step)
 {
     const struct recording_packet *last = &plan->recording->packets[cursor->history - 1];
-    *step = (struct plan_step){
-        .kind = PLAN_END, .conversation = cursor->conversation, .due = (int64_t)due(plan, last)};
+    *step = (struct plan_step){.kind = PLAN_END,
+                               .conversation = cursor->conversation,
+                               .due = (int64_t)due_time(plan, last)};
     cursor->conversation++;
     cursor->begun = false;
 }
 
 /* In ns; may be far past the plan's end, and larger than an int64_t. */
-static double due(const struct recording_plan *plan, const struct recording_packet *packet)
+static double due_time(const struct recording_plan *plan, const struct recording_packet *packet)
 {
     return floor((double)packet->time / plan->replay_rate);
 }
@@ -187,7 +188,7 @@ static void recording_plan_fill_packet(const struct recording_plan *plan,
                                .type = packet->type,
                                .details = packet->details,
                                .conversation = cursor->conversation,
-                               .due = (int64_t)due(plan, packet)};
+                               .due = (int64_t)due_time(plan, packet)};
     cursor->begun = true;
     cursor->history++;
 }

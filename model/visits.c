@@ -106,12 +106,12 @@ static uint32_t row_extent(const struct matrix_row *row);
 static struct matrix_cell *row_find(const struct matrix_row *row, uint32_t column);
 static uint32_t hash_column(const struct matrix_row *row, uint32_t column);
 static int add_to_column(struct matrix_column *column, uint32_t row);
-static int eliminate(struct visits_system *system);
+static int eliminate_states(struct visits_system *system);
 static int add_candidate(struct visits_system *system, uint32_t state);
-static double cost(const struct visits_system *system, uint32_t state);
+static double elimination_cost(const struct visits_system *system, uint32_t state);
 static bool is_dense(const struct visits_system *system);
 static bool is_entangled(const struct visits_system *system);
-static uint32_t cheapest(struct visits_system *system);
+static uint32_t take_cheapest(struct visits_system *system);
 static bool is_cheaper(const void *left, const void *right);
 static int eliminate_state(struct visits_system *system, uint32_t state);
 static double row_sum(const struct matrix_row *row);
@@ -152,7 +152,7 @@ int visits_solve(uint32_t count, const uint32_t *first, const uint32_t *to,
         goto cleanup;
     result = build_system(&system, first, to, probability);
     if (result == 0)
-        result = eliminate(&system);
+        result = eliminate_states(&system);
     if (result == 0)
         result = solve_core(&system);
     if (result == 0)
@@ -296,7 +296,7 @@ static int add_to_column(struct matrix_column *column, uint32_t row)
     return 0;
 }
 
-static int eliminate(struct visits_system *system)
+static int eliminate_states(struct visits_system *system)
 {
     int result = 0;
     for (uint32_t state = 1; state < system->count && result == 0; state++)
@@ -304,7 +304,7 @@ static int eliminate(struct visits_system *system)
             result = add_candidate(system, state);
     system->cells_allowed = system->cells_left > CELLS_MAX / 2 ? 2 * system->cells_left : CELLS_MAX;
     while (result == 0 && !is_dense(system) && !is_entangled(system)) {
-        uint32_t state = cheapest(system);
+        uint32_t state = take_cheapest(system);
         if (state == 0)
             break;
         result = eliminate_state(system, state);
@@ -316,7 +316,7 @@ static int add_candidate(struct visits_system *system, uint32_t state)
 {
     if (state == 0)
         return 0;
-    struct candidate candidate = {cost(system, state), state};
+    struct candidate candidate = {elimination_cost(system, state), state};
     void *items = array_grow(system->candidates.items, system->candidates.count, sizeof candidate);
     if (!items)
         return -ENOMEM;
@@ -325,7 +325,7 @@ static int add_candidate(struct visits_system *system, uint32_t state)
     return 0;
 }
 
-static double cost(const struct visits_system *system, uint32_t state)
+static double elimination_cost(const struct visits_system *system, uint32_t state)
 {
     return (double)system->rows[state].count * system->columns[state].live;
 }
@@ -342,12 +342,12 @@ static bool is_entangled(const struct visits_system *system)
 }
 
 /* The cheapest state that is left, or 0 if only the start is left. */
-static uint32_t cheapest(struct visits_system *system)
+static uint32_t take_cheapest(struct visits_system *system)
 {
     while (system->candidates.count > 0) {
         struct candidate top;
         heap_pop(&system->candidates, &top);
-        if (!system->gone[top.state] && top.cost == cost(system, top.state))
+        if (!system->gone[top.state] && top.cost == elimination_cost(system, top.state))
             return top.state;
     }
     return 0;

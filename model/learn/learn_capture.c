@@ -17,7 +17,7 @@ static int capture_open_records(struct learn_capture *capture);
 static int file_failed(const struct learn_capture *capture, const char *what);
 static size_t copy_lower(const char *name, char lower[NAME_SIZE]);
 static bool capture_is_better(const struct learn_address *a, const struct learn_address *b);
-static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server);
+static int resolve_form(struct learn_capture *capture, uint32_t form, uint32_t server);
 static const char *kind_of_name(const struct learn_capture *capture, uint32_t number,
                                 uint32_t server);
 static bool is_of_server(const struct learn_name *facts, uint32_t server);
@@ -199,14 +199,14 @@ int learn_capture_finish(struct learn_capture *capture, uint32_t server)
     if (!capture->resolved)
         return error_no_memory(capture->error);
     for (uint32_t form = 0; form < count && result == 0; form++)
-        result = resolve(capture, form, server);
+        result = resolve_form(capture, form, server);
     errno = 0;
     if (result == 0 && fflush(capture->records) != 0)
         result = file_failed(capture, "cannot write");
     return result;
 }
 
-static int resolve(struct learn_capture *capture, uint32_t form, uint32_t server)
+static int resolve_form(struct learn_capture *capture, uint32_t form, uint32_t server)
 {
     const char *text = capture->forms.entries[form].bytes, *at = strstr(text, "\x1fname=@");
     char line[LEARN_FORM_SIZE];

@@ -23,7 +23,7 @@ static bool last_value(const struct learn_line *line, enum learn_line_field fiel
                        size_t size);
 static void take_ports(struct learn_frames *frames);
 static void count_unseen(struct learn_frames *frames);
-static int dispatch(struct learn_frames *frames);
+static int dispatch_frame(struct learn_frames *frames);
 
 struct learn_frames *learn_frames_new(struct learn_capture *capture)
 {
@@ -62,7 +62,7 @@ int learn_frames_take(struct learn_frames *frames, const struct learn_line *line
         return result;
     take_ports(frames);
     count_unseen(frames);
-    result = dispatch(frames);
+    result = dispatch_frame(frames);
     uint64_t flags = 0;
     learn_line_number(line, LEARN_LINE_TCP_FLAGS, 0, &flags);
     return result == 0 && (flags & (TCP_FIN | TCP_RST)) ? learn_ldap_close(frames) : result;
@@ -169,7 +169,7 @@ static void count_unseen(struct learn_frames *frames)
         learn_frames_count(frames, LEARN_SMB_ENCRYPTED);
 }
 
-static int dispatch(struct learn_frames *frames)
+static int dispatch_frame(struct learn_frames *frames)
 {
     bool ldap =
         learn_line_has_layer(frames->line, ":ldap") || learn_line_has_layer(frames->line, ":cldap");

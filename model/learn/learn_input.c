@@ -17,8 +17,8 @@ struct input_rest {
     size_t used;
 };
 
-static int recognise(const char *name, const char *bytes, size_t size, enum learn_input_kind *kind,
-                     struct error *error);
+static int recognise_input(const char *name, const char *bytes, size_t size,
+                           enum learn_input_kind *kind, struct error *error);
 static bool is_capture(const unsigned char *bytes, size_t size);
 static bool is_text(const unsigned char *bytes, size_t size);
 static bool is_model(const char *text);
@@ -41,7 +41,7 @@ int learn_input_identify(const char *path, struct learn_input *input, struct err
     if (size < 0)
         return error_set(error, (int)size, "%s: %s", name, strerror((int)-size));
     bytes[size] = '\0';
-    int result = recognise(name, bytes, (size_t)size, &input->kind, error);
+    int result = recognise_input(name, bytes, (size_t)size, &input->kind, error);
     if (result < 0 || strcmp(path, "-") != 0)
         return result;
     input->size = (size_t)size;
@@ -52,8 +52,8 @@ int learn_input_identify(const char *path, struct learn_input *input, struct err
     return 0;
 }
 
-static int recognise(const char *name, const char *bytes, size_t size, enum learn_input_kind *kind,
-                     struct error *error)
+static int recognise_input(const char *name, const char *bytes, size_t size,
+                           enum learn_input_kind *kind, struct error *error)
 {
     const unsigned char *start = (const unsigned char *)bytes;
     if (size == 0)

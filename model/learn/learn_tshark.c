@@ -41,10 +41,10 @@ struct tshark_run {
     pthread_t feeder;
 };
 
-static void *feed(void *argument);
-static void close_one(int *file);
+static void *feed_tshark(void *argument);
+static void close_descriptor(int *file);
 static int tshark_probe(struct tshark_run *run);
-static int start_all(struct tshark_run *run);
+static int start_children(struct tshark_run *run);
 static int start_merge(struct tshark_run *run);
 static int make_pipe(int *from, int *to);
 static int tshark_failed(struct tshark_run *run, int result, const char *format, const char *name);
@@ -57,8 +57,8 @@ static int read_frames(struct tshark_run *run);
 static void tshark_wait_for(struct tshark_child *child);
 static bool drop_unknown(struct tshark_run *run);
 static const char *complaint_of(const struct tshark_child *child, char *text, size_t size);
-static void stop_all(struct tshark_run *run);
-static void stop(struct tshark_child *child);
+static void stop_children(struct tshark_run *run);
+static void stop_child(struct tshark_child *child);
 static int run_once(struct tshark_run *run, bool *again);
 static int tshark_judge(struct tshark_run *run, const struct tshark_child *child, const char *name);
 static void tshark_warn(struct tshark_run *run, const char *text);
@@ -92,7 +92,7 @@ int learn_tshark_read(const struct learn_tshark_settings *settings, const char *
 
 /* A thread that copies standard input to tshark, after the part that was read before. Stops when
  * tshark has ended; program_begin() ignores SIGPIPE. */
-static void *feed(void *argument)
+static void *feed_tshark(void *argument)
 {
     struct tshark_run *run = argument;
     char buffer[1 << 16];
@@ -103,11 +103,11 @@ static void *feed(void *argument)
             continue;
         good = got > 0 && system_write_all(run->feed, buffer, (size_t)got) == 0;
     }
-    close_one(&run->feed);
+    close_descriptor(&run->feed);
     return NULL;
 }
 
-static void close_one(int *file)
+static void close_descriptor(int *file)
 {
     if (*file >= 0)
         close(*file);
@@ -119,19 +119,19 @@ static int tshark_probe(struct tshark_run *run)
     static const char *const nothing[] = {"/dev/null"};
     struct tshark_run test = *run;
     test.paths = nothing;
-    int result = start_all(&test);
+    int result = start_children(&test);
     if (result == 0) {
         result = read_frames(&test);
         tshark_wait_for(&test.tshark);
         (void)drop_unknown(&test);
     }
-    stop_all(&test);
+    stop_children(&test);
     memcpy(run->columns, test.columns, sizeof run->columns);
     run->column_count = test.column_count;
     return result;
 }
 
-static int start_all(struct tshark_run *run)
+static int start_children(struct tshark_run *run)
 {
     int output = -1, result = 0;
     if (run->path_count > 1)
@@ -144,8 +144,8 @@ static int start_all(struct tshark_run *run)
         (void)fcntl(output, F_SETPIPE_SZ, PIPE_SIZE);
         result = start_tshark(run, output);
     }
-    close_one(&output);
-    close_one(&run->input);
+    close_descriptor(&output);
+    close_descriptor(&run->input);
     return result;
 }
 
@@ -157,13 +157,13 @@ static int start_merge(struct tshark_run *run)
     if (result < 0)
         return tshark_failed(run, result, "%s: %s", "mergecap");
     if (run->path_count > ARGUMENTS_MAX - 8) {
-        close_one(&output);
+        close_descriptor(&output);
         return tshark_failed(run, -E2BIG, "more captures than %s can be given: %s", "mergecap");
     }
     for (size_t i = 0; i < run->path_count; i++)
         arguments[count++] = run->paths[i];
     result = tshark_start(&run->merge, arguments, -1, output);
-    close_one(&output);
+    close_descriptor(&output);
     return result < 0 ? tshark_failed(run, result, "cannot start %s: %s (it comes with tshark)",
                                       "mergecap")
                       : 0;
@@ -240,7 +240,7 @@ static int start_feeding(struct tshark_run *run)
 {
     int result = make_pipe(&run->input, &run->feed);
     if (result == 0)
-        result = -pthread_create(&run->feeder, NULL, feed, run);
+        result = -pthread_create(&run->feeder, NULL, feed_tshark, run);
     run->feeding = result == 0;
     return result < 0 ? tshark_failed(run, result, "%s: %s", "standard input") : 0;
 }
@@ -372,32 +372,32 @@ static const char *complaint_of(const struct tshark_child *child, char *text, si
     return at;
 }
 
-static void stop_all(struct tshark_run *run)
+static void stop_children(struct tshark_run *run)
 {
-    close_one(&run->output);
-    stop(&run->tshark);
-    stop(&run->merge);
+    close_descriptor(&run->output);
+    stop_child(&run->tshark);
+    stop_child(&run->merge);
     /* The thread may wait in read() on a terminal or an open pipe. */
     if (run->feeding) {
         pthread_cancel(run->feeder);
         pthread_join(run->feeder, NULL);
         run->feeding = false;
     }
-    close_one(&run->feed);
-    close_one(&run->input);
+    close_descriptor(&run->feed);
+    close_descriptor(&run->input);
 }
 
-static void stop(struct tshark_child *child)
+static void stop_child(struct tshark_child *child)
 {
     if (child->pid > 0)
         kill(child->pid, SIGTERM);
     tshark_wait_for(child);
-    close_one(&child->complaints);
+    close_descriptor(&child->complaints);
 }
 
 static int run_once(struct tshark_run *run, bool *again)
 {
-    int result = start_all(run);
+    int result = start_children(run);
     if (result == 0)
         result = read_frames(run);
     if (result == 0) {
@@ -409,7 +409,7 @@ static int run_once(struct tshark_run *run, bool *again)
         tshark_wait_for(&run->merge);
         result = tshark_judge(run, &run->merge, "mergecap");
     }
-    stop_all(run);
+    stop_children(run);
     return result;
 }
 
