@@ -284,8 +284,8 @@ static enum step check_results(struct sweep *sweep, const struct sweep_cells *ce
     return step;
 }
 
-/* Reads and checks the result that an earlier call wrote for a cell; *found: there is one. Without
- * --random-seed, its seed becomes the sweep's. */
+/* Reads and checks the result that an earlier call wrote for a cell; *found: there is one, and it
+ * need not be played again. Without --random-seed, its seed becomes the sweep's. */
 static enum step find_result(struct sweep *sweep, const struct sweep_cell *cell,
                              const struct sweep_files *files, bool *found)
 {
@@ -309,6 +309,13 @@ static enum step find_result(struct sweep *sweep, const struct sweep_cell *cell,
             step = sweep_end(sweep, EXIT_USAGE,
                              "%s; give the same options, or another --results folder",
                              sweep->error.text);
+    }
+    const char *spoiled = *found ? sweep_label(&result, RESULT_SPOILED) : NULL;
+    if (spoiled && step == STEP_NEXT && strcmp(spoiled, SWEEP_SPOILED_BY_SERVER) == 0) {
+        if (!sweep->checked)
+            sweep_print(sweep, "%s: the server ended while it was played; playing this cell again",
+                        files->json);
+        *found = false;
     }
     result_clear(&result);
     return step;

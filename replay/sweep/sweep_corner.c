@@ -35,7 +35,7 @@ void sweep_corners_note(struct sweep_corners *corners, const struct sweep_cell *
         return;
     struct sweep_corner *corner = &corners->items[combination_number(options, cell->value)];
     corner->ok += metrics[METRIC_OK];
-    corner->planned += metrics[METRIC_PLANNED];
+    corner->planned += metrics[METRIC_PLANNED_RATE];
     corner->failed += metrics[METRIC_FAILED];
 }
 

@@ -19,6 +19,7 @@
 #include "replay/sweep/sweep_expand.h"
 #include "replay/sweep/sweep_file.h"
 #include "replay/sweep/sweep_options_private.h"
+#include "summary/result/result.h"
 
 enum row_group { GROUP_CELLS, GROUP_SERVER, GROUP_RESULTS, GROUP_OTHER, GROUP_COUNT };
 
@@ -330,7 +331,8 @@ static enum step check_replay_options(const struct sweep_options *options)
         return sweep_options_refuse(options, "MODEL: standard input can be read only once; give a file");
     for (size_t i = 0; i < replay->label_count; i++) {
         bool taken = strcmp(replay->labels[i].name, "repeat") == 0 ||
-                     strcmp(replay->labels[i].name, "options") == 0;
+                     strcmp(replay->labels[i].name, "options") == 0 ||
+                     strcmp(replay->labels[i].name, RESULT_SPOILED) == 0;
         for (size_t v = 0; v < options->vary_count; v++)
             taken = taken || strcmp(replay->labels[i].name, options->vary[v].name) == 0;
         if (taken)

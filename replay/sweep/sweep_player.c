@@ -58,6 +58,8 @@ static int check_run(struct sweep_player *player, int result, int status, int er
                      const struct sweep_files *files, struct error *error);
 static int save_result(struct sweep_player *player, const struct sweep_files *files,
                        struct error *error);
+static int mark_spoiled(struct sweep_player *player, struct result *result,
+                        const struct sweep_files *files, struct error *error);
 static void end_samples(struct sweep_player *player);
 
 int sweep_player_open(struct sweep_player *player, struct error *error)
@@ -471,12 +473,34 @@ static int save_result(struct sweep_player *player, const struct sweep_files *fi
         saved = error_set(error, -ECANCELED, "traffic-replay was interrupted by a signal");
     if (saved == 0 && sweep_sampler_merge(player->sampler, &result) != 0)
         saved = error_set(error, -ENOMEM, "out of memory");
-    if (saved == 0 && result.sample_count > 0)
+    bool spoiled = sweep_sampler_server_ended(player->sampler);
+    if (saved == 0 && spoiled)
+        saved = mark_spoiled(player, &result, files, error);
+    if (saved == 0 && (result.sample_count > 0 || spoiled))
         saved = result_write(&result, files->unfinished_json, error);
     if (saved == 0)
         saved = sweep_files_finish(files, error);
     result_clear(&result);
     return saved;
+}
+
+/* Without its mark, the result of a server that died would stay in the grid as a small number. */
+static int mark_spoiled(struct sweep_player *player, struct result *result,
+                        const struct sweep_files *files, struct error *error)
+{
+    struct result_label *labels = result_alloc(result, result->label_count + 1, sizeof *labels);
+    if (!labels)
+        return error_no_memory(error);
+    if (result->label_count)
+        memcpy(labels, result->labels, result->label_count * sizeof *labels);
+    labels[result->label_count++] = (struct result_label){RESULT_SPOILED, SWEEP_SPOILED_BY_SERVER};
+    result->labels = labels;
+    player_print(player,
+                 "%s: the server's processes ended while this cell was played; it is marked as "
+                 "spoiled, and --resume plays it again",
+                 files->json);
+    player->reported_samples = true;
+    return 0;
 }
 
 static void end_samples(struct sweep_player *player)

@@ -15,6 +15,9 @@
 #include "replay/sweep/sweep_sample.h"
 #include "replay/sweep/sweep_store.h"
 
+/* Value of the label RESULT_SPOILED: the server's processes ended while the cell was played. */
+#define SWEEP_SPOILED_BY_SERVER "server"
+
 enum { SWEEP_VERSION_SIZE = 64, SWEEP_TAIL_SIZE = 4096 };
 
 struct sweep_player {

@@ -45,6 +45,7 @@ struct sweep_sampler {
     int output;   /* descriptor of its output */
     int64_t started;
     double time;       /* its start, Unix time */
+    bool server_ended; /* its processes; of /proc only */
     char problem[256]; /* the first one; "": none */
 };
 
@@ -60,6 +61,7 @@ static void sample_add_value(struct sweep_sampler *sampler, struct row *row, con
 static void start_command(struct sweep_sampler *sampler, const struct sweep_watch *watch);
 static double unix_time(void);
 static void take_from_proc(struct sweep_sampler *sampler);
+static int merge_rows(const struct sweep_sampler *sampler, struct result *result);
 static int merge_row(const struct row *row, struct result *result);
 
 int sweep_sampler_open(const char *dc, const char *command, struct sweep_sampler **out)
@@ -272,6 +274,7 @@ static void take_from_proc(struct sweep_sampler *sampler)
     double time = unix_time();
     int result = sweep_proc_read(&sampler->proc, &usage);
     if (result < 0) {
+        sampler->server_ended |= result == -ESRCH;
         note_problem(sampler, "%s",
                      result == -ESRCH ? "the processes of the server have ended"
                                       : strerror(-result));
@@ -292,11 +295,21 @@ static void take_from_proc(struct sweep_sampler *sampler)
     }
 }
 
-int sweep_sampler_merge(const struct sweep_sampler *sampler, struct result *result)
+int sweep_sampler_merge(struct sweep_sampler *sampler, struct result *result)
+{
+    if (!sampler)
+        return 0;
+    size_t before = result->sample_count;
+    int error = sampler->count > 0 ? merge_rows(sampler, result) : 0;
+    if (!error && result->sample_count == before)
+        note_problem(sampler, "none in this cell%s",
+                     sampler->child > 0 ? ": the command takes longer than the cell" : "");
+    return error;
+}
+
+static int merge_rows(const struct sweep_sampler *sampler, struct result *result)
 {
     size_t before = result->sample_count;
-    if (!sampler || sampler->count == 0)
-        return 0;
     struct result_sample *all =
         result_alloc(result, before + sampler->count, sizeof *result->samples);
     if (!all)
@@ -329,6 +342,15 @@ static int merge_row(const struct row *row, struct result *result)
     to->value_count = row->count;
     result->sample_count++;
     return 0;
+}
+
+bool sweep_sampler_server_ended(struct sweep_sampler *sampler)
+{
+    struct sweep_usage usage;
+    /* It may have ended since the last sample. */
+    if (sampler && !sampler->command && !sampler->server_ended)
+        sampler->server_ended = sweep_proc_read(&sampler->proc, &usage) == -ESRCH;
+    return sampler && sampler->server_ended;
 }
 
 const char *sweep_sampler_problem(const struct sweep_sampler *sampler)

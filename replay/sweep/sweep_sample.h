@@ -26,8 +26,13 @@ void sweep_sampler_free(struct sweep_sampler *sampler);
 /* Takes a sample when one is due. Must be called at least once per second and when a child ends. */
 void sweep_sampler_tick(struct sweep_sampler *sampler, const struct sweep_watch *watch);
 
-/* Adds the samples in the result's window to the result. 0 or -ENOMEM. */
-int sweep_sampler_merge(const struct sweep_sampler *sampler, struct result *result);
+/* Adds the samples in the result's window to the result. That there are none is a problem. 0 or
+ * -ENOMEM. */
+int sweep_sampler_merge(struct sweep_sampler *sampler, struct result *result);
+
+/* Whether the server's processes have ended. False when a command takes the samples: nobody
+ * knows. */
+bool sweep_sampler_server_ended(struct sweep_sampler *sampler);
 
 /* The first problem, for a message; NULL: none. */
 const char *sweep_sampler_problem(const struct sweep_sampler *sampler);

@@ -12,7 +12,7 @@
 struct sweep_vary *sweep_vary_new(struct sweep_vary all[SWEEP_VARY_MAX], size_t *count,
                                   const char *name, const char **error)
 {
-    static const char *const taken[] = {"r", "S", "repeat", "options"};
+    static const char *const taken[] = {"r", "S", "repeat", "options", "spoiled"};
     *error = NULL;
     if (!sweep_is_name(name))
         *error = options_wrong(

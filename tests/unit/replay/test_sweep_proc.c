@@ -447,6 +447,7 @@ static void test_sample_problems(void **state)
     sample("sleep 60", 0.5, &result, problem);
     assert_true(clock_now() - before < 5000000000);
     assert_int_equal(result.sample_count, 0);
+    assert_string_equal(problem, "none in this cell: the command takes longer than the cell");
     result_clear(&result);
 }
 

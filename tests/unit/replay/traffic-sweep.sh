@@ -244,6 +244,41 @@ run "$program" --results "$results" "$model" dc1=192.0.2.1 </dev/null
 like "samples of a remote server: message" "$errors" '^traffic-sweep: no samples: no visible process on this machine listens on port 389 of dc1=192.0.2.1; '
 is "samples of a server elsewhere: exit status" "$status" 0
 
+fresh
+echo 1.2 >"$FAKE/sleep"
+run "$program" --results "$results" --sample 'sleep 97.5' "$model" dc1 </dev/null
+like "samples that never come are reported" "$errors" '^traffic-sweep: samples: none in this cell: the command takes longer than the cell$'
+
+# A server that dies while its cell is played. No DC runs here, so a program listens on its port.
+address=$own_net.7.1
+serve() { exec python3 -c 'import socket, sys, time
+s = socket.create_server((sys.argv[1], 389)); open(sys.argv[2], "w"); time.sleep(60)' "$address" "$work/serves"; }
+sampled() { run "$program" --results "$results" -r 2,4 "$@" "$model" dc1=$address </dev/null; }
+if [ "$(id -u)" = 0 ]; then
+    fresh
+    # Not below the shell: children of a program that starts traffic-sweep are none of a server.
+    rm -f "$work/serves"
+    serve &
+    server=$!
+    wait_for "$work/serves" 0
+    echo 2 >"$FAKE/sleep"
+    (wait_for "$FAKE/playing" 2 && kill "$server") &
+    sampled
+    wait
+    label='json.load(open(sys.argv[1]))["labels"].get("spoiled")'
+    is "a cell whose server lives is not marked" "$(python3 -c "import json, sys; print($label)" "$results/dc1_r2_S1.json")" None
+    is "a cell during which the server ended is marked as spoiled" \
+        "$(python3 -c "import json, sys; print($label)" "$results/dc1_r4_S1.json")" server
+    like "a cell during which the server ended: message" "$errors" "^traffic-sweep: $results/dc1_r4_S1.json: the server's processes ended while this cell was played; it is marked as spoiled, and --resume plays it again$"
+    echo 0 >"$FAKE/sleep"
+    sampled --resume
+    is "--resume plays a spoiled cell again, and no other" "$(grep -o -- 'json=.*_r[0-9]' "$FAKE/log" | tail -c 2)$(played)" 43
+    is "--resume: the cell is not spoiled any more" \
+        "$(python3 -c "import json, sys; print($label)" "$results/dc1_r4_S1.json")" None
+else
+    skip "a server that dies while its cell is played" "needs port 389"
+fi
+
 # The search.
 fresh
 sweep --find-max -r 4:24:4 -S 2:8:2 "$model" dc1
