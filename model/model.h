@@ -39,7 +39,7 @@ struct model_type {
     const struct model_details *details;
 };
 
-/* A summary of a model for its reader. */
+/* Figures of a model, for messages. */
 struct model_figures {
     double packets, conversations,
         seconds;        /* of the capture it was learned from; negative: unknown */

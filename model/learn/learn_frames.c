@@ -243,7 +243,7 @@ void learn_frames_answered(struct learn_frames *frames, uint64_t question)
         link->busy = false;
 }
 
-bool learn_frames_brings_ticket(const struct learn_frames *frames)
+bool learn_frames_has_ticket(const struct learn_frames *frames)
 {
     uint64_t type;
     for (size_t i = 0; learn_line_number(frames->line, LEARN_LINE_KERBEROS_TYPE, i, &type); i++)

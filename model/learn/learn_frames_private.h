@@ -50,6 +50,6 @@ bool learn_frames_retried(struct learn_frames *frames, uint64_t question);
 void learn_frames_answered(struct learn_frames *frames, uint64_t question);
 
 /* True if the frame contains a Kerberos ticket to authenticate with. */
-bool learn_frames_brings_ticket(const struct learn_frames *frames);
+bool learn_frames_has_ticket(const struct learn_frames *frames);
 
 #endif

@@ -209,7 +209,7 @@ static int learn_ldap_take_bind(struct learn_frames *frames, struct ldap_cursor 
         learn_form_add(&form, "tls", is_clear_port(frames->to_port) ? "starttls" : "ldaps");
     else if (auth == 0)
         learn_form_add(&form, "tls", "none");
-    return learn_frames_request(frames, form.text, learn_frames_brings_ticket(frames));
+    return learn_frames_request(frames, form.text, learn_frames_has_ticket(frames));
 }
 
 static int take_search(struct learn_frames *frames, struct ldap_cursor *cursor, size_t messages)

@@ -96,7 +96,7 @@ static int learn_rpc_take_bind(struct learn_frames *frames, struct learn_link *l
         return 0;
     }
     return learn_frames_request(frames, type == BIND ? "dcerpc:11" : "dcerpc:14",
-                                learn_frames_brings_ticket(frames));
+                                learn_frames_has_ticket(frames));
 }
 
 /* Remembers the contexts of a bind, which are all contexts of the frame. True if one is new. */

@@ -115,7 +115,7 @@ static int learn_smb2_take_request(const struct smb2_request *request)
             learn_frames_count(frames, LEARN_LEGS);
             return 0;
         }
-        ticket = learn_frames_brings_ticket(frames);
+        ticket = learn_frames_has_ticket(frames);
     }
     snprintf(opcode, sizeof opcode, "%u", (unsigned)request->command);
     learn_form_init(&form, "smb2", opcode);
