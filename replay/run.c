@@ -127,7 +127,9 @@ static int check_source(const struct settings *settings, const struct plan *plan
 {
     struct source_range range;
     int result = source_parse(settings->source, &range, error);
-    return result ? result : source_check(&range, plan_figures(plan)->clients, range.family, error);
+    return result ? result
+                  : source_check(&range, plan_figures(plan)->clients, settings->dc, range.family,
+                                 error);
 }
 
 int run_play(const struct run_setup *setup, struct run_result *result, struct error *error)
@@ -239,7 +241,8 @@ static int check_machine(const struct run *run)
     int error = raise_limits(run->setup->settings, run->setup->plan, run->shared.table, run->error);
     if (error)
         return error;
-    return source_check(&run->source, clients, run->setup->dc->address.ss_family, run->error);
+    return source_check(&run->source, clients, run->setup->settings->dc,
+                        run->setup->dc->address.ss_family, run->error);
 }
 
 static int install_signals(struct run *run)

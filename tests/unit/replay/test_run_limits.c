@@ -162,7 +162,7 @@ static void source_ranges(void **state)
         {"10.0.0.5/32", 9, 1, "10.0.0.5"},
         {"10.0.0.4/31", 1, 2, "10.0.0.5"},
         {"10.0.0.4/30", 1, 2, "10.0.0.6"},
-        {"0.0.0.0/0", 65535, 0xfffffffe, "0.1.0.0"},
+        {"100.64.0.0/8", 65535, (1 << 24) - 2, "100.1.0.0"},
         {"fd00:1::/64", 0, UINT64_MAX - 1, "fd00:1::1"},
         {"fd00:1::ffff:0/112", 65533, 65535, "fd00:1::ffff:fffe"},
         {"fd00::7/128", 3, 1, "fd00::7"},
@@ -183,6 +183,51 @@ static void source_ranges(void **state)
                      : (void *)&((struct sockaddr_in6 *)&address)->sin6_addr,
                   text, sizeof text);
         assert_string_equal(text, cases[i].address);
+    }
+}
+
+static void unusable_source_ranges_are_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "0.0.0.0/0",   "10.0.0.0/7", "0.0.0.0/8", "224.0.0.0/8", "239.1.1.1", "255.255.255.255",
+        "240.0.0.0/8", "::/0",       "2000::/3",  "ff02::/16",   "::"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct source_range range;
+        struct error error = {0};
+        if (source_parse(texts[i], &range, &error) != -EINVAL)
+            fail_msg("%s is accepted", texts[i]);
+        assert_non_null(strstr(error.text, texts[i]));
+    }
+}
+
+/* Whoever follows it would cut the machine off. */
+static void no_route_is_advised_to_addresses_in_use(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *server, *text;
+        int result;
+    } cases[] = {
+        {"10.99.0.0/16", NULL, "run: ip route add local 10.99.0.0/16 dev lo", -EADDRNOTAVAIL},
+        {"10.99.0.0/16", "10.98.0.1", "run: ip route add local ", -EADDRNOTAVAIL},
+        {"10.99.0.0/16", "10.99.7.1", "the range holds the server's address", -EINVAL},
+        {"10.99.0.0/16", "dc1=10.99.7.1", "the range holds the server's address", -EINVAL},
+        {"8.8.8.8/32", NULL, "the range belongs to others on the Internet", -EINVAL},
+        {"172.0.0.0/8", NULL, "the range belongs to others on the Internet", -EINVAL},
+        {"fd99::/64", NULL, "run: ip address add fd99::1/128 dev", -EADDRNOTAVAIL},
+        {"fd99::/64", "fd99::5", "the range holds the server's address", -EINVAL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct source_range range;
+        struct error error = {0};
+        assert_int_equal(source_parse(cases[i].source, &range, &error), 0);
+        assert_int_equal(source_check(&range, 2, cases[i].server, range.family, &error),
+                         cases[i].result);
+        if (!strstr(error.text, cases[i].text))
+            fail_msg("%s: %s", cases[i].source, error.text);
+        if (cases[i].result == -EINVAL)
+            assert_null(strstr(error.text, "run: "));
     }
 }
 
@@ -334,11 +379,18 @@ static void extra_dns_queries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interrupted),         cmocka_unit_test(interrupted_in_the_warm_up),
-        cmocka_unit_test(interrupted_twice),   cmocka_unit_test(connecting_in_turn),
-        cmocka_unit_test(source_addresses),    cmocka_unit_test(source_ranges),
-        cmocka_unit_test(too_few_accounts),    cmocka_unit_test(files_per_client),
-        cmocka_unit_test(limits_are_reported), cmocka_unit_test(extra_dns_queries),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(interrupted_in_the_warm_up),
+        cmocka_unit_test(interrupted_twice),
+        cmocka_unit_test(connecting_in_turn),
+        cmocka_unit_test(source_addresses),
+        cmocka_unit_test(source_ranges),
+        cmocka_unit_test(unusable_source_ranges_are_refused),
+        cmocka_unit_test(no_route_is_advised_to_addresses_in_use),
+        cmocka_unit_test(too_few_accounts),
+        cmocka_unit_test(files_per_client),
+        cmocka_unit_test(limits_are_reported),
+        cmocka_unit_test(extra_dns_queries),
     };
     return cmocka_run_group_tests_name("run limits", tests, set_up, tear_down);
 }

@@ -99,8 +99,11 @@ is "a recording: the same plan whatever --threads and --random-seed" "$(sort -u 
 
 refused "--source: too few, before the server is contacted" 2 'holds 2 addresses for 5 clients; give a larger range$' \
     -U a%b --source 127.77.0.0/30 $model 127.88.99.99
-refused "--source: foreign, before the server is contacted" 1 '192.0.2.1 is not an address of this machine' \
-    -U a%b --source 192.0.2.0/24 $model 127.88.99.99
+refused "--source: foreign, before the server is contacted" 1 '198.51.100.1 is not an address of this machine' \
+    -U a%b --source 198.51.100.0/24 $model 127.88.99.99
+refused "--source: the whole Internet" 2 'the range is too large; give /8 or longer$' -U a%b --source 0.0.0.0/0 $model 127.88.99.99
+refused "--source: the server's range" 2 "10.99.0.1 is not an address of this machine, and the range holds the server's address; give" \
+    -U a%b --source 10.99.0.0/16 $model dc1=10.99.5.5
 cat >"$work/filter" <<'END'
 version: 3
 packet_rate: 1
