@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "protocols/tls.h"
+#include "tests/lib/servers/loopback.h"
 
 struct tls *variant_client_tls;
 static gnutls_certificate_credentials_t server_credentials;
@@ -148,15 +149,9 @@ static void *peer_main(void *argument)
 
 int peer_listen(struct sockaddr_in *address, enum filling filling, int backlog)
 {
-    int fd = socket(AF_INET, filling == UDP ? SOCK_DGRAM : SOCK_STREAM, 0);
-    assert_true(fd >= 0);
-    *address = (struct sockaddr_in){.sin_family = AF_INET};
-    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof *address;
-    assert_int_equal(bind(fd, (struct sockaddr *)address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)address, &size), 0);
-    if (filling != UDP)
-        assert_int_equal(listen(fd, backlog), 0);
+    uint16_t port = 0;
+    int fd = filling == UDP ? loopback_socket(SOCK_DGRAM, &port) : loopback_listen(&port, backlog);
+    *address = loopback_name(port);
     return fd;
 }
 

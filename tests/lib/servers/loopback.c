@@ -22,8 +22,10 @@ struct sockaddr_in loopback_name(uint16_t port)
 
 int loopback_socket(int type, uint16_t *port)
 {
-    int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0), on = type == SOCK_STREAM;
     assert_return_code(fd, errno);
+    /* A server may come back on its port although connections linger. */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (!loopback_bind(fd, port))
         fail_msg("127.0.0.1 port %u: %s", *port, strerror(errno));
     return fd;

@@ -3,22 +3,35 @@
  * The engine against a small TCP server of this program: every planned operation is accounted for,
  * whatever the server does, and no client is ever lost.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "replay/play_table.h"
 #include "replay/run_part.h"
 #include "tests/lib/fake_mprotect.h"
-#include "tests/lib/run_scenario.h"
+#include "tests/lib/scenario.h"
+
+static const int64_t MS = 1000000;
 
 static void everything_is_played(void **state)
 {
     (void)state;
     for (unsigned threads = 1; threads <= 4; threads++) {
-        struct scenario s = scenario();
+        struct scenario s = scenario_usual();
         s.settings.threads = threads;
         s.settings.latency_timeout = 30;
-        s.tick = count_tick;
-        play_well(&s);
+        s.tick = scenario_count_tick;
+        scenario_play_well(&s);
         assert_in_range(s.ticks, 2, 20); /* five per second */
-        const struct tally_packet *packet = counts(&s, "1");
+        const struct tally_packet *packet = scenario_counts(&s, "1");
         assert_int_equal(s.clients, 20);
         assert_int_equal(s.result.end, RUN_END_WINDOW);
         assert_int_equal(s.result.threads, threads);
@@ -26,17 +39,18 @@ static void everything_is_played(void **state)
         assert_int_equal(s.result.window_start, 200 * MS);
         assert_int_equal(s.result.window_end, 1200 * MS);
         assert_true(packet->planned > 100);
-        assert_int_equal(packet->planned, planned_in_window(&s));
-        assert_sent(packet);
+        assert_int_equal(packet->planned, scenario_planned_in_window(&s));
+        scenario_assert_sent(packet);
         assert_int_equal(packet->ok + packet->unfinished, packet->sent);
         assert_true(packet->unfinished <= s.clients); /* sent just before the window closed */
         assert_int_equal(packet->failed, 0);
         assert_int_equal(packet->response.count,
                          packet->sent); /* unfinished ones have times, too */
-        assert_int_equal(all_played() + packet->not_sent, planned_between(&s, 0, 1200 * MS));
-        assert_int_equal(s.server->answered, all_played());
+        assert_int_equal(scenario_all_played() + packet->not_sent,
+                         scenario_planned_between(&s, 0, 1200 * MS));
+        assert_int_equal(s.server->answered, scenario_all_played());
         assert_true(s.took < 20000 * MS); /* no wait when nothing is unfinished */
-        clear(&s);
+        scenario_clear(&s);
     }
 }
 
@@ -45,12 +59,12 @@ static void a_seed_repeats(void **state)
     (void)state;
     uint64_t planned[3];
     for (int i = 0; i < 3; i++) {
-        struct scenario s = scenario();
+        struct scenario s = scenario_usual();
         s.seed = i == 2 ? 2 : 1;
         s.duration = 0.4;
-        play_well(&s);
-        planned[i] = counts(&s, "1")->planned;
-        clear(&s);
+        scenario_play_well(&s);
+        planned[i] = scenario_counts(&s, "1")->planned;
+        scenario_clear(&s);
     }
     assert_int_equal(planned[0], planned[1]);
     assert_int_not_equal(planned[0], planned[2]);
@@ -65,7 +79,7 @@ static struct model_type model_type(const char *protocol, const char *opcode)
 static void silent_and_state_packets(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.model_text = "version: 3\npacket_rate: 200\nhistory: 1\nchain:\n"
                    "  \"-\": {\"test:3\": 1}\n"
                    "  \"test:3\": {\"test:2\": 1}\n"
@@ -74,13 +88,13 @@ static void silent_and_state_packets(void **state)
                    "  \"test:5\": {\"test:1\": 1}\n"
                    "  \"test:1\": {\"wait:0\": 9, \"-\": 1}\n"
                    "  \"wait:0\": {\"test:1\": 9}\n";
-    play_well(&s);
-    assert_int_equal(counts(&s, "1")->planned, planned_in_window(&s));
-    assert_true(counts(&s, "1")->ok > 50);
-    assert_int_equal(counts(&s, "2")->planned, 0);
-    assert_int_equal(counts(&s, "3")->planned, 0);
-    assert_int_equal(counts(&s, "5")->planned, 0);
-    assert_true(hints > 0);
+    scenario_play_well(&s);
+    assert_int_equal(scenario_counts(&s, "1")->planned, scenario_planned_in_window(&s));
+    assert_true(scenario_counts(&s, "1")->ok > 50);
+    assert_int_equal(scenario_counts(&s, "2")->planned, 0);
+    assert_int_equal(scenario_counts(&s, "3")->planned, 0);
+    assert_int_equal(scenario_counts(&s, "5")->planned, 0);
+    assert_true(scenario_hints > 0);
     static const struct {
         const char *protocol, *opcode;
         enum run_part part;
@@ -93,14 +107,14 @@ static void silent_and_state_packets(void **state)
         struct model_type type = model_type(parts[i].protocol, parts[i].opcode);
         assert_int_equal(run_part(&s.settings, &type), parts[i].part);
     }
-    clear(&s);
+    scenario_clear(&s);
 }
 
 static void left_out(void **state)
 {
     (void)state;
     struct settings_packet skip = {"test", "1"};
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.settings.skip = &skip;
     s.settings.skip_count = 1;
     struct model_type type = model_type("test", "1");
@@ -122,9 +136,9 @@ static void each_details_is_compiled_once(void **state)
                                 "    - {count: 1, filter: %s}\n";
     char text[1000];
     snprintf(text, sizeof text, model, "gamma");
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.model_text = text;
-    load(&s);
+    scenario_load(&s);
     struct play_table *table = NULL;
     assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), 0);
     size_t type = model_find_type(s.model, "ldap", "3");
@@ -132,10 +146,10 @@ static void each_details_is_compiled_once(void **state)
     assert_string_equal(table->rows[type].details[0], "alpha");
     assert_string_equal(table->rows[type].details[1], "gamma");
     play_table_free(table);
-    clear(&s);
+    scenario_clear(&s);
 
     snprintf(text, sizeof text, model, "epsilon");
-    load(&s);
+    scenario_load(&s);
     assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), -EINVAL);
     assert_non_null(strstr(s.error.text, "details 2 of ldap:3: filter: five letters are wanted"));
     /* Details of packets that are left out are not compiled. */
@@ -144,7 +158,7 @@ static void each_details_is_compiled_once(void **state)
     s.settings.skip_count = 1;
     assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), 0);
     play_table_free(table);
-    clear(&s);
+    scenario_clear(&s);
     play_table_free(NULL);
 }
 
@@ -152,30 +166,31 @@ static void each_details_is_compiled_once(void **state)
 static void no_memory_for_details(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.model_text = "version: 3\npacket_rate: 10\nhistory: 1\nchain:\n"
                    "  \"-\": {\"ldap:3\": 1}\n"
                    "  \"ldap:3\": {\"-\": 1}\n"
                    "details:\n"
                    "  \"ldap:3\":\n"
                    "    - {count: 1, filter: nomem}\n";
-    load(&s);
+    scenario_load(&s);
     struct play_table *table = NULL;
     assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), -ENOMEM);
     assert_int_equal(s.error.code, -ENOMEM);
     assert_string_equal(s.error.text, "out of memory");
-    clear(&s);
+    scenario_clear(&s);
 }
 
 static void *kill_and_restart(void *argument)
 {
-    struct server *server = argument;
+    struct echo_server *server = argument;
     struct timespec time = {.tv_nsec = 500 * MS};
     nanosleep(&time, NULL);
-    server_stop(server);
+    echo_server_stop(server);
     nanosleep(&time, NULL);
-    memset(played, 0, sizeof played); /* each client must succeed again from here on */
-    server_start(server);
+    memset(scenario_played, 0,
+           sizeof scenario_played); /* each client must succeed again from here on */
+    echo_server_start(server);
     return NULL;
 }
 
@@ -183,128 +198,128 @@ static void killed_and_restarted(void **state)
 {
     (void)state;
     pthread_t killer;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.duration = 2.5;
-    prepare(&s);
+    scenario_prepare(&s);
     assert_int_equal(pthread_create(&killer, NULL, kill_and_restart, s.server), 0);
-    play(&s);
+    scenario_play(&s);
     pthread_join(killer, NULL);
     assert_int_equal(s.status, 0);
-    const struct tally_packet *packet = counts(&s, "1");
-    assert_int_equal(packet->planned, planned_in_window(&s));
-    assert_sent(packet); /* refused operations count as sent */
-    assert_true(cause(packet, "connection refused") > 20);
+    const struct tally_packet *packet = scenario_counts(&s, "1");
+    assert_int_equal(packet->planned, scenario_planned_in_window(&s));
+    scenario_assert_sent(packet); /* refused operations count as sent */
+    assert_true(scenario_cause(packet, "connection refused") > 20);
     uint64_t causes = 0;
     for (size_t i = 0; i < packet->cause_count; i++)
         causes += packet->causes[i].count;
     assert_int_equal(causes, packet->done_failed);
     for (uint32_t client = 0; client < s.clients; client++)
-        assert_true(played[client] > 0);
+        assert_true(scenario_played[client] > 0);
     assert_true(s.took < 10000 * MS);
-    clear(&s);
+    scenario_clear(&s);
 }
 
 static void accepts_and_never_answers(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
-    atomic_store(&s.server->mode, SILENT);
+    struct scenario s = scenario_usual();
+    atomic_store(&s.server->mode, ECHO_SILENT);
     s.settings.timeout = 0.3;
     s.warmup = 0;
-    play_well(&s);
-    const struct tally_packet *packet = counts(&s, "1");
-    assert_int_equal(packet->planned, planned_in_window(&s));
+    scenario_play_well(&s);
+    const struct tally_packet *packet = scenario_counts(&s, "1");
+    assert_int_equal(packet->planned, scenario_planned_in_window(&s));
     assert_int_equal(packet->ok, 0);
     assert_true(packet->failed > 20);   /* three per client */
     assert_true(packet->not_sent > 50); /* a client can send only three per second */
-    assert_int_equal(cause(packet, "timed out"), packet->done_failed);
+    assert_int_equal(scenario_cause(packet, "timed out"), packet->done_failed);
     const struct tally_totals *totals = tally_totals(s.tallies[0]);
     assert_int_equal(totals->backlog.count, packet->not_sent);
     assert_in_range(totals->backlog.max, 1, 1000 * MS);
-    clear(&s);
+    scenario_clear(&s);
 
     /* If --timeout is longer than the run, the latency timeout ends the run. */
-    s = scenario();
-    atomic_store(&s.server->mode, SILENT);
-    play_well(&s);
-    packet = counts(&s, "1");
+    s = scenario_usual();
+    atomic_store(&s.server->mode, ECHO_SILENT);
+    scenario_play_well(&s);
+    packet = scenario_counts(&s, "1");
     assert_int_equal(packet->failed + packet->ok, 0);
     /* Operations due in the warm-up count in none of the window's terms, and delay all others. */
     assert_int_equal(packet->unfinished + packet->not_sent, packet->planned);
     assert_in_range(s.took, 1500 * MS, 8000 * MS);
-    clear(&s);
-    atomic_store(&s.server->mode, ECHO);
+    scenario_clear(&s);
+    atomic_store(&s.server->mode, ECHO_ANSWER);
 }
 
 static void answers_garbage(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
-    atomic_store(&s.server->mode, GARBAGE);
-    play_well(&s);
-    const struct tally_packet *packet = counts(&s, "1");
-    assert_int_equal(packet->planned, planned_in_window(&s));
-    assert_sent(packet);
+    struct scenario s = scenario_usual();
+    atomic_store(&s.server->mode, ECHO_GARBAGE);
+    scenario_play_well(&s);
+    const struct tally_packet *packet = scenario_counts(&s, "1");
+    assert_int_equal(packet->planned, scenario_planned_in_window(&s));
+    scenario_assert_sent(packet);
     assert_int_equal(packet->ok, 0);
-    assert_int_equal(cause(packet, "malformed reply"), packet->done_failed);
+    assert_int_equal(scenario_cause(packet, "malformed reply"), packet->done_failed);
     assert_true(packet->done_failed > 100);
-    clear(&s);
-    atomic_store(&s.server->mode, ECHO);
+    scenario_clear(&s);
+    atomic_store(&s.server->mode, ECHO_ANSWER);
 }
 
 static void accepts_and_closes(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
-    atomic_store(&s.server->mode, CLOSE);
-    play_well(&s);
-    const struct tally_packet *packet = counts(&s, "1");
-    assert_sent(packet);
+    struct scenario s = scenario_usual();
+    atomic_store(&s.server->mode, ECHO_CLOSE);
+    scenario_play_well(&s);
+    const struct tally_packet *packet = scenario_counts(&s, "1");
+    scenario_assert_sent(packet);
     assert_int_equal(packet->ok, 0);
     assert_true(packet->failed > 100);
-    assert_int_equal(cause(packet, "connection reset") +
-                         cause(packet, "connection closed in mid-message") +
-                         cause(packet, "connection closed by the server"),
+    assert_int_equal(scenario_cause(packet, "connection reset") +
+                         scenario_cause(packet, "connection closed in mid-message") +
+                         scenario_cause(packet, "connection closed by the server"),
                      packet->done_failed);
-    clear(&s);
-    atomic_store(&s.server->mode, ECHO);
+    scenario_clear(&s);
+    atomic_store(&s.server->mode, ECHO_ANSWER);
 }
 
 /* Operations answered after the window closed count as unfinished, but their times are kept. */
 static void answers_after_the_window(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.warmup = 0;
     s.duration = 0.3;
     s.settings.latency_timeout = 30;
     atomic_store(&s.server->delay, 400 * MS);
-    play_well(&s);
-    const struct tally_packet *packet = counts(&s, "1");
+    scenario_play_well(&s);
+    const struct tally_packet *packet = scenario_counts(&s, "1");
     assert_true(packet->unfinished > 0);
     assert_int_equal(packet->ok, 0);
     assert_int_equal(packet->response.count, packet->unfinished);
     assert_true(s.took < 15000 * MS); /* it ends when the last answer has come */
-    clear(&s);
+    scenario_clear(&s);
     atomic_store(&s.server->delay, 0);
 }
 
 static void max_backlog(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.rate = 20;
     s.duration = 3;
     s.settings.max_backlog = 0.1;
     atomic_store(&s.server->delay, 100 * MS);
-    play_well(&s);
-    const struct tally_packet *packet = counts(&s, "1");
-    assert_int_equal(packet->planned, planned_in_window(&s));
+    scenario_play_well(&s);
+    const struct tally_packet *packet = scenario_counts(&s, "1");
+    assert_int_equal(packet->planned, scenario_planned_in_window(&s));
     assert_true(packet->dropped > 100);
     assert_true(packet->ok > 50);
     /* None is sent later than the wait for the previous one plus the limit. */
     assert_true(packet->response.max < 1500 * MS);
-    clear(&s);
+    scenario_clear(&s);
     atomic_store(&s.server->delay, 0);
 }
 
@@ -312,14 +327,14 @@ static void max_backlog(void **state)
 static void stop_on_any_error(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.duration = 60;
     s.settings.stop_on_any_error = true;
-    atomic_store(&s.server->mode, GARBAGE);
+    atomic_store(&s.server->mode, ECHO_GARBAGE);
     FILE *messages = tmpfile();
     int saved = dup(STDERR_FILENO);
     dup2(fileno(messages), STDERR_FILENO);
-    play_well(&s);
+    scenario_play_well(&s);
     dup2(saved, STDERR_FILENO);
     close(saved);
     char text[4096] = "";
@@ -332,15 +347,15 @@ static void stop_on_any_error(void **state)
     assert_ptr_equal(strchr(text, '\n'), text + length - 1);
     assert_int_equal(s.result.end, RUN_END_ERROR);
     assert_true(s.took < 25000 * MS);
-    clear(&s);
-    atomic_store(&s.server->mode, ECHO);
+    scenario_clear(&s);
+    atomic_store(&s.server->mode, ECHO_ANSWER);
 }
 
 /* Operations that fail without waiting do not keep the thread from timers and other clients. */
 static void failing_at_once(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.settings.threads = 1;
     s.model_text = "version: 3\npacket_rate: 141000\nhistory: 1\nchain:\n"
                    "  \"-\": {\"test:4\": 1}\n"
@@ -348,32 +363,32 @@ static void failing_at_once(void **state)
     s.rate = 1000; /* far more than one thread can play */
     s.scale = 0.02;
     s.duration = 0.5;
-    play_well(&s);
-    const struct tally_packet *packet = counts(&s, "4");
+    scenario_play_well(&s);
+    const struct tally_packet *packet = scenario_counts(&s, "4");
     assert_true(packet->not_sent > 0);
-    assert_int_equal(packet->planned, planned_in_window(&s));
+    assert_int_equal(packet->planned, scenario_planned_in_window(&s));
     assert_in_range(s.took, 690 * MS, 30000 * MS);
     assert_true(s.result.busiest > 0.5);
-    clear(&s);
+    scenario_clear(&s);
 }
 
 static void no_memory_for_stacks(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.warmup = 0;
-    prepare(&s);
+    scenario_prepare(&s);
     fake_mprotect_fail(0, 7);
-    play(&s);
+    scenario_play(&s);
     assert_int_equal(fake_mprotect_left(), 0);
     assert_int_equal(s.status, 0);
-    const struct tally_packet *packet = counts(&s, "1");
-    assert_int_equal(cause(packet, "no memory for a fiber"), 7);
-    assert_int_equal(packet->planned, planned_in_window(&s));
+    const struct tally_packet *packet = scenario_counts(&s, "1");
+    assert_int_equal(scenario_cause(packet, "no memory for a fiber"), 7);
+    assert_int_equal(packet->planned, scenario_planned_in_window(&s));
     assert_true(packet->ok > 100);
     for (uint32_t client = 0; client < s.clients; client++)
-        assert_true(played[client] > 0);
-    clear(&s);
+        assert_true(scenario_played[client] > 0);
+    scenario_clear(&s);
 }
 
 int main(void)
@@ -395,5 +410,5 @@ int main(void)
         cmocka_unit_test(failing_at_once),
         cmocka_unit_test(no_memory_for_stacks),
     };
-    return cmocka_run_group_tests_name("run", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("run", tests, scenario_set_up, scenario_tear_down);
 }

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs: signals, the limits of this machine, source addresses, accounts and extra DNS queries. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* needs the four above */
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "replay/limits.h"
 #include "replay/source.h"
-#include "tests/lib/run_scenario.h"
+#include "tests/lib/scenario.h"
 #include "tests/lib/servers/udp_server.h"
+
+static const int64_t MS = 1000000;
 
 static void *interrupt_later(void *argument)
 {
@@ -20,9 +34,9 @@ static void *interrupt_later(void *argument)
 static void play_interrupted(struct scenario *s, long delay)
 {
     pthread_t thread;
-    prepare(s);
+    scenario_prepare(s);
     assert_int_equal(pthread_create(&thread, NULL, interrupt_later, &delay), 0);
-    play(s);
+    scenario_play(s);
     pthread_join(thread, NULL);
     assert_int_equal(s->status, 0);
     assert_int_equal(s->result.end, RUN_END_INTERRUPTED);
@@ -31,28 +45,28 @@ static void play_interrupted(struct scenario *s, long delay)
 static void interrupted(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.duration = 60;
     s.rate = 20;
     play_interrupted(&s, 600 * MS);
     assert_in_range(s.result.window_end, 500 * MS, 20000 * MS);
-    const struct tally_packet *packet = counts(&s, "1");
+    const struct tally_packet *packet = scenario_counts(&s, "1");
     assert_true(packet->planned > 50);
-    assert_int_equal(packet->planned, planned_in_window(&s));
+    assert_int_equal(packet->planned, scenario_planned_in_window(&s));
     assert_true(s.took < 30000 * MS);
-    clear(&s);
+    scenario_clear(&s);
 }
 
 static void interrupted_in_the_warm_up(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.warmup = 30;
     play_interrupted(&s, 100 * MS);
     assert_int_equal(s.result.window_end, s.result.window_start);
-    assert_int_equal(counts(&s, "1")->planned, 0);
+    assert_int_equal(scenario_counts(&s, "1")->planned, 0);
     assert_true(s.took < 25000 * MS);
-    clear(&s);
+    scenario_clear(&s);
 }
 
 static void interrupted_twice(void **state)
@@ -62,15 +76,15 @@ static void interrupted_twice(void **state)
     int64_t before = clock_now();
     pid_t child = fork();
     if (child == 0) {
-        struct scenario s = scenario();
+        struct scenario s = scenario_usual();
         s.server = calloc(1, sizeof *s.server); /* a new one: threads do not survive fork() */
-        s.server->sources = calloc(1, SOURCES);
-        server_start(s.server);
-        atomic_store(&s.server->mode, SILENT);
+        s.server->sources = calloc(1, ECHO_SOURCES);
+        echo_server_start(s.server);
+        atomic_store(&s.server->mode, ECHO_SILENT);
         s.duration = 60;
         s.settings.latency_timeout = 60; /* after the first signal, it waits for answers */
-        prepare(&s);
-        play(&s);
+        scenario_prepare(&s);
+        scenario_play(&s);
         _exit(1);
     }
     struct timespec time = {.tv_nsec = 600 * MS};
@@ -90,35 +104,35 @@ static void interrupted_twice(void **state)
 static void connecting_in_turn(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.rate = 40;
     s.scale = 75;
     s.warmup = 1;
     s.duration = 1;
     s.settings.latency_timeout = 2;
     atomic_store(&s.server->delay, 1300 * MS);
-    prepare(&s);
-    s.tick = remember_most_open;
-    play(&s);
+    scenario_prepare(&s);
+    s.tick = scenario_remember_most_open;
+    scenario_play(&s);
     assert_int_equal(s.status, 0);
     assert_in_range(s.clients, 1450, 1550);
     assert_in_range(s.most_open_in_warm_up, 200, 512);
     assert_true(s.server->most_open > 600);
     for (uint32_t client = 0; client < s.clients; client++)
-        assert_true(played[client] > 0);
-    clear(&s);
+        assert_true(scenario_played[client] > 0);
+    scenario_clear(&s);
     atomic_store(&s.server->delay, 0);
 }
 
 static void source_addresses(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.settings.source = "127.9.8.0/24";
-    play_well(&s);
-    for (unsigned i = 0; i < SOURCES; i++)
+    scenario_play_well(&s);
+    for (unsigned i = 0; i < ECHO_SOURCES; i++)
         assert_int_equal(s.server->sources[i], i >= 0x801 && i < 0x801 + s.clients);
-    clear(&s);
+    scenario_clear(&s);
 
     static const struct {
         const char *source, *message;
@@ -134,17 +148,17 @@ static void source_addresses(void **state)
         {"", "expected ADDRESS/LENGTH"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        s = scenario();
+        s = scenario_usual();
         s.settings.source = wrong[i].source;
-        prepare(&s);
-        play(&s);
+        scenario_prepare(&s);
+        scenario_play(&s);
         assert_true(s.status < 0);
         if (!strstr(s.error.text, wrong[i].message))
             print_message("# %s: %s\n", wrong[i].source, s.error.text);
         assert_non_null(strstr(s.error.text, wrong[i].message));
         assert_null(strchr(s.error.text, '\n'));
         assert_int_equal(s.error.code, s.status);
-        clear(&s);
+        scenario_clear(&s);
     }
 }
 
@@ -234,14 +248,14 @@ static void no_route_is_advised_to_addresses_in_use(void **state)
 static void too_few_accounts(void **state)
 {
     (void)state;
-    struct scenario s = scenario();
-    prepare(&s);
+    struct scenario s = scenario_usual();
+    scenario_prepare(&s);
     s.dc->account_count = 19;
-    play(&s);
+    scenario_play(&s);
     s.dc->account_count = 20;
     assert_int_equal(s.status, -EINVAL);
     assert_non_null(strstr(s.error.text, "19 accounts for 20 clients"));
-    clear(&s);
+    scenario_clear(&s);
 }
 
 static void files_per_client(void **state)
@@ -268,14 +282,14 @@ static void files_per_client(void **state)
         struct play_table *table = NULL;
         snprintf(text, sizeof text, "version: 3\npacket_rate: 10\nhistory: 1\nchain:\n%s",
                  cases[i].chain);
-        struct scenario s = scenario();
+        struct scenario s = scenario_usual();
         s.model_text = text;
         s.settings.play.generic_ldap = cases[i].generic;
-        load(&s);
+        scenario_load(&s);
         assert_int_equal(play_table_new(s.model, &s.settings, &table, &s.error), 0);
         assert_int_equal(limits_files_per_client(s.model, table, &s.settings), cases[i].files);
         play_table_free(table);
-        clear(&s);
+        scenario_clear(&s);
     }
 }
 
@@ -342,16 +356,16 @@ static void extra_dns_queries(void **state)
 {
     (void)state;
     struct udp_server dns = {.answer = answer_query};
-    struct scenario s = scenario();
+    struct scenario s = scenario_usual();
     s.settings.dns_rate = 500;
     s.settings.source = "127.9.8.0/24";
-    prepare(&s);
+    scenario_prepare(&s);
     udp_server_start(&dns);
     s.dc->ports.dns = dns.port;
     s.dc->realm = strdup("EXAMPLE.COM");
     s.dc->dns_domain = strdup("example.com");
     s.dc->dns_name = strdup("dc1.example.com");
-    play(&s);
+    scenario_play(&s);
     udp_server_stop(&dns);
     assert_int_equal(s.status, 0);
     const struct tally_totals *totals = tally_totals(s.tallies[0]);
@@ -362,18 +376,18 @@ static void extra_dns_queries(void **state)
     assert_in_range(dns.questions, totals->dns_extra, totals->dns_extra + 10);
     assert_in_range(totals->dns_extra_failed, totals->dns_extra / 3 - 5, totals->dns_extra / 3 + 5);
     /* Extra queries are not part of the plan. */
-    assert_int_equal(counts(&s, "1")->planned, planned_in_window(&s));
-    assert_int_equal(counts(&s, "1")->failed, 0);
-    clear(&s);
+    assert_int_equal(scenario_counts(&s, "1")->planned, scenario_planned_in_window(&s));
+    assert_int_equal(scenario_counts(&s, "1")->failed, 0);
+    scenario_clear(&s);
 
-    s = scenario();
+    s = scenario_usual();
     s.settings.dns_rate = 500;
     s.settings.play.generic_ldap = true;
-    prepare(&s);
-    play(&s);
+    scenario_prepare(&s);
+    scenario_play(&s);
     assert_int_equal(s.status, -EINVAL);
     assert_non_null(strstr(s.error.text, "--dns-rate"));
-    clear(&s);
+    scenario_clear(&s);
 }
 
 int main(void)
@@ -392,5 +406,5 @@ int main(void)
         cmocka_unit_test(limits_are_reported),
         cmocka_unit_test(extra_dns_queries),
     };
-    return cmocka_run_group_tests_name("run limits", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("run limits", tests, scenario_set_up, scenario_tear_down);
 }
