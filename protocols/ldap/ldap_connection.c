@@ -67,6 +67,7 @@ static const struct {
 };
 
 static struct outcome connect_to_dc(struct ldap_connection *connection);
+static struct outcome outcome_of_ldaps_error(int error, uint16_t port);
 static int start_tls(struct ldap_connection *connection);
 static struct outcome make_handle(struct ldap_connection *connection);
 static int prepare_handle(struct ldap_connection *connection);
@@ -141,7 +142,22 @@ static struct outcome connect_to_dc(struct ldap_connection *connection)
                             (struct sockaddr *)&address, size);
     if (!error && ldaps)
         error = start_tls(connection);
-    return error ? outcome_of_error(error) : make_handle(connection);
+    if (error)
+        return ldaps ? outcome_of_ldaps_error(error, dc->ports.ldaps) : outcome_of_error(error);
+    return make_handle(connection);
+}
+
+/* A DC without a certificate refuses LDAPS connections or resets them, and the model need not say
+ * that it uses LDAPS. So the cause names the port. */
+static struct outcome outcome_of_ldaps_error(int error, uint16_t port)
+{
+    static const int of_the_port[] = {ECONNREFUSED, ECONNRESET,   ETIMEDOUT,
+                                      EPIPE,        EHOSTUNREACH, ENETUNREACH};
+    struct outcome outcome = outcome_of_error(error);
+    for (size_t i = 0; i < sizeof of_the_port / sizeof of_the_port[0]; i++)
+        if (error == -of_the_port[i])
+            return outcome_failed("%s " LDAP_LDAPS_CAUSE " %u)", stream_error_text(error), port);
+    return outcome;
 }
 
 static int start_tls(struct ldap_connection *connection)

@@ -16,6 +16,9 @@
 
 struct ldap_connection;
 
+/* In the cause of a failed LDAPS connection; the port follows. */
+#define LDAP_LDAPS_CAUSE "(LDAPS, port"
+
 /* The protection of a connection after a SASL bind without TLS. */
 enum ldap_protection { LDAP_PROTECTION_SEAL, LDAP_PROTECTION_SIGN };
 

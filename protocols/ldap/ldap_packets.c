@@ -181,14 +181,16 @@ static void close_newest_connection(struct conversation *conversation)
         ldap_connection_close(state->connections[--state->connection_count]);
 }
 
-/* Simple binds use TLS unless the options allow them in clear: DCs refuse those by default. */
+/* Simple binds use TLS unless the options allow them in clear: DCs refuse those by default. The
+ * option wins over the model, whose author did not know the server. */
 static enum ldap_transport bind_transport(const struct conversation *conversation,
                                           const struct ldap_bind_details *details)
 {
+    if (details->simple && conversation->dc->options.plain_simple_bind)
+        return LDAP_TRANSPORT_CLEAR;
     if (details->transport_given)
         return details->transport;
-    bool clear =
-        !details->simple || is_generic(conversation) || conversation->dc->options.plain_simple_bind;
+    bool clear = !details->simple || is_generic(conversation);
     return clear ? LDAP_TRANSPORT_CLEAR : LDAP_TRANSPORT_LDAPS;
 }
 

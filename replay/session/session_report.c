@@ -8,6 +8,7 @@
 
 #include "base/message.h"
 #include "model/plan_count.h"
+#include "protocols/ldap/ldap_connection.h"
 #include "replay/run_part.h"
 #include "replay/session/session_private.h"
 #include "summary/result/result.h"
@@ -22,6 +23,7 @@ static bool uses_tls(const struct session *session);
 static bool form_uses_tls(const struct settings *settings, const struct model_details *form);
 static bool field_is(const struct packet_field *field, const char *key, const char *value);
 static enum step write_reports(struct session *session, const struct result *result);
+static void report_no_ldaps(const struct result *result);
 static enum step choose_status(struct session *session, const struct result *result);
 static void report_nothing_succeeded(const struct result *result);
 
@@ -51,6 +53,8 @@ enum step session_report(struct session *session)
     enum step step = make_result(session, &result);
     if (step == STEP_NEXT)
         step = write_reports(session, &result);
+    if (step == STEP_NEXT)
+        report_no_ldaps(&result);
     if (step == STEP_NEXT)
         step = choose_status(session, &result);
     result_clear(&result);
@@ -134,17 +138,17 @@ static bool uses_tls(const struct session *session)
     return false;
 }
 
-/* Whether one form of a bind uses TLS. Simple binds do by default. */
+/* Whether one form of a bind uses TLS. Simple binds do by default, and never in plain text. */
 static bool form_uses_tls(const struct settings *settings, const struct model_details *form)
 {
-    bool simple = false, tls = false, clear = false;
+    bool simple = false, tls = false, clear = false, plain = settings->play.plain_simple_bind;
     for (size_t f = 0; f < form->field_count; f++) {
         simple = simple || field_is(&form->fields[f], "auth", "simple");
         tls = tls || field_is(&form->fields[f], "tls", "ldaps") ||
               field_is(&form->fields[f], "tls", "starttls");
         clear = clear || field_is(&form->fields[f], "tls", "none");
     }
-    return tls || (simple && !clear && !settings->play.plain_simple_bind);
+    return simple && plain ? false : tls || (simple && !clear);
 }
 
 static bool field_is(const struct packet_field *field, const char *key, const char *value)
@@ -169,6 +173,19 @@ static enum step write_reports(struct session *session, const struct result *res
     if (json && result_write(result, json, &error) != 0)
         step = session_end(session, EXIT_FAILED, "--json: %s", error.text);
     return step;
+}
+
+static void report_no_ldaps(const struct result *result)
+{
+    for (size_t p = 0; p < result->packet_count; p++)
+        for (size_t c = 0; c < result->packets[p].cause_count; c++)
+            if (strstr(result->packets[p].causes[c].name, LDAP_LDAPS_CAUSE)) {
+                message_print(
+                    "simple binds use LDAPS, and this server does not offer it: give it a "
+                    "certificate, leave them out (--skip ldap:0), or, if it allows them "
+                    "in clear text, give --plain-simple-bind");
+                return;
+            }
 }
 
 /* Exit status 1 never comes without a message; client.c has printed that of RUN_END_ERROR. */

@@ -303,6 +303,25 @@ static void nobody_there(void **state)
     ldap_server_start(&server);
 }
 
+/* Nothing listens on the port for LDAPS. */
+static void a_simple_bind_over_ldaps_names_its_port_or_is_sent_in_clear(void **state)
+{
+    (void)state;
+    static const char *const simple = "simple", *const ldaps = "ldaps",
+                             *const starttls = "starttls";
+    const struct packet_field fields[] = {{"auth", 1, &simple}, {"tls", 1, &ldaps}};
+    const struct packet_field secured[] = {{"auth", 1, &simple}, {"tls", 1, &starttls}};
+    dc->ports.ldaps = 1;
+    struct outcome outcome = play_fields("0", fields, 2);
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_string_equal(outcome.cause, "connection refused (LDAPS, port 1)");
+    dc->options.plain_simple_bind = true;
+    outcome = play_fields("0", fields, 2);
+    assert_int_equal(outcome.kind, OUTCOME_OK);
+    outcome = play_fields("0", secured, 2);
+    assert_int_equal(outcome.kind, OUTCOME_OK);
+}
+
 static void each_operation_sends_its_request(void **state)
 {
     (void)state;
@@ -400,6 +419,7 @@ int main(void)
         TEST(wrong_passwords_are_tried_before),
         TEST(a_refused_bind_fails),
         TEST(nobody_there),
+        TEST(a_simple_bind_over_ldaps_names_its_port_or_is_sent_in_clear),
         TEST(each_operation_sends_its_request),
         TEST(delete_and_rename_add_first),
         TEST(objects_have_names_of_their_own),
