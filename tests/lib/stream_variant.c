@@ -53,7 +53,7 @@ static void make_certificate(void)
     gnutls_x509_privkey_deinit(key);
 }
 
-static int group_setup(void **state)
+static int group_set_up(void **state)
 {
     (void)state;
     struct error error = {0};
@@ -63,7 +63,7 @@ static int group_setup(void **state)
     return 0;
 }
 
-static int group_teardown(void **state)
+static int group_tear_down(void **state)
 {
     (void)state;
     tls_free(variant_client_tls);
@@ -278,7 +278,7 @@ int variant_run_suite(const char *name, const struct variant_case *cases, size_t
                                                    .initial_state = &variants[count]};
                 count++;
             }
-    return _cmocka_run_group_tests(name, tests, count, group_setup, group_teardown);
+    return _cmocka_run_group_tests(name, tests, count, group_set_up, group_tear_down);
 }
 
 static const char *filling_name(int filling)

@@ -72,7 +72,7 @@ static const char *apply(struct values *values, const char *name, char *value)
     return options_apply(row, values, value);
 }
 
-static void test_values(void **state)
+static void values_of_each_kind_are_read(void **state)
 {
     (void)state;
     struct values values = {.counter = 1};
@@ -102,7 +102,7 @@ static void test_values(void **state)
     free(values.secret);
 }
 
-static void test_flags_in_files(void **state)
+static void flags_in_files_have_values(void **state)
 {
     (void)state;
     struct values values = {.flag = false};
@@ -145,7 +145,7 @@ static const struct {
     {"custom", "no", "\"no\" is not wanted"},
 };
 
-static void test_bad_values(void **state)
+static void bad_values_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof bad_values / sizeof bad_values[0]; i++) {
@@ -158,7 +158,7 @@ static void test_bad_values(void **state)
     }
 }
 
-static void test_names(void **state)
+static void options_are_found_by_name(void **state)
 {
     (void)state;
     assert_string_equal(options_find(&table, "whole")->help, "a count");
@@ -188,7 +188,7 @@ static void expect_given(struct options_scan *scan, const char *name, const char
         assert_null(given.value);
 }
 
-static void test_command_line(void **state)
+static void a_command_line_is_read(void **state)
 {
     (void)state;
     struct options_scan scan;
@@ -224,7 +224,7 @@ static const struct {
     {"--flag=3", OPTIONS_NEEDLESS, 0, "--flag: takes no value"},
 };
 
-static void test_faults(void **state)
+static void faulty_command_lines_have_a_message(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
@@ -245,7 +245,7 @@ static void test_faults(void **state)
     }
 }
 
-static void test_whole_command_line(void **state)
+static void a_complete_command_line_is_read(void **state)
 {
     (void)state;
     struct values values = {.whole = 7};
@@ -264,7 +264,7 @@ static void test_whole_command_line(void **state)
     expect_message("a wrong value", message_program, "-n: \"x\" is not a number");
 }
 
-static void test_mistakes(void **state)
+static void complaints_are_usage_errors(void **state)
 {
     (void)state;
     capture_messages();
@@ -279,7 +279,7 @@ static void test_mistakes(void **state)
     expect_message("no memory", message_program, "out of memory");
 }
 
-static void test_help(void **state)
+static void help_lists_each_option(void **state)
 {
     (void)state;
     char *text = NULL;
@@ -329,14 +329,14 @@ static int clear_words(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
-                                       cmocka_unit_test(test_flags_in_files),
-                                       cmocka_unit_test(test_bad_values),
-                                       cmocka_unit_test(test_names),
-                                       cmocka_unit_test(test_command_line),
-                                       cmocka_unit_test(test_faults),
-                                       cmocka_unit_test(test_whole_command_line),
-                                       cmocka_unit_test(test_mistakes),
-                                       cmocka_unit_test(test_help)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values_of_each_kind_are_read),
+                                       cmocka_unit_test(flags_in_files_have_values),
+                                       cmocka_unit_test(bad_values_are_refused),
+                                       cmocka_unit_test(options_are_found_by_name),
+                                       cmocka_unit_test(a_command_line_is_read),
+                                       cmocka_unit_test(faulty_command_lines_have_a_message),
+                                       cmocka_unit_test(a_complete_command_line_is_read),
+                                       cmocka_unit_test(complaints_are_usage_errors),
+                                       cmocka_unit_test(help_lists_each_option)};
     return cmocka_run_group_tests(tests, NULL, clear_words);
 }

@@ -25,7 +25,7 @@ struct bench {
     struct error error;
 };
 
-static int setup(void **state)
+static int set_up(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     assert_non_null(bench);
@@ -34,7 +34,7 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static int tear_down(void **state)
 {
     struct bench *bench = *state;
     learn_capture_clear(&bench->capture);
@@ -90,7 +90,7 @@ static void expect_lines(char *text, const char *const *lines)
 
 /* Two clients at once, one of them silent for longer than idle: three conversations, each with a
  * start and an end, and no pause between two of them. */
-static void test_conversations(void **state)
+static void silence_separates_conversations(void **state)
 {
     struct bench *bench = *state;
     add(bench, 100, "a", "dns:0", 1);
@@ -119,7 +119,7 @@ static void test_conversations(void **state)
     expect_lines(learned(bench, &settings), lines);
 }
 
-static void test_by_connection(void **state)
+static void a_connection_can_be_a_client(void **state)
 {
     struct bench *bench = *state;
     for (uint32_t i = 0; i < 1000; i++) /* more than fit into the first table */
@@ -132,7 +132,7 @@ static void test_by_connection(void **state)
 }
 
 /* A server that also sends requests to itself does not make a capture of one machine. */
-static void test_local(void **state)
+static void a_server_may_send_to_itself(void **state)
 {
     struct bench *bench = *state;
     bool local = false;
@@ -147,7 +147,7 @@ static void test_local(void **state)
 }
 
 /* A ticket that the conversation did not fetch causes one hint before the packet that uses it. */
-static void test_tickets(void **state)
+static void a_missing_ticket_causes_one_hint(void **state)
 {
     struct bench *bench = *state;
     add(bench, 1, "a", "!ldap:0", 1);
@@ -162,7 +162,7 @@ static void test_tickets(void **state)
 }
 
 /* Rare forms count as the commonest form. */
-static void test_max_details(void **state)
+static void rare_forms_count_as_the_commonest(void **state)
 {
     struct bench *bench = *state;
     for (int i = 0; i < 20; i++) {
@@ -193,7 +193,7 @@ static void add_office(struct bench *bench)
     }
 }
 
-static void test_pauses_of_two_kinds(void **state)
+static void pauses_of_two_kinds_are_kept(void **state)
 {
     struct bench *bench = *state;
     add_office(bench);
@@ -207,7 +207,7 @@ static void test_pauses_of_two_kinds(void **state)
 }
 
 /* A learned model is close to its capture, and the comparison detects a model that is not. */
-static void test_check(void **state)
+static void the_check_detects_another_model(void **state)
 {
     struct bench *bench = *state;
     struct model *model = NULL, *other = NULL;
@@ -238,7 +238,7 @@ static void test_check(void **state)
     model_free(other);
 }
 
-static void test_histogram(void **state)
+static void quantiles_of_pauses_are_close(void **state)
 {
     struct learn_histogram a = {0}, b = {0}, empty = {0};
     double points[33], where;
@@ -265,7 +265,7 @@ static void test_histogram(void **state)
 }
 
 /* The mean of the points is the mean of the values, even with a few very long ones. */
-static void test_points_keep_the_mean(void **state)
+static void points_keep_the_mean(void **state)
 {
     static const int longs[] = {0, 1, 7, 300};
     (void)state;
@@ -286,17 +286,13 @@ static void test_points_keep_the_mean(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_conversations),
-        TEST(test_by_connection),
-        TEST(test_local),
-        TEST(test_tickets),
-        TEST(test_max_details),
-        TEST(test_pauses_of_two_kinds),
-        TEST(test_check),
-        cmocka_unit_test(test_histogram),
-        cmocka_unit_test(test_points_keep_the_mean),
+        TEST(silence_separates_conversations),   TEST(a_connection_can_be_a_client),
+        TEST(a_server_may_send_to_itself),       TEST(a_missing_ticket_causes_one_hint),
+        TEST(rare_forms_count_as_the_commonest), TEST(pauses_of_two_kinds_are_kept),
+        TEST(the_check_detects_another_model),   cmocka_unit_test(quantiles_of_pauses_are_close),
+        cmocka_unit_test(points_keep_the_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

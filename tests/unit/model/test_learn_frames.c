@@ -15,7 +15,7 @@
 
 /* (&(objectClass=user)(|(sAMAccountName=x)(displayName=a*b)(!(usnChanged>=5)))(member=*)
  *   (userAccountControl:...:=2)(uid<=5)), as tshark shows it. */
-static void test_filter(void **state)
+static void a_filter_keeps_its_attributes(void **state)
 {
     struct learn_bench *bench = *state;
     learn_bench_take(
@@ -41,7 +41,7 @@ static void test_filter(void **state)
 }
 
 /* Each message takes its own fields. */
-static void test_several_searches_in_a_frame(void **state)
+static void searches_in_one_frame_are_told_apart(void **state)
 {
     struct learn_bench *bench = *state;
     learn_bench_take(
@@ -63,7 +63,7 @@ static void test_several_searches_in_a_frame(void **state)
 }
 
 /* Three legs, then a separate bind. Encrypted messages after it count as searches. */
-static void test_binds(void **state)
+static void binds_are_counted_with_their_legs(void **state)
 {
     struct learn_bench *bench = *state;
     for (int leg = 0; leg < 3; leg++) {
@@ -96,7 +96,7 @@ static void test_binds(void **state)
 
 /* A client's last sealed message before it closes the connection is its unbind, unless the
  * server answered it or the server closes. */
-static void test_sealed_unbind(void **state)
+static void the_last_sealed_message_is_an_unbind(void **state)
 {
     struct learn_bench *bench = *state;
     learn_bench_take(bench, TCP_TO("389", "ldap:gss-api", {LEARN_LINE_LDAP_SASL_LENGTH, "117"}));
@@ -115,7 +115,7 @@ static void test_sealed_unbind(void **state)
 }
 
 /* Entries have no result code, the end of a search has one; this must not confuse binds. */
-static void test_results_belong_to_their_message(void **state)
+static void results_belong_to_their_message(void **state)
 {
     struct learn_bench *bench = *state;
     learn_bench_take(bench,
@@ -131,7 +131,7 @@ static void test_results_belong_to_their_message(void **state)
                         "ldap:0 auth=sasl mech=GSSAPI\nldap:0 auth=sasl mech=GSSAPI\n");
 }
 
-static void test_cldap(void **state)
+static void cldap_pings_are_learned(void **state)
 {
     struct learn_bench *bench = *state;
     for (int i = 0; i < 2; i++)
@@ -144,7 +144,7 @@ static void test_cldap(void **state)
     assert_int_equal(learn_bench_counted(bench, LEARN_RETRIED), 1);
 }
 
-static void test_kerberos(void **state)
+static void kerberos_exchanges_are_learned(void **state)
 {
     struct learn_bench *bench = *state;
     /* preauthentication required, then too large for UDP, then over TCP: one exchange */
@@ -194,7 +194,7 @@ static void ask(struct learn_bench *bench, const char *id, const char *name, con
                                    {LEARN_LINE_DNS_NAME, name}, {LEARN_LINE_DNS_TYPE, type}));
 }
 
-static void test_dns(void **state)
+static void dns_queries_are_learned(void **state)
 {
     struct learn_bench *bench = *state;
     ask(bench, "0x1", "DC1.corp.example", "1");
@@ -221,7 +221,7 @@ static void test_dns(void **state)
     assert_int_equal(learn_bench_counted(bench, LEARN_RETRIED), 2);
 }
 
-static void test_left_out(void **state)
+static void other_traffic_is_left_out(void **state)
 {
     struct learn_bench *bench = *state;
     learn_bench_take(
@@ -258,7 +258,7 @@ static const char *name_of(const struct learn_bench *bench, uint32_t address)
     return bench->capture.addresses.entries[address].bytes;
 }
 
-static void test_addresses(void **state)
+static void addresses_of_both_versions_are_read(void **state)
 {
     struct learn_bench *bench = *state;
     struct learn_record record;
@@ -293,7 +293,7 @@ static void test_addresses(void **state)
 }
 
 /* A name server that answers more often than the domain controller is not mistaken for it. */
-static void test_server(void **state)
+static void the_server_is_the_domain_controller(void **state)
 {
     struct learn_bench *bench = *state;
     uint32_t server;
@@ -318,7 +318,7 @@ static void test_server(void **state)
 
 /* Every field of every protocol contains secrets, in a valid form where possible. None of them
  * is kept. */
-static void test_secrets(void **state)
+static void no_secret_is_kept(void **state)
 {
     static const char *const shapes[] = {"secret",
                                          "SECRET$",
@@ -396,7 +396,7 @@ static void test_secrets(void **state)
     assert_null(strcasestr(text, "secret"));
 }
 
-static void test_broken_lines(void **state)
+static void broken_lines_are_counted(void **state)
 {
     const enum learn_line_field columns[] = {LEARN_LINE_TIME, LEARN_LINE_LDAP_OP};
     struct learn_line line;
@@ -418,19 +418,19 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, learn_bench_set_up, learn_bench_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_filter),
-        TEST(test_several_searches_in_a_frame),
-        TEST(test_binds),
-        TEST(test_sealed_unbind),
-        TEST(test_results_belong_to_their_message),
-        TEST(test_cldap),
-        TEST(test_kerberos),
-        TEST(test_dns),
-        TEST(test_left_out),
-        TEST(test_addresses),
-        TEST(test_server),
-        TEST(test_secrets),
-        cmocka_unit_test(test_broken_lines),
+        TEST(a_filter_keeps_its_attributes),
+        TEST(searches_in_one_frame_are_told_apart),
+        TEST(binds_are_counted_with_their_legs),
+        TEST(the_last_sealed_message_is_an_unbind),
+        TEST(results_belong_to_their_message),
+        TEST(cldap_pings_are_learned),
+        TEST(kerberos_exchanges_are_learned),
+        TEST(dns_queries_are_learned),
+        TEST(other_traffic_is_left_out),
+        TEST(addresses_of_both_versions_are_read),
+        TEST(the_server_is_the_domain_controller),
+        TEST(no_secret_is_kept),
+        cmocka_unit_test(broken_lines_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static void expect_field(const struct model_details *details, const char *key, c
     fail_msg("no field %s", key);
 }
 
-static void test_small(void **state)
+static void a_small_model_is_read(void **state)
 {
     (void)state;
     struct warnings warnings = {0};
@@ -109,7 +109,7 @@ static void test_small(void **state)
     model_free(model);
 }
 
-static void test_details(void **state)
+static void details_are_read(void **state)
 {
     (void)state;
     struct model *model = model_of(small, NULL);
@@ -132,7 +132,7 @@ static void test_details(void **state)
     model_free(model);
 }
 
-static void test_visits(void **state)
+static void visits_follow_from_the_chain(void **state)
 {
     (void)state;
     struct model *model = model_of(small, NULL);
@@ -143,7 +143,7 @@ static void test_visits(void **state)
 }
 
 /* The order of keys in a file has no effect. */
-static void test_order_does_not_matter(void **state)
+static void the_order_of_keys_does_not_matter(void **state)
 {
     (void)state;
     static const char one[] = "version: 3\npacket_rate: 1\nhistory: 1\nchain:\n"
@@ -170,7 +170,7 @@ static void test_order_does_not_matter(void **state)
 }
 
 /* JSON is YAML, so a version 3 file can be JSON. Flow style that is not JSON is YAML too. */
-static void test_version_3_as_json(void **state)
+static void version_3_can_be_json(void **state)
 {
     (void)state;
     static const char json[] = "{\"version\": 3, \"packet_rate\": 2, \"chain\": "
@@ -185,7 +185,7 @@ static void test_version_3_as_json(void **state)
     model_free(model);
 }
 
-static void test_long_histories(void **state)
+static void histories_can_be_long(void **state)
 {
     (void)state;
     static const char text[] =
@@ -204,7 +204,7 @@ static void test_long_histories(void **state)
     model_free(model);
 }
 
-static void test_unreached(void **state)
+static void unreachable_histories_cause_a_warning(void **state)
 {
     (void)state;
     struct warnings warnings = {0};
@@ -227,7 +227,7 @@ static uint64_t ends_of(const struct model *model)
     return ends;
 }
 
-static void test_office_v2(void **state)
+static void a_samba_model_is_read(void **state)
 {
     (void)state;
     struct model *model = NULL;
@@ -248,7 +248,7 @@ static void test_office_v2(void **state)
     model_free(model);
 }
 
-static void test_office_v2_details(void **state)
+static void details_of_a_samba_model_are_read(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -271,7 +271,7 @@ static void test_office_v2_details(void **state)
     model_free(model);
 }
 
-static void test_sha256(void **state)
+static void the_checksum_is_that_of_the_file(void **state)
 {
     (void)state;
     static const uint8_t wanted[] = {0x38, 0x95, 0x3f, 0x03, 0xea, 0xb8, 0xd5, 0x05,
@@ -284,7 +284,7 @@ static void test_sha256(void **state)
 }
 
 /* Ends: one in the file, one missing, a history that the file lacks, and a negative balance. */
-static void test_recovered_ends(void **state)
+static void missing_ends_are_added(void **state)
 {
     (void)state;
     struct warnings warnings = {0};
@@ -304,7 +304,7 @@ static void test_recovered_ends(void **state)
     model_free(model);
 }
 
-static void test_odd_details(void **state)
+static void unusual_details_are_read(void **state)
 {
     (void)state;
     struct warnings warnings = {0};
@@ -398,7 +398,7 @@ static void expect_round_trip(const struct model *model)
     free(twice);
 }
 
-static void test_written(void **state)
+static void a_written_model_is_the_same(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -410,7 +410,7 @@ static void test_written(void **state)
 }
 
 /* In a Samba v2 model, an smb2:1 directly after another is a further leg, also after conversion. */
-static void test_written_legs(void **state)
+static void further_legs_stay_further_legs(void **state)
 {
     (void)state;
     struct model *model =
@@ -427,7 +427,7 @@ static void test_written_legs(void **state)
 }
 
 /* Text that YAML could read as something else is the same after writing and loading. */
-static void test_written_text(void **state)
+static void text_survives_writing(void **state)
 {
     (void)state;
     struct model *model = model_of(
@@ -444,7 +444,7 @@ static void test_written_text(void **state)
     model_free(model);
 }
 
-static void test_write_error(void **state)
+static void write_errors_are_reported(void **state)
 {
     (void)state;
     struct model *model = model_of(small, NULL);
@@ -456,7 +456,7 @@ static void test_write_error(void **state)
 }
 
 /* Histories too long for a simple key of YAML. */
-static void test_written_long_keys(void **state)
+static void long_keys_survive_writing(void **state)
 {
     (void)state;
     enum { LENGTH = 32 };
@@ -505,14 +505,14 @@ static void run_corpus(const char *folder)
     assert_true(loaded > 0);
 }
 
-static void test_corpus(void **state)
+static void the_models_of_the_corpus_are_read(void **state)
 {
     (void)state;
     run_corpus("tests/fuzz/seeds/model_yaml");
     run_corpus("tests/fuzz/seeds/model_samba");
 }
 
-static void test_gaps(void **state)
+static void pauses_survive_writing(void **state)
 {
     char *text = NULL;
     size_t size = 0;
@@ -550,25 +550,25 @@ static void test_gaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_small),
-        cmocka_unit_test(test_details),
-        cmocka_unit_test(test_visits),
-        cmocka_unit_test(test_order_does_not_matter),
-        cmocka_unit_test(test_version_3_as_json),
-        cmocka_unit_test(test_long_histories),
-        cmocka_unit_test(test_unreached),
-        cmocka_unit_test(test_office_v2),
-        cmocka_unit_test(test_office_v2_details),
-        cmocka_unit_test(test_sha256),
-        cmocka_unit_test(test_recovered_ends),
-        cmocka_unit_test(test_odd_details),
-        cmocka_unit_test(test_written),
-        cmocka_unit_test(test_written_legs),
-        cmocka_unit_test(test_written_text),
-        cmocka_unit_test(test_write_error),
-        cmocka_unit_test(test_written_long_keys),
-        cmocka_unit_test(test_corpus),
+        cmocka_unit_test(pauses_survive_writing),
+        cmocka_unit_test(a_small_model_is_read),
+        cmocka_unit_test(details_are_read),
+        cmocka_unit_test(visits_follow_from_the_chain),
+        cmocka_unit_test(the_order_of_keys_does_not_matter),
+        cmocka_unit_test(version_3_can_be_json),
+        cmocka_unit_test(histories_can_be_long),
+        cmocka_unit_test(unreachable_histories_cause_a_warning),
+        cmocka_unit_test(a_samba_model_is_read),
+        cmocka_unit_test(details_of_a_samba_model_are_read),
+        cmocka_unit_test(the_checksum_is_that_of_the_file),
+        cmocka_unit_test(missing_ends_are_added),
+        cmocka_unit_test(unusual_details_are_read),
+        cmocka_unit_test(a_written_model_is_the_same),
+        cmocka_unit_test(further_legs_stay_further_legs),
+        cmocka_unit_test(text_survives_writing),
+        cmocka_unit_test(write_errors_are_reported),
+        cmocka_unit_test(long_keys_survive_writing),
+        cmocka_unit_test(the_models_of_the_corpus_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -543,7 +543,7 @@ static void expect_message(const char *name, const char *text, size_t size, cons
         fail_msg("%s: got %d, %s", name, result, error.text);
 }
 
-static void test_table(void **state)
+static void each_mistake_has_its_message(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -551,7 +551,7 @@ static void test_table(void **state)
 }
 
 /* Neither a byte order mark nor characters of several bytes shift columns. */
-static void test_places_in_unicode(void **state)
+static void columns_count_characters(void **state)
 {
     (void)state;
     static const char yaml[] = "\xef\xbb\xbfversion: 4\n";
@@ -565,7 +565,7 @@ static void test_places_in_unicode(void **state)
 }
 
 /* No text of a file can control a terminal. */
-static void test_control_characters(void **state)
+static void control_characters_are_made_visible(void **state)
 {
     (void)state;
     static const char json[] =
@@ -579,7 +579,7 @@ static void test_control_characters(void **state)
 }
 
 /* Each file truncated to each length is refused with a place and never loads. */
-static void test_cut_off(void **state)
+static void truncated_models_are_refused(void **state)
 {
     (void)state;
     static const char yaml[] =
@@ -607,7 +607,7 @@ static void expect_file(const char *path, int result, const char *message)
     assert_string_equal(error.text, message);
 }
 
-static void test_files(void **state)
+static void unreadable_files_are_reported(void **state)
 {
     (void)state;
     char path[] = "/tmp/test-model-XXXXXX", message[128];
@@ -624,7 +624,7 @@ static void test_files(void **state)
     unlink(path);
 }
 
-static void test_standard_input(void **state)
+static void standard_input_is_read(void **state)
 {
     (void)state;
     static const char text[] =
@@ -647,12 +647,12 @@ static void test_standard_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_places_in_unicode),
-        cmocka_unit_test(test_control_characters),
-        cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_standard_input),
+        cmocka_unit_test(each_mistake_has_its_message),
+        cmocka_unit_test(columns_count_characters),
+        cmocka_unit_test(control_characters_are_made_visible),
+        cmocka_unit_test(truncated_models_are_refused),
+        cmocka_unit_test(unreadable_files_are_reported),
+        cmocka_unit_test(standard_input_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
 #include "model/plan_count.h"
 #include "tests/lib/plans.h"
 
-static void test_figures(void **state)
+static void figures_follow_from_the_model(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -126,7 +126,7 @@ static double sim_rate(const struct simulation *sim, double seconds, unsigned sh
     return packets / seconds;
 }
 
-static void test_rate_of_a_simulation(void **state)
+static void the_rate_is_that_of_a_simulation(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -140,7 +140,7 @@ static void test_rate_of_a_simulation(void **state)
 }
 
 /* The plan over the same time: one client, pauses not stretched. */
-static void test_rate_of_a_client(void **state)
+static void the_rate_is_that_of_a_client(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -222,7 +222,7 @@ static double by_hand_rate(uint64_t conversations)
     return packets / seconds;
 }
 
-static void test_rate_by_points(void **state)
+static void the_rate_follows_the_points(void **state)
 {
     (void)state;
     struct model *model = model_of(by_points, NULL);
@@ -242,7 +242,7 @@ static void test_rate_by_points(void **state)
 
 /* Pauses are between the points, fall into each cell equally often, and have the mean of the
  * points. Pauses that are running are longer, by the ratio of the second moment to the mean. */
-static void test_points(void **state)
+static void pauses_follow_the_points(void **state)
 {
     static const double points[] = {0, 1, 1, 4};
     struct gaps gaps = {.count = 4, .points = points};
@@ -283,7 +283,7 @@ static void expect_nominal(const struct model *model, const struct plan_settings
     plan_free(plan);
 }
 
-static void test_nominal(void **state)
+static void the_load_is_the_nominal_load(void **state)
 {
     (void)state;
     static const double scales[] = {0.1, 0.5, 1, 3.7, 4000}, rates[] = {0.25, 1, 7, 1000};
@@ -311,7 +311,7 @@ static void expect_realised(const struct model *model, const struct plan_setting
     plan_free(plan);
 }
 
-static void test_realised(void **state)
+static void the_plan_realises_its_load(void **state)
 {
     (void)state;
     static const struct {
@@ -342,7 +342,7 @@ static void test_realised(void **state)
 }
 
 /* Pauses between conversations are part of D: the load is the same, with more clients. */
-static void test_persistence(void **state)
+static void pauses_between_conversations_need_more_clients(void **state)
 {
     (void)state;
     double mean = 0;
@@ -382,7 +382,7 @@ static void expect_level_start(const struct model *model, double r, double s, do
         expect_near((double)counts[i] / 200, nominal, 0.2);
 }
 
-static void test_level_start(void **state)
+static void the_load_is_level_from_the_start(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -398,7 +398,7 @@ static void test_level_start(void **state)
 
 /* With many clients the load at the start is exact, not only within 20%: tenths of the first two
  * seconds differ by no more than bursts explain. */
-static void test_equilibrium(void **state)
+static void many_clients_start_in_equilibrium(void **state)
 {
     (void)state;
     enum { SLICES = 20 };
@@ -422,11 +422,16 @@ static void test_equilibrium(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),          cmocka_unit_test(test_rate_of_a_simulation),
-        cmocka_unit_test(test_rate_by_points),   cmocka_unit_test(test_points),
-        cmocka_unit_test(test_rate_of_a_client), cmocka_unit_test(test_nominal),
-        cmocka_unit_test(test_realised),         cmocka_unit_test(test_persistence),
-        cmocka_unit_test(test_level_start),      cmocka_unit_test(test_equilibrium),
+        cmocka_unit_test(figures_follow_from_the_model),
+        cmocka_unit_test(the_rate_is_that_of_a_simulation),
+        cmocka_unit_test(the_rate_follows_the_points),
+        cmocka_unit_test(pauses_follow_the_points),
+        cmocka_unit_test(the_rate_is_that_of_a_client),
+        cmocka_unit_test(the_load_is_the_nominal_load),
+        cmocka_unit_test(the_plan_realises_its_load),
+        cmocka_unit_test(pauses_between_conversations_need_more_clients),
+        cmocka_unit_test(the_load_is_level_from_the_start),
+        cmocka_unit_test(many_clients_start_in_equilibrium),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

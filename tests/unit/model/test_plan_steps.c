@@ -72,7 +72,7 @@ static void digest_plan(const struct model *model, const struct plan_settings *s
     plan_free(plan);
 }
 
-static void test_threads_and_seeds(void **state)
+static void a_plan_depends_on_its_seed_only(void **state)
 {
     (void)state;
     uint8_t one[SHA256_DIGEST_SIZE], other[SHA256_DIGEST_SIZE];
@@ -94,7 +94,7 @@ static void test_threads_and_seeds(void **state)
 }
 
 /* The clients of a plan differ from each other, and so do neighbouring seeds. */
-static void test_clients_differ(void **state)
+static void clients_and_seeds_differ(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -118,7 +118,7 @@ static void test_clients_differ(void **state)
 }
 
 /* A Samba v2 model and the version 3 file written from it give the same plan. */
-static void test_converted(void **state)
+static void a_converted_model_gives_the_same_plan(void **state)
 {
     (void)state;
     char *text = NULL;
@@ -140,7 +140,7 @@ static void test_converted(void **state)
 }
 
 /* --skip and --only remove operations from a plan and change nothing else. */
-static void test_skipping(void **state)
+static void skipping_removes_operations_only(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -196,7 +196,7 @@ static void check_client(const struct plan *plan, uint32_t client, int64_t end)
     assert_false(plan_client_next(plan, &cursor, &step));
 }
 
-static void test_steps(void **state)
+static void steps_are_in_order(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -210,7 +210,7 @@ static void test_steps(void **state)
 }
 
 /* Six of eight smb2:1 come directly after another: further legs, not operations. */
-static void test_further_legs(void **state)
+static void further_legs_are_no_operations(void **state)
 {
     (void)state;
     static const char text[] =
@@ -235,7 +235,7 @@ static void test_further_legs(void **state)
 }
 
 /* Details are drawn as often as they were seen. */
-static void test_details(void **state)
+static void details_are_drawn_as_often_as_seen(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -265,7 +265,7 @@ static void test_details(void **state)
     model_free(model);
 }
 
-static void test_count(void **state)
+static void packets_are_counted_by_type(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -317,7 +317,7 @@ static void expect_refused(const struct model *model, const struct plan_settings
     assert_string_equal(error.text, message);
 }
 
-static void test_refused(void **state)
+static void impossible_plans_are_refused(void **state)
 {
     (void)state;
     struct model *model = model_of_file(OFFICE_V2);
@@ -348,7 +348,7 @@ static void test_refused(void **state)
 }
 
 /* Rates at the limits of a double cause neither an endless loop nor an overflow. */
-static void test_extremes(void **state)
+static void extreme_rates_end(void **state)
 {
     (void)state;
     static const char *const rates[] = {"1e-300", "4.9e-324", "1e-9", "1e6"};
@@ -375,16 +375,16 @@ static void test_extremes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_and_seeds),
-        cmocka_unit_test(test_clients_differ),
-        cmocka_unit_test(test_converted),
-        cmocka_unit_test(test_skipping),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_further_legs),
-        cmocka_unit_test(test_details),
-        cmocka_unit_test(test_count),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(a_plan_depends_on_its_seed_only),
+        cmocka_unit_test(clients_and_seeds_differ),
+        cmocka_unit_test(a_converted_model_gives_the_same_plan),
+        cmocka_unit_test(skipping_removes_operations_only),
+        cmocka_unit_test(steps_are_in_order),
+        cmocka_unit_test(further_legs_are_no_operations),
+        cmocka_unit_test(details_are_drawn_as_often_as_seen),
+        cmocka_unit_test(packets_are_counted_by_type),
+        cmocka_unit_test(impossible_plans_are_refused),
+        cmocka_unit_test(extreme_rates_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

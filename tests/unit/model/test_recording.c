@@ -82,7 +82,7 @@ static const char small[] = LINE("100.5", "7", "dns\t0\tquery\t") LINE("101", "9
     LINE("101.25", "7", SEARCH) LINE("102", "7", OTHER) LINE("102", "9", SEARCH)
         LINE("103.123456789", "9", "samr\t7\tOpenDomain\t");
 
-static void test_load(void **state)
+static void a_recording_is_read(void **state)
 {
     (void)state;
     struct warnings warnings = {0};
@@ -115,7 +115,7 @@ static void test_load(void **state)
     model_free(model);
 }
 
-static void test_times(void **state)
+static void times_start_at_the_first_packet(void **state)
 {
     (void)state;
     expect_steps(small, 1, 0, "0dns:0@0 0ldap:3@0.75 0ldap:3@1.5 end@1.5");
@@ -125,7 +125,7 @@ static void test_times(void **state)
 }
 
 /* A text that was joined from several: sorted by time, and by line for equal times. */
-static void test_order(void **state)
+static void lines_are_sorted_by_time(void **state)
 {
     (void)state;
     expect_steps(
@@ -136,7 +136,7 @@ static void test_order(void **state)
 }
 
 /* More than a minute of silence in recorded time ends a conversation, at its last packet. */
-static void test_silence(void **state)
+static void a_minute_of_silence_ends_a_conversation(void **state)
 {
     (void)state;
     static const char text[] = LINE("10", "a", "dns\t0\t") LINE("70", "a", "dns\t0\t")
@@ -162,7 +162,7 @@ static void test_silence(void **state)
 }
 
 /* Nothing is due after the window, not even the end of a client that started in it. */
-static void test_cut(void **state)
+static void nothing_is_due_after_the_window(void **state)
 {
     (void)state;
     char steps[200];
@@ -183,7 +183,7 @@ static void test_cut(void **state)
 
 /* Replies, further messages of a SASL bind and a repeated AS request are left out, with one
  * warning. */
-static void test_left_out(void **state)
+static void replies_and_legs_are_left_out(void **state)
 {
     (void)state;
     static const char text[] = TALK("1", "4", "a", "d", "kerberos\t10\t")
@@ -213,7 +213,7 @@ static void test_left_out(void **state)
 
 /* As in Samba v2 models, an smb2:1 directly after another is a further leg, not an operation. On
  * another stream, or later, it is a separate session. */
-static void test_further_legs(void **state)
+static void further_legs_are_no_operations(void **state)
 {
     (void)state;
     expect_steps(
@@ -243,7 +243,7 @@ static void test_further_legs(void **state)
 
 /* A machine that ran both sides: each connection is a client, and requests are distinguished
  * from replies. */
-static void test_one_machine(void **state)
+static void one_machine_can_run_both_sides(void **state)
 {
     (void)state;
     static const char text[] =
@@ -266,7 +266,7 @@ static void test_one_machine(void **state)
     model_free(model);
 }
 
-static void test_refused(void **state)
+static void malformed_recordings_are_refused(void **state)
 {
     (void)state;
     static const char *const texts[][2] = {
@@ -303,7 +303,7 @@ static char *many(const char *format, unsigned count, size_t *size)
     return text;
 }
 
-static void test_too_many_types(void **state)
+static void too_many_types_are_refused(void **state)
 {
     (void)state;
     size_t size;
@@ -316,7 +316,7 @@ static void test_too_many_types(void **state)
 }
 
 /* Tables grow: many clients and many details, each kept once. */
-static void test_many(void **state)
+static void many_clients_and_details_are_kept(void **state)
 {
     (void)state;
     enum { CLIENTS = 5000 };
@@ -367,7 +367,7 @@ static void expect_scale(const struct model *model, double r, double s, uint32_t
     plan_free(plan);
 }
 
-static void test_scale(void **state)
+static void a_scale_repeats_the_clients(void **state)
 {
     (void)state;
     struct model *model = model_of_file(EXCERPT);
@@ -382,7 +382,7 @@ static void test_scale(void **state)
 }
 
 /* A part of the clients: different clients, independent of the seed, after complete copies. */
-static void test_part(void **state)
+static void a_part_plays_other_clients(void **state)
 {
     (void)state;
     enum { CLIENTS = 73, ALL = 29 };
@@ -414,7 +414,7 @@ static void test_part(void **state)
 }
 
 /* -T is the offered rate, independent of r, as closely as whole clients allow. */
-static void test_packets_per_second(void **state)
+static void packets_per_second_fix_the_load(void **state)
 {
     (void)state;
     static const double rates[] = {0.25, 1, 10};
@@ -429,7 +429,7 @@ static void test_packets_per_second(void **state)
     model_free(model);
 }
 
-static void test_refused_settings(void **state)
+static void impossible_settings_are_refused(void **state)
 {
     (void)state;
     struct model *model = model_of_file(EXCERPT);
@@ -449,7 +449,7 @@ static void test_refused_settings(void **state)
 }
 
 /* Figures do not depend on threads; steps do not depend on other clients. */
-static void test_threads(void **state)
+static void threads_do_not_change_a_plan(void **state)
 {
     (void)state;
     struct model *model = model_of_file(EXCERPT);
@@ -550,7 +550,7 @@ static void expect_same_operations(const struct model *model, const struct plan_
     model_free(recording);
 }
 
-static void test_round_trip(void **state)
+static void a_written_plan_plays_the_same(void **state)
 {
     (void)state;
     static const char *const models[] = {
@@ -576,7 +576,7 @@ static void test_round_trip(void **state)
     }
 }
 
-static void test_office(void **state)
+static void the_example_is_read(void **state)
 {
     (void)state;
     FILE *file = fopen(OFFICE, "re");
@@ -606,24 +606,24 @@ static void test_office(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_silence),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_further_legs),
-        cmocka_unit_test(test_one_machine),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_too_many_types),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_part),
-        cmocka_unit_test(test_packets_per_second),
-        cmocka_unit_test(test_refused_settings),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_office),
+        cmocka_unit_test(a_recording_is_read),
+        cmocka_unit_test(times_start_at_the_first_packet),
+        cmocka_unit_test(lines_are_sorted_by_time),
+        cmocka_unit_test(a_minute_of_silence_ends_a_conversation),
+        cmocka_unit_test(nothing_is_due_after_the_window),
+        cmocka_unit_test(replies_and_legs_are_left_out),
+        cmocka_unit_test(further_legs_are_no_operations),
+        cmocka_unit_test(one_machine_can_run_both_sides),
+        cmocka_unit_test(malformed_recordings_are_refused),
+        cmocka_unit_test(too_many_types_are_refused),
+        cmocka_unit_test(many_clients_and_details_are_kept),
+        cmocka_unit_test(a_scale_repeats_the_clients),
+        cmocka_unit_test(a_part_plays_other_clients),
+        cmocka_unit_test(packets_per_second_fix_the_load),
+        cmocka_unit_test(impossible_settings_are_refused),
+        cmocka_unit_test(threads_do_not_change_a_plan),
+        cmocka_unit_test(a_written_plan_plays_the_same),
+        cmocka_unit_test(the_example_is_read),
     };
     return cmocka_run_group_tests_name("recording", tests, NULL, NULL);
 }

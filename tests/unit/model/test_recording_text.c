@@ -65,7 +65,7 @@ static const char expected[] =
     "1500000003250000000 7>1 ldap:0 auth=sasl mech=GSSAPI tls=ldaps\n"
     "1500000004000000000 7>1 smb2:5 file=pipe access=0x12019f\n";
 
-static void test_lines(void **state)
+static void lines_have_their_format(void **state)
 {
     struct seen seen = {0};
     struct error error = {0};
@@ -74,7 +74,7 @@ static void test_lines(void **state)
     assert_string_equal(seen.text, expected);
 }
 
-static void test_round_trip(void **state)
+static void a_text_survives_a_round_trip(void **state)
 {
     struct seen seen = {0}, again = {0};
     struct error error = {0};
@@ -92,7 +92,7 @@ static void test_round_trip(void **state)
 
 /* Requests and replies of these protocols have the same opcode: the first line between two hosts
  * decides. */
-static void test_direction(void **state)
+static void the_first_line_shows_the_direction(void **state)
 {
     struct seen seen = {0};
     struct error error = {0};
@@ -112,7 +112,7 @@ static void test_direction(void **state)
 }
 
 /* Values of the network in a text are left out. */
-static void test_values_are_left_out(void **state)
+static void values_of_the_network_are_left_out(void **state)
 {
     struct seen seen = {0};
     struct error error = {0};
@@ -128,7 +128,7 @@ static void test_values_are_left_out(void **state)
     assert_non_null(strstr(seen.text, "filter=(&(sAMAccountName)(objectCategory=Person))"));
 }
 
-static void test_refused(void **state)
+static void malformed_lines_are_refused(void **state)
 {
     static const char *const texts[][2] = {
         {"version: 3\n", "text:1: expected a traffic-summary line"},
@@ -150,7 +150,7 @@ static void test_refused(void **state)
     assert_int_equal(strcspn(stop.text, "\n") + 1, strlen(stop.text));
 }
 
-static void test_shapes(void **state)
+static void forms_are_written_and_read(void **state)
 {
     static const char *const filters[][2] = {
         {"(cn=secret)", "(cn)"},
@@ -201,7 +201,7 @@ static void test_shapes(void **state)
         assert_int_equal(shape_of_filter("(&(cn)(mail))", shape, size), -ENOSPC);
 }
 
-static void test_time(void **state)
+static void times_are_exact(void **state)
 {
     int64_t time;
     (void)state;
@@ -218,13 +218,13 @@ static void test_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_direction),
-        cmocka_unit_test(test_values_are_left_out),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(times_are_exact),
+        cmocka_unit_test(lines_have_their_format),
+        cmocka_unit_test(a_text_survives_a_round_trip),
+        cmocka_unit_test(the_first_line_shows_the_direction),
+        cmocka_unit_test(values_of_the_network_are_left_out),
+        cmocka_unit_test(malformed_lines_are_refused),
+        cmocka_unit_test(forms_are_written_and_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static void solve(struct chain *chain)
     assert_true(chain->visits[0] == 1);
 }
 
-static void test_known(void **state)
+static void known_chains_have_known_visits(void **state)
 {
     (void)state;
     /* 0 -> 1; 1 -> 1 (p), 2; 2 -> 1 (1/2), end (1/2) */
@@ -100,7 +100,7 @@ static void test_known(void **state)
 }
 
 /* A loop over two states that is left once in 10^12 times. */
-static void test_long_loop(void **state)
+static void a_long_loop_is_solved(void **state)
 {
     (void)state;
     uint32_t first[] = {0, 1, 2, 4}, to[] = {1, 2, 1, 0};
@@ -110,7 +110,7 @@ static void test_long_loop(void **state)
     assert_true(fabs(visits[2] * 1e-12 - 1) < 1e-13);
 }
 
-static void test_unreached_states(void **state)
+static void unreached_states_have_no_visits(void **state)
 {
     (void)state;
     uint32_t first[] = {0, 1, 2, 4}, to[] = {1, 0, 1, 0};
@@ -121,7 +121,7 @@ static void test_unreached_states(void **state)
 }
 
 /* Long histories: nearly every state has one or two successors. */
-static void test_sparse(void **state)
+static void sparse_chains_are_solved(void **state)
 {
     (void)state;
     struct chain chain = random_chain(50000, 2, 0.001, 3);
@@ -130,7 +130,7 @@ static void test_sparse(void **state)
     chain_free(&chain);
 }
 
-static void test_dense(void **state)
+static void dense_chains_are_solved(void **state)
 {
     (void)state;
     struct chain chain = random_chain(600, 60, 1e-9, 0);
@@ -140,7 +140,7 @@ static void test_dense(void **state)
 }
 
 /* Unlike real traffic: 20,000 states that lead anywhere. */
-static void test_entangled(void **state)
+static void entangled_chains_are_solved(void **state)
 {
     (void)state;
     struct chain chain = random_chain(20000, 4, 0.0001, 0);
@@ -152,12 +152,12 @@ static void test_entangled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),
-        cmocka_unit_test(test_long_loop),
-        cmocka_unit_test(test_unreached_states),
-        cmocka_unit_test(test_sparse),
-        cmocka_unit_test(test_dense),
-        cmocka_unit_test(test_entangled),
+        cmocka_unit_test(known_chains_have_known_visits),
+        cmocka_unit_test(a_long_loop_is_solved),
+        cmocka_unit_test(unreached_states_have_no_visits),
+        cmocka_unit_test(sparse_chains_are_solved),
+        cmocka_unit_test(dense_chains_are_solved),
+        cmocka_unit_test(entangled_chains_are_solved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void check(const char *sddl, enum security_descriptor_inherited inherited
 }
 
 /* After the explicit entries, before the inherited one; owner and group are not copied. */
-static void test_added_in_its_place(void **state)
+static void an_entry_is_added_in_its_place(void **state)
 {
     (void)state;
     check("(A;;WP;;;PS)", SECURITY_DESCRIPTOR_KEEP_INHERITED,
@@ -69,7 +69,7 @@ static void test_added_in_its_place(void **state)
           true);
 }
 
-static void test_inherited_dropped(void **state)
+static void inherited_entries_are_dropped(void **state)
 {
     (void)state;
     check("(A;;WP;;;PS)", SECURITY_DESCRIPTOR_DROP_INHERITED,
@@ -81,7 +81,7 @@ static void test_inherited_dropped(void **state)
           true);
 }
 
-static void test_added_once(void **state)
+static void an_entry_is_added_once(void **state)
 {
     (void)state;
     uint8_t *once = NULL, *twice = NULL;
@@ -103,7 +103,7 @@ static void test_added_once(void **state)
     free(twice);
 }
 
-static void test_without_dacl(void **state)
+static void a_missing_dacl_is_created(void **state)
 {
     (void)state;
     static const char *const without[] = {"01 00 00 80 00000000 00000000 00000000 00000000",
@@ -118,7 +118,7 @@ static void test_without_dacl(void **state)
 }
 
 /* The wire form of every word that SDDL may use here. */
-static void test_sddl_words(void **state)
+static void sddl_words_have_their_wire_form(void **state)
 {
     (void)state;
     static const struct {
@@ -146,7 +146,7 @@ static void test_sddl_words(void **state)
     }
 }
 
-static void test_wrong_sddl(void **state)
+static void wrong_sddl_is_refused(void **state)
 {
     (void)state;
     static const char *const wrong[] = {"x",
@@ -190,7 +190,7 @@ static int add_to(const uint8_t *bytes, size_t size)
     return result;
 }
 
-static void test_truncated(void **state)
+static void truncated_descriptors_are_refused(void **state)
 {
     (void)state;
     for (size_t size = 0; size < sd_size; size++)
@@ -201,7 +201,7 @@ static void test_truncated(void **state)
     assert_int_equal(add_to(sd, sd_size + 4), 0);
 }
 
-static void test_lies(void **state)
+static void wrong_sizes_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -232,7 +232,7 @@ static void test_lies(void **state)
 }
 
 /* The size of an ACL has 16 bits, so a full one cannot grow. */
-static void test_full(void **state)
+static void a_full_acl_cannot_grow(void **state)
 {
     (void)state;
     enum { COUNT = 65528 / 20 };
@@ -252,15 +252,15 @@ static void test_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_added_in_its_place, load),
-        cmocka_unit_test_setup(test_inherited_dropped, load),
-        cmocka_unit_test_setup(test_added_once, load),
-        cmocka_unit_test_setup(test_without_dacl, load),
-        cmocka_unit_test_setup(test_sddl_words, load),
-        cmocka_unit_test_setup(test_wrong_sddl, load),
-        cmocka_unit_test_setup(test_truncated, load),
-        cmocka_unit_test_setup(test_lies, load),
-        cmocka_unit_test_setup(test_full, load),
+        cmocka_unit_test_setup(an_entry_is_added_in_its_place, load),
+        cmocka_unit_test_setup(inherited_entries_are_dropped, load),
+        cmocka_unit_test_setup(an_entry_is_added_once, load),
+        cmocka_unit_test_setup(a_missing_dacl_is_created, load),
+        cmocka_unit_test_setup(sddl_words_have_their_wire_form, load),
+        cmocka_unit_test_setup(wrong_sddl_is_refused, load),
+        cmocka_unit_test_setup(truncated_descriptors_are_refused, load),
+        cmocka_unit_test_setup(wrong_sizes_are_refused, load),
+        cmocka_unit_test_setup(a_full_acl_cannot_grow, load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

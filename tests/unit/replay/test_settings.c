@@ -164,7 +164,7 @@ static const struct {
     {"--yes=maybe @model dc1", "--yes: takes no value"},
 };
 
-static void test_refused(void **state)
+static void wrong_command_lines_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
@@ -177,7 +177,7 @@ static void test_refused(void **state)
     }
 }
 
-static void test_defaults(void **state)
+static void options_have_defaults(void **state)
 {
     (void)state;
     struct settings settings;
@@ -197,7 +197,7 @@ static void test_defaults(void **state)
     settings_clear(&settings);
 }
 
-static void test_seeds_differ(void **state)
+static void seeds_differ(void **state)
 {
     (void)state;
     struct settings one, other;
@@ -209,7 +209,7 @@ static void test_seeds_differ(void **state)
     settings_clear(&other);
 }
 
-static void test_established_letters(void **state)
+static void letters_are_the_established_ones(void **state)
 {
     (void)state;
     struct settings settings;
@@ -238,7 +238,7 @@ static void test_established_letters(void **state)
     settings_clear(&settings);
 }
 
-static void test_json_alone(void **state)
+static void the_file_of_json_is_optional(void **state)
 {
     (void)state;
     static const struct {
@@ -260,7 +260,7 @@ static void test_json_alone(void **state)
     }
 }
 
-static void test_only_and_skip(void **state)
+static void only_and_skip_name_packets(void **state)
 {
     (void)state;
     struct settings settings;
@@ -274,7 +274,7 @@ static void test_only_and_skip(void **state)
     settings_clear(&settings);
 }
 
-static void test_labels(void **state)
+static void labels_are_read(void **state)
 {
     (void)state;
     struct settings settings;
@@ -285,7 +285,7 @@ static void test_labels(void **state)
     settings_clear(&settings);
 }
 
-static void test_help_and_version(void **state)
+static void help_and_version_are_printed(void **state)
 {
     (void)state;
     static const char *const lines[] = {"--help", "-h", "--version", "-V", "-r 0 --version"};
@@ -338,7 +338,7 @@ static char *manual(void)
 }
 
 /* The manual page lists each option of --help, with its letter. */
-static void test_manual_has_all_of_help(void **state)
+static void the_manual_has_all_of_help(void **state)
 {
     (void)state;
     char *help = help_text(), *page = manual();
@@ -362,7 +362,7 @@ static void test_manual_has_all_of_help(void **state)
 }
 
 /* --help lists each option of the manual page. */
-static void test_help_has_all_of_manual(void **state)
+static void help_has_all_of_the_manual(void **state)
 {
     (void)state;
     char *help = help_text(), *page = manual();
@@ -381,7 +381,7 @@ static void test_help_has_all_of_manual(void **state)
     free(page);
 }
 
-static void test_help_lines_fit(void **state)
+static void lines_of_help_fit(void **state)
 {
     (void)state;
     char *text = help_text();
@@ -394,17 +394,17 @@ static void test_help_lines_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_seeds_differ),
-        cmocka_unit_test(test_established_letters),
-        cmocka_unit_test(test_json_alone),
-        cmocka_unit_test(test_only_and_skip),
-        cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_help_and_version),
-        cmocka_unit_test(test_help_lines_fit),
-        cmocka_unit_test(test_manual_has_all_of_help),
-        cmocka_unit_test(test_help_has_all_of_manual),
+        cmocka_unit_test(wrong_command_lines_are_refused),
+        cmocka_unit_test(options_have_defaults),
+        cmocka_unit_test(seeds_differ),
+        cmocka_unit_test(letters_are_the_established_ones),
+        cmocka_unit_test(the_file_of_json_is_optional),
+        cmocka_unit_test(only_and_skip_name_packets),
+        cmocka_unit_test(labels_are_read),
+        cmocka_unit_test(help_and_version_are_printed),
+        cmocka_unit_test(lines_of_help_fit),
+        cmocka_unit_test(the_manual_has_all_of_help),
+        cmocka_unit_test(help_has_all_of_the_manual),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

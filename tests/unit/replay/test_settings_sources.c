@@ -29,7 +29,7 @@ static void check_optional(const char *found, const char *expected)
         assert_true(!found && !expected);
 }
 
-static void test_names(void **state)
+static void user_names_are_taken_apart(void **state)
 {
     (void)state;
     static const struct {
@@ -57,7 +57,7 @@ static void test_names(void **state)
     }
 }
 
-static void test_password_with_percent(void **state)
+static void a_password_may_contain_percent_signs(void **state)
 {
     (void)state;
     struct settings settings;
@@ -66,7 +66,7 @@ static void test_password_with_percent(void **state)
     settings_clear(&settings);
 }
 
-static void test_authentication_file(void **state)
+static void an_authentication_file_is_read(void **state)
 {
     (void)state;
     struct settings settings;
@@ -81,7 +81,7 @@ static void test_authentication_file(void **state)
     assert_int_equal(chmod(path_in_folder("auth"), 0600), 0);
 }
 
-static void test_environment(void **state)
+static void the_environment_is_read(void **state)
 {
     (void)state;
     struct settings settings;
@@ -114,7 +114,7 @@ static void test_environment(void **state)
     unsetenv("TRAFFIC_REPLAY_PASSWORD");
 }
 
-static void test_config(void **state)
+static void the_configuration_file_is_read(void **state)
 {
     (void)state;
     struct settings settings;
@@ -143,7 +143,7 @@ static void test_config(void **state)
     write_config("");
 }
 
-static void test_environment_beats_config(void **state)
+static void the_environment_beats_the_file(void **state)
 {
     (void)state;
     struct settings settings;
@@ -178,7 +178,7 @@ static const struct {
     {"yes: \"a\\0b\"\n", "@traffic-replay.yaml:1:6: expected text without NUL characters"},
 };
 
-static void test_bad_configs(void **state)
+static void wrong_configuration_files_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof bad_configs / sizeof bad_configs[0]; i++) {
@@ -193,7 +193,7 @@ static void test_bad_configs(void **state)
     write_config("");
 }
 
-static void test_open_config_with_password(void **state)
+static void a_readable_file_must_not_hold_a_password(void **state)
 {
     (void)state;
     struct settings settings;
@@ -230,7 +230,7 @@ static void expect_words(const char *line, const char *wanted)
     settings_clear(&settings);
 }
 
-static void test_words(void **state)
+static void settings_become_words_of_a_command_line(void **state)
 {
     (void)state;
     expect_words("-U a%b @model dc1", "");
@@ -248,7 +248,7 @@ static void test_words(void **state)
     write_config("");
 }
 
-static void test_other_config(void **state)
+static void another_configuration_file_is_read(void **state)
 {
     (void)state;
     struct settings settings;
@@ -265,7 +265,7 @@ static void test_other_config(void **state)
     write_config("");
 }
 
-static void test_single_options(void **state)
+static void options_can_be_tried_one_by_one(void **state)
 {
     (void)state;
     assert_null(settings_try("duration", "10"));
@@ -334,7 +334,7 @@ static int run_probe(const char *line, char *const environment[], char *output, 
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void test_secrets_leave_no_trace(void **state)
+static void secrets_leave_no_trace(void **state)
 {
     (void)state;
     char *nothing[] = {"XDG_CONFIG_HOME=/nowhere", NULL};
@@ -357,7 +357,7 @@ static void test_secrets_leave_no_trace(void **state)
     assert_null(strstr(output, "Fixed"));
 }
 
-static void test_command_line_is_quoted(void **state)
+static void the_command_line_is_quoted(void **state)
 {
     (void)state;
     struct settings settings;
@@ -382,19 +382,19 @@ int main(int argc, char **argv)
     if (argc > 1)
         return probe(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_password_with_percent),
-        cmocka_unit_test(test_authentication_file),
-        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_environment_beats_config),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_other_config),
-        cmocka_unit_test(test_single_options),
-        cmocka_unit_test(test_bad_configs),
-        cmocka_unit_test(test_open_config_with_password),
-        cmocka_unit_test(test_secrets_leave_no_trace),
-        cmocka_unit_test(test_command_line_is_quoted),
+        cmocka_unit_test(user_names_are_taken_apart),
+        cmocka_unit_test(a_password_may_contain_percent_signs),
+        cmocka_unit_test(an_authentication_file_is_read),
+        cmocka_unit_test(the_environment_is_read),
+        cmocka_unit_test(the_configuration_file_is_read),
+        cmocka_unit_test(the_environment_beats_the_file),
+        cmocka_unit_test(settings_become_words_of_a_command_line),
+        cmocka_unit_test(another_configuration_file_is_read),
+        cmocka_unit_test(options_can_be_tried_one_by_one),
+        cmocka_unit_test(wrong_configuration_files_are_refused),
+        cmocka_unit_test(a_readable_file_must_not_hold_a_password),
+        cmocka_unit_test(secrets_leave_no_trace),
+        cmocka_unit_test(the_command_line_is_quoted),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -40,7 +40,7 @@ static const struct {
     {"1e3", "1000"},
 };
 
-static void test_lists(void **state)
+static void lists_are_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
@@ -94,7 +94,7 @@ static const struct {
     {"1:1000000:0.000001", "too many values (maximum 10000)"},
 };
 
-static void test_wrong_lists(void **state)
+static void wrong_lists_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof wrong_lists / sizeof wrong_lists[0]; i++) {
@@ -130,7 +130,7 @@ static const struct {
      "brace"},
 };
 
-static void test_expansions(void **state)
+static void ranges_are_expanded(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof expansions / sizeof expansions[0]; i++) {
@@ -237,7 +237,7 @@ static const struct {
     {"-f @ -- -U a%b @model dc1", "@: expected a file, found a directory"},
 };
 
-static void test_refused(void **state)
+static void wrong_command_lines_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
@@ -250,7 +250,7 @@ static void test_refused(void **state)
     }
 }
 
-static void test_options(void **state)
+static void options_are_read(void **state)
 {
     (void)state;
     struct sweep_options options;
@@ -284,7 +284,7 @@ static void test_options(void **state)
     sweep_options_clear(&options);
 }
 
-static void test_secrets(void **state)
+static void secrets_are_not_passed_on(void **state)
 {
     (void)state;
     struct sweep_options options;
@@ -328,7 +328,7 @@ static const char good_file[] = "model: model\n"
                                 "  smb-encrypt: false\n"
                                 "  only: [ldap, \"dns:0\"]\n";
 
-static void test_file(void **state)
+static void a_file_sets_options(void **state)
 {
     (void)state;
     struct sweep_options options;
@@ -407,7 +407,7 @@ static const struct {
     {"slo: p95\n", ":1:6: slo: p95: expected >=, <=, > or < after p95"},
 };
 
-static void test_wrong_files(void **state)
+static void wrong_files_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof wrong_files / sizeof wrong_files[0]; i++) {
@@ -424,7 +424,7 @@ static void test_wrong_files(void **state)
 }
 
 /* The files in examples/ are valid. */
-static void test_examples(void **state)
+static void the_examples_are_valid(void **state)
 {
     (void)state;
     struct sweep_options options;
@@ -458,7 +458,7 @@ static void names_in_order(const struct sweep_options *options, uint64_t seed, c
     sweep_cells_clear(&cells);
 }
 
-static void test_cells(void **state)
+static void cells_are_in_order(void **state)
 {
     (void)state;
     struct sweep_options options;
@@ -525,7 +525,7 @@ static void expect_identity(struct sweep_identity identity, const struct result 
         assert_string_equal(error.text, message);
 }
 
-static void test_identity(void **state)
+static void results_of_another_sweep_are_refused(void **state)
 {
     (void)state;
     struct sweep_identity identity = own;
@@ -562,7 +562,7 @@ static const struct {
      "f was played with --only=a --only=b; this sweep has --only=b --only=a"},
 };
 
-static void test_options_differ(void **state)
+static void other_options_are_another_sweep(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof different / sizeof different[0]; i++) {
@@ -602,12 +602,18 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),      cmocka_unit_test(test_wrong_lists),
-        cmocka_unit_test(test_expansions), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_options),    cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_file),       cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_examples),   cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_identity),   cmocka_unit_test(test_options_differ),
+        cmocka_unit_test(lists_are_read),
+        cmocka_unit_test(wrong_lists_are_refused),
+        cmocka_unit_test(ranges_are_expanded),
+        cmocka_unit_test(wrong_command_lines_are_refused),
+        cmocka_unit_test(options_are_read),
+        cmocka_unit_test(secrets_are_not_passed_on),
+        cmocka_unit_test(a_file_sets_options),
+        cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(the_examples_are_valid),
+        cmocka_unit_test(cells_are_in_order),
+        cmocka_unit_test(results_of_another_sweep_are_refused),
+        cmocka_unit_test(other_options_are_another_sweep),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

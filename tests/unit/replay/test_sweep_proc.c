@@ -175,7 +175,7 @@ static unsigned service(const struct sweep_usage *usage, const char *name)
     return 0;
 }
 
-static void test_tree(void **state)
+static void a_tree_of_processes_is_summed(void **state)
 {
     (void)state;
     struct server server;
@@ -217,7 +217,7 @@ static void test_tree(void **state)
 }
 
 /* Sums never decrease, with or without waiting for children. */
-static void test_lost_time(void **state)
+static void sums_never_decrease(void **state)
 {
     (void)state;
     struct server server;
@@ -242,7 +242,7 @@ static void test_lost_time(void **state)
     stop_server(&server);
 }
 
-static void test_who_listens(void **state)
+static void the_listener_of_a_port_is_found(void **state)
 {
     (void)state;
     struct server server;
@@ -287,7 +287,7 @@ static int be_listener(const char *address, const char *port)
 
 /* A parent that runs another program counts, with its other children. An ancestor of this test does
  * not count. */
-static void test_other_parent(void **state)
+static void a_parent_of_another_program_counts(void **state)
 {
     (void)state;
     struct server server;
@@ -345,7 +345,7 @@ static const struct {
     {"cpu 1s", NULL, 0},
 };
 
-static void test_sample_lines(void **state)
+static void samples_are_lines(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof sample_lines / sizeof sample_lines[0]; i++) {
@@ -400,7 +400,7 @@ static void sample(const char *command, double seconds, struct result *result, c
     sweep_watch_close(&ticking.watch);
 }
 
-static void test_sample_command(void **state)
+static void a_command_can_take_samples(void **state)
 {
     (void)state;
     struct result result;
@@ -430,7 +430,7 @@ static const struct {
     {"echo a 1; echo a 2", "\"a\" occurs twice"},
 };
 
-static void test_sample_problems(void **state)
+static void problems_of_samples_are_reported(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof sample_problems / sizeof sample_problems[0]; i++) {
@@ -452,7 +452,7 @@ static void test_sample_problems(void **state)
 }
 
 /* A remote server, or none: no samples, no failure. */
-static void test_no_server(void **state)
+static void no_server_means_no_samples(void **state)
 {
     (void)state;
     struct sweep_sampler *sampler;
@@ -471,7 +471,7 @@ static int run_shell(struct sweep_watch *watch, const char *command, double limi
     return sweep_child_run(watch, &child, status);
 }
 
-static void test_children(void **state)
+static void children_are_waited_for(void **state)
 {
     (void)state;
     struct sweep_watch watch = {.fd = -1};
@@ -506,7 +506,7 @@ static bool is_running(const char *what)
     return system(command) == 0;
 }
 
-static void test_time_limit(void **state)
+static void commands_have_a_time_limit(void **state)
 {
     (void)state;
     struct sweep_watch watch = {.fd = -1};
@@ -531,7 +531,7 @@ static void count(void *context, unsigned interrupts)
     *(unsigned *)context = interrupts;
 }
 
-static void test_interrupts(void **state)
+static void a_signal_interrupts_a_command(void **state)
 {
     (void)state;
     unsigned seen = 0;
@@ -563,17 +563,17 @@ int main(int argc, char **argv)
     if (readlink("/proc/self/exe", own_path, sizeof own_path - 1) < 0)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_lost_time),
-        cmocka_unit_test(test_who_listens),
-        cmocka_unit_test(test_other_parent),
-        cmocka_unit_test(test_sample_lines),
-        cmocka_unit_test(test_sample_command),
-        cmocka_unit_test(test_sample_problems),
-        cmocka_unit_test(test_no_server),
-        cmocka_unit_test(test_children),
-        cmocka_unit_test(test_time_limit),
-        cmocka_unit_test(test_interrupts),
+        cmocka_unit_test(a_tree_of_processes_is_summed),
+        cmocka_unit_test(sums_never_decrease),
+        cmocka_unit_test(the_listener_of_a_port_is_found),
+        cmocka_unit_test(a_parent_of_another_program_counts),
+        cmocka_unit_test(samples_are_lines),
+        cmocka_unit_test(a_command_can_take_samples),
+        cmocka_unit_test(problems_of_samples_are_reported),
+        cmocka_unit_test(no_server_means_no_samples),
+        cmocka_unit_test(children_are_waited_for),
+        cmocka_unit_test(commands_have_a_time_limit),
+        cmocka_unit_test(a_signal_interrupts_a_command),
     };
     /* Adopts grandchildren whose parent ends. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -127,7 +127,7 @@ static void search_on(const struct server *server, size_t rows, size_t columns, 
     sweep_search_clear(&search);
 }
 
-static void test_search(void **state)
+static void the_search_finds_the_largest_load(void **state)
 {
     (void)state;
     static const struct {
@@ -143,7 +143,7 @@ static void test_search(void **state)
         }
 }
 
-static void test_search_budget(void **state)
+static void the_search_keeps_its_budget(void **state)
 {
     (void)state;
     static const double load[24] = {0};
@@ -165,7 +165,7 @@ static void test_search_budget(void **state)
 }
 
 /* When no cell keeps the level, the search ends at the smallest load and reports it. */
-static void test_search_nothing_kept(void **state)
+static void the_smallest_load_is_reported_at_least(void **state)
 {
     (void)state;
     double load[24];
@@ -193,7 +193,7 @@ static void sureness(const struct sweep_search *search, const char *wanted)
     free(text);
 }
 
-static void test_confidence(void **state)
+static void confidence_decides_on_repetitions(void **state)
 {
     (void)state;
     static const double load[4] = {1, 2, 3, 4};
@@ -215,7 +215,7 @@ static void test_confidence(void **state)
     sweep_search_clear(&search);
 }
 
-static void test_progress(void **state)
+static void progress_estimates_the_time_left(void **state)
 {
     (void)state;
     char text[32];
@@ -238,11 +238,11 @@ static void test_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_search),
-        cmocka_unit_test(test_search_budget),
-        cmocka_unit_test(test_search_nothing_kept),
-        cmocka_unit_test(test_confidence),
-        cmocka_unit_test(test_progress),
+        cmocka_unit_test(the_search_finds_the_largest_load),
+        cmocka_unit_test(the_search_keeps_its_budget),
+        cmocka_unit_test(the_smallest_load_is_reported_at_least),
+        cmocka_unit_test(confidence_decides_on_repetitions),
+        cmocka_unit_test(progress_estimates_the_time_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

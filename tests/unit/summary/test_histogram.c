@@ -29,7 +29,7 @@ static void assert_within_bound(int64_t ns)
     assert_true(llabs(value - ns) * 100 <= ns);
 }
 
-static void test_error_bound(void **state)
+static void errors_are_bounded(void **state)
 {
     (void)state;
     for (unsigned bucket = 0; bucket + 1 < HISTOGRAM_BUCKETS; bucket++) {
@@ -56,7 +56,7 @@ static void test_error_bound(void **state)
     assert_within_bound(hour);
 }
 
-static void test_out_of_range(void **state)
+static void extreme_values_take_the_last_bucket(void **state)
 {
     (void)state;
     assert_int_equal(histogram_bucket(INT64_MIN), 0);
@@ -79,7 +79,7 @@ static void test_out_of_range(void **state)
     histogram_clear(&histogram);
 }
 
-static void test_empty(void **state)
+static void an_empty_histogram_has_no_figures(void **state)
 {
     (void)state;
     struct histogram histogram;
@@ -99,7 +99,7 @@ static int compare_ns(const void *left, const void *right)
 }
 
 /* Quantiles against those of the sorted values. */
-static void test_quantiles(void **state)
+static void quantiles_are_those_of_sorted_values(void **state)
 {
     (void)state;
     enum { COUNT = 20000 };
@@ -131,7 +131,7 @@ static void test_quantiles(void **state)
 }
 
 /* Of 20 values the 95% quantile is the 19th: no off by one. */
-static void test_ranks(void **state)
+static void ranks_are_exact(void **state)
 {
     (void)state;
     struct histogram histogram;
@@ -185,7 +185,7 @@ static void assert_packed_same(const struct histogram *one, const struct histogr
 }
 
 /* Packed or not: the same values, also when it is added to, merged, and merged into. */
-static void test_packed(void **state)
+static void packed_histograms_hold_the_same_values(void **state)
 {
     (void)state;
     struct histogram plain, packed, sums[2];
@@ -220,7 +220,7 @@ static void test_packed(void **state)
     histogram_clear(&packed);
 }
 
-static void test_merge(void **state)
+static void merged_histograms_hold_all_values(void **state)
 {
     (void)state;
     struct histogram empty, one, two, both, into;
@@ -245,7 +245,7 @@ static void test_merge(void **state)
         histogram_clear(all[i]);
 }
 
-static void test_round_trip(void **state)
+static void json_survives_a_round_trip(void **state)
 {
     (void)state;
     static const unsigned counts[] = {0, 1, 2, 50, 20000};
@@ -293,7 +293,7 @@ static int read_text(const char *text)
     "{\"min\":" min ",\"max\":" max ",\"sum\":" sum ",\"rule\":\"" HISTOGRAM_RULE "\",\"counts\":"
 #define GOOD HEAD("1008", "1030", "3056")
 
-static void test_refusals(void **state)
+static void malformed_histograms_are_refused(void **state)
 {
     (void)state;
     /* Bucket 62 is 1008..1015 ns, 64 is 1024..1039 ns. */
@@ -340,11 +340,15 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_error_bound), cmocka_unit_test(test_out_of_range),
-        cmocka_unit_test(test_packed),      cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_quantiles),   cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_merge),       cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(errors_are_bounded),
+        cmocka_unit_test(extreme_values_take_the_last_bucket),
+        cmocka_unit_test(packed_histograms_hold_the_same_values),
+        cmocka_unit_test(an_empty_histogram_has_no_figures),
+        cmocka_unit_test(quantiles_are_those_of_sorted_values),
+        cmocka_unit_test(ranks_are_exact),
+        cmocka_unit_test(merged_histograms_hold_all_values),
+        cmocka_unit_test(json_survives_a_round_trip),
+        cmocka_unit_test(malformed_histograms_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

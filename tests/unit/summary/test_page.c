@@ -34,7 +34,7 @@ static void write_text(FILE *stream, const void *text)
     svg_text(stream, text);
 }
 
-static void test_escaping(void **state)
+static void text_is_escaped(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
@@ -55,7 +55,7 @@ static void test_escaping(void **state)
     }
 }
 
-static void test_scales(void **state)
+static void values_have_levels_of_colour(void **state)
 {
     (void)state;
     assert_int_equal(svg_level(0, 0, 10), 0);
@@ -70,7 +70,7 @@ static void test_scales(void **state)
     assert_true(svg_step(0, 6) == 1 && svg_step(NAN, 6) == 1 && svg_step(INFINITY, 6) == 1);
 }
 
-static void test_axes(void **state)
+static void axes_have_round_ticks(void **state)
 {
     (void)state;
     struct chart_axis axis = chart_linear("x", 0, 169.764);
@@ -91,7 +91,7 @@ static void test_axes(void **state)
     assert_true(fabs(chart_percentile_x(0.9) - 1) < 1e-12);
 }
 
-static void test_knee(void **state)
+static void the_knee_is_marked(void **state)
 {
     (void)state;
     static const double load[] = {10, 20, 30, 40, 50, 60, 70, 80};
@@ -127,7 +127,7 @@ static unsigned count_of(const char *text, const char *what)
     return count;
 }
 
-static void test_chart(void **state)
+static void a_chart_has_its_lines(void **state)
 {
     (void)state;
     static const double x[] = {1, 2, NAN, 4, 5}, y[] = {10, 0, 30, 40, INFINITY};
@@ -165,7 +165,7 @@ static void draw_map(FILE *stream, const void *what)
 }
 
 /* A grid of 2 x 3: four cells with runs, one of them misses the level, one has no value. */
-static void test_heatmap(void **state)
+static void a_heat_map_shows_each_cell(void **state)
 {
     (void)state;
     struct reading items[4] = {
@@ -203,9 +203,9 @@ static void test_heatmap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_escaping), cmocka_unit_test(test_scales),
-        cmocka_unit_test(test_axes),     cmocka_unit_test(test_knee),
-        cmocka_unit_test(test_chart),    cmocka_unit_test(test_heatmap),
+        cmocka_unit_test(text_is_escaped),       cmocka_unit_test(values_have_levels_of_colour),
+        cmocka_unit_test(axes_have_round_ticks), cmocka_unit_test(the_knee_is_marked),
+        cmocka_unit_test(a_chart_has_its_lines), cmocka_unit_test(a_heat_map_shows_each_cell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
