@@ -72,7 +72,7 @@ static void start_query(struct dns_extra *extra)
         return;
     }
     struct outcome outcome = outcome_failed("no memory for a fiber");
-    tally_dns_extra(worker->tally, &outcome);
+    tally_dns_extra(worker->tally, &outcome, worker_now(worker));
     if (slot)
         dns_extra_give_back(slot);
 }
@@ -105,7 +105,7 @@ static void dns_extra_query(void *argument)
     struct worker *worker = slot->extra->worker;
     struct outcome outcome =
         packet_play(&slot->conversation, &dns_extra_player, NULL, worker->shared->timeout);
-    tally_dns_extra(worker->tally, &outcome);
+    tally_dns_extra(worker->tally, &outcome, worker_now(worker));
     dns_extra_give_back(slot);
     worker_ended(worker);
 }

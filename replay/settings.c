@@ -413,6 +413,8 @@ static enum step check_files(const struct settings *settings)
 {
     const char *model = settings->model;
     const char *error = NULL;
+    if (settings->dns_query_file && settings->dns_rate <= 0)
+        return settings_refuse(settings, "--dns-query-file has no effect without --dns-rate");
     if (model && strcmp(model, "-") != 0 && (error = options_check_input(model)))
         return settings_refuse(settings, "MODEL: %s", error);
     if (settings->json && (error = options_check_output(settings->json)))

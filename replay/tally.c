@@ -64,12 +64,14 @@ static void note_result(struct tally *tally, int result);
 static void count_done(struct tally *tally, struct tally_packet *packet,
                        const struct tally_event *event, const struct outcome *outcome,
                        int64_t response);
-static int tally_add_cause(struct tally_packet *packet, const char *text, uint64_t count);
+static int tally_add_cause(struct tally_causes *causes, const char *text, uint64_t count);
+static int merge_causes(struct tally_causes *to, const struct tally_causes *from);
 static void pack_seconds(struct tally *tally, const struct tally_second *now);
 static void write_timing(struct tally *tally, const struct tally_event *event,
                          const struct outcome *outcome, int64_t service);
 static void log_failure(struct tally *tally, const struct tally_event *event,
                         const struct outcome *outcome);
+static bool log_has_room(struct failure_log *log);
 static int merge_packet(struct tally_packet *to, const struct tally_packet *from);
 static int merge_totals(struct tally_totals *to, const struct tally_totals *from);
 static int64_t tally_larger(int64_t left, int64_t right);
@@ -117,11 +119,12 @@ void tally_free(struct tally *tally)
     if (!tally)
         return;
     for (size_t i = 0; i < tally->setup.type_count; i++) {
-        free(tally->packets[i].causes);
+        free(tally->packets[i].causes.items);
         histogram_clear(&tally->packets[i].service);
         histogram_clear(&tally->packets[i].response);
         histogram_clear(&tally->packets[i].lag);
     }
+    free(tally->totals.dns_extra_causes.items);
     for (size_t i = 0; i < tally->second_count; i++)
         histogram_clear(&tally->seconds[i].response);
     histogram_clear(&tally->totals.backlog);
@@ -252,32 +255,40 @@ static void count_done(struct tally *tally, struct tally_packet *packet,
     } else {
         packet->done_failed++;
         second->failed++;
-        note_result(tally, tally_add_cause(packet, outcome->cause, 1));
+        note_result(tally, tally_add_cause(&packet->causes, outcome->cause, 1));
     }
     note_result(tally, histogram_add(&second->response, response));
     pack_seconds(tally, second);
 }
 
 /* Adds count failures of a cause. The last entry of a full table is for all other causes. */
-static int tally_add_cause(struct tally_packet *packet, const char *text, uint64_t count)
+static int tally_add_cause(struct tally_causes *causes, const char *text, uint64_t count)
 {
-    for (size_t i = 0; i < packet->cause_count; i++)
-        if (strcmp(packet->causes[i].text, text) == 0) {
-            packet->causes[i].count += count;
+    for (size_t i = 0; i < causes->count; i++)
+        if (strcmp(causes->items[i].text, text) == 0) {
+            causes->items[i].count += count;
             return 0;
         }
-    if (packet->cause_count == TALLY_CAUSES_MAX) {
-        packet->causes[TALLY_CAUSES_MAX - 1].count += count;
+    if (causes->count == TALLY_CAUSES_MAX) {
+        causes->items[TALLY_CAUSES_MAX - 1].count += count;
         return 0;
     }
-    struct tally_cause *causes = array_grow(packet->causes, packet->cause_count, sizeof *causes);
-    if (!causes)
+    struct tally_cause *grown = array_grow(causes->items, causes->count, sizeof *grown);
+    if (!grown)
         return -ENOMEM;
-    packet->causes = causes;
-    struct tally_cause *cause = &causes[packet->cause_count++];
-    bool last = packet->cause_count == TALLY_CAUSES_MAX;
+    causes->items = grown;
+    struct tally_cause *cause = &grown[causes->count++];
+    bool last = causes->count == TALLY_CAUSES_MAX;
     snprintf(cause->text, sizeof cause->text, "%s", last ? "other causes" : text);
     cause->count = count;
+    return 0;
+}
+
+static int merge_causes(struct tally_causes *to, const struct tally_causes *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        if (tally_add_cause(to, from->items[i].text, from->items[i].count) < 0)
+            return -ENOMEM;
     return 0;
 }
 
@@ -313,14 +324,18 @@ static void write_timing(struct tally *tally, const struct tally_event *event,
 static void log_failure(struct tally *tally, const struct tally_event *event,
                         const struct outcome *outcome)
 {
-    struct failure_log *log = tally->setup.log;
-    if (atomic_load_explicit(&log->left, memory_order_relaxed) <= 0 ||
-        atomic_fetch_sub_explicit(&log->left, 1, memory_order_relaxed) <= 0)
-        return;
     const struct tally_type *type = &tally->setup.types[event->type];
-    message_print("failure: %s:%s of client %" PRIu32 " at %.3f s: %s", type->protocol,
-                  type->opcode, event->client, (double)event->ended / (double)second_ns,
-                  outcome->cause);
+    if (log_has_room(tally->setup.log))
+        message_print("failure: %s:%s of client %" PRIu32 " at %.3f s: %s", type->protocol,
+                      type->opcode, event->client, (double)event->ended / (double)second_ns,
+                      outcome->cause);
+}
+
+/* Takes one of the lines that are left. */
+static bool log_has_room(struct failure_log *log)
+{
+    return log && atomic_load_explicit(&log->left, memory_order_relaxed) > 0 &&
+           atomic_fetch_sub_explicit(&log->left, 1, memory_order_relaxed) > 0;
 }
 
 void tally_started(struct tally *tally)
@@ -356,13 +371,19 @@ void tally_timer_late(struct tally *tally, int64_t ns)
         tally->totals.timer_miss = ns;
 }
 
-void tally_dns_extra(struct tally *tally, const struct outcome *outcome)
+void tally_dns_extra(struct tally *tally, const struct outcome *outcome, int64_t ended)
 {
     if (outcome->kind == OUTCOME_UNFINISHED)
         return;
     tally->totals.dns_extra++;
-    if (outcome->kind != OUTCOME_OK)
-        tally->totals.dns_extra_failed++;
+    if (outcome->kind == OUTCOME_OK)
+        return;
+    const char *cause = outcome->kind == OUTCOME_NO_ANSWER ? "no answer" : outcome->cause;
+    tally->totals.dns_extra_failed++;
+    note_result(tally, tally_add_cause(&tally->totals.dns_extra_causes, cause, 1));
+    if (log_has_room(tally->setup.log))
+        message_print("failure: extra DNS query at %.3f s: %s", (double)ended / (double)second_ns,
+                      cause);
 }
 
 void tally_conversation(struct tally *tally)
@@ -408,10 +429,8 @@ static int merge_packet(struct tally_packet *to, const struct tally_packet *from
     to->done_ok += from->done_ok;
     to->done_failed += from->done_failed;
     to->done_no_answer += from->done_no_answer;
-    for (size_t i = 0; i < from->cause_count; i++)
-        if (tally_add_cause(to, from->causes[i].text, from->causes[i].count) < 0)
-            return -ENOMEM;
-    if (histogram_merge(&to->service, &from->service) < 0 ||
+    if (merge_causes(&to->causes, &from->causes) < 0 ||
+        histogram_merge(&to->service, &from->service) < 0 ||
         histogram_merge(&to->response, &from->response) < 0)
         return -ENOMEM;
     return histogram_merge(&to->lag, &from->lag);
@@ -427,6 +446,8 @@ static int merge_totals(struct tally_totals *to, const struct tally_totals *from
     to->max_lag = tally_larger(to->max_lag, from->max_lag);
     to->start_lag = tally_larger(to->start_lag, from->start_lag);
     to->timer_miss = tally_larger(to->timer_miss, from->timer_miss);
+    if (merge_causes(&to->dns_extra_causes, &from->dns_extra_causes) < 0)
+        return -ENOMEM;
     return histogram_merge(&to->backlog, &from->backlog);
 }
 
@@ -459,8 +480,8 @@ static int check_packet(const struct tally_packet *packet, const struct tally_ty
         return identity_violated(error, type,
                                  "sent differs from ok + failed + no answer + unfinished",
                                  packet->sent, known);
-    for (size_t i = 0; i < packet->cause_count; i++)
-        causes += packet->causes[i].count;
+    for (size_t i = 0; i < packet->causes.count; i++)
+        causes += packet->causes.items[i].count;
     if (packet->done_failed != causes)
         return identity_violated(error, type, "the sum of causes differs from failed", causes,
                                  packet->done_failed);

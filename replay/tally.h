@@ -83,8 +83,9 @@ void tally_dropped(struct tally *tally, packet_index type, int64_t due);
 void tally_window_end(struct tally *tally, int64_t end);
 /* A timer fired late by ns. */
 void tally_timer_late(struct tally *tally, int64_t ns);
-/* An extra query of --dns-rate ended, in the warm-up or in the window. */
-void tally_dns_extra(struct tally *tally, const struct outcome *outcome);
+/* An extra query of --dns-rate ended, in the warm-up or in the window: ns since the plan's start.
+ */
+void tally_dns_extra(struct tally *tally, const struct outcome *outcome, int64_t ended);
 /* A conversation has sent its first packet. */
 void tally_conversation(struct tally *tally);
 /* A conversation that had sent something has reached its planned end. */
@@ -120,14 +121,19 @@ struct tally_cause {
     uint64_t count;
 };
 
+/* In order of first occurrence. */
+struct tally_causes {
+    size_t count;
+    struct tally_cause *items;
+};
+
 struct tally_packet {
     /* Counted by due time */
     uint64_t planned, sent, not_sent, dropped;
     uint64_t ok, failed, no_answer, unfinished;
     /* Counted by completion time */
     uint64_t done_ok, done_failed, done_no_answer;
-    size_t cause_count;
-    struct tally_cause *causes; /* of done_failed, in order of first occurrence */
+    struct tally_causes causes; /* of done_failed */
     struct histogram service, response, lag;
 };
 
@@ -138,6 +144,7 @@ struct tally_second {
 
 struct tally_totals {
     uint64_t expected, dns_extra, dns_extra_failed;
+    struct tally_causes dns_extra_causes; /* of dns_extra_failed */
     uint64_t conversations, conversations_ended;
     int64_t max_lag, start_lag, timer_miss; /* ns; 0: none */
     struct histogram backlog;               /* age of unsent operations at the window's end */

@@ -20,6 +20,7 @@ static int read_lines(struct dns_names *dns_names, FILE *stream, const char *fil
                       const char *realm, struct error *error);
 static char *trim_spaces(char *text);
 static const char *parse_query(char *line, const char *realm, struct dns_query *query);
+static bool has_unknown_mark(const char *name);
 static bool fill_in_realm(const char *name, const char *realm, char out[DNS_NAME_SIZE]);
 static int add_query(struct dns_names *dns_names, const struct dns_query *query);
 
@@ -102,6 +103,8 @@ static const char *parse_query(char *line, const char *realm, struct dns_query *
         return "is not opcode,name,type,expected";
     if (!*parts[OPCODE] || parts[OPCODE][strspn(parts[OPCODE], "0123456789")])
         return "does not begin with a number";
+    if (has_unknown_mark(parts[NAME]))
+        return "has an unknown placeholder in its second field; only {realm} is replaced";
     if (!fill_in_realm(parts[NAME], realm, query->name))
         return "has no domain name in its second field";
     query->type = packet_dns_type(parts[TYPE]);
@@ -113,21 +116,30 @@ static const char *parse_query(char *line, const char *realm, struct dns_query *
     return NULL;
 }
 
+static const char realm_mark[] = "{realm}";
+
+static bool has_unknown_mark(const char *name)
+{
+    for (const char *brace = name; (brace = strpbrk(brace, "{}")); brace += sizeof realm_mark - 1)
+        if (strncmp(brace, realm_mark, sizeof realm_mark - 1) != 0)
+            return true;
+    return false;
+}
+
 /* Copies name and replaces {realm}. False: the result is not a domain name, or too long. */
 static bool fill_in_realm(const char *name, const char *realm, char out[DNS_NAME_SIZE])
 {
-    static const char mark[] = "{realm}";
     u_char wire[NS_MAXCDNAME];
     size_t length = 0;
     while (*name) {
-        bool marked = strncmp(name, mark, sizeof mark - 1) == 0;
+        bool marked = strncmp(name, realm_mark, sizeof realm_mark - 1) == 0;
         const char *piece = marked ? realm : name;
         size_t size = marked ? strlen(realm) : 1;
         if (length + size >= DNS_NAME_SIZE)
             return false;
         memcpy(out + length, piece, size);
         length += size;
-        name += marked ? sizeof mark - 1 : 1;
+        name += marked ? sizeof realm_mark - 1 : 1;
     }
     out[length] = '\0';
     return length > 0 && ns_name_pton(out, wire, sizeof wire) >= 0;

@@ -30,8 +30,8 @@ static int make_skipped(struct result *out, const struct report_facts *facts);
 static int make_packets(struct result *out, const struct tally *tally);
 static int make_packet(struct result *out, struct result_packet *to, const struct tally_type *type,
                        const struct tally_packet *from);
-static int make_causes(struct result *out, struct result_packet *to,
-                       const struct tally_packet *from);
+static int make_causes(struct result *out, const struct tally_causes *from,
+                       struct result_count **causes, size_t *count);
 static int compare_causes(const void *left, const void *right);
 static int compare_packets(const void *left, const void *right);
 static int make_seconds(struct result *out, const struct tally *tally);
@@ -51,6 +51,7 @@ static uint64_t count_unanswered(const struct result *result);
 static int print_times(FILE *stream, const struct result *result, const char *label,
                        enum result_time time);
 static void report_print_failures(FILE *stream, const struct result *result);
+static void report_print_no_answer(FILE *stream, const struct result *result);
 static void report_print_counts(FILE *stream, const char *title, const struct result_count *counts,
                                 size_t count);
 static int print_generator(FILE *stream, const struct result *result);
@@ -69,6 +70,9 @@ int report_make(const struct tally *merged, const struct report_facts *facts, st
         result = make_facts(out, facts);
     if (result == 0)
         result = make_packets(out, merged);
+    if (result == 0)
+        result = make_causes(out, &tally_totals(merged)->dns_extra_causes, &out->dns_extra_causes,
+                             &out->dns_extra_cause_count);
     return result < 0 ? result : make_seconds(out, merged);
 }
 
@@ -229,23 +233,24 @@ static int make_packet(struct result *out, struct result_packet *to, const struc
         histogram_merge(&to->response, &from->response) < 0 ||
         histogram_merge(&to->lag, &from->lag) < 0)
         return -ENOMEM;
-    return make_causes(out, to, from);
+    return make_causes(out, &from->causes, &to->causes, &to->cause_count);
 }
 
-static int make_causes(struct result *out, struct result_packet *to,
-                       const struct tally_packet *from)
+static int make_causes(struct result *out, const struct tally_causes *from,
+                       struct result_count **causes, size_t *count)
 {
-    to->causes = result_alloc(out, from->cause_count, sizeof *to->causes);
-    if (!to->causes)
+    struct result_count *to = result_alloc(out, from->count, sizeof *to);
+    if (!to)
         return -ENOMEM;
-    for (size_t i = 0; i < from->cause_count; i++) {
-        to->causes[i].name = result_text(out, from->causes[i].text);
-        if (!to->causes[i].name)
+    for (size_t i = 0; i < from->count; i++) {
+        to[i].name = result_text(out, from->items[i].text);
+        if (!to[i].name)
             return -ENOMEM;
-        to->causes[i].count = from->causes[i].count;
+        to[i].count = from->items[i].count;
     }
-    to->cause_count = from->cause_count;
-    qsort(to->causes, to->cause_count, sizeof *to->causes, compare_causes);
+    qsort(to, from->count, sizeof *to, compare_causes);
+    *causes = to;
+    *count = from->count;
     return 0;
 }
 
@@ -511,7 +516,7 @@ static int print_times(FILE *stream, const struct result *result, const char *la
 
 static void report_print_failures(FILE *stream, const struct result *result)
 {
-    if (result->done_failed)
+    if (result->done_failed || result->dns_extra_cause_count)
         fputs("\nFailures by cause:\n", stream);
     for (size_t i = 0; i < result->packet_count; i++) {
         const struct result_packet *packet = &result->packets[i];
@@ -519,6 +524,14 @@ static void report_print_failures(FILE *stream, const struct result *result)
             fprintf(stream, "%10" PRIu64 "  %s:%s  %s\n", packet->causes[cause].count,
                     packet->protocol, packet->opcode, packet->causes[cause].name);
     }
+    for (size_t i = 0; i < result->dns_extra_cause_count; i++)
+        fprintf(stream, "%10" PRIu64 "  extra DNS queries  %s\n", result->dns_extra_causes[i].count,
+                result->dns_extra_causes[i].name);
+    report_print_no_answer(stream, result);
+}
+
+static void report_print_no_answer(FILE *stream, const struct result *result)
+{
     bool told = false;
     for (size_t i = 0; i < result->packet_count; i++) {
         const struct result_packet *packet = &result->packets[i];

@@ -93,6 +93,9 @@ struct result {
     uint64_t ok, failed, no_answer, unfinished; /* sent = ok + failed + no_answer + unfinished */
     uint64_t done_ok, done_failed;              /* by completion */
     uint64_t expected, dns_extra, dns_extra_failed; /* not part of the plan */
+    size_t dns_extra_cause_count;
+    struct result_count
+        *dns_extra_causes; /* of dns_extra_failed; none in files of older versions */
     uint64_t conversations, planned_conversations, unfinished_conversations, planned_packets;
     double max_lag, start_lag, timer_miss; /* seconds */
     struct result_backlog backlog;

@@ -247,6 +247,10 @@ static int read_objects(struct reader *reader, const json_t *root)
     if (result == 0)
         result = result_read_counts(reader, "left_out", json_object_get(root, "left_out"),
                                     &to->left_out, &to->left_out_count);
+    if (result == 0 && json_object_get(root, "dns_extra_causes")) /* of later versions */
+        result = result_read_counts(reader, "dns_extra_causes",
+                                    json_object_get(root, "dns_extra_causes"),
+                                    &to->dns_extra_causes, &to->dns_extra_cause_count);
     return result;
 }
 

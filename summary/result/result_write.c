@@ -47,6 +47,8 @@ static json_t *result_to_json(const struct result *result)
         set(root, "backlog", fields_to_json(result_backlog_fields, result)) &&
         set(root, "cpu", fields_to_json(result_cpu_fields, result)) &&
         set(root, "skipped", counts_to_json(result->skipped, result->skipped_count)) &&
+        set(root, "dns_extra_causes",
+            counts_to_json(result->dns_extra_causes, result->dns_extra_cause_count)) &&
         set(root, "left_out", counts_to_json(result->left_out, result->left_out_count)) &&
         set(root, "packets",
             array_to_json(result->packets, result->packet_count, sizeof *result->packets,

@@ -70,6 +70,8 @@ value_is "what is not expected to exist is not a failure" 'dns_extra_failed' 0
 printf '%s\n' '0,nobody.{realm},A,yes' >"$TMPDIR/queries"
 play --dns-rate 20 --dns-query-file "$TMPDIR/queries"
 value_holds "what is expected and does not exist is one" 'dns_extra_failed == dns_extra > 0'
+value_holds "with its cause" 'sum(dns_extra_causes.values()) == dns_extra_failed'
+like "in the report, too" "$output" '^ +[0-9]+  extra DNS queries  NXDOMAIN'
 rm -f "$TMPDIR/queries"
 
 play --kdc-transport udp --kdc-preauth-legs 2 --only kerberos,ldap

@@ -228,9 +228,9 @@ void scenario_assert_sent(const struct tally_packet *packet)
 
 uint64_t scenario_cause(const struct tally_packet *packet, const char *text)
 {
-    for (size_t i = 0; i < packet->cause_count; i++)
-        if (strcmp(packet->causes[i].text, text) == 0)
-            return packet->causes[i].count;
+    for (size_t i = 0; i < packet->causes.count; i++)
+        if (strcmp(packet->causes.items[i].text, text) == 0)
+            return packet->causes.items[i].count;
     return 0;
 }
 

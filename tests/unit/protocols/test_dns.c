@@ -402,6 +402,8 @@ static void query_file_with_mistakes(void **state)
         {"x,a,A,yes\n", ":1: line does not begin with a number"},
         {",a,A,yes\n", ":1: line does not begin with a number"},
         {"0,,A,yes\n", ":1: line has no domain name in its second field"},
+        {"0,{relam},A,yes\n",
+         ":1: line has an unknown placeholder in its second field; only {realm} is replaced"},
         {"0,a..b,A,yes\n", ":1: line has no domain name in its second field"},
         {"0,a,Q,yes\n", ":1: line has no DNS type (A, AAAA, SRV, ... TYPE65) in its third field"},
         {"0,a,A,maybe\n", ":1: line does not end in yes or no"},

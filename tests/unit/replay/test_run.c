@@ -210,8 +210,8 @@ static void killed_and_restarted(void **state)
     scenario_assert_sent(packet); /* refused operations count as sent */
     assert_true(scenario_cause(packet, "connection refused") > 20);
     uint64_t causes = 0;
-    for (size_t i = 0; i < packet->cause_count; i++)
-        causes += packet->causes[i].count;
+    for (size_t i = 0; i < packet->causes.count; i++)
+        causes += packet->causes.items[i].count;
     assert_int_equal(causes, packet->done_failed);
     for (uint32_t client = 0; client < s.clients; client++)
         assert_true(scenario_played[client] > 0);

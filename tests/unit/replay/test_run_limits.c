@@ -375,6 +375,10 @@ static void extra_dns_queries(void **state)
     /* Queries without an answer at the end of the run are in neither count. */
     assert_in_range(dns.questions, totals->dns_extra, totals->dns_extra + 10);
     assert_in_range(totals->dns_extra_failed, totals->dns_extra / 3 - 5, totals->dns_extra / 3 + 5);
+    /* Their failures have causes. */
+    assert_int_equal(totals->dns_extra_causes.count, 1);
+    assert_string_equal(totals->dns_extra_causes.items[0].text, "REFUSED");
+    assert_int_equal(totals->dns_extra_causes.items[0].count, totals->dns_extra_failed);
     /* Extra queries are not part of the plan. */
     assert_int_equal(scenario_counts(&s, "1")->planned, scenario_planned_in_window(&s));
     assert_int_equal(scenario_counts(&s, "1")->failed, 0);

@@ -104,6 +104,9 @@ refused "--source: foreign, before the server is contacted" 1 '198.51.100.1 is n
 refused "--source: the whole Internet" 2 'the range is too large; give /8 or longer$' -U a%b --source 0.0.0.0/0 $model 127.88.99.99
 refused "--source: the server's range" 2 "10.99.0.1 is not an address of this machine, and the range holds the server's address; give" \
     -U a%b --source 10.99.0.0/16 $model dc1=10.99.5.5
+echo '0,{realm},A,yes' >"$work/queries"
+refused "--dns-query-file without --dns-rate" 2 '^traffic-replay: --dns-query-file has no effect without --dns-rate$' \
+    -U a%b --dns-query-file "$work/queries" $model 127.88.99.99
 cat >"$work/filter" <<'END'
 version: 3
 packet_rate: 1
