@@ -12,6 +12,7 @@
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/packet.h"
 #include "replay/engine/loop.h"
+#include "tests/lib/kdc_error.h"
 #include "tests/lib/lab.h"
 #include "tests/lib/servers/relay.h"
 #include "tests/lib/test_random.h"
@@ -24,7 +25,7 @@ struct lab {
 
 static struct lab lab;
 
-/* A conversation that talks to the KDC through the relay; counts begin anew. */
+/* A conversation that talks to the KDC through the relay, whose counters start at 0. */
 static void begin(struct conversation *conversation, uint64_t *random)
 {
     lab.dc->options = (struct dc_options){.kdc_preauth_legs = 1};
@@ -37,12 +38,6 @@ static struct outcome play(struct conversation *conversation, const char *opcode
                            const char *value)
 {
     return form_play_value(conversation, "kerberos", opcode, key, value, INT64_C(60000000000));
-}
-
-static void assert_failed(struct outcome outcome, const char *cause)
-{
-    assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, cause);
 }
 
 static void as_is_one_request(void **state)
@@ -210,7 +205,7 @@ static void tickets_are_fetched_once(void **state)
     assert_int_equal(begin_context(credentials, "ldap", &size), GSS_S_CONTINUE_NEEDED);
     assert_true(size > 500);
     assert_int_equal(begin_context(credentials, "cifs", &size), GSS_S_CONTINUE_NEEDED);
-    /* What was not fetched cannot be had: GSS itself never asks a KDC. */
+    /* A ticket that was not fetched is missing: GSS never contacts a KDC. */
     assert_true(GSS_ERROR(begin_context(credentials, "host", &size)));
     assert_int_equal(lab.relay.tcp_requests, 5);
     /* After a new AS exchange the service tickets are still there. */
@@ -224,27 +219,10 @@ static void tickets_are_fetched_once(void **state)
     conversation_reset(&conversation);
 }
 
-/* What the KDC says to a TGT of an older key. */
-static size_t make_bad_key_version(uint8_t *out)
-{
-    krb5_context context;
-    krb5_error message = {.magic = KV5M_ERROR, .error = 44};
-    krb5_data encoded;
-    assert_int_equal(krb5_init_context(&context), 0);
-    assert_int_equal(krb5_parse_name(context, "krbtgt/A@A", &message.server), 0);
-    assert_int_equal(krb5_mk_error(context, &message, &encoded), 0);
-    assert_true(encoded.length < 128);
-    memcpy(out, "\0\0\0", 3);
-    out[3] = (uint8_t)encoded.length;
-    memcpy(out + 4, encoded.data, encoded.length);
-    size_t size = encoded.length + 4;
-    krb5_free_data_contents(context, &encoded);
-    krb5_free_principal(context, message.server);
-    krb5_free_context(context);
-    return size;
-}
+/* The KDC's reply to a TGT that was encrypted with an older key. */
+enum { BAD_KEY_VERSION = 44 };
 
-static void refused_tickets_are_made_anew(void **state)
+static void refused_tickets_are_replaced(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
@@ -254,19 +232,19 @@ static void refused_tickets_are_made_anew(void **state)
     begin(&conversation, &random);
     assert_ok(play(&conversation, "10", NULL, NULL));
     lab.relay.answer = answer;
-    atomic_store(&lab.relay.answer_size, make_bad_key_version(answer));
+    atomic_store(&lab.relay.answer_size, kdc_error(BAD_KEY_VERSION, 0, answer));
     assert_ok(play(&conversation, "12", NULL, NULL));
     assert_int_equal(lab.relay.tcp_requests, 4); /* AS, TGS refused, AS, TGS */
-    /* An AS exchange has nothing to make anew. */
+    /* An AS exchange uses no ticket, so nothing is replaced. */
     kerberos_forget_tickets(&conversation, &lab.user);
     relay_reset(&lab.relay);
-    atomic_store(&lab.relay.answer_size, make_bad_key_version(answer));
+    atomic_store(&lab.relay.answer_size, kdc_error(BAD_KEY_VERSION, 0, answer));
     assert_failed(play(&conversation, "10", NULL, NULL), "KRB_AP_ERR_BADKEYVER");
     assert_int_equal(lab.relay.tcp_requests, 1);
     conversation_reset(&conversation);
 }
 
-/* The administrator's salt need not be the usual one; nor that of an account that was renamed. */
+/* The salt of the administrator or of a renamed account need not be the usual one. */
 static void key_with_the_salt_of_the_kdc(void **state)
 {
     (void)state;
@@ -284,7 +262,7 @@ static void key_with_the_salt_of_the_kdc(void **state)
     assert_int_equal(lab.relay.tcp_requests, 1);
     assert_ok(play(&conversation, "10", NULL, NULL));
     assert_int_equal(lab.relay.tcp_requests, 2);
-    renamed.has_aes256_key = false; /* from the password, with what the KDC says */
+    renamed.has_aes256_key = false; /* from the password and the salt that the KDC sends */
     assert_ok(play(&conversation, "10", NULL, NULL));
     assert_int_equal(lab.relay.tcp_requests, 4);
     conversation_reset(&conversation);
@@ -301,9 +279,6 @@ static void administrator_by_password(void **state)
     assert_ok(kerberos_ensure_ticket(&conversation, &lab.dc->admin, "ldap"));
     conversation_reset(&conversation);
 }
-
-/* --- Many at once -------------------------------------------------------------------------------
- */
 
 static atomic_uint at_once_ok;
 
@@ -356,10 +331,7 @@ static void many_at_once(void **state)
     assert_int_equal(at_once_ok, 2 * 15 * 3);
 }
 
-/* --- Set-up -------------------------------------------------------------------------------------
- */
-
-/* Made under one name and renamed: its salt stays as it was. */
+/* A renamed account keeps the salt of its first name. */
 static void make_renamed(LDAP *ldap)
 {
     struct account account;
@@ -414,7 +386,7 @@ int main(void)
         cmocka_unit_test(wrong_password_first),
         cmocka_unit_test(tgs_really_asks),
         cmocka_unit_test(tickets_are_fetched_once),
-        cmocka_unit_test(refused_tickets_are_made_anew),
+        cmocka_unit_test(refused_tickets_are_replaced),
         cmocka_unit_test(key_with_the_salt_of_the_kdc),
         cmocka_unit_test(administrator_by_password),
         cmocka_unit_test(many_at_once),

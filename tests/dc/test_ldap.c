@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The LDAP packets against a real DC (TRAFFIC_REPLAY_DC, _USER, _PASSWORD): each way to bind, every
- * packet, pages, many fibers at once. Works in an OU of its own, which it deletes.
+ * packet, pages, many fibers at once. Works in a private OU, which it deletes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,15 +77,6 @@ static struct outcome play(struct conversation *conversation, const char *opcode
     va_end(args);
     return form_play(conversation, "ldap", opcode, fields, count, TIMEOUT);
 }
-
-#define assert_failed(outcome_, cause_)                                                            \
-    do {                                                                                           \
-        struct outcome seen = (outcome_);                                                          \
-        assert_int_equal(seen.kind, OUTCOME_FAILED);                                               \
-        assert_string_equal(seen.cause, cause_);                                                   \
-    } while (0)
-
-/* --- An OU with users ---------------------------------------------------------------------- */
 
 static struct outcome add_ou(struct ldap_connection *connection)
 {
@@ -226,9 +217,7 @@ static void need_dc(void)
         skip();
 }
 
-/* --- Binds --------------------------------------------------------------------------------- */
-
-/* Binds in a conversation of its own, then searches over what came of it. */
+/* Binds in a new conversation and searches over the connection. */
 static void check_bind(bool kerberos, const char *auth, const char *mech, const char *tls)
 {
     need_dc();
@@ -277,7 +266,7 @@ static void gssapi(void **state)
     check_bind(false, "sasl", "GSSAPI", "none");
 }
 
-/* A DC closes a connection when its ticket expires: the operation that meets it binds anew. */
+/* A DC closes a connection when its ticket expires, and the next operation binds again. */
 static void expired_tickets_are_replaced(void **state)
 {
     (void)state;
@@ -374,8 +363,6 @@ static void wrong_password_attempts(void **state)
     check_wrong_password_attempts(true, "sasl", "GSS-SPNEGO");
     check_wrong_password_attempts(false, "sasl", "GSSAPI");
 }
-
-/* --- Packets ------------------------------------------------------------------------------- */
 
 static void searches_of_an_office(void **state)
 {
@@ -485,8 +472,6 @@ static void catalogue_is_read(void **state)
                                                 ",CN=Configuration,");
     assert_true(configuration);
 }
-
-/* --- Many at once -------------------------------------------------------------------------- */
 
 struct crowd {
     unsigned ok;

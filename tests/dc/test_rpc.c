@@ -43,18 +43,11 @@ static struct outcome play(struct conversation *conversation, const char *protoc
     return form_play(conversation, protocol, opcode, NULL, 0, timeout);
 }
 
-/* How often each packet is played: TRAFFIC_REPLAY_TIMES says another number. */
+/* How often each packet is played: TRAFFIC_REPLAY_TIMES, 100 by default. */
 static int times_wanted(void)
 {
     const char *text = getenv("TRAFFIC_REPLAY_TIMES");
     return text ? atoi(text) : 100;
-}
-
-/* TRAFFIC_REPLAY_NTLM=refused: the DC was told to take no NTLM. */
-static bool ntlm_is_refused(void)
-{
-    const char *text = getenv("TRAFFIC_REPLAY_NTLM");
-    return text && strcmp(text, "refused") == 0;
 }
 
 struct round {
@@ -71,7 +64,7 @@ static bool is_rpc(const struct packet_row *row)
     return false;
 }
 
-/* Plays a packet alone, several times in one conversation, after which a new one begins. */
+/* Plays a packet alone, several times in one conversation, then in a new one. */
 static void play_alone(const struct packet_row *row, struct round *round)
 {
     struct conversation conversation;
@@ -82,7 +75,7 @@ static void play_alone(const struct packet_row *row, struct round *round)
             form_play(&conversation, row->protocol->name, row->opcode, NULL, 0, timeout);
         round->played++;
         /* A network logon is NTLM whatever the conversation uses. */
-        if (ntlm_is_refused() && strcmp(outcome.cause, "NT_STATUS_NTLM_BLOCKED") == 0)
+        if (lab_ntlm_is_refused() && strcmp(outcome.cause, "NT_STATUS_NTLM_BLOCKED") == 0)
             continue;
         if (outcome.kind != OUTCOME_OK) {
             round->failed++;
@@ -111,7 +104,7 @@ static void every_packet_with_ntlm(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    if (ntlm_is_refused())
+    if (lab_ntlm_is_refused())
         return;
     struct round round = {.kerberos = false, .times = times_wanted()};
     play_each_alone(&round);
@@ -124,15 +117,13 @@ static void ntlm_refused(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    if (!ntlm_is_refused())
+    if (!lab_ntlm_is_refused())
         return;
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random, false);
-    struct outcome outcome = play(&conversation, "rpc_netlogon", "39");
-    assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, "NT_STATUS_NTLM_BLOCKED");
-    outcome = play(&conversation, "samr", "64");
+    assert_failed(play(&conversation, "rpc_netlogon", "39"), "NT_STATUS_NTLM_BLOCKED");
+    struct outcome outcome = play(&conversation, "samr", "64");
     assert_int_equal(outcome.kind, OUTCOME_FAILED);
     assert_true(conversation.wire.first_sent > 0);
     assert_ok_for("rpc_netlogon:29", play(&conversation, "rpc_netlogon", "29"));
@@ -149,7 +140,7 @@ static void every_packet_with_kerberos(void **state)
     assert_int_equal(round.failed, 0);
 }
 
-/* A user may write its own SPN, as made users may: what drsuapi:13 needs. */
+/* Lets a user write its own SPN, as test users may: drsuapi:13 needs it. */
 static void let_write_itself(LDAP *ldap, const struct account *user)
 {
     char *attributes[] = {(char *)(uintptr_t) "nTSecurityDescriptor", NULL};
@@ -199,7 +190,7 @@ static void make_lab(void)
     struct account *accounts[] = {&lab.user, &lab.machine, &lab.dc->admin};
     for (size_t i = 0; i < 3; i++)
         lab_derive_keys(lab.dc, accounts[i]);
-    lab.dc->options.prefer_kerberos = ntlm_is_refused();
+    lab.dc->options.prefer_kerberos = lab_ntlm_is_refused();
     if (discover_domain_sid(lab.dc, &error) != 0)
         fail_msg("%s", error.text);
 }
@@ -231,9 +222,7 @@ static void wrong_machine_password(void **state)
     lab.bad_machine = lab.machine;
     lab.bad_machine.nt_hash[3] ^= 1;
     conversation.machine = &lab.bad_machine;
-    struct outcome outcome = play(&conversation, "rpc_netlogon", "39");
-    assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, "NT_STATUS_ACCESS_DENIED");
+    assert_failed(play(&conversation, "rpc_netlogon", "39"), "NT_STATUS_ACCESS_DENIED");
     conversation_reset(&conversation);
 }
 
@@ -241,7 +230,7 @@ static void wrong_machine_password(void **state)
 
 enum { MANY_NAMES = 900 };
 
-/* A reply of that size comes in several fragments too: two arrays of MANY_NAMES numbers. */
+/* The reply, two arrays of MANY_NAMES numbers, has several fragments too. */
 static void many_names(struct rpc_association *association, const struct ndr_policy_handle *domain)
 {
     struct arena arena = {0};
@@ -283,8 +272,7 @@ static void use_samr(struct rpc_association *association)
     struct samr_handle_request nothing = {.handle = server.handle};
     unknown.opnum = 200;
     struct outcome fault = rpc_call(association, &unknown, &nothing, &server, &arena);
-    assert_int_equal(fault.kind, OUTCOME_FAILED);
-    assert_string_equal(fault.cause, "fault nca_s_op_rng_error");
+    assert_failed(fault, "fault nca_s_op_rng_error");
     assert_false(rpc_association_broken(association));
     many_names(association, &domain.handle);
     arena_free(&arena);
@@ -319,7 +307,7 @@ static void every_way_to_bind(void **state)
     LAB_NEED(lab.dc);
     static const enum auth_level levels[] = {AUTH_LEVEL_INTEGRITY, AUTH_LEVEL_PRIVACY};
     for (size_t i = 0; i < 2; i++) {
-        if (!ntlm_is_refused()) {
+        if (!lab_ntlm_is_refused()) {
             bind_and_use(RPC_SECURITY_NTLM, levels[i], false);
             bind_and_use(RPC_SECURITY_SPNEGO, levels[i], false);
         }
@@ -328,8 +316,7 @@ static void every_way_to_bind(void **state)
     }
 }
 
-/* A port that has become another interface's is asked of the endpoint mapper again, inside the
- * operation that finds out. */
+/* If a port belongs to another interface now, the same operation asks the endpoint mapper again. */
 static void port_of_another_interface(void **state)
 {
     (void)state;
@@ -349,12 +336,12 @@ static void port_of_another_interface(void **state)
     }
 }
 
-/* -B: where nobody answers, no wrong password was refused. */
+/* With -B, a server that does not answer has refused no wrong password. */
 static void nobody_refuses_a_password(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    if (ntlm_is_refused())
+    if (lab_ntlm_is_refused())
         return;
     struct conversation conversation;
     uint64_t random;
@@ -365,8 +352,7 @@ static void nobody_refuses_a_password(void **state)
     lab.dc->ports.epm = 1;
     struct outcome outcome = play(&conversation, "drsuapi", "0");
     lab.dc->ports.epm = epm;
-    assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, "connection refused");
+    assert_failed(outcome, "connection refused");
     assert_int_equal(conversation.expected_failures, 0);
     conversation.last_auth_was_wrong = false;
     assert_ok_for("afterwards", play(&conversation, "drsuapi", "0"));
@@ -374,13 +360,12 @@ static void nobody_refuses_a_password(void **state)
     conversation_reset(&conversation);
 }
 
-/* A channel that another client of the same machine took over is set up anew inside the operation
- * that finds out. */
+/* If another client of the same machine takes over a channel, the next operation recreates it. */
 static void channel_taken_over(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    if (ntlm_is_refused())
+    if (lab_ntlm_is_refused())
         return;
     struct conversation first, second;
     uint64_t random[2];
@@ -396,8 +381,7 @@ static void channel_taken_over(void **state)
     conversation_reset(&second);
 }
 
-/* An SMB2 session that the server ended: the machine's or the user's is set up anew, with pipe and
- * handle, inside the operation that finds out. */
+/* If the server ends an SMB2 session, the next operation recreates it with its pipe and handle. */
 static void pipes_of_ended_sessions(void **state)
 {
     (void)state;
@@ -412,7 +396,7 @@ static void pipes_of_ended_sessions(void **state)
                    {"srvsvc", "15", SMB2_USER}};
     struct conversation conversation;
     uint64_t random;
-    begin(&conversation, &random, ntlm_is_refused());
+    begin(&conversation, &random, lab_ntlm_is_refused());
     for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
         const char *protocol = packets[i].protocol, *opcode = packets[i].opcode;
         assert_ok_for(protocol, play(&conversation, protocol, opcode));
@@ -420,7 +404,7 @@ static void pipes_of_ended_sessions(void **state)
         bool encrypts = session->encrypts;
         session->id ^= UINT64_C(0x5a5a0000); /* the server knows no such session */
         struct outcome outcome = play(&conversation, protocol, opcode);
-        if (encrypts) /* what the server cannot decrypt ends the connection */
+        if (encrypts) /* the server closes the connection if it cannot decrypt */
             assert_int_equal(outcome.kind, OUTCOME_FAILED);
         else
             assert_ok_for(protocol, outcome);
@@ -437,8 +421,8 @@ static void set_account_control(LDAP *ldap, const struct account *account, const
     assert_int_equal(ldap_modify_ext_s(ldap, account->dn, mods, NULL, NULL), LDAP_SUCCESS);
 }
 
-/* A machine whose account is disabled, then gone, then there again: told by name, and the next
- * operation goes well once it can. */
+/* The account of a machine is disabled, enabled and deleted: failures are reported by name, and
+ * operations succeed again when the account does. */
 static void machine_account_comes_and_goes(void **state)
 {
     (void)state;
@@ -465,21 +449,19 @@ static void machine_account_comes_and_goes(void **state)
     conversation_reset(&conversation);
     lab_delete_account(ldap, &machine);
     for (int i = 0; i < 2; i++) {
-        struct outcome outcome = play(&conversation, "lsarpc", "76");
-        assert_int_equal(outcome.kind, OUTCOME_FAILED);
-        assert_string_equal(outcome.cause, "NT_STATUS_NO_TRUST_SAM_ACCOUNT");
+        assert_failed(play(&conversation, "lsarpc", "76"), "NT_STATUS_NO_TRUST_SAM_ACCOUNT");
     }
     conversation_reset(&conversation);
     ldap_unbind_ext_s(ldap, NULL, NULL);
     account_clear(&machine);
 }
 
-/* -B: wrong passwords are refused, counted, and followed by the right one. */
+/* With -B, refused passwords are counted, and the right one follows. */
 static void wrong_passwords_are_expected(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    if (ntlm_is_refused())
+    if (lab_ntlm_is_refused())
         return;
     struct conversation conversation;
     uint64_t random;
@@ -490,7 +472,7 @@ static void wrong_passwords_are_expected(void **state)
     conversation_reset(&conversation);
     assert_ok_for("rpc_netlogon:39", play(&conversation, "rpc_netlogon", "39"));
     assert_int_equal(conversation.expected_failures, 1);
-    /* The administrator is never locked out by us. */
+    /* The administrator never logs on with a wrong password. */
     conversation_reset(&conversation);
     assert_ok_for("samr:64", play(&conversation, "samr", "64"));
     assert_int_equal(conversation.expected_failures, 0);
@@ -498,11 +480,11 @@ static void wrong_passwords_are_expected(void **state)
 }
 
 /* Levels of details reach the wire. */
-static void levels_are_asked_for(void **state)
+static void levels_reach_the_wire(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    if (ntlm_is_refused())
+    if (lab_ntlm_is_refused())
         return;
     static const struct {
         const char *protocol, *opcode, *levels[16];
@@ -541,7 +523,7 @@ int main(void)
         cmocka_unit_test(pipes_of_ended_sessions),
         cmocka_unit_test(machine_account_comes_and_goes),
         cmocka_unit_test(wrong_passwords_are_expected),
-        cmocka_unit_test(levels_are_asked_for),
+        cmocka_unit_test(levels_reach_the_wire),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

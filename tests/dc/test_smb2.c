@@ -2,7 +2,7 @@
 /*
  * SMB2 packets against the lab's DC: each row of the table many times with NTLM and with Kerberos,
  * encrypted, and with each of the details; pipes; -B; a session that the server ended.
- * With TRAFFIC_REPLAY_NTLM=refused the DC is known to refuse NTLM, which must be told as such;
+ * With TRAFFIC_REPLAY_NTLM=refused the DC is known to refuse NTLM, which must be reported;
  * TRAFFIC_REPLAY_TIMES=N plays each row so many times instead of a hundred, and
  * TRAFFIC_REPLAY_DIALECT, _CIPHER and _SIGNING (numbers) are what must be negotiated.
  */
@@ -26,17 +26,11 @@ struct lab {
 };
 static struct lab lab;
 
-static bool ntlm_refused(void)
-{
-    const char *ntlm = getenv("TRAFFIC_REPLAY_NTLM");
-    return ntlm && strcmp(ntlm, "refused") == 0;
-}
-
-/* Where the DC takes no NTLM, everything but the test of that uses Kerberos. */
+/* If the DC refuses NTLM, all tests but one use Kerberos. */
 static void begin(struct conversation *conversation, uint64_t *random)
 {
     lab.dc->options = (struct dc_options){
-        .kdc_preauth_legs = 1, .smb_share = "scratch", .prefer_kerberos = ntlm_refused()};
+        .kdc_preauth_legs = 1, .smb_share = "scratch", .prefer_kerberos = lab_ntlm_is_refused()};
     lab_begin(conversation, random, lab.dc, &lab.user, &lab.machine);
 }
 
@@ -57,8 +51,6 @@ static unsigned number_from(const char *name, unsigned otherwise)
     return text ? (unsigned)strtoul(text, NULL, 0) : otherwise;
 }
 
-/* --- Every row ----------------------------------------------------------------------------- */
-
 struct loop {
     struct conversation *conversation;
     unsigned rows, times;
@@ -75,7 +67,7 @@ static void play_row(const struct packet_row *row, struct loop *loop)
         assert_ok_for(what,
                       play_with(loop->conversation, row->protocol->name, row->opcode, NULL, NULL));
     }
-    /* Alone: the next row finds nothing open. */
+    /* The next row starts without open files. */
     bool kerberos = loop->conversation->kerberos;
     conversation_reset(loop->conversation);
     loop->conversation->kerberos = kerberos;
@@ -166,8 +158,6 @@ static void rows_mixed(void **state)
     conversation_reset(&conversation);
 }
 
-/* --- Details -------------------------------------------------------------------------------- */
-
 static void details_of_files(void **state)
 {
     (void)state;
@@ -202,7 +192,7 @@ static void details_of_files(void **state)
     conversation_reset(&conversation);
 }
 
-/* What is written is what is read, in pieces that end neither at a credit nor at a page. */
+/* Pieces that end neither at a credit nor at a page. */
 static void what_is_written_is_read(void **state)
 {
     (void)state;
@@ -244,7 +234,7 @@ static void what_is_written_is_read(void **state)
     conversation_reset(&conversation);
 }
 
-/* More open files than are kept, and more trees: the oldest go, the rest goes on working. */
+/* The oldest files and trees are closed, the others still work. */
 static void more_than_is_kept(void **state)
 {
     (void)state;
@@ -261,8 +251,6 @@ static void more_than_is_kept(void **state)
     assert_ok_for("read", play(&conversation, "8"));
     conversation_reset(&conversation);
 }
-
-/* --- The survey ----------------------------------------------------------------------------- */
 
 static void survey_finds_the_policies(void **state)
 {
@@ -285,7 +273,7 @@ static void survey_finds_the_policies(void **state)
     }
     assert_true(gpt);
     conversation_reset(&conversation);
-    /* The run then opens what was found. */
+    /* A run opens the files that were found. */
     begin(&conversation, &random);
     lab.dc->shared_files = files;
     for (int i = 0; i < 50; i++) {
@@ -299,9 +287,7 @@ static void survey_finds_the_policies(void **state)
     smb2_shared_files_free(files);
 }
 
-/* --- Pipes ---------------------------------------------------------------------------------- */
-
-/* An RPC bind of lsarpc (MS-RPCE): something that a pipe answers. */
+/* An RPC bind of lsarpc (MS-RPCE), which a pipe answers. */
 static const uint8_t lsarpc_bind[72] = {
     5,    0,    11,   3,    0x10, 0,    0,    0,    72,   0,    0,    0,    1,    0,    0,
     0,    0xb8, 0x10, 0xb8, 0x10, 0,    0,    0,    0,    1,    0,    0,    0,    0,    0,
@@ -337,7 +323,7 @@ static void pipes_of_both_sessions(void **state)
     assert_int_not_equal(connection->sessions[SMB2_USER].id, connection->sessions[SMB2_MACHINE].id);
     bind_pipe(users);
     bind_pipe(machines);
-    /* Written and read apart it is the same. */
+    /* The same with separate write and read. */
     assert_ok_for("another", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &again));
     uint8_t *reply = NULL;
     size_t size = 0;
@@ -346,13 +332,13 @@ static void pipes_of_both_sessions(void **state)
     assert_int_equal(reply[2], 12);
     free(reply);
     smb2_pipe_free(again);
-    /* The user's logoff takes the user's pipe along, not the machine's. */
+    /* The user's logoff closes the user's pipe only. */
     assert_ok_for("logoff", play(&conversation, "2"));
     assert_false(smb2_pipe_is_open(users));
     assert_true(smb2_pipe_is_open(machines));
     assert_int_equal(smb2_pipe_transceive(users, lsarpc_bind, 72, &reply, &size).kind,
                      OUTCOME_FAILED);
-    /* A new connection takes all. */
+    /* A new connection closes all. */
     assert_ok_for("negotiate", play(&conversation, "0"));
     assert_false(smb2_pipe_is_open(machines));
     smb2_pipe_free(users);
@@ -363,8 +349,6 @@ static void pipes_of_both_sessions(void **state)
     conversation_reset(&conversation);
 }
 
-/* --- Who is let in -------------------------------------------------------------------------- */
-
 static void wrong_passwords_of_minus_b(void **state)
 {
     (void)state;
@@ -372,7 +356,7 @@ static void wrong_passwords_of_minus_b(void **state)
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
-    if (ntlm_refused())
+    if (lab_ntlm_is_refused())
         skip();
     lab.dc->options.badpassword_frequency = 1;
     unsigned expected = 0;
@@ -384,7 +368,7 @@ static void wrong_passwords_of_minus_b(void **state)
     conversation_reset(&conversation);
 }
 
-static void wrong_password_is_told(void **state)
+static void a_wrong_password_is_reported(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
@@ -392,20 +376,18 @@ static void wrong_password_is_told(void **state)
     struct account wrong = lab.user;
     uint64_t random;
     begin(&conversation, &random);
-    if (ntlm_refused())
+    if (lab_ntlm_is_refused())
         skip();
     wrong.nt_hash[3] ^= 1;
     conversation.user = &wrong;
-    struct outcome outcome = play(&conversation, "1");
-    assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, "NT_STATUS_LOGON_FAILURE");
-    /* The connection lives on. */
+    assert_failed(play(&conversation, "1"), "NT_STATUS_LOGON_FAILURE");
+    /* The connection stays open. */
     conversation.user = &lab.user;
     assert_ok_for("session setup", play(&conversation, "1"));
     conversation_reset(&conversation);
 }
 
-/* Names as an administrator may give them. */
+/* The forms of a name that an administrator can give. */
 static void domain_in_the_name(void **state)
 {
     (void)state;
@@ -413,7 +395,7 @@ static void domain_in_the_name(void **state)
     struct conversation conversation;
     uint64_t random;
     begin(&conversation, &random);
-    if (ntlm_refused())
+    if (lab_ntlm_is_refused())
         skip();
     for (int i = 0; i < 2; i++) {
         struct account named = lab.user;
@@ -427,7 +409,7 @@ static void domain_in_the_name(void **state)
     conversation_reset(&conversation);
 }
 
-static void refused_ntlm_is_told(void **state)
+static void refused_ntlm_is_reported(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
@@ -436,13 +418,13 @@ static void refused_ntlm_is_told(void **state)
     begin(&conversation, &random);
     conversation.kerberos = false;
     struct outcome outcome = play(&conversation, "1");
-    assert_int_equal(outcome.kind, ntlm_refused() ? OUTCOME_FAILED : OUTCOME_OK);
-    assert_string_equal(outcome.cause, ntlm_refused() ? "NT_STATUS_NTLM_BLOCKED" : "");
+    assert_int_equal(outcome.kind, lab_ntlm_is_refused() ? OUTCOME_FAILED : OUTCOME_OK);
+    assert_string_equal(outcome.cause, lab_ntlm_is_refused() ? "NT_STATUS_NTLM_BLOCKED" : "");
     conversation_reset(&conversation);
 }
 
-/* A session that is gone is made anew inside the operation that meets it. */
-static void ended_session_is_made_anew(void **state)
+/* The operation that finds a session ended recreates it. */
+static void an_ended_session_is_recreated(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
@@ -454,7 +436,7 @@ static void ended_session_is_made_anew(void **state)
     uint64_t id = session->id;
     session->id ^= UINT64_C(0x5a5a0000); /* the server knows no such session */
     if (session->encrypts) {
-        /* What it cannot decrypt ends the connection. */
+        /* The server closes the connection if it cannot decrypt. */
         assert_int_equal(play(&conversation, "8").kind, OUTCOME_FAILED);
         assert_ok_for("read", play(&conversation, "8"));
         conversation_reset(&conversation);
@@ -512,10 +494,10 @@ int main(void)
         cmocka_unit_test(survey_finds_the_policies),
         cmocka_unit_test(pipes_of_both_sessions),
         cmocka_unit_test(wrong_passwords_of_minus_b),
-        cmocka_unit_test(wrong_password_is_told),
+        cmocka_unit_test(a_wrong_password_is_reported),
         cmocka_unit_test(domain_in_the_name),
-        cmocka_unit_test(refused_ntlm_is_told),
-        cmocka_unit_test(ended_session_is_made_anew),
+        cmocka_unit_test(refused_ntlm_is_reported),
+        cmocka_unit_test(an_ended_session_is_recreated),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -19,6 +19,12 @@ bool lab_is_there(void)
            getenv("TRAFFIC_REPLAY_PASSWORD");
 }
 
+bool lab_ntlm_is_refused(void)
+{
+    const char *ntlm = getenv("TRAFFIC_REPLAY_NTLM");
+    return ntlm && strcmp(ntlm, "refused") == 0;
+}
+
 struct dc *lab_dc(void)
 {
     struct dc *dc = dc_new();

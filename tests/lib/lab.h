@@ -33,6 +33,9 @@
 /* False: the environment names no DC, so the tests are skipped. */
 bool lab_is_there(void);
 
+/* True when TRAFFIC_REPLAY_NTLM=refused: the DC is configured to refuse NTLM. */
+bool lab_ntlm_is_refused(void);
+
 /* The DC as discovery finds it; the caller frees it. */
 struct dc *lab_dc(void);
 

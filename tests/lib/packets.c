@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -55,5 +56,15 @@ void packets_assert_ok(const char *what, struct outcome outcome, const char *fil
     if (outcome.kind == OUTCOME_OK)
         return;
     print_error("%s: kind %d: %s\n", what, (int)outcome.kind, outcome.cause);
+    _fail(file, line);
+}
+
+void packets_assert_failed(const char *what, struct outcome outcome, const char *cause,
+                           const char *file, int line)
+{
+    if (outcome.kind == OUTCOME_FAILED && strcmp(outcome.cause, cause) == 0)
+        return;
+    print_error("%s: kind %d: \"%s\" instead of \"%s\"\n", what, (int)outcome.kind, outcome.cause,
+                cause);
     _fail(file, line);
 }

@@ -37,4 +37,10 @@ struct outcome form_play_value(struct conversation *conversation, const char *pr
 #define assert_ok_for(what_, outcome_) packets_assert_ok((what_), (outcome_), __FILE__, __LINE__)
 void packets_assert_ok(const char *what, struct outcome outcome, const char *file, int line);
 
+/* Fails the test unless an outcome is a failure with this cause. */
+#define assert_failed(outcome_, cause_)                                                            \
+    packets_assert_failed(#outcome_, (outcome_), (cause_), __FILE__, __LINE__)
+void packets_assert_failed(const char *what, struct outcome outcome, const char *cause,
+                           const char *file, int line);
+
 #endif

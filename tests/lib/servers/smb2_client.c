@@ -83,12 +83,6 @@ struct outcome smb2_client_play(struct smb2_client *client, const char *opcode)
     return smb2_client_play_with(client, "smb2", opcode, NULL, NULL);
 }
 
-void assert_cause(struct outcome outcome, const char *cause)
-{
-    assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, cause);
-}
-
 void smb2_server_assert_content(const struct smb2_server *server)
 {
     if (server->bad_requests)

@@ -44,9 +44,6 @@ struct outcome smb2_client_play_with(struct smb2_client *client, const char *pro
 
 struct outcome smb2_client_play(struct smb2_client *client, const char *opcode);
 
-/* Fails the test unless the outcome is a failure with this cause. */
-void assert_cause(struct outcome outcome, const char *cause);
-
 /* Fails the test if a request of the client was wrong. */
 void smb2_server_assert_content(const struct smb2_server *server);
 

@@ -185,12 +185,6 @@ static struct outcome play(struct dc *dc, const char *name, const char *type)
     return play_type(dc, name, type, 1, 5000);
 }
 
-static void assert_failed(struct outcome outcome, const char *cause)
-{
-    assert_int_equal(outcome.kind, OUTCOME_FAILED);
-    assert_string_equal(outcome.cause, cause);
-}
-
 static void query_is_as_specified(void **state)
 {
     (void)state;

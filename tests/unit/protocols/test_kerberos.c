@@ -23,6 +23,7 @@
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/kerberos/kerberos_private.h"
 #include "tests/lib/bytes.h"
+#include "tests/lib/kdc_error.h"
 #include "tests/lib/packets.h"
 #include "tests/lib/servers/loopback.h"
 #include "tests/lib/servers/udp_server.h"
@@ -253,29 +254,6 @@ static void kdc_that_is_not_there(void **state)
     player_end(&player);
 }
 
-/* Writes a KRB-ERROR after its length. Returns the size. */
-static size_t make_error(krb5_ui_4 code, int clock_offset, uint8_t *out)
-{
-    krb5_context context;
-    krb5_error message = {
-        .magic = KV5M_ERROR, .error = code, .stime = (krb5_timestamp)(time(NULL) + clock_offset)};
-    krb5_data encoded;
-    assert_int_equal(krb5_init_context(&context), 0);
-    assert_int_equal(
-        krb5_parse_name(context, "krbtgt/SAMDOM.EXAMPLE.COM@SAMDOM.EXAMPLE.COM", &message.server),
-        0);
-    assert_int_equal(krb5_mk_error(context, &message, &encoded), 0);
-    out[0] = out[1] = 0;
-    out[2] = (uint8_t)(encoded.length >> 8);
-    out[3] = (uint8_t)encoded.length;
-    memcpy(out + 4, encoded.data, encoded.length);
-    size_t size = encoded.length + 4;
-    krb5_free_data_contents(context, &encoded);
-    krb5_free_principal(context, message.server);
-    krb5_free_context(context);
-    return size;
-}
-
 static void errors_have_their_names(void **state)
 {
     (void)state;
@@ -295,7 +273,7 @@ static void errors_have_their_names(void **state)
                  {52, 0, "KRB_ERR_RESPONSE_TOO_BIG"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint8_t reply[512];
-        size_t size = make_error(cases[i].code, cases[i].clock_offset, reply);
+        size_t size = kdc_error(cases[i].code, cases[i].clock_offset, reply);
         expect(reply, size, cases[i].cause);
     }
 }
@@ -305,7 +283,7 @@ static void error_cut_anywhere(void **state)
 {
     (void)state;
     uint8_t reply[512];
-    size_t size = make_error(24, 0, reply);
+    size_t size = kdc_error(24, 0, reply);
     for (size_t cut = 5; cut < size; cut++) {
         reply[2] = (uint8_t)((cut - 4) >> 8);
         reply[3] = (uint8_t)(cut - 4);
@@ -318,7 +296,7 @@ static size_t too_big(void *context, unsigned nth, const uint8_t *question, size
 {
     (void)context, (void)nth, (void)question, (void)size;
     uint8_t error[512];
-    size_t length = make_error(52, 0, error) - 4;
+    size_t length = kdc_error(52, 0, error) - 4;
     memcpy(reply, error + 4, length);
     return length;
 }
@@ -327,7 +305,7 @@ static void too_big_for_udp_goes_over_to_tcp(void **state)
 {
     (void)state;
     uint8_t reply[512];
-    struct kdc_server tcp = {.reply = reply, .size = make_error(18, 0, reply)};
+    struct kdc_server tcp = {.reply = reply, .size = kdc_error(18, 0, reply)};
     struct udp_server udp = {.answer = too_big};
     struct player player;
     int udp_fd, tcp_fd;
@@ -361,7 +339,7 @@ static void wrong_password_that_is_not_answered(void **state)
     player_end(&player);
     kdc_stop(&server);
     uint8_t reply[512];
-    server = (struct kdc_server){.reply = reply, .size = make_error(24, 0, reply)};
+    server = (struct kdc_server){.reply = reply, .size = kdc_error(24, 0, reply)};
     kdc_start(&server, 0);
     player_init(&player, server.port);
     player.dc->options.badpassword_frequency = 1;
@@ -377,7 +355,7 @@ static void salt_that_the_kdc_does_not_tell(void **state)
 {
     (void)state;
     uint8_t reply[512];
-    struct kdc_server server = {.reply = reply, .size = make_error(6, 0, reply)};
+    struct kdc_server server = {.reply = reply, .size = kdc_error(6, 0, reply)};
     struct player player;
     kdc_start(&server, 0);
     player_init(&player, server.port);

@@ -175,17 +175,17 @@ static void faults_are_told(void **state)
             fail_msg("row %zu: \"%s\"", i, cause);
     }
     kind->requires_signing = false;
-    assert_cause(spoiled(kind, SMB2_SESSION_SETUP, FAULT_UNSIGNED, 0, NULL),
-                 "SMB2: reply is not signed"); /* in 3.1.1 always */
+    assert_failed(spoiled(kind, SMB2_SESSION_SETUP, FAULT_UNSIGNED, 0, NULL),
+                  "SMB2: reply is not signed"); /* in 3.1.1 always */
     /* An unrequested signature must verify, too. */
     kind->dialect = 0x0302;
     kind->cipher = SMB2_CIPHER_AES128_CCM;
     kind->signing = SMB2_SIGNING_AES_CMAC;
-    assert_cause(spoiled(kind, SMB2_ECHO, FAULT_WRONG_SIGNATURE, 0, NULL),
-                 "SMB2: signature does not verify");
+    assert_failed(spoiled(kind, SMB2_ECHO, FAULT_WRONG_SIGNATURE, 0, NULL),
+                  "SMB2: signature does not verify");
     kind->encrypts = true;
-    assert_cause(spoiled(kind, SMB2_TREE_CONNECT, FAULT_IN_CLEAR, 0, NULL),
-                 "SMB2: reply is not encrypted");
+    assert_failed(spoiled(kind, SMB2_TREE_CONNECT, FAULT_IN_CLEAR, 0, NULL),
+                  "SMB2: reply is not encrypted");
     free(kind);
 }
 
@@ -226,48 +226,48 @@ static void servers_that_will_not_do(void **state)
     static const unsigned types[] = {1, 2, 8};
     for (size_t i = 0; i < 3; i++) {
         kind->context_twice = types[i];
-        assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+        assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     }
     kind->context_twice = 0;
     /* Features that were not offered, and sizes that are too small (2.2.4). */
     kind->cipher = (enum smb2_cipher)5;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     kind->cipher = SMB2_CIPHER_AES128_GCM;
     kind->signing = (enum smb2_signing)3;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     kind->signing = SMB2_SIGNING_AES_GMAC;
     kind->io_max = 4095;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     kind->io_max = 4096;
     assert_ok_for("4 KiB", spoiled(kind, -1, FAULT_NONE, 0, NULL));
     kind->io_max = 0;
     kind->guest = true;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: logged on as guest");
+    assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: logged on as guest");
     kind->guest = false;
     kind->no_contexts = true;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+    assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     kind->no_contexts = false;
     kind->cipher = SMB2_CIPHER_NONE;
     kind->encrypts = true;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: the server does not encrypt");
+    assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: the server does not encrypt");
     kind->encrypts = false;
     kind->encrypts_share = true;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL),
-                 "SMB2: no cipher in common for an encrypted share");
+    assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL),
+                  "SMB2: no cipher in common for an encrypted share");
     kind->encrypts_share = false;
     static const uint16_t dialects[] = {0x0305, 0x02ff};
     for (size_t i = 0; i < 2; i++) {
         kind->dialect = dialects[i];
-        assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
+        assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: malformed NEGOTIATE response");
     }
     /* Before 3.1.1 the capabilities determine whether there is a cipher. */
     kind->dialect = 0x0302;
     kind->signing = SMB2_SIGNING_AES_CMAC;
     kind->encrypts = true;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: the server does not encrypt");
+    assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: the server does not encrypt");
     kind->encrypts = false;
     kind->never_done = true;
-    assert_cause(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: the logon does not end");
+    assert_failed(spoiled(kind, -1, FAULT_NONE, 0, NULL), "SMB2: the logon does not end");
     free(kind);
 }
 
@@ -279,8 +279,8 @@ static void smb1_negotiate_leads_nowhere(void **state)
     struct smb2_server *server = smb2_server_new(&smb2_plain_311);
     server->smb1_dialect = 0x0210;
     smb2_both_begin(&client, server);
-    assert_cause(smb2_client_play_with(&client, "smb", "0x72", NULL, NULL),
-                 "SMB2: malformed NEGOTIATE response");
+    assert_failed(smb2_client_play_with(&client, "smb", "0x72", NULL, NULL),
+                  "SMB2: malformed NEGOTIATE response");
     smb2_both_end(&client, server);
 }
 
@@ -294,8 +294,8 @@ static void more_than_there_is(void **state)
         struct smb2_server *server = smb2_server_new(&smb2_plain_311);
         server->too_much = 1;
         smb2_both_begin(&client, server);
-        assert_cause(smb2_client_play_with(&client, "smb2", opcodes[i], "size", "10"),
-                     "SMB2: malformed reply");
+        assert_failed(smb2_client_play_with(&client, "smb2", opcodes[i], "size", "10"),
+                      "SMB2: malformed reply");
         smb2_both_end(&client, server);
     }
 }
