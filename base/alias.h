@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Alias tables (Walker, Vose): a weighted choice from one 64-bit random number in O(1). They are
- * built in whole numbers, so that probabilities are exact to 2^-64 and equal on every machine. */
+ * built with integer arithmetic, so probabilities are exact to 2^-64 and equal on every machine. */
 #ifndef BASE_ALIAS_H
 #define BASE_ALIAS_H
 

@@ -7,7 +7,7 @@
 
 struct arena_block;
 
-/* Zeroed: empty, without a limit. */
+/* A zeroed arena is empty and has no limit. */
 struct arena {
     struct arena_block *blocks; /* newest first */
     size_t total;               /* bytes handed out */
@@ -18,7 +18,7 @@ struct arena {
  * gives a valid pointer too. */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* The same for count elements of a size. NULL also when the product overflows. */
+/* Like arena_alloc(), for count elements of size bytes. NULL also when the product overflows. */
 void *arena_array(struct arena *arena, size_t count, size_t size);
 
 /* A terminated copy of length bytes. */

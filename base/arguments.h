@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zeroed: empty. */
+/* A zeroed list is empty. */
 struct arguments {
     char **items; /* ends with NULL; NULL: no argument was added */
     size_t count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What went wrong, for the person at the terminal: a code that the program acts on and one line of
- * text. Functions that can explain a failure take a struct error of the caller's; functions that
- * need no text return a negative errno alone.
+ * text. Functions that can explain a failure take a pointer to the caller's struct error; functions
+ * that need no text return a negative errno alone.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -11,7 +11,7 @@
 
 enum { ERROR_TEXT_SIZE = 1024 };
 
-/* Zeroed: no error. */
+/* A zeroed struct means no error. */
 struct error {
     int code;                   /* negative errno; -EINVAL: the user's input is wrong */
     char text[ERROR_TEXT_SIZE]; /* "FILE:LINE: expected ...", without a newline */
@@ -23,7 +23,7 @@ int error_set(struct error *error, int code, const char *format, ...)
 int error_set_args(struct error *error, int code, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* "out of memory" with -ENOMEM. */
+/* Sets -ENOMEM and "out of memory", and returns -ENOMEM. */
 int error_no_memory(struct error *error);
 
 #endif

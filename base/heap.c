@@ -38,7 +38,7 @@ void heap_first_changed(struct heap *heap)
     heap_sift_down(heap, first);
 }
 
-/* Finds the element's place from the top down; the first place is free. */
+/* The first place is free. Moves children up into it until the element fits. */
 static void heap_sift_down(struct heap *heap, const void *element)
 {
     size_t i = 0, child;

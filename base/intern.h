@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Byte strings, each kept once and numbered from 0 in the order in which they came. */
+/* Byte strings, each stored once and numbered from 0 in the order of their addition. */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
 
@@ -15,7 +15,7 @@ struct intern_entry {
     uint64_t hash;
 };
 
-/* Zeroed: empty. */
+/* A zeroed struct is empty. */
 struct intern {
     struct arena arena;
     struct intern_entry *entries;
@@ -25,13 +25,14 @@ struct intern {
 };
 
 /* Sets *number to the number of a string and adds the string if it is new. *added, which may be
- * NULL, tells whether it was. At most 2^31 strings. 0 or -ENOMEM. */
+ * NULL, is set to whether it was new. At most 2^31 strings. 0 or -ENOMEM. */
 int intern_add(struct intern *intern, const void *bytes, size_t size, uint32_t *number,
                bool *added);
 
 /* The number of a string, or UINT32_MAX if it was never added. */
 uint32_t intern_find(const struct intern *intern, const void *bytes, size_t size);
 
+/* Frees the strings; the struct is empty afterwards. */
 void intern_clear(struct intern *intern);
 
 /* FNV-1a with a last mix, continued from another hash (0 at first). */

@@ -11,8 +11,8 @@
 /* The name that messages begin with; program_begin() sets it. */
 extern const char *message_program;
 
-/* Called before each message, with standard error locked, so that whoever shows a status line can
- * remove it. NULL: nothing is called. Change it only while no other thread prints. */
+/* Called before each message, with standard error locked, so that the owner of a status line can
+ * remove it. May be NULL. Change it only while no other thread prints. */
 extern void (*message_before_line)(void);
 
 /* Prints the program's name, ": ", the text and a newline. Any thread may call it. */

@@ -120,8 +120,6 @@ const char *options_nearest(const struct options_table *table, const char *name)
 }
 
 /* The Levenshtein distance. Names of options have at most 31 letters. */
-static enum step take_option(const struct options_table *table, void *owner,
-                             const struct options_given *given, int *status);
 static unsigned edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };

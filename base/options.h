@@ -36,7 +36,7 @@ enum options_kind {
 enum options_property {
     OPTIONS_ABOVE = 1,        /* the minimum itself is not allowed */
     OPTIONS_COMMAND_LINE = 2, /* not allowed in a configuration file */
-    OPTIONS_OWN = 4           /* this bit and higher bits have a meaning for the program alone */
+    OPTIONS_OWN = 4           /* this bit and higher bits are free for the program */
 };
 
 /* Capacity of a scan; each table is checked against it at compile time. */

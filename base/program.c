@@ -25,9 +25,9 @@ void program_begin(const char *name)
 }
 
 /*
- * When the caller closed a standard file, a file that is opened later, such as a connection to the
- * server, would get its number and receive the report. What takes its place can neither be read
- * nor written, so that a lost report is still a failed write.
+ * If the caller closed a standard descriptor, the next file that is opened, such as a connection to
+ * the server, would get its number and receive the report. So each closed descriptor is opened in
+ * the wrong direction: a lost report is still a failed write.
  */
 static void hold_standard_files(void)
 {

@@ -12,8 +12,8 @@ enum exit_status {
 
 /*
  * To be called first in main(). Messages begin with name from here on. Fills the standard file
- * descriptors that the caller closed. Ignores SIGPIPE and SIGXFSZ, so that a reader that
- * disappears or a file size limit is a failed write, which is reported, and not a silent death.
+ * descriptors that the caller closed. Ignores SIGPIPE and SIGXFSZ, so that a vanished reader or a
+ * file size limit causes a failed write, which is reported, instead of ending the program silently.
  */
 void program_begin(const char *name);
 

@@ -14,6 +14,7 @@ struct progress {
     bool terminal, shown;
 };
 
+/* Prints the first line. total is the number of items; what must outlive the progress. */
 void progress_start(struct progress *progress, const char *what, uint64_t total);
 void progress_step(struct progress *progress);
 /* Prints the total and the rate. */

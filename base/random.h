@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streams of random numbers, all derived from one printed seed. Each client and purpose has a
- * separate stream, so that threads and timing have no influence. xoshiro256**, seeded by
+ * separate stream, so threads and timing do not affect the numbers. xoshiro256**, seeded by
  * splitmix64.
  */
 #ifndef BASE_RANDOM_H
@@ -26,6 +26,7 @@ enum random_purpose {
 void random_seed(struct random_stream *stream, uint64_t seed, enum random_purpose purpose,
                  uint64_t number);
 
+/* The next 64 random bits. */
 uint64_t random_next(struct random_stream *stream);
 
 /* random_next() as a callback: context is a struct random_stream. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passwords in memory: overwritten before they are freed or where they came from. */
+/* Overwrites passwords: before memory is freed, in argv and in the environment. */
 #ifndef BASE_SECRET_H
 #define BASE_SECRET_H
 

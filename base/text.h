@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Replaces control characters in place by "?": C0, DEL and, in UTF-8, C1. They could begin a line
- * of their own or move a terminal's cursor. Returns text. */
+/* Replaces control characters in place by "?": C0, DEL and, in UTF-8, C1. They could start a new
+ * line or move the terminal's cursor. Returns text. */
 char *text_clean(char *text);
 
 /* Writes text to a stream with the same characters replaced. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The peer of the AS exchange: a program that gets tickets with a password through libkrb5.
+ * The figure to compare AS exchanges with: a program that gets tickets with a password through
+ * libkrb5.
  *
  * usage: bench_as_password PRINCIPAL SECONDS
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The peer of the SASL GSSAPI bind.
+ * The figure to compare SASL GSSAPI binds with: the same binds by libldap alone.
  *
  * usage: bench_sasl_bind URI SECONDS
  *

@@ -36,7 +36,7 @@ ssize_t text_file_read_start(int fd, char *bytes, size_t size);
  * earlier write; for that, errno must have been 0 when writing began. */
 int text_file_flush(FILE *stream);
 
-/* The same checks for text in memory. */
+/* Applies the checks of text_file_read() to text in memory. */
 int text_file_check(const char *name, const char *text, size_t size, struct error *error);
 
 /* The name of a path in messages: the path, or "stdin" for "-". */

@@ -39,6 +39,7 @@ void yaml_tree_free(struct yaml_tree *tree);
 /* Overwrites all scalars, then frees. */
 void yaml_tree_free_secret(struct yaml_tree *tree);
 
+/* The topmost node. It lives as long as the tree. */
 const struct yaml_node *yaml_tree_root(const struct yaml_tree *tree);
 
 /* The value of a mapping's key, or NULL. */
