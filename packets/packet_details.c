@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields, rules, values. */
+/* Checks and reads the fields of packets. */
 #include "packets/packet_details.h"
 
 #include <ctype.h>
@@ -224,7 +224,7 @@ int packet_details_read(struct packet_details *details, const struct packet_row 
     for (size_t i = 0; i < count; i++) {
         const struct packet_rule *rule = packet_rule_find(row, fields[i].key);
         if (!rule)
-            return error_set(error, -EINVAL, "\"%.80s\" is no field of %s:%s", fields[i].key,
+            return error_set(error, -EINVAL, "\"%.80s\" is not a field of %s:%s", fields[i].key,
                              row->protocol->name, row->opcode);
         int result = read_field(rule, &fields[i], &details->values[rule - row->rules], error);
         if (result < 0)

@@ -22,11 +22,11 @@ const struct packet_rule *packet_rule_find(const struct packet_row *row, const c
 /* True when the field's value is a list. */
 bool packet_rule_is_list(const struct packet_rule *rule);
 
-/* The value as it is kept (another spelling of a word becomes the word), or NULL when the rule does
- * not allow it. Of a list: one item. */
+/* The value as it is stored (an alias becomes the name that it stands for), or NULL when the rule
+ * does not allow it. For lists, text is one item. */
 const char *packet_rule_check(const struct packet_rule *rule, const char *text);
 
-/* What a rule wants, for "expected ...". */
+/* What a rule accepts, for "expected ..." messages. */
 const char *packet_rule_expected(const struct packet_rule *rule, char *buffer, size_t size);
 
 /* The fields that a packet may have, "scope, base, filter"; empty: none. */
@@ -34,9 +34,9 @@ const char *packet_rule_keys(const struct packet_row *row, char *buffer, size_t 
 
 /* A field as a player reads it. */
 struct packet_value {
-    bool given;       /* the form has the field; otherwise this is the usual value, if it has one */
+    bool given;       /* the form has the field; false: this is the default, if there is one */
     uint64_t number;  /* PACKET_NUMBER, PACKET_RRTYPE; PACKET_WORD: the word's value; PACKET_FLAG */
-    const char *text; /* as it is kept; NULL: neither given nor usual, or a list */
+    const char *text; /* as it is stored; NULL: neither given nor default, or a list */
     size_t count;     /* of a list */
     const char *const *items;
 };
@@ -57,7 +57,7 @@ int packet_details_read(struct packet_details *details, const struct packet_row 
 const struct packet_value *packet_details_get(const struct packet_details *details,
                                               const char *key);
 
-/* Accounts and keys that the form needs beside those of its packet: enum packet_need. */
+/* Accounts and keys that the form needs in addition to those of its packet (enum packet_need). */
 unsigned packet_details_needs(const struct packet_row *row, const struct packet_field *fields,
                               size_t count);
 

@@ -195,7 +195,7 @@ static const struct packet_rule write_rules[] = {{.key = "size",
                                                   .usual = "4096",
                                                   .meaning = "bytes"},
                                                  {.key = NULL}};
-/* The usual one is FileIdBothDirectoryInformation, which Windows' shell asks for. */
+/* The default is FileIdBothDirectoryInformation, which the Windows shell requests. */
 static const struct packet_rule directory_rules[] = {{.key = "class",
                                                       .type = PACKET_NUMBER,
                                                       .min = 1,

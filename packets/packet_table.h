@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packet table: what there is to know about each packet that clients of a domain controller
- * send, except how to send it. A packet is one `protocol:opcode`, named as Wireshark names it
- * (opnums of the Microsoft Open Specifications for RPC).
+ * The packet table: everything about each packet that clients of a domain controller send, except
+ * how to send it. A packet is one `protocol:opcode`, named as Wireshark names it (opnums of the
+ * Microsoft Open Specifications for RPC).
  *
- * The table is data. The model reads which details a packet may have, traffic-learn and recordings
- * which packets are replies or further messages of another, traffic-replay what a run needs, and
- * protocols/ binds a function that plays the packet to its row. The table in traffic-model(5) is
- * printed from it.
+ * The table is data. The model reads from it which details a packet may have. traffic-learn and
+ * recordings read which packets are replies or further messages of another. traffic-replay reads
+ * what a run needs. protocols/ binds a player to each row: the function that plays the packet. The
+ * table in traffic-model(5) is generated from it.
  */
 #ifndef PACKETS_PACKET_TABLE_H
 #define PACKETS_PACKET_TABLE_H
@@ -29,7 +29,7 @@ enum packet_connection {
     PACKET_CONNECTION_NETLOGON = 2,
     PACKET_CONNECTION_SAMR = 4,
     PACKET_CONNECTION_DRSUAPI = 8,
-    PACKET_CONNECTION_LDAP = 16, /* as many as are open: see packet_row.opens */
+    PACKET_CONNECTION_LDAP = 16, /* one per open LDAP connection: see packet_row.opens */
     PACKET_CONNECTION_BRIEF = 32 /* for one exchange only: one at a time */
 };
 
@@ -67,12 +67,12 @@ struct packet_protocol {
     unsigned needs;       /* of enum packet_need */
 };
 
-/* A value of a field that is a word. */
+/* One allowed value of a PACKET_WORD field. */
 struct packet_word {
     const char *name;
     uint64_t value; /* what the player reads: see packet_words.h */
-    const char *of; /* this is another spelling of that name, which is kept in its place */
-    unsigned needs; /* of enum packet_need, beside those of the packet */
+    const char *of; /* name is an alias of this one, which is stored instead; NULL: no alias */
+    unsigned needs; /* of enum packet_need, in addition to the packet's */
 };
 
 enum packet_rule_type {
@@ -92,17 +92,17 @@ enum packet_rule_type {
 struct packet_rule {
     const char *key;
     enum packet_rule_type type;
-    const struct packet_word *words;  /* PACKET_WORD: ended by a row without a name */
-    uint64_t min, max;                /* PACKET_NUMBER; max: PACKET_OIDS */
-    const char *ranges;               /* PACKET_NUMBER: "1-9 11-13"; NULL: all from min to max */
-    const char *usual;                /* the value of a form without the field; NULL: none */
-    const char *not_with, *not_value; /* no form has it where the field not_with has not_value */
+    const struct packet_word *words; /* PACKET_WORD: ended by a row without a name */
+    uint64_t min, max;               /* PACKET_NUMBER; max: PACKET_OIDS */
+    const char *ranges;              /* PACKET_NUMBER: "1-9 11-13"; NULL: all from min to max */
+    const char *usual;               /* the default: value of forms without the field; NULL: none */
+    const char *not_with, *not_value; /* forms whose field not_with is not_value cannot have it */
     const char *meaning;              /* for the manual page, in mdoc */
 };
 
 /* Further messages that look like the packet itself. */
 struct packet_legs {
-    /* They are left out of a recording; else each is a packet, but no operation. */
+    /* true: recordings omit them; false: each is a packet, but not an operation. */
     bool joined;
     const char *field, *value; /* only forms with this value have them; NULL: all */
     const char *first;         /* the field that only the first message has; NULL: none */
@@ -123,7 +123,7 @@ struct packet_row {
     const char *refused_by;
     const struct packet_legs *legs; /* NULL: one message */
     int opens;                      /* LDAP connections that it opens (1) or closes (-1) */
-    unsigned needs;                 /* of enum packet_need, beside those of the protocol */
+    unsigned needs;                 /* of enum packet_need, in addition to the protocol's */
     const char *option; /* option of traffic-replay without which it is not played; NULL: none */
     enum packet_columns columns;
     const struct packet_rule *rules; /* its details; ended by a row without a key; NULL: none */
@@ -138,11 +138,11 @@ const struct packet_protocol *packet_protocol_find(const char *protocol);
 /* All rows, protocol by protocol. */
 const struct packet_row *packet_rows(size_t *count);
 
-/* Further rows, ended by one without a protocol, that are found first: for tests and benchmarks.
- * Call it before any thread reads the table. NULL removes them. */
+/* Adds rows, ended by one without a protocol, which take precedence over the table: for tests and
+ * benchmarks. Call it before any thread reads the table. NULL removes them. */
 void packet_rows_add(const struct packet_row *rows);
 
-/* Whether word is one of the space separated words. */
+/* Whether word is one of the space-separated words. */
 bool packet_word_in(const char *words, const char *word);
 
 #endif

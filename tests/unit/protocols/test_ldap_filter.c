@@ -423,7 +423,7 @@ static void wrong_details_are_refused(void **state)
     assert_refused("0", "mech", "PLAIN",
                    "mech: expected one of GSS-SPNEGO, GSSAPI, found \"PLAIN\"");
     assert_refused("0", "tls", "yes", "tls: expected one of none, starttls, ldaps, found \"yes\"");
-    assert_refused("0", "scope", "sub", "\"scope\" is no field of ldap:0");
+    assert_refused("0", "scope", "sub", "\"scope\" is not a field of ldap:0");
     assert_refused("3", "scope", "tree", "scope: expected one of base, one, sub, found \"tree\"");
     assert_refused("3", "base", "CN/DC",
                    "base: expected a DN pattern like CN,CN,DC,DC, found \"CN/DC\"");

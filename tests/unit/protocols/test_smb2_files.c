@@ -254,7 +254,7 @@ static void wrong_details(void **state)
          "size: expected a whole number from 1 to 16777216, found \"16777217\""},
         {"14", "class", "256", "class: expected a whole number from 1 to 255, found \"256\""},
         {"16", "class", "0x500", "class: expected a whole number from 1 to 1279, found \"0x500\""},
-        {"16", "level", "1", "\"level\" is no field of smb2:16"},
+        {"16", "level", "1", "\"level\" is not a field of smb2:16"},
     };
     struct form form;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
