@@ -6,7 +6,7 @@
 enum outcome_kind {
     OUTCOME_OK,
     OUTCOME_FAILED,     /* cause says why */
-    OUTCOME_NO_ANSWER,  /* NBNS, CLDAP: nobody there speaks the protocol; not a failure */
+    OUTCOME_NO_ANSWER,  /* NBNS, CLDAP: the server does not speak the protocol; not a failure */
     OUTCOME_UNFINISHED, /* the run ended while the packet was waiting */
     OUTCOME_NOTHING     /* PACKET_STATE: done, nothing to count */
 };
@@ -20,6 +20,7 @@ struct outcome {
     char cause[OUTCOME_CAUSE_SIZE];
 };
 
+/* A success. */
 struct outcome outcome_ok(void);
 struct outcome outcome_nothing(void);
 struct outcome outcome_no_answer(void);

@@ -116,7 +116,7 @@ struct outcome packet_play(struct conversation *conversation, const struct packe
     conversation->wire.cancelled = false;
     conversation->expected_failures = 0;
     struct outcome outcome = player->play(conversation, compiled);
-    /* Libraries in between may have made something else of it. */
+    /* A library between stream and player may have reported -ECANCELED as another failure. */
     if (conversation->wire.cancelled && outcome.kind != OUTCOME_NOTHING)
         return (struct outcome){.kind = OUTCOME_UNFINISHED};
     return outcome;

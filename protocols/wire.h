@@ -22,7 +22,7 @@ struct wire_slot {
     uint8_t missed;  /* bits of enum wire_event that occurred while nobody waited */
     uint8_t watched; /* bits of enum wire_event that the kernel reports */
     bool hung_up;    /* the kernel reported that the peer sends nothing more */
-    void *parked;    /* the one who waits */
+    void *parked;    /* the waiter's record of who waits; NULL: nobody */
 };
 
 struct waiter;

@@ -62,8 +62,9 @@ struct ndr {
     const char *error; /* static text */
 };
 
+/* Starts to encode into a buffer that ndr_end() frees. */
 void ndr_encode_start(struct ndr *ndr);
-/* data stays the caller's and must live until ndr_end(); what is decoded lives in arena. An arena
+/* The caller keeps data, which must live until ndr_end(). Decoded values live in arena. An arena
  * without a limit gets NDR_ARENA_LIMIT. */
 void ndr_decode_start(struct ndr *ndr, const uint8_t *data, size_t size, bool big_endian,
                       struct arena *arena);

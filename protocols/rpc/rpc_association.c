@@ -59,12 +59,12 @@ static struct outcome bind_rejected(struct rpc_association *association,
                                     const struct rpc_bind_ack *ack);
 static struct outcome bind_with_channel(struct rpc_association *association,
                                         const struct netlogon_channel *channel);
-static struct outcome broken_because(struct rpc_association *association, const char *why);
+static struct outcome break_association(struct rpc_association *association, const char *why);
 static struct outcome bind_with_auth(struct conversation *conversation,
                                      struct rpc_association *association,
                                      const struct rpc_binding *binding);
-static struct outcome step_failed(struct rpc_association *association);
-static struct outcome further_legs(struct rpc_association *association);
+static struct outcome fail_step(struct rpc_association *association);
+static struct outcome play_further_legs(struct rpc_association *association);
 static struct outcome ndr_outcome(const struct rpc_association *association,
                                   const struct rpc_procedure *procedure, bool reply,
                                   const struct ndr *ndr);
@@ -319,12 +319,12 @@ static struct outcome bind_with_channel(struct rpc_association *association,
         return association_broken(association, rc);
     struct outcome outcome = receive_ack(association, RPC_PDU_BIND_ACK, &token, &size);
     if (outcome.kind == OUTCOME_OK && (!token || netlogon_bind_answer_check(token, size) < 0))
-        outcome = broken_because(association, "malformed answer to a netlogon bind");
+        outcome = break_association(association, "malformed answer to a netlogon bind");
     free(token);
     return outcome;
 }
 
-static struct outcome broken_because(struct rpc_association *association, const char *why)
+static struct outcome break_association(struct rpc_association *association, const char *why)
 {
     association->broken = true;
     return outcome_failed("%s: %s", association->interface->name, why);
@@ -349,13 +349,13 @@ static struct outcome bind_with_auth(struct conversation *conversation,
     uint8_t *token = NULL;
     size_t size = 0;
     if (auth_step(association->auth, NULL, 0, &token, &size) < 0)
-        return step_failed(association);
+        return fail_step(association);
     int rc = send_leg(association, RPC_PDU_BIND, token, size);
     free(token);
-    return rc ? association_broken(association, rc) : further_legs(association);
+    return rc ? association_broken(association, rc) : play_further_legs(association);
 }
 
-static struct outcome step_failed(struct rpc_association *association)
+static struct outcome fail_step(struct rpc_association *association)
 {
     association->broken = true;
     return outcome_failed("%s", auth_error(association->auth));
@@ -363,7 +363,7 @@ static struct outcome step_failed(struct rpc_association *association)
 
 /* The legs after the bind: SPNEGO's go in alter_context, each answered; a raw mechanism's last one
  * in AUTH3, which has no answer (MS-RPCE 3.3.1.5.2.2). */
-static struct outcome further_legs(struct rpc_association *association)
+static struct outcome play_further_legs(struct rpc_association *association)
 {
     uint8_t *in = NULL, *out = NULL;
     size_t in_size, out_size = 0;
@@ -376,12 +376,12 @@ static struct outcome further_legs(struct rpc_association *association)
         int progress = auth_step(association->auth, in, in_size, &out, &out_size);
         free(in);
         if (progress < 0)
-            return step_failed(association);
+            return fail_step(association);
         if (!out)
             return progress == AUTH_DONE
                        ? outcome_ok()
-                       : broken_because(association,
-                                        "the server ended the authentication too early");
+                       : break_association(association,
+                                           "the server ended the authentication too early");
         bool last = progress == AUTH_DONE; /* raw mechanisms only: SPNEGO ends with a reply */
         int rc = send_leg(association, last ? RPC_PDU_AUTH3 : RPC_PDU_ALTER_CONTEXT, out, out_size);
         free(out);
@@ -541,9 +541,9 @@ static struct outcome receive_fragment(struct rpc_association *association, stru
         if (rc == 0)
             rc = stub_append(stub, pdu + from, size);
         if (rc == -EMSGSIZE)
-            outcome = broken_because(association, "reply longer than 4 MiB");
+            outcome = break_association(association, "reply longer than 4 MiB");
         else if (rc == -EKEYREJECTED)
-            outcome = broken_because(association, "reply does not verify");
+            outcome = break_association(association, "reply does not verify");
         else if (rc)
             outcome = association_broken(association, rc);
     }

@@ -22,7 +22,7 @@ enum rpc_security {
 
 /* What a bind found at the other end of the transport. */
 enum rpc_answer {
-    RPC_ANSWER_NONE,      /* no answer, or none of DCERPC */
+    RPC_ANSWER_NONE,      /* no answer, or one that is not DCERPC */
     RPC_ANSWER_ELSEWHERE, /* a server without the interface */
     RPC_ANSWER_GIVEN      /* a server that accepts the interface, or gives a reason */
 };

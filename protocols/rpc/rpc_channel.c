@@ -29,7 +29,7 @@ struct outcome rpc_channel_need(struct conversation *conversation)
     return outcome.kind == OUTCOME_OK ? rpc_channel_authenticate(conversation) : outcome;
 }
 
-/* -B: an attempt with a wrong key, if it is time for one. */
+/* -B: makes an attempt with a wrong key if one is due. */
 static struct outcome attempt_wrong_key(struct conversation *conversation)
 {
     uint8_t wrong[16];
@@ -93,7 +93,7 @@ static struct outcome try_authenticate(struct conversation *conversation, const 
         .computer_name = state->computer,
         .flags = NETLOGON_NEGOTIATE_FLAGS};
     memcpy(request.client_credential, state->channel.client_credential, 8);
-    state->channel.challenged = false; /* it is valid for one attempt */
+    state->channel.challenged = false; /* a challenge is valid for one attempt */
     struct outcome outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON,
                                            NETLOGON_SERVER_AUTHENTICATE3, &request, &reply, &arena);
     arena_free(&arena);

@@ -8,8 +8,8 @@
 
 #include "protocols/rpc/rpc_play.h"
 
-/* Sets up the channel unless it is there (ServerReqChallenge, ServerAuthenticate3). Makes the
- * attempt with a wrong key that -B wants. */
+/* Sets up the channel if there is none (ServerReqChallenge, ServerAuthenticate3). First makes an
+ * attempt with a wrong key if -B asks for one. */
 struct outcome rpc_channel_need(struct conversation *conversation);
 
 /* ServerReqChallenge: a new challenge, which is valid for one ServerAuthenticate3. */

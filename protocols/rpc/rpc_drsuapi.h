@@ -15,7 +15,7 @@ enum drsuapi_opnum {
 
 enum { DRSUAPI_EXTENSIONS_MAX = 10000, DRSUAPI_NAMES_MAX = 10000, DRSUAPI_DN_MAX = 10485761 };
 
-/* NTDSAPI_CLIENT_GUID, MS-DRSR 5.138: which clients of the management calls bind with */
+/* NTDSAPI_CLIENT_GUID, MS-DRSR 5.138: with which clients of the management calls bind */
 #define DRSUAPI_CLIENT_GUID "e24d201a-4fd6-11d1-a3da-0000f875ae0d"
 
 /* DRS_EXTENSIONS, MS-DRSR 5.38 */

@@ -219,8 +219,8 @@ static void referenced_domains(struct ndr *ndr, struct lsarpc_domains **domains)
     ndr_flush(ndr);
 }
 
-/* What a look-up sends besides names or SIDs. The [in,out] results and MappedCount are empty in a
- * request. */
+/* The parameters of a look-up other than names or SIDs. The [in,out] results and MappedCount are
+ * empty in a request. */
 static void lookup_parameters(struct ndr *ndr, const char *results, uint16_t *level)
 {
     ndr_tag32(ndr, results, 0);

@@ -139,8 +139,8 @@ static struct outcome bind_slot(struct conversation *conversation, enum rpc_slot
 }
 
 /* After a restart of the DC, the cached port may belong to another server. If that is the server of
- * another interface, the endpoint mapper is asked again at once. Any other server keeps silent or
- * closes the connection, and the next bind asks the mapper. */
+ * another interface, the endpoint mapper is asked again at once. Any other server does not answer
+ * or closes the connection, and the next bind asks the mapper. */
 static struct outcome open_and_bind(struct conversation *conversation, struct bind_attempt *attempt,
                                     struct rpc_association **out)
 {
@@ -195,9 +195,9 @@ static struct outcome open_transport(struct conversation *conversation, enum rpc
     return rpc_tcp_open(conversation, row->interface, transport);
 }
 
-/* -B: binds with a wrong password, if it is time for that. The administrator never does, so that
- * the account is not locked; with Kerberos the KDC gets the wrong password instead. Without an
- * answer from the server, no password was refused. */
+/* -B: binds with a wrong password if one is due. The administrator never does, so that the account
+ * is not locked; with Kerberos the KDC gets the wrong password instead. Without an answer from the
+ * server, no password was refused. */
 static struct outcome attempt_wrong_password(struct conversation *conversation, enum rpc_slot slot)
 {
     struct rpc_association *association = NULL;

@@ -2,7 +2,7 @@
 /*
  * RPC in a conversation: one association per interface and security, and the handles that the
  * client keeps open on the server. An association is opened when it is first needed and lasts until
- * the conversation ends; it is recreated when it breaks. For the rpc_*_play.c files.
+ * the conversation ends; it is recreated when it breaks. Used by the rpc_*_play.c files.
  */
 #ifndef PROTOCOLS_RPC_RPC_PLAY_H
 #define PROTOCOLS_RPC_RPC_PLAY_H
@@ -57,8 +57,8 @@ struct rpc_state *rpc_state_of(struct conversation *conversation);
 /* Closes an association, if there is one, and forgets the handles opened over it. */
 void rpc_drop(struct conversation *conversation, enum rpc_slot slot);
 
-/* Opens the association of a slot unless it is open. Makes the attempt with a wrong password that
- * -B wants. */
+/* Opens the association of a slot unless it is open. First makes an attempt with a wrong password
+ * if -B asks for one. */
 struct outcome rpc_need(struct conversation *conversation, enum rpc_slot slot);
 
 /* rpc_need(), then a call. Drops the association if the call broke it, and sets state->fault. */

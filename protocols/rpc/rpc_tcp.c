@@ -8,7 +8,7 @@
 #include "protocols/rpc/rpc_epm.h"
 #include "protocols/stream.h"
 
-/* Bytes to read when a PDU's header is wanted: they contain most replies completely, which saves a
+/* Number of bytes to read together with a PDU's header. Most replies fit completely, which saves a
  * system call. The buffer is freed as soon as it is used up. */
 enum { READ_AHEAD = 4096 };
 
