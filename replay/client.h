@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client plays the conversations of one user and one machine, packet by packet, as the plan says.
- * An idle client consists of this struct, a timer in the loop's heap and the connections of its
- * conversation. It occupies a fiber only while it plays.
+ * A client plays the conversations of one user and one machine, packet by packet, according to the
+ * plan. An idle client consists of this struct, a timer in the loop's heap and the connections of
+ * its conversation. It occupies a fiber only while it plays.
  */
 #ifndef REPLAY_CLIENT_H
 #define REPLAY_CLIENT_H

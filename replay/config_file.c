@@ -105,7 +105,7 @@ static int config_file_read_mapping(struct reader *reader, const struct yaml_nod
     return result;
 }
 
-/* Does not repeat what was found: it can be a secret. */
+/* Reports what was expected, but not the text that was found, which can be a secret. */
 static int config_file_wrong(struct reader *reader, const struct yaml_node *node,
                              const char *expected)
 {

@@ -86,7 +86,8 @@ static struct query_slot *slot_new(struct dns_extra *extra)
     slot->extra = extra;
     struct conversation *conversation = &slot->conversation;
     conversation->wire.waiter = loop_waiter(extra->worker->loop);
-    if (shared->source->family) /* the queries belong to no client, so any client's address works */
+    if (shared->source
+            ->family) /* the queries belong to no client, so any client's address can be used */
         conversation->wire.source_len = source_address(
             shared->source, extra->slots % shared->clients, &conversation->wire.source);
     conversation->dc = shared->dc;

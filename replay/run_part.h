@@ -13,7 +13,7 @@ enum run_part {
     RUN_STATE,     /* plays it without sending anything that is counted: a hint, an unbind */
     RUN_SILENT,    /* plays nothing: the packet is a server's reply, or part of another packet */
     RUN_LEFT_OUT,  /* plays nothing, because of --only or --skip */
-    RUN_NO_PLAYER  /* plays nothing: no player, or an option rules it out; report it to the user */
+    RUN_NO_PLAYER  /* plays nothing: no player, or an option is missing; the user is informed */
 };
 
 enum run_part run_part(const struct settings *settings, const struct model_type *type);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tally has what one worker counts while it plays. Only the worker writes it, without locks; the
- * tallies are merged after the workers have stopped. Other threads may only read the live counters
- * (tally_live()), which are relaxed atomics.
+ * A tally holds what one worker counts while it plays. Only the worker writes it, without locks;
+ * the tallies are merged after the workers have stopped. Other threads may only read the live
+ * counters (tally_live()), which are relaxed atomics.
  *
  * The accounting identity, over operations due inside the measured window:
  *     planned = sent + not_sent + dropped
@@ -150,6 +150,7 @@ struct tally_totals {
     struct histogram backlog;               /* age of unsent operations at the window's end */
 };
 
+/* The setup that tally_new() was given. */
 const struct tally_setup *tally_setup(const struct tally *tally);
 const struct tally_packet *tally_packet(const struct tally *tally, packet_index type);
 const struct tally_second *tally_seconds(const struct tally *tally, size_t *count);

@@ -48,7 +48,7 @@ static int make_rings(struct timing *timing);
 static int start_writer(struct timing *timing);
 static void *writer_main(void *argument);
 static void drain_ring(struct timing *timing, struct ring *ring);
-static void put_out(struct timing *timing, const char *bytes, size_t length);
+static void write_lines(struct timing *timing, const char *bytes, size_t length);
 static void timing_release(struct timing *timing);
 static size_t timing_format_line(char *out, size_t size, const struct timing_line *line);
 static int format_seconds(char *out, size_t size, int64_t ns);
@@ -135,14 +135,14 @@ static void drain_ring(struct timing *timing, struct ring *ring)
         size_t from = tail % RING_SIZE, length = head - tail;
         if (length > RING_SIZE - from)
             length = RING_SIZE - from;
-        put_out(timing, ring->bytes + from, length);
+        write_lines(timing, ring->bytes + from, length);
         tail += length;
         atomic_store_explicit(&ring->tail, tail, memory_order_release);
     }
 }
 
-/* Writes, or counts the lost lines once a write has failed. */
-static void put_out(struct timing *timing, const char *bytes, size_t length)
+/* Writes lines. Once a write has failed, counts them as lost instead. */
+static void write_lines(struct timing *timing, const char *bytes, size_t length)
 {
     if (!timing->failed)
         timing->failed = system_write_all(timing->fd, bytes, length);

@@ -46,7 +46,8 @@ bool worker_may_send(struct worker *worker, int64_t now);
 /* Adopts an end of the window that another thread has moved. */
 void worker_adopt_window_end(struct worker *worker);
 
-/* A fiber begins to play, or has ended. The run is over when the last one has ended. */
+/* Call when a fiber begins to play, and when it has ended. The run is over when the last one has
+ * ended. */
 void worker_began(struct worker *worker);
 void worker_ended(struct worker *worker);
 

@@ -158,7 +158,7 @@ static const struct options_row rows[] = {
 };
 /* clang-format on */
 
-_Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX, "a scan has too few entries");
+_Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX, "raise OPTIONS_ROWS_MAX");
 
 static const struct options_table table = {.rows = rows,
                                            .count = sizeof rows / sizeof rows[0],

@@ -44,6 +44,7 @@ struct account_set {
     struct account_presence there[ACCOUNT_KINDS];
 };
 
+/* Prepares an empty set for the instance below base_dn. 0 or -ENOMEM. */
 int account_set_init(struct account_set *set, const char *base_dn, int instance);
 void account_set_clear(struct account_set *set);
 
@@ -51,6 +52,7 @@ void account_set_clear(struct account_set *set);
  * directory_search() returns; 0 if the OU does not exist. */
 int account_set_read(struct account_set *set, struct directory *directory);
 
+/* Whether the account was found to exist. */
 bool account_set_has(const struct account_set *set, enum account_kind kind, uint32_t number);
 /* Marks an account as existing. 0 or -ENOMEM. */
 int account_set_note(struct account_set *set, enum account_kind kind, uint32_t number,

@@ -211,7 +211,7 @@ static int create_account(struct account_steps *steps, struct directory *directo
 {
     bool with_dacl = steps->user_dacl != NULL;
     int result = steps_add_account(steps, directory, step, dn);
-    /* Somebody else has created it in the meantime, maybe with another password. */
+    /* Another process has created it in the meantime, possibly with another password. */
     if (result == LDAP_ALREADY_EXISTS)
         result = step->kind == ACCOUNT_GROUP ? 0 : set_password(steps, directory, dn);
     if (!result && step->kind == ACCOUNT_USER && !with_dacl)

@@ -42,6 +42,7 @@ struct account_steps {
 /* The maximum number of members in one modify request. */
 enum { ACCOUNT_STEP_MEMBERS_MAX = 1000 };
 
+/* Prepares an empty list; dc and set must outlive it. */
 void account_steps_init(struct account_steps *steps, const struct dc *dc, struct account_set *set);
 int account_steps_set_password(struct account_steps *steps, const char *password);
 int account_steps_add(struct account_steps *steps, const struct account_step *step);

@@ -381,7 +381,7 @@ static int give_rights(struct accounts_work *work)
     return check_request(work, result, "change the rights on", set->instance_dn);
 }
 
-/* Resets all passwords if the marker is different, otherwise only missing ones. */
+/* Resets all passwords if the marker is different, otherwise only sets missing ones. */
 static int reset_passwords(struct accounts_work *work)
 {
     bool all = strcmp(work->state.marker, work->marker) != 0;
@@ -594,7 +594,7 @@ int accounts_clean_up(const struct settings *settings, struct dc *dc, bool *remo
     if (result)
         goto cleanup;
     /* Removes the parent after the last instance: without the tree-delete control, only an empty OU
-     * can be deleted. A refusal means that other instances exist, or that there never was one. */
+     * can be deleted. A refusal means that other instances exist, or that none ever existed. */
     (void)directory_delete(&work.admin, work.set.parent_dn, NULL);
     result = password_store_remove(dc->dns_domain, settings->instance_id);
     if (result)

@@ -31,7 +31,7 @@ void directory_prepare(struct directory *directory, const struct dc *dc, struct 
     conversation->wire.waiter = waiter;
     conversation->random = random_draw;
     conversation->random_state = &directory->random;
-    /* Nothing that is drawn here matters, so the clock is random enough. */
+    /* The plan does not depend on these random numbers, so the clock is a good enough seed. */
     random_seed(&directory->random, (uint64_t)clock_now(), RANDOM_ACCOUNTS, 0);
     conversation_init(conversation);
 }

@@ -51,7 +51,7 @@ struct keys_wanted keys_wanted(const struct settings *settings, const struct mod
                                 .admin = admin && !settings->admin_kerberos};
 }
 
-/* Of the packets that --only and --skip let through and the options allow. */
+/* The needs of the packets that --only, --skip and the options allow. */
 static unsigned needs_of(const struct settings *settings, const struct model *model)
 {
     size_t count;

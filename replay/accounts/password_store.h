@@ -24,7 +24,7 @@ struct password_store {
 /*
  * Reads the file for this domain and instance, or creates it. 0; -ENOENT: no home folder is known;
  * -EPERM: another user owns the file or can read it; -EINVAL: the file is damaged; or another
- * negative errno. password_store_clear() is due in any case.
+ * negative errno. Call password_store_clear() in any case.
  */
 int password_store_open(const char *domain, int instance, struct password_store *store,
                         struct error *error);

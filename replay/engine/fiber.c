@@ -46,7 +46,8 @@
 /* ASan's red zones make frames larger. */
 enum { STACK_SIZE = (FIBER_ASAN ? 1024 : 256) * 1024 };
 
-/* Where execution continues after a switch: in the loop, or where a fiber left. */
+/* Where execution continues after a switch: in the loop, or where the fiber called
+ * fiber_leave(). */
 struct switch_point {
     jmp_buf jump;
     const void *bottom; /* lowest address of the stack; with size, for ASan */

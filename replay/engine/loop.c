@@ -246,7 +246,7 @@ static void handle_event(const struct epoll_event *event)
 }
 
 /* Runs the queued fibers, then those that they or timers have made ready in between (a client whose
- * next packet is due at once). All others run after the next look at the kernel's events. */
+ * next packet is due at once). All others run after the next check for kernel events. */
 static void run_ready(struct loop *loop)
 {
     int64_t now = clock_now();

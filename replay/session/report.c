@@ -577,7 +577,7 @@ static int print_generator(FILE *stream, const struct result *result)
         fprintf(
             stream,
             "The generator was the bottleneck: lag p99 %.1f ms with a worker busy %.1f%% of the "
-            "time; the server may take more\n",
+            "time; the server may sustain more\n",
             lag * 1000, 100 * result->busy);
     if (result->timing_lost)
         fprintf(stream,

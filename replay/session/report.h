@@ -35,7 +35,7 @@ struct report_facts {
     double start;                                    /* Unix time of the window's start */
     bool interrupted;            /* by SIGINT or SIGTERM; the tally's window says when */
     bool stopped_on_error;       /* --stop-on-any-error ended the run */
-    double cpu_user, cpu_system; /* seconds of the process over the window */
+    double cpu_user, cpu_system; /* processor seconds of this process over the window */
     double timer_p99;            /* lateness of a timer without other work, seconds; NaN: unknown */
     double busy;   /* 0..1: share of the busiest worker's time that it did not wait; NaN: unknown */
     bool tls_used; /* some packets of the run use TLS */

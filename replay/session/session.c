@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What traffic-replay is called for: one of six cases, each of which is a table of steps. */
+/* Chooses what an invocation of traffic-replay does: one of six cases, each of which is a table of
+ * steps. */
 #include "replay/session/session.h"
 
 #include <errno.h>

@@ -29,7 +29,7 @@ struct session {
     struct plan *plan;
     struct play_table *table;
     struct dc *dc;
-    bool kerberos; /* kerberos_global_end() is due */
+    bool kerberos; /* kerberos_global_end() must be called */
     struct accounts_wanted accounts;
     struct tally_type *types;
     unsigned workers;

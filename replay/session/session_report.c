@@ -205,7 +205,7 @@ static enum step choose_status(struct session *session, const struct result *res
 static void report_nothing_succeeded(const struct result *result)
 {
     if (result->planned == 0)
-        message_print("nothing was due in the window: give a larger -D, -S or -r");
+        message_print("nothing was due in the window; give a larger -D, -S or -r");
     else
         message_print("nothing succeeded inside the window");
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static const double kept_up = 0.98; /* of the planned operations */
+static const double kept_up = 0.98; /* share of the planned operations that must succeed */
 
 struct sweep_corner {
     double ok, planned, failed; /* operations/s, sums over the runs */
@@ -66,7 +66,7 @@ void sweep_corners_print(const struct sweep_corners *corners, size_t number, FIL
     sweep_combination(corners->options, number, value);
     sweep_combination_print(corners->options, value, out);
     fprintf(out,
-            "the largest load was still kept up with (%.0f%% of planned): the maximum lies beyond "
+            "the server kept up with the largest load (%.0f%% of planned): the maximum lies beyond "
             "this grid; give larger -r or -S\n",
             100 * corner->ok / corner->planned);
 }

@@ -99,7 +99,7 @@ static const struct options_row rows[] = {
 };
 
 _Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX,
-               "a scan has too few entries");
+               "raise OPTIONS_ROWS_MAX");
 
 const struct options_table sweep_options_table = {.rows = rows,
                                                   .count = sizeof rows / sizeof rows[0],

@@ -48,6 +48,7 @@ enum step sweep_options_read(struct sweep_options *options, int argc, char **arg
 /* Frees all members; overwrites passwords. */
 void sweep_options_clear(struct sweep_options *options);
 
+/* Prints --help. */
 void sweep_options_help(FILE *out);
 
 #endif

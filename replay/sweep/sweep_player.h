@@ -30,7 +30,7 @@ struct sweep_player {
     bool accounts_made;
     struct sweep_sampler *sampler; /* while a cell is played */
     char tail[SWEEP_TAIL_SIZE];    /* the end of a failed child's output; "": none */
-    bool reported_samples;         /* that there are none, or a problem with them */
+    bool reported_samples;         /* missing samples, or a problem with them, were reported */
     /* Called before a message, to remove the status line; can be NULL. */
     void (*before_message)(void *context);
     void *context;

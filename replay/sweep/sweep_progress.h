@@ -24,6 +24,7 @@ struct sweep_progress {
     bool shown;
 };
 
+/* Prepares progress for a sweep; the caller then sets total, done, at_most and expected. */
 void sweep_progress_init(struct sweep_progress *progress);
 
 /* Estimated seconds until the end; never negative. */

@@ -93,8 +93,8 @@ static size_t coarse_value(size_t values, size_t i)
     return values * (2 * i + 1) / (2 * coarse_count(values));
 }
 
-/* A cell is expected to miss the level if a played cell with at most its r and S misses it. Such a
- * miss is chance, and ignored, if a cell with more load than that one keeps the level. */
+/* A cell is expected to miss the level if a played cell with at most its r and S misses it. A miss
+ * is considered chance and ignored if a cell with more load keeps the level. */
 static bool will_miss(const struct sweep_search *search, size_t index)
 {
     for (size_t i = 0; i < search->rows * search->columns; i++) {

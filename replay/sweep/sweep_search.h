@@ -19,7 +19,7 @@
 
 /* Number of best cells that are repeated. */
 enum { SWEEP_SEARCH_RIVALS = 3 };
-/* Grids up to this number of cells are played in full. */
+/* Grids of up to this number of cells are played in full. */
 enum { SWEEP_SEARCH_SMALL = 8 };
 
 struct sweep_search_cell {

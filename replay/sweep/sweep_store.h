@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The results folder. Each finished cell has NAME.json and NAME.txt. Both are written under names
- * that begin with a dot and then renamed, the JSON file last: a cell with a JSON file is finished.
- * Only one sweep at a time can use a folder.
+ * that begin with a dot and then renamed, the JSON file last. So a cell with a JSON file is
+ * finished. Only one sweep at a time can use a folder.
  */
 #ifndef REPLAY_SWEEP_SWEEP_STORE_H
 #define REPLAY_SWEEP_SWEEP_STORE_H

@@ -292,7 +292,7 @@ sweep --find-max --resume --slo 'success>=101%' -r 4:24:4 -S 2:8:2 "$model" dc1
 like "--find-max: no cell keeps the level" "$output" '^none of [0-9]+ played cells keeps success>=101%; the least loaded one: '
 
 # A server that keeps up with the largest load: its limit is elsewhere.
-beyond='the largest load was still kept up with \(100% of planned\): the maximum lies beyond this grid; give larger -r or -S$'
+beyond='the server kept up with the largest load \(100% of planned\): the maximum lies beyond this grid; give larger -r or -S$'
 fresh
 sweep --find-max -r 4,6 -S 2 "$model" dc1
 like "--find-max whose largest load is kept up with says that the maximum lies beyond the grid" "$output" "^$beyond"
