@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# Test accounts on the lab's DC: made, reused, completed after an interruption, given another password,
+# Test accounts on the lab's DC: created, reused, completed after an interruption, given another password,
 # refused by the DC, taken from a file, removed.
 
 cd "$(dirname "$0")/../.." || exit 2
@@ -68,7 +68,7 @@ play() { run "$replay_program" -I $instance -D 2 --warmup 1 -r 2 --random-seed 5
 replay -c
 is "a clean start" "$status" 0
 
-# --- The first time ---
+# The first time.
 if [ -z "$(search -b "$parent" -s base dn)" ]; then
     replay -G -n 4 </dev/null
     is "first accounts without --yes: exit status" "$status" 2
@@ -79,7 +79,7 @@ else
     skip "first accounts without --yes" "others have accounts in this domain"
 fi
 
-# --- -G ---
+# -G.
 replay -G --yes -n 8 --number-of-groups 3
 is "-G: exit status" "$status" 0 || echo "# $errors"
 like "-G: says what was made" "$errors" '^Accounts created: 21 in '
@@ -100,7 +100,7 @@ store=$XDG_STATE_HOME/traffic-replay/samdom.example.com-instance-$instance
 is "the kept password's mode" "$(stat -c %a "$store")" 600
 is "its folder's mode" "$(stat -c %a "$XDG_STATE_HOME/traffic-replay")" 700
 password=$(sed -n 's/^password = //p' "$store")
-is "the password is not told" "$(grep -cF -e "$password" <<<"$output$errors")" 0
+is "the password is not printed" "$(grep -cF -e "$password" <<<"$output$errors")" 0
 like "the marker tells nothing" "$(value "$unit" description)" '^traffic-replay password=[0-9a-f]{64} users=8 groups=3 memberships=24$'
 
 before=$(usn)
@@ -108,13 +108,13 @@ replay -G -n 8 --number-of-groups 3
 is "-G again: exit status" "$status" 0
 is "-G again writes nothing" "$(usn)" "$before"
 replay -G -n 8 --number-of-groups 3 --group-memberships 10
-like "other memberships than those there are told" "$errors" 'keeps its 24 memberships; to change them, remove the accounts first \(-c\)'
+like "other memberships than the existing ones are reported" "$errors" 'keeps its 24 memberships; to change them, remove the accounts first \(-c\)'
 
 replay -G -n 12 --number-of-groups 3
 is "more users: users" "$(count '(sAMAccountName=STGU-*)')" 12
 is "more users: memberships" "$(memberships)" 36
 
-# --- A run ---
+# A run.
 play -n 3
 is "-n below what the run needs: exit status" "$status" 2
 like "-n below what the run needs: message" "$errors" '^traffic-replay: -n: 3 users are too few for the [0-9]+ clients of this run'
@@ -135,7 +135,7 @@ play -K
 is "a run with Kerberos: exit status" "$status" 0 || echo "# $errors"
 like "a run with Kerberos: nothing failed" "$output" '^Failed operations: +0 '
 
-# --- Passwords ---
+# Passwords.
 rm "$store"
 play
 like "without the key all passwords are reset" "$errors" "has accounts with another password; resetting it"
@@ -143,11 +143,11 @@ like "and the run goes well" "$output" '^Failed operations: +0 '
 play -F 'Other-Pass.123'
 like "another password: reset" "$errors" "^Passwords reset: [0-9]+ in"
 like "another password: the run goes well" "$output" '^Failed operations: +0 '
-unlike "another password is not told" "$output$errors" 'Other-Pass'
+unlike "another password is not printed" "$output$errors" 'Other-Pass'
 play -F 'Other-Pass.123'
 unlike "the same password: not reset" "$errors" "reset"
 
-# --- Half made ---
+# Half made.
 admin ldapadd >/dev/null 2>&1 <<LDIF
 dn: CN=STGU-$instance-13,$unit
 objectClass: user
@@ -207,7 +207,7 @@ is "interrupted between members: exit status" "$status" 0 || echo "# $errors"
 is "interrupted between members: all are there" "$(memberships)" 320
 is "interrupted between members: the marker" "$(value "$unit" description)" "$marker"
 
-# --- Accounts from a file ---
+# Accounts from a file.
 password=$(sed -n 's/^password = //p' "$store")
 for number in $(seq 60); do
     printf 'STGU-%s-%s,%s\n' $instance "$number" "$password"
@@ -226,7 +226,7 @@ play --accounts "$work/nobody.tsv"
 is "not in the directory: exit status" "$status" 2
 like "not in the directory: message" "$errors" 'nobody.tsv:2: nobody-of-this-name: there is no such account'
 
-# --- Refusals ---
+# Refusals.
 run "$replay_program" -I $((instance + 1)) -G --yes -n 2 -U "STGU-$instance-1%$password" "$TRAFFIC_REPLAY_DC"
 is "an administrator without rights: exit status" "$status" 1
 like "an administrator without rights: message" "$errors" '^traffic-replay: cannot add OU=.*: insufficientAccessRights \(.*needs this right'
@@ -241,7 +241,7 @@ policy "$usual"
 is "a password that the policy refuses: exit status" "$status" 1
 like "a password that the policy refuses: message" "$errors" '^traffic-replay: cannot add STGU-.*-1: constraintViolation \(.*set an acceptable password with -F$'
 
-# --- Clean-up ---
+# Clean-up.
 replay -c
 is "-c: exit status" "$status" 0 || echo "# $errors"
 is "-c: the instance is gone" "$(search -b "$unit" -s base dn)" ""

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 #
-# Every packet that --list-packets calls an operation, alone in a model of its own, at least a hundred times: none of them fails,
-# whatever another packet would have prepared for it.
+# Each operation of --list-packets is played alone at least a hundred times and does not fail, although no other packet
+# prepares anything for it.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/end_to_end.sh

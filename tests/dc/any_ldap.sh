@@ -29,7 +29,7 @@ value_holds "the root DSE and searches of a model made for a DC" 'packet("ldap",
 head -n 2 "$TMPDIR/accounts" >"$TMPDIR/few"
 model=bench/models/ldap-search.yaml play --server ldap --accounts "$TMPDIR/few" --plain-simple-bind
 is "fewer accounts than clients: exit status" "$status" 2
-like "is told" "$errors" 'few'
+like "... is reported" "$errors" 'few'
 printf 'cn=user00001,ou=people,dc=lab,dc=example\tno-such\n' >"$TMPDIR/few"
 model=bench/models/ldap-search.yaml play --server ldap --accounts "$TMPDIR/few" --plain-simple-bind -S 0.001 -r 0.1
 value_holds "a wrong password is a failure by its name" 'causes().get("invalidCredentials", 0) > 0'

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
 #
-# What was sent, as tshark sees it: the operations that are reported are compared with those in a capture of the run,
-# and nothing of ours may be malformed.
+# The operations in the report are those that tshark finds in a capture of the run, and no packet is malformed.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/end_to_end.sh

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# SMB2 and RPC as tshark sees them with the DC's keys: every command and every opnum is there, as often as the report
-# says, and nothing of ours is malformed or remarkable, inside the seals either. With NTLM and with Kerberos.
+# SMB2 and RPC as tshark decrypts them with the DC's keys: each command and each opnum is in the capture as often as in
+# the report, and no packet is malformed. With NTLM and with Kerberos.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/end_to_end.sh
@@ -15,7 +15,7 @@ start_captured_dc 8.1
 # shellcheck disable=SC2034 # read by play
 model=tests/data/smb-rpc.yaml
 
-# Each client has an address of its own: by it tshark tells secure channels apart.
+# tshark distinguishes secure channels by address, so each client has a separate one.
 play_all() {
     play --source $own_net.9.0/24 -F "$password" --smb-share scratch --allow-replication -S 0.4 --warmup 0 -D 14 --timeout 20 \
         --latency-timeout 15 "$@"
@@ -69,7 +69,7 @@ seen() {
     is "$1: lsarpc's opnums" "$(opnums lsarpc)" "$(reported lsarpc)"
     is "$1: samr's opnums" "$(opnums samr)" "$(reported samr)"
     is "$1: srvsvc's opnums" "$(opnums srvsvc)" "$(reported srvsvc)"
-    # GetNCChanges is the administrator's: it brings a DsBind of its own.
+    # GetNCChanges is sent as administrator, after a separate DsBind.
     is "$1: drsuapi's opnums" "$(opnums drsuapi)" "$(reported drsuapi "'0': sent_of('drsuapi', '3')")"
     like "$1: the endpoint mapper is asked" "$(opnums epm)" '^3: '
     for protocol in rpc_netlogon:11 lsarpc:10 samr:24 srvsvc:3 drsuapi:5; do

@@ -10,21 +10,21 @@ cd "$(dirname "$0")/../.." || exit 2
 instance=12
 
 play
-is "a run that was made" "$status" 0
+is "a complete run" "$status" 0
 run "$replay" --yes -S x tests/data/all-packets.yaml "$TRAFFIC_REPLAY_DC"
-is "a user's mistake" "$status" 2
-is "is told in one line" "$(wc -l <<<"$errors")" 1
-like "that says what and where" "$errors" 'scale-traffic|-S'
+is "a usage error" "$status" 2
+is "... is one line" "$(wc -l <<<"$errors")" 1
+like "... that says what and where" "$errors" 'scale-traffic|-S'
 run "$replay" --yes "$TMPDIR/nothing.yaml" "$TRAFFIC_REPLAY_DC"
 is "no such model" "$status" 2
 run "$replay" --yes tests/data/all-packets.yaml
 is "no DC" "$status" 2
 run "$replay" --yes -D 2 tests/data/all-packets.yaml dc1=127.88.255.254
 is "nobody at this address" "$status" 1
-like "is told" "$errors" '127\.88\.255\.254'
+like "... is reported" "$errors" '127\.88\.255\.254'
 TRAFFIC_REPLAY_PASSWORD=wrong play
 is "wrong administrator's password" "$status" 1
-like "is told as it is" "$errors" 'invalidCredentials'
+like "... is reported unchanged" "$errors" 'invalidCredentials'
 # signalled SIGNALS...: a long run that gets them, half a second apart.
 signalled() {
     local signal

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
 #
-# lab/dc itself, on a domain controller of its own.
+# lab/dc itself, with a separate domain controller.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/tap.sh

@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# Options of the command that people use, each by what it must change, against the lab's DC.
+# The effect of each common option, against the lab's DC.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/end_to_end.sh
 . tests/lib/end_to_end.sh
 instance=11
 
-# The command of the manual, as it stands there.
+# The command of the manual.
 run "$replay" --yes -r 4 -S 5 -D 4 -I $instance --json "$json" examples/office.yaml "$TRAFFIC_REPLAY_DC"
 run_is_good "-r 4 -S 5 of examples/office.yaml"
 value_is "r and S are in the result" '[r, S]' '[4.0, 5.0]'
 like "the lines that scripts parse" "$output" '^Successful operations: +[0-9]+ \([0-9.]+ per second\)'
-like "the remaining accounts are told, with the way to remove them" "$errors" "(-c|--clean-up)"
+like "the remaining accounts are reported, with the way to remove them" "$errors" "(-c|--clean-up)"
 
 play
 run_is_good "the model of all packets"
@@ -25,7 +25,7 @@ value_holds "planned = sent + not sent + dropped" 'planned == sent + not_sent + 
 value_holds "sent = ok + failed + no answer + unfinished" 'sent == ok + failed + no_answer + unfinished'
 first=$(value '[planned, clients, seed]')
 play -r 0.2 -D 5
-value_holds "what is not too much is achieved" '0 < planned and (ok + failed + no_answer) >= 0.8 * planned'
+value_holds "a load that is not too high is achieved" '0 < planned and (ok + failed + no_answer) >= 0.8 * planned'
 play --threads 1
 is "the same seed: the same plan, whatever --threads" "$(value '[planned, clients, seed]')" "$first"
 value_is "--threads" 'threads' 1
@@ -58,7 +58,7 @@ value_is "--only with a list" 'sorted({p["protocol"] for p in packets if p["coun
 value_is "--only with an opcode" 'packet("ldap", "6")["count"]' 0
 play --skip dns --skip ldap:14
 value_is "--skip" '[packet("dns", "0")["count"], packet("ldap", "14")["count"]]' '[0, 0]'
-value_holds "what was left out is told" 'sum(n for k, n in left_out.items() if k.startswith("dns:0")) > 0'
+value_holds "packets that were left out are reported" 'sum(n for k, n in left_out.items() if k.startswith("dns:0")) > 0'
 
 play --dns-rate 20
 run_is_good "--dns-rate"
@@ -66,7 +66,7 @@ value_holds "--dns-rate: as many extra queries, beside the plan" '40 <= dns_extr
 printf '%s\n' '0,{realm},A,yes' '0,nobody.{realm},A,no' >"$TMPDIR/queries"
 play --dns-rate 20 --dns-query-file "$TMPDIR/queries"
 run_is_good "--dns-query-file"
-value_is "what is not expected to exist is not a failure" 'dns_extra_failed' 0
+value_is "a name that is expected to be missing is not a failure" 'dns_extra_failed' 0
 printf '%s\n' '0,nobody.{realm},A,yes' >"$TMPDIR/queries"
 play --dns-rate 20 --dns-query-file "$TMPDIR/queries"
 value_holds "what is expected and does not exist is one" 'dns_extra_failed == dns_extra > 0'
@@ -81,7 +81,7 @@ run_is_good "--conversation-persistence, --max-backlog, --latency-timeout, --tim
 
 play --tls-verify --only ldap
 value_holds "--tls-verify: the lab's own certificate fails" 'any("ertificate" in c for c in causes())'
-# The CA of the lab's DC stands beside its certificate; only root, who runs the lab, can read it.
+# The CA of the lab's DC is next to its certificate; only root, who runs the lab, can read it.
 ca=${LAB_DIR:-/var/lib/traffic-replay/lab}/private/tls/ca.pem
 if [ -r "$ca" ] && [ "$(cat "${ca%/private*}/made")" = "$dc_address" ]; then
     play --tls-verify --tls-ca "$ca" --only ldap
@@ -114,7 +114,7 @@ like "--help" "$output" 'scale-traffic'
 for share in missing sysvol; do
     model=tests/data/smb-rpc.yaml play --smb-share $share
     is "--smb-share $share: exit status" "$status" 2
-    like "--smb-share $share is told" "$errors" "--smb-share: .* share \"$share\": NT_STATUS_(BAD_NETWORK_NAME|ACCESS_DENIED)$"
+    like "--smb-share $share is reported" "$errors" "--smb-share: .* share \"$share\": NT_STATUS_(BAD_NETWORK_NAME|ACCESS_DENIED)$"
 done
 model=tests/data/smb-rpc.yaml play -D 1
 like "what an option would let be played" "$errors" 'smb2:9 has no player without --smb-share and is skipped'
@@ -123,7 +123,7 @@ like "what an option would let be played" "$errors" 'smb2:9 has no player withou
 for number in $(seq 60); do printf 'STGU-%s-%s\twrong\n' $instance "$number"; done >"$TMPDIR/users"
 chmod 600 "$TMPDIR/users"
 model=tests/data/smb-rpc.yaml play --accounts "$TMPDIR/users" --only smb2 -S 0.1 -D 1
-like "a refused password is told" "$errors" "the server refuses the password of STGU-$instance-1: check $TMPDIR/users"
+like "a refused password is reported" "$errors" "the server refuses the password of STGU-$instance-1: check $TMPDIR/users"
 rm -f "$TMPDIR/users"
 
 # Credentials.

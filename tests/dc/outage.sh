@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
 #
-# A domain controller that dies, comes back, falls silent, or talks nonsense: the run ends on time, failures are
-# counted by cause, no client is lost.
+# A domain controller that dies, comes back, falls silent, or sends nonsense: the run ends on time, failures are counted
+# by cause, and no client is lost.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/end_to_end.sh
@@ -25,7 +25,7 @@ dc_address=$own_net.20.1
 # A domain without accounts of ours is not touched unasked.
 run "$replay" -D 2 tests/data/all-packets.yaml "$TRAFFIC_REPLAY_DC" </dev/null
 is "accounts are not made without --yes when nobody can be asked" "$status" 2
-like "is told" "$errors" '--yes'
+like "... is reported" "$errors" '--yes'
 is "and none is there" "$(search -b "OU=traffic_replay,$domain_dn" dn 2>/dev/null)" ""
 
 play
@@ -141,7 +141,7 @@ for kind in mute garbage reset; do
     is "$kind from the start: exit status" "$status" 1
     [ "$seconds" -le 40 ]
     tap $? "$kind from the start: does not take for ever" "$seconds s"
-    like "$kind from the start: it is told" "$errors" "$own_net.20.2"
+    like "$kind from the start: it is reported" "$errors" "$own_net.20.2"
     end_middleman
 done
 tap_done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# Recordings against the lab's DC: twenty seconds of an office as they were, faster, and many times.
+# Recordings against the lab's DC: twenty seconds of an office at their speed, faster, and many times.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/end_to_end.sh

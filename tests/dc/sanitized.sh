@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/lib/end_to_end.sh
 instance=17
 
-# `make check` has it in a folder beside; with SAN= it is the program itself.
+# `make check` builds it in a separate folder; with SAN= it is the program itself.
 if [ -x "$TRAFFIC_REPLAY_BUILD-sanitized/traffic-replay" ]; then
     replay=$TRAFFIC_REPLAY_BUILD-sanitized/traffic-replay
 fi

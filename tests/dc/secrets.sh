@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
 #
-# Passwords are looked for wherever somebody else could see them: process lists, environments, core files'
-# neighbours, logs and the files that a run leaves.
+# Searches for passwords wherever another user could read them: process lists, environments, logs, and the files that a
+# run leaves.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/end_to_end.sh

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 #
-# SMB2, and RPC over it and over TCP, against a domain controller of its own in each of the ways in
-# which one may be set up: every dialect, cipher and signing algorithm, encryption and signing
-# required, NTLM refused.
+# SMB2, and RPC over SMB2 and TCP, against a domain controller in each of its configurations: dialects, ciphers, signing
+# algorithms, encryption and signing required, NTLM refused.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
@@ -60,7 +59,7 @@ plays_rpc "encryption is required" "$C=2" 'smb encrypt=required'
 plays "encryption is required in 3.0" "$D=0x0300" 'smb encrypt=required' 'server max protocol=SMB3_00'
 plays_rpc "NTLM is refused" "TRAFFIC_REPLAY_NTLM=refused" 'ntlm auth=disabled'
 run "$BUILD/traffic-replay" --yes tests/data/smb-rpc.yaml "$TRAFFIC_REPLAY_DC"
-like "NTLM is refused: what helps is told" "$errors" 'NTLM is disabled\); use -K for Kerberos'
+like "NTLM is refused: the remedy is printed" "$errors" 'NTLM is disabled\); use -K for Kerberos'
 plays_rpc "anonymous is restricted" "" 'restrict anonymous=2'
 
 tap_done

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
 #
-# Real sweeps against a domain controller of its own: a setting of the server varied by a hook, samples of
-# its processes, interrupt and resume, passwords in no process list, a DC that dies.
+# Real sweeps against a separate domain controller: a setting of the server that a hook varies, samples of its processes,
+# interrupt and resume, no passwords in process lists, a DC that dies.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
@@ -49,7 +49,7 @@ sweep() {
 # number FILE EXPRESSION: of a result, with d for it.
 number() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$@"; }
 
-# --- A hook varies a setting of the server; its processes are sampled ---
+# A hook varies a setting of the server; its processes are sampled.
 sweep -r 2 -S 0.5,1 --vary prefork=1,3 --before 'lab/dc restart --prefork-children {prefork}'
 is "a sweep with restarts: exit status" "$status" 0 || echo "# $errors"
 is "a sweep with restarts: cells" "$(find "$results" -name 'dc1_r2_S*.json' | wc -l)" 4
@@ -68,7 +68,7 @@ is "nothing failed" "$(number "$results/dc1_r2_S1_prefork-3.json" '(d["done_fail
 run "$build/traffic-summary" --by prefork "$results"
 like "traffic-summary --by: a row a value, with the DC's processor time" "$output" '^ +3 +2 +[0-9.]+ +r=2 S=1 +[0-9.]+ +0\.0[0-9]+$'
 
-# --- Interrupt and resume; who sees the password ---
+# Interrupt and resume; who sees the password.
 rm -rf "$results"
 "$build/traffic-sweep" --results "$results" -r 1,2,3 -S 1 "$work/model.yaml" "$TRAFFIC_REPLAY_DC" \
     -- --yes -D 3 --warmup 1 --random-seed 1 -F Own-Hidden.Pass1 </dev/null 2>"$work/errors" &
@@ -98,13 +98,13 @@ is "resumed: exit status" "$status" 0 || echo "# $errors"
 is "resumed: all cells are there" "$(find "$results" -name 'dc1_*.json' | wc -l) $(find "$results" -name '.*' ! -name . | wc -l)" "3 0"
 is "resumed: one was played" "$(grep -c 'of 3 cells' <<<"$errors")" 1
 
-# --- The search ---
+# The search.
 rm -rf "$results"
 sweep --find-max -r 1:3 -S 0.5,1,2 --slo 'success>=99%'
 is "--find-max: exit status" "$status" 0 || echo "# $errors"
 like "--find-max: more load is more, for so small loads" "$output" '^maximum within success>=99%: [0-9.]+/s at r=3 S=2 \(3 runs, '
 
-# --- A DC that dies ---
+# A DC that dies.
 rm -rf "$results"
 sweep -r 1,2,3 -S 1 --before '[ {r} != 2 ] || lab/dc kill'
 is "a DC that died: exit status" "$status" 1

@@ -25,6 +25,10 @@ struct lab {
 
 static struct lab lab;
 
+/* The conversation of the running test. */
+static struct conversation current;
+static uint64_t random_state;
+
 /* A conversation that talks to the KDC through the relay, whose counters start at 0. */
 static void begin(struct conversation *conversation, uint64_t *random)
 {
@@ -44,124 +48,101 @@ static void as_is_one_request(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
-    assert_false(conversation.kerberos);
-    assert_ok(play(&conversation, "10", NULL, NULL));
-    assert_true(conversation.kerberos);
+    assert_false(current.kerberos);
+    assert_ok(play(&current, "10", NULL, NULL));
+    assert_true(current.kerberos);
     assert_int_equal(lab.relay.tcp_requests, 1);
-    assert_ok(play(&conversation, "10", "as", "machine"));
+    assert_ok(play(&current, "10", "as", "machine"));
     assert_int_equal(lab.relay.tcp_requests, 2);
-    assert_ok(play(&conversation, "10", "as", "user")); /* again: a new TGT each time */
+    assert_ok(play(&current, "10", "as", "user")); /* again: a new TGT each time */
     assert_int_equal(lab.relay.tcp_requests, 3);
     assert_int_equal(lab.relay.udp_requests, 0);
-    conversation_reset(&conversation);
-    assert_null(conversation.krb5);
-    assert_false(conversation.kerberos);
+    conversation_reset(&current);
+    assert_null(current.krb5);
+    assert_false(current.kerberos);
 }
 
 static void as_in_two_legs(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
     lab.dc->options.kdc_preauth_legs = 2;
-    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_ok(play(&current, "10", NULL, NULL));
     assert_int_equal(lab.relay.tcp_requests, 2);
-    conversation_reset(&conversation);
 }
 
 static void as_over_udp_goes_over_to_tcp(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
     lab.dc->options.kdc = KDC_UDP;
-    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_ok(play(&current, "10", NULL, NULL));
     assert_int_equal(lab.relay.udp_requests, 1);
     assert_int_equal(lab.relay.tcp_requests, 1); /* "response too big" */
-    assert_ok(play(&conversation, "12", NULL, NULL));
+    assert_ok(play(&current, "12", NULL, NULL));
     assert_int_equal(lab.relay.udp_requests, 2);
     assert_int_equal(lab.relay.tcp_requests, 2);
     lab.dc->options.kdc_preauth_legs = 2; /* only the second leg's reply is too big */
-    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_ok(play(&current, "10", NULL, NULL));
     assert_int_equal(lab.relay.udp_requests, 4);
     assert_int_equal(lab.relay.tcp_requests, 3);
-    conversation_reset(&conversation);
 }
 
 static void as_with_a_wrong_key(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
     struct account wrong = lab.user;
     wrong.aes256_key[5] ^= 1;
-    conversation.user = &wrong;
-    assert_failed(play(&conversation, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
+    current.user = &wrong;
+    assert_failed(play(&current, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
     assert_int_equal(lab.relay.tcp_requests, 1);
     lab.dc->options.kdc_preauth_legs = 2;
-    assert_failed(play(&conversation, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
+    assert_failed(play(&current, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
     assert_int_equal(lab.relay.tcp_requests, 3);
     wrong.name = (char *)(uintptr_t) "nobody-of-that-name";
-    assert_failed(play(&conversation, "10", NULL, NULL), "KDC_ERR_C_PRINCIPAL_UNKNOWN");
-    conversation_reset(&conversation);
+    assert_failed(play(&current, "10", NULL, NULL), "KDC_ERR_C_PRINCIPAL_UNKNOWN");
 }
 
 static void wrong_password_first(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
     lab.dc->options.badpassword_frequency = 1;
-    assert_ok(play(&conversation, "10", NULL, NULL));
-    assert_int_equal(conversation.expected_failures, 1);
+    assert_ok(play(&current, "10", NULL, NULL));
+    assert_int_equal(current.expected_failures, 1);
     assert_int_equal(lab.relay.tcp_requests, 2);
-    assert_ok(play(&conversation, "10", NULL, NULL)); /* never twice in a row */
-    assert_int_equal(conversation.expected_failures, 0);
+    assert_ok(play(&current, "10", NULL, NULL)); /* never twice in a row */
+    assert_int_equal(current.expected_failures, 0);
     assert_int_equal(lab.relay.tcp_requests, 3);
     /* Not for the administrator. */
-    conversation.wire.deadline = clock_now() + INT64_C(60000000000);
-    assert_ok(kerberos_as_exchange(&conversation, &lab.dc->admin));
-    assert_int_equal(conversation.expected_failures, 0);
-    conversation_reset(&conversation);
+    current.wire.deadline = clock_now() + INT64_C(60000000000);
+    assert_ok(kerberos_as_exchange(&current, &lab.dc->admin));
+    assert_int_equal(current.expected_failures, 0);
 }
 
 static void tgs_really_asks(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
     /* AS first, then ldap, cifs, host, ldap. */
-    assert_ok(play(&conversation, "12", NULL, NULL));
+    assert_ok(play(&current, "12", NULL, NULL));
     assert_int_equal(lab.relay.tcp_requests, 2);
     for (unsigned i = 0; i < 3; i++) {
-        assert_ok(play(&conversation, "12", NULL, NULL));
+        assert_ok(play(&current, "12", NULL, NULL));
         assert_int_equal(lab.relay.tcp_requests, 3 + i);
     }
-    assert_true(conversation.kerberos);
-    assert_ok(play(&conversation, "12", "service", "GC"));
+    assert_true(current.kerberos);
+    assert_ok(play(&current, "12", "service", "GC"));
     assert_int_equal(lab.relay.tcp_requests, 6);
-    assert_failed(play(&conversation, "12", "service", "nosuch"), "KDC_ERR_S_PRINCIPAL_UNKNOWN");
+    assert_failed(play(&current, "12", "service", "nosuch"), "KDC_ERR_S_PRINCIPAL_UNKNOWN");
     assert_int_equal(lab.relay.tcp_requests, 7);
     relay_reset(&lab.relay);
-    assert_ok(play(&conversation, "12", "service", "krbtgt")); /* as for delegation */
-    assert_ok(play(&conversation, "12", "service", "krbtgt"));
+    assert_ok(play(&current, "12", "service", "krbtgt")); /* as for delegation */
+    assert_ok(play(&current, "12", "service", "krbtgt"));
     assert_int_equal(lab.relay.tcp_requests, 2);
-    assert_ok(play(&conversation, "12", "service", "ldap"));
+    assert_ok(play(&current, "12", "service", "ldap"));
     assert_int_equal(lab.relay.tcp_requests, 3);
-    conversation_reset(&conversation);
 }
 
 static OM_uint32 begin_context(gss_cred_id_t credentials, const char *service, size_t *token_size)
@@ -187,19 +168,16 @@ static void tickets_are_fetched_once(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
-    conversation.wire.deadline = clock_now() + INT64_C(60000000000);
-    assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "ldap"));
+    current.wire.deadline = clock_now() + INT64_C(60000000000);
+    assert_ok(kerberos_ensure_ticket(&current, &lab.user, "ldap"));
     assert_int_equal(lab.relay.tcp_requests, 2);
-    assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "ldap"));
+    assert_ok(kerberos_ensure_ticket(&current, &lab.user, "ldap"));
     assert_int_equal(lab.relay.tcp_requests, 2);
-    assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "cifs"));
+    assert_ok(kerberos_ensure_ticket(&current, &lab.user, "cifs"));
     assert_int_equal(lab.relay.tcp_requests, 3);
-    assert_ok(kerberos_ensure_ticket(&conversation, &lab.machine, "ldap"));
+    assert_ok(kerberos_ensure_ticket(&current, &lab.machine, "ldap"));
     assert_int_equal(lab.relay.tcp_requests, 5);
-    gss_cred_id_t credentials = kerberos_gss_credentials(&conversation, &lab.user);
+    gss_cred_id_t credentials = kerberos_gss_credentials(&current, &lab.user);
     assert_ptr_not_equal(credentials, GSS_C_NO_CREDENTIAL);
     size_t size;
     assert_int_equal(begin_context(credentials, "ldap", &size), GSS_S_CONTINUE_NEEDED);
@@ -209,14 +187,13 @@ static void tickets_are_fetched_once(void **state)
     assert_true(GSS_ERROR(begin_context(credentials, "host", &size)));
     assert_int_equal(lab.relay.tcp_requests, 5);
     /* After a new AS exchange the service tickets are still there. */
-    assert_ok(kerberos_as_exchange(&conversation, &lab.user));
-    assert_ok(kerberos_ensure_ticket(&conversation, &lab.user, "cifs"));
+    assert_ok(kerberos_as_exchange(&current, &lab.user));
+    assert_ok(kerberos_ensure_ticket(&current, &lab.user, "cifs"));
     assert_int_equal(lab.relay.tcp_requests, 6);
-    credentials = kerberos_gss_credentials(&conversation, &lab.user);
+    credentials = kerberos_gss_credentials(&current, &lab.user);
     assert_int_equal(begin_context(credentials, "cifs", &size), GSS_S_CONTINUE_NEEDED);
-    kerberos_forget_tickets(&conversation, &lab.user);
-    assert_ptr_equal(kerberos_gss_credentials(&conversation, &lab.user), GSS_C_NO_CREDENTIAL);
-    conversation_reset(&conversation);
+    kerberos_forget_tickets(&current, &lab.user);
+    assert_ptr_equal(kerberos_gss_credentials(&current, &lab.user), GSS_C_NO_CREDENTIAL);
 }
 
 /* The KDC's reply to a TGT that was encrypted with an older key. */
@@ -226,22 +203,18 @@ static void refused_tickets_are_replaced(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
     uint8_t answer[256];
-    begin(&conversation, &random);
-    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_ok(play(&current, "10", NULL, NULL));
     lab.relay.answer = answer;
     atomic_store(&lab.relay.answer_size, kdc_error(BAD_KEY_VERSION, 0, answer));
-    assert_ok(play(&conversation, "12", NULL, NULL));
+    assert_ok(play(&current, "12", NULL, NULL));
     assert_int_equal(lab.relay.tcp_requests, 4); /* AS, TGS refused, AS, TGS */
     /* An AS exchange uses no ticket, so nothing is replaced. */
-    kerberos_forget_tickets(&conversation, &lab.user);
+    kerberos_forget_tickets(&current, &lab.user);
     relay_reset(&lab.relay);
     atomic_store(&lab.relay.answer_size, kdc_error(BAD_KEY_VERSION, 0, answer));
-    assert_failed(play(&conversation, "10", NULL, NULL), "KRB_AP_ERR_BADKEYVER");
+    assert_failed(play(&current, "10", NULL, NULL), "KRB_AP_ERR_BADKEYVER");
     assert_int_equal(lab.relay.tcp_requests, 1);
-    conversation_reset(&conversation);
 }
 
 /* The salt of the administrator or of a renamed account need not be the usual one. */
@@ -249,35 +222,27 @@ static void key_with_the_salt_of_the_kdc(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
     struct account renamed = lab.renamed;
-    conversation.user = &renamed;
+    current.user = &renamed;
     assert_int_equal(kerberos_derive_key(&renamed, lab.dc->realm), 0);
-    assert_failed(play(&conversation, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
-    conversation.wire.deadline = clock_now() + INT64_C(60000000000);
+    assert_failed(play(&current, "10", NULL, NULL), "KDC_ERR_PREAUTH_FAILED");
+    current.wire.deadline = clock_now() + INT64_C(60000000000);
     relay_reset(&lab.relay);
-    assert_ok(kerberos_learn_key(&conversation, &renamed));
+    assert_ok(kerberos_learn_key(&current, &renamed));
     assert_int_equal(lab.relay.tcp_requests, 1);
-    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_ok(play(&current, "10", NULL, NULL));
     assert_int_equal(lab.relay.tcp_requests, 2);
     renamed.has_aes256_key = false; /* from the password and the salt that the KDC sends */
-    assert_ok(play(&conversation, "10", NULL, NULL));
+    assert_ok(play(&current, "10", NULL, NULL));
     assert_int_equal(lab.relay.tcp_requests, 4);
-    conversation_reset(&conversation);
 }
 
 static void administrator_by_password(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
-    conversation.wire.deadline = clock_now() + INT64_C(60000000000);
-    assert_ok(kerberos_ensure_ticket(&conversation, &lab.dc->admin, "ldap"));
-    conversation_reset(&conversation);
+    current.wire.deadline = clock_now() + INT64_C(60000000000);
+    assert_ok(kerberos_ensure_ticket(&current, &lab.dc->admin, "ldap"));
 }
 
 static atomic_uint at_once_ok;
@@ -376,19 +341,35 @@ static int tear_down(void **state)
     return 0;
 }
 
+static int begin_test(void **state)
+{
+    (void)state;
+    if (lab.dc)
+        begin(&current, &random_state);
+    return 0;
+}
+
+static int end_test(void **state)
+{
+    (void)state;
+    if (lab.dc)
+        conversation_reset(&current);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_is_one_request),
-        cmocka_unit_test(as_in_two_legs),
-        cmocka_unit_test(as_over_udp_goes_over_to_tcp),
-        cmocka_unit_test(as_with_a_wrong_key),
-        cmocka_unit_test(wrong_password_first),
-        cmocka_unit_test(tgs_really_asks),
-        cmocka_unit_test(tickets_are_fetched_once),
-        cmocka_unit_test(refused_tickets_are_replaced),
-        cmocka_unit_test(key_with_the_salt_of_the_kdc),
-        cmocka_unit_test(administrator_by_password),
+        cmocka_unit_test_setup_teardown(as_is_one_request, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(as_in_two_legs, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(as_over_udp_goes_over_to_tcp, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(as_with_a_wrong_key, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(wrong_password_first, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(tgs_really_asks, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(tickets_are_fetched_once, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(refused_tickets_are_replaced, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(key_with_the_salt_of_the_kdc, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(administrator_by_password, begin_test, end_test),
         cmocka_unit_test(many_at_once),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

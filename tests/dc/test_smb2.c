@@ -26,6 +26,10 @@ struct lab {
 };
 static struct lab lab;
 
+/* The conversation of the running test. */
+static struct conversation current;
+static uint64_t random_state;
+
 /* If the DC refuses NTLM, all tests but one use Kerberos. */
 static void begin(struct conversation *conversation, uint64_t *random)
 {
@@ -94,17 +98,13 @@ static void what_is_negotiated(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
-    assert_ok_for("negotiate", play(&conversation, "0"));
-    const struct smb2_connection *connection = conversation.smb2->connection;
+    assert_ok_for("negotiate", play(&current, "0"));
+    const struct smb2_connection *connection = current.smb2->connection;
     assert_int_equal(connection->dialect,
                      number_from("TRAFFIC_REPLAY_DIALECT", connection->dialect));
     assert_int_equal(connection->cipher, number_from("TRAFFIC_REPLAY_CIPHER", connection->cipher));
     assert_int_equal(connection->signing,
                      number_from("TRAFFIC_REPLAY_SIGNING", connection->signing));
-    conversation_reset(&conversation);
 }
 
 static bool can_encrypt(void)
@@ -143,19 +143,15 @@ static void rows_mixed(void **state)
     LAB_NEED(lab.dc);
     static const char *const opcodes[] = {"0", "1", "2",  "3",  "4",  "5", "6",
                                           "8", "9", "11", "13", "14", "16"};
-    struct conversation conversation;
-    uint64_t random;
     char what[64];
-    begin(&conversation, &random);
     for (int i = 0; i < 500; i++) {
         /* Openings and ends of sessions less often than what uses them. */
-        size_t row = conversation_random(&conversation, sizeof opcodes / sizeof opcodes[0]);
-        if (row < 3 && conversation_random(&conversation, 4) > 0)
+        size_t row = conversation_random(&current, sizeof opcodes / sizeof opcodes[0]);
+        if (row < 3 && conversation_random(&current, 4) > 0)
             row = 5 + row;
         snprintf(what, sizeof what, "step %d, smb2:%s", i, opcodes[row]);
-        assert_ok_for(what, play(&conversation, opcodes[row]));
+        assert_ok_for(what, play(&current, opcodes[row]));
     }
-    conversation_reset(&conversation);
 }
 
 static void details_of_files(void **state)
@@ -179,17 +175,13 @@ static void details_of_files(void **state)
         {"5", "oplock", "level2"},   {"5", "oplock", "lease"}, {"5", "lease", "rwh"},
         {"5", "lease", "rh"},        {"9", "size", "4000000"},
     };
-    struct conversation conversation;
-    uint64_t random;
     char what[96];
-    begin(&conversation, &random);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(what, sizeof what, "smb2:%s %s %s", rows[i].opcode, rows[i].key ? rows[i].key : "",
                  rows[i].key ? rows[i].value : "");
         assert_ok_for(what,
-                      play_with(&conversation, "smb2", rows[i].opcode, rows[i].key, rows[i].value));
+                      play_with(&current, "smb2", rows[i].opcode, rows[i].key, rows[i].value));
     }
-    conversation_reset(&conversation);
 }
 
 /* Pieces that end neither at a credit nor at a page. */
@@ -198,15 +190,12 @@ static void what_is_written_is_read(void **state)
     (void)state;
     LAB_NEED(lab.dc);
     enum { SIZE = 300001 };
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
-    conversation.wire.deadline = clock_now() + timeout;
+    current.wire.deadline = clock_now() + timeout;
     struct smb2_open_request request = {.file_class = SMB2_FILE_OTHER};
     struct smb2_target target;
     struct smb2_data data;
-    assert_ok_for("open", smb2_open_file(&conversation, &request));
-    struct smb2_open *open = smb2_newest(&conversation, 1u << SMB2_FILE_OTHER, &target);
+    assert_ok_for("open", smb2_open_file(&current, &request));
+    struct smb2_open *open = smb2_newest(&current, 1u << SMB2_FILE_OTHER, &target);
     assert_non_null(open);
     uint8_t *bytes = malloc(SIZE);
     assert_non_null(bytes);
@@ -231,7 +220,6 @@ static void what_is_written_is_read(void **state)
     assert_ok_for("read at the end", smb2_read(&target, open->file_id, SIZE, 10, &data));
     assert_int_equal(data.size, 0);
     free(bytes);
-    conversation_reset(&conversation);
 }
 
 /* The oldest files and trees are closed, the others still work. */
@@ -239,17 +227,13 @@ static void more_than_is_kept(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
     for (int i = 0; i < SMB2_OPENS_MAX + 20; i++)
-        assert_ok_for("create", play(&conversation, "5"));
-    assert_int_equal(conversation.smb2->open_count, SMB2_OPENS_MAX);
+        assert_ok_for("create", play(&current, "5"));
+    assert_int_equal(current.smb2->open_count, SMB2_OPENS_MAX);
     for (int i = 0; i < SMB2_TREES_MAX + 3; i++)
-        assert_ok_for("tree connect", play(&conversation, "3"));
-    assert_int_equal(conversation.smb2->open_count, 0);
-    assert_ok_for("read", play(&conversation, "8"));
-    conversation_reset(&conversation);
+        assert_ok_for("tree connect", play(&current, "3"));
+    assert_int_equal(current.smb2->open_count, 0);
+    assert_ok_for("read", play(&current, "8"));
 }
 
 static void survey_finds_the_policies(void **state)
@@ -310,21 +294,18 @@ static void pipes_of_both_sessions(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
     struct smb2_pipe *users, *machines, *again;
-    uint64_t random;
-    begin(&conversation, &random);
-    conversation.wire.deadline = clock_now() + 3 * timeout;
-    assert_ok_for("user's", smb2_pipe_open(&conversation, SMB2_USER, "lsarpc", &users));
-    struct smb2_connection *connection = conversation.smb2->connection;
-    assert_ok_for("machine's", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &machines));
+    current.wire.deadline = clock_now() + 3 * timeout;
+    assert_ok_for("user's", smb2_pipe_open(&current, SMB2_USER, "lsarpc", &users));
+    struct smb2_connection *connection = current.smb2->connection;
+    assert_ok_for("machine's", smb2_pipe_open(&current, SMB2_MACHINE, "lsarpc", &machines));
     /* One connection, two sessions. */
-    assert_ptr_equal(connection, conversation.smb2->connection);
+    assert_ptr_equal(connection, current.smb2->connection);
     assert_int_not_equal(connection->sessions[SMB2_USER].id, connection->sessions[SMB2_MACHINE].id);
     bind_pipe(users);
     bind_pipe(machines);
     /* The same with separate write and read. */
-    assert_ok_for("another", smb2_pipe_open(&conversation, SMB2_MACHINE, "lsarpc", &again));
+    assert_ok_for("another", smb2_pipe_open(&current, SMB2_MACHINE, "lsarpc", &again));
     uint8_t *reply = NULL;
     size_t size = 0;
     assert_ok_for("write", smb2_pipe_write(again, lsarpc_bind, sizeof lsarpc_bind));
@@ -333,58 +314,49 @@ static void pipes_of_both_sessions(void **state)
     free(reply);
     smb2_pipe_free(again);
     /* The user's logoff closes the user's pipe only. */
-    assert_ok_for("logoff", play(&conversation, "2"));
+    assert_ok_for("logoff", play(&current, "2"));
     assert_false(smb2_pipe_is_open(users));
     assert_true(smb2_pipe_is_open(machines));
     assert_int_equal(smb2_pipe_transceive(users, lsarpc_bind, 72, &reply, &size).kind,
                      OUTCOME_FAILED);
     /* A new connection closes all. */
-    assert_ok_for("negotiate", play(&conversation, "0"));
+    assert_ok_for("negotiate", play(&current, "0"));
     assert_false(smb2_pipe_is_open(machines));
     smb2_pipe_free(users);
     smb2_pipe_free(machines);
-    assert_int_equal(smb2_pipe_open(&conversation, SMB2_USER, "no such pipe", &users).kind,
+    assert_int_equal(smb2_pipe_open(&current, SMB2_USER, "no such pipe", &users).kind,
                      OUTCOME_FAILED);
     assert_null(users);
-    conversation_reset(&conversation);
 }
 
 static void wrong_passwords_of_minus_b(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
     if (lab_ntlm_is_refused())
         skip();
     lab.dc->options.badpassword_frequency = 1;
     unsigned expected = 0;
     for (int i = 0; i < 6; i++) {
-        assert_ok_for("session setup", play(&conversation, "1"));
-        expected += conversation.expected_failures;
+        assert_ok_for("session setup", play(&current, "1"));
+        expected += current.expected_failures;
     }
     assert_int_equal(expected, 3); /* never twice in a row */
-    conversation_reset(&conversation);
 }
 
 static void a_wrong_password_is_reported(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
     struct account wrong = lab.user;
-    uint64_t random;
-    begin(&conversation, &random);
     if (lab_ntlm_is_refused())
         skip();
     wrong.nt_hash[3] ^= 1;
-    conversation.user = &wrong;
-    assert_failed(play(&conversation, "1"), "NT_STATUS_LOGON_FAILURE");
+    current.user = &wrong;
+    assert_failed(play(&current, "1"), "NT_STATUS_LOGON_FAILURE");
     /* The connection stays open. */
-    conversation.user = &lab.user;
-    assert_ok_for("session setup", play(&conversation, "1"));
-    conversation_reset(&conversation);
+    current.user = &lab.user;
+    assert_ok_for("session setup", play(&current, "1"));
 }
 
 /* The forms of a name that an administrator can give. */
@@ -392,9 +364,6 @@ static void domain_in_the_name(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
     if (lab_ntlm_is_refused())
         skip();
     for (int i = 0; i < 2; i++) {
@@ -402,25 +371,20 @@ static void domain_in_the_name(void **state)
         assert_true(asprintf(&named.name, i == 0 ? "%s\\%s" : "%2$s@%1$s",
                              i == 0 ? lab.dc->netbios_domain : lab.dc->dns_domain,
                              lab.user.name) > 0);
-        conversation.user = &named;
-        assert_ok_for(named.name, play(&conversation, "1"));
+        current.user = &named;
+        assert_ok_for(named.name, play(&current, "1"));
         free(named.name);
     }
-    conversation_reset(&conversation);
 }
 
 static void refused_ntlm_is_reported(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
-    conversation.kerberos = false;
-    struct outcome outcome = play(&conversation, "1");
+    current.kerberos = false;
+    struct outcome outcome = play(&current, "1");
     assert_int_equal(outcome.kind, lab_ntlm_is_refused() ? OUTCOME_FAILED : OUTCOME_OK);
     assert_string_equal(outcome.cause, lab_ntlm_is_refused() ? "NT_STATUS_NTLM_BLOCKED" : "");
-    conversation_reset(&conversation);
 }
 
 /* The operation that finds a session ended recreates it. */
@@ -428,24 +392,20 @@ static void an_ended_session_is_recreated(void **state)
 {
     (void)state;
     LAB_NEED(lab.dc);
-    struct conversation conversation;
-    uint64_t random;
-    begin(&conversation, &random);
-    assert_ok_for("create", play(&conversation, "5"));
-    struct smb2_session *session = &conversation.smb2->connection->sessions[SMB2_USER];
+    assert_ok_for("create", play(&current, "5"));
+    struct smb2_session *session = &current.smb2->connection->sessions[SMB2_USER];
     uint64_t id = session->id;
     session->id ^= UINT64_C(0x5a5a0000); /* the server knows no such session */
     if (session->encrypts) {
         /* The server closes the connection if it cannot decrypt. */
-        assert_int_equal(play(&conversation, "8").kind, OUTCOME_FAILED);
-        assert_ok_for("read", play(&conversation, "8"));
-        conversation_reset(&conversation);
+        assert_int_equal(play(&current, "8").kind, OUTCOME_FAILED);
+        assert_ok_for("read", play(&current, "8"));
+        conversation_reset(&current);
         return;
     }
-    assert_ok_for("read", play(&conversation, "8"));
+    assert_ok_for("read", play(&current, "8"));
     assert_int_not_equal(session->id, id);
     assert_int_not_equal(session->id, id ^ UINT64_C(0x5a5a0000));
-    conversation_reset(&conversation);
 }
 
 static int set_up(void **state)
@@ -480,24 +440,40 @@ static int tear_down(void **state)
     return 0;
 }
 
+static int begin_test(void **state)
+{
+    (void)state;
+    if (lab.dc)
+        begin(&current, &random_state);
+    return 0;
+}
+
+static int end_test(void **state)
+{
+    (void)state;
+    if (lab.dc)
+        conversation_reset(&current);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_negotiated),
+        cmocka_unit_test_setup_teardown(what_is_negotiated, begin_test, end_test),
         cmocka_unit_test(every_row_ntlm),
         cmocka_unit_test(every_row_kerberos),
         cmocka_unit_test(every_row_encrypted),
-        cmocka_unit_test(rows_mixed),
-        cmocka_unit_test(details_of_files),
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(more_than_is_kept),
+        cmocka_unit_test_setup_teardown(rows_mixed, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(details_of_files, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(what_is_written_is_read, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(more_than_is_kept, begin_test, end_test),
         cmocka_unit_test(survey_finds_the_policies),
-        cmocka_unit_test(pipes_of_both_sessions),
-        cmocka_unit_test(wrong_passwords_of_minus_b),
-        cmocka_unit_test(a_wrong_password_is_reported),
-        cmocka_unit_test(domain_in_the_name),
-        cmocka_unit_test(refused_ntlm_is_reported),
-        cmocka_unit_test(an_ended_session_is_recreated),
+        cmocka_unit_test_setup_teardown(pipes_of_both_sessions, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(wrong_passwords_of_minus_b, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(a_wrong_password_is_reported, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(domain_in_the_name, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(refused_ntlm_is_reported, begin_test, end_test),
+        cmocka_unit_test_setup_teardown(an_ended_session_is_recreated, begin_test, end_test),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

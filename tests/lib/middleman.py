@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-A server that misbehaves on demand: it stands on ADDRESS on the ports of a domain controller, hands everything
+A server that misbehaves on demand: it listens at ADDRESS on the ports of a domain controller, passes everything
 on to the real one at SERVER, and when SIGUSR1 comes turns into something else:
 
   mute     accepts connections, reads, and never answers again

@@ -312,7 +312,7 @@ static struct outcome fail_at_once(struct conversation *conversation, const void
     return outcome_failed("no");
 }
 
-/* Filter "nomem" stands for an allocation that fails. */
+/* With filter "nomem" an allocation fails. */
 static void *compile_echo(const struct packet_details *details, struct packet_context *context,
                           struct error *error)
 {

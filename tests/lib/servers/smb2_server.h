@@ -24,7 +24,7 @@ enum smb2_server_fault {
     FAULT_STATUS,          /* answered with status fault_at */
     FAULT_OTHER_STATUS,    /* ... and with the body of what was asked for */
     FAULT_UNSIGNED,
-    FAULT_WRONG_SIGNATURE, /* signed, wrongly, whether it has to be or not */
+    FAULT_WRONG_SIGNATURE, /* a wrong signature, required or not */
     FAULT_IN_CLEAR,        /* not encrypted */
     FAULT_OTHER_ID,        /* another message's reply */
     FAULT_OTHER_COMMAND,
@@ -50,7 +50,7 @@ struct smb2_server {
     enum smb2_cipher cipher;
     enum smb2_signing signing;
     bool requires_signing, encrypts, encrypts_share, guest, no_contexts, no_multi_credit;
-    bool never_done;        /* goes on with a logon for ever */
+    bool never_done;        /* a logon never ends */
     int too_much;           /* bytes that a READ or WRITE is more than asked for */
     uint16_t smb1_dialect;  /* answers an SMB1 negotiate; 0: by the wildcard or 2.0.2 */
     unsigned context_twice; /* type of a negotiate context that comes a second time; 0: none */

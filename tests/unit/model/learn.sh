@@ -68,7 +68,7 @@ like "a path that cannot be written: message" "$errors" '--?o.*: cannot write ".
 printf 'no summary\n' >>"$work/small.txt"
 run "$program" -q "$work/small.txt" -o "$work/model.yaml"
 is "a broken line: status" $status 1
-like "a broken line: told with its number" "$errors" 'small.txt:3: expected a traffic-summary line'
+like "a broken line is reported by number" "$errors" 'small.txt:3: expected a traffic-summary line'
 is "what was there stays" "$(cat "$work/model.yaml")" precious
 is "nothing is left beside it" "$(cd "$work" && ls model*)" model.yaml
 sed -i 3d "$work/small.txt"

@@ -41,7 +41,7 @@ static void a_filter_keeps_its_attributes(void **state)
 }
 
 /* Each message takes its own fields. */
-static void searches_in_one_frame_are_told_apart(void **state)
+static void searches_in_one_frame_are_distinguished(void **state)
 {
     struct learn_bench *bench = *state;
     learn_bench_take(
@@ -419,7 +419,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, learn_bench_set_up, learn_bench_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_filter_keeps_its_attributes),
-        TEST(searches_in_one_frame_are_told_apart),
+        TEST(searches_in_one_frame_are_distinguished),
         TEST(binds_are_counted_with_their_legs),
         TEST(the_last_sealed_message_is_an_unbind),
         TEST(results_belong_to_their_message),

@@ -162,7 +162,7 @@ static void replies_exist(void **state)
     }
 }
 
-static void legs_can_be_told(void **state)
+static void legs_can_be_recognised(void **state)
 {
     (void)state;
     for (size_t i = 0; i < row_count; i++) {
@@ -176,7 +176,7 @@ static void legs_can_be_told(void **state)
             legs->field ? packet_rule_find(&rows[i], legs->field) : NULL;
         if (legs->joined && (!field || !packet_rule_check(field, legs->value) ||
                              !packet_rule_find(&rows[i], legs->first)))
-            fail_row(&rows[i], "its further messages cannot be told");
+            fail_row(&rows[i], "its further messages cannot be recognised");
     }
 }
 
@@ -350,7 +350,7 @@ int main(void)
         cmocka_unit_test(what_is_played_has_a_player),
         cmocka_unit_test(each_player_has_a_row),
         cmocka_unit_test(replies_exist),
-        cmocka_unit_test(legs_can_be_told),
+        cmocka_unit_test(legs_can_be_recognised),
         cmocka_unit_test(rules_allow_their_usual_values),
         cmocka_unit_test(columns_have_their_fields),
         cmocka_unit_test(forms_without_fields_compile),

@@ -304,7 +304,7 @@ static void result_codes_are_named(void **state)
     ldap_server_stop(&server);
 }
 
-static void wrong_request_is_told(void **state)
+static void a_wrong_request_is_reported(void **state)
 {
     (void)state;
     struct ldap_server server = {.reply = three_entries, .cut_after = SIZE_MAX};
@@ -662,7 +662,7 @@ int main(void)
         cmocka_unit_test(garbage_is_refused),
         cmocka_unit_test(noise_is_refused),
         cmocka_unit_test(result_codes_are_named),
-        cmocka_unit_test(wrong_request_is_told),
+        cmocka_unit_test(a_wrong_request_is_reported),
         cmocka_unit_test(answers_find_their_request),
         cmocka_unit_test(bytes_before_the_handshake_are_refused),
         cmocka_unit_test(fibers_wait_inside_at_once),

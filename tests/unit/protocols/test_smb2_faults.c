@@ -121,7 +121,7 @@ static void flips_on_the_way_are_seen_by_decryption(void **state)
     free(kind);
 }
 
-static void faults_are_told(void **state)
+static void faults_are_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -307,7 +307,7 @@ int main(void)
         cmocka_unit_test(replies_flipped_by_the_server),
         cmocka_unit_test(flips_on_the_way_are_seen_by_signatures),
         cmocka_unit_test(flips_on_the_way_are_seen_by_decryption),
-        cmocka_unit_test(faults_are_told),
+        cmocka_unit_test(faults_are_reported),
         cmocka_unit_test(breaks_are_acknowledged),
         cmocka_unit_test(servers_that_will_not_do),
         cmocka_unit_test(smb1_negotiate_leads_nowhere),

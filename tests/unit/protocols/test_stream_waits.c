@@ -86,7 +86,7 @@ int epoll_ctl(int epoll_fd, int what, int fd, struct epoll_event *event)
                                                                                 event);
 }
 
-static void speak_when_told(struct peer *peer, struct end *end)
+static void speak_at_the_signal(struct peer *peer, struct end *end)
 {
     char byte;
     for (int i = 0; i < 3; i++) {
@@ -109,7 +109,7 @@ static void read_now(struct variant *v)
 {
     struct peer peer;
     char buffer[8];
-    peer_start(&peer, v, speak_when_told);
+    peer_start(&peer, v, speak_at_the_signal);
     assert_int_equal(variant_open(v), 0);
     ssize_t n = stream_read_now(v->stream, buffer, sizeof buffer);
     assert_int_equal(n, -EAGAIN);
@@ -136,7 +136,7 @@ static void edge_while_elsewhere(struct variant *v)
 {
     struct peer peer;
     char buffer[8];
-    peer_start(&peer, v, speak_when_told);
+    peer_start(&peer, v, speak_at_the_signal);
     assert_int_equal(variant_open(v), 0);
     for (int i = 0; i < 3; i++) {
         while (stream_read_now(v->stream, buffer, sizeof buffer) != -EAGAIN)
@@ -192,7 +192,7 @@ static void end_after_short_read(struct variant *v)
 {
     struct peer peer;
     char buffer[64];
-    peer_start(&peer, v, speak_when_told);
+    peer_start(&peer, v, speak_at_the_signal);
     assert_int_equal(variant_open(v), 0);
     for (int i = 0; i < 3; i++) {
         peer_go(&peer);

@@ -11,17 +11,9 @@
 #include <cmocka.h>
 
 #include "summary/result/histogram.h"
+#include "tests/lib/test_random.h"
 
 static const int64_t microsecond = 1000, hour = INT64_C(3600) * 1000000000;
-
-/* A small generator of its own, so that the test does not hang on another room. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
 
 static void assert_within_bound(int64_t ns)
 {
@@ -43,8 +35,8 @@ static void errors_are_bounded(void **state)
     }
     uint64_t random = 88172645463325252u;
     for (unsigned i = 0; i < 1000000; i++) {
-        unsigned bits = 10 + (unsigned)(next_random(&random) % 33);
-        int64_t ns = (int64_t)(next_random(&random) >> (64 - bits));
+        unsigned bits = 10 + (unsigned)(test_random(&random) % 33);
+        int64_t ns = (int64_t)(test_random(&random) >> (64 - bits));
         if (ns >= microsecond && ns <= hour)
             assert_within_bound(ns);
     }
@@ -111,7 +103,7 @@ static void quantiles_are_those_of_sorted_values(void **state)
     double sum = 0;
     for (size_t i = 0; i < COUNT; i++) {
         /* Log-uniform from 1 us to 1 h. */
-        double fraction = (double)(next_random(&random) >> 11) / 9007199254740992.0;
+        double fraction = (double)(test_random(&random) >> 11) / 9007199254740992.0;
         values[i] = (int64_t)(1000 * exp(fraction * log(3.6e9)));
         sum += (double)values[i];
         assert_int_equal(histogram_add(&histogram, values[i]), 0);
@@ -158,7 +150,7 @@ static void ranks_are_exact(void **state)
 static void fill(struct histogram *histogram, uint64_t seed, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        assert_int_equal(histogram_add(histogram, (int64_t)(next_random(&seed) >> 28)), 0);
+        assert_int_equal(histogram_add(histogram, (int64_t)(test_random(&seed) >> 28)), 0);
 }
 
 static void assert_same(const struct histogram *left, const struct histogram *right)
@@ -195,7 +187,7 @@ static void packed_histograms_hold_the_same_values(void **state)
     assert_packed_same(&plain, &packed);
     uint64_t random = 1;
     for (unsigned i = 0; i < 3000; i++) {
-        int64_t ns = (int64_t)(next_random(&random) >> (20 + next_random(&random) % 30));
+        int64_t ns = (int64_t)(test_random(&random) >> (20 + test_random(&random) % 30));
         assert_int_equal(histogram_add(&plain, ns), 0);
         assert_int_equal(histogram_add(&packed, ns), 0);
         if (i % 500 == 0) {

@@ -53,9 +53,9 @@ static void r_and_S_are_read_from_file_names(void **state)
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         double r = 0, S = 0;
-        bool told = reading_cell_of_name(names[i].name, &r, &S);
-        if (told != (names[i].r > 0) || (told && (r != names[i].r || S != names[i].S)))
-            fail_msg("%s: %d %g %g", names[i].name, told, r, S);
+        bool found = reading_cell_of_name(names[i].name, &r, &S);
+        if (found != (names[i].r > 0) || (found && (r != names[i].r || S != names[i].S)))
+            fail_msg("%s: %d %g %g", names[i].name, found, r, S);
     }
 }
 

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench/run, ended in the middle of a row: nothing that it started goes on, and its folder is gone. What it
-# measures is a stand-in here.
+# bench/run that is ended in the middle of a row leaves no process and no folder. What it measures is a fake here.
 
 cd "$(dirname "$0")/../../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
