@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-datagram_waits datagram_waits_usual = {1000, 2000, 4000, 8000, 0};
+datagram_waits datagram_waits_default = {1000, 2000, 4000, 8000, 0};
 
 static ssize_t await_answer(struct stream *stream, const struct datagram_question *question,
                             uint8_t *reply, size_t reply_size, int64_t until);

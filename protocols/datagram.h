@@ -20,7 +20,7 @@
 typedef const uint16_t datagram_waits[5];
 
 /* The waits of a resolver: 1, 2, 4 and 8 s. */
-extern datagram_waits datagram_waits_usual;
+extern datagram_waits datagram_waits_default;
 
 struct datagram_question {
     uint16_t port; /* of the DC, host byte order */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Kerberos mechanism behind auth.h: MIT GSSAPI's krb5 mechanism with the conversation's
- * tickets. The service ticket is in the ccache before a context is created, so that no GSS call
- * uses the network.
+ * Kerberos as a mechanism of auth.h: MIT GSSAPI's krb5 mechanism with the conversation's tickets.
+ * The service ticket is in the ccache before a context is created, so that no GSS call uses the
+ * network.
  */
 #include <errno.h>
 #include <gssapi/gssapi_ext.h>
@@ -26,7 +26,7 @@ struct auth_kerberos {
 enum { IOV_COUNT = 4 };
 
 static int import_target(struct auth_kerberos *kerberos, const struct dc *dc, const char *service);
-static int without_confidentiality(struct auth_kerberos *kerberos);
+static int drop_confidentiality(struct auth_kerberos *kerberos);
 static void kerberos_free(struct auth_mech *mech);
 static struct auth_kerberos *auth_kerberos_of(struct auth_mech *mech);
 static int kerberos_step(struct auth_mech *mech, const uint8_t *token, size_t size, uint8_t **out,
@@ -74,7 +74,7 @@ int auth_kerberos_new(struct conversation *conversation, const struct auth_reque
     int rc = kerberos->credentials ? import_target(kerberos, conversation->dc, request->service)
                                    : -ENOKEY;
     if (rc == 0 && request->dce_style && request->level == AUTH_LEVEL_INTEGRITY)
-        rc = without_confidentiality(kerberos);
+        rc = drop_confidentiality(kerberos);
     if (rc) {
         kerberos_free(&kerberos->mech);
         return rc;
@@ -106,7 +106,7 @@ static int import_target(struct auth_kerberos *kerberos, const struct dc *dc, co
  * integrity level therefore uses a copy of the credentials with that offer turned off, which cannot
  * be undone on the conversation's credentials.
  */
-static int without_confidentiality(struct auth_kerberos *kerberos)
+static int drop_confidentiality(struct auth_kerberos *kerberos)
 {
     OM_uint32 minor, ignored;
     gss_buffer_desc text = GSS_C_EMPTY_BUFFER, none = GSS_C_EMPTY_BUFFER;
@@ -292,15 +292,15 @@ static void fill_iov(const struct auth_mech *mech, const struct auth_pdu *pdu, c
 {
     bool seals = mech->level == AUTH_LEVEL_PRIVACY;
     size_t after = pdu->body + pdu->body_size;
-    OM_uint32 beside =
+    OM_uint32 around_body =
         pdu->header_signing ? GSS_IOV_BUFFER_TYPE_SIGN_ONLY : GSS_IOV_BUFFER_TYPE_EMPTY;
     size_t header_size = pdu->header_signing ? pdu->body : 0;
     size_t trailer_size = pdu->header_signing ? pdu->size - after : 0;
     fill_buffer(&iov[0], seals ? GSS_IOV_BUFFER_TYPE_HEADER : GSS_IOV_BUFFER_TYPE_MIC_TOKEN, token,
                 token_size);
-    fill_buffer(&iov[1], beside, pdu->data, header_size);
+    fill_buffer(&iov[1], around_body, pdu->data, header_size);
     fill_buffer(&iov[2], GSS_IOV_BUFFER_TYPE_DATA, pdu->data + pdu->body, pdu->body_size);
-    fill_buffer(&iov[3], beside, pdu->data + after, trailer_size);
+    fill_buffer(&iov[3], around_body, pdu->data + after, trailer_size);
 }
 
 static int kerberos_unprotect(struct auth_mech *mech, const struct auth_pdu *pdu,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NTLM mechanism behind auth.h. */
+/* NTLM as a mechanism of auth.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

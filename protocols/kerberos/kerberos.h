@@ -37,8 +37,8 @@ struct outcome kerberos_learn_key(struct conversation *conversation, struct acco
 
 /* An AS exchange (the packet kerberos:10), after an attempt with a wrong password if -B wants one.
  * Stores the TGT in the conversation. Without a derived key it uses the password, with two requests
- * and 11 ms of processor time. For the administrator of -k it sends nothing and takes the user's
- * TGT. */
+ * and 11 ms of processor time. With -k, the administrator's exchange sends nothing and uses the
+ * user's TGT. */
 struct outcome kerberos_as_exchange(struct conversation *conversation,
                                     const struct account *account);
 
@@ -57,7 +57,7 @@ void kerberos_forget_tickets(struct conversation *conversation, const struct acc
 gss_cred_id_t kerberos_gss_credentials(struct conversation *conversation,
                                        const struct account *account);
 
-/* The same, for GSS's SPNEGO mechanism as well, which accepts only credentials of its own. */
+/* The same, for GSS's SPNEGO mechanism as well, which accepts only separate credentials. */
 gss_cred_id_t kerberos_spnego_credentials(struct conversation *conversation,
                                           const struct account *account);
 

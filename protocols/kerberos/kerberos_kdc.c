@@ -143,7 +143,7 @@ static int kdc_ask_udp(struct kdc *kdc, const krb5_data *request)
     const struct datagram_question question = {.port = dc->ports.kerberos,
                                                .bytes = request->data,
                                                .size = request->length,
-                                               .waits = datagram_waits_usual,
+                                               .waits = datagram_waits_default,
                                                .is_answer = kdc_is_answer};
     uint8_t *reply = malloc(DATAGRAM_MAX);
     if (!reply)

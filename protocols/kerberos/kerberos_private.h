@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files behind kerberos.h: a thread's libkrb5 context (kerberos_setup.c), exchanges
- * with the KDC and their failures (kerberos_kdc.c), a conversation's tickets (kerberos_tickets.c),
- * the AS and TGS exchanges (kerberos_as.c, kerberos_tgs.c).
+ * Shared by the files that implement kerberos.h: a thread's libkrb5 context (kerberos_setup.c),
+ * exchanges with the KDC and their failures (kerberos_kdc.c), a conversation's tickets
+ * (kerberos_tickets.c), the AS and TGS exchanges (kerberos_as.c, kerberos_tgs.c).
  */
 #ifndef PROTOCOLS_KERBEROS_KERBEROS_PRIVATE_H
 #define PROTOCOLS_KERBEROS_KERBEROS_PRIVATE_H

@@ -3,9 +3,9 @@
  * Set-up of Kerberos before the clock starts: a private profile, one libkrb5 context per thread,
  * the accounts' keys, the user's own tickets for -k.
  *
- * The profile is a file in memory, opened through /proc/self/fd, so that nothing is left behind
- * however the process ends. It keeps libkrb5 and GSSAPI away from DNS, from other ticket caches and
- * keytabs, and from every KDC: kerberos_kdc.c sends all requests.
+ * The profile is a file in memory, opened through /proc/self/fd, so that it disappears however the
+ * process ends. It keeps libkrb5 and GSSAPI away from DNS, from other ticket caches and keytabs,
+ * and from every KDC: kerberos_kdc.c sends all requests.
  */
 #include <com_err.h>
 #include <ctype.h>

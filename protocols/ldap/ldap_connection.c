@@ -196,7 +196,7 @@ static int prepare_handle(struct ldap_connection *connection)
     ber_len_t longest = MESSAGE_MAX;
     if (ldap_get_option(handle, LDAP_OPT_SOCKBUF, &sockbuf) != LDAP_OPT_SUCCESS)
         return LDAP_NOT_SUPPORTED;
-    /* It needs nothing but memory. */
+    /* This fails only without memory. */
     if (ber_sockbuf_add_io(sockbuf, &sockbuf_io, LBER_SBIOD_LEVEL_PROVIDER, connection) != 0)
         return LDAP_NO_MEMORY;
     if (ber_sockbuf_ctrl(sockbuf, LBER_SB_OPT_SET_MAX_INCOMING, &longest) < 0 ||

@@ -87,6 +87,7 @@ bool ldap_connection_is_broken(const struct ldap_connection *connection);
 /* True if the Kerberos ticket of the bind has expired. A DC then closes the connection. */
 bool ldap_connection_is_expired(const struct ldap_connection *connection);
 
+/* True after a successful bind. */
 bool ldap_connection_is_bound(const struct ldap_connection *connection);
 
 /* Sends an unbindRequest if that needs no wait, closes and frees. NULL is allowed. */

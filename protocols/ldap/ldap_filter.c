@@ -293,7 +293,7 @@ static int add_bare_item(struct parser *parser, const char *attribute, size_t si
     return 0;
 }
 
-/* Makes the text from parser->text to end a piece. */
+/* Turns the text from parser->text to end into a piece. */
 static int end_text_piece(struct parser *parser, const char *end)
 {
     if (end == parser->text)

@@ -26,6 +26,7 @@ struct ldap_filter *ldap_filter_parse(const char *text, struct error *error);
  * attributes (NULL-terminated, or NULL). NULL: no memory. */
 struct ldap_filter *ldap_filter_guess(const char *base_pattern, char *const *attributes);
 
+/* NULL is allowed. */
 void ldap_filter_free(struct ldap_filter *filter);
 
 /* The filter with values drawn at random from the conversation's DC. Allocated; NULL: no memory. */

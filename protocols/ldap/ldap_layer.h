@@ -74,6 +74,7 @@ bool ldap_input_pending(const struct ldap_input *input);
 /* Copies the rest of the caller's buffer. 0 or -ENOMEM. */
 int ldap_input_save(struct ldap_input *input);
 
+/* Drops all bytes; keeps the layer. */
 void ldap_input_clear(struct ldap_input *input);
 
 #endif

@@ -24,6 +24,7 @@ struct ldap_search {
     uint64_t entries; /* out: number of entries */
 };
 
+/* Runs the search to its last page and sets search->entries. */
 struct outcome ldap_search_run(struct ldap_connection *connection, struct ldap_search *search);
 
 #endif

@@ -168,7 +168,7 @@ int cldap_netlogon(struct wire *wire, const struct dc *dc, const char *dns_domai
                                 .ping = true,
                                 .dns_domain = dns_domain,
                                 .host = host,
-                                .waits = datagram_waits_usual};
+                                .waits = datagram_waits_default};
     struct cldap_state state = {0};
     struct netlogon_found found = {.netlogon = out, .error = -ENOENT};
     bool known;
@@ -364,7 +364,7 @@ static void clear_state(struct cldap_state *state)
 int cldap_root_dse(struct wire *wire, const struct dc *dc, char *const *attributes,
                    cldap_visit *visit, void *context)
 {
-    const struct search what = {.attributes = attributes, .waits = datagram_waits_usual};
+    const struct search what = {.attributes = attributes, .waits = datagram_waits_default};
     struct cldap_state state = {0};
     bool known;
     int error = cldap_search(wire, dc, &what, &state, &known, visit, context);
@@ -471,8 +471,8 @@ static struct outcome cldap_play(struct conversation *conversation, const void *
                                 .ping = true,
                                 .dns_domain = dc->dns_domain,
                                 .host = conversation->machine ? conversation->machine->name : NULL,
-                                .waits =
-                                    dc->options.generic_ldap ? short_waits : datagram_waits_usual};
+                                .waits = dc->options.generic_ldap ? short_waits
+                                                                  : datagram_waits_default};
     struct cldap_state *state = cldap_get_state(conversation);
     struct cldap_netlogon reply;
     struct netlogon_found found = {.netlogon = &reply, .error = -ENOENT};

@@ -113,7 +113,7 @@ static int send_query(struct wire *wire, const struct dc *dc, const struct dns_q
     const struct datagram_question question = {.port = dc->ports.dns,
                                                .bytes = bytes,
                                                .size = (size_t)size,
-                                               .waits = datagram_waits_usual,
+                                               .waits = datagram_waits_default,
                                                .is_answer = dns_is_answer,
                                                .id = id};
     ssize_t got = datagram_ask(wire, dc, &question, reply, sizeof reply);

@@ -24,7 +24,7 @@ extern const uint16_t dns_types[DNS_TYPES];
 struct dns_query {
     char name[DNS_NAME_SIZE];
     uint16_t type;
-    bool expected; /* an answer record must come; if false, none may come */
+    bool expected; /* true: the reply must contain an answer record; false: it must not */
 };
 
 struct dns_names {

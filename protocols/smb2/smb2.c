@@ -47,7 +47,8 @@ static struct outcome need_session(struct conversation *conversation, enum smb2_
 static struct outcome connect_tree(struct conversation *conversation,
                                    const struct smb2_target *target, enum smb2_share share);
 static void drop_opens_of_tree(struct smb2_state *state, uint32_t tree_id);
-static enum smb2_share real_share(const struct conversation *conversation, enum smb2_share share);
+static enum smb2_share substitute_share(const struct conversation *conversation,
+                                        enum smb2_share share);
 static void choose_file(struct conversation *conversation, const struct smb2_open_request *request,
                         struct choice *choice);
 static void choose_scratch(struct conversation *conversation, struct choice *choice);
@@ -178,7 +179,7 @@ struct outcome smb2_connect_tree(struct conversation *conversation, enum smb2_sh
     struct smb2_target target;
     struct outcome outcome = need_session(conversation, SMB2_USER, &target);
     if (outcome.kind == OUTCOME_OK)
-        outcome = connect_tree(conversation, &target, real_share(conversation, share));
+        outcome = connect_tree(conversation, &target, substitute_share(conversation, share));
     return outcome;
 }
 
@@ -208,7 +209,8 @@ static void drop_opens_of_tree(struct smb2_state *state, uint32_t tree_id)
 }
 
 /* Without --smb-share, SYSVOL takes the place of other shares. */
-static enum smb2_share real_share(const struct conversation *conversation, enum smb2_share share)
+static enum smb2_share substitute_share(const struct conversation *conversation,
+                                        enum smb2_share share)
 {
     bool has_other = conversation->dc->options.smb_share != NULL;
     return share == SMB2_SHARE_OTHER && !has_other ? SMB2_SHARE_SYSVOL : share;
@@ -404,7 +406,7 @@ struct outcome smb2_close_file(struct conversation *conversation, struct smb2_op
 struct outcome smb2_need_tree(struct conversation *conversation, enum smb2_who who,
                               enum smb2_share share, struct smb2_target *target)
 {
-    share = real_share(conversation, share);
+    share = substitute_share(conversation, share);
     struct outcome outcome = need_session(conversation, who, target);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
@@ -456,7 +458,8 @@ static bool forget_lost(struct smb2_state *state)
     return lost;
 }
 
-/* Forgets what the server ended: a session, its trees, a file. False: nothing. */
+/* Forgets what the server ended: a session, its trees, a file. False: there was nothing to
+ * forget. */
 static bool forget_lost_in(struct smb2_state *state, enum smb2_who who)
 {
     struct smb2_session *session = &state->connection->sessions[who];

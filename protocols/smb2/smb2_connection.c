@@ -81,7 +81,7 @@ void smb2_connection_free(struct smb2_connection *connection)
     if (!connection)
         return;
     stream_close(connection->stream);
-    free(connection->carry);
+    free(connection->unread);
     explicit_bzero(connection, sizeof *connection);
     free(connection);
 }
@@ -294,16 +294,17 @@ static int receive_frame(struct smb2_connection *connection, uint8_t **data, siz
 
 static int incoming_begin(struct smb2_connection *connection, struct incoming *in)
 {
-    in->capacity = connection->carry_size > RECEIVE_CHUNK ? connection->carry_size : RECEIVE_CHUNK;
+    in->capacity =
+        connection->unread_size > RECEIVE_CHUNK ? connection->unread_size : RECEIVE_CHUNK;
     in->data = malloc(in->capacity);
     if (!in->data)
         return connection_broken(connection, -ENOMEM);
-    if (connection->carry_size)
-        memcpy(in->data, connection->carry, connection->carry_size);
-    in->size = connection->carry_size;
-    free(connection->carry);
-    connection->carry = NULL;
-    connection->carry_size = 0;
+    if (connection->unread_size)
+        memcpy(in->data, connection->unread, connection->unread_size);
+    in->size = connection->unread_size;
+    free(connection->unread);
+    connection->unread = NULL;
+    connection->unread_size = 0;
     return 0;
 }
 
@@ -332,11 +333,11 @@ static int incoming_keep_rest(struct smb2_connection *connection, const struct i
     size_t rest = in->size - used;
     if (!rest)
         return 0;
-    connection->carry = malloc(rest);
-    if (!connection->carry)
+    connection->unread = malloc(rest);
+    if (!connection->unread)
         return connection_broken(connection, -ENOMEM);
-    memcpy(connection->carry, in->data + used, rest);
-    connection->carry_size = rest;
+    memcpy(connection->unread, in->data + used, rest);
+    connection->unread_size = rest;
     return 0;
 }
 
@@ -360,7 +361,7 @@ static int open_message(struct smb2_connection *connection, uint8_t *message, si
         return smb2_connection_complain(connection, "SMB2: malformed header");
     /* 3.3.4.1.3: only replies to compounded requests may be compounded; we send none. */
     if (header->next_command != 0)
-        return smb2_connection_complain(connection, "SMB2: compounded replies");
+        return smb2_connection_complain(connection, "SMB2: unexpected compounded replies");
     return 0;
 }
 

@@ -71,8 +71,8 @@ struct smb2_connection {
     uint32_t credits;
     struct smb2_session sessions[SMB2_WHO_COUNT];
     /* Received bytes of the next message. */
-    uint8_t *carry;
-    size_t carry_size;
+    uint8_t *unread;
+    size_t unread_size;
 };
 
 /* Connects to the DC without sending anything. The caller owns *out and frees it with

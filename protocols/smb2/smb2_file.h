@@ -55,6 +55,7 @@ int smb2_create_decode(const struct smb2_reply *reply, struct smb2_created *crea
 struct outcome smb2_create(const struct smb2_target *target, const struct smb2_create *create,
                            struct smb2_created *created);
 
+/* Closes the file, directory or pipe. */
 struct outcome smb2_close(const struct smb2_target *target, const uint8_t *file_id);
 
 /* The data of READ, IOCTL, QUERY_DIRECTORY and QUERY_INFO replies. */
@@ -82,6 +83,7 @@ struct outcome smb2_ioctl(const struct smb2_target *target, const uint8_t *file_
                           enum smb2_fsctl control, const void *input, uint32_t input_size,
                           uint32_t output_max, struct smb2_data *out);
 
+/* Sends an ECHO and waits for the reply. session may be NULL. */
 struct outcome smb2_echo(struct smb2_connection *connection, struct smb2_session *session);
 
 /* After the last file: OUTCOME_OK without data. */

@@ -197,7 +197,7 @@ struct outcome smb2_pipe_write(struct smb2_pipe *pipe, const uint8_t *message, s
     struct outcome outcome =
         smb2_write(&target, pipe->file_id, 0, message, (uint32_t)size, &written);
     if (outcome.kind == OUTCOME_OK && written != size)
-        outcome = outcome_failed("SMB2: pipe took part of a message");
+        outcome = outcome_failed("SMB2: the pipe accepted only part of a message");
     return outcome;
 }
 

@@ -24,6 +24,7 @@ struct outcome smb2_session_setup(struct smb2_connection *connection,
                                   struct conversation *conversation, enum smb2_who who,
                                   bool wrong_password);
 
+/* Sends LOGOFF. On OUTCOME_OK the session is cleared. */
 struct outcome smb2_session_logoff(struct smb2_connection *connection,
                                    struct smb2_session *session);
 

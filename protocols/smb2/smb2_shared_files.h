@@ -43,6 +43,7 @@ int smb2_survey(struct conversation *conversation, struct smb2_shared_files **ou
  */
 int smb2_check_share(struct conversation *conversation, struct error *error);
 
+/* NULL is allowed. */
 void smb2_shared_files_free(struct smb2_shared_files *files);
 
 /* The number of files of a class. */

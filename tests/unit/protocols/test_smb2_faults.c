@@ -140,7 +140,7 @@ static void faults_are_reported(void **state)
         {FAULT_NO_REPLY, SMB2_READ, 0, "SMB2: malformed header"},
         {FAULT_HUGE, SMB2_READ, 0, "SMB2: malformed frame"},
         {FAULT_NETBIOS, SMB2_ECHO, 0, "SMB2: malformed frame"},
-        {FAULT_COMPOUND, SMB2_QUERY_INFO, 0, "SMB2: compounded replies"},
+        {FAULT_COMPOUND, SMB2_QUERY_INFO, 0, "SMB2: unexpected compounded replies"},
         {FAULT_PENDING_FOREVER, SMB2_CREATE, 0, "SMB2: no reply, only interim ones"},
         {FAULT_STATUS, SMB2_NEGOTIATE, 0xc00000bb, "NT_STATUS_NOT_SUPPORTED"},
         {FAULT_STATUS, SMB2_SESSION_SETUP, 0xc000006d, "NT_STATUS_LOGON_FAILURE"},

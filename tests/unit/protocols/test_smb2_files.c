@@ -80,7 +80,7 @@ static void pipes_that_go_wrong(void **state)
     assert_failed(smb2_pipe_transceive(pipe, (const uint8_t *)"abc", 3, &reply, &size),
                   "SMB2: pipe message does not end");
     assert_failed(smb2_pipe_write(pipe, (const uint8_t *)"abc", 3),
-                  "SMB2: pipe took part of a message");
+                  "SMB2: the pipe accepted only part of a message");
     smb2_pipe_free(pipe);
     smb2_both_end(&client, server);
 }
