@@ -18,6 +18,10 @@ static double place_x(const struct chart *chart, double value);
 static void draw_points(FILE *stream, const struct chart *chart, size_t number);
 static bool drawable(const struct chart *chart, double x, double y);
 static void draw_curve(FILE *stream, const struct chart *chart, size_t number);
+static void draw_bars(FILE *stream, const struct chart *chart, const struct chart_series *series);
+static void draw_diagonal(FILE *stream, const struct chart *chart);
+static void draw_limit(FILE *stream, const struct chart *chart);
+static void draw_entry(FILE *stream, size_t place, const char *kind, const char *name);
 static void draw_mark(FILE *stream, const struct chart *chart);
 static void chart_draw_legend(FILE *stream, const struct chart *chart);
 
@@ -78,11 +82,16 @@ void chart_draw(FILE *stream, const struct chart *chart)
                                           .width = WIDTH,
                                           .height = HEIGHT + legend_height(chart)});
     draw_axes(stream, chart);
-    for (size_t i = 0; i < chart->series_count; i++)
+    if (chart->diagonal)
+        draw_diagonal(stream, chart);
+    for (size_t i = 0; i < chart->series_count; i++) {
+        if (chart->series[i].lines)
+            draw_curve(stream, chart, i);
         if (chart->series[i].points)
             draw_points(stream, chart, i);
-        else
-            draw_curve(stream, chart, i);
+    }
+    if (isfinite(chart->limit))
+        draw_limit(stream, chart);
     if (isfinite(chart->mark))
         draw_mark(stream, chart);
     chart_draw_legend(stream, chart);
@@ -91,7 +100,7 @@ void chart_draw(FILE *stream, const struct chart *chart)
 
 static double legend_height(const struct chart *chart)
 {
-    size_t named = 0;
+    size_t named = chart->diagonal != NULL;
     for (size_t i = 0; i < chart->series_count; i++)
         named += chart->series[i].name != NULL;
     return named ? LINE_HEIGHT * (double)((named + 1) / 2) : 0;
@@ -143,11 +152,48 @@ static double place_x(const struct chart *chart, double value)
 static void draw_points(FILE *stream, const struct chart *chart, size_t number)
 {
     const struct chart_series *series = &chart->series[number];
-    for (size_t i = 0; i < series->count; i++)
-        if (drawable(chart, series->x[i], series->y[i]))
-            fprintf(stream, "<circle class=\"d%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"/>\n",
-                    number % SVG_SERIES, place_x(chart, series->x[i]),
-                    place_y(chart, series->y[i]));
+    draw_bars(stream, chart, series);
+    for (size_t i = 0; i < series->count; i++) {
+        if (!drawable(chart, series->x[i], series->y[i]))
+            continue;
+        fprintf(stream, "<circle class=\"d%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\">",
+                number % SVG_SERIES, place_x(chart, series->x[i]), place_y(chart, series->y[i]));
+        if (series->tips) {
+            fputs("<title>", stream);
+            svg_text(stream, series->tips[i]);
+            fputs("</title>", stream);
+        }
+        fputs("</circle>\n", stream);
+    }
+}
+
+static void draw_bars(FILE *stream, const struct chart *chart, const struct chart_series *series)
+{
+    for (size_t i = 0; series->low && i < series->count; i++)
+        if (drawable(chart, series->x[i], series->low[i]) &&
+            drawable(chart, series->x[i], series->high[i]) && series->high[i] > series->low[i])
+            fprintf(stream, "<path class=\"v\" d=\"M%.1f %.1fV%.1f\"/>\n",
+                    place_x(chart, series->x[i]), place_y(chart, series->low[i]),
+                    place_y(chart, series->high[i]));
+}
+
+/* What would be reached if all that is asked for succeeded. */
+static void draw_diagonal(FILE *stream, const struct chart *chart)
+{
+    double end = fmin(chart->x.largest, chart->y.largest);
+    fprintf(stream, "<path class=\"q\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", place_x(chart, 0),
+            place_y(chart, 0), place_x(chart, end), place_y(chart, end));
+}
+
+static void draw_limit(FILE *stream, const struct chart *chart)
+{
+    if (chart->limit < chart->y.least || chart->limit > chart->y.largest)
+        return;
+    double y = place_y(chart, chart->limit);
+    fprintf(stream, "<path class=\"k\" d=\"M%d %.1fH%d\"/><text class=\"t\" x=\"%d\" y=\"%.1f\">",
+            LEFT, y, WIDTH - RIGHT, LEFT + 6, y < TOP + 34 ? y + 14 : y - 5);
+    svg_text(stream, chart->limit_text);
+    fputs("</text>\n", stream);
 }
 
 static bool drawable(const struct chart *chart, double x, double y)
@@ -188,16 +234,26 @@ static void chart_draw_legend(FILE *stream, const struct chart *chart)
 {
     size_t named = 0;
     for (size_t i = 0; i < chart->series_count; i++) {
+        char kind[32];
         if (!chart->series[i].name)
             continue;
-        double x = LEFT + (named % 2 ? (WIDTH - LEFT - RIGHT) / 2.0 : 0);
-        double y = HEIGHT + LINE_HEIGHT * (double)(named / 2) + 8;
-        fprintf(stream,
-                "<rect class=\"d%zu\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"4\"/>"
-                "<text class=\"t\" x=\"%.1f\" y=\"%.1f\">",
-                i % SVG_SERIES, x, y - 6, x + 18, y);
-        svg_text(stream, chart->series[i].name);
-        fputs("</text>\n", stream);
-        named++;
+        snprintf(kind, sizeof kind, "%s%zu", chart->series[i].lines ? "s" : "d", i % SVG_SERIES);
+        draw_entry(stream, named++, kind, chart->series[i].name);
     }
+    if (chart->diagonal)
+        draw_entry(stream, named, "q", chart->diagonal);
+}
+
+static void draw_entry(FILE *stream, size_t place, const char *kind, const char *name)
+{
+    double x = LEFT + (place % 2 ? (WIDTH - LEFT - RIGHT) / 2.0 : 0);
+    double y = HEIGHT + LINE_HEIGHT * (double)(place / 2) + 8;
+    if (*kind == 'd')
+        fprintf(stream, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", kind, x + 12,
+                y - 4);
+    else
+        fprintf(stream, "<path class=\"%s\" d=\"M%.1f %.1fh24\"/>", kind, x, y - 4);
+    fprintf(stream, "<text class=\"t\" x=\"%.1f\" y=\"%.1f\">", x + 29, y);
+    svg_text(stream, name);
+    fputs("</text>\n", stream);
 }

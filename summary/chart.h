@@ -22,11 +22,14 @@ struct chart_axis {
     struct chart_tick ticks[CHART_TICKS_MAX];
 };
 
+/* NaN values are skipped. */
 struct chart_series {
-    const char *name; /* in the legend; NULL: no legend entry */
-    bool points;      /* draw points; otherwise a line */
+    const char *name;   /* in the legend; NULL: no legend entry */
+    bool points, lines; /* draw points, a line through them, or both */
     size_t count;
-    const double *x, *y; /* NaN values are skipped */
+    const double *x, *y;
+    const double *low, *high; /* ends of an error bar for each point; NULL: none */
+    const char *const *tips;  /* shown for each point; NULL: none */
 };
 
 struct chart {
@@ -36,6 +39,9 @@ struct chart {
     struct chart_series series[CHART_SERIES_MAX];
     double mark; /* vertical line at this x; NaN: none */
     const char *mark_text;
+    double limit; /* horizontal line at this y; NaN: none */
+    const char *limit_text;
+    const char *diagonal; /* draw the line y = x, with this legend entry; NULL: no line */
 };
 
 /* Axes that cover both values, with ticks at round numbers. A logarithmic axis needs positive

@@ -32,12 +32,9 @@ static int compare_add_details(struct compare *compare, enum compare_sides side,
                                struct error *error);
 static size_t runs_in(const struct grid *grid, double r, double S);
 static int print_ratios(FILE *stream, const struct compare *compare, bool spread);
-static int compare_make_axes(const struct compare *compare, struct grid *both);
 static int make_texts(const struct compare *compare, const struct grid *both, bool spread,
                       cell_text *texts);
 static int ratio_text(const struct compare *compare, double r, double S, bool spread, char *out);
-static const char *mark_of(const struct compare_ratio *ratio, enum metric metric);
-static bool less_is_better(enum metric metric);
 static void print_texts(FILE *stream, const struct grid *both, const cell_text *texts);
 static int wider(int width, const char *text, int space);
 static void print_maxima(FILE *stream, const struct compare *compare);
@@ -255,8 +252,7 @@ static int print_ratios(FILE *stream, const struct compare *compare, bool spread
     return printed;
 }
 
-/* Makes a grid over the cells of both sides; only its axes are used. */
-static int compare_make_axes(const struct compare *compare, struct grid *both)
+int compare_make_axes(const struct compare *compare, struct grid *both)
 {
     const struct readings *a = compare->readings[COMPARE_A], *b = compare->readings[COMPARE_B];
     struct reading *items = reallocarray(NULL, a->count + b->count + 1, sizeof *items);
@@ -299,23 +295,21 @@ static int ratio_text(const struct compare *compare, double r, double S, bool sp
     if (isnan(ratio.ratio))
         strcpy(out, "-");
     else if (spread && (ratio.runs[COMPARE_A] > 1 || ratio.runs[COMPARE_B] > 1))
-        snprintf(out, TEXT_SIZE, "%s%.3f (%.3f..%.3f)", mark_of(&ratio, metric), ratio.ratio,
+        snprintf(out, TEXT_SIZE, "%s%.3f (%.3f..%.3f)", compare_mark(&ratio, metric), ratio.ratio,
                  ratio.low, ratio.high);
     else
-        snprintf(out, TEXT_SIZE, "%s%.3f", mark_of(&ratio, metric), ratio.ratio);
+        snprintf(out, TEXT_SIZE, "%s%.3f", compare_mark(&ratio, metric), ratio.ratio);
     return 0;
 }
 
-/* "+" or "-" if B is faster or slower with 95% confidence. */
-static const char *mark_of(const struct compare_ratio *ratio, enum metric metric)
+const char *compare_mark(const struct compare_ratio *ratio, enum metric metric)
 {
     if (!ratio->interval || (ratio->low <= 1 && ratio->high >= 1))
         return "";
-    return (ratio->low > 1) != less_is_better(metric) ? "+" : "-";
+    return (ratio->low > 1) != compare_less_is_better(metric) ? "+" : "-";
 }
 
-/* Metrics for which less is better. */
-static bool less_is_better(enum metric metric)
+bool compare_less_is_better(enum metric metric)
 {
     return metric == METRIC_FAILED || metric == METRIC_MEAN || metric == METRIC_P50 ||
            metric == METRIC_P95 || metric == METRIC_P99;

@@ -57,6 +57,13 @@ double compare_student_t(double freedom);
 int compare_cell(const struct compare *compare, enum metric metric, double r, double S,
                  struct compare_ratio *ratio);
 
+/* "+" or "-" if B is better or worse beyond chance, "" otherwise. */
+const char *compare_mark(const struct compare_ratio *ratio, enum metric metric);
+/* Whether less of a metric is better. */
+bool compare_less_is_better(enum metric metric);
+/* Makes a grid over the cells of both sides; only its axes are meant to be used. 0 or -ENOMEM. */
+int compare_make_axes(const struct compare *compare, struct grid *both);
+
 /* Prints the comparison as text. 0 or a negative errno. */
 int compare_print(FILE *stream, const struct compare *compare, bool spread);
 int compare_print_csv(FILE *stream, const struct compare *compare);

@@ -5,7 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEFT = 64, TOP = 62, BELOW = 56, CELL_HEIGHT = 26, MARGIN = 12, TEXT_SIZE = 512 };
+enum {
+    LEFT = 64,
+    TOP = 62,
+    BELOW = 68,
+    CELL_HEIGHT = 26,
+    MARGIN = 12,
+    TEXT_SIZE = 512,
+    LOW_SUCCESS = 90,
+    PLAIN_WIDTH = 320
+};
 
 struct drawing {
     FILE *stream;
@@ -15,8 +24,7 @@ struct drawing {
 };
 
 static void find_limits(struct drawing *drawing);
-static void value_text(char *out, size_t size, const struct grid *grid,
-                       const struct grid_cell *cell);
+static void value_text(char out[TEXT_SIZE], const struct grid *grid, const struct grid_cell *cell);
 static void heatmap_begin(const struct drawing *drawing);
 static void draw_labels(const struct drawing *drawing);
 static double left_of(const struct drawing *drawing, size_t column);
@@ -24,8 +32,14 @@ static double top_of(size_t row);
 static void draw_cell(const struct drawing *drawing, size_t row, size_t column);
 static void draw_cell_title(const struct drawing *drawing, const struct grid_cell *cell,
                             const char *value);
+static void draw_doubt(const struct drawing *drawing, const struct grid_cell *cell, double x,
+                       double y);
+static bool many_failed(const struct grid_cell *cell);
+static bool any_failed(const struct grid *grid);
+static void draw_borders(const struct drawing *drawing, size_t place);
+static const struct grid_cell *next_with_runs(const struct grid *grid, size_t place, size_t step,
+                                              size_t left);
 static void draw_edge(const struct drawing *drawing);
-static bool heatmap_keeps(const struct grid *grid, size_t row, size_t column);
 static void draw_line(FILE *stream, double x1, double y1, double x2, double y2);
 static void draw_frame(const struct drawing *drawing, const struct grid_cell *cell, double inset);
 static void heatmap_draw_legend(const struct drawing *drawing);
@@ -39,9 +53,9 @@ void heatmap_draw(FILE *stream, const struct grid *grid, const struct heatmap *m
     for (size_t row = 0; row < grid->row_count; row++)
         for (size_t column = 0; column < grid->column_count; column++)
             draw_cell(&drawing, row, column);
-    if (grid->slo->count)
+    if (grid->slo->count && !map->plain)
         draw_edge(&drawing);
-    if (grid->largest)
+    if (grid->largest && !map->plain)
         draw_frame(&drawing, grid->largest, 1);
     heatmap_draw_legend(&drawing);
     fputs("</svg>\n", stream);
@@ -58,7 +72,7 @@ static void find_limits(struct drawing *drawing)
     drawing->largest = drawing->map->largest;
     for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
         double mean = grid_mean(grid, &grid->cells[i]);
-        value_text(text, sizeof text, grid, &grid->cells[i]);
+        value_text(text, grid, &grid->cells[i]);
         longest = strlen(text) > longest ? strlen(text) : longest;
         if (isnan(drawing->map->least))
             drawing->least = fmin(drawing->least, mean); /* fmin() ignores NaN */
@@ -68,22 +82,21 @@ static void find_limits(struct drawing *drawing)
     drawing->cell_width = (double)longest * character + 14;
     drawing->width = LEFT + drawing->cell_width * (double)grid->column_count + MARGIN;
     /* The last line of the legend names the service level, which may be long. */
-    double legend =
-        2 * MARGIN + character * (double)(grid->slo->count ? strlen(grid->slo->text) : 0);
-    drawing->width = fmax(drawing->width, fmax(360, legend + 37 * character));
+    double level = character * (double)(grid->slo->count ? 37 + strlen(grid->slo->text) : 37);
+    drawing->width =
+        fmax(drawing->width, drawing->map->plain ? PLAIN_WIDTH : fmax(360, level + 2 * MARGIN));
     drawing->height = TOP + CELL_HEIGHT * (double)grid->row_count + BELOW;
 }
 
-static void value_text(char *out, size_t size, const struct grid *grid,
-                       const struct grid_cell *cell)
+static void value_text(char out[TEXT_SIZE], const struct grid *grid, const struct grid_cell *cell)
 {
     double mean = grid_mean(grid, cell);
     if (cell->runs == 0)
-        snprintf(out, size, "%s", "");
+        out[0] = '\0';
     else if (isnan(mean))
-        snprintf(out, size, "-");
+        strcpy(out, "-");
     else
-        snprintf(out, size, "%.*f", metric_forms[grid->metric].decimals, mean);
+        metric_text(out, grid->metric, mean);
 }
 
 static void heatmap_begin(const struct drawing *drawing)
@@ -93,15 +106,16 @@ static void heatmap_begin(const struct drawing *drawing)
     char title[TEXT_SIZE], description[TEXT_SIZE];
     snprintf(title, sizeof title, "%s%sr x S grid: %s",
              drawing->map->title ? drawing->map->title : "", drawing->map->title ? ": " : "",
-             form->unit);
-    if (grid->largest)
+             form->title);
+    if (grid->largest) {
+        char value[TEXT_SIZE];
+        value_text(value, grid, grid->largest);
         snprintf(description, sizeof description,
-                 "%zu rows for the replay rate r, %zu columns for the scale S. The largest is %.*f "
-                 "at r=%.12g S=%.12g.",
-                 grid->row_count, grid->column_count, form->decimals,
-                 grid_mean(grid, grid->largest), grid_cell_r(grid, grid->largest),
-                 grid_cell_S(grid, grid->largest));
-    else
+                 "%zu rows for the replay rate r, %zu columns for the scale S. %s at r=%.12g "
+                 "S=%.12g%s.",
+                 grid->row_count, grid->column_count, value, grid_cell_r(grid, grid->largest),
+                 grid_cell_S(grid, grid->largest), drawing->map->plain ? "" : ", the largest");
+    } else
         snprintf(description, sizeof description, "No cell has a value.");
     svg_begin(drawing->stream, &(struct svg_frame){.standalone = drawing->map->standalone,
                                                    .links = drawing->map->links != NULL,
@@ -111,7 +125,7 @@ static void heatmap_begin(const struct drawing *drawing)
                                                    .width = drawing->width,
                                                    .height = drawing->height});
     fprintf(drawing->stream, "<text class=\"t b\" x=\"%d\" y=\"18\">", MARGIN);
-    svg_text(drawing->stream, drawing->map->title ? drawing->map->title : form->unit);
+    svg_text(drawing->stream, drawing->map->title ? drawing->map->title : form->title);
     fputs("</text>\n", drawing->stream);
 }
 
@@ -119,9 +133,9 @@ static void draw_labels(const struct drawing *drawing)
 {
     const struct grid *grid = drawing->grid;
     fprintf(drawing->stream,
-            "<text class=\"f\" x=\"%d\" y=\"38\">S (scale)</text>\n"
-            "<text class=\"f r\" x=\"%d\" y=\"%d\">r</text>\n",
-            LEFT, LEFT - 8, TOP - 8);
+            "<text class=\"f\" x=\"%d\" y=\"38\">columns: S (scale); rows: r (replay rate)</text>\n"
+            "<text class=\"f r\" x=\"%d\" y=\"%d\">r\\S</text>\n",
+            MARGIN, LEFT - 8, TOP - 8);
     for (size_t column = 0; column < grid->column_count; column++)
         fprintf(drawing->stream, "<text class=\"t c\" x=\"%.1f\" y=\"%d\">%.6g</text>\n",
                 left_of(drawing, column) + drawing->cell_width / 2, TOP - 8, grid->S[column]);
@@ -146,7 +160,7 @@ static void draw_cell(const struct drawing *drawing, size_t row, size_t column)
     const struct grid_cell *cell = &grid->cells[row * grid->column_count + column];
     double x = left_of(drawing, column), y = top_of(row), mean = grid_mean(grid, cell);
     char value[TEXT_SIZE];
-    value_text(value, sizeof value, grid, cell);
+    value_text(value, grid, cell);
     if (cell->runs == 0 || isnan(mean)) {
         fprintf(drawing->stream,
                 "<rect class=\"n\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", x + 1,
@@ -162,10 +176,31 @@ static void draw_cell(const struct drawing *drawing, size_t row, size_t column)
     draw_cell_title(drawing, cell, value);
     fprintf(drawing->stream,
             "<rect class=\"o h%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>"
-            "<text class=\"c x%d%s\" x=\"%.1f\" y=\"%.1f\">%s</text></g>%s\n",
+            "<text class=\"c x%d%s\" x=\"%.1f\" y=\"%.1f\">%s%s</text>",
             level, x + 1, y + 1, drawing->cell_width - 2, CELL_HEIGHT - 2, level,
-            cell == grid->largest ? " b" : "", x + drawing->cell_width / 2, y + 17, value,
-            drawing->map->links ? "</a>" : "");
+            cell == grid->largest ? " b" : "", x + drawing->cell_width / 2, y + 17,
+            cell->mixed ? "~" : "", value);
+    draw_doubt(drawing, cell, x, y);
+    fprintf(drawing->stream, "</g>%s\n", drawing->map->links ? "</a>" : "");
+}
+
+/* Marks a cell that is no good: a triangle in the corner if many operations failed, a cross if the
+ * runs are spoiled. */
+static void draw_doubt(const struct drawing *drawing, const struct grid_cell *cell, double x,
+                       double y)
+{
+    double right = x + drawing->cell_width - 1;
+    if (grid_spoiled(cell))
+        fprintf(drawing->stream,
+                "<path class=\"i\" d=\"M%.1f %.1fL%.1f %.1fM%.1f %.1fL%.1f %.1f\"/>", x + 1, y + 1,
+                right, y + CELL_HEIGHT - 1, x + 1, y + CELL_HEIGHT - 1, right, y + 1);
+    else if (many_failed(cell))
+        fprintf(drawing->stream, "<path class=\"y\" d=\"M%.1f %.1fh-9l9 9z\"/>", right, y + 1);
+}
+
+static bool many_failed(const struct grid_cell *cell)
+{
+    return cell->values[METRIC_SUCCESS_RATE].mean < LOW_SUCCESS;
 }
 
 /* Writes the text that pointing devices and screen readers show for a cell. */
@@ -176,39 +211,56 @@ static void draw_cell_title(const struct drawing *drawing, const struct grid_cel
                                            [SLO_MISSED] = ", misses the service level",
                                            [SLO_UNKNOWN] = ", service level unknown"};
     const struct grid *grid = drawing->grid;
-    fprintf(drawing->stream, "<title>r=%.12g S=%.12g: %s %s, %zu run%s%s%s</title>",
-            grid_cell_r(grid, cell), grid_cell_S(grid, cell), value,
-            metric_forms[grid->metric].unit, cell->runs, cell->runs == 1 ? "" : "s",
-            cell == grid->largest ? ", the largest" : "",
-            grid->slo->count ? verdicts[cell->verdict] : "");
+    const struct grid_value *spread = &cell->values[grid->metric];
+    char low[TEXT_SIZE], high[TEXT_SIZE];
+    fprintf(drawing->stream, "<title>r=%.12g S=%.12g: %s, %s", grid_cell_r(grid, cell),
+            grid_cell_S(grid, cell), value, metric_forms[grid->metric].title);
+    if (spread->count > 1) {
+        metric_text(low, grid->metric, spread->min);
+        metric_text(high, grid->metric, spread->max);
+        fprintf(drawing->stream, ", mean of %zu runs from %s to %s", spread->count, low, high);
+    }
+    fprintf(drawing->stream, "%s%s%s%s%s</title>", cell == grid->largest ? ", the largest" : "",
+            grid->slo->count ? verdicts[cell->verdict] : "",
+            cell->mixed ? ", mean of runs that differ" : "", grid_spoiled(cell) ? ", spoiled" : "",
+            many_failed(cell) ? ", many operations failed" : "");
 }
 
-/* Draws the border between cells that keep the service level and cells that miss it. */
+/* Draws the border between cells that keep the service level and cells that miss it. Cells without
+ * runs in between do not interrupt it. */
 static void draw_edge(const struct drawing *drawing)
 {
-    const struct grid *grid = drawing->grid;
-    for (size_t row = 0; row < grid->row_count; row++)
-        for (size_t column = 0; column < grid->column_count; column++) {
-            double x = left_of(drawing, column), y = top_of(row);
-            bool here = heatmap_keeps(grid, row, column);
-            size_t place = row * grid->column_count + column;
-            if (column + 1 < grid->column_count && here != heatmap_keeps(grid, row, column + 1) &&
-                grid->cells[place].runs && grid->cells[place + 1].runs)
-                draw_line(drawing->stream, x + drawing->cell_width, y, x + drawing->cell_width,
-                          y + CELL_HEIGHT);
-            if (row + 1 < grid->row_count && here != heatmap_keeps(grid, row + 1, column) &&
-                grid->cells[place].runs && grid->cells[place + grid->column_count].runs)
-                draw_line(drawing->stream, x, y + CELL_HEIGHT, x + drawing->cell_width,
-                          y + CELL_HEIGHT);
-        }
+    for (size_t place = 0; place < drawing->grid->row_count * drawing->grid->column_count; place++)
+        if (drawing->grid->cells[place].runs)
+            draw_borders(drawing, place);
 }
 
-static bool heatmap_keeps(const struct grid *grid, size_t row, size_t column)
+/* Draws the right and the lower border of a cell if the next cell there has another verdict. */
+static void draw_borders(const struct drawing *drawing, size_t place)
 {
-    if (row >= grid->row_count || column >= grid->column_count)
-        return false;
-    const struct grid_cell *cell = &grid->cells[row * grid->column_count + column];
-    return cell->runs > 0 && cell->verdict == SLO_KEPT;
+    const struct grid *grid = drawing->grid;
+    size_t row = place / grid->column_count, column = place % grid->column_count;
+    double x = left_of(drawing, column), y = top_of(row);
+    bool here = grid->cells[place].verdict == SLO_KEPT;
+    const struct grid_cell *right = next_with_runs(grid, place, 1, grid->column_count - column - 1);
+    const struct grid_cell *below =
+        next_with_runs(grid, place, grid->column_count, grid->row_count - row - 1);
+    if (right && here != (right->verdict == SLO_KEPT))
+        draw_line(drawing->stream, x + drawing->cell_width, y, x + drawing->cell_width,
+                  y + CELL_HEIGHT);
+    if (below && here != (below->verdict == SLO_KEPT))
+        draw_line(drawing->stream, x, y + CELL_HEIGHT, x + drawing->cell_width, y + CELL_HEIGHT);
+}
+
+static const struct grid_cell *next_with_runs(const struct grid *grid, size_t place, size_t step,
+                                              size_t left)
+{
+    for (; left > 0; left--) {
+        place += step;
+        if (grid->cells[place].runs)
+            return &grid->cells[place];
+    }
+    return NULL;
 }
 
 static void draw_line(FILE *stream, double x1, double y1, double x2, double y2)
@@ -229,22 +281,39 @@ static void draw_frame(const struct drawing *drawing, const struct grid_cell *ce
 static void heatmap_draw_legend(const struct drawing *drawing)
 {
     const struct grid *grid = drawing->grid;
-    int decimals = metric_forms[grid->metric].decimals;
+    char low[TEXT_SIZE], high[TEXT_SIZE];
     double y = top_of(grid->row_count) + 14, x = MARGIN;
-    if (!grid->largest)
+    if (!grid->largest || isnan(drawing->least))
         return;
     for (int level = 0; level < SVG_LEVELS; level++)
         fprintf(drawing->stream,
                 "<rect class=\"h%d\" x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"10\"/>", level,
                 x + 14.0 * level, y);
-    fprintf(drawing->stream, "<text class=\"f\" x=\"%.1f\" y=\"%.1f\">%.*f to %.*f</text>\n",
-            x + 14.0 * SVG_LEVELS + 8, y + 10, decimals, drawing->least, decimals,
-            drawing->largest);
-    fprintf(drawing->stream, "<text class=\"f\" x=\"%.1f\" y=\"%.1f\">framed: the largest", x,
-            y + 28);
-    if (grid->slo->count) {
-        fputs("; line: the edge of ", drawing->stream);
-        svg_text(drawing->stream, grid->slo->text);
+    metric_text(low, grid->metric, drawing->least);
+    metric_text(high, grid->metric, drawing->largest);
+    fprintf(drawing->stream, "<text class=\"f\" x=\"%.1f\" y=\"%.1f\">%s to %s</text>\n",
+            x + 14.0 * SVG_LEVELS + 8, y + 10, low, high);
+    if (!drawing->map->plain) {
+        fprintf(drawing->stream, "<text class=\"f\" x=\"%.1f\" y=\"%.1f\">framed: the largest", x,
+                y + 28);
+        if (grid->slo->count) {
+            fputs("; line: the edge of ", drawing->stream);
+            svg_text(drawing->stream, grid->slo->text);
+        }
+        fputs("</text>\n", drawing->stream);
     }
-    fputs("</text>\n", drawing->stream);
+    if (any_failed(grid))
+        fprintf(drawing->stream,
+                "<path class=\"y\" d=\"M%.1f %.1fh-9l9 9z\"/>"
+                "<text class=\"f\" x=\"%.1f\" y=\"%.1f\">fewer than %d%% succeeded</text>\n",
+                x + 9, y + (drawing->map->plain ? 19 : 37), x + 16,
+                y + (drawing->map->plain ? 28 : 46), LOW_SUCCESS);
+}
+
+static bool any_failed(const struct grid *grid)
+{
+    bool any = false;
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++)
+        any |= many_failed(&grid->cells[i]);
+    return any;
 }

@@ -15,6 +15,7 @@ struct heatmap {
     const char *title;     /* NULL: the name of the metric */
     const char *links;     /* cells link to "#LINKS-row-column"; NULL: no links */
     double least, largest; /* ends of the colour scale; NaN: those of the grid */
+    bool plain;            /* without the frame, the edge and their legend */
 };
 
 void heatmap_draw(FILE *stream, const struct grid *grid, const struct heatmap *map);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HTML page, from top to bottom: the answer, the grid, cells, charts, failures, samples. A
+ * The HTML page, from top to bottom: the answer, what speaks against it, what was
+ * measured, the grid, cells, charts, failures, samples. A
  * cell's details are shown when its link is followed (:target), so no script is needed.
  */
 #include "summary/page.h"
@@ -14,18 +15,14 @@
 #include "summary/page_private.h"
 #include "summary/svg.h"
 
-enum { TEXT_SIZE = 256 };
+enum { TEXT_SIZE = 512 };
 
-static void print_top(FILE *stream, const char *title);
 static void print_style(FILE *stream);
 static int print_body(struct page *page);
 static void print_answer(const struct page *page);
-static void print_where(FILE *stream, const struct grid *grid, const struct grid_cell *cell);
-static void print_map(FILE *stream, const struct grid *grid, const struct heatmap *map);
-static void print_bottom(FILE *stream);
-static void print_sides(FILE *stream, const struct compare *compare);
-static void print_side(FILE *stream, const struct compare *compare, enum compare_sides side,
-                       double least, double largest);
+static void print_maps(const struct page *page);
+static bool has_metric(const struct grid *grid, enum metric metric);
+static int print_charts(const struct page *page);
 
 int page_print(FILE *stream, const struct grid *grid, const struct readings *readings,
                struct error *error)
@@ -35,14 +32,14 @@ int page_print(FILE *stream, const struct grid *grid, const struct readings *rea
                         .readings = readings,
                         .best = grid->largest_kept ? grid->largest_kept : grid->largest,
                         .error = error};
-    print_top(stream, "traffic-summary: what the server takes");
+    page_print_top(stream, "traffic-summary: what the server takes");
     int made = print_body(&page);
-    print_bottom(stream);
+    page_print_bottom(stream);
     detail_clear(&page.total);
     return made;
 }
 
-static void print_top(FILE *stream, const char *title)
+void page_print_top(FILE *stream, const char *title)
 {
     fputs("<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
           "<meta charset=\"utf-8\"/>\n"
@@ -57,9 +54,10 @@ static void print_top(FILE *stream, const char *title)
 static void print_style(FILE *stream)
 {
     fputs(
-        ":root{color-scheme:light dark;--p:#fff;--t:#1b1f24;--f:#59636e;--l:#d5dae0;--a:#1f5fb4}\n"
+        ":root{color-scheme:light "
+        "dark;--p:#fff;--t:#1b1f24;--f:#59636e;--l:#d5dae0;--a:#1f5fb4;--w:#b42318}\n"
         "@media(prefers-color-scheme:dark){:root{--p:#14171b;--t:#e6e9ed;--f:#9aa4af;"
-        "--l:#343a42;--a:#7db1f5}}\n"
+        "--l:#343a42;--a:#7db1f5;--w:#ff8a75}}\n"
         "*{box-sizing:border-box}body{margin:0 auto;max-width:1240px;padding:12px;"
         "background:var(--p);color:var(--t);font:15px/1.5 sans-serif}"
         "h1{font-size:1.4em;line-height:1.3}h2{font-size:1.15em;margin-top:2em}"
@@ -70,24 +68,36 @@ static void print_style(FILE *stream)
         "table{border-collapse:collapse;font-size:14px;margin-bottom:1.2em}th,td{padding:3px 10px;"
         "border-bottom:1px solid var(--l);text-align:right;white-space:nowrap}"
         "th.l,td.l{text-align:left}dt{font-weight:bold}"
-        ".cell{display:none}.cell:target{display:block}\n",
+        ".cell{display:none}.cell:target{display:block}"
+        ".warn{border-left:4px solid var(--w);padding-left:10px}ul.warn{list-style:none}"
+        ".o td{white-space:normal;overflow-wrap:anywhere}.o{max-width:100%}"
+        "td.u0{background:#1f6f3f;color:#fff}td.u1{background:#b9e3c6;color:#10301c}"
+        "td.u2{background:#f6cfc4;color:#47140a}td.u3{background:#a5341b;color:#fff}"
+        "td.u0 a,td.u1 a,td.u2 a,td.u3 a{color:inherit}"
+        "@media print{.cell{display:block;break-inside:avoid}a{color:inherit}.w{overflow:visible}"
+        "figure{break-inside:avoid}body{max-width:none}}\n",
         stream);
     svg_style(stream);
 }
 
 static int print_body(struct page *page)
 {
+    FILE *stream = page->stream;
     print_answer(page);
+    if (page->grid->mixed)
+        page_print_mixed(stream, page->grid->mixed, "");
+    page_print_doubts(stream, page->readings);
+    if (page_print_origin(stream, page->readings) < 0)
+        return page_no_memory(page);
     fputs("<h2 id=\"top\">The grid</h2>\n<p class=\"f\">Follow a cell to its details below the "
           "grid.</p>\n",
-          page->stream);
-    print_map(page->stream, page->grid,
-              &(struct heatmap){.id = "grid", .links = "cell", .least = NAN, .largest = NAN});
+          stream);
+    print_maps(page);
     int made = page_print_cells(page);
     if (made == 0)
-        made = page_print_charts(page);
-    if (made == 0 && page_print_failures(page->stream, &page->total,
-                                         "<h2>Failures by cause, of all runs</h2>\n") < 0)
+        made = print_charts(page);
+    if (made == 0 &&
+        page_print_failures(stream, &page->total, "<h2>Failures by cause, of all runs</h2>\n") < 0)
         made = page_no_memory(page);
     if (made == 0 && page->best)
         made = page_print_samples(page);
@@ -98,10 +108,11 @@ static void print_answer(const struct page *page)
 {
     const struct grid *grid = page->grid;
     FILE *stream = page->stream;
+    char beyond[TEXT_SIZE];
     fputs("<h1>", stream);
     if (grid->largest) {
         fputs("Largest: ", stream);
-        print_where(stream, grid, grid->largest);
+        page_print_where(stream, grid, grid->largest);
     } else {
         fputs("No run has a value", stream);
     }
@@ -111,90 +122,93 @@ static void print_answer(const struct page *page)
         svg_text(stream, grid->slo->text);
         fputs(": <b>", stream);
         if (grid->largest_kept)
-            print_where(stream, grid, grid->largest_kept);
+            page_print_where(stream, grid, grid->largest_kept);
         else
             fputs("none", stream);
         fputs("</b></p>\n", stream);
     }
-    fprintf(stream, "<p class=\"f\">%zu runs.</p>\n", page->readings->count);
+    if (grid_maximum_is_beyond(grid, beyond, sizeof beyond)) {
+        fputs("<p class=\"warn\">", stream);
+        svg_text(stream, beyond);
+        fputs("</p>\n", stream);
+    }
 }
 
-/* "119.066 successful operations per second at r=4 S=5" */
-static void print_where(FILE *stream, const struct grid *grid, const struct grid_cell *cell)
+/* "119/s at r=4 S=5, successful operations per second" */
+void page_print_where(FILE *stream, const struct grid *grid, const struct grid_cell *cell)
 {
-    const struct metric_form *form = &metric_forms[grid->metric];
-    fprintf(stream, "%.*f %s at r=%.12g S=%.12g", form->decimals, grid_mean(grid, cell), form->unit,
-            grid_cell_r(grid, cell), grid_cell_S(grid, cell));
+    char value[METRIC_TEXT_SIZE];
+    metric_text(value, grid->metric, grid_mean(grid, cell));
+    fprintf(stream, "%s%s at r=%.12g S=%.12g, %s", cell->mixed ? "~" : "", value,
+            grid_cell_r(grid, cell), grid_cell_S(grid, cell), metric_forms[grid->metric].title);
+    if (cell->mixed)
+        fputs(" (mean of runs that differ)", stream);
 }
 
-static void print_map(FILE *stream, const struct grid *grid, const struct heatmap *map)
+/* The grid, and beside it what its figure was bought with. */
+static void print_maps(const struct page *page)
+{
+    static const enum metric beside[] = {METRIC_SUCCESS_RATE, METRIC_P95};
+    static const char *const ids[] = {"success", "slowest"};
+    FILE *stream = page->stream;
+    fputs("<div class=\"s\">\n<figure>", stream);
+    page_print_map(stream, page->grid,
+                   &(struct heatmap){.id = "grid", .links = "cell", .least = NAN, .largest = NAN});
+    fputs("</figure>\n", stream);
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        struct grid grid = *page->grid;
+        if (beside[i] == grid.metric || !has_metric(&grid, beside[i]))
+            continue;
+        grid.metric = beside[i];
+        fputs("<figure>", stream);
+        page_print_map(
+            stream, &grid,
+            &(struct heatmap){
+                .id = ids[i], .links = "cell", .least = NAN, .largest = NAN, .plain = true});
+        fputs("</figure>\n", stream);
+    }
+    fputs("</div>\n", stream);
+}
+
+static bool has_metric(const struct grid *grid, enum metric metric)
+{
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++)
+        if (grid->cells[i].values[metric].count)
+            return true;
+    return false;
+}
+
+/* A curve for each S, if they are few and each has several cells. */
+static int print_charts(const struct page *page)
+{
+    const struct grid *grid = page->grid;
+    struct page_curve curves[CHART_SERIES_MAX] = {{NULL, grid, PAGE_ALL_COLUMNS}};
+    char names[CHART_SERIES_MAX][32];
+    size_t count = 1;
+    if (grid->row_count > 1 && grid->column_count > 1 && grid->column_count <= CHART_SERIES_MAX)
+        for (count = 0; count < grid->column_count; count++) {
+            snprintf(names[count], sizeof names[count], "S=%.6g", grid->S[count]);
+            curves[count] = (struct page_curve){names[count], grid, count};
+        }
+    fputs("<h2>Load and response times</h2>\n<div class=\"s\">\n", page->stream);
+    if (page_print_loads(page->stream, curves, count, grid) < 0)
+        return page_no_memory(page);
+    int made = page->best ? page_print_percentiles(page) : 0;
+    fputs("</div>\n", page->stream);
+    return made;
+}
+
+void page_print_map(FILE *stream, const struct grid *grid, const struct heatmap *map)
 {
     fputs("<div class=\"w\">\n", stream);
     heatmap_draw(stream, grid, map);
     fputs("</div>\n", stream);
 }
 
-static void print_bottom(FILE *stream)
+void page_print_bottom(FILE *stream)
 {
     fputs("<p class=\"f\">Made by traffic-summary " TRAFFIC_VERSION ".</p>\n</body>\n</html>\n",
           stream);
-}
-
-int page_print_compare(FILE *stream, const struct compare *compare, struct error *error)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *report = open_memstream(&text, &length);
-    int made = report ? compare_print(report, compare, false) : -ENOMEM;
-    if (report && fclose(report) == EOF)
-        made = -ENOMEM;
-    if (made < 0) {
-        error_no_memory(error);
-        free(text);
-        return made;
-    }
-    print_top(stream, "traffic-summary: comparison");
-    fputs("<h1>", stream);
-    svg_text(stream, compare->verdict);
-    fputs("</h1>\n", stream);
-    print_sides(stream, compare);
-    fputs("<h2>Cell by cell, packet by packet</h2>\n<div class=\"w\"><pre>", stream);
-    svg_text(stream, text + strlen(compare->verdict) + 2);
-    fputs("</pre></div>\n", stream);
-    print_bottom(stream);
-    free(text);
-    return 0;
-}
-
-/* Prints both grids with a common colour scale. */
-static void print_sides(FILE *stream, const struct compare *compare)
-{
-    double least = NAN, largest = NAN;
-    for (size_t side = 0; side < COMPARE_SIDES; side++) {
-        const struct grid *grid = &compare->grids[side];
-        for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
-            least = fmin(least, grid_mean(grid, &grid->cells[i]));
-            largest = fmax(largest, grid_mean(grid, &grid->cells[i]));
-        }
-    }
-    fputs("<h2>Both grids</h2>\n<div class=\"s\">\n", stream);
-    print_side(stream, compare, COMPARE_A, least, largest);
-    print_side(stream, compare, COMPARE_B, least, largest);
-    fputs("</div>\n", stream);
-}
-
-static void print_side(FILE *stream, const struct compare *compare, enum compare_sides side,
-                       double least, double largest)
-{
-    static const char *const ids[] = {"a", "b"};
-    char title[TEXT_SIZE];
-    snprintf(title, sizeof title, "%c: %.200s", side == COMPARE_A ? 'A' : 'B',
-             compare->names[side]);
-    fputs("<figure>", stream);
-    print_map(
-        stream, &compare->grids[side],
-        &(struct heatmap){.id = ids[side], .title = title, .least = least, .largest = largest});
-    fputs("</figure>\n", stream);
 }
 
 int page_no_memory(const struct page *page)

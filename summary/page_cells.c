@@ -9,7 +9,7 @@
 
 enum { FAILURES_MAX = 50 };
 
-static const double nanosecond = 1e-9, milli = 1e-3;
+static const double nanosecond = 1e-9;
 
 struct failure {
     const struct detail_type *type;
@@ -56,20 +56,27 @@ static int page_print_cell(struct page *page, size_t place)
     return made;
 }
 
+/* Mean, smallest and largest run; one column is enough for a single run. */
 static void print_cell_metrics(FILE *stream, const struct grid_cell *cell)
 {
-    fputs("<div class=\"w\"><table>\n<tr><th class=\"l\">Metric</th><th>Mean</th><th>Least</th>"
-          "<th>Largest</th><th>Runs</th></tr>\n",
-          stream);
+    bool several = cell->runs > 1;
+    fprintf(stream, "<div class=\"w\"><table>\n<tr><th class=\"l\">Metric</th><th>%s</th>%s</tr>\n",
+            several ? "Mean" : "Value",
+            several ? "<th>Least</th><th>Largest</th><th>Runs</th>" : "");
     for (enum metric metric = 0; metric < METRICS; metric++) {
         const struct grid_value *value = &cell->values[metric];
-        int decimals = metric_forms[metric].decimals;
+        char mean[METRIC_TEXT_SIZE], least[METRIC_TEXT_SIZE], largest[METRIC_TEXT_SIZE];
         if (value->count == 0)
             continue;
+        metric_text(mean, metric, value->mean);
+        metric_text(least, metric, value->min);
+        metric_text(largest, metric, value->max);
         fputs("<tr><td class=\"l\">", stream);
-        svg_text(stream, metric_forms[metric].unit);
-        fprintf(stream, "</td><td>%.*f</td><td>%.*f</td><td>%.*f</td><td>%zu</td></tr>\n", decimals,
-                value->mean, decimals, value->min, decimals, value->max, value->count);
+        svg_text(stream, metric_forms[metric].title);
+        fprintf(stream, "</td><td>%s</td>", mean);
+        if (several)
+            fprintf(stream, "<td>%s</td><td>%s</td><td>%zu</td>", least, largest, value->count);
+        fputs("</tr>\n", stream);
     }
     fputs("</table></div>\n", stream);
 }
@@ -96,7 +103,7 @@ static void print_cell_types(FILE *stream, const struct detail *detail)
         return;
     fputs(
         "<div class=\"w\"><table>\n<tr><th class=\"l\">Packet</th><th class=\"l\">Description</th>"
-        "<th>Count</th><th>Failed</th><th>Median ms</th><th>95% ms</th><th>Max ms</th></tr>\n",
+        "<th>Count</th><th>Failed</th><th>Median</th><th>95%</th><th>Max</th></tr>\n",
         stream);
     for (size_t i = 0; i < detail->type_count; i++) {
         const struct detail_type *type = &detail->types[i];
@@ -118,10 +125,10 @@ static void print_cell_types(FILE *stream, const struct detail *detail)
 static void page_print_time(FILE *stream, const struct histogram *histogram, double fraction)
 {
     int64_t ns = histogram_quantile(histogram, fraction);
-    if (ns < 0)
-        fputs("<td>none</td>", stream);
-    else
-        fprintf(stream, "<td>%.3f</td>", (double)ns * nanosecond / milli);
+    char time[METRIC_TEXT_SIZE] = "none";
+    if (ns >= 0)
+        metric_text(time, METRIC_MEAN, (double)ns * nanosecond);
+    fprintf(stream, "<td>%s</td>", time);
 }
 
 int page_print_failures(FILE *stream, const struct detail *detail, const char *heading)

@@ -14,19 +14,22 @@
 #include "base/error.h"
 #include "summary/reading_private.h"
 #include "summary/result/result.h"
+#include "summary/svg.h"
 
 const struct metric_form metric_forms[METRICS] = {
-    [METRIC_OK] = {"ok", "successful operations per second", 3},
-    [METRIC_FAILED] = {"failed", "failed operations per second", 3},
-    [METRIC_NOMINAL] = {"nominal", "operations per second asked for", 3},
-    [METRIC_PLANNED] = {"planned", "operations planned", 0},
-    [METRIC_MEAN] = {"mean", "seconds, mean response time", 6},
-    [METRIC_P50] = {"p50", "seconds, response time of 50%", 6},
-    [METRIC_P95] = {"p95", "seconds, response time of 95%", 6},
-    [METRIC_P99] = {"p99", "seconds, response time of 99%", 6},
-    [METRIC_SUCCESS_RATE] = {"success-rate", "percent of operations that succeeded", 3},
-    [METRIC_PLANNED_RATE] = {"planned-rate", "operations planned per second", 3},
-    [METRIC_ACHIEVED] = {"achieved", "percent of planned operations that ended", 1},
+    [METRIC_OK] = {"ok", "successful operations per second", 3, "Successful operations"},
+    [METRIC_FAILED] = {"failed", "failed operations per second", 3, "Failed operations"},
+    [METRIC_NOMINAL] = {"nominal", "operations per second asked for", 3, "Load asked for"},
+    [METRIC_PLANNED] = {"planned", "operations planned", 0, "Operations planned"},
+    [METRIC_MEAN] = {"mean", "seconds, mean response time", 6, "Response time, mean"},
+    [METRIC_P50] = {"p50", "seconds, response time of 50%", 6, "Response time of 50%"},
+    [METRIC_P95] = {"p95", "seconds, response time of 95%", 6, "Response time of 95%"},
+    [METRIC_P99] = {"p99", "seconds, response time of 99%", 6, "Response time of 99%"},
+    [METRIC_SUCCESS_RATE] = {"success-rate", "percent of operations that succeeded", 3,
+                             "Operations that succeeded"},
+    [METRIC_PLANNED_RATE] = {"planned-rate", "operations planned per second", 3, "Planned load"},
+    [METRIC_ACHIEVED] = {"achieved", "percent of planned operations that ended", 1,
+                         "Planned operations that ended"},
 };
 
 static int by_name(const FTSENT **left, const FTSENT **right);
@@ -59,6 +62,26 @@ enum metric metric_find(const char *name)
     while (metric < METRICS && strcmp(metric_forms[metric].name, name) != 0)
         metric++;
     return metric;
+}
+
+void metric_text(char *out, enum metric metric, double value)
+{
+    char number[SVG_NUMBER_SIZE];
+    bool percent = metric == METRIC_SUCCESS_RATE || metric == METRIC_ACHIEVED;
+    bool rate = metric == METRIC_OK || metric == METRIC_FAILED || metric == METRIC_NOMINAL ||
+                metric == METRIC_PLANNED_RATE;
+    bool time = !percent && !rate && metric != METRIC_PLANNED;
+    const char *unit = percent ? "%" : rate ? "/s" : "";
+    if (time) {
+        unit = value >= 1 ? " s" : value >= 1e-3 ? " ms" : " us";
+        value *= value >= 1 ? 1 : value >= 1e-3 ? 1e3 : 1e6;
+    }
+    /* 99.96% must not look like 100%. */
+    if (percent && value > 99 && value < 100)
+        snprintf(number, sizeof number, "%.2f", floor(value * 100) / 100);
+    else
+        svg_number(number, value);
+    snprintf(out, METRIC_TEXT_SIZE, "%s%s", number, unit);
 }
 
 int readings_add(struct readings *readings, const char *path)

@@ -34,8 +34,13 @@ struct metric_form {
     const char *name;
     const char *unit;
     int decimals;
+    const char *title; /* for values that are printed with their unit */
 };
 extern const struct metric_form metric_forms[METRICS];
+/* Writes a value with three significant digits and its unit: "119/s", "98.5%", "85.3 ms". out has
+ * room for METRIC_TEXT_SIZE. */
+enum { METRIC_TEXT_SIZE = 96 };
+void metric_text(char *out, enum metric metric, double value);
 /* The metric of this name; METRICS: there is none. */
 enum metric metric_find(const char *name);
 

@@ -85,7 +85,11 @@ void svg_style(FILE *stream)
     fputs("svg{font:12px sans-serif}.r{text-anchor:end}.c{text-anchor:middle}.b{font-weight:bold}"
           ".g,.a{stroke-width:1;fill:none}.e{stroke-width:3;stroke-linecap:square}"
           ".m{fill:none;stroke-width:2.5}.k{stroke-width:1.5;stroke-dasharray:5 4}"
-          ".s0,.s1,.s2,.s3,.s4,.s5,.s6,.s7{fill:none;stroke-width:2}a:focus .o,a:hover .o"
+          ".s0,.s1,.s2,.s3,.s4,.s5,.s6,.s7{fill:none;stroke-width:2}"
+          ".s1,.s5{stroke-dasharray:7 3}.s2,.s6{stroke-dasharray:2 3}.s3,.s7{stroke-dasharray:9 3 "
+          "2 3}"
+          ".v{stroke-width:1.2;fill:none}.q{stroke-width:1;fill:none;stroke-dasharray:2 4}"
+          ".i{stroke-width:1.2;fill:none}a:focus .o,a:hover .o"
           "{stroke:currentColor;stroke-width:2}\n",
           stream);
     theme_style(stream, &light);
@@ -98,9 +102,10 @@ static void theme_style(FILE *stream, const struct theme *theme)
 {
     fprintf(stream,
             ".t{fill:%s}.f{fill:%s}.g{stroke:%s;stroke-opacity:.35}.a{stroke:%s}"
-            ".n{fill:%s;fill-opacity:.08}.e{stroke:%s}.m{stroke:%s}.k{stroke:%s;fill:none}\n",
+            ".n{fill:%s;fill-opacity:.08}.e{stroke:%s}.m{stroke:%s}.k{stroke:%s;fill:none}"
+            ".q{stroke:%s}.v{stroke:%s;stroke-opacity:.7}.y{fill:%s}.i{stroke:%s}\n",
             theme->text, theme->faint, theme->faint, theme->text, theme->faint, theme->edge,
-            theme->frame, theme->edge);
+            theme->frame, theme->edge, theme->text, theme->faint, theme->edge, theme->edge);
     for (int level = 0; level < SVG_LEVELS; level++) {
         double lightness = theme->first + (theme->last - theme->first) * level / (SVG_LEVELS - 1);
         fprintf(stream, ".h%d{fill:hsl(%.0f,%.0f%%,%.0f%%)}.x%d{fill:%s}", level, theme->hue,
@@ -135,6 +140,20 @@ void svg_begin(FILE *stream, const struct svg_frame *frame)
             ".p{fill:%s}@media(prefers-color-scheme:dark){.p{fill:%s}}\n</style>\n"
             "<rect class=\"p\" width=\"%.0f\" height=\"%.0f\"/>\n",
             light.paper, dark.paper, frame->width, frame->height);
+}
+
+void svg_number(char out[SVG_NUMBER_SIZE], double value)
+{
+    double size = fabs(value), step = size > 0 && isfinite(size) ? floor(log10(size)) : 0;
+    int decimals = step >= 2 ? 0 : step < -8 ? 8 : (int)(2 - step);
+    snprintf(out, SVG_NUMBER_SIZE, "%.*f", decimals, value);
+    if (!strchr(out, '.'))
+        return;
+    size_t length = strlen(out);
+    while (out[length - 1] == '0')
+        out[--length] = '\0';
+    if (out[length - 1] == '.')
+        out[length - 1] = '\0';
 }
 
 int svg_level(double value, double least, double largest)

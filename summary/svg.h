@@ -30,6 +30,10 @@ struct svg_frame {
 };
 void svg_begin(FILE *stream, const struct svg_frame *frame);
 
+/* Three significant digits without an exponent: "119", "44.4", "0.00125". */
+enum { SVG_NUMBER_SIZE = 64 };
+void svg_number(char out[SVG_NUMBER_SIZE], double value);
+
 /* The colour level of a value between least and largest: 0 to SVG_LEVELS-1. */
 int svg_level(double value, double least, double largest);
 

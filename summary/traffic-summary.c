@@ -35,6 +35,7 @@ struct picture {
     const struct grid *grid;
     const struct readings *readings;
     const struct compare *compare;
+    const struct vary *vary;
     struct error error;
 };
 
@@ -58,6 +59,7 @@ static int traffic_summary_draw(const char *option, const char *path,
                                 int (*function)(FILE *stream, void *context),
                                 struct picture *picture);
 static int draw_compare_page(FILE *stream, void *context);
+static int draw_vary_page(FILE *stream, void *context);
 static int traffic_summary_summarise(const struct options *options, char **paths, size_t count);
 static int print_vary(const struct readings *readings, const struct options *options);
 static int print_grid(const struct readings *readings, const struct options *options);
@@ -165,8 +167,7 @@ static int traffic_summary_check_conflicts(const struct options *options)
                    {options->compare, options->by != NULL, "--compare and --by"},
                    {options->compare, options->full, "--compare and --full"},
                    {options->compare, options->svg != NULL, "--compare and --svg"},
-                   {options->by != NULL, options->svg != NULL, "--by and --svg"},
-                   {options->by != NULL, options->html != NULL, "--by and --html"}};
+                   {options->by != NULL, options->svg != NULL, "--by and --svg"}};
     for (size_t i = 0; i < sizeof exclude / sizeof exclude[0]; i++)
         if (exclude[i].one && exclude[i].other)
             return options_complain("%s exclude each other; leave one out", exclude[i].names);
@@ -323,6 +324,12 @@ static int draw_compare_page(FILE *stream, void *context)
     return page_print_compare(stream, picture->compare, &picture->error);
 }
 
+static int draw_vary_page(FILE *stream, void *context)
+{
+    struct picture *picture = context;
+    return page_print_vary(stream, picture->vary, picture->readings, &picture->error);
+}
+
 static int traffic_summary_summarise(const struct options *options, char **paths, size_t count)
 {
     struct readings readings;
@@ -356,8 +363,12 @@ static int print_vary(const struct readings *readings, const struct options *opt
         result = vary_print_json(stdout, &vary);
     else
         vary_print(stdout, &vary);
+    result = finish_text(result);
+    if (result == 0)
+        result = traffic_summary_draw("html", options->html, draw_vary_page,
+                                      &(struct picture){.vary = &vary, .readings = readings});
     vary_clear(&vary);
-    return finish_text(result);
+    return result;
 }
 
 static int print_grid(const struct readings *readings, const struct options *options)

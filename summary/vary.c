@@ -11,7 +11,6 @@
 #include "base/files/json_text.h"
 
 static int vary_by_value(const void *left, const void *right, void *name);
-static const char *vary_value_of(const struct reading *reading, const char *name);
 static int vary_add_row(struct vary *vary, const struct readings *group);
 static struct vary_best best_of(const struct grid *grid, const struct grid_cell *cell,
                                 const struct readings *readings);
@@ -60,7 +59,7 @@ static int vary_by_value(const void *left, const void *right, void *name)
 
 static const char no_value[] = "none";
 
-static const char *vary_value_of(const struct reading *reading, const char *name)
+const char *vary_value_of(const struct reading *reading, const char *name)
 {
     const char *value = reading_label(reading, name);
     return value ? value : no_value;

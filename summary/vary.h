@@ -40,6 +40,9 @@ int vary_make(struct vary *vary, const struct readings *readings, const char *na
               enum metric metric, const struct slo *slo);
 void vary_clear(struct vary *vary);
 
+/* A run's value of a label; "none" if it has none. */
+const char *vary_value_of(const struct reading *reading, const char *name);
+
 void vary_print(FILE *stream, const struct vary *vary);
 void vary_print_csv(FILE *stream, const struct vary *vary);
 /* Prints the rows. 0 or a negative errno. */

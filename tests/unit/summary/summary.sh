@@ -35,7 +35,6 @@ mistake "--compare of one" '--compare: expected two files or folders, found 1' -
 mistake "--compare of three" '--compare: expected two files or folders, found 3' --compare "$runs" "$runs" "$runs"
 mistake "--compare --by" '--compare and --by exclude each other' --compare --by x "$runs" "$runs"
 mistake "--compare --svg" '--compare and --svg exclude each other' --compare --svg x "$runs" "$runs"
-mistake "--by --html" '--by and --html exclude each other' --by x --html y "$runs"
 mistake "picture to standard output" '--svg: cannot be standard output; give a file name' --svg - "$runs"
 mistake "two forms" '--csv and --json exclude each other' --csv --json "$runs"
 
@@ -125,22 +124,42 @@ sound "--html" "$work/page.html"
 page=$(cat "$work/page.html")
 like "--html: a cell's link and its details" "$page" '<a href="#cell-1-2">'
 like "... details" "$page" '<section class="cell" id="cell-1-2">'
-like "... load" "$page" 'Successful operations per second over offered load'
+like "... load" "$page" 'Successful operations per second over load'
 like "... failures, escaped" "$page" 'timed out &lt;&amp;&gt; after'
 run "$program" --html "$work/page.html" "$ours"
 sound "--html of one run" "$work/page.html"
 page=$(cat "$work/page.html")
 like "... percentiles" "$page" 'Response times by protocol at r=4 S=2'
-like "... server samples" "$page" '<title id="sample1-t">memory</title>'
+like "... server samples" "$page" '<title id="sample1-t">Memory</title>'
+like "... what was measured: the server" "$page" '<th class="l">Server</th><td class="l">&lt;dc&gt; &amp; &quot;co&quot;</td>'
+like "... the date" "$page" '<th class="l">Date</th><td class="l">2023-11-14 22:13 UTC</td>'
+like "... the window" "$page" '<th class="l">Window</th><td class="l">1000 s</td>'
+like "... the command" "$page" '<th class="l">Command</th><td class="l">traffic-replay model.yaml dc1</td>'
+like "... the seed" "$page" '<th class="l">Seed</th><td class="l">1</td>'
+like "... many failures are marked" "$page" 'fewer than 90% succeeded'
+like "... it can be printed" "$page" '@media print.*cell.display:block'
+like "... the maximum lies beyond" "$page" '<p class="warn">the maximum lies beyond this grid'
+run "$program" --slo 'p95<=500ms' --html "$work/page.html" "$runs" "$ours"
+page=$(cat "$work/page.html")
+like "--html: the service level in the chart of response times" "$page" 'service level: 500 ms'
+like "... a success map and a p95 map" "$(grep -c '<title id="\(success\|slowest\)-t">' <<<"$page")" '^2$'
+run "$program" --by prefork --html "$work/vary.html" "$runs" "$ours"
+is "--by --html: status" $status 0
+sound "--by --html" "$work/vary.html"
+like "... names the best value" "$(cat "$work/vary.html")" '<h1>prefork: largest at none, 119/s</h1>'
 run "$program" --compare --html "$work/compare.html" "$runs" "$ours"
 is "--compare --html: status" $status 0
 sound "--compare --html" "$work/compare.html"
+like "... both curves are in one chart" "$(cat "$work/compare.html")" 'Successful operations per second over load'
+run "$program" --compare --html "$work/compare.html" "$runs" "$runs/dc1_r4_S5.txt"
+like "... cells of the ratio map lead to their figures" "$(cat "$work/compare.html")" '<a href="#cell-4-5">1.00</a>'
 run "$program" --svg "$work/none/grid.svg" "$runs"
 is "a picture that cannot be written: status" $status 2
 like "... message" "$errors" '--svg: cannot write \".*none/grid\.svg\": No such file'
 is "nothing else is left" "$(ls "$work")" 'compare.html
 grid.svg
-page.html'
+page.html
+vary.html'
 rm "$work"/*
 
 cp "$runs"/dc1_r1_S1.txt "$work"
@@ -162,6 +181,17 @@ like "... message" "$errors" '^traffic-summary: no results$'
 run "$program" "$work/dc1_r1_S1.txt" "$runs/dc1_r1_S1.txt" "$work/dc1_r1_S1.txt"
 is "a file named twice counts once, a copy is a run: status" $status 0
 like "... message" "$errors" 'another file also contains: 1;'
+
+faults=../shared/faults/replay
+if [ -d "$faults/knee" ]; then
+    run "$program" --html "$work/knee.html" "$faults/knee"
+    unlike "no knee where the server kept up" "$(cat "$work/knee.html")" 'knee:'
+    run "$program" "$faults/mixed"
+    is "two runs of nothing in common: four differences" "$(grep -c 'runs differ in' <<<"$errors")" 4
+    rm "$work/knee.html"
+else
+    skip "no knee where the server kept up" "no $faults"
+fi
 
 # Runs that are not of one thing, and what a folder of them says.
 mkdir "$work/vary" "$work/edge"

@@ -70,6 +70,38 @@ static void values_have_levels_of_colour(void **state)
     assert_true(svg_step(0, 6) == 1 && svg_step(NAN, 6) == 1 && svg_step(INFINITY, 6) == 1);
 }
 
+static void numbers_have_three_significant_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } numbers[] = {{444, "444"},    {2038.432, "2038"}, {44.44, "44.4"},
+                   {4.444, "4.44"}, {0.1, "0.1"},       {0.0012345, "0.00123"},
+                   {0, "0"},        {100, "100"},       {-12.34, "-12.3"},
+                   {1e-12, "0"}};
+    static const struct {
+        enum metric metric;
+        double value;
+        const char *text;
+    } metrics[] = {{METRIC_OK, 119.066, "119/s"},
+                   {METRIC_P95, 0.803513, "804 ms"},
+                   {METRIC_P95, 2.038, "2.04 s"},
+                   {METRIC_P50, 0.000042, "42 us"},
+                   {METRIC_SUCCESS_RATE, 99.996, "99.99%"},
+                   {METRIC_SUCCESS_RATE, 100, "100%"},
+                   {METRIC_PLANNED, 927, "927"}};
+    char text[METRIC_TEXT_SIZE];
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        svg_number(text, numbers[i].value);
+        assert_string_equal(text, numbers[i].text);
+    }
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
+        metric_text(text, metrics[i].metric, metrics[i].value);
+        assert_string_equal(text, metrics[i].text);
+    }
+}
+
 static void axes_have_round_ticks(void **state)
 {
     (void)state;
@@ -98,20 +130,25 @@ static void the_knee_is_marked(void **state)
     static const double bent[] = {10, 20, 30, 39, 40, 38, 41, 37};
     static const double rising[] = {10, 20, 30, 40, 50, 60, 70, 80};
     static const double falling[] = {80, 70, 60, 50, 40, 30, 20, 10};
-    assert_int_equal(page_knee(load, bent, 8), 3);
-    assert_int_equal(page_knee(load, falling, 8), SIZE_MAX);
-    assert_int_equal(page_knee(load, bent, 2), SIZE_MAX);
-    assert_int_equal(page_knee(load, bent, 0), SIZE_MAX);
+    assert_int_equal(page_knee(load, bent, NULL, 8), 3);
+    assert_int_equal(page_knee(load, falling, NULL, 8), SIZE_MAX);
+    assert_int_equal(page_knee(load, bent, NULL, 2), SIZE_MAX);
+    assert_int_equal(page_knee(load, bent, NULL, 0), SIZE_MAX);
     /* A server that keeps up to the end has none. */
-    size_t knee = page_knee(load, rising, 8);
+    size_t knee = page_knee(load, rising, NULL, 8);
     assert_true(knee == SIZE_MAX);
     /* Two cells of one load, one of which was lucky, make no knee either. */
     static const double four_loads[] = {11, 33, 33, 98}, four_rates[] = {10.7, 50.3, 26.8, 91.8};
-    assert_int_equal(page_knee(four_loads, four_rates, 4), SIZE_MAX);
+    assert_int_equal(page_knee(four_loads, four_rates, NULL, 4), SIZE_MAX);
+    /* The server kept up with all loads from the knee on, so there is none. */
+    static const bool behind_before[8] = {true, false, true, true, true, true, true, true};
+    static const bool behind_after[8] = {true, true, true, true, true, true, true, false};
+    assert_int_equal(page_knee(load, bent, behind_before, 8), SIZE_MAX);
+    assert_true(page_knee(load, bent, behind_after, 8) != SIZE_MAX);
     static const double nothing[8] = {0};
-    assert_int_equal(page_knee(load, nothing, 8), SIZE_MAX);
+    assert_int_equal(page_knee(load, nothing, NULL, 8), SIZE_MAX);
     static const double same_load[] = {5, 5, 5};
-    assert_int_equal(page_knee(same_load, bent, 3), SIZE_MAX);
+    assert_int_equal(page_knee(same_load, bent, NULL, 3), SIZE_MAX);
 }
 
 static void draw_chart(FILE *stream, const void *chart)
@@ -137,14 +174,15 @@ static void a_chart_has_its_lines(void **state)
                           .x = chart_linear("load", 0, 5),
                           .y = chart_logarithmic("ms", 10, 40),
                           .mark = 4,
+                          .limit = NAN,
                           .mark_text = "knee & more",
                           .series_count = 2,
                           .series = {{.name = "<one>", .points = true, .count = 5, .x = x, .y = y},
-                                     {.name = "two", .count = 5, .x = x, .y = y}}};
+                                     {.name = "two", .lines = true, .count = 5, .x = x, .y = y}}};
     char *text = text_of(draw_chart, &chart);
     /* What a logarithmic axis cannot show, and what is no number, is passed over. */
-    assert_int_equal(count_of(text, "<circle"), 2);
-    assert_int_equal(count_of(text, "class=\"s1\""), 1);
+    assert_int_equal(count_of(text, "<circle"), 3); /* one of them is in the legend */
+    assert_int_equal(count_of(text, "class=\"s1\""), 2);
     assert_non_null(strstr(text, "knee &amp; more"));
     assert_non_null(strstr(text, "&lt;one&gt;"));
     assert_non_null(strstr(text, "<title id=\"c-t\">a &lt; b</title>"));
@@ -188,7 +226,7 @@ static void a_heat_map_shows_each_cell(void **state)
     assert_int_equal(count_of(text, "class=\"m\""), 1);
     /* Between r=1 S=2, which keeps it, and r=2 S=2; cells without runs have no edge. */
     assert_int_equal(count_of(text, "class=\"e\""), 1);
-    assert_non_null(strstr(text, "The largest is 30.000 at r=2 S=2."));
+    assert_non_null(strstr(text, "30/s at r=2 S=2, the largest."));
     assert_non_null(strstr(text, "prefers-color-scheme:dark"));
     assert_null(strstr(text, "<a href"));
     free(text);
@@ -203,9 +241,13 @@ static void a_heat_map_shows_each_cell(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_escaped),       cmocka_unit_test(values_have_levels_of_colour),
-        cmocka_unit_test(axes_have_round_ticks), cmocka_unit_test(the_knee_is_marked),
-        cmocka_unit_test(a_chart_has_its_lines), cmocka_unit_test(a_heat_map_shows_each_cell),
+        cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(values_have_levels_of_colour),
+        cmocka_unit_test(axes_have_round_ticks),
+        cmocka_unit_test(the_knee_is_marked),
+        cmocka_unit_test(a_chart_has_its_lines),
+        cmocka_unit_test(a_heat_map_shows_each_cell),
+        cmocka_unit_test(numbers_have_three_significant_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
