@@ -13,12 +13,12 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "model/model_load.h"
 #include "protocols/conversation.h"
 #include "protocols/packet.h"
 #include "protocols/stream.h"
 #include "replay/play_table.h"
 #include "replay/run_part.h"
+#include "tests/lib/model_text.h"
 #include "tests/lib/servers/loopback.h"
 
 const char scenario_model[] = "version: 3\n"
@@ -100,16 +100,7 @@ struct scenario scenario_usual(void)
 
 void scenario_load(struct scenario *s)
 {
-    char path[] = "/tmp/engine-test-model-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, s->model_text, strlen(s->model_text)), strlen(s->model_text));
-    close(fd);
-    int status = model_load(path, &s->model, &s->error, NULL, NULL);
-    unlink(path);
-    if (status)
-        print_message("# %s\n", s->error.text);
-    assert_int_equal(status, 0);
+    s->model = model_of(s->model_text, NULL);
     struct plan_settings settings = {.seed = s->seed,
                                      .replay_rate = s->rate,
                                      .scale = s->scale,
@@ -117,7 +108,7 @@ void scenario_load(struct scenario *s)
                                      .duration = s->duration,
                                      .is_operation = run_part_is_operation,
                                      .context = &s->settings};
-    status = plan_make(s->model, &settings, &s->plan, &s->error);
+    int status = plan_make(s->model, &settings, &s->plan, &s->error);
     if (status)
         print_message("# %s\n", s->error.text);
     assert_int_equal(status, 0);

@@ -17,3 +17,13 @@ char *path_in_tmp(const char *name)
     assert_true(asprintf(&path, "%s/%s", folder ? folder : "/tmp", name) > 0);
     return path;
 }
+
+char *file_in_tmp(const char *name, const char *text)
+{
+    char *path = path_in_tmp(name);
+    FILE *file = fopen(path, "wx");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}

@@ -6,4 +6,7 @@
 /* The path of a file there; the caller frees it. */
 char *path_in_tmp(const char *name);
 
+/* Writes a new file there with a text; returns its path, which the caller frees. */
+char *file_in_tmp(const char *name, const char *text);
+
 #endif

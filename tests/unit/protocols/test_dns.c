@@ -21,6 +21,7 @@
 #include "tests/lib/packets.h"
 #include "tests/lib/servers/loopback.h"
 #include "tests/lib/servers/udp_server.h"
+#include "tests/lib/temporary.h"
 #include "tests/lib/test_random.h"
 
 /* A DC's answer to 0x1234 "dc1.a.b" A: 127.88.0.7. */
@@ -372,16 +373,13 @@ static void details_are_checked(void **state)
 
 static int read_queries(struct dc *dc, const char *text, struct error *error)
 {
-    char file[] = "/tmp/test_dns.XXXXXX";
-    int fd = mkstemp(file);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    char *file = file_in_tmp("queries", text);
     int code = dns_queries_read(&dc->dns_names, file, dc->dns_domain, error);
     unlink(file);
     /* Removes the file's name from the error. */
     if (strncmp(error->text, file, strlen(file)) == 0)
         memmove(error->text, error->text + strlen(file), strlen(error->text + strlen(file)) + 1);
+    free(file);
     return code;
 }
 

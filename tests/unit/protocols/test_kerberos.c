@@ -27,6 +27,7 @@
 #include "tests/lib/packets.h"
 #include "tests/lib/servers/loopback.h"
 #include "tests/lib/servers/udp_server.h"
+#include "tests/lib/temporary.h"
 
 static const char realm[] = "SAMDOM.EXAMPLE.COM";
 static char user_name[] = "krb-user", machine_name[] = "PC-0-1$", password[] = "Pa55-word";
@@ -535,10 +536,8 @@ static void own_tickets_of_the_administrator(void **state)
 {
     (void)state;
     struct error error = {0};
-    char file[] = "/tmp/test_kerberos.XXXXXX", name[64];
-    int fd = mkstemp(file);
-    assert_true(fd >= 0);
-    close(fd);
+    char name[512];
+    char *file = file_in_tmp("krb5", "");
     snprintf(name, sizeof name, "FILE:%s", file);
     struct player player;
     player_init(&player, loopback_unused_port());
@@ -553,6 +552,7 @@ static void own_tickets_of_the_administrator(void **state)
     make_ccache(name, time(NULL) + 3600);
     assert_int_equal(kerberos_global_init(player.dc, &error), 0);
     unlink(file); /* already read */
+    free(file);
     player.conversation.wire.deadline = clock_now() + INT64_C(5000000000);
     struct account *admin = &player.dc->admin;
     assert_int_equal(kerberos_as_exchange(&player.conversation, admin).kind, OUTCOME_OK);
@@ -576,11 +576,7 @@ static void a_damaged_profile_is_reported(void **state)
 {
     (void)state;
     struct error error = {0};
-    char file[] = "/tmp/test_kerberos.XXXXXX";
-    int fd = mkstemp(file);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, "[libdefaults]\nnonsense\n", 23), 23);
-    close(fd);
+    char *file = file_in_tmp("krb5", "[libdefaults]\nnonsense\n");
     setenv("KRB5_CONFIG", file, 1);
     assert_null(kerberos_default_ccache(&error));
     assert_int_equal(error.code, -EIO);
@@ -588,6 +584,7 @@ static void a_damaged_profile_is_reported(void **state)
                                     "configuration file");
     unsetenv("KRB5_CONFIG");
     unlink(file);
+    free(file);
 }
 
 static void failures_of_libkrb5_have_their_own_causes(void **state)
@@ -615,11 +612,8 @@ static void a_ticket_cache_that_cannot_be_read_is_reported(void **state)
 {
     (void)state;
     struct error error = {0};
-    char file[] = "/tmp/test_kerberos.XXXXXX", name[64];
-    int fd = mkstemp(file);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, "no tickets", 10), 10);
-    close(fd);
+    char name[512];
+    char *file = file_in_tmp("krb5", "no tickets");
     snprintf(name, sizeof name, "FILE:%s", file);
     struct player player;
     player_init(&player, loopback_unused_port());
@@ -630,6 +624,7 @@ static void a_ticket_cache_that_cannot_be_read_is_reported(void **state)
     kerberos_global_end();
     unsetenv("KRB5_CONFIG");
     unlink(file);
+    free(file);
     player_end(&player);
 }
 
