@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static size_t control_length(const unsigned char *text);
 
@@ -33,6 +34,12 @@ static size_t control_length(const unsigned char *text)
     if (text[0] < ' ' || text[0] == DELETE)
         return text[0] ? 1 : 0;
     return text[0] == C1_LEAD && text[1] >= C1_FIRST && text[1] <= C1_LAST ? 2 : 0;
+}
+
+size_t text_mark_length(const char *text)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    return strncmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
 }
 
 void text_hex(char *out, const uint8_t *bytes, size_t size)

@@ -14,6 +14,10 @@ char *text_clean(char *text);
 /* Writes text to a stream with the same characters replaced. */
 void text_print_clean(FILE *stream, const char *text);
 
+/* The length of the UTF-8 byte order mark that a file's text begins with, or 0. Windows programs
+ * write such marks, and users do not see them. */
+size_t text_mark_length(const char *text);
+
 /* Writes bytes as lower-case hexadecimal digits to out, which has room for 2 * size + 1. */
 void text_hex(char *out, const uint8_t *bytes, size_t size);
 

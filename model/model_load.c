@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/files/text_file.h"
+#include "base/text.h"
 #include "model/load_private.h"
 #include "model/model_private.h"
 #include "model/recording_private.h"
@@ -59,7 +60,7 @@ static int load_file(int fd, const char *path, struct model **out, struct error 
     if (begun < 0)
         return error_set(error, (int)begun, "%s: %s", name, strerror((int)-begun));
     begin[begun] = '\0';
-    if (recording_text_is_line(begin)) {
+    if (recording_text_is_line(begin + text_mark_length(begin))) {
         struct recording_stream stream = {.begin = begin, .begun = (size_t)begun, .fd = fd};
         return load_recording(name, &stream, out, error, warning, context);
     }
@@ -95,6 +96,10 @@ static int fill_recording(struct model *model, const char *name, struct recordin
         return error_no_memory(error);
     setvbuf(file, NULL, _IOFBF, BUFFER_SIZE);
     sha256_init(&stream->sha256);
+    size_t mark = text_mark_length(stream->begin);
+    sha256_update(&stream->sha256, mark, (const uint8_t *)stream->begin);
+    stream->begin += mark;
+    stream->begun -= mark;
     int result = set_name(model, name);
     if (result == 0)
         result = recording_load(model, file, name, error, warning, context);
@@ -191,7 +196,7 @@ int model_load_text(const char *name, const char *text, size_t size, struct mode
         return error_no_memory(error);
     memcpy(copy, text, size);
     copy[size] = '\0';
-    if (recording_text_is_line(copy)) {
+    if (recording_text_is_line(copy + text_mark_length(copy))) {
         struct recording_stream stream = {.begin = copy, .begun = size, .fd = -1};
         result = load_recording(name, &stream, out, error, warning, context);
     } else {

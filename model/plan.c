@@ -124,7 +124,7 @@ static int scale_plan(struct plan *plan, struct error *error)
     if (!(clients <= PLAN_CLIENTS_MAX))
         return error_set(
             error, -ERANGE,
-            "this takes %.0f clients, more than %d: lower %s (%s asks for %g packets/s)", clients,
+            "this takes %.6g clients, more than %d: lower %s (%s asks for %g packets/s)", clients,
             PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", plan->model->name,
             rate * settings->replay_rate);
     figures->clients = (uint32_t)clients;
@@ -183,10 +183,14 @@ static int check_operations(const struct plan *plan, struct error *error)
 {
     if (plan->figures.conversation_operations > 0)
         return 0;
+    char names[128] = "";
+    for (uint32_t t = 0, used = 0; t < plan->model->type_count && used < sizeof names - 1; t++)
+        used += (uint32_t)snprintf(names + used, sizeof names - used, "%s%s:%s", t ? ", " : "",
+                                   plan->model->types[t].protocol, plan->model->types[t].opcode);
     return error_set(error, -EINVAL,
-                     "nothing to send: none of the packets of %s has a player that --only and "
-                     "--skip leave in",
-                     plan->model->name);
+                     "nothing to send: none of the packets of %s (%s%s) has a player that --only "
+                     "and --skip leave in",
+                     plan->model->name, names, strlen(names) == sizeof names - 1 ? "..." : "");
 }
 
 static double mean_rest(double persistence)

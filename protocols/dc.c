@@ -43,6 +43,8 @@ void dc_free(struct dc *dc)
     free(dc->dns_domain);
     free(dc->dns_name);
     free(dc->netbios_domain);
+    free(dc->server_realm);
+    free(dc->server_domain);
     free(dc->netbios_name);
     free(dc->forest);
     free(dc->site);

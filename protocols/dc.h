@@ -51,11 +51,12 @@ struct dc {
 
     /* From the CLDAP netlogon reply and the root DSE; owned by this struct. With generic_ldap only
      * base_dn is set, from namingContexts. */
-    char *realm;          /* SAMDOM.EXAMPLE.COM */
-    char *dns_domain;     /* samdom.example.com */
-    char *dns_name;       /* dc1.samdom.example.com: the name in service principals */
-    char *netbios_domain; /* SAMDOM */
-    char *netbios_name;   /* DC1 */
+    char *realm;                        /* SAMDOM.EXAMPLE.COM */
+    char *dns_domain;                   /* samdom.example.com */
+    char *dns_name;                     /* dc1.samdom.example.com: the name in service principals */
+    char *netbios_domain;               /* SAMDOM */
+    char *server_realm, *server_domain; /* what the server says, whatever --realm and -W are */
+    char *netbios_name;                 /* DC1 */
     char *forest;
     char *site;
     char *base_dn; /* DC=samdom,DC=example,DC=com */

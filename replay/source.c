@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "replay/accounts/discover.h"
 
 enum { SHORTEST_PREFIX = 8 };
 
@@ -229,9 +230,9 @@ static bool holds_server(const struct source_range *range, const char *server, c
                          size_t size)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    const char *equals = server ? strchr(server, '=') : NULL;
+    char name[DISCOVER_HOST_SIZE];
     bool holds = false;
-    if (!server || getaddrinfo(equals ? equals + 1 : server, NULL, &hints, &found) != 0)
+    if (!server || discover_host(server, name) < 0 || getaddrinfo(name, NULL, &hints, &found) != 0)
         return false;
     for (const struct addrinfo *item = found; item && !holds; item = item->ai_next)
         holds = range_holds(range, item->ai_addr);

@@ -31,6 +31,10 @@ int reading_parse(struct reading *reading, const char *bytes, size_t length, con
                   struct error *error)
 {
     size_t begin = 0;
+    if (length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark */
+        bytes += 3;
+        length -= 3;
+    }
     histogram_init(&reading->response);
     reading->server_cpu = reading->busy = reading->timer_p99 = NAN;
     while (begin < length && strchr(" \t\r\n", bytes[begin]) && bytes[begin])

@@ -74,6 +74,7 @@ static int prepare_handle(struct ldap_connection *connection);
 static struct outcome bind_admin(struct ldap_connection *connection, const struct dc *dc);
 static int decode_result(struct ldap_connection *connection, int message_id, int all,
                          LDAPMessage **result);
+static int handle_error(const struct ldap_connection *connection);
 static int read_input(struct ldap_connection *connection, bool answer_began);
 static struct outcome outcome_of_code(int code, const char *diagnostic);
 static bool logon_sub_code(const char *diagnostic, char code[9]);
@@ -314,12 +315,20 @@ static int decode_result(struct ldap_connection *connection, int message_id, int
         if (type > 0)
             return 1;
         if (type < 0 || connection->error)
-            return connection->error ? connection->error : -EBADMSG;
+            return connection->error ? connection->error : handle_error(connection);
         if (!ldap_input_pending(&connection->input))
             return 0;
         left_before = left;
     }
     return -EBADMSG; /* libldap leaves bytes unread */
+}
+
+/* Why libldap could not decode a message: it also fails without memory. */
+static int handle_error(const struct ldap_connection *connection)
+{
+    int code = LDAP_SUCCESS;
+    ldap_get_option(connection->handle, LDAP_OPT_RESULT_CODE, &code);
+    return code == LDAP_NO_MEMORY ? -ENOMEM : -EBADMSG;
 }
 
 /* The size of one read. */
@@ -351,7 +360,7 @@ struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPM
         ldap_parse_result(connection->handle, result, &code, NULL, &diagnostic, NULL, NULL, 0);
     struct outcome outcome = outcome_ok();
     if (parsed != LDAP_SUCCESS)
-        outcome = outcome_of_error(-EBADMSG);
+        outcome = outcome_of_error(parsed == LDAP_NO_MEMORY ? -ENOMEM : -EBADMSG);
     else if (code != LDAP_SUCCESS && code != LDAP_COMPARE_TRUE && code != LDAP_COMPARE_FALSE)
         outcome = outcome_of_code(code, diagnostic);
     ldap_memfree(diagnostic);

@@ -103,14 +103,16 @@ static int search_next_cookie(struct ldap_connection *connection, LDAPMessage *m
     int code;
     ldap_memfree(paging->cookie.bv_val);
     paging->cookie = (struct berval){0};
-    if (ldap_parse_result(handle, message, &code, NULL, NULL, NULL, &controls, 0) != LDAP_SUCCESS)
-        return -EBADMSG;
+    int parsed = ldap_parse_result(handle, message, &code, NULL, NULL, NULL, &controls, 0);
+    if (parsed != LDAP_SUCCESS)
+        return parsed == LDAP_NO_MEMORY ? -ENOMEM : -EBADMSG;
     int error = 0;
     LDAPControl *page = ldap_control_find(LDAP_CONTROL_PAGEDRESULTS, controls, NULL);
     ber_int_t estimate;
-    if (page &&
-        ldap_parse_pageresponse_control(handle, page, &estimate, &paging->cookie) != LDAP_SUCCESS)
-        error = -EBADMSG;
+    if (page)
+        parsed = ldap_parse_pageresponse_control(handle, page, &estimate, &paging->cookie);
+    if (parsed != LDAP_SUCCESS)
+        error = parsed == LDAP_NO_MEMORY ? -ENOMEM : -EBADMSG;
     ldap_controls_free(controls);
     return error;
 }

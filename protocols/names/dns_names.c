@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "packets/packet_details.h"
 
 const uint16_t dns_types[DNS_TYPES] = {ns_t_a,  ns_t_aaaa, ns_t_srv, ns_t_ns,    ns_t_soa,
@@ -60,7 +61,7 @@ static int read_lines(struct dns_names *dns_names, FILE *stream, const char *fil
     size_t size = 0;
     int result = 0;
     for (unsigned number = 1; !result && getline(&line, &size, stream) >= 0; number++) {
-        char *text = trim_spaces(line);
+        char *text = trim_spaces(line + (number == 1 ? text_mark_length(line) : 0));
         struct dns_query query;
         if (!*text || *text == '#')
             continue;

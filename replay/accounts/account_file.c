@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/message.h"
 #include "base/secret.h"
+#include "base/text.h"
 #include "replay/accounts/credentials.h"
 #include "replay/accounts/directory.h"
 
@@ -62,8 +63,10 @@ int account_file_read(const char *path, struct account_file *file, struct error 
     char *line = NULL;
     size_t size = 0, number = 0;
     int result = 0;
-    while (!result && getline(&line, &size, input) >= 0)
-        result = account_file_read_line(file, path, line, ++number, error);
+    while (!result && getline(&line, &size, input) >= 0) {
+        size_t mark = ++number == 1 ? text_mark_length(line) : 0;
+        result = account_file_read_line(file, path, line + mark, number, error);
+    }
     if (line)
         explicit_bzero(line, size);
     free(line);
@@ -177,8 +180,9 @@ static int lookup_accounts(struct lookup *lookup, const struct account_file *fil
     struct dc *dc = lookup->dc;
     int result = directory_open(&lookup->directory, dc, wire_blocking_waiter());
     if (result) {
-        error_set(lookup->error, result, "cannot log on to %s as %s: %s", dc->given,
-                  dc->admin.name ? dc->admin.name : "anonymous", lookup->directory.error.text);
+        error_set(lookup->error, result, "cannot log on to %s as %s: %s%s", dc->given,
+                  dc->admin.name ? dc->admin.name : "anonymous", lookup->directory.error.text,
+                  directory_logon_hint(dc));
         goto cleanup;
     }
     dc->account_count = clients;

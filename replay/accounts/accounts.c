@@ -538,9 +538,9 @@ static int accounts_start(struct accounts_work *work, const struct settings *set
         return error_no_memory(work->error);
     result = directory_open(&work->admin, dc, wire_blocking_waiter());
     if (result)
-        return error_set(work->error, result, "cannot log on to %s as %s: %s", dc->given,
+        return error_set(work->error, result, "cannot log on to %s as %s: %s%s", dc->given,
                          dc->admin.name ? dc->admin.name : "the owner of the Kerberos tickets",
-                         work->admin.error.text);
+                         work->admin.error.text, directory_logon_hint(dc));
     return 0;
 }
 

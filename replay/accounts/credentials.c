@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/secret.h"
+#include "base/text.h"
 
 enum { ENDING_SIGNALS = 4 };
 
@@ -102,7 +103,7 @@ int credentials_read_file(const char *path, struct credentials *out, bool *world
     setvbuf(file, NULL, _IONBF, 0);
     while (!result && getline(&line, &size, file) >= 0) {
         number++;
-        result = credentials_read_line(line, out);
+        result = credentials_read_line(line + (number == 1 ? text_mark_length(line) : 0), out);
     }
     if (result == -EINVAL)
         error_set(error, -EINVAL,

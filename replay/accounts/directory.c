@@ -222,3 +222,11 @@ char *directory_text(LDAP *handle, LDAPMessage *entry, const char *attribute)
     ldap_value_free_len(values);
     return text;
 }
+
+const char *directory_logon_hint(const struct dc *dc)
+{
+    bool name_is_dn = !dc->admin.name || strchr(dc->admin.name, '=');
+    return dc->options.generic_ldap && !name_is_dn
+               ? "; --server ldap needs a DN as the user (-U, -A or TRAFFIC_REPLAY_USER)"
+               : "";
+}

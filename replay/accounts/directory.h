@@ -60,4 +60,7 @@ int directory_search(struct directory *directory, const struct directory_search 
 /* The first value of an attribute as malloc'd text, or NULL. */
 char *directory_text(LDAP *handle, LDAPMessage *entry, const char *attribute);
 
+/* What to say after a failed logon of the administrator: "", or that --server ldap needs a DN. */
+const char *directory_logon_hint(const struct dc *dc);
+
 #endif

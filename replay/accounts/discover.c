@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/accounts/discover.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <endian.h>
 #include <errno.h>
@@ -41,6 +42,7 @@ struct dns_search {
 };
 
 static int find_addresses(const char *given, struct addrinfo **out, struct error *error);
+static bool looks_like_address(const char *host);
 static int set_given(struct dc *dc, const char *given);
 static int find_generic(struct dc *dc, const struct addrinfo *addresses, const char *realm,
                         struct error *error);
@@ -62,6 +64,7 @@ static bool ldap_port_listens(const struct dc *dc);
 static int discover_check(const struct dc *dc, const struct cldap_netlogon *netlogon,
                           struct error *error);
 static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon);
+static int keep_server_names(struct dc *dc);
 static int set_realm(struct dc *dc, const char *realm);
 static int discover_read_root_dse(struct dc *dc);
 static void take_root_dse(void *context, const char *attribute, const struct berval *values,
@@ -92,8 +95,8 @@ int discover_dc(struct dc *dc, const char *given, const char *realm, const char 
 static int find_addresses(const char *given, struct addrinfo **out, struct error *error)
 {
     const char *equals = strchr(given, '=');
-    const char *host = equals ? equals + 1 : given;
-    if (equals == given || !*host)
+    char host[DISCOVER_HOST_SIZE];
+    if (equals == given || discover_host(given, host) < 0)
         return error_set(error, -EINVAL,
                          "DC \"%s\" is neither a name, an address, nor NAME=ADDRESS", given);
     /* Limits the wait for a DNS server that does not answer. */
@@ -102,10 +105,17 @@ static int find_addresses(const char *given, struct addrinfo **out, struct error
         _res.retry = 2;
     }
     struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = equals ? AI_NUMERICHOST : 0};
+    /* The resolver would accept "10.1" for 10.0.0.1; it is a mistyped address. */
+    if (looks_like_address(host))
+        hints.ai_flags = AI_NUMERICHOST;
+    bool address = hints.ai_flags == AI_NUMERICHOST;
+    struct in_addr ignored;
+    if (looks_like_address(host) && inet_pton(AF_INET, host, &ignored) != 1)
+        return error_set(error, -EINVAL, "DC \"%s\": \"%s\" is not an address", given, host);
     int code = getaddrinfo(host, NULL, &hints, out);
     if (code == EAI_MEMORY)
         return error_no_memory(error);
-    if (code && equals)
+    if (code && address)
         return error_set(error, -EINVAL, "DC \"%s\": \"%s\" is not an address", given, host);
     if (code)
         return error_set(
@@ -115,11 +125,34 @@ static int find_addresses(const char *given, struct addrinfo **out, struct error
     return 0;
 }
 
+int discover_host(const char *given, char host[DISCOVER_HOST_SIZE])
+{
+    const char *equals = strchr(given, '=');
+    const char *text = equals ? equals + 1 : given;
+    size_t length = strlen(text);
+    bool brackets = length > 2 && text[0] == '[' && text[length - 1] == ']';
+    if (length == 0 || length >= DISCOVER_HOST_SIZE)
+        return -EINVAL;
+    snprintf(host, DISCOVER_HOST_SIZE, "%.*s", (int)(length - (brackets ? 2 : 0)),
+             text + (brackets ? 1 : 0));
+    return 0;
+}
+
+static bool looks_like_address(const char *host)
+{
+    return host[strspn(host, "0123456789.")] == '\0';
+}
+
 /* Keeps the name without the address of NAME=ADDRESS. */
 static int set_given(struct dc *dc, const char *given)
 {
+    char host[DISCOVER_HOST_SIZE];
     free(dc->given);
-    dc->given = strndup(given, strcspn(given, "="));
+    dc->given = NULL;
+    if (strchr(given, '='))
+        dc->given = strndup(given, strcspn(given, "="));
+    else if (discover_host(given, host) == 0)
+        dc->given = strdup(host);
     return dc->given ? 0 : -ENOMEM;
 }
 
@@ -237,6 +270,8 @@ static int discover_ask(struct dc *dc, const struct addrinfo *addresses, const c
     if (code)
         return code;
     code = take_netlogon(dc, &netlogon);
+    if (!code)
+        code = keep_server_names(dc);
     if (!code)
         code = set_realm(dc, realm);
     if (!code && workgroup)
@@ -366,6 +401,15 @@ static int take_netlogon(struct dc *dc, const struct cldap_netlogon *netlogon)
             return error;
     }
     return 0;
+}
+
+/* What the server calls its domain; settings may replace the names that are used. */
+static int keep_server_names(struct dc *dc)
+{
+    int error = set_realm(dc, NULL);
+    if (!error)
+        error = discover_set_text(&dc->server_realm, dc->realm);
+    return error ? error : discover_set_text(&dc->server_domain, dc->netbios_domain);
 }
 
 /* realm, or the domain's DNS name, in upper case. */

@@ -12,6 +12,11 @@
 #include "base/error.h"
 #include "protocols/dc.h"
 
+/* The host of NAME=ADDRESS, of a name or of an address, without the brackets of "[::1]". 0, or
+ * -EINVAL: it is empty or too long. */
+enum { DISCOVER_HOST_SIZE = 1025 };
+int discover_host(const char *given, char host[DISCOVER_HOST_SIZE]);
+
 /*
  * given is a name that the system resolves, an address, or NAME=ADDRESS. Tries its addresses in
  * turn until one answers; fills dc->given, address and address_text.

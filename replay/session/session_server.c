@@ -20,6 +20,7 @@
 #include "replay/accounts/keys.h"
 #include "replay/session/session_private.h"
 
+static enum step report_other_domain(struct session *session);
 static void report_server(const struct dc *dc);
 static int name_admin(struct dc *dc, const struct settings *settings);
 static bool is_domain(const struct dc *dc, const char *name);
@@ -47,6 +48,8 @@ enum step session_find_dc(struct session *session)
         return session_end_error(session, error);
     if (settings->verbose > 0)
         report_server(dc);
+    if (report_other_domain(session) == STEP_DONE)
+        return STEP_DONE;
     dc->admin = settings->admin;
     settings->admin = (struct account){0};
     if (dc->admin.name && name_admin(dc, settings) < 0)
@@ -57,6 +60,33 @@ enum step session_find_dc(struct session *session)
     if (error)
         return session_end(session, EXIT_USAGE, "-U: the password is not UTF-8");
     return dc->options.generic_ldap ? STEP_NEXT : prepare_kerberos(session);
+}
+
+/* --realm and -W replace what the server says. A realm that is not the server's works only if the
+ * server knows it by another name, and then not with Kerberos; -W matters only to NTLM. */
+static enum step report_other_domain(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    const struct dc *dc = session->dc;
+    if (dc->options.generic_ldap)
+        return STEP_NEXT;
+    if (settings->realm && !*settings->realm)
+        return session_end(session, EXIT_USAGE, "--realm: empty value; the server's is %s",
+                           dc->server_realm);
+    if (settings->realm && strcasecmp(settings->realm, dc->server_realm) != 0) {
+        bool alias = strcasecmp(settings->realm, dc->server_domain) == 0;
+        if (!alias && (dc->options.prefer_kerberos || settings->admin_kerberos))
+            return session_end(session, EXIT_USAGE,
+                               "--realm %s is not the realm of the server (%s), so Kerberos cannot "
+                               "work; leave --realm out",
+                               settings->realm, dc->server_realm);
+        message_print("--realm %s is not the realm of the server (%s): Kerberos may fail",
+                      settings->realm, dc->server_realm);
+    }
+    if (settings->workgroup && strcasecmp(settings->workgroup, dc->server_domain) != 0)
+        message_print("-W %s is not the domain of the server (%s): logons with NTLM may fail",
+                      settings->workgroup, dc->server_domain);
+    return STEP_NEXT;
 }
 
 static void report_server(const struct dc *dc)
@@ -71,8 +101,8 @@ static void report_server(const struct dc *dc)
     size_t used = 0;
     for (size_t i = 0; i < sizeof facts / sizeof facts[0] && used < sizeof line; i++)
         if (facts[i].value)
-            used += (size_t)snprintf(line + used, sizeof line - used, " %s %s;", facts[i].name,
-                                     facts[i].value);
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s", used ? ";" : "",
+                                     facts[i].name, facts[i].value);
     message_print("server at %s:%s", dc->address_text, used ? line : "");
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "replay/accounts/discover.h"
 #include "replay/sweep/sweep_proc.h"
 
 enum { LDAP_PORT_NUMBER = 389, OUTPUT_MAX = 64 << 10, NAME_MAX_LENGTH = 64 };
@@ -90,10 +91,10 @@ int sweep_sampler_open(const char *dc, const char *command, struct sweep_sampler
 /* dc is NAME=ADDRESS, a name or an address. */
 static bool find_local(const char *dc, struct sockaddr_storage *address)
 {
-    const char *equals = strchr(dc, '=');
+    char host[DISCOVER_HOST_SIZE];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     bool local = false;
-    if (getaddrinfo(equals ? equals + 1 : dc, NULL, &hints, &found) != 0)
+    if (discover_host(dc, host) < 0 || getaddrinfo(host, NULL, &hints, &found) != 0)
         return false;
     for (struct addrinfo *item = found; item && !local; item = item->ai_next) {
         if (item->ai_family != AF_INET && item->ai_family != AF_INET6)

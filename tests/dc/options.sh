@@ -74,6 +74,13 @@ value_holds "with its cause" 'sum(dns_extra_causes.values()) == dns_extra_failed
 like "in the report, too" "$output" '^ +[0-9]+  extra DNS queries  NXDOMAIN'
 rm -f "$TMPDIR/queries"
 
+play --only ldap --realm OTHER.EXAMPLE.COM
+like "--realm that is not the server's: a warning" "$errors" '^traffic-replay: --realm OTHER.EXAMPLE.COM is not the realm of the server \(SAMDOM.EXAMPLE.COM\)'
+play -K --realm OTHER.EXAMPLE.COM
+is "--realm that is not the server's, with -K: refused" "$status" 2
+play --only ldap -W OTHER
+like "-W that is not the server's domain: a warning" "$errors" '^traffic-replay: -W OTHER is not the domain of the server \(SAMDOM\)'
+
 play --kdc-transport udp --kdc-preauth-legs 2 --only kerberos,ldap
 run_is_good "--kdc-transport udp, --kdc-preauth-legs 2"
 play --conversation-persistence 0.001 --max-backlog 10 --latency-timeout 2 --timeout 20

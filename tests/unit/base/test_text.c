@@ -45,6 +45,14 @@ static void control_characters_are_replaced(void **state)
     }
 }
 
+static void a_byte_order_mark_has_three_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(text_mark_length("\xef\xbb\xbftext"), 3);
+    assert_int_equal(text_mark_length("text"), 0);
+    assert_int_equal(text_mark_length("\xef\xbb"), 0);
+}
+
 static void arguments_are_quoted_when_necessary(void **state)
 {
     (void)state;
@@ -93,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_are_replaced),
+        cmocka_unit_test(a_byte_order_mark_has_three_bytes),
         cmocka_unit_test(arguments_are_quoted_when_necessary),
         cmocka_unit_test(arguments_that_are_no_text_are_escaped),
         cmocka_unit_test(lists_of_arguments_grow),

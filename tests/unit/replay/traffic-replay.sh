@@ -157,6 +157,25 @@ holds "all outputs closed: nothing else is in the file" has_clients <"$work/clos
 # shellcheck disable=SC2016 # the inner shell's
 is "a reader that goes away: exit status" "$(bash -c '"$0" --traffic-summary - -D 600 "$1" 2>/dev/null | head -1 >/dev/null; echo "${PIPESTATUS[0]}"' "$program" $model)" 1
 
+# Byte order marks, which Windows programs write.
+mark=$'\xef\xbb\xbf'
+{ printf %s "$mark"; cat $recording; } >"$work/marked"
+run "$program" --dry-run "$work/marked"
+like "a recording with a byte order mark" "$output" '^Clients: +29$'
+like "a recording with a byte order mark: the SHA-256 is the file's" "$output" "SHA-256 $(sha256sum <"$work/marked" | cut -c -64)"
+printf '%susername = Administrator\npassword = x\n' "$mark" >"$work/marked"
+chmod 600 "$work/marked"
+refused "-A with a byte order mark" 1 'nothing listens' -A "$work/marked" $model 127.88.99.99
+
+# Mistyped servers.
+refused "an address that is not whole" 2 'DC "dc1=127.88.99": "127.88.99" is not an address$' -U a%b $model dc1=127.88.99
+refused "an address that is not whole, without a name" 2 '"127.88.99" is not an address$' -U a%b $model 127.88.99
+refused "an IPv6 address in brackets is an address" 1 'of ::1|::1' -U a%b $model 'dc1=[::1]'
+sed 's/^packet_rate: .*/packet_rate: 1e300/' $model >"$work/huge"
+refused "a number of clients that is too large is short" 2 'this takes [0-9.e+]{1,12} clients, more than' --dry-run "$work/huge"
+printf 'version: 3\npacket_rate: 1\nhistory: 1\nchain: {"-": {"lpad:3": 1}, "lpad:3": {"-": 1}}\n' >"$work/typo"
+refused "packets without a player are named" 2 'none of the packets of typo \(lpad:3\) has a player' --dry-run "$work/typo"
+
 # A signal at a question ends the program at once.
 # at_question NAME QUESTION KEYS-OR-SIGNAL OPTION...
 at_question() {
