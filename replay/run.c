@@ -47,7 +47,7 @@ struct run {
     struct worker *workers;
     unsigned started; /* threads */
     int wake_fd;      /* eventfd: a signal came, a worker ended, or the window ends early */
-    struct sigaction old_interrupt, old_terminate;
+    struct sigaction old_interrupt, old_terminate, old_hangup;
     bool signals_installed;
     _Atomic unsigned running; /* workers that have not ended */
     int64_t next_probe;
@@ -59,9 +59,9 @@ struct run {
 };
 
 /*
- * Any thread of the process can receive SIGINT and SIGTERM. The workers block them, but threads
- * started earlier may not. So a handler passes them on to the calling thread. The second signal
- * ends the process at once.
+ * Any thread of the process can receive SIGINT, SIGTERM and SIGHUP. The workers block them, but
+ * threads started earlier may not. So a handler passes them on to the calling thread. The second
+ * signal ends the process at once.
  */
 static volatile sig_atomic_t signals_seen;
 static volatile int signal_wake_fd = -1;
@@ -85,6 +85,7 @@ static int block_signals(sigset_t *old);
 static void *run_worker(void *argument);
 static void run_open_gate(struct run *run, bool failed);
 static void watch_workers(struct run *run);
+static void run_interrupt(struct run *run, int64_t now);
 static void probe_lateness(struct run *run, int64_t now);
 static void call_tick(struct run *run, int64_t now);
 static void watch_window(struct run *run, int64_t now);
@@ -255,8 +256,11 @@ static int install_signals(struct run *run)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGINT, &action, &run->old_interrupt) < 0 ||
-        sigaction(SIGTERM, &action, &run->old_terminate) < 0)
+        sigaction(SIGTERM, &action, &run->old_terminate) < 0 ||
+        sigaction(SIGHUP, NULL, &run->old_hangup) < 0)
         return system_error(run, "sigaction", errno);
+    if (run->old_hangup.sa_handler != SIG_IGN) /* nohup */
+        sigaction(SIGHUP, &action, NULL);
     run->signals_installed = true;
     return 0;
 }
@@ -311,13 +315,15 @@ static int start_threads(struct run *run)
     return error ? system_error(run, "cannot start a worker thread", error) : 0;
 }
 
-/* Blocks SIGINT and SIGTERM in the calling thread and in the threads it starts; *old restores. */
+/* Blocks SIGINT, SIGTERM and SIGHUP in the calling thread and in the threads it starts; *old
+ * restores. */
 static int block_signals(sigset_t *old)
 {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
     return pthread_sigmask(SIG_BLOCK, &signals, old);
 }
 
@@ -363,12 +369,27 @@ static void watch_workers(struct run *run)
         probe_lateness(run, now);
         watch_window(run, now);
         if (signals_seen)
-            end_window_early(&run->shared, RUN_END_INTERRUPTED);
+            run_interrupt(run, now);
         sleep_until(run, next_moment(run));
     }
     watch_window(run, INT64_MAX);
     if (slack > 0)
         (void)prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0UL, 0UL, 0UL);
+}
+
+/* Ends the window. If all of it was measured, only answers are awaited: the run is complete, and
+ * the wait for them ends. */
+static void run_interrupt(struct run *run, int64_t now)
+{
+    struct run_shared *shared = &run->shared;
+    bool measured =
+        now >= atomic_load(&shared->window_end) && atomic_load(&shared->end) == RUN_END_WINDOW;
+    if (!measured) {
+        end_window_early(shared, RUN_END_INTERRUPTED);
+    } else if (!atomic_exchange(&shared->stop_waiting, true)) {
+        for (unsigned i = 0; i < shared->workers; i++)
+            worker_notify(&run->workers[i]);
+    }
 }
 
 static void probe_lateness(struct run *run, int64_t now)
@@ -473,6 +494,7 @@ static void restore_signals(struct run *run)
     if (run->signals_installed) {
         sigaction(SIGINT, &run->old_interrupt, NULL);
         sigaction(SIGTERM, &run->old_terminate, NULL);
+        sigaction(SIGHUP, &run->old_hangup, NULL);
     }
     if (run->wake_fd >= 0)
         close(run->wake_fd);

@@ -71,8 +71,10 @@ static void print_line(struct status *status, int64_t now, const struct tally_li
     flockfile(stream);
     if (status->setup.terminal)
         fputs("\r\033[K", stream);
-    fprintf(stream, "%.0f of %.0f s%s: ", elapsed, end,
-            elapsed < status->setup.warmup ? " (warm-up)" : "");
+    fprintf(stream, "%.0f of %.0f s%s: ", fmin(elapsed, end), end,
+            elapsed < status->setup.warmup ? " (warm-up)"
+            : elapsed > end + 1            ? " (waiting for answers)"
+                                           : "");
     print_planned(&status->setup, elapsed);
     fprintf(stream, ", sent %" PRIu64 ", ok %.1f/s, failed %.1f/s, p95 ", live->started,
             (double)(live->ok - before->ok) / passed,

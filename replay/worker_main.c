@@ -118,6 +118,8 @@ static void close_window(void *argument)
     int error = loop_timer_set(worker->loop, &worker->cancel_timer, cancel);
     if (error)
         worker_fail(worker, error);
+    if (atomic_load(&worker->shared->stop_waiting))
+        loop_cancel(worker->loop);
     worker_leave_if_over(worker);
 }
 
@@ -129,7 +131,10 @@ static void cancel_rest(void *argument)
 
 static void window_moved(void *argument)
 {
-    worker_adopt_window_end(argument);
+    struct worker *worker = argument;
+    worker_adopt_window_end(worker);
+    if (worker->closed && atomic_load(&worker->shared->stop_waiting))
+        loop_cancel(worker->loop);
 }
 
 static void worker_finish(struct worker *worker)

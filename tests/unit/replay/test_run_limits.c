@@ -22,11 +22,13 @@
 
 static const int64_t MS = 1000000;
 
+static int interrupting_signal = SIGINT;
+
 static void *interrupt_later(void *argument)
 {
     struct timespec time = {.tv_nsec = *(long *)argument};
     nanosleep(&time, NULL);
-    kill(getpid(), SIGINT);
+    kill(getpid(), interrupting_signal);
     return NULL;
 }
 
@@ -66,6 +68,40 @@ static void interrupted_in_the_warm_up(void **state)
     assert_int_equal(s.result.window_end, s.result.window_start);
     assert_int_equal(scenario_counts(&s, "1")->planned, 0);
     assert_true(s.took < 25000 * MS);
+    scenario_clear(&s);
+}
+
+/* The window was measured as planned. */
+static void a_signal_after_the_window_ends_the_wait_for_answers(void **state)
+{
+    (void)state;
+    struct scenario s = scenario_usual();
+    pthread_t thread;
+    long delay = 900 * MS;
+    s.duration = 0.2;
+    s.settings.latency_timeout = s.settings.timeout = 60;
+    scenario_prepare(&s);
+    atomic_store(&s.server->mode, ECHO_SILENT);
+    assert_int_equal(pthread_create(&thread, NULL, interrupt_later, &delay), 0);
+    scenario_play(&s);
+    pthread_join(thread, NULL);
+    atomic_store(&s.server->mode, 0);
+    assert_int_equal(s.status, 0);
+    assert_int_equal(s.result.end, RUN_END_WINDOW);
+    assert_true(s.took < 20000 * MS);
+    scenario_clear(&s);
+}
+
+/* A run that loses its terminal still has its report. */
+static void a_hangup_ends_the_window_like_an_interrupt(void **state)
+{
+    (void)state;
+    struct scenario s = scenario_usual();
+    interrupting_signal = SIGHUP;
+    s.duration = 60;
+    play_interrupted(&s, 600 * MS);
+    interrupting_signal = SIGINT;
+    assert_true(s.took < 30000 * MS);
     scenario_clear(&s);
 }
 
@@ -400,6 +436,8 @@ int main(void)
         cmocka_unit_test(interrupted),
         cmocka_unit_test(interrupted_in_the_warm_up),
         cmocka_unit_test(interrupted_twice),
+        cmocka_unit_test(a_signal_after_the_window_ends_the_wait_for_answers),
+        cmocka_unit_test(a_hangup_ends_the_window_like_an_interrupt),
         cmocka_unit_test(connecting_in_turn),
         cmocka_unit_test(source_addresses),
         cmocka_unit_test(source_ranges),
