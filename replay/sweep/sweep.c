@@ -81,6 +81,7 @@ static void print_found(struct sweep *sweep, const struct sweep_search *search,
                         const struct sweep_cell *cell);
 static void print_place(const struct sweep *sweep, const struct sweep_search *search, size_t index);
 static enum step play_grid(struct sweep *sweep);
+static void print_next_step(const struct sweep_options *options);
 static int sweep_finish(struct sweep *sweep, enum step step);
 
 int sweep_run(struct sweep_options *options)
@@ -507,8 +508,18 @@ static enum step play_grid(struct sweep *sweep)
            sweep->options->results, sweep->progress.best_rate, sweep->progress.best);
     for (size_t number = 0; number < sweep_combinations(sweep->options); number++)
         sweep_corners_print(&sweep->corners, number, stdout);
-    printf("traffic-summary %s shows the grid\n", sweep->options->results);
+    print_next_step(sweep->options);
     return STEP_NEXT;
+}
+
+/* One grid of several values of a setting would be a mixture, so each setting has its line. */
+static void print_next_step(const struct sweep_options *options)
+{
+    for (size_t i = 0; i < options->vary_count; i++)
+        printf("traffic-summary --by %s %s shows the maximum of each value\n",
+               options->vary[i].name, options->results);
+    if (options->vary_count == 0)
+        printf("traffic-summary %s shows the grid\n", options->results);
 }
 
 /* Reports how the sweep ended; returns the exit status. */

@@ -62,6 +62,8 @@ fresh
 sweep -r 2,4 -S 1,3 --vary x=a,b --before "echo before {r} {S} {x} >>$work/hooks" \
     --after "echo after {r} {S} {x} >>$work/hooks" "$model" dc1=192.0.2.7 -- -D 3 --random-seed 5
 is "a sweep: exit status" "$status" 0 || echo "# $errors"
+is "a sweep of a varied setting ends with the command that shows each value" "$(tail -n 1 <<<"$output")" \
+    "traffic-summary --by x $results shows the maximum of each value"
 is "a sweep: files" "$(files)" "dc1_r2_S1_x-a.json dc1_r2_S1_x-a.txt dc1_r2_S1_x-b.json dc1_r2_S1_x-b.txt \
 dc1_r2_S3_x-a.json dc1_r2_S3_x-a.txt dc1_r2_S3_x-b.json dc1_r2_S3_x-b.txt dc1_r4_S1_x-a.json dc1_r4_S1_x-a.txt \
 dc1_r4_S1_x-b.json dc1_r4_S1_x-b.txt dc1_r4_S3_x-a.json dc1_r4_S3_x-a.txt dc1_r4_S3_x-b.json dc1_r4_S3_x-b.txt "
