@@ -111,7 +111,7 @@ static void print_answer(const struct page *page)
     char beyond[TEXT_SIZE];
     fputs("<h1>", stream);
     if (grid->largest) {
-        fputs("Largest: ", stream);
+        fprintf(stream, "%s, largest: ", metric_forms[grid->metric].title);
         page_print_where(stream, grid, grid->largest);
     } else {
         fputs("No run has a value", stream);
@@ -134,13 +134,13 @@ static void print_answer(const struct page *page)
     }
 }
 
-/* "119/s at r=4 S=5, successful operations per second" */
+/* "119/s at r=4 S=5" */
 void page_print_where(FILE *stream, const struct grid *grid, const struct grid_cell *cell)
 {
     char value[METRIC_TEXT_SIZE];
     metric_text(value, grid->metric, grid_mean(grid, cell));
-    fprintf(stream, "%s%s at r=%.12g S=%.12g, %s", cell->mixed ? "~" : "", value,
-            grid_cell_r(grid, cell), grid_cell_S(grid, cell), metric_forms[grid->metric].title);
+    fprintf(stream, "%s%s at r=%.12g S=%.12g", cell->mixed ? "~" : "", value,
+            grid_cell_r(grid, cell), grid_cell_S(grid, cell));
     if (cell->mixed)
         fputs(" (mean of runs that differ)", stream);
 }

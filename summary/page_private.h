@@ -60,7 +60,7 @@ void page_print_mixed(FILE *stream, const struct mixed *mixed, const char *prefi
 void page_print_top(FILE *stream, const char *title);
 void page_print_bottom(FILE *stream);
 void page_print_map(FILE *stream, const struct grid *grid, const struct heatmap *map);
-/* "119/s at r=4, S=5, successful operations per second" */
+/* "119/s at r=4 S=5" */
 void page_print_where(FILE *stream, const struct grid *grid, const struct grid_cell *cell);
 
 /* The server's samples, of the first run of the best cell that has some. */
