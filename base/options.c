@@ -29,6 +29,8 @@ static const char *parse_whole(const struct options_row *row, const char *value,
 static const char *options_set_text(const struct options_row *row, char *value, void *target);
 static const char *set_secret(char *value, char **out);
 static const struct options_row *row_of(const struct options_table *table, int found);
+static int complain_of_letter(const struct options_table *table, int letter);
+static const char *find_hint(const struct options_table *table, const char *name);
 static int complain_of_name(const struct options_table *table, const char *name);
 static size_t list_matches(const struct options_table *table, const char *name, char *list,
                            size_t size);
@@ -348,7 +350,7 @@ int options_complain_of(const struct options_table *table, const struct options_
 {
     const struct options_row *row = given->row;
     if (given->fault == OPTIONS_UNKNOWN && given->letter)
-        return options_complain("-%c: unknown option; see --help", given->letter);
+        return complain_of_letter(table, given->letter);
     if (given->fault == OPTIONS_UNKNOWN)
         return complain_of_name(table, given->name);
     if (given->fault == OPTIONS_NEEDLESS)
@@ -358,8 +360,26 @@ int options_complain_of(const struct options_table *table, const struct options_
     return options_complain("--%s: missing %s", row->name, row->argument);
 }
 
+static int complain_of_letter(const struct options_table *table, int letter)
+{
+    const char *hint = find_hint(table, (char[]){(char)letter, '\0'});
+    return options_complain("-%c: unknown option; %s", letter, hint ? hint : "see --help");
+}
+
+/* NULL: none. */
+static const char *find_hint(const struct options_table *table, const char *name)
+{
+    for (const struct options_hint *hint = table->hints; hint && hint->name; hint++)
+        if (strcmp(hint->name, name) == 0)
+            return hint->text;
+    return NULL;
+}
+
 static int complain_of_name(const struct options_table *table, const char *name)
 {
+    const char *hint = find_hint(table, name);
+    if (hint)
+        return options_complain("--%s: unknown option; %s", name, hint);
     char matches[OPTIONS_ERROR_SIZE];
     if (list_matches(table, name, matches, sizeof matches) > 1)
         return options_complain("--%s: ambiguous option; it matches %s", name, matches);

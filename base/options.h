@@ -69,13 +69,20 @@ struct options_row {
             "print the version", NULL                                                              \
     }
 
+/* An option of another program that users try, and what to use instead. */
+struct options_hint {
+    const char *name; /* a long name, or one letter */
+    const char *text;
+};
+
 struct options_table {
     const struct options_row *rows;
     size_t count;
     const char *const *groups; /* titles, in the order of --help */
     int group_count;
-    int help_column;               /* where the help texts begin */
-    void (*print_help)(FILE *out); /* all of --help; calls options_help() for the rows */
+    int help_column;                  /* where the help texts begin */
+    void (*print_help)(FILE *out);    /* all of --help; calls options_help() for the rows */
+    const struct options_hint *hints; /* the last one has no name; NULL: none */
 };
 
 /* Prints a usage error; returns EXIT_USAGE. */

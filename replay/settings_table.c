@@ -224,11 +224,33 @@ static const struct options_row rows[] = {
 /* clang-format on */
 _Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX, "raise OPTIONS_ROWS_MAX");
 
+/* Options of Samba's script for traffic replay. */
+static const struct options_hint hints[] = {
+    {"s", "this program reads no smb.conf"},
+    {"configfile", "this program reads no smb.conf"},
+    {"option", "this program reads no smb.conf"},
+    {"d", "use -v or -vv for more messages"},
+    {"debuglevel", "use -v or -vv for more messages"},
+    {"debug-level", "use -v or -vv for more messages"},
+    {"P", "machine accounts are created as they are needed; give -U USER%PASSWORD or -k"},
+    {"machine-pass",
+     "machine accounts are created as they are needed; give -U USER%PASSWORD or -k"},
+    {"N", "give -U USER%PASSWORD, -A FILE or -k"},
+    {"no-pass", "give -U USER%PASSWORD, -A FILE or -k"},
+    {"password", "give -U USER%PASSWORD, or -A FILE, which other users cannot see"},
+    {"ipaddress", "give the server as NAME=ADDRESS"},
+    {"dns-hostname", "the server reports its name; give it as NAME=ADDRESS"},
+    {"use-kerberos", "use -k for the administrator and -K for the clients"},
+    {"old-scale", "use -T for packets per second"},
+    {"preserve-tempdir", "there are no temporary files to keep"},
+    {NULL, NULL}};
+
 const struct options_table settings_table = {.rows = rows,
                                              .count = sizeof rows / sizeof rows[0],
                                              .groups = group_titles,
                                              .group_count = GROUP_COUNT,
                                              .help_column = 34,
+                                             .hints = hints,
                                              .print_help = settings_help};
 
 static const char *parse_seed(void *owner, char *value)

@@ -168,6 +168,9 @@ chmod 600 "$work/marked"
 refused "-A with a byte order mark" 1 'nothing listens' -A "$work/marked" $model 127.88.99.99
 
 # Mistyped servers.
+for option in -s -d --option=a=b --ipaddress=::1 -P --old-scale --preserve-tempdir --password=x -N --dns-hostname=x --use-kerberos=off; do
+    refused "an option of Samba's script, $option, gets a hint" 2 'unknown option; (use|give|this|there|machine|the server)' $option $model 127.88.99.99
+done
 refused "an address that is not whole" 2 'DC "dc1=127.88.99": "127.88.99" is not an address$' -U a%b $model dc1=127.88.99
 refused "an address that is not whole, without a name" 2 '"127.88.99" is not an address$' -U a%b $model 127.88.99
 refused "an IPv6 address in brackets is an address" 1 'of ::1|::1' -U a%b $model 'dc1=[::1]'
