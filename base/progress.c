@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/system.h"
 
 static const int64_t second = 1000000000, on_terminal = 200000000, elsewhere = 5000000000;
 
@@ -14,8 +15,10 @@ static double progress_rate(const struct progress *progress, int64_t now);
 
 void progress_start(struct progress *progress, const char *what, uint64_t total)
 {
-    *progress = (struct progress){
-        .what = what, .total = total, .started = clock_now(), .terminal = isatty(STDERR_FILENO)};
+    *progress = (struct progress){.what = what,
+                                  .total = total,
+                                  .started = clock_now(),
+                                  .terminal = system_is_terminal(STDERR_FILENO)};
     progress->printed = progress->started;
 }
 
@@ -27,9 +30,9 @@ void progress_step(struct progress *progress)
         return;
     progress->printed = now;
     progress->shown = true;
-    fprintf(stderr, "%s%s: %" PRIu64 " of %" PRIu64 " (%.0f/s)%s", progress->terminal ? "\r" : "",
-            progress->what, progress->done, progress->total, progress_rate(progress, now),
-            progress->terminal ? "\033[K" : "\n");
+    fprintf(stderr, "%s%s: %" PRIu64 " of %" PRIu64 " (%.0f/s)%s",
+            progress->terminal ? "\r\033[?7l" : "", progress->what, progress->done, progress->total,
+            progress_rate(progress, now), progress->terminal ? "\033[K\033[?7h" : "\n");
 }
 
 static double progress_rate(const struct progress *progress, int64_t now)

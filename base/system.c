@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 unsigned system_cores(void)
@@ -24,4 +26,10 @@ int system_write_all(int fd, const void *bytes, size_t size)
         size -= (size_t)written;
     }
     return 0;
+}
+
+bool system_is_terminal(int fd)
+{
+    const char *type = getenv("TERM");
+    return isatty(fd) == 1 && type && *type && strcmp(type, "dumb") != 0;
 }

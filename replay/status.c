@@ -70,7 +70,7 @@ static void print_line(struct status *status, int64_t now, const struct tally_li
     double end = status->setup.warmup + status->setup.duration;
     flockfile(stream);
     if (status->setup.terminal)
-        fputs("\r\033[K", stream);
+        fputs("\r\033[K\033[?7l", stream); /* no wrapping: a wrapped line could not be removed */
     fprintf(stream, "%.0f of %.0f s%s: ", fmin(elapsed, end), end,
             elapsed < status->setup.warmup ? " (warm-up)"
             : elapsed > end + 1            ? " (waiting for answers)"
@@ -82,8 +82,7 @@ static void print_line(struct status *status, int64_t now, const struct tally_li
     print_p95(stream, before, live);
     fprintf(stream, ", in flight %" PRIu64,
             live->started > live->ended ? live->started - live->ended : 0);
-    if (!status->setup.terminal)
-        fputc('\n', stream);
+    fputs(status->setup.terminal ? "\033[?7h" : "\n", stream);
     fflush(stream);
     line_shown = status->setup.terminal ? stream : NULL;
     funlockfile(stream);

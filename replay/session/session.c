@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/message.h"
+#include "base/system.h"
 #include "model/plan_count.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/ldap/catalogue.h"
@@ -196,7 +197,7 @@ static enum step session_play(struct session *session)
     size_t seconds;
     uint64_t *planned = planned_by_second(session, &seconds);
     const struct status_setup shown = {.stream = stderr,
-                                       .terminal = isatty(STDERR_FILENO) == 1,
+                                       .terminal = system_is_terminal(STDERR_FILENO),
                                        .warmup = settings->warmup,
                                        .duration = settings->duration,
                                        .planned = planned,

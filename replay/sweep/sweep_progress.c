@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/system.h"
 
 static const double second = 1e9;
 
@@ -14,7 +15,8 @@ static void sweep_progress_print(const struct sweep_progress *progress);
 
 void sweep_progress_init(struct sweep_progress *progress)
 {
-    *progress = (struct sweep_progress){.terminal = isatty(STDERR_FILENO) == 1, .best_rate = -1};
+    *progress =
+        (struct sweep_progress){.terminal = system_is_terminal(STDERR_FILENO), .best_rate = -1};
 }
 
 double sweep_progress_left(const struct sweep_progress *progress, int64_t now)
