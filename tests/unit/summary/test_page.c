@@ -238,6 +238,29 @@ static void a_heat_map_shows_each_cell(void **state)
     grid_clear(&of.grid);
 }
 
+/* A search plays few cells: the edge lies between the next cells with runs. */
+static void the_edge_of_the_service_level_crosses_cells_without_runs(void **state)
+{
+    (void)state;
+    struct reading items[3] = {{.r = 1, .S = 1}, {.r = 1, .S = 3}, {.r = 2, .S = 2}};
+    static const double ok[] = {10, 30, 40};
+    for (size_t i = 0; i < 3; i++) {
+        for (enum metric metric = 0; metric < METRICS; metric++)
+            items[i].metrics[metric] = NAN;
+        items[i].metrics[METRIC_OK] = ok[i];
+    }
+    struct readings readings = {.items = items, .count = 3};
+    struct slo slo;
+    struct error error = {0};
+    assert_int_equal(slo_parse(&slo, "ok<=25", &error), 0);
+    struct map_of of = {.map = {.standalone = true, .id = "g", .least = NAN, .largest = NAN}};
+    assert_int_equal(grid_make(&of.grid, &readings, METRIC_OK, false, &slo), 0);
+    char *text = text_of(draw_map, &of);
+    assert_int_equal(count_of(text, "class=\"e\""), 1);
+    free(text);
+    grid_clear(&of.grid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +270,7 @@ int main(void)
         cmocka_unit_test(the_knee_is_marked),
         cmocka_unit_test(a_chart_has_its_lines),
         cmocka_unit_test(a_heat_map_shows_each_cell),
+        cmocka_unit_test(the_edge_of_the_service_level_crosses_cells_without_runs),
         cmocka_unit_test(numbers_have_three_significant_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
