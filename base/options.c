@@ -335,7 +335,8 @@ bool options_next(struct options_scan *scan, struct options_given *given, int *f
     return true;
 }
 
-/* The row of getopt_long()'s result: a letter, or LONG_BASE plus an index; NULL: none. */
+/* The row that getopt_long() found: `found` is a letter, or LONG_BASE plus the row's index. NULL:
+ * there is none. */
 static const struct options_row *row_of(const struct options_table *table, int found)
 {
     if (found >= LONG_BASE)

@@ -47,7 +47,7 @@ int program_flush_output(void)
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
-    int cause = errno; /* 0: an earlier write failed */
+    int cause = errno; /* 0 if an earlier write failed */
     if (!reported && !reader_is_gone())
         message_print("cannot write standard output%s%s", cause ? ": " : "",
                       cause ? strerror(cause) : "");

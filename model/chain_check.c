@@ -128,7 +128,7 @@ static int refuse_trap(const struct chain_work *work, const bool *out)
                          count > NAMED_MAX ? ", ..." : "");
 }
 
-/* Lists each entry once, at most one more than can be named. */
+/* Lists each entry once. Lists at most one more entry than the message can name. */
 static size_t list_trap_entries(const struct chain_work *work, const bool *out,
                                 uint32_t entries[NAMED_MAX + 1])
 {
@@ -153,8 +153,8 @@ static bool is_listed(const uint32_t *entries, size_t count, uint32_t entry)
     return false;
 }
 
-/* Points of a longer key require points of its last entry alone, so that it is certain which waits
- * have points. */
+/* Points of a longer key require points of its last entry alone. Then each wait either always has
+ * points or never. */
 static int check_gaps(struct builder *builder)
 {
     for (size_t i = 0; i < builder->gaps_count; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adds the ends of conversations that a Samba v2 file lacks. The tool that writes these files
- * writes '-' once per file, though every conversation has an end: a history that is entered more
- * often than it is left ended that many conversations. A negative balance, from packets that the
- * tool drops now and then, causes a warning and adds no end.
+ * writes '-' once per file, though every conversation has an end: if a history is entered more
+ * often than left, the difference is the number of conversations that ended in it. A negative
+ * balance, from packets that the tool drops now and then, causes a warning and adds no end.
  */
 #include <errno.h>
 #include <stdlib.h>

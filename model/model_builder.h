@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds a model: histories, transitions, pauses and details are added one by one, in any order,
- * each with its place in the file. builder_finish() checks the whole, computes how often histories
+ * each with its place in the file. builder_finish() checks the chain, computes how often histories
  * are visited and fills the alias tables. The loaders and traffic-learn use it.
  */
 #ifndef MODEL_MODEL_BUILDER_H

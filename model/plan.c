@@ -188,8 +188,8 @@ static int check_operations(const struct plan *plan, struct error *error)
         used += (uint32_t)snprintf(names + used, sizeof names - used, "%s%s:%s", t ? ", " : "",
                                    plan->model->types[t].protocol, plan->model->types[t].opcode);
     return error_set(error, -EINVAL,
-                     "nothing to send: none of the packets of %s (%s%s) has a player that --only "
-                     "and --skip leave in",
+                     "nothing to send: no packet of %s (%s%s) has a player and passes --only and "
+                     "--skip",
                      plan->model->name, names, strlen(names) == sizeof names - 1 ? "..." : "");
 }
 

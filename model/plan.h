@@ -78,6 +78,7 @@ int plan_make(const struct model *model, const struct plan_settings *settings, s
               struct error *error);
 void plan_free(struct plan *plan);
 
+/* The figures of the plan. They live as long as the plan. */
 const struct plan_figures *plan_figures(const struct plan *plan);
 const struct plan_settings *plan_settings(const struct plan *plan);
 const struct model *plan_model(const struct plan *plan);

@@ -327,7 +327,7 @@ static int find_type(struct recording_loader *loader, const struct recording_lin
     return 0;
 }
 
-/* Writes type and details as one string, which no other type and details have. 0 or -E2BIG. */
+/* Writes type and details as one string that is unique to them. 0 or -E2BIG. */
 static int make_key(struct recording_loader *loader, uint32_t type,
                     const struct recording_line *packet, size_t *used)
 {

@@ -256,7 +256,8 @@ static int read_columns(struct recording_reader *reader, const struct packet_row
     return 0;
 }
 
-/* Reads our column: key=value key=value. Unknown keys, of a later version, are ignored. */
+/* Reads the column that only our recordings have: key=value key=value. Ignores unknown keys, which
+ * a later version may write. */
 static int read_own(struct recording_reader *reader, const struct packet_row *row,
                     const char *column)
 {

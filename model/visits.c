@@ -398,7 +398,8 @@ static double row_sum(const struct matrix_row *row)
     return sum;
 }
 
-/* Leads what went from `from` through the state directly to where the state led. */
+/* Redirects the traffic from `from` to the eliminated state: it goes directly to that state's
+ * successors. */
 static int reroute(struct visits_system *system, uint32_t from, uint32_t state, double sum)
 {
     const struct matrix_row *row = &system->rows[state];

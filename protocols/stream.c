@@ -103,8 +103,8 @@ static int open_socket(struct stream *stream, int family)
     return bind_source(stream->wire, stream->slot.fd);
 }
 
-/* Binds to the wire's source address, if it has one. connect(2) chooses the port, so that the ports
- * of an address limit only its connections to one peer, not to all peers together. */
+/* Binds to the wire's source address, if it has one. connect(2) chooses the port. So the number of
+ * ports limits an address's connections to each peer, not to all peers together. */
 static int bind_source(const struct wire *wire, int fd)
 {
     if (!wire->source_len)

@@ -165,8 +165,8 @@ int tls_session_handshake(struct tls_session *session, enum wire_event *event)
     return 0;
 }
 
-/* True if GnuTLS wants the same call again at once: after an interruption, a warning alert, or a
- * renegotiation request of the server, which a client may ignore (RFC 5246 7.4.1.1). */
+/* True if the same GnuTLS call must be repeated at once: after an interruption, a warning alert, or
+ * a renegotiation request of the server, which a client may ignore (RFC 5246 7.4.1.1). */
 static bool must_repeat(ssize_t code)
 {
     return code < 0 && code != GNUTLS_E_AGAIN && !gnutls_error_is_fatal((int)code);

@@ -16,7 +16,7 @@ static double place_y(const struct chart *chart, double value);
 static double chart_place(const struct chart_axis *axis, double value);
 static double place_x(const struct chart *chart, double value);
 static void draw_points(FILE *stream, const struct chart *chart, size_t number);
-static bool drawable(const struct chart *chart, double x, double y);
+static bool is_drawable(const struct chart *chart, double x, double y);
 static void draw_curve(FILE *stream, const struct chart *chart, size_t number);
 static void draw_bars(FILE *stream, const struct chart *chart, const struct chart_series *series);
 static void draw_diagonal(FILE *stream, const struct chart *chart);
@@ -154,7 +154,7 @@ static void draw_points(FILE *stream, const struct chart *chart, size_t number)
     const struct chart_series *series = &chart->series[number];
     draw_bars(stream, chart, series);
     for (size_t i = 0; i < series->count; i++) {
-        if (!drawable(chart, series->x[i], series->y[i]))
+        if (!is_drawable(chart, series->x[i], series->y[i]))
             continue;
         fprintf(stream, "<circle class=\"d%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\">",
                 number % SVG_SERIES, place_x(chart, series->x[i]), place_y(chart, series->y[i]));
@@ -170,14 +170,14 @@ static void draw_points(FILE *stream, const struct chart *chart, size_t number)
 static void draw_bars(FILE *stream, const struct chart *chart, const struct chart_series *series)
 {
     for (size_t i = 0; series->low && i < series->count; i++)
-        if (drawable(chart, series->x[i], series->low[i]) &&
-            drawable(chart, series->x[i], series->high[i]) && series->high[i] > series->low[i])
+        if (is_drawable(chart, series->x[i], series->low[i]) &&
+            is_drawable(chart, series->x[i], series->high[i]) && series->high[i] > series->low[i])
             fprintf(stream, "<path class=\"v\" d=\"M%.1f %.1fV%.1f\"/>\n",
                     place_x(chart, series->x[i]), place_y(chart, series->low[i]),
                     place_y(chart, series->high[i]));
 }
 
-/* What would be reached if all that is asked for succeeded. */
+/* The line that the points would follow if all operations succeeded. */
 static void draw_diagonal(FILE *stream, const struct chart *chart)
 {
     double end = fmin(chart->x.largest, chart->y.largest);
@@ -196,7 +196,7 @@ static void draw_limit(FILE *stream, const struct chart *chart)
     fputs("</text>\n", stream);
 }
 
-static bool drawable(const struct chart *chart, double x, double y)
+static bool is_drawable(const struct chart *chart, double x, double y)
 {
     return isfinite(x) && isfinite(y) && (!chart->y.logarithmic || y > 0) &&
            (!chart->x.logarithmic || x > 0);
@@ -207,7 +207,7 @@ static void draw_curve(FILE *stream, const struct chart *chart, size_t number)
     const struct chart_series *series = &chart->series[number];
     bool begun = false;
     for (size_t i = 0; i < series->count; i++) {
-        if (!drawable(chart, series->x[i], series->y[i]))
+        if (!is_drawable(chart, series->x[i], series->y[i]))
             continue;
         if (!begun)
             fprintf(stream, "<path class=\"s%zu\" d=\"", number % SVG_SERIES);

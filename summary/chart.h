@@ -52,6 +52,7 @@ struct chart_axis chart_logarithmic(const char *title, double least, double larg
 struct chart_axis chart_percentiles(const char *title);
 double chart_percentile_x(double fraction);
 
+/* Draws the chart as one <svg> element. Errors are left in the stream. */
 void chart_draw(FILE *stream, const struct chart *chart);
 
 #endif

@@ -37,8 +37,9 @@ const size_t command_option_count = sizeof command_options / sizeof command_opti
 static const struct command_option *find_option(const char *name);
 static const char *next_word(const char *at, char *word);
 static const char *take_quoted(const char *at, char *word, size_t *length);
-static void put(char *word, size_t *length, char character);
-static const char *match(const struct command_option *option, const char *word, bool *separate);
+static void append_character(char *word, size_t *length, char character);
+static const char *match_option(const struct command_option *option, const char *word,
+                                bool *separate);
 
 bool command_text_option(const char *command, const char *name, char *out, size_t size)
 {
@@ -49,7 +50,7 @@ bool command_text_option(const char *command, const char *name, char *out, size_
     snprintf(out, size, "none");
     for (const char *at = command; (at = next_word(at, word)) && strcmp(word, "--") != 0;) {
         bool separate = false;
-        const char *value = match(option, word, &separate);
+        const char *value = match_option(option, word, &separate);
         if (separate && !(at = next_word(at, word)))
             break;
         if (value || separate)
@@ -79,33 +80,34 @@ static const char *next_word(const char *at, char *word)
     return at;
 }
 
-/* Takes one character, or what stands between two quotation marks. */
+/* Takes one character, or the text between two quotation marks. */
 static const char *take_quoted(const char *at, char *word, size_t *length)
 {
     if (*at == '\\' && at[1]) {
-        put(word, length, at[1]);
+        append_character(word, length, at[1]);
         return at + 2;
     }
     if (*at != '\'' && *at != '"') {
-        put(word, length, *at);
+        append_character(word, length, *at);
         return at + 1;
     }
     char quote = *at++;
     while (*at && *at != quote)
-        put(word, length, *at++);
+        append_character(word, length, *at++);
     return *at ? at + 1 : at;
 }
 
 /* Longer words are cut; no option in the table has a value that long. */
-static void put(char *word, size_t *length, char character)
+static void append_character(char *word, size_t *length, char character)
 {
     if (*length + 1 < WORD_SIZE)
         word[(*length)++] = character;
 }
 
-/* The value of an option in its own word; NULL: another option, or *separate: the next word is the
- * value. */
-static const char *match(const struct command_option *option, const char *word, bool *separate)
+/* The value of the option if word contains it. NULL: word is another option, or *separate is true
+ * and the next word is the value. */
+static const char *match_option(const struct command_option *option, const char *word,
+                                bool *separate)
 {
     const char *value = NULL;
     bool found = false;

@@ -24,8 +24,8 @@ __attribute__((format(printf, 2, 3))) static void compare_say(struct compare *co
 static int compare_cells(const struct compare *compare, enum metric metric,
                          const double r[COMPARE_SIDES], const double S[COMPARE_SIDES],
                          struct compare_ratio *ratio);
-static size_t gather(const struct readings *readings, enum metric metric, double r, double S,
-                     double *values);
+static size_t gather_values(const struct readings *readings, enum metric metric, double r, double S,
+                            double *values);
 static double percent(double ratio);
 static void say_certainty(struct compare *compare, const struct compare_ratio *ratio);
 static int compare_add_details(struct compare *compare, enum compare_sides side,
@@ -36,7 +36,7 @@ static int make_texts(const struct compare *compare, const struct grid *both, bo
                       cell_text *texts);
 static int ratio_text(const struct compare *compare, double r, double S, bool spread, char *out);
 static void print_texts(FILE *stream, const struct grid *both, const cell_text *texts);
-static int wider(int width, const char *text, int space);
+static int widen_for(int width, const char *text, int space);
 static void print_maxima(FILE *stream, const struct compare *compare);
 static void print_maximum(FILE *stream, const struct compare *compare, const char *label,
                           bool kept);
@@ -130,16 +130,16 @@ static int compare_cells(const struct compare *compare, enum metric metric,
     double *values = reallocarray(NULL, a->count + b->count + 1, sizeof *values);
     if (!values)
         return -ENOMEM;
-    size_t a_count = gather(a, metric, r[COMPARE_A], S[COMPARE_A], values);
-    size_t b_count = gather(b, metric, r[COMPARE_B], S[COMPARE_B], values + a_count);
+    size_t a_count = gather_values(a, metric, r[COMPARE_A], S[COMPARE_A], values);
+    size_t b_count = gather_values(b, metric, r[COMPARE_B], S[COMPARE_B], values + a_count);
     *ratio = compare_samples(values, a_count, values + a_count, b_count);
     free(values);
     return 0;
 }
 
 /* Collects a metric from the runs of a cell that have it. values has room for all readings. */
-static size_t gather(const struct readings *readings, enum metric metric, double r, double S,
-                     double *values)
+static size_t gather_values(const struct readings *readings, enum metric metric, double r, double S,
+                            double *values)
 {
     size_t count = 0;
     for (size_t i = 0; i < readings->count; i++) {
@@ -320,10 +320,10 @@ static void print_texts(FILE *stream, const struct grid *both, const cell_text *
     int width = CELL_WIDTH, label = LABEL_WIDTH;
     char text[TEXT_SIZE];
     for (size_t i = 0; i < both->row_count * both->column_count; i++)
-        width = wider(width, texts[i], 1);
+        width = widen_for(width, texts[i], 1);
     for (size_t row = 0; row < both->row_count; row++) {
         snprintf(text, sizeof text, "%.12g", both->r[row]);
-        label = wider(label, text, 0);
+        label = widen_for(label, text, 0);
     }
     fprintf(stream, "%*s ", label + 1, "r\\S");
     for (size_t column = 0; column < both->column_count; column++)
@@ -337,7 +337,7 @@ static void print_texts(FILE *stream, const struct grid *both, const cell_text *
     }
 }
 
-static int wider(int width, const char *text, int space)
+static int widen_for(int width, const char *text, int space)
 {
     int wanted = (int)strlen(text) + space;
     return wanted > width ? wanted : width;

@@ -30,7 +30,7 @@ struct detail {
     struct detail_type *types; /* sorted by protocol, then by opcode as a number */
     size_t type_count;
     size_t runs;    /* runs that were added */
-    size_t without; /* runs without details: only JSON results have them */
+    size_t without; /* runs without details, which only JSON results have */
 };
 
 /* Adds a run with the files of all its processes. 0, or a negative errno with a line in error. */

@@ -18,7 +18,7 @@ static const char *const verdict_names[] = {
 static int grid_make_axes(struct grid *grid, const struct readings *readings, bool full);
 static int make_axis(struct grid *grid, const double *seen, size_t count, bool full, double **axis,
                      size_t *length);
-static size_t unique(double *values, size_t count);
+static size_t remove_duplicates(double *values, size_t count);
 static int grid_compare_doubles(const void *left, const void *right);
 static void grid_add_value(struct grid_value *to, double value);
 static void finish_cell(struct grid *grid, struct grid_cell *cell);
@@ -90,19 +90,19 @@ static int make_axis(struct grid *grid, const double *seen, size_t count, bool f
     if (!values)
         return -ENOMEM;
     memcpy(values, seen, count * sizeof *values);
-    count = unique(values, count);
+    count = remove_duplicates(values, count);
     double last = floor(values[count - 1]) + 1;
     grid->too_wide |= full && last > GRID_RANGE_MAX;
     if (full && last <= GRID_RANGE_MAX)
         for (double value = 1; value <= last; value++)
             values[count++] = value;
-    *length = unique(values, count);
+    *length = remove_duplicates(values, count);
     *axis = values;
     return 0;
 }
 
 /* Sorts values and removes duplicates. Returns how many remain. */
-static size_t unique(double *values, size_t count)
+static size_t remove_duplicates(double *values, size_t count)
 {
     size_t kept = 0;
     qsort(values, count, sizeof *values, grid_compare_doubles);

@@ -26,7 +26,7 @@ struct grid_value {
 struct grid_cell {
     size_t runs;    /* in this cell */
     size_t spoiled; /* of these; their figures count only if all are spoiled */
-    bool mixed;     /* the runs are not of one thing */
+    bool mixed;     /* the runs did not measure the same thing */
     struct grid_value values[METRICS];
     enum slo_verdict verdict; /* of the means */
 };

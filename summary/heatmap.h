@@ -18,6 +18,7 @@ struct heatmap {
     bool plain;            /* without the frame, the edge and their legend */
 };
 
+/* Draws the grid as one <svg> element. Errors are left in the stream. */
 void heatmap_draw(FILE *stream, const struct grid *grid, const struct heatmap *map);
 
 #endif

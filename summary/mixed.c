@@ -152,7 +152,7 @@ static int order_numbers(double left, double right)
     return left < right ? -1 : left > right;
 }
 
-/* A cell counts once for a kind, however many values it has: entries come sorted by cell. */
+/* Counts a cell once per kind, however many values it has. Entries must be sorted by cell. */
 static int add_cell(struct mixed *mixed, struct mixed_kind *kind, const struct entry *entry)
 {
     const struct mixed_cell *last = mixed->cell_count ? &mixed->cells[mixed->cell_count - 1] : NULL;
@@ -204,8 +204,8 @@ static int find_in_labels(struct mixed *mixed, const struct readings *readings, 
     return found;
 }
 
-/* Whether no earlier run has a label of this name. Runs of a sweep have the same labels, so the run
- * just before almost always answers. */
+/* Whether no earlier run has a label of this name. Runs of a sweep have the same labels, so the
+ * search almost always ends at the run just before. */
 static bool label_is_new(const struct readings *readings, size_t run, const char *name)
 {
     while (run-- > 0)
@@ -298,7 +298,7 @@ void mixed_text(char *out, size_t size, const struct mixed_kind *kind)
         snprintf(out, size, "runs differ in %s (%s)%s: use --by %s", kind->name, kind->values,
                  within, kind->label);
     else
-        snprintf(out, size, "runs differ in %s (%s)%s: give the files of one at a time", kind->name,
+        snprintf(out, size, "runs differ in %s (%s)%s: give only files that agree", kind->name,
                  kind->values, within);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs that are not of one thing: another server, model, program, window, label or option. The mean
- * of such runs is a number that nobody measured, so each kind of difference is reported.
+ * Finds runs that did not measure the same thing: another server, model, program, window, label or
+ * option. The mean of such runs is a number that nobody measured, so each kind of difference is
+ * reported.
  */
 #ifndef SUMMARY_MIXED_H
 #define SUMMARY_MIXED_H

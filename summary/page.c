@@ -32,7 +32,7 @@ int page_print(FILE *stream, const struct grid *grid, const struct readings *rea
                         .readings = readings,
                         .best = grid->largest_kept ? grid->largest_kept : grid->largest,
                         .error = error};
-    page_print_top(stream, "traffic-summary: what the server takes");
+    page_print_top(stream, "traffic-summary: the load that the server can sustain");
     int made = print_body(&page);
     page_print_bottom(stream);
     detail_clear(&page.total);

@@ -46,14 +46,14 @@ __attribute__((format(printf, 2, 3))) static void reading_warn(const struct read
 static void leave_out_repeated(struct readings *readings);
 static int by_run(const void *left, const void *right);
 static int compare_runs(const struct reading *a, const struct reading *b);
-static int order(int64_t left, int64_t right);
-static bool two_forms_of_one(const struct reading *a, const struct reading *b);
+static int compare_integers(int64_t left, int64_t right);
+static bool are_twins(const struct reading *a, const struct reading *b);
 static int join_processes(struct readings *readings);
 static int by_kind(const void *left, const void *right);
 static int compare_kinds(const struct reading *a, const struct reading *b);
 static int compare_labels(const struct reading *a, const struct reading *b);
-static bool plays_along(const struct reading *head, const struct reading *reading);
-static int join(struct reading *head, struct reading *reading);
+static bool is_same_run(const struct reading *head, const struct reading *reading);
+static int join_reading(struct reading *head, struct reading *reading);
 static int by_path(const void *left, const void *right);
 
 enum metric metric_find(const char *name)
@@ -172,7 +172,7 @@ static int reading_add_file(struct readings *readings, const FTSENT *entry)
     return 0;
 }
 
-/* A folder may hold other files beside results: they are counted, without a line for each. */
+/* A folder may contain files that are not results. They are counted, without a line for each. */
 static void reading_refuse_file(struct readings *readings, const FTSENT *entry,
                                 const struct error *error)
 {
@@ -185,7 +185,8 @@ static void reading_refuse_file(struct readings *readings, const FTSENT *entry,
         readings->foreign++;
 }
 
-/* Logs, models and the like, which sweeps keep beside their results, are not worth a word. */
+/* False for logs, models and other files that sweeps keep next to their results: they are not
+ * reported. */
 static bool named_like_result(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -250,7 +251,7 @@ static void leave_out_repeated(struct readings *readings)
     qsort(readings->items, readings->count, sizeof *readings->items, by_run);
     for (size_t i = 0; i < readings->count; i++) {
         if (kept > 0 && compare_runs(&readings->items[kept - 1], &readings->items[i]) == 0) {
-            readings->twins += two_forms_of_one(&readings->items[kept - 1], &readings->items[i]);
+            readings->twins += are_twins(&readings->items[kept - 1], &readings->items[i]);
             readings->repeated++;
             reading_clear(&readings->items[i]);
         } else {
@@ -265,17 +266,17 @@ static int by_run(const void *left, const void *right)
     const struct reading *a = left, *b = right;
     int result = compare_runs(a, b);
     if (result == 0)
-        result = order(a->form, b->form);
+        result = compare_integers(a->form, b->form);
     return result ? result : strcmp(a->path, b->path);
 }
 
-/* 0: both are of the same run. The start in a text report has no fraction of a second. */
+/* Returns 0 if both are of the same run. The start in a text report has no fraction of a second. */
 static int compare_runs(const struct reading *a, const struct reading *b)
 {
-    int result = order(a->form == READING_PYTHON, b->form == READING_PYTHON);
+    int result = compare_integers(a->form == READING_PYTHON, b->form == READING_PYTHON);
     if (result == 0 && a->form == READING_PYTHON) {
-        result = order((int64_t)a->device, (int64_t)b->device);
-        return result ? result : order((int64_t)a->inode, (int64_t)b->inode);
+        result = compare_integers((int64_t)a->device, (int64_t)b->device);
+        return result ? result : compare_integers((int64_t)a->inode, (int64_t)b->inode);
     }
     const int64_t keys[][2] = {
         {(int64_t)a->seed, (int64_t)b->seed},
@@ -288,17 +289,18 @@ static int compare_runs(const struct reading *a, const struct reading *b)
         {llround(a->S * 1e6), llround(b->S * 1e6)},
     };
     for (size_t i = 0; result == 0 && i < sizeof keys / sizeof keys[0]; i++)
-        result = order(keys[i][0], keys[i][1]);
+        result = compare_integers(keys[i][0], keys[i][1]);
     return result;
 }
 
-static int order(int64_t left, int64_t right)
+static int compare_integers(int64_t left, int64_t right)
 {
     return left < right ? -1 : left > right;
 }
 
-/* traffic-sweep keeps a text report and a JSON result of the same name; this is no warning. */
-static bool two_forms_of_one(const struct reading *a, const struct reading *b)
+/* True for a text report and a JSON result of the same name, which traffic-sweep writes: they cause
+ * no warning. */
+static bool are_twins(const struct reading *a, const struct reading *b)
 {
     const char *dot = strrchr(a->path, '.'), *other = strrchr(b->path, '.');
     return a->form != b->form && dot && other && dot - a->path == other - b->path &&
@@ -316,11 +318,11 @@ static int join_processes(struct readings *readings)
             struct reading *other = &readings->items[back - 1];
             if (other->form != READING_JSON || compare_kinds(other, reading) != 0)
                 break;
-            if (plays_along(other, reading))
+            if (is_same_run(other, reading))
                 head = other;
         }
         if (head)
-            result = join(head, reading);
+            result = join_reading(head, reading);
         if (head && result == 0)
             readings->joined++;
         else
@@ -339,12 +341,12 @@ static int by_kind(const void *left, const void *right)
     return result ? result : strcmp(a->path, b->path);
 }
 
-/* 0: the two may belong to processes that made one run together. */
+/* Returns 0 if the two may belong to processes that made one run together. */
 static int compare_kinds(const struct reading *a, const struct reading *b)
 {
-    int result = order(a->form, b->form);
+    int result = compare_integers(a->form, b->form);
     if (result == 0)
-        result = order(llround(a->r * 1e6), llround(b->r * 1e6));
+        result = compare_integers(llround(a->r * 1e6), llround(b->r * 1e6));
     if (result == 0)
         result = strcmp(a->model, b->model);
     if (result == 0 && a->dc && b->dc)
@@ -354,7 +356,7 @@ static int compare_kinds(const struct reading *a, const struct reading *b)
 
 static int compare_labels(const struct reading *a, const struct reading *b)
 {
-    int result = order((int64_t)a->label_count, (int64_t)b->label_count);
+    int result = compare_integers((int64_t)a->label_count, (int64_t)b->label_count);
     for (size_t i = 0; result == 0 && i < a->label_count; i++) {
         result = strcmp(a->labels[i].name, b->labels[i].name);
         if (result == 0)
@@ -363,8 +365,8 @@ static int compare_labels(const struct reading *a, const struct reading *b)
     return result;
 }
 
-/* Overlapping windows and different instances: two processes of one run. */
-static bool plays_along(const struct reading *head, const struct reading *reading)
+/* True for two processes of one run: their windows overlap and their instances differ. */
+static bool is_same_run(const struct reading *head, const struct reading *reading)
 {
     bool overlap = reading->start < head->start + head->window &&
                    head->start < reading->start + reading->window;
@@ -374,7 +376,7 @@ static bool plays_along(const struct reading *head, const struct reading *readin
 }
 
 /* Adds a reading to the first of its run, which becomes its owner. */
-static int join(struct reading *head, struct reading *reading)
+static int join_reading(struct reading *head, struct reading *reading)
 {
     struct reading *part = malloc(sizeof *part);
     if (!part || histogram_merge(&head->response, &reading->response) < 0) {

@@ -87,8 +87,8 @@ struct reading {
 struct readings {
     struct reading *items;
     size_t count;
-    size_t refused;  /* damaged files, files without r and S, and foreign files named by hand */
-    size_t foreign;  /* other foreign files, except those whose name says that they are none */
+    size_t refused;  /* damaged files, files without r and S, and arguments that are not results */
+    size_t foreign;  /* files in folders that are not results, except logs, models and the like */
     size_t repeated; /* files that readings_finish() dropped ... */
     size_t twins;    /* ... of which texts with a JSON of the same name */
     size_t joined;   /* files that readings_finish() joined to another process's run */
@@ -101,8 +101,7 @@ struct readings {
 
 /* Reads a file, or all regular files in a folder and its sub-folders except names that begin with a
  * dot. Unusable files are reported through the warning and counted as refused. Files in a folder
- * that are no results at all are counted as foreign, and one warning gives their number. 0 or
- * -ENOMEM. */
+ * that are not results are counted as foreign, and one warning gives their number. 0 or -ENOMEM. */
 int readings_add(struct readings *readings, const char *path);
 /*
  * Keeps one reading of each run, preferring JSON to text, and joins the processes of one run: JSON

@@ -82,7 +82,7 @@ static int parse_row(struct parser *parser, const char *line);
 static const char *row_values(const char *line);
 static bool text_report_read_count(const char **text, uint64_t *out);
 static bool read_time(const char **text, double *out);
-static int damaged(const struct parser *parser, const char *what);
+static int report_damage(const struct parser *parser, const char *what);
 static int parse_response(struct parser *parser, const char *line);
 static int text_report_parse_label(struct parser *parser, const char *line);
 static bool text_report_read_value(const struct label *label, const char *text,
@@ -168,11 +168,11 @@ static int parse_row(struct parser *parser, const char *line)
     const char *values = row_values(line);
     if (!values || !text_report_read_count(&values, &count) ||
         !text_report_read_count(&values, &failed) || failed > count || !read_time(&values, &mean))
-        return damaged(parser, "a row of the table cannot be read");
+        return report_damage(parser, "a row of the table cannot be read");
     for (unsigned i = 3; i < ROW_VALUES; i++) {
         double other;
         if (!read_time(&values, &other))
-            return damaged(parser, "a row of the table cannot be read");
+            return report_damage(parser, "a row of the table cannot be read");
     }
     parser->table_count += count;
     parser->table_failed += failed;
@@ -227,7 +227,7 @@ static bool read_time(const char **text, double *out)
     return isfinite(*out);
 }
 
-static int damaged(const struct parser *parser, const char *what)
+static int report_damage(const struct parser *parser, const char *what)
 {
     return error_set(parser->error, -EINVAL, "%s:%u: damaged: %s", parser->name, parser->line,
                      what);
@@ -239,7 +239,7 @@ static int parse_response(struct parser *parser, const char *line)
     const char *at = strlen(line) > RESPONSE_COLUMN ? line + RESPONSE_COLUMN : "";
     for (unsigned i = 0; i < RESPONSE_VALUES; i++)
         if (!read_time(&at, &values[i]))
-            return damaged(parser, "response times cannot be read");
+            return report_damage(parser, "response times cannot be read");
     parser->report->response_mean = values[0];
     parser->report->response_p50 = values[1];
     parser->report->response_p95 = values[3];
@@ -261,9 +261,9 @@ static int text_report_parse_label(struct parser *parser, const char *line)
         while (*value == ' ')
             value++;
         if (parser->seen[i] && labels[i].kind != VALUE_LABEL)
-            return damaged(parser, "a line stands twice");
+            return report_damage(parser, "a line occurs twice");
         if (!text_report_read_value(&labels[i], value, parser->report))
-            return damaged(parser, "a value cannot be read");
+            return report_damage(parser, "a value cannot be read");
         parser->seen[i] = true;
         if (i == LABEL_PROGRAM)
             parser->report->ours = true;
@@ -374,14 +374,14 @@ static int text_report_check_whole(const struct parser *parser)
             (labels[i].of_our_part && !parser->report->ours))
             continue;
         snprintf(what, sizeof what, "the line \"%s\" is missing", labels[i].text);
-        return damaged(parser, what);
+        return report_damage(parser, what);
     }
     if (!parser->table_seen)
-        return damaged(parser, "the table is missing");
+        return report_damage(parser, "the table is missing");
     if (parser->table_count != parser->report->ok + parser->report->failed ||
         parser->table_failed != parser->report->failed)
-        return damaged(parser, "the table's rows do not add up to the operations above it");
+        return report_damage(parser, "the table's rows do not add up to the operations above it");
     if (parser->report->ours && !parser->response_seen)
-        return damaged(parser, "the response times are missing");
+        return report_damage(parser, "the response times are missing");
     return 0;
 }

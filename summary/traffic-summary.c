@@ -51,7 +51,7 @@ static void print_notes(const struct readings *readings);
 static void warn_missing(const struct readings *readings, enum metric metric);
 static void print_mixed(const char *prefix, const struct mixed *mixed);
 static int warn_mixed_side(const char *prefix, const struct readings *readings);
-static bool coloured(void);
+static bool wants_colour(void);
 static int print_compare(const struct readings sides[COMPARE_SIDES], char **paths,
                          const struct options *options);
 static int finish_text(int result);
@@ -395,7 +395,7 @@ static int print_grid(const struct readings *readings, const struct options *opt
         result = grid_print_json(stdout, &grid);
     else
         grid_print(stdout, &grid,
-                   (struct grid_print_form){.spread = options->spread, .colour = coloured()});
+                   (struct grid_print_form){.spread = options->spread, .colour = wants_colour()});
     result = finish_text(result);
     if (result == 0)
         result = draw_grid(&grid, readings, options);
@@ -404,7 +404,7 @@ static int print_grid(const struct readings *readings, const struct options *opt
     return result;
 }
 
-static bool coloured(void)
+static bool wants_colour(void)
 {
     const char *terminal = getenv("TERM");
     return isatty(STDOUT_FILENO) == 1 && !getenv("NO_COLOR") && terminal && *terminal &&

@@ -17,7 +17,7 @@ struct vary_best {
     double r, S, value;
     double p95; /* seconds */
     double cpu; /* processor seconds of the server per successful operation */
-    bool mixed; /* the mean of runs that are not of one thing */
+    bool mixed; /* the mean of runs that did not measure the same thing */
 };
 
 struct vary_row {
@@ -43,6 +43,7 @@ void vary_clear(struct vary *vary);
 /* A run's value of a label; "none" if it has none. */
 const char *vary_value_of(const struct reading *reading, const char *name);
 
+/* Prints the rows as text. Errors are left in the stream. */
 void vary_print(FILE *stream, const struct vary *vary);
 void vary_print_csv(FILE *stream, const struct vary *vary);
 /* Prints the rows. 0 or a negative errno. */

@@ -105,6 +105,7 @@ int learn_capture_server(const struct learn_capture *capture, uint32_t *server);
  * are read. */
 int learn_capture_finish(struct learn_capture *capture, uint32_t server);
 
+/* Restarts reading at the first record. 0 or a negative errno. */
 int learn_capture_rewind(struct learn_capture *capture);
 
 /* Reads the next record. 1, 0 after the last one, or a negative errno. */

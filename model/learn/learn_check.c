@@ -21,7 +21,7 @@ struct capture_walk {
     const struct learn_capture *capture;
 };
 
-/* A conversation of the plan. Until the first end it is only a part of one. */
+/* A conversation of the plan. The one before the first end is incomplete. */
 struct plan_conversation {
     uint64_t packets;
     int64_t start, last; /* ns */
@@ -187,8 +187,7 @@ static int measure_plan(struct learn_check *check, const struct plan *plan, uint
     return result;
 }
 
-/* Measures whole conversations only: neither the part at the start nor the one cut off at the
- * end. */
+/* Measures complete conversations only, without the parts at the start and the end of the plan. */
 static void walk_plan(struct learn_measure *measure, const struct plan *plan, uint64_t packets,
                       uint64_t *counts)
 {
@@ -245,8 +244,8 @@ static double mix_distance(const struct learn_check *check)
     return sum / 2;
 }
 
-/* Packets of measured conversations. The counts of the model include those of a conversation that
- * was cut off, which is in no length. */
+/* Adds up the counts of all types. Those of the model include packets of a last conversation that
+ * was cut off and has no length. */
 static struct learn_type_counts total_counts(const struct learn_check *check)
 {
     struct learn_type_counts total = {0};

@@ -39,6 +39,7 @@ int learn_frames_request(struct learn_frames *frames, const char *form, bool ker
 /* Counts an answer of frames->from. */
 void learn_frames_answer(struct learn_frames *frames);
 
+/* Adds one to a count of the capture. */
 void learn_frames_count(struct learn_frames *frames, enum learn_count count);
 
 /* Remembers a question of frames->from. True if it asked the same question less than 30 s ago and

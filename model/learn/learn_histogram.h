@@ -8,7 +8,7 @@
 
 enum { LEARN_BUCKETS = 3012 }; /* the first one is for 0 and what is below 1e-7 */
 
-/* Zeroed: empty. */
+/* A zeroed struct is empty. */
 struct learn_histogram {
     uint64_t count;
     double sum, min, max;
@@ -18,6 +18,7 @@ struct learn_histogram {
 /* The bucket of a value. */
 uint32_t learn_histogram_bucket(double value);
 
+/* Counts a value. */
 void learn_histogram_add(struct learn_histogram *histogram, double value);
 
 /* The value below which this share of all values lies; 0 for an empty histogram. */

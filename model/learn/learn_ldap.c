@@ -106,7 +106,7 @@ int learn_ldap_frame(struct learn_frames *frames)
     return result;
 }
 
-/* Each buffer of a security layer contains one message. Nothing else is known of it. */
+/* Each buffer of a security layer contains one message. Its content is unknown. */
 static int learn_ldap_take_sealed(struct learn_frames *frames)
 {
     int result = 0;

@@ -132,7 +132,7 @@ const char *learn_line_next(const char **at, char *buffer, size_t size)
     length = length < size ? length : size - 1;
     memcpy(buffer, *at, length);
     buffer[length] = '\0';
-    /* An empty value after a separator at the end is ignored: no field that is counted has one. */
+    /* Ignores an empty value after a separator at the end: no counted field has such a value. */
     *at = *end ? end + 1 : NULL;
     return buffer;
 }

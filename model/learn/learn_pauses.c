@@ -18,8 +18,8 @@ struct pauses_listing {
     uint32_t *order; /* transitions, sorted by their contexts of the present length */
     uint32_t count;
     uint32_t context;                              /* the present length of contexts, in entries */
-    struct intern listed;                          /* contexts that got points */
-    struct learn_histogram *histograms[LISTS_MAX]; /* theirs */
+    struct intern listed;                          /* contexts that have points */
+    struct learn_histogram *histograms[LISTS_MAX]; /* their histograms */
 };
 
 static int pauses_grow(struct learn_pauses *pauses, uint32_t transition);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pauses before each transition. A list of points per transition would say little and fill the
- * model, so transitions that end in the same entries share one. A longer context gets a separate
- * list only if its pauses are clearly of another kind.
+ * The pauses before each transition. One list of points per transition would make the model large
+ * and contain few pauses each. So transitions that end in the same entries share a list. A longer
+ * context gets a separate list only if its pauses are clearly of another kind.
  */
 #ifndef MODEL_LEARN_LEARN_PAUSES_H
 #define MODEL_LEARN_LEARN_PAUSES_H
@@ -21,7 +21,7 @@ struct learn_pauses_of {
     double sum, min, max;
 };
 
-/* Zeroed: empty. */
+/* A zeroed struct is empty. */
 struct learn_pauses {
     struct learn_pauses_of *items; /* by number of transition */
     uint32_t count;
@@ -32,10 +32,10 @@ int learn_pauses_add(struct learn_pauses *pauses, uint32_t transition, double se
 void learn_pauses_clear(struct learn_pauses *pauses);
 
 /*
- * Calls list for each context that gets points, shorter contexts first. The last of its entries is
- * the one that the pause is before. histories and transitions are numbered as in learn_model(): a
- * history consists of `length` entries, a transition of a history's number and an entry. 0, a value
- * other than 0 that list returned, or -ENOMEM.
+ * Calls list for each context that gets points, shorter contexts first. The pause precedes the last
+ * entry of the context. histories and transitions are numbered as in learn_model(): a history
+ * consists of `length` entries, a transition of a history's number and an entry. 0, a value other
+ * than 0 that list returned, or -ENOMEM.
  */
 int learn_pauses_list(struct learn_pauses *pauses, const struct intern *histories,
                       const struct intern *transitions, uint32_t length,

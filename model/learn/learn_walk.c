@@ -154,7 +154,7 @@ static int end_conversation(struct walker *walker, struct learn_conversation *co
     return result;
 }
 
-/* Times that go back count as the time of the packet before. */
+/* A time that is earlier than the previous packet's is replaced by that packet's time. */
 static int walk_take_packet(struct walker *walker, struct learn_conversation *conversation,
                             uint32_t form, int64_t time)
 {

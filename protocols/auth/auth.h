@@ -80,8 +80,9 @@ struct auth_pdu {
 /* The size of the token that auth_protect() makes for a body of body_size bytes. */
 int auth_token_size(struct auth *auth, size_t body_size, size_t *size);
 
-/* Signs the PDU, or signs and seals it, or does nothing, as the request's level demands. token_size
- * must come from auth_token_size(). Each call uses one sequence number, so the order matters. */
+/* Protects the PDU according to the request's level: signs it, signs and seals it, or does nothing.
+ * token_size must come from auth_token_size(). Each call uses one sequence number, so the order
+ * matters. */
 int auth_protect(struct auth *auth, const struct auth_pdu *pdu, uint8_t *token, size_t token_size);
 
 /* Decrypts a PDU of the server in place and verifies it. -EBADMSG: it does not verify. */

@@ -24,7 +24,7 @@ enum rpc_security {
 enum rpc_answer {
     RPC_ANSWER_NONE,      /* no answer, or one that is not DCERPC */
     RPC_ANSWER_ELSEWHERE, /* a server without the interface */
-    RPC_ANSWER_GIVEN      /* a server that accepts the interface, or gives a reason */
+    RPC_ANSWER_GIVEN      /* a server that accepts the interface, or refuses with a reason */
 };
 
 struct rpc_binding {

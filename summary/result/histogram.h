@@ -29,6 +29,7 @@ struct histogram {
     struct histogram_packed *packed; /* used instead of pages */
 };
 
+/* Prepares an empty histogram, which allocates nothing. */
 void histogram_init(struct histogram *histogram);
 void histogram_clear(struct histogram *histogram);
 /* Adds a time in ns; negative times count as 0. 0 or -ENOMEM. */

@@ -9,7 +9,7 @@
 
 #include "summary/result/result_fields_private.h"
 
-static int differ(struct error *error, const char *what, uint64_t left, uint64_t right);
+static int report_difference(struct error *error, const char *what, uint64_t left, uint64_t right);
 static int result_check_packets(const struct result *result, struct error *error);
 static int check_rows(const struct result *result, struct error *error);
 
@@ -56,15 +56,17 @@ int result_check(const struct result *result, struct error *error)
 {
     uint64_t known = result->sent + result->not_sent + result->dropped;
     if (result->planned != known)
-        return differ(error, "planned and sent + not_sent + dropped", result->planned, known);
+        return report_difference(error, "planned and sent + not_sent + dropped", result->planned,
+                                 known);
     known = result->ok + result->failed + result->no_answer + result->unfinished;
     if (result->sent != known)
-        return differ(error, "sent and ok + failed + no_answer + unfinished", result->sent, known);
+        return report_difference(error, "sent and ok + failed + no_answer + unfinished",
+                                 result->sent, known);
     int checked = result_check_packets(result, error);
     return checked < 0 ? checked : check_rows(result, error);
 }
 
-static int differ(struct error *error, const char *what, uint64_t left, uint64_t right)
+static int report_difference(struct error *error, const char *what, uint64_t left, uint64_t right)
 {
     return error_set(error, -EPROTO, "%s: %" PRIu64 " and %" PRIu64, what, left, right);
 }
@@ -78,19 +80,21 @@ static int result_check_packets(const struct result *result, struct error *error
         for (size_t cause = 0; cause < packet->cause_count; cause++)
             causes += packet->causes[cause].count;
         if (causes != packet->failed || packet->failed > packet->count)
-            return differ(error, "a packet type's failures and their causes", packet->failed,
-                          causes);
+            return report_difference(error, "a packet type's failures and their causes",
+                                     packet->failed, causes);
         count += packet->count;
         failed += packet->failed;
         planned += packet->planned;
     }
     if (count != result->done_ok + result->done_failed)
-        return differ(error, "the packets' count and done_ok + done_failed", count,
-                      result->done_ok + result->done_failed);
+        return report_difference(error, "the packets' count and done_ok + done_failed", count,
+                                 result->done_ok + result->done_failed);
     if (failed != result->done_failed)
-        return differ(error, "the packets' failed and done_failed", failed, result->done_failed);
+        return report_difference(error, "the packets' failed and done_failed", failed,
+                                 result->done_failed);
     if (planned != result->planned)
-        return differ(error, "the packets' planned and planned", planned, result->planned);
+        return report_difference(error, "the packets' planned and planned", planned,
+                                 result->planned);
     return 0;
 }
 
@@ -103,10 +107,12 @@ static int check_rows(const struct result *result, struct error *error)
         planned += result->seconds[i].planned;
     }
     if (ok != result->done_ok)
-        return differ(error, "the seconds' ok and done_ok", ok, result->done_ok);
+        return report_difference(error, "the seconds' ok and done_ok", ok, result->done_ok);
     if (failed != result->done_failed)
-        return differ(error, "the seconds' failed and done_failed", failed, result->done_failed);
+        return report_difference(error, "the seconds' failed and done_failed", failed,
+                                 result->done_failed);
     if (planned != result->planned)
-        return differ(error, "the seconds' planned and planned", planned, result->planned);
+        return report_difference(error, "the seconds' planned and planned", planned,
+                                 result->planned);
     return 0;
 }

@@ -118,6 +118,7 @@ struct result {
     struct arena memory; /* private: texts and arrays live here */
 };
 
+/* Prepares an empty result. */
 void result_init(struct result *result);
 void result_clear(struct result *result);
 

@@ -13,7 +13,7 @@
 #include "summary/result/result_fields_private.h"
 
 static json_t *result_to_json(const struct result *result);
-static bool set(json_t *object, const char *name, json_t *value);
+static bool set_member(json_t *object, const char *name, json_t *value);
 static bool set_fields(json_t *object, const struct result_field *fields, const void *from);
 static json_t *field_to_json(const struct result_field *field, const void *from);
 static json_t *real_to_json(double value);
@@ -25,14 +25,14 @@ static json_t *array_to_json(const void *elements, size_t count, size_t size,
 static json_t *packet_to_json(const void *element);
 static json_t *second_to_json(const void *element);
 static json_t *sample_to_json(const void *element);
-static int dump(FILE *stream, void *root);
+static int dump_json(FILE *stream, void *root);
 
 int result_write(const struct result *result, const char *path, struct error *error)
 {
     json_t *root = result_to_json(result);
     if (!root)
         return error_set(error, -ENOMEM, "%s: cannot be written: out of memory", path);
-    int written = atomic_file_write(path, dump, root, error);
+    int written = atomic_file_write(path, dump_json, root, error);
     json_decref(root);
     return written;
 }
@@ -41,31 +41,31 @@ int result_write(const struct result *result, const char *path, struct error *er
 static json_t *result_to_json(const struct result *result)
 {
     json_t *root = json_object();
-    if (root && set(root, "format", json_integer(RESULT_FORMAT)) &&
+    if (root && set_member(root, "format", json_integer(RESULT_FORMAT)) &&
         set_fields(root, result_head_fields, result) &&
-        set(root, "labels", labels_to_json(result)) &&
-        set(root, "backlog", fields_to_json(result_backlog_fields, result)) &&
-        set(root, "cpu", fields_to_json(result_cpu_fields, result)) &&
-        set(root, "skipped", counts_to_json(result->skipped, result->skipped_count)) &&
-        set(root, "dns_extra_causes",
-            counts_to_json(result->dns_extra_causes, result->dns_extra_cause_count)) &&
-        set(root, "left_out", counts_to_json(result->left_out, result->left_out_count)) &&
-        set(root, "packets",
-            array_to_json(result->packets, result->packet_count, sizeof *result->packets,
-                          packet_to_json)) &&
-        set(root, "seconds",
-            array_to_json(result->seconds, result->second_count, sizeof *result->seconds,
-                          second_to_json)) &&
-        set(root, "samples",
-            array_to_json(result->samples, result->sample_count, sizeof *result->samples,
-                          sample_to_json)))
+        set_member(root, "labels", labels_to_json(result)) &&
+        set_member(root, "backlog", fields_to_json(result_backlog_fields, result)) &&
+        set_member(root, "cpu", fields_to_json(result_cpu_fields, result)) &&
+        set_member(root, "skipped", counts_to_json(result->skipped, result->skipped_count)) &&
+        set_member(root, "dns_extra_causes",
+                   counts_to_json(result->dns_extra_causes, result->dns_extra_cause_count)) &&
+        set_member(root, "left_out", counts_to_json(result->left_out, result->left_out_count)) &&
+        set_member(root, "packets",
+                   array_to_json(result->packets, result->packet_count, sizeof *result->packets,
+                                 packet_to_json)) &&
+        set_member(root, "seconds",
+                   array_to_json(result->seconds, result->second_count, sizeof *result->seconds,
+                                 second_to_json)) &&
+        set_member(root, "samples",
+                   array_to_json(result->samples, result->sample_count, sizeof *result->samples,
+                                 sample_to_json)))
         return root;
     json_decref(root);
     return NULL;
 }
 
 /* Sets a member and takes ownership of its value. false: out of memory, or the value is NULL. */
-static bool set(json_t *object, const char *name, json_t *value)
+static bool set_member(json_t *object, const char *name, json_t *value)
 {
     return json_object_set_new(object, name, value) == 0;
 }
@@ -73,7 +73,7 @@ static bool set(json_t *object, const char *name, json_t *value)
 static bool set_fields(json_t *object, const struct result_field *fields, const void *from)
 {
     for (; fields->name; fields++)
-        if (!set(object, fields->name, field_to_json(fields, from)))
+        if (!set_member(object, fields->name, field_to_json(fields, from)))
             return false;
     return true;
 }
@@ -111,7 +111,8 @@ static json_t *labels_to_json(const struct result *result)
 {
     json_t *object = json_object();
     for (size_t i = 0; object && i < result->label_count; i++)
-        if (!set(object, result->labels[i].name, json_text_string(result->labels[i].value))) {
+        if (!set_member(object, result->labels[i].name,
+                        json_text_string(result->labels[i].value))) {
             json_decref(object);
             return NULL;
         }
@@ -132,7 +133,7 @@ static json_t *counts_to_json(const struct result_count *counts, size_t count)
 {
     json_t *object = json_object();
     for (size_t i = 0; object && i < count; i++)
-        if (!set(object, counts[i].name, json_integer((json_int_t)counts[i].count))) {
+        if (!set_member(object, counts[i].name, json_integer((json_int_t)counts[i].count))) {
             json_decref(object);
             return NULL;
         }
@@ -157,10 +158,10 @@ static json_t *packet_to_json(const void *element)
     const struct result_packet *packet = element;
     json_t *object = fields_to_json(result_packet_fields, packet);
     bool good =
-        object && set(object, "causes", counts_to_json(packet->causes, packet->cause_count));
+        object && set_member(object, "causes", counts_to_json(packet->causes, packet->cause_count));
     for (size_t i = 0; good && i < RESULT_PACKET_TIMES; i++) {
         const void *histogram = (const char *)packet + result_packet_times[i].offset;
-        good = set(object, result_packet_times[i].name, histogram_to_json(histogram));
+        good = set_member(object, result_packet_times[i].name, histogram_to_json(histogram));
     }
     if (good)
         return object;
@@ -177,16 +178,16 @@ static json_t *sample_to_json(const void *element)
 {
     const struct result_sample *sample = element;
     json_t *object = json_object();
-    bool good = object && set(object, "t", json_real(sample->t));
+    bool good = object && set_member(object, "t", json_real(sample->t));
     for (size_t i = 0; good && i < sample->value_count; i++)
-        good = set(object, sample->values[i].name, real_to_json(sample->values[i].value));
+        good = set_member(object, sample->values[i].name, real_to_json(sample->values[i].value));
     if (good)
         return object;
     json_decref(object);
     return NULL;
 }
 
-static int dump(FILE *stream, void *root)
+static int dump_json(FILE *stream, void *root)
 {
     return json_text_write(stream, root, JSON_COMPACT);
 }

@@ -193,7 +193,7 @@ else
     skip "no knee where the server kept up" "no $faults"
 fi
 
-# Runs that are not of one thing, and what a folder of them says.
+# Runs that did not measure the same thing, and the messages about a folder of them.
 mkdir "$work/vary" "$work/edge"
 vary() { # NAME LABELS SEED OK
     python3 - "$ours" "$work/vary/$1.json" "$2" "$3" "$4" <<'END'

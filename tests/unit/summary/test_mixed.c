@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs that are not of one thing: each kind of difference is found. */
+/* Runs that did not measure the same thing: each kind of difference is found. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,20 +69,18 @@ static void each_kind_of_difference_between_runs_has_one_line(void **state)
     result_clear(&result);
     assert_lines(
         NULL,
-        "runs differ in server (dc1, dc2), also within 1 cell: give the files of one at a time\n"
-        "runs differ in model (model.yaml, model.yaml 01234567), also within 1 cell: give the "
-        "files "
-        "of one at a time\n"
+        "runs differ in server (dc1, dc2), also within 1 cell: give only files that agree\n"
+        "runs differ in model (model.yaml, model.yaml 01234567), also within 1 cell: give only "
+        "files that agree\n"
         "runs differ in program (traffic-replay 0.1.0, traffic-replay 9.9), also within 1 cell: "
-        "give the files of one at a time\n"
-        "runs differ in window (1000 s, 2000 s), also within 1 cell: give the files of one at a "
-        "time\n"
-        "runs differ in option --server (ldap, none), also within 1 cell: give the files of one at "
-        "a time\n"
-        "runs differ in option --prefer-kerberos (given, none), also within 1 cell: give the files "
-        "of one at a time\n"
-        "runs differ in option --badpassword-frequency (0.5, none), also within 1 cell: give the "
-        "files of one at a time\n");
+        "give only files that agree\n"
+        "runs differ in window (1000 s, 2000 s), also within 1 cell: give only files that agree\n"
+        "runs differ in option --server (ldap, none), also within 1 cell: give only files that "
+        "agree\n"
+        "runs differ in option --prefer-kerberos (given, none), also within 1 cell: give only "
+        "files that agree\n"
+        "runs differ in option --badpassword-frequency (0.5, none), also within 1 cell: give only "
+        "files that agree\n");
 }
 
 static void write_labelled(const char *name, uint64_t seed, double r, const char *value)
