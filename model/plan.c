@@ -124,7 +124,7 @@ static int scale_plan(struct plan *plan, struct error *error)
     if (!(clients <= PLAN_CLIENTS_MAX))
         return error_set(
             error, -ERANGE,
-            "this takes %.6g clients, more than %d: lower %s (%s asks for %g packets/s)", clients,
+            "this takes %.12g clients, more than %d: lower %s (%s asks for %g packets/s)", clients,
             PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", plan->model->name,
             rate * settings->replay_rate);
     figures->clients = (uint32_t)clients;

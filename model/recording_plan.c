@@ -72,7 +72,7 @@ static int recording_plan_choose(const struct model *model, const struct plan_se
     double all = fmax(1, floor(scale) * count + round((scale - floor(scale)) * count));
     if (!(all <= PLAN_CLIENTS_MAX))
         return error_set(error, -ERANGE,
-                         "this takes %.6g clients, more than %d: lower %s (%s has %.0f clients)",
+                         "this takes %.12g clients, more than %d: lower %s (%s has %.0f clients)",
                          all, PLAN_CLIENTS_MAX, by_rate ? "-T" : "-S", model->name, count);
     *clients = (uint32_t)all;
     plan->whole = *clients / model->recording->client_count;
