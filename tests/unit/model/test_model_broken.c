@@ -524,6 +524,8 @@ static const struct broken {
     {"JSON: key with NUL",
      TEXT("{\"version\": 2, \"packet_rate\": [10, 5], \"ngrams\": {\"\\u0000\": {}}}"),
      "m:1:51: expected JSON: NUL byte in object key not supported near '\"\\u0000\"'"},
+    {"tshark's PDML", TEXT("<?xml version=\"1.0\"?>\n<pdml version=\"0\">\n"),
+     "m:1:1: expected a model, found tshark's PDML; give its capture to traffic-learn"},
     {"empty file", TEXT(""), "m:1:1: expected text, found an empty file"},
     {"NUL byte",
      TEXT("version: 3\nab\x00"
