@@ -23,6 +23,7 @@ static int shape_put(struct shape_scan *scan, const char *text);
 static int scan_comparison(struct shape_scan *scan);
 static bool class_name(const char *value, char *name, size_t size);
 static bool is_class(const char *text);
+static bool is_oid(const char *text, size_t length);
 
 int shape_of_dn(const char *dn, char *shape, size_t size)
 {
@@ -318,7 +319,26 @@ static bool is_class(const char *text)
 
 bool shape_is_attribute(const char *text)
 {
-    size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                 "0123456789-;.");
-    return length > 0 && length <= ATTRIBUTE_MAX && text[length] == '\0';
+    size_t length = strlen(text), name = strcspn(text, ";");
+    if (length > ATTRIBUTE_MAX ||
+        text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                          "0123456789-;.")])
+        return false;
+    if (isalpha((unsigned char)text[0]))
+        return !memchr(text, '.', name);
+    return is_oid(text, name);
+}
+
+/* Object identifiers begin with 0, 1 or 2 (X.660), and have more parts than an address. */
+static bool is_oid(const char *text, size_t length)
+{
+    size_t dots = 0;
+    for (size_t i = 1; i < length; i++) {
+        if (text[i] == '.' ? text[i - 1] == '.' : !isdigit((unsigned char)text[i]))
+            return false;
+        dots += text[i] == '.';
+    }
+    bool known = strncmp(text, "2.5.4.", 6) == 0; /* X.520 */
+    return length > 2 && text[0] >= '0' && text[0] <= '2' && text[1] == '.' &&
+           text[length - 1] != '.' && (known || dots > 3);
 }

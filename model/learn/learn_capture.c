@@ -15,16 +15,16 @@ enum { NAME_SIZE = 256 };
 
 static int capture_open_records(struct learn_capture *capture);
 static int file_failed(const struct learn_capture *capture, const char *what);
+static uint8_t capture_role_of(const char *form);
 static size_t copy_lower(const char *name, char lower[NAME_SIZE]);
 static bool capture_is_better(const struct learn_address *a, const struct learn_address *b);
-static int resolve_form(struct learn_capture *capture, uint32_t form, uint32_t server);
-static const char *kind_of_name(const struct learn_capture *capture, uint32_t number,
-                                uint32_t server);
-static bool is_of_server(const struct learn_name *facts, uint32_t server);
+static int resolve_form(struct learn_capture *capture, uint32_t form);
+static const char *kind_of_name(const struct learn_capture *capture, uint32_t number);
+static bool is_of_server(const struct learn_capture *capture, const struct learn_name *facts);
 
 int learn_capture_init(struct learn_capture *capture, struct error *error)
 {
-    *capture = (struct learn_capture){.first = INT64_MAX, .last = INT64_MIN, .error = error};
+    *capture = (struct learn_capture){.error = error};
     capture->name_facts = calloc(LEARN_NAMES_MAX, sizeof *capture->name_facts);
     if (!capture->name_facts)
         return error_no_memory(capture->error);
@@ -73,10 +73,7 @@ void learn_capture_clear(struct learn_capture *capture)
 
 void learn_capture_time(struct learn_capture *capture, int64_t time)
 {
-    if (time < capture->first)
-        capture->first = time;
-    if (time > capture->last)
-        capture->last = time;
+    learn_spans_add(&capture->spans, time);
 }
 
 int learn_capture_address(struct learn_capture *capture, const char *text, size_t length,
@@ -122,6 +119,24 @@ int learn_capture_add(struct learn_capture *capture, const struct learn_record *
     capture->seen[copy.server].requests++;
     if (strncmp(form, "dns:", 4) == 0 || strncmp(form, "nbns:", 5) == 0)
         capture->seen[copy.server].name_queries++;
+    capture->seen[copy.server].roles |= capture_role_of(form);
+    return 0;
+}
+
+/* The role in which a host is asked, 0: none that tells a domain controller from other hosts. */
+static uint8_t capture_role_of(const char *form)
+{
+    static const struct {
+        const char *prefix;
+        enum learn_role role;
+    } roles[] = {{"ldap:", LEARN_ROLE_LDAP},
+                 {"kerberos:1", LEARN_ROLE_KERBEROS},
+                 {"rpc_netlogon:", LEARN_ROLE_NETLOGON},
+                 {"cldap:", LEARN_ROLE_CLDAP},
+                 {"drsuapi:", LEARN_ROLE_DRSUAPI}};
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+        if (strncmp(form, roles[i].prefix, strlen(roles[i].prefix)) == 0)
+            return (uint8_t)roles[i].role;
     return 0;
 }
 
@@ -179,10 +194,14 @@ int learn_capture_server(const struct learn_capture *capture, uint32_t *server)
     return *server == UINT32_MAX ? -ENOENT : 0;
 }
 
-/* A name server may answer more often than a domain controller. So answers over TCP count first,
- * then answers in datagrams. Without any answers the host with the most requests wins. */
+/* A file server or a name server may answer more often than a domain controller. So the number of
+ * roles counts first, then answers over TCP, then answers in datagrams. Without any answers the
+ * host with the most requests wins. */
 static bool capture_is_better(const struct learn_address *a, const struct learn_address *b)
 {
+    int roles = __builtin_popcount(a->roles) - __builtin_popcount(b->roles);
+    if (roles != 0)
+        return roles > 0;
     if (a->answers != b->answers)
         return a->answers > b->answers;
     if (a->datagram_answers != b->datagram_answers)
@@ -190,23 +209,38 @@ static bool capture_is_better(const struct learn_address *a, const struct learn_
     return a->requests > b->requests;
 }
 
+void learn_capture_choose(struct learn_capture *capture, uint32_t server)
+{
+    if (server < capture->addresses.count)
+        capture->seen[server].chosen = true;
+}
+
+uint64_t learn_capture_counted(const struct learn_capture *capture, enum learn_count count)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < capture->addresses.count; i++)
+        sum += capture->seen[i].chosen ? capture->seen[i].counts[count] : 0;
+    return sum;
+}
+
 int learn_capture_finish(struct learn_capture *capture, uint32_t server)
 {
     size_t count = capture->forms.count;
     int result = 0;
+    learn_capture_choose(capture, server);
     free(capture->resolved);
     capture->resolved = calloc(count + 1, sizeof *capture->resolved);
     if (!capture->resolved)
         return error_no_memory(capture->error);
     for (uint32_t form = 0; form < count && result == 0; form++)
-        result = resolve_form(capture, form, server);
+        result = resolve_form(capture, form);
     errno = 0;
     if (result == 0 && fflush(capture->records) != 0)
         result = file_failed(capture, "cannot write");
     return result;
 }
 
-static int resolve_form(struct learn_capture *capture, uint32_t form, uint32_t server)
+static int resolve_form(struct learn_capture *capture, uint32_t form)
 {
     const char *text = capture->forms.entries[form].bytes, *at = strstr(text, "\x1fname=@");
     char line[LEARN_FORM_SIZE];
@@ -215,7 +249,7 @@ static int resolve_form(struct learn_capture *capture, uint32_t form, uint32_t s
         return 0;
     size_t before = (size_t)(at - text);
     int length = snprintf(line, sizeof line, "%.*s\x1fname=%s", (int)before, text,
-                          kind_of_name(capture, (uint32_t)strtoul(at + 7, NULL, 10), server));
+                          kind_of_name(capture, (uint32_t)strtoul(at + 7, NULL, 10)));
     if (intern_add(&capture->forms, line, (size_t)length, &capture->resolved[form], NULL) < 0)
         return error_no_memory(capture->error);
     return 0;
@@ -223,8 +257,7 @@ static int resolve_form(struct learn_capture *capture, uint32_t form, uint32_t s
 
 /* The kind of a name (dns:0 in traffic-model(5)), by its form (RFC 2782, MS-ADTS 6.3.2), its
  * answers and the realms that were seen. */
-static const char *kind_of_name(const struct learn_capture *capture, uint32_t number,
-                                uint32_t server)
+static const char *kind_of_name(const struct learn_capture *capture, uint32_t number)
 {
     const struct intern_entry *name = &capture->names.entries[number];
     if (strncmp(name->bytes, "_kerberos.", 10) == 0)
@@ -235,13 +268,13 @@ static const char *kind_of_name(const struct learn_capture *capture, uint32_t nu
         return "ldap";
     if (intern_find(&capture->realms, name->bytes, name->size) != UINT32_MAX)
         return "realm";
-    return is_of_server(&capture->name_facts[number], server) ? "dc" : "other";
+    return is_of_server(capture, &capture->name_facts[number]) ? "dc" : "other";
 }
 
-static bool is_of_server(const struct learn_name *facts, uint32_t server)
+static bool is_of_server(const struct learn_capture *capture, const struct learn_name *facts)
 {
     for (unsigned i = 0; i < facts->address_count; i++)
-        if (facts->addresses[i] == server)
+        if (capture->seen[facts->addresses[i]].chosen)
             return true;
     return facts->is_target;
 }

@@ -13,9 +13,13 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "model/learn/learn_form.h"
+#include "model/learn/learn_spans.h"
 
 /* Beyond these limits new forms lose their details, and new names are of the kind "other". */
 enum { LEARN_FORMS_MAX = 50000, LEARN_NAMES_MAX = 4096, LEARN_NAME_ADDRESSES = 4 };
+
+/* Set in the numbers of connections that are streams of datagrams: tshark numbers both from 0. */
+#define LEARN_CONNECTION_UDP UINT32_C(0x40000000)
 
 enum learn_count {
     LEARN_FRAMES,
@@ -24,8 +28,11 @@ enum learn_count {
     LEARN_RETRANSMITTED, /* TCP segments that were seen before */
     LEARN_RETRIED,       /* datagrams that were sent again */
     LEARN_MALFORMED,
-    LEARN_IN_ICMP, /* ICMP messages, with the frames that they quote */
-    LEARN_LEGS,    /* further messages of a bind, session set-up or RPC bind */
+    LEARN_UNREADABLE, /* frames whose line or time cannot be read */
+    LEARN_LOST,       /* gaps where the capture lacks TCP segments */
+    LEARN_CUT,        /* frames of which only the beginning was recorded */
+    LEARN_IN_ICMP,    /* ICMP messages, with the frames that they quote */
+    LEARN_LEGS,       /* further messages of a bind, session set-up or RPC bind */
     LEARN_PREAUTH, /* AS requests refused with "preauthentication required", which are repeated */
     LEARN_TLS,     /* TLS records of payload that were not decrypted */
     LEARN_SMB_ENCRYPTED, /* SMB3 messages that were not decrypted */
@@ -43,7 +50,7 @@ struct learn_record {
     uint32_t connection;     /* number of its TCP or UDP connection */
     uint32_t form;           /* number in forms */
     uint32_t kerberos;       /* 1: it contains a Kerberos ticket to authenticate with */
-    uint32_t reserved;
+    uint32_t udp;            /* 1: sent in a datagram */
 };
 
 /* The answers for a DNS name that was asked for. */
@@ -53,9 +60,21 @@ struct learn_name {
     bool is_target; /* a service record names it as the host */
 };
 
+/* What only a domain controller is. */
+enum learn_role {
+    LEARN_ROLE_LDAP = 1,
+    LEARN_ROLE_KERBEROS = 2,
+    LEARN_ROLE_NETLOGON = 4,
+    LEARN_ROLE_CLDAP = 8,
+    LEARN_ROLE_DRSUAPI = 16
+};
+
 struct learn_address {
     uint64_t answers, datagram_answers; /* sent by it */
     uint64_t requests, name_queries;    /* received by it; requests include name queries */
+    uint32_t counts[LEARN_COUNTS];      /* of frames that it sent or received */
+    uint8_t roles;                      /* bits of enum learn_role: what it was asked as */
+    bool chosen;                        /* a server of the model */
 };
 
 struct learn_capture {
@@ -65,7 +84,7 @@ struct learn_capture {
     struct learn_name *name_facts; /* LEARN_NAMES_MAX */
     uint32_t *resolved;            /* by form: the form with the kinds of DNS names */
     uint64_t counts[LEARN_COUNTS];
-    int64_t first, last; /* ns, of frames; first > last: none */
+    struct learn_spans spans; /* of the frames */
     FILE *records;
     uint64_t record_count;
     struct error *error;
@@ -97,12 +116,19 @@ uint32_t learn_capture_name(struct learn_capture *capture, const char *name);
 /* Notes the name of a realm, so that DNS queries for it are recognised. */
 void learn_capture_realm(struct learn_capture *capture, const char *realm);
 
-/* Once everything is added: sets *server to the host that is most likely the domain controller.
- * -ENOENT if all requests are name queries. */
+/* Once everything is added: sets *server to the host that is most likely the domain controller: the
+ * one with most roles, and of these the one that answers most. -ENOENT if all requests are name
+ * queries. */
 int learn_capture_server(const struct learn_capture *capture, uint32_t *server);
 
-/* Once the server is known: replaces DNS names by the kinds of names. Must be called before records
- * are read. */
+/* The requests to a further address also belong to the model. Before learn_capture_finish(). */
+void learn_capture_choose(struct learn_capture *capture, uint32_t server);
+
+/* One of the counts, of the frames to and from chosen servers. */
+uint64_t learn_capture_counted(const struct learn_capture *capture, enum learn_count count);
+
+/* Once the server is known: chooses it and replaces DNS names by the kinds of names. Must be called
+ * before records are read. */
 int learn_capture_finish(struct learn_capture *capture, uint32_t server);
 
 /* Restarts reading at the first record. 0 or a negative errno. */

@@ -10,10 +10,12 @@
 #include "model/learn/learn_frames_private.h"
 #include "model/recording_text.h"
 
-enum { ADDRESS_SIZE = 64, RETRY_SECONDS = 30, UDP_CONNECTION = 0x40000000 };
-enum { TLS_APPLICATION_DATA = 23, TCP_FIN = 1, TCP_RST = 4 }; /* RFC 9293 3.1 */
+enum { ADDRESS_SIZE = 64, RETRY_SECONDS = 30 };
+enum { TLS_APPLICATION_DATA = 23, TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4 }; /* RFC 9293 3.1 */
 
 static bool is_left_out(struct learn_frames *frames);
+static bool is_repeated_segment(struct learn_frames *frames);
+static void count_cut(struct learn_frames *frames);
 static bool is_present(const struct learn_frames *frames, enum learn_line_field field);
 static bool is_whole(const struct learn_frames *frames);
 static int take_addresses(struct learn_frames *frames);
@@ -24,6 +26,7 @@ static bool last_value(const struct learn_line *line, enum learn_line_field fiel
 static void take_ports(struct learn_frames *frames);
 static void count_unseen(struct learn_frames *frames);
 static int dispatch_frame(struct learn_frames *frames);
+static uint64_t question_key(uint64_t question, uint32_t server);
 
 struct learn_frames *learn_frames_new(struct learn_capture *capture)
 {
@@ -49,18 +52,19 @@ void learn_frames_free(struct learn_frames *frames)
 int learn_frames_take(struct learn_frames *frames, const struct learn_line *line)
 {
     frames->line = line;
-    if (recording_text_time(line->values[LEARN_LINE_TIME], &frames->time) < 0)
-        return error_set(frames->capture->error, -EINVAL,
-                         "tshark found no frames: the file is not a capture, or is truncated at "
-                         "its start");
-    learn_frames_count(frames, LEARN_FRAMES);
-    learn_capture_time(frames->capture, frames->time);
-    if (is_left_out(frames))
+    if (recording_text_time(line->values[LEARN_LINE_TIME], &frames->time) < 0) {
+        frames->capture->counts[LEARN_UNREADABLE]++;
         return 0;
+    }
+    frames->capture->counts[LEARN_FRAMES]++;
+    learn_capture_time(frames->capture, frames->time);
     int result = take_addresses(frames);
     if (result < 0 || frames->from == UINT32_MAX || frames->to == UINT32_MAX)
         return result;
     take_ports(frames);
+    if (is_left_out(frames))
+        return 0;
+    count_cut(frames);
     count_unseen(frames);
     result = dispatch_frame(frames);
     uint64_t flags = 0;
@@ -72,16 +76,51 @@ int learn_frames_take(struct learn_frames *frames, const struct learn_line *line
 static bool is_left_out(struct learn_frames *frames)
 {
     enum learn_count reason;
-    if (is_present(frames, LEARN_LINE_ICMP) || is_present(frames, LEARN_LINE_ICMPV6))
+    bool quoted = is_present(frames, LEARN_LINE_ICMP) || is_present(frames, LEARN_LINE_ICMPV6);
+    bool repeated = !quoted && is_repeated_segment(frames);
+    if (quoted)
         reason = LEARN_IN_ICMP;
     else if (is_present(frames, LEARN_LINE_MALFORMED) && !is_whole(frames))
         reason = LEARN_MALFORMED;
-    else if (is_present(frames, LEARN_LINE_RETRANSMISSION))
+    else if (repeated)
         reason = LEARN_RETRANSMITTED;
     else
         return false;
     learn_frames_count(frames, reason);
     return true;
+}
+
+/* True for segments all of whose bytes were in earlier frames. Counts the segments that are missing
+ * before this one. */
+static bool is_repeated_segment(struct learn_frames *frames)
+{
+    uint64_t start, length, flags = 0;
+    if (frames->udp || !learn_line_number(frames->line, LEARN_LINE_TCP_SEQUENCE, 0, &start) ||
+        !learn_line_number(frames->line, LEARN_LINE_TCP_LENGTH, 0, &length))
+        return false;
+    learn_line_number(frames->line, LEARN_LINE_TCP_FLAGS, 0, &flags);
+    if (flags & TCP_SYN)
+        start++; /* it has a sequence number itself */
+    else if (length == 0)
+        return false;
+    struct learn_link *link =
+        learn_links_get(frames->links, LEARN_LINK_SEGMENTS, frames->connection,
+                        (uint64_t)frames->from << 16 | frames->from_port, frames->time, true);
+    int holes = link->segments.hole_count;
+    bool fresh = learn_segments_add(&link->segments, (uint32_t)start, (uint32_t)(start + length));
+    holes = link->segments.hole_count - holes;
+    if (holes != 0)
+        learn_frames_add_count(frames, LEARN_LOST, holes);
+    return !fresh && length > 0;
+}
+
+/* Counts frames of which only the beginning was recorded. */
+static void count_cut(struct learn_frames *frames)
+{
+    uint64_t length, captured;
+    if (learn_line_number(frames->line, LEARN_LINE_LENGTH, 0, &length) &&
+        learn_line_number(frames->line, LEARN_LINE_CAPTURED, 0, &captured) && captured < length)
+        learn_frames_count(frames, LEARN_CUT);
 }
 
 static bool is_present(const struct learn_frames *frames, enum learn_line_field field)
@@ -143,7 +182,8 @@ static void take_ports(struct learn_frames *frames)
                       0, &from);
     learn_line_number(frames->line, frames->udp ? LEARN_LINE_UDP_DSTPORT : LEARN_LINE_TCP_DSTPORT,
                       0, &to);
-    frames->connection = (uint32_t)stream + (frames->udp ? UDP_CONNECTION : 0);
+    frames->connection = (uint32_t)stream + (frames->udp ? LEARN_CONNECTION_UDP : 0);
+    frames->datagram = frames->udp;
     frames->from_port = (uint16_t)from;
     frames->to_port = (uint16_t)to;
     frames->tls = learn_line_has_layer(frames->line, ":tls");
@@ -194,7 +234,16 @@ static int dispatch_frame(struct learn_frames *frames)
 
 void learn_frames_count(struct learn_frames *frames, enum learn_count count)
 {
-    frames->capture->counts[count]++;
+    learn_frames_add_count(frames, count, 1);
+}
+
+void learn_frames_add_count(struct learn_frames *frames, enum learn_count count, int number)
+{
+    struct learn_capture *capture = frames->capture;
+    capture->counts[count] += (uint64_t)(int64_t)number;
+    capture->seen[frames->from].counts[count] += (uint32_t)number;
+    if (frames->to != frames->from)
+        capture->seen[frames->to].counts[count] += (uint32_t)number;
 }
 
 int learn_frames_request(struct learn_frames *frames, const char *form, bool kerberos)
@@ -203,7 +252,8 @@ int learn_frames_request(struct learn_frames *frames, const char *form, bool ker
                                   .client = frames->from,
                                   .server = frames->to,
                                   .connection = frames->connection,
-                                  .kerberos = kerberos};
+                                  .kerberos = kerberos,
+                                  .udp = frames->datagram};
     return learn_capture_add(frames->capture, &record, form);
 }
 
@@ -214,17 +264,24 @@ void learn_frames_answer(struct learn_frames *frames)
 
 bool learn_frames_asked_again(struct learn_frames *frames, uint64_t question)
 {
-    struct learn_link *link = learn_links_get(frames->links, LEARN_LINK_QUESTION, frames->from,
-                                              question, frames->time, false);
+    uint64_t key = question_key(question, frames->to);
+    struct learn_link *link =
+        learn_links_get(frames->links, LEARN_LINK_QUESTION, frames->from, key, frames->time, false);
     if (link && link->busy && frames->time - (int64_t)link->value < RETRY_SECONDS * LEARN_SECOND) {
         link->value = (uint64_t)frames->time;
         return true;
     }
-    link = learn_links_get(frames->links, LEARN_LINK_QUESTION, frames->from, question, frames->time,
-                           true);
+    link =
+        learn_links_get(frames->links, LEARN_LINK_QUESTION, frames->from, key, frames->time, true);
     link->busy = true;
     link->value = (uint64_t)frames->time;
     return false;
+}
+
+/* The same question to another server is another question. */
+static uint64_t question_key(uint64_t question, uint32_t server)
+{
+    return intern_hash(question, &server, sizeof server);
 }
 
 bool learn_frames_retried(struct learn_frames *frames, uint64_t question)
@@ -237,8 +294,9 @@ bool learn_frames_retried(struct learn_frames *frames, uint64_t question)
 
 void learn_frames_answered(struct learn_frames *frames, uint64_t question)
 {
-    struct learn_link *link = learn_links_get(frames->links, LEARN_LINK_QUESTION, frames->to,
-                                              question, frames->time, false);
+    struct learn_link *link =
+        learn_links_get(frames->links, LEARN_LINK_QUESTION, frames->to,
+                        question_key(question, frames->from), frames->time, false);
     if (link)
         link->busy = false;
 }

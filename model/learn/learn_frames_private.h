@@ -20,6 +20,7 @@ struct learn_frames {
     uint32_t connection;
     uint16_t from_port, to_port;
     bool udp, tls;
+    bool datagram; /* udp, but false for DNS over TCP */
 };
 
 int learn_ldap_frame(struct learn_frames *frames);
@@ -39,8 +40,9 @@ int learn_frames_request(struct learn_frames *frames, const char *form, bool ker
 /* Counts an answer of frames->from. */
 void learn_frames_answer(struct learn_frames *frames);
 
-/* Adds one to a count of the capture. */
+/* Counts something of the present frame, for the capture and for both of its hosts. */
 void learn_frames_count(struct learn_frames *frames, enum learn_count count);
+void learn_frames_add_count(struct learn_frames *frames, enum learn_count count, int number);
 
 /* Remembers a question of frames->from. True if it asked the same question less than 30 s ago and
  * learn_frames_answered() was not called since. */

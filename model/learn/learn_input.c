@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -33,6 +34,11 @@ int learn_input_identify(const char *path, struct learn_input *input, struct err
     char bytes[LEARN_INPUT_PEEK + 1];
     const char *name = text_file_name(path);
     *input = (struct learn_input){0};
+    struct stat facts;
+    /* Recognising a file reads its beginning, which a pipe gives only once. */
+    if (strcmp(path, "-") != 0 && stat(path, &facts) == 0 && S_ISFIFO(facts.st_mode))
+        return error_set(error, -EINVAL, "%s: a pipe; give it as standard input: - <%s", name,
+                         path);
     int file = text_file_open(path, error);
     if (file < 0)
         return file;
@@ -178,6 +184,7 @@ static int take_line(void *context, const struct recording_line *packet)
         return 0;
     }
     record.connection = connection_of(packet);
+    record.udp = packet->udp;
     make_form(packet, form);
     return learn_capture_add(capture, &record, form);
 }

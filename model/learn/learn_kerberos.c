@@ -58,13 +58,14 @@ static int learn_kerberos_take_request(struct learn_frames *frames, uint64_t typ
     return learn_frames_request(frames, form.text, false);
 }
 
-/* A hash of the principal and the service of a request. */
+/* A hash of the principal, the service and the KDC of a request. */
 static uint64_t subject_of(const struct learn_frames *frames, uint64_t type)
 {
     const char *client = frames->line->values[LEARN_LINE_KERBEROS_CNAME];
     const char *service = frames->line->values[LEARN_LINE_KERBEROS_SNAME];
     uint64_t hash = intern_hash(0, &type, sizeof type);
     hash = intern_hash(hash, client, strlen(client) + 1);
+    hash = intern_hash(hash, &frames->to, sizeof frames->to);
     return intern_hash(hash, service, strlen(service));
 }
 

@@ -20,6 +20,7 @@ enum {
     SEARCH_REQUEST = 3,
     SEARCH_ENTRY = 4
 };
+enum { MODIFY_REQUEST = 6, ADD_REQUEST = 8, COMPARE_REQUEST = 14 };
 enum { SEARCH_REFERENCE = 19, INTERMEDIATE = 25, SASL_IN_PROGRESS = 14 };
 enum { SICILY_NEGOTIATE = 10, SICILY_RESPONSE = 11, SASL = 3, NESTING_MAX = 64, VALUE_SIZE = 512 };
 
@@ -31,6 +32,7 @@ enum { FILTER_LESS = 6, FILTER_PRESENT, FILTER_APPROX, FILTER_EXTENSIBLE };
 struct ldap_cursor {
     size_t results, binds, mechanisms, searches, attribute_counts, attributes, controls;
     size_t filters, ands, ors, and_items, or_items, nots, descriptions, presents, types;
+    size_t modifications;
 };
 
 struct filter_walk {
@@ -51,6 +53,7 @@ static void learn_ldap_take_response(struct learn_frames *frames, struct ldap_cu
                                      uint64_t op);
 static int learn_ldap_take_request(struct learn_frames *frames, struct ldap_cursor *cursor,
                                    uint64_t op, size_t messages);
+static void skip_values(struct learn_frames *frames, struct ldap_cursor *cursor, uint64_t op);
 static int learn_ldap_take_bind(struct learn_frames *frames, struct ldap_cursor *cursor);
 static int take_search(struct learn_frames *frames, struct ldap_cursor *cursor, size_t messages);
 static void add_filter(struct filter_walk *search, struct learn_form *form);
@@ -72,7 +75,7 @@ int learn_ldap_close(struct learn_frames *frames)
         return 0;
     uint64_t index = link->value - 1;
     link->value = 0;
-    frames->capture->counts[LEARN_SEALED]--;
+    learn_frames_add_count(frames, LEARN_SEALED, -1);
     return learn_capture_amend(frames->capture, index, "ldap:2");
 }
 
@@ -177,9 +180,26 @@ static int learn_ldap_take_request(struct learn_frames *frames, struct ldap_curs
         return take_search(frames, cursor, messages);
     if (op == UNBIND_REQUEST)
         link_of(frames)->busy = false;
+    skip_values(frames, cursor, op);
     snprintf(opcode, sizeof opcode, "%u", (unsigned)op);
     learn_form_init(&form, frames->udp ? "cldap" : "ldap", opcode);
     return learn_frames_request(frames, form.text, false);
+}
+
+/* Other requests than searches have fields of the same names: a compare has a description and a
+ * value, the items of a modify and an add have types (RFC 4511 4.6, 4.7, 4.10). */
+static void skip_values(struct learn_frames *frames, struct ldap_cursor *cursor, uint64_t op)
+{
+    uint64_t count = 0;
+    if (op == COMPARE_REQUEST)
+        cursor->descriptions++;
+    else if (op == MODIFY_REQUEST)
+        learn_line_number(frames->line, LEARN_LINE_LDAP_MODIFICATIONS, cursor->modifications++,
+                          &count);
+    else if (op == ADD_REQUEST)
+        learn_line_number(frames->line, LEARN_LINE_LDAP_ATTRIBUTES, cursor->attribute_counts++,
+                          &count);
+    cursor->types += count;
 }
 
 /* A message during a bind is a further leg of it. The messages of a Sicily bind have different

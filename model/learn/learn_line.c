@@ -8,6 +8,8 @@
 
 static const char *const names[LEARN_LINE_FIELDS] = {
     [LEARN_LINE_TIME] = "frame.time_epoch",
+    [LEARN_LINE_LENGTH] = "frame.len",
+    [LEARN_LINE_CAPTURED] = "frame.cap_len",
     [LEARN_LINE_PROTOCOLS] = "frame.protocols",
     [LEARN_LINE_IP_SRC] = "ip.src",
     [LEARN_LINE_IP_DST] = "ip.dst",
@@ -20,7 +22,8 @@ static const char *const names[LEARN_LINE_FIELDS] = {
     [LEARN_LINE_UDP_SRCPORT] = "udp.srcport",
     [LEARN_LINE_UDP_DSTPORT] = "udp.dstport",
     [LEARN_LINE_TCP_FLAGS] = "tcp.flags",
-    [LEARN_LINE_RETRANSMISSION] = "tcp.analysis.retransmission",
+    [LEARN_LINE_TCP_SEQUENCE] = "tcp.seq_raw",
+    [LEARN_LINE_TCP_LENGTH] = "tcp.len",
     [LEARN_LINE_MALFORMED] = "_ws.malformed",
     [LEARN_LINE_ICMP] = "icmp.type",
     [LEARN_LINE_ICMPV6] = "icmpv6.type",
@@ -60,6 +63,7 @@ static const char *const names[LEARN_LINE_FIELDS] = {
     [LEARN_LINE_LDAP_VALUE] = "ldap.assertionValue",
     [LEARN_LINE_LDAP_PRESENT] = "ldap.present",
     [LEARN_LINE_LDAP_TYPE] = "ldap.type",
+    [LEARN_LINE_LDAP_MODIFICATIONS] = "ldap.modification",
     [LEARN_LINE_LDAP_ATTRIBUTES] = "ldap.attributes",
     [LEARN_LINE_LDAP_ATTRIBUTE_NAME] = "ldap.AttributeDescription",
     [LEARN_LINE_LDAP_CONTROLS] = "ldap.controls",
@@ -107,11 +111,32 @@ const char *learn_line_field_name(enum learn_line_field field)
     return names[field];
 }
 
+bool learn_line_is_required(enum learn_line_field field)
+{
+    static const enum learn_line_field required[] = {
+        LEARN_LINE_TIME,         LEARN_LINE_PROTOCOLS,     LEARN_LINE_IP_SRC,
+        LEARN_LINE_IP_DST,       LEARN_LINE_IPV6_SRC,      LEARN_LINE_IPV6_DST,
+        LEARN_LINE_TCP_STREAM,   LEARN_LINE_UDP_STREAM,    LEARN_LINE_TCP_SRCPORT,
+        LEARN_LINE_TCP_DSTPORT,  LEARN_LINE_TCP_FLAGS,     LEARN_LINE_MALFORMED,
+        LEARN_LINE_DNS_RESPONSE, LEARN_LINE_DNS_ID,        LEARN_LINE_NBNS_RESPONSE,
+        LEARN_LINE_NBNS_ID,      LEARN_LINE_KERBEROS_TYPE, LEARN_LINE_KERBEROS_ERROR,
+        LEARN_LINE_LDAP_ID,      LEARN_LINE_LDAP_OP,       LEARN_LINE_LDAP_RESULT,
+        LEARN_LINE_LDAP_AUTH,    LEARN_LINE_SMB_COMMAND,   LEARN_LINE_SMB_RESPONSE,
+        LEARN_LINE_SMB2_COMMAND, LEARN_LINE_SMB2_RESPONSE, LEARN_LINE_SMB2_STATUS,
+        LEARN_LINE_SMB2_FID,     LEARN_LINE_RPC_TYPE,      LEARN_LINE_RPC_OPNUM,
+        LEARN_LINE_RPC_CONTEXT,  LEARN_LINE_RPC_UUID,      LEARN_LINE_SMB2_SESSION,
+        LEARN_LINE_TCP_SEQUENCE, LEARN_LINE_TCP_LENGTH};
+    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++)
+        if (required[i] == field)
+            return true;
+    return false;
+}
+
 int learn_line_parse(struct learn_line *line, char *text, const enum learn_line_field *columns,
                      size_t count)
 {
     static char nothing[] = "";
-    char separator[2] = {LEARN_LINE_SEPARATOR, '\0'};
+    char separator[2] = {(char)LEARN_LINE_SEPARATOR, '\0'};
     size_t column = 0;
     for (size_t i = 0; i < LEARN_LINE_FIELDS; i++)
         line->values[i] = nothing;

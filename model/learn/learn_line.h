@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One frame as tshark -T fields prints it: the list of requested fields, and access to the values
- * of a line. The separators are control characters, which tshark escapes in the text of fields.
+ * of a line. The separators are bytes that UTF-8 does not contain, so no text of a field has them.
  */
 #ifndef MODEL_LEARN_LEARN_LINE_H
 #define MODEL_LEARN_LEARN_LINE_H
@@ -11,10 +11,12 @@
 #include <stdint.h>
 
 /* Between fields, and between the values of a field that occurs more than once in a frame. */
-enum { LEARN_LINE_SEPARATOR = 0x1d, LEARN_LINE_AGGREGATOR = 0x1e };
+enum { LEARN_LINE_SEPARATOR = 0xff, LEARN_LINE_AGGREGATOR = 0xfe };
 
 enum learn_line_field {
     LEARN_LINE_TIME,
+    LEARN_LINE_LENGTH,
+    LEARN_LINE_CAPTURED,
     LEARN_LINE_PROTOCOLS,
     LEARN_LINE_IP_SRC,
     LEARN_LINE_IP_DST,
@@ -27,7 +29,8 @@ enum learn_line_field {
     LEARN_LINE_UDP_SRCPORT,
     LEARN_LINE_UDP_DSTPORT,
     LEARN_LINE_TCP_FLAGS,
-    LEARN_LINE_RETRANSMISSION,
+    LEARN_LINE_TCP_SEQUENCE,
+    LEARN_LINE_TCP_LENGTH,
     LEARN_LINE_MALFORMED,
     LEARN_LINE_ICMP,
     LEARN_LINE_ICMPV6,
@@ -67,6 +70,7 @@ enum learn_line_field {
     LEARN_LINE_LDAP_VALUE,
     LEARN_LINE_LDAP_PRESENT,
     LEARN_LINE_LDAP_TYPE,
+    LEARN_LINE_LDAP_MODIFICATIONS,
     LEARN_LINE_LDAP_ATTRIBUTES,
     LEARN_LINE_LDAP_ATTRIBUTE_NAME,
     LEARN_LINE_LDAP_CONTROLS,
@@ -112,6 +116,9 @@ enum learn_line_field {
 
 /* tshark's name of a field. */
 const char *learn_line_field_name(enum learn_line_field field);
+
+/* True for fields that decide which packets there are; the others are details of packets. */
+bool learn_line_is_required(enum learn_line_field field);
 
 struct learn_line {
     char *values[LEARN_LINE_FIELDS]; /* "" when absent; several with LEARN_LINE_AGGREGATOR between

@@ -9,7 +9,8 @@
 enum { SETS = 1 << 14, WAYS = 8 };
 
 struct learn_links {
-    struct learn_link sets[SETS][WAYS];
+    struct learn_link questions[SETS][WAYS];
+    struct learn_link connections[SETS][WAYS];
 };
 
 struct learn_links *learn_links_new(void)
@@ -27,7 +28,9 @@ struct learn_link *learn_links_get(struct learn_links *links, enum learn_link_ki
 {
     const uint64_t parts[] = {kind, a, b};
     uint64_t key = intern_hash(0, parts, sizeof parts) | 1;
-    struct learn_link *set = links->sets[(key >> 32) % SETS], *oldest = set;
+    struct learn_link *set, *oldest;
+    set = oldest =
+        (kind >= LEARN_LINK_PRINCIPAL ? links->questions : links->connections)[(key >> 32) % SETS];
     for (unsigned way = 0; way < WAYS; way++) {
         if (set[way].key == key) {
             set[way].time = time;

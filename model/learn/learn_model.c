@@ -196,7 +196,7 @@ static int make_model(struct lesson *lesson, struct model **out)
 static int add_source(const struct lesson *lesson, struct builder *builder)
 {
     /* A capture in which no time passes has no rate; it counts as one second. */
-    double seconds = (double)(lesson->capture->last - lesson->capture->first) / 1e9;
+    double seconds = learn_spans_seconds(&lesson->capture->spans);
     seconds = seconds > 0 ? seconds : 1;
     struct builder_source source = {
         .capture = lesson->settings->name,

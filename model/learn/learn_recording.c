@@ -63,8 +63,7 @@ static int write_request(const struct learn_recording *recording,
         fields[i] = (struct packet_field){parts.fields[i].key, 1, &values[i]};
     }
     snprintf(client, sizeof client, "%u", client_number);
-    snprintf(stream, sizeof stream, "%u", conversation->connection);
-    const struct packet_protocol *protocol = packet_protocol_find(parts.protocol);
+    snprintf(stream, sizeof stream, "%u", conversation->connection & ~LEARN_CONNECTION_UDP);
     struct recording_line line = {.time = conversation->last,
                                   .client = client,
                                   .server = "1",
@@ -72,7 +71,7 @@ static int write_request(const struct learn_recording *recording,
                                   .protocol = parts.protocol,
                                   .opcode = parts.opcode,
                                   .row = packet_row_find(parts.protocol, parts.opcode),
-                                  .udp = protocol && protocol->udp,
+                                  .udp = conversation->udp,
                                   .legs_joined = true,
                                   .fields = fields,
                                   .field_count = parts.count};

@@ -48,20 +48,28 @@ static const struct {
     {"c681d488-d850-11d0-8c52-00c04fd90f7e", "efsrpc"},
 };
 
+/* For each field, the index of the next message's value. */
+struct rpc_cursor {
+    size_t uuids, contexts, calls;
+};
+
 static bool learn_rpc_is_reply(uint64_t type);
 static int learn_rpc_take_bind(struct learn_frames *frames, struct learn_link *link, uint64_t type,
-                               size_t *next);
-static bool take_contexts(struct learn_frames *frames, struct learn_link *link, size_t *next);
+                               struct rpc_cursor *cursor);
+static bool take_contexts(struct learn_frames *frames, struct learn_link *link,
+                          struct rpc_cursor *cursor);
 static bool set_context(struct learn_link *link, uint64_t context, uint8_t interface);
 static int find_context(const struct learn_link *link, uint64_t context);
 static uint8_t interface_of(const char *uuid);
 static struct learn_link *association(struct learn_frames *frames, uint64_t pipe);
-static int take_call(struct learn_frames *frames, struct learn_link *link, size_t ordinal);
+static int take_call(struct learn_frames *frames, struct learn_link *link,
+                     const struct rpc_cursor *cursor);
 static void add_level(struct learn_frames *frames, struct learn_form *form, size_t ordinal);
 
 int learn_rpc_frame(struct learn_frames *frames, uint64_t pipe)
 {
-    size_t contexts = 0, calls = 0, count = learn_line_count(frames->line, LEARN_LINE_RPC_TYPE);
+    struct rpc_cursor cursor = {0};
+    size_t count = learn_line_count(frames->line, LEARN_LINE_RPC_TYPE);
     int result = 0;
     for (size_t i = 0; i < count && i < MESSAGES_MAX && result == 0; i++) {
         uint64_t type, first = 1;
@@ -71,9 +79,13 @@ int learn_rpc_frame(struct learn_frames *frames, uint64_t pipe)
         if (learn_rpc_is_reply(type))
             learn_frames_answer(frames);
         else if (type == BIND || type == ALTER_CONTEXT || type == AUTH3)
-            result = learn_rpc_take_bind(frames, association(frames, pipe), type, &contexts);
-        else if (type == REQUEST && first)
-            result = take_call(frames, association(frames, pipe), calls++);
+            result = learn_rpc_take_bind(frames, association(frames, pipe), type, &cursor);
+        else if (type == REQUEST) {
+            if (first)
+                result = take_call(frames, association(frames, pipe), &cursor);
+            cursor.contexts++; /* each fragment has these fields */
+            cursor.calls++;
+        }
     }
     return result;
 }
@@ -85,11 +97,11 @@ static bool learn_rpc_is_reply(uint64_t type)
 }
 
 static int learn_rpc_take_bind(struct learn_frames *frames, struct learn_link *link, uint64_t type,
-                               size_t *next)
+                               struct rpc_cursor *cursor)
 {
     if (type == BIND)
-        *link = (struct learn_link){.key = link->key, .time = link->time};
-    bool fresh = take_contexts(frames, link, next);
+        *link = (struct learn_link){.key = link->key, .time = link->time, .bound = true};
+    bool fresh = take_contexts(frames, link, cursor);
     bool leg = type == AUTH3 || (type == ALTER_CONTEXT && !fresh && !link->begun);
     if (leg) {
         learn_frames_count(frames, LEARN_LEGS);
@@ -100,14 +112,15 @@ static int learn_rpc_take_bind(struct learn_frames *frames, struct learn_link *l
 }
 
 /* Remembers the contexts of a bind, which are all contexts of the frame. True if one is new. */
-static bool take_contexts(struct learn_frames *frames, struct learn_link *link, size_t *next)
+static bool take_contexts(struct learn_frames *frames, struct learn_link *link,
+                          struct rpc_cursor *cursor)
 {
     char uuid[UUID_SIZE];
     bool fresh = false;
-    for (; learn_line_value(frames->line, LEARN_LINE_RPC_UUID, *next, uuid, sizeof uuid);
-         (*next)++) {
-        uint64_t context = *next;
-        learn_line_number(frames->line, LEARN_LINE_RPC_CONTEXT, *next, &context);
+    for (; learn_line_value(frames->line, LEARN_LINE_RPC_UUID, cursor->uuids, uuid, sizeof uuid);
+         cursor->uuids++) {
+        uint64_t context = cursor->contexts;
+        learn_line_number(frames->line, LEARN_LINE_RPC_CONTEXT, cursor->contexts++, &context);
         fresh = set_context(link, context, interface_of(uuid)) || fresh;
     }
     return fresh;
@@ -117,7 +130,8 @@ static bool take_contexts(struct learn_frames *frames, struct learn_link *link, 
 static bool set_context(struct learn_link *link, uint64_t context, uint8_t interface)
 {
     int at = find_context(link, context);
-    bool fresh = interface == UNKNOWN || !memchr(link->interfaces, interface, link->context_count);
+    bool fresh =
+        interface == UNKNOWN ? at < 0 : !memchr(link->interfaces, interface, link->context_count);
     if (at < 0 && link->context_count < LEARN_LINK_CONTEXTS)
         at = link->context_count++;
     if (at < 0)
@@ -149,27 +163,29 @@ static struct learn_link *association(struct learn_frames *frames, uint64_t pipe
                            true);
 }
 
-static int take_call(struct learn_frames *frames, struct learn_link *link, size_t ordinal)
+static int take_call(struct learn_frames *frames, struct learn_link *link,
+                     const struct rpc_cursor *cursor)
 {
     struct learn_form form;
     char opcode[24];
     uint64_t opnum = 0, context = 0;
-    learn_line_number(frames->line, LEARN_LINE_RPC_OPNUM, ordinal, &opnum);
-    learn_line_number(frames->line, LEARN_LINE_RPC_CONTEXT, ordinal, &context);
+    /* An operation that a short frame cut off is not known. */
+    bool whole = learn_line_number(frames->line, LEARN_LINE_RPC_OPNUM, cursor->calls, &opnum);
+    learn_line_number(frames->line, LEARN_LINE_RPC_CONTEXT, cursor->contexts, &context);
     int at = find_context(link, context);
     uint8_t interface = at < 0 ? UNKNOWN : link->interfaces[at];
     link->begun = true;
     /* The endpoint mapper is the only interface known by its port. */
-    if (interface == UNKNOWN && !learn_line_count(frames->line, LEARN_LINE_SMB2_COMMAND) &&
+    if (at < 0 && !link->bound && !learn_line_count(frames->line, LEARN_LINE_SMB2_COMMAND) &&
         frames->to_port == 135)
         interface = 1;
-    if (interface == UNKNOWN) {
+    if (interface == UNKNOWN || !whole) {
         learn_frames_count(frames, LEARN_UNKNOWN_RPC);
         return learn_frames_request(frames, "dcerpc:0", false);
     }
     snprintf(opcode, sizeof opcode, "%u", (unsigned)opnum & 0xffff);
     learn_form_init(&form, interfaces[interface].protocol, opcode);
-    add_level(frames, &form, ordinal);
+    add_level(frames, &form, cursor->calls);
     return learn_frames_request(frames, form.text, false);
 }
 

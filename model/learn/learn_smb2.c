@@ -12,7 +12,7 @@
 /* MS-SMB2 2.2.1.2 */
 enum { SESSION_SETUP = 1, TREE_CONNECT = 3, CREATE = 5, READ = 8, WRITE = 9, IOCTL = 11 };
 enum { QUERY_DIRECTORY = 14, QUERY_INFO = 16, OPLOCK_BREAK = 18, COMMANDS = 19 };
-enum { TEXT_SIZE = 512 };
+enum { TEXT_SIZE = 512, SMB1_NO_FURTHER = 0xff /* MS-CIFS 2.2.3.4 */ };
 #define MORE_PROCESSING UINT64_C(0xc0000016)
 #define PIPE_TRANSCEIVE UINT64_C(0x0011c017)
 
@@ -154,13 +154,16 @@ static uint64_t pipe_of(const struct learn_frames *frames)
  * player, but are learned. */
 int learn_smb_frame(struct learn_frames *frames)
 {
-    uint64_t response = 0, command;
+    uint64_t response, command;
     struct learn_form form;
     char opcode[8];
     int result = 0;
+    /* A message has one flag, but a command for each message that is chained to it. */
+    learn_line_number(frames->line, LEARN_LINE_SMB_RESPONSE, 0, &response);
     for (size_t i = 0;
          result == 0 && learn_line_number(frames->line, LEARN_LINE_SMB_COMMAND, i, &command); i++) {
-        learn_line_number(frames->line, LEARN_LINE_SMB_RESPONSE, i, &response);
+        if (command == SMB1_NO_FURTHER)
+            continue;
         if (response) {
             learn_frames_answer(frames);
             continue;

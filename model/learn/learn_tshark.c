@@ -15,6 +15,7 @@
 #include "base/system.h"
 #include "model/learn/learn_frames.h"
 #include "model/learn/learn_line.h"
+#include "model/learn/learn_profile.h"
 
 enum { ARGUMENTS_MAX = 512, COMPLAINT_SIZE = 4096, PIPE_SIZE = 1 << 20 };
 
@@ -55,7 +56,11 @@ static int start_feeding(struct tshark_run *run);
 static int start_tshark(struct tshark_run *run, int output);
 static int read_frames(struct tshark_run *run);
 static void tshark_wait_for(struct tshark_child *child);
-static bool drop_unknown(struct tshark_run *run);
+static int drop_unknown(struct tshark_run *run);
+static void add_name(char *list, size_t size, const char *name);
+static int report_unknown(struct tshark_run *run, const char *fields);
+static void warn_unknown(struct tshark_run *run, const char *fields);
+static const char *tshark_version(struct tshark_run *run, char *text, size_t size);
 static const char *complaint_of(const struct tshark_child *child, char *text, size_t size);
 static void stop_children(struct tshark_run *run);
 static void stop_child(struct tshark_child *child);
@@ -123,12 +128,13 @@ static int tshark_probe(struct tshark_run *run)
     if (result == 0) {
         result = read_frames(&test);
         tshark_wait_for(&test.tshark);
-        (void)drop_unknown(&test);
+        if (result == 0)
+            result = drop_unknown(&test);
     }
     stop_children(&test);
     memcpy(run->columns, test.columns, sizeof run->columns);
     run->column_count = test.column_count;
-    return result;
+    return result < 0 ? result : 0;
 }
 
 static int start_children(struct tshark_run *run)
@@ -207,16 +213,21 @@ static int tshark_start(struct tshark_child *child, const char *const *arguments
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    result = input >= 0 ? posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-                        : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                                           O_RDONLY, 0);
+    char **environment = learn_profile_environment();
+    if (!environment)
+        result = ENOMEM;
+    else if (input >= 0)
+        result = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    else
+        result = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (result == 0)
         result = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     if (result == 0)
         result = posix_spawn_file_actions_adddup2(&actions, child->complaints, STDERR_FILENO);
     if (result == 0)
         result = posix_spawnp(&child->pid, arguments[0], &actions, &attributes,
-                              (char *const *)(uintptr_t)arguments, environ);
+                              (char *const *)(uintptr_t)arguments, environment);
+    learn_profile_free(environment);
     if (result != 0)
         child->pid = 0;
     posix_spawnattr_destroy(&attributes);
@@ -248,8 +259,11 @@ static int start_feeding(struct tshark_run *run)
 /* Preferences that counting depends on, in case the user's configuration changes them. */
 static const char *const preferences[] = {
     "tcp.desegment_tcp_streams:TRUE",
-    "tcp.reassemble_out_of_order:TRUE",
-    "tcp.analyze_sequence_numbers:TRUE",
+    /* With TRUE tshark dissects nothing after a segment that the capture lacks. */
+    "tcp.reassemble_out_of_order:FALSE",
+    /* With TRUE tshark does not dissect what looks like a repetition, though it may be the only
+     * copy; learn_segments_add() decides. */
+    "tcp.analyze_sequence_numbers:FALSE",
     "ldap.desegment_ldap_messages:TRUE",
     "dcerpc.reassemble_dcerpc:TRUE",
     "nbss.desegment_nbss_commands:TRUE",
@@ -261,10 +275,10 @@ static int start_tshark(struct tshark_run *run, int output)
     const struct learn_tshark_settings *settings = run->settings;
     const char *arguments[ARGUMENTS_MAX] = {settings->program, "-n", "-T", "fields", "-E",
                                             "occurrence=a",    "-E", NULL, "-E",     NULL};
-    char separator[] = {'s', 'e', 'p', 'a', 'r', 'a', 't', 'o', 'r', '=', LEARN_LINE_SEPARATOR,
-                        '\0'};
+    char separator[] = {
+        's', 'e', 'p', 'a', 'r', 'a', 't', 'o', 'r', '=', (char)LEARN_LINE_SEPARATOR, '\0'};
     char aggregator[] = {
-        'a', 'g', 'g', 'r', 'e', 'g', 'a', 't', 'o', 'r', '=', LEARN_LINE_AGGREGATOR, '\0'};
+        'a', 'g', 'g', 'r', 'e', 'g', 'a', 't', 'o', 'r', '=', (char)LEARN_LINE_AGGREGATOR, '\0'};
     size_t count = 10;
     arguments[7] = separator;
     arguments[9] = aggregator;
@@ -317,8 +331,7 @@ static int read_frames(struct tshark_run *run)
         if (learn_line_parse(&line, text, run->columns, run->column_count) == 0)
             result = learn_frames_take(frames, &line);
         else
-            result = tshark_failed(run, -EPROTO, "%s printed a line that is not a frame: %s",
-                                   run->settings->program);
+            run->capture->counts[LEARN_UNREADABLE]++;
     }
     free(text);
     if (file)
@@ -334,10 +347,11 @@ static void tshark_wait_for(struct tshark_child *child)
     child->pid = 0;
 }
 
-/* Drops the fields that tshark reports as unknown. True if another run without them makes sense. */
-static bool drop_unknown(struct tshark_run *run)
+/* Drops the fields that tshark reports as unknown. 1 if another run without them makes sense, 0 if
+ * there are none, negative if the counts of a model depend on one of them. */
+static int drop_unknown(struct tshark_run *run)
 {
-    char text[COMPLAINT_SIZE];
+    char text[COMPLAINT_SIZE], required[200] = "", optional[200] = "";
     const char *list = strstr(complaint_of(&run->tshark, text, sizeof text), "aren't valid:");
     size_t kept = 0, before = run->column_count;
     for (size_t i = 0; list && i < run->column_count; i++) {
@@ -350,10 +364,61 @@ static bool drop_unknown(struct tshark_run *run)
         }
         if (!unknown)
             run->columns[kept++] = run->columns[i];
+        else if (learn_line_is_required(run->columns[i]))
+            add_name(required, sizeof required, name);
+        else
+            add_name(optional, sizeof optional, name);
     }
     if (list)
         run->column_count = kept;
+    if (required[0])
+        return report_unknown(run, required);
+    if (optional[0])
+        warn_unknown(run, optional);
     return list && kept > 0 && kept < before;
+}
+
+static void add_name(char *list, size_t size, const char *name)
+{
+    size_t length = strlen(list);
+    snprintf(list + length, size - length, "%s%s", length ? ", " : "", name);
+}
+
+static int report_unknown(struct tshark_run *run, const char *fields)
+{
+    char version[80];
+    return error_set(run->capture->error, -ENOTSUP,
+                     "%s (%s) lacks fields that counting needs: %s; install a newer tshark, or "
+                     "name one with --tshark",
+                     run->settings->program, tshark_version(run, version, sizeof version), fields);
+}
+
+static void warn_unknown(struct tshark_run *run, const char *fields)
+{
+    char line[ERROR_TEXT_SIZE], version[80];
+    snprintf(line, sizeof line, "%s (%s) lacks fields; details of packets may be missing: %s",
+             run->settings->program, tshark_version(run, version, sizeof version), fields);
+    tshark_warn(run, line);
+}
+
+/* The first line that tshark --version prints. */
+static const char *tshark_version(struct tshark_run *run, char *text, size_t size)
+{
+    const char *const arguments[] = {run->settings->program, "--version", NULL};
+    struct tshark_child child = {.complaints = -1};
+    int from = -1, to = -1;
+    size_t length = 0;
+    if (make_pipe(&from, &to) == 0 && tshark_start(&child, arguments, -1, to) == 0) {
+        close_descriptor(&to);
+        ssize_t got = read(from, text, size - 1);
+        length = got > 0 ? (size_t)got : 0;
+    }
+    text[length] = '\0';
+    close_descriptor(&from);
+    close_descriptor(&to);
+    stop_child(&child);
+    text[strcspn(text, "\n")] = '\0';
+    return text[0] ? text : "unknown version";
 }
 
 /* The text that a program wrote to standard error, without the warning about root. */
@@ -402,8 +467,12 @@ static int run_once(struct tshark_run *run, bool *again)
         result = read_frames(run);
     if (result == 0) {
         tshark_wait_for(&run->tshark);
-        *again = run->capture->counts[LEARN_FRAMES] == 0 && drop_unknown(run);
-        result = *again ? 0 : tshark_judge(run, &run->tshark, run->settings->program);
+        if (run->capture->counts[LEARN_FRAMES] == 0)
+            result = drop_unknown(run);
+        *again = result > 0;
+        if (result == 0)
+            result = tshark_judge(run, &run->tshark, run->settings->program);
+        result = result < 0 ? result : 0;
     }
     if (result == 0 && !*again && run->path_count > 1) {
         tshark_wait_for(&run->merge);
@@ -419,15 +488,26 @@ static int tshark_judge(struct tshark_run *run, const struct tshark_child *child
     char text[COMPLAINT_SIZE], line[ERROR_TEXT_SIZE];
     const char *complaint = complaint_of(child, text, sizeof text);
     bool ended = WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0;
-    bool cut = strstr(complaint, "cut short") != NULL;
+    bool cut = strstr(complaint, "cut short") || strstr(complaint, "damaged or corrupt");
     if (WIFSIGNALED(child->status))
         return error_set(run->capture->error, -ECHILD, "%s was ended by signal %d (%s)", name,
                          WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
     if (cut && run->capture->counts[LEARN_FRAMES] > 0) {
-        snprintf(line, sizeof line, "the capture is truncated; the frames before are used (%.300s)",
+        snprintf(line, sizeof line,
+                 "the capture is truncated or damaged; the frames before are used (%.300s)",
                  complaint);
         tshark_warn(run, line);
         return 0;
+    }
+    if (ended && run->capture->counts[LEARN_FRAMES] == 0 &&
+        run->capture->counts[LEARN_UNREADABLE] > 0)
+        return error_set(run->capture->error, -EPROTO,
+                         "%s printed no frames: the file is not a capture, or --tshark names "
+                         "another program",
+                         name);
+    if (ended && complaint[0]) {
+        snprintf(line, sizeof line, "%s reports: %.400s", name, complaint);
+        tshark_warn(run, line);
     }
     if (ended)
         return 0;

@@ -46,7 +46,7 @@ int learn_walk(struct learn_capture *capture, const struct learn_walk_settings *
     if (result == 0)
         result = learn_capture_rewind(capture);
     while (result == 0 && (result = learn_capture_next(capture, &record)) > 0)
-        result = record.server == settings->server ? take_record(&walker, &record) : 0;
+        result = capture->seen[record.server].chosen ? take_record(&walker, &record) : 0;
     if (result == 0)
         result = end_silent(&walker, INT64_MAX);
     intern_clear(&walker.keys);
@@ -60,11 +60,14 @@ static int take_record(struct walker *walker, const struct learn_record *record)
     int result = find_conversation(walker, record, &conversation);
     if (result < 0)
         return result;
-    if (conversation->packets > 0 && record->time - conversation->last > walker->idle)
+    int64_t silence = record->time - conversation->last;
+    /* A clock that was set back ends a conversation like a silence. */
+    if (conversation->packets > 0 && (silence > walker->idle || -silence > walker->idle))
         result = end_conversation(walker, conversation);
     if (conversation->packets == 0)
         *conversation = (struct learn_conversation){.key = conversation->key};
     conversation->connection = record->connection;
+    conversation->udp = record->udp;
     if (result == 0 && record->kerberos && !conversation->kerberos) {
         conversation->kerberos = true;
         result = walk_take_packet(walker, conversation, walker->hint, record->time);

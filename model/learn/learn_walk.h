@@ -19,6 +19,7 @@ struct learn_walk_settings {
 struct learn_conversation {
     uint32_t key;                        /* client or connection */
     uint32_t connection;                 /* of the last packet */
+    bool udp;                            /* the last packet was a datagram */
     int64_t start, last;                 /* times of its first and last packet */
     uint64_t packets;                    /* so far, including the present one */
     bool kerberos;                       /* it has fetched or used a Kerberos ticket */

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/files/atomic_file.h"
@@ -18,15 +20,17 @@
 #include "base/message.h"
 #include "base/options.h"
 #include "base/program.h"
+#include "base/text.h"
 #include "model/learn/learn_check.h"
 #include "model/learn/learn_input.h"
+#include "model/learn/learn_left_out.h"
 #include "model/learn/learn_model.h"
 #include "model/learn/learn_recording.h"
 #include "model/learn/learn_tshark.h"
 #include "model/model_load.h"
 #include "model/model_write.h"
 
-enum { PREFERENCES_MAX = 64, DETAILS_MAX = 100000 };
+enum { PREFERENCES_MAX = 64, SERVERS_MAX = 16, DETAILS_MAX = 100000 };
 
 /* --history auto tries these histories. */
 enum { AUTO_FIRST = 2, AUTO_LAST = 6 };
@@ -38,7 +42,9 @@ enum { AUTO_FIRST = 2, AUTO_LAST = 6 };
 #define SEED_MAX 9223372036854774784.0
 
 struct options {
-    const char *output, *check, *server, *program, *keytab;
+    const char *output, *check, *program, *keytab;
+    const char *servers[SERVERS_MAX];
+    size_t server_count;
     const char *preferences[PREFERENCES_MAX];
     size_t preference_count;
     unsigned history, max_details; /* history 0: auto */
@@ -61,6 +67,7 @@ struct written_recording {
 
 static enum step traffic_learn_read_options(struct options *options, int argc, char **argv,
                                             int *first, int *status);
+static bool is_same_file(const char *output, const char *input);
 static const char *traffic_learn_conflict(const struct options *options, int files);
 static int traffic_learn_run_files(const struct options *options, char **paths, size_t count);
 static int traffic_learn_identify(char **paths, size_t count, struct learn_input *input,
@@ -77,18 +84,20 @@ static int traffic_learn_output(const struct options *options,
 static int traffic_learn_print_model(FILE *stream, void *context);
 static int traffic_learn_run(const struct options *options, char **paths, size_t count,
                              const struct learn_input *input);
+static int traffic_learn_load_check(const struct options *options, struct model **model);
 static const char *capture_name(char **paths, size_t count, char *buffer, size_t size);
+static void make_printable(char *name);
+static size_t utf8_length(const unsigned char *bytes);
 static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
                                     const struct learn_input *input, struct learn_capture *capture);
 static int choose_walk(const struct options *options, struct learn_capture *capture,
                        const char *name, struct learn_walk_settings *walk);
 static int choose_server(const struct options *options, struct learn_capture *capture,
                          const char *name, uint32_t *server);
-static int find_server(const struct options *options, struct learn_capture *capture,
-                       const char *name, uint32_t *server);
-static void print_counts(const struct learn_capture *capture);
+static int find_server(const char *address, struct learn_capture *capture, const char *name,
+                       uint32_t *server);
 static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
-                                 const struct learn_walk_settings *walk);
+                                 const struct learn_walk_settings *walk, const struct model *model);
 static int traffic_learn_print_check(FILE *stream, void *context);
 static int traffic_learn_write_recording(const struct options *options,
                                          struct learn_capture *capture,
@@ -102,6 +111,7 @@ static int learn_one(struct learn_capture *capture, struct learn_settings *setti
                      uint32_t history, struct model **model);
 static void print_learned(const struct options *options, const struct learn_capture *capture,
                           const struct model *model);
+static const char *traffic_learn_parse_server(void *owner, char *value);
 static const char *traffic_learn_parse_history(void *owner, char *value);
 static const char *traffic_learn_parse_preference(void *owner, char *value);
 static void traffic_learn_help(FILE *out);
@@ -120,8 +130,10 @@ static const char *const group_titles[GROUP_COUNT] = {
 
 /* clang-format off */
 static const struct options_row rows[] = {
-    {"server", 0, "ADDRESS", OPTIONS_TEXT, AT(server), 0, 0, 0, GROUP_INPUT,
-     "address of the domain controller\n(default: the address that answers most requests)", NULL},
+    {"server", 0, "ADDRESS", OPTIONS_CUSTOM, 0, 0, 0, 0, GROUP_INPUT,
+     "address of the domain controller; can be given several times\n(default: the address with "
+     "most services of a domain\ncontroller)",
+     traffic_learn_parse_server},
     {"idle", 0, "SECONDS", OPTIONS_NUMBER, AT(idle), 0.001, 1e6, 0, GROUP_INPUT,
      "silence after which a conversation ends (default 60)", NULL},
     {"by-connection", 0, NULL, OPTIONS_FLAG, AT(by_connection), 0, 0, 0, GROUP_INPUT,
@@ -184,7 +196,17 @@ static enum step traffic_learn_read_options(struct options *options, int argc, c
     if (options_read(&table, options, argc, argv, first, status) == STEP_DONE)
         return STEP_DONE;
     const char *conflict = traffic_learn_conflict(options, argc - *first);
+    for (int i = *first; i < argc && !conflict && options->output; i++)
+        if (is_same_file(options->output, argv[i]))
+            conflict = "--output names a FILE that is read; give another name";
     return conflict ? step_done(status, options_complain("%s", conflict)) : STEP_NEXT;
+}
+
+static bool is_same_file(const char *output, const char *input)
+{
+    struct stat left, right;
+    return stat(output, &left) == 0 && stat(input, &right) == 0 && S_ISREG(left.st_mode) &&
+           left.st_dev == right.st_dev && left.st_ino == right.st_ino;
 }
 
 static const char *traffic_learn_conflict(const struct options *options, int files)
@@ -302,25 +324,48 @@ static int traffic_learn_run(const struct options *options, char **paths, size_t
     struct learn_capture capture;
     struct learn_walk_settings walk;
     struct error error = {0};
+    struct model *model = NULL;
     char buffer[300];
     const char *name = capture_name(paths, count, buffer, sizeof buffer);
-    int status = EXIT_FAILED, result = learn_capture_init(&capture, &error);
+    int status = EXIT_FAILED, result = 0;
+    if (options->check && (status = traffic_learn_load_check(options, &model)) != EXIT_OK)
+        return status;
+    status = EXIT_FAILED;
+    result = learn_capture_init(&capture, &error);
     if (result == 0)
         result = traffic_learn_read_input(options, paths, count, input, &capture);
     if (result == 0)
         result = choose_walk(options, &capture, name, &walk);
     if (result < 0)
         traffic_learn_failed(&error);
-    if (!options->quiet)
-        print_counts(&capture);
+    if (result == 0 && !options->quiet)
+        learn_left_out_print(&capture);
+    if (result == 0)
+        learn_left_out_warn(&capture);
     if (result == 0 && options->check)
-        status = traffic_learn_compare(options, &capture, &walk);
+        status = traffic_learn_compare(options, &capture, &walk, model);
     else if (result == 0 && options->summary)
         status = traffic_learn_write_recording(options, &capture, &walk);
     else if (result == 0)
         status = traffic_learn_write_model(options, &capture, name, &walk);
     learn_capture_clear(&capture);
+    model_free(model);
     return status;
+}
+
+/* Loads the model of --check before the capture is read, so that mistakes are reported at once. */
+static int traffic_learn_load_check(const struct options *options, struct model **model)
+{
+    struct error error = {0};
+    int result = model_load(options->check, model, &error, traffic_learn_print_warning, NULL);
+    if (result < 0) {
+        traffic_learn_failed(&error);
+        return result == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+    }
+    if (!model_is_recording(*model))
+        return EXIT_OK;
+    model_free(*model);
+    return options_complain("--check: %s is a recording; give a model", options->check);
 }
 
 static const char *capture_name(char **paths, size_t count, char *buffer, size_t size)
@@ -328,9 +373,39 @@ static const char *capture_name(char **paths, size_t count, char *buffer, size_t
     const char *slash = strrchr(paths[0], '/');
     const char *name = slash ? slash + 1 : text_file_name(paths[0]);
     if (count == 1)
-        return name;
-    snprintf(buffer, size, "%s and %zu more", name, count - 1);
+        snprintf(buffer, size, "%s", name);
+    else
+        snprintf(buffer, size, "%.200s and %zu more", name, count - 1);
+    make_printable(buffer);
     return buffer;
+}
+
+/* A model is UTF-8 text, but a file's name may be any bytes. */
+static void make_printable(char *name)
+{
+    text_clean(name);
+    for (unsigned char *c = (unsigned char *)name; *c;) {
+        size_t length = utf8_length(c);
+        if (length == 0)
+            *c = '?';
+        c += length ? length : 1;
+    }
+}
+
+/* The bytes of a UTF-8 character (RFC 3629 3), 0 if it is not one. */
+static size_t utf8_length(const unsigned char *bytes)
+{
+    size_t length = bytes[0] < 0x80                        ? 1
+                    : bytes[0] >= 0xc2 && bytes[0] <= 0xdf ? 2
+                    : bytes[0] >= 0xe0 && bytes[0] <= 0xef ? 3
+                    : bytes[0] >= 0xf0 && bytes[0] <= 0xf4 ? 4
+                                                           : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+    bool bad = (bytes[0] == 0xe0 && bytes[1] < 0xa0) || (bytes[0] == 0xed && bytes[1] > 0x9f) ||
+               (bytes[0] == 0xf0 && bytes[1] < 0x90) || (bytes[0] == 0xf4 && bytes[1] > 0x8f);
+    return bad ? 0 : length;
 }
 
 static int traffic_learn_read_input(const struct options *options, char **paths, size_t count,
@@ -369,8 +444,14 @@ static int choose_walk(const struct options *options, struct learn_capture *capt
 static int choose_server(const struct options *options, struct learn_capture *capture,
                          const char *name, uint32_t *server)
 {
-    if (options->server)
-        return find_server(options, capture, name, server);
+    for (size_t i = 0; i < options->server_count; i++) {
+        int result = find_server(options->servers[i], capture, name, server);
+        if (result < 0)
+            return result;
+        learn_capture_choose(capture, *server);
+    }
+    if (options->server_count > 0)
+        return 0;
     if (learn_capture_server(capture, server) < 0) {
         bool nothing = capture->record_count == 0;
         return error_set(capture->error, -ENOENT,
@@ -384,57 +465,21 @@ static int choose_server(const struct options *options, struct learn_capture *ca
     return 0;
 }
 
-static int find_server(const struct options *options, struct learn_capture *capture,
-                       const char *name, uint32_t *server)
+static int find_server(const char *address, struct learn_capture *capture, const char *name,
+                       uint32_t *server)
 {
-    *server = intern_find(&capture->addresses, options->server, strlen(options->server));
+    *server = intern_find(&capture->addresses, address, strlen(address));
     if (*server != UINT32_MAX && capture->seen[*server].requests > 0)
         return 0;
-    return error_set(capture->error, -ENOENT, "%s: no request to --server %s", name,
-                     options->server);
-}
-
-static void print_counts(const struct learn_capture *capture)
-{
-    static const struct {
-        enum learn_count count;
-        const char *text;
-    } texts[] = {
-        {LEARN_LEGS, "further messages of binds and session setups merged with their first one"},
-        {LEARN_PREAUTH, "repeated Kerberos requests, required by the KDC, merged with the first"},
-        {LEARN_RETRANSMITTED, "retransmitted TCP segments ignored"},
-        {LEARN_RETRIED, "repeated datagrams ignored"},
-        {LEARN_MALFORMED, "malformed frames ignored"},
-        {LEARN_IN_ICMP, "ICMP messages and the packets they quote ignored"},
-        {LEARN_SEALED, "encrypted LDAP requests learned as ldap:3 with sealed: true"},
-        {LEARN_TLS, "TLS records with unknown content are missing from the model"},
-        {LEARN_SMB_ENCRYPTED, "encrypted SMB3 messages are missing from the model"},
-        {LEARN_UNKNOWN_RPC, "RPC calls of interfaces without a bind in the capture: dcerpc:0"},
-        {LEARN_UNPLAYED, "SMB2 and RPC requests learned without their size, class or level, which "
-                         "traffic-replay cannot play"},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (capture->counts[LEARN_FRAMES] > 0 && capture->counts[texts[i].count] > 0)
-            message_print("%" PRIu64 " %s", capture->counts[texts[i].count], texts[i].text);
+    return error_set(capture->error, -ENOENT, "%s: no request to --server %s", name, address);
 }
 
 static int traffic_learn_compare(const struct options *options, struct learn_capture *capture,
-                                 const struct learn_walk_settings *walk)
+                                 const struct learn_walk_settings *walk, const struct model *model)
 {
-    struct error error = {0};
-    struct model *model = NULL;
     struct learn_check check = {0};
-    int result = model_load(options->check, &model, &error, traffic_learn_print_warning, NULL);
-    if (result < 0) {
-        traffic_learn_failed(&error);
-        return result == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
-    }
-    if (model_is_recording(model)) {
-        model_free(model);
-        return options_complain("--check: %s is a recording; give a model", options->check);
-    }
-    result = learn_check_make(&check, capture, walk, model, options->seed, LEARN_CHECK_PACKETS,
-                              capture->error);
+    int result = learn_check_make(&check, capture, walk, model, options->seed, LEARN_CHECK_PACKETS,
+                                  capture->error);
     if (result < 0)
         traffic_learn_failed(capture->error);
     else
@@ -442,7 +487,6 @@ static int traffic_learn_compare(const struct options *options, struct learn_cap
             traffic_learn_output(options, traffic_learn_print_check,
                                  &(struct written_check){&check, options->json}, capture->error);
     learn_check_clear(&check);
-    model_free(model);
     return result < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -531,6 +575,7 @@ static void print_learned(const struct options *options, const struct learn_capt
                           const struct model *model)
 {
     struct model_figures figures = model_figures(model);
+    learn_left_out_warn_size(capture, figures.packets);
     if (options->quiet)
         return;
     message_print("%" PRIu64 " frames, %.0f packets in %.0f conversations over %g s: "
@@ -538,6 +583,17 @@ static void print_learned(const struct options *options, const struct learn_capt
                   capture->counts[LEARN_FRAMES], figures.packets, figures.conversations,
                   figures.seconds, figures.packet_rate, figures.types, figures.histories,
                   figures.history_length);
+}
+
+static const char *traffic_learn_parse_server(void *owner, char *value)
+{
+    struct options *options = owner;
+    if (!value[0])
+        return options_wrong("an address is missing");
+    if (options->server_count == SERVERS_MAX)
+        return options_wrong("too many servers (maximum %d)", SERVERS_MAX);
+    options->servers[options->server_count++] = value;
+    return NULL;
 }
 
 static const char *traffic_learn_parse_history(void *owner, char *value)
@@ -558,6 +614,8 @@ static const char *traffic_learn_parse_preference(void *owner, char *value)
     struct options *options = owner;
     if (!strchr(value, ':'))
         return options_wrong("\"%s\" is not NAME:VALUE, a preference of tshark", value);
+    if (strncmp(value, "tls.keylog_file:", 16) == 0 && access(value + 16, R_OK) < 0)
+        return options_wrong("cannot read \"%s\": %s", value + 16, strerror(errno));
     if (options->preference_count == PREFERENCES_MAX)
         return options_wrong("too many preferences (maximum %d)", PREFERENCES_MAX);
     options->preferences[options->preference_count++] = value;

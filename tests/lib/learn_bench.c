@@ -46,7 +46,7 @@ void learn_bench_take(struct learn_bench *bench, const struct learn_value *value
             value = (int)v->field == field ? v->text : value;
         columns[field] = (enum learn_line_field)field;
         used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%s%s", field ? "\x1d" : "", value);
+            (size_t)snprintf(text + used, sizeof text - used, "%s%s", field ? "\xff" : "", value);
     }
     assert_true(used < sizeof text);
     assert_int_equal(learn_line_parse(&line, text, columns, LEARN_LINE_FIELDS), 0);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "model/learn/learn_frames.h"
 
-#define AND "\x1e" /* between the values of a field */
+#define AND "\xfe" /* between the values of a field */
 
 struct learn_value {
     enum learn_line_field field;

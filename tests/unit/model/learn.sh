@@ -130,6 +130,7 @@ like "tshark fails: message" "$errors" 'killed half way'
 run "$program" -q "$work/secret.pcap"
 is "a capture: status" $status 0
 learned=$output
+learned_plain=$output
 run "$program" -q --tshark "$work/older" "$work/secret.pcap"
 is "fields that tshark does not know are not asked for" "$output" "$learned"
 run "$program" -q --tshark "$work/older" - <"$work/secret.pcap"
@@ -167,10 +168,81 @@ like "another server: message" "$errors" 'no request to --server 10.9.8.99'
 head -c 900 "$work/secret.pcap" >"$work/cut.pcap"
 run "$program" -q "$work/cut.pcap"
 is "truncated: status" $status 0
-like "truncated: warning" "$errors" 'the capture is truncated; the frames before are used'
+like "truncated: warning" "$errors" 'the capture is truncated or damaged; the frames before are used'
 head -c 10 "$work/secret.pcap" >"$work/short.pcap"
 run "$program" -q "$work/short.pcap"
 is "truncated in its header: status" $status 1
+
+# Captures with faults. Each test says what a user meets.
+
+faults=../shared/faults/learn
+[ -d "$faults" ] || faults=../../shared/faults/learn
+# learned NAME FILE WANTED OPTION...: the packets of --summary, as "1*ldap:0 ".
+learned() {
+    local name=$1 file=$2 wanted=$3
+    shift 3
+    if [ ! -r "$file" ]; then
+        skip "$name" "the capture is not there"
+        return
+    fi
+    run "$program" "$@" --summary "$file"
+    is "$name" "$(awk -F'\t' '{n[$6 ":" $7]++} END {for (t in n) print n[t] "*" t}' <<<"$output" | sort -t'*' -k2 |
+        tr '\n' ' ')" "$wanted"
+}
+learned "a lost segment loses no later request of its connection" "$work/lost.pcap" '1*ldap:2 4*ldap:3 '
+like "the lost segment is reported" "$errors" 'lacks TCP segments in 1 place'
+learned "a request recorded after its reply counts" "$work/late.pcap" '1*ldap:2 5*ldap:3 '
+learned "a segment that was sent twice counts once" "$work/twice.pcap" '1*ldap:2 5*ldap:3 '
+like "repeated segments are reported" "$errors" 'left out: retransmitted TCP segments: 1'
+learned "frames with control bytes in names are read" "$work/control.pcap" '1*ldap:3 '
+learned "a question first asked of another server counts" "$work/other.pcap" '1*dns:0 ' --server 10.9.8.1
+like "requests to other servers are named" "$errors" 'left out: requests to 10.9.8.2: 1; to add them, give --server 10.9.8.2'
+learned "several servers can be given" "$work/other.pcap" '2*dns:0 ' --server 10.9.8.1 --server 10.9.8.2
+learned "a capture that ends in garbage is used up to there" "$work/garbage.pcap" '1*ldap:2 5*ldap:3 '
+like "the garbage is reported" "$errors" 'truncated or damaged; the frames before are used'
+run "$program" "$work/days.pcap"
+like "a day without frames does not count in the rate" "$output" 'seconds: 12,'
+like "a day without frames is reported" "$errors" 'nothing was recorded for 86391 s'
+learned "cut frames keep their requests" "$work/short-frames.pcap" '1*ldap:2 5*ldap:3 '
+like "cut frames are reported" "$errors" 'frames were cut when they were recorded'
+learned "an LDAP server wins over a busy file server" "$faults/03-file-server.pcap" '1*ldap:0 10*ldap:3 '
+learned "SMB1 messages that are chained to nothing do not count" "$faults/09-smb1-andx.pcap" \
+    '1*smb:0x72 1*smb:0x73 1*smb:0x74 '
+learned "a bound interface on port 135 is not the endpoint mapper" "$faults/15-dcom-135.pcap" '1*dcerpc:0 1*dcerpc:11 '
+learned "a frame with an impossible time is left out" "$faults/23-far-time.pcapng" '1*ldap:0 4*ldap:3 '
+learned "requests of one segment keep their filters" "$faults/16-pipelined.pcap" \
+    '1*ldap:0 1*ldap:14 1*ldap:2 5*ldap:3 1*ldap:6 '
+[ ! -r "$faults/16-pipelined.pcap" ] || unlike "no filter is a compare's" "$output" 'employeeNumber|telephoneNumber'
+[ ! -r "$faults/25-krb-udp.pcap" ] ||
+    is "Kerberos over UDP has protocol 11" "$("$program" -q --summary "$faults/25-krb-udp.pcap" | cut -f2 | sort -u)" 11
+mkdir -p "$work/home/.config/wireshark"
+echo ldap >"$work/home/.config/wireshark/disabled_protos"
+run env -u XDG_CONFIG_HOME HOME="$work/home" "$program" -q "$work/secret.pcap"
+is "the user's Wireshark profile changes nothing" "$output" "$learned_plain"
+cat >"$work/lacking" <<'END'
+#!/bin/sh
+case $* in *smb2.cmd*) printf "tshark: Some fields aren't valid:\n\tsmb2.cmd\n" >&2; exit 1 ;; esac
+exec tshark "$@"
+END
+chmod +x "$work/lacking"
+run "$program" -q --tshark "$work/lacking" "$work/secret.pcap"
+is "a tshark without a field that counting needs: status" $status 1
+like "a tshark without a field that counting needs: its version and the field" "$errors" 'TShark.* lacks fields .* smb2.cmd'
+cp "$work/secret.pcap" "$work/$(printf 'caf\xe9.pcap')"
+run "$program" -q "$work/$(printf 'caf\xe9.pcap')"
+holds "a file name that is not UTF-8 gives a model that is" iconv -f UTF-8 -t UTF-8 <<<"$output"
+mkfifo "$work/pipe"
+mistake "a FIFO is refused at once" 'pipe: a pipe; give it as standard input' "$work/pipe"
+cp "$work/secret.pcap" "$work/same.pcap"
+mistake "the capture is not overwritten by the model" '--output names a FILE that is read' "$work/same.pcap" -o "$work/same.pcap"
+mistake "a keylog file that is not there" 'cannot read ".*none.keys"' --tshark-option "tls.keylog_file:$work/none.keys" "$summary"
+run "$program" -q --keytab "$work/empty" "$work/secret.pcap"
+like "what tshark says of a keytab is passed on" "$errors" 'keytab'
+run "$program" -q "$work/one.pcap"
+like "a single request is too little" "$errors" 'too little to learn from'
+status=0
+"$program" "$work/secret.pcap" -o "$work/closed.yaml" 2>&- || status=$?
+is "closed standard error: status" $status 0
 
 # Captures of real clients.
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 Captures for tests/unit/model/learn.sh, written byte by byte: secret.pcap, where every name and value is a secret; its two
-halves; names.pcap with DNS only; nothing.pcap without any traffic of a domain controller.
+halves; names.pcap with DNS only; captures with faults, such as a lost segment; nothing.pcap without any traffic of a domain controller.
 
 usage: learn_captures.py FOLDER
 """
@@ -81,11 +81,13 @@ def query(identifier, name):
     return struct.pack(">HHHHHH", identifier, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(">HH", 1, 1)
 
 
-def write(path, frames, first=0):
+def write(path, frames, first=0, keep=65535, jump=(0, 0)):
     with open(path, "wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
         for i, frame in enumerate(frames):
-            out.write(struct.pack("<IIII", 1600000000 + first + i, 0, len(frame), len(frame)) + frame)
+            time = 1600000000 + first + i + (jump[1] if i >= jump[0] else 0)
+            kept = frame[:keep]
+            out.write(struct.pack("<IIII", time, 0, len(kept), len(frame)) + kept)
 
 
 def secrets():
@@ -114,7 +116,42 @@ def secrets():
     return frames
 
 
+def searches():
+    """Five searches and an unbind, frame by frame: three of the handshake, ten, and one."""
+    frames = []
+    stream = Stream(frames, 40003)
+    for message in range(2, 7):
+        stream.send(search(message, "DC=x", 0, equal("cn", "y" * 40), ["cn"]))
+        stream.reply(done(message))
+    stream.send(tlv(0x30, number(7) + tlv(0x42, b"")))
+    return frames
+
+
+def faults(folder):
+    frames = searches()
+    write(os.path.join(folder, "lost.pcap"), frames[:5] + frames[6:])
+    late = frames[:3]
+    for i in range(3, 13, 2):
+        late += [frames[i + 1], frames[i]]
+    write(os.path.join(folder, "late.pcap"), late + frames[13:])
+    write(os.path.join(folder, "twice.pcap"), frames[:6] + [frames[3]] + frames[6:])
+    write(os.path.join(folder, "one.pcap"), frames[:4])
+    control = []
+    stream = Stream(control, 40004)
+    stream.send(search(2, "CN=a\x1db\x1ec,DC=x", 0, equal("cn", "\x1d"), ["cn"]))
+    stream.reply(done(2))
+    write(os.path.join(folder, "control.pcap"), control)
+    other = datagram(53, query(9, "www.example"), target=bytes([10, 9, 8, 2]))
+    write(os.path.join(folder, "other.pcap"), [other, datagram(53, query(9, "www.example"))])
+    write(os.path.join(folder, "garbage.pcap"), frames)
+    with open(os.path.join(folder, "garbage.pcap"), "ab") as out:
+        out.write(b"\xff" * 40)
+    write(os.path.join(folder, "short-frames.pcap"), frames, keep=110)
+    write(os.path.join(folder, "days.pcap"), frames[:12] + frames[12:], jump=(12, 86390))
+
+
 def main(folder):
+    faults(folder)
     frames = secrets()
     write(os.path.join(folder, "secret.pcap"), frames)
     write(os.path.join(folder, "first-half.pcap"), frames[:8])
