@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct learn_line line;
         size_t count = 1;
         for (const char *c = one; *c; c++)
-            count += *c == LEARN_LINE_SEPARATOR;
+            count += *c == (char)LEARN_LINE_SEPARATOR;
         if (count <= LEARN_LINE_FIELDS && learn_line_parse(&line, one, columns, count) == 0)
             (void)learn_frames_take(frames, &line);
     }
