@@ -177,7 +177,7 @@ refused "an IPv6 address in brackets is an address" 1 'of ::1|::1' -U a%b $model
 sed 's/^packet_rate: .*/packet_rate: 1e300/' $model >"$work/huge"
 refused "a number of clients that is too large is short" 2 'this takes [0-9.e+]{1,20} clients, more than' --dry-run "$work/huge"
 printf 'version: 3\npacket_rate: 1\nhistory: 1\nchain: {"-": {"lpad:3": 1}, "lpad:3": {"-": 1}}\n' >"$work/typo"
-refused "packets without a player are named" 2 'none of the packets of typo \(lpad:3\) has a player' --dry-run "$work/typo"
+refused "packets without a player are named" 2 'no packet of typo \(lpad:3\) has a player' --dry-run "$work/typo"
 
 # A signal at a question ends the program at once.
 # at_question NAME QUESTION KEYS-OR-SIGNAL OPTION...
