@@ -110,6 +110,30 @@ ssize_t text_file_read_start(int fd, char *bytes, size_t size)
     return (ssize_t)used;
 }
 
+int text_file_read_line(FILE *stream, char *line, size_t size)
+{
+    size_t length = 0;
+    int byte;
+    errno = 0;
+    while ((byte = getc(stream)) != EOF && byte != '\n') {
+        if (byte == '\0' || length + 1 >= size)
+            return -EINVAL;
+        line[length++] = (char)byte;
+    }
+    line[length] = '\0';
+    if (ferror(stream))
+        return errno ? -errno : -EIO;
+    return byte == '\n' || length > 0;
+}
+
+int text_file_line_error(const char *path, size_t number, int code, struct error *error)
+{
+    if (code != -EINVAL)
+        return error_set(error, code, "cannot read %s: %s", path, strerror(-code));
+    return error_set(error, code, "%s:%zu: expected a line of text of fewer than %d bytes", path,
+                     number, TEXT_FILE_LINE_SIZE);
+}
+
 int text_file_flush(FILE *stream)
 {
     if (fflush(stream) == 0 && !ferror(stream))

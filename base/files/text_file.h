@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-enum { TEXT_FILE_MAX = 64 << 20 };
+enum { TEXT_FILE_MAX = 64 << 20, TEXT_FILE_LINE_SIZE = 4096 };
 
 struct text_place {
     unsigned line, column; /* from 1 */
@@ -31,6 +31,15 @@ int text_file_read_rest(int fd, const char *path, const char *begin, size_t begu
 /* Reads the next bytes of a file: size of them, or fewer at its end. Returns their number or a
  * negative errno. */
 ssize_t text_file_read_start(int fd, char *bytes, size_t size);
+
+/*
+ * Reads the next line of a stream into line, without its newline. For files of short lines, so that
+ * an endless file is not read into memory. Returns 1; 0 at the end; or a negative errno, -EINVAL
+ * for a line of size bytes or more and for a NUL byte.
+ */
+int text_file_read_line(FILE *stream, char *line, size_t size);
+/* Describes a failure of text_file_read_line(); returns code. */
+int text_file_line_error(const char *path, size_t number, int code, struct error *error);
 
 /* Flushes a stream at the end of writing. Returns 0, or the negative errno of the flush or of an
  * earlier write; for that, errno must have been 0 when writing began. */

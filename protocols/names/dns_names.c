@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/files/text_file.h"
 #include "base/text.h"
 #include "packets/packet_details.h"
 
@@ -57,10 +58,10 @@ int dns_queries_read(struct dns_names **dns_names, const char *file, const char 
 static int read_lines(struct dns_names *dns_names, FILE *stream, const char *file,
                       const char *realm, struct error *error)
 {
-    char *line = NULL;
-    size_t size = 0;
-    int result = 0;
-    for (unsigned number = 1; !result && getline(&line, &size, stream) >= 0; number++) {
+    char line[TEXT_FILE_LINE_SIZE];
+    int result = 0, got = 1;
+    unsigned number = 1;
+    for (; !result && (got = text_file_read_line(stream, line, sizeof line)) > 0; number++) {
         char *text = trim_spaces(line + (number == 1 ? text_mark_length(line) : 0));
         struct dns_query query;
         if (!*text || *text == '#')
@@ -72,9 +73,8 @@ static int read_lines(struct dns_names *dns_names, FILE *stream, const char *fil
         else if (result)
             error_no_memory(error);
     }
-    free(line);
-    if (!result && ferror(stream))
-        return error_set(error, -EIO, "%s: cannot be read", file);
+    if (got < 0)
+        return text_file_line_error(file, number, got, error);
     if (!result && dns_names->query_count == 0)
         return error_set(error, -EINVAL, "%s: contains no queries", file);
     return result;

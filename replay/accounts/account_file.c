@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/files/text_file.h"
 #include "base/message.h"
 #include "base/secret.h"
 #include "base/text.h"
@@ -60,16 +61,16 @@ int account_file_read(const char *path, struct account_file *file, struct error 
         return -EINVAL;
     }
     file->world_readable = (status.st_mode & S_IROTH) != 0;
-    char *line = NULL;
-    size_t size = 0, number = 0;
-    int result = 0;
-    while (!result && getline(&line, &size, input) >= 0) {
+    char line[TEXT_FILE_LINE_SIZE];
+    size_t number = 0;
+    int result = 0, got = 1;
+    while (!result && (got = text_file_read_line(input, line, sizeof line)) > 0) {
         size_t mark = ++number == 1 ? text_mark_length(line) : 0;
         result = account_file_read_line(file, path, line + mark, number, error);
     }
-    if (line)
-        explicit_bzero(line, size);
-    free(line);
+    if (got < 0)
+        result = text_file_line_error(path, number + 1, got, error);
+    explicit_bzero(line, sizeof line);
     fclose(input);
     return result;
 }

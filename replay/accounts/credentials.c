@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files/text_file.h"
 #include "base/secret.h"
 #include "base/text.h"
 
@@ -97,23 +98,23 @@ int credentials_read_file(const char *path, struct credentials *out, bool *world
     }
     *world_readable = (status.st_mode & S_IROTH) != 0;
     /* Unbuffered, so that stdio keeps no copy of the password. */
-    char *line = NULL;
-    size_t size = 0, number = 0;
-    int result = 0;
+    char line[TEXT_FILE_LINE_SIZE];
+    size_t number = 0;
+    int result = 0, got = 1;
     setvbuf(file, NULL, _IONBF, 0);
-    while (!result && getline(&line, &size, file) >= 0) {
+    while (!result && (got = text_file_read_line(file, line, sizeof line)) > 0) {
         number++;
         result = credentials_read_line(line + (number == 1 ? text_mark_length(line) : 0), out);
     }
-    if (result == -EINVAL)
+    if (got < 0)
+        result = text_file_line_error(path, number + 1, got, error);
+    else if (result == -EINVAL)
         error_set(error, -EINVAL,
                   "%s:%zu: expected one \"username = ...\", \"password = ...\" or \"domain = ...\"",
                   path, number);
     else if (result)
         error_no_memory(error);
-    if (line)
-        explicit_bzero(line, size);
-    free(line);
+    explicit_bzero(line, sizeof line);
     fclose(file);
     return result;
 }

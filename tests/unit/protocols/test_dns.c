@@ -415,6 +415,10 @@ static void query_file_with_mistakes(void **state)
         strcat(longest, "{realm}");
     strcat(longest, ",A,yes");
     assert_int_equal(read_queries(dc, longest, &error), -EINVAL);
+    assert_int_equal(dns_queries_read(&dc->dns_names, "/dev/zero", NULL, &error), -EINVAL);
+    assert_string_equal(error.text,
+                        "/dev/zero:1: expected a line of text of fewer than 4096 bytes");
+    assert_int_equal(dns_queries_read(&dc->dns_names, "/tmp", NULL, &error), -EISDIR);
     assert_int_equal(dns_queries_read(&dc->dns_names, "/nonexistent/file", NULL, &error), -ENOENT);
     assert_string_equal(error.text, "/nonexistent/file: No such file or directory");
     dc_free(dc);

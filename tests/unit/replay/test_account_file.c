@@ -109,6 +109,10 @@ static void many_lines_and_readable_modes(void **state)
     assert_int_equal(account_file_read(path, &file, &error), 0);
     assert_true(file.world_readable);
     account_file_clear(&file);
+    assert_int_equal(account_file_read("/dev/zero", &file, &error), -EINVAL);
+    assert_string_equal(error.text,
+                        "/dev/zero:1: expected a line of text of fewer than 4096 bytes");
+    assert_int_equal(account_file_read("/tmp", &file, &error), -EISDIR);
     assert_int_equal(account_file_read("/nowhere/x", &file, &error), -EINVAL);
     assert_int_equal(error.code, -EINVAL);
     account_file_clear(&file);

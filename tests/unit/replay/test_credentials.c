@@ -195,9 +195,23 @@ static void without_a_terminal_nothing_is_asked(void **state)
     assert_null(answer);
 }
 
+static void an_endless_file_is_refused(void **state)
+{
+    (void)state;
+    struct credentials found = {0};
+    struct error error = {0};
+    bool world_readable;
+    assert_int_equal(credentials_read_file("/dev/zero", &found, &world_readable, &error), -EINVAL);
+    assert_string_equal(error.text,
+                        "/dev/zero:1: expected a line of text of fewer than 4096 bytes");
+    assert_int_equal(credentials_read_file("/tmp", &found, &world_readable, &error), -EISDIR);
+    credentials_clear(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_endless_file_is_refused),
         cmocka_unit_test(passwords_are_wiped_in_place),
         cmocka_unit_test(names_are_split),
         cmocka_unit_test(the_prompt_hides_secrets),
