@@ -18,6 +18,13 @@ enum { TEXT_SIZE = 128, LINE_SIZE = 512, CELL_WIDTH = 9, LABEL_WIDTH = 3 };
 
 typedef char cell_text[TEXT_SIZE];
 
+/* The failures of one side, as they are printed. */
+struct failure_list {
+    FILE *stream;
+    char side;
+    bool begun; /* the heading is printed */
+};
+
 static int make_verdict(struct compare *compare);
 __attribute__((format(printf, 2, 3))) static void compare_say(struct compare *compare,
                                                               const char *format, ...);
@@ -45,6 +52,8 @@ static void print_pair(FILE *stream, const struct histogram *a, const struct his
                        double fraction);
 static void compare_print_failures(FILE *stream, const struct compare *compare,
                                    enum compare_sides side);
+static void compare_print_failure(const struct detail_type *type, const struct detail_cause *cause,
+                                  void *context);
 static int each_cell(const struct compare *compare,
                      int (*visit)(void *context, double r, double S,
                                   const struct compare_ratio *ratio),
@@ -423,22 +432,35 @@ static void print_pair(FILE *stream, const struct histogram *a, const struct his
 static void compare_print_failures(FILE *stream, const struct compare *compare,
                                    enum compare_sides side)
 {
+    struct failure_list list = {.stream = stream, .side = side == COMPARE_A ? 'A' : 'B'};
+    compare_own_failures(compare, side, compare_print_failure, &list);
+}
+
+static void compare_print_failure(const struct detail_type *type, const struct detail_cause *cause,
+                                  void *context)
+{
+    struct failure_list *list = context;
+    if (!list->begun)
+        fprintf(list->stream, "\nFailures that only %c has:\n", list->side);
+    list->begun = true;
+    fprintf(list->stream, "%10" PRIu64 "  %s:%s  %s\n", cause->count, type->protocol, type->opcode,
+            cause->text);
+}
+
+void compare_own_failures(const struct compare *compare, enum compare_sides side,
+                          void (*visit)(const struct detail_type *type,
+                                        const struct detail_cause *cause, void *context),
+                          void *context)
+{
     const struct detail *own = &compare->details[side], *other = &compare->details[!side];
-    bool told = false;
     if (own->runs == 0 || other->runs == 0)
         return;
     for (size_t i = 0; i < own->type_count; i++) {
         const struct detail_type *type = &own->types[i];
         const struct detail_type *same = detail_find(other, type->protocol, type->opcode);
-        for (size_t cause = 0; cause < type->cause_count; cause++) {
-            if (same && detail_cause(same, type->causes[cause].text))
-                continue;
-            if (!told)
-                fprintf(stream, "\nFailures that only %c has:\n", side == COMPARE_A ? 'A' : 'B');
-            told = true;
-            fprintf(stream, "%10" PRIu64 "  %s:%s  %s\n", type->causes[cause].count, type->protocol,
-                    type->opcode, type->causes[cause].text);
-        }
+        for (size_t cause = 0; cause < type->cause_count; cause++)
+            if (!same || !detail_cause(same, type->causes[cause].text))
+                visit(type, &type->causes[cause], context);
     }
 }
 

@@ -64,6 +64,13 @@ bool compare_less_is_better(enum metric metric);
 /* Makes a grid over the cells of both sides; only its axes are meant to be used. 0 or -ENOMEM. */
 int compare_make_axes(const struct compare *compare, struct grid *both);
 
+/* Calls visit for each cause of failures that only one side has. Nothing if a side has no details.
+ */
+void compare_own_failures(const struct compare *compare, enum compare_sides side,
+                          void (*visit)(const struct detail_type *type,
+                                        const struct detail_cause *cause, void *context),
+                          void *context);
+
 /* Prints the comparison as text. 0 or a negative errno. */
 int compare_print(FILE *stream, const struct compare *compare, bool spread);
 int compare_print_csv(FILE *stream, const struct compare *compare);

@@ -11,6 +11,13 @@
 
 enum { TEXT_SIZE = 256 };
 
+/* The failures of one side, as rows of a table. */
+struct failure_rows {
+    FILE *stream;
+    char side;
+    bool begun; /* the table's head is printed */
+};
+
 static int print_sides_origin(FILE *stream, const struct compare *compare);
 static int print_ratio_map(FILE *stream, const struct compare *compare);
 static int print_ratio_cell(FILE *stream, const struct compare *compare, double r, double S);
@@ -27,6 +34,8 @@ static void print_two_times(FILE *stream, const struct detail_type *a, const str
                             double fraction);
 static void print_own_failures(FILE *stream, const struct compare *compare,
                                enum compare_sides side);
+static void print_own_failure(const struct detail_type *type, const struct detail_cause *cause,
+                              void *context);
 
 int page_print_compare(FILE *stream, const struct compare *compare, struct error *error)
 {
@@ -263,32 +272,28 @@ static void print_two_times(FILE *stream, const struct detail_type *a, const str
 
 static void print_own_failures(FILE *stream, const struct compare *compare, enum compare_sides side)
 {
-    const struct detail *own = &compare->details[side], *other = &compare->details[!side];
-    bool begun = false;
-    if (own->runs == 0 || other->runs == 0)
-        return;
-    for (size_t i = 0; i < own->type_count; i++) {
-        const struct detail_type *type = &own->types[i];
-        const struct detail_type *same = detail_find(other, type->protocol, type->opcode);
-        for (size_t cause = 0; cause < type->cause_count; cause++) {
-            if (same && detail_cause(same, type->causes[cause].text))
-                continue;
-            if (!begun)
-                fprintf(stream,
-                        "<h2>Failures that only %c has</h2>\n<div class=\"w\"><table>\n"
-                        "<tr><th>Count</th><th class=\"l\">Packet</th><th class=\"l\">Cause</th>"
-                        "</tr>\n",
-                        side == COMPARE_A ? 'A' : 'B');
-            begun = true;
-            fprintf(stream, "<tr><td>%" PRIu64 "</td><td class=\"l\">", type->causes[cause].count);
-            svg_text(stream, type->protocol);
-            fputc(':', stream);
-            svg_text(stream, type->opcode);
-            fputs("</td><td class=\"l\">", stream);
-            svg_text(stream, type->causes[cause].text);
-            fputs("</td></tr>\n", stream);
-        }
-    }
-    if (begun)
+    struct failure_rows rows = {.stream = stream, .side = side == COMPARE_A ? 'A' : 'B'};
+    compare_own_failures(compare, side, print_own_failure, &rows);
+    if (rows.begun)
         fputs("</table></div>\n", stream);
+}
+
+static void print_own_failure(const struct detail_type *type, const struct detail_cause *cause,
+                              void *context)
+{
+    struct failure_rows *rows = context;
+    if (!rows->begun)
+        fprintf(rows->stream,
+                "<h2>Failures that only %c has</h2>\n<div class=\"w\"><table>\n"
+                "<tr><th>Count</th><th class=\"l\">Packet</th><th class=\"l\">Cause</th>"
+                "</tr>\n",
+                rows->side);
+    rows->begun = true;
+    fprintf(rows->stream, "<tr><td>%" PRIu64 "</td><td class=\"l\">", cause->count);
+    svg_text(rows->stream, type->protocol);
+    fputc(':', rows->stream);
+    svg_text(rows->stream, type->opcode);
+    fputs("</td><td class=\"l\">", rows->stream);
+    svg_text(rows->stream, cause->text);
+    fputs("</td></tr>\n", rows->stream);
 }
