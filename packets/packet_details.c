@@ -111,9 +111,17 @@ static bool is_attribute(const char *text)
     return true;
 }
 
+/* A numericoid: two or more numbers with dots between them (RFC 4512 1.4). */
 static bool is_oid(const char *text)
 {
-    return *text && text[strspn(text, DIGITS ".")] == '\0';
+    size_t numbers = 0, digits;
+    for (; (digits = strspn(text, DIGITS)) > 0; text++) {
+        numbers++;
+        text += digits;
+        if (*text != '.')
+            return *text == '\0' && numbers > 1;
+    }
+    return false;
 }
 
 /* In capital letters, as files write them. */

@@ -327,6 +327,18 @@ static void numbers_and_types(void **state)
     assert_int_equal(packet_dns_type("TYPE0x10"), 0);
 }
 
+static void an_oid_has_two_or_more_numbers(void **state)
+{
+    (void)state;
+    const struct packet_rule *oid = packet_rule_find(packet_row_find("ldap", "23"), "oid");
+    static const char *const bad[] = {"", "0", "1.", ".1", "1..2", "1.2.", "1.a", "1.2 "};
+    assert_non_null(packet_rule_check(oid, "1.3.6.1.4.1.1466.101.119.1"));
+    assert_non_null(packet_rule_check(oid, "2.5"));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (packet_rule_check(oid, bad[i]))
+            fail_msg("'%s'", bad[i]);
+}
+
 static void keys_that_forms_need(void **state)
 {
     (void)state;
@@ -358,6 +370,7 @@ int main(void)
         cmocka_unit_test(any_ldap_server_has_ldap_alone),
         cmocka_unit_test(others_have_none),
         cmocka_unit_test(numbers_and_types),
+        cmocka_unit_test(an_oid_has_two_or_more_numbers),
         cmocka_unit_test(keys_that_forms_need),
     };
     rows = packet_rows(&row_count);
