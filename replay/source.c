@@ -275,7 +275,9 @@ static bool holds_interface(const struct source_range *range, char *whose, size_
  * IPv6 address is added alone, so its routes do not matter. */
 static bool holds_route(const struct source_range *range, char *whose, size_t size)
 {
-    FILE *file = range->family == AF_INET ? fopen("/proc/net/route", "re") : NULL;
+    if (range->family != AF_INET)
+        return false;
+    FILE *file = fopen("/proc/net/route", "re");
     char line[256], name[32];
     unsigned destination, gateway, flags, mask;
     uint32_t first, own = range->length ? ~(uint32_t)0 << (32 - range->length) : 0;
