@@ -4,6 +4,8 @@
  * headers, bind_acks, tokens, faults, fragments, and the towers of ept_map. The first byte selects
  * the security and its level.
  */
+#include <string.h>
+
 #include "protocols/rpc/rpc_association.h"
 #include "protocols/rpc/rpc_epm.h"
 #include "tests/lib/rpc_script.h"
