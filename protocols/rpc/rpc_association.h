@@ -7,7 +7,7 @@
 #define PROTOCOLS_RPC_RPC_ASSOCIATION_H
 
 #include "protocols/auth/auth.h"
-#include "protocols/rpc/netlogon_channel.h"
+#include "protocols/rpc/netlogon/netlogon_channel.h"
 #include "protocols/rpc/rpc_interface.h"
 #include "protocols/rpc/rpc_transport.h"
 

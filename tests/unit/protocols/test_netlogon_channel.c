@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocols/rpc/netlogon_channel.h"
+#include "protocols/rpc/netlogon/netlogon_channel.h"
 #include "tests/lib/bytes.h"
 
 static void from_hex(const char *hex, uint8_t *out, size_t size)

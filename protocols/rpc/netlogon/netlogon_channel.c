@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys, credentials and PDU security of the netlogon secure channel, AES only. */
-#include "protocols/rpc/netlogon_channel.h"
+#include "protocols/rpc/netlogon/netlogon_channel.h"
 
 #include <errno.h>
 #include <gnutls/crypto.h>
