@@ -23,6 +23,7 @@ struct rpc_association {
     enum rpc_answer answer;
     uint16_t max_xmit;
     bool header_signing;
+    bool answered; /* a call has had a reply */
     bool broken;
 };
 
@@ -622,8 +623,10 @@ static struct outcome decode_reply(struct rpc_association *association,
         outcome = ndr_outcome(association, procedure, true, &ndr);
     }
     ndr_end(&ndr);
-    if (outcome.kind == OUTCOME_OK)
+    if (outcome.kind == OUTCOME_OK) {
+        association->answered = true;
         rpc_trace(association->client, association->interface, procedure, true, reply);
+    }
     return outcome;
 }
 
@@ -631,6 +634,11 @@ bool rpc_association_broken(const struct rpc_association *association)
 {
     const struct rpc_transport *transport = association->transport;
     return association->broken || (transport->ops->is_open && !transport->ops->is_open(transport));
+}
+
+bool rpc_association_answered(const struct rpc_association *association)
+{
+    return association->answered;
 }
 
 uint32_t rpc_association_fault(const struct rpc_association *association)

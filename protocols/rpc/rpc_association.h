@@ -60,6 +60,9 @@ struct outcome rpc_call(struct rpc_association *association, const struct rpc_pr
 /* True when the association must be closed, or its transport was closed by the peer. */
 bool rpc_association_broken(const struct rpc_association *association);
 
+/* True once a call since the bind was answered by a reply. */
+bool rpc_association_answered(const struct rpc_association *association);
+
 /* The status of the last call's fault; 0: none. */
 uint32_t rpc_association_fault(const struct rpc_association *association);
 

@@ -131,9 +131,11 @@ struct outcome rpc_channel_authenticate(struct conversation *conversation)
     }
 }
 
-bool rpc_channel_lost(uint32_t fault)
+bool rpc_channel_lost(const struct conversation *conversation)
 {
-    return fault == FAULT_SEC_PKG_ERROR || fault == FAULT_ACCESS_DENIED;
+    const struct rpc_state *state = conversation->rpc;
+    return state->fault == FAULT_SEC_PKG_ERROR ||
+           (state->fault == FAULT_ACCESS_DENIED && state->first_call);
 }
 
 void rpc_channel_forget(struct conversation *conversation)

@@ -19,8 +19,9 @@ struct outcome rpc_channel_challenge(struct conversation *conversation);
  * channel the machine's account is for (MS-NRPC 3.5.4.4.2). */
 struct outcome rpc_channel_authenticate(struct conversation *conversation);
 
-/* True if a call's fault means that the server no longer knows the channel. */
-bool rpc_channel_lost(uint32_t fault);
+/* True if the fault of the last rpc_play_call() means that the server no longer knows the channel.
+ * Once the association has answered a call, "access denied" refuses only that call. */
+bool rpc_channel_lost(const struct conversation *conversation);
 
 /* Drops the channel and the associations that it secures. */
 void rpc_channel_forget(struct conversation *conversation);

@@ -236,7 +236,7 @@ static struct outcome secure_call(struct conversation *conversation, uint16_t op
     bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
     struct outcome outcome =
         rpc_play_call(conversation, RPC_SLOT_LSARPC_SECURE, opnum, request, reply, arena);
-    if (!had_channel || !rpc_channel_lost(conversation->rpc->fault))
+    if (!had_channel || !rpc_channel_lost(conversation))
         return outcome;
     rpc_channel_forget(conversation);
     return rpc_play_call(conversation, RPC_SLOT_LSARPC_SECURE, opnum, request, reply, arena);

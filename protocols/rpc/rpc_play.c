@@ -20,6 +20,7 @@ static const struct slot_row {
 } slots[RPC_SLOT_COUNT] = {
     [RPC_SLOT_NETLOGON] = {&rpc_netlogon, RPC_SECURITY_NONE, false, SMB2_USER, NULL},
     [RPC_SLOT_NETLOGON_SECURE] = {&rpc_netlogon, RPC_SECURITY_NETLOGON, false, SMB2_USER, NULL},
+    [RPC_SLOT_NETLOGON_LOCATOR] = {&rpc_netlogon, RPC_SECURITY_SPNEGO, false, SMB2_USER, "host"},
     [RPC_SLOT_LSARPC_SECURE] = {&rpc_lsarpc, RPC_SECURITY_NETLOGON, false, SMB2_USER, NULL},
     [RPC_SLOT_LSARPC] = {&rpc_lsarpc, RPC_SECURITY_NONE, true, SMB2_MACHINE, NULL},
     [RPC_SLOT_SRVSVC] = {&rpc_srvsvc, RPC_SECURITY_NONE, true, SMB2_USER, NULL},
@@ -177,13 +178,15 @@ static struct outcome open_and_bind_once(struct conversation *conversation,
 }
 
 /* The account that binds: the administrator's for replication and, without --samr-as-user, for
- * SAMR; otherwise the user's. */
+ * SAMR; the machine's to find a DC, as its Netlogon service does; otherwise the user's. */
 static const struct account *binding_account(const struct conversation *conversation,
                                              enum rpc_slot slot)
 {
     bool admin = slot == RPC_SLOT_REPLICATION ||
                  (slot == RPC_SLOT_SAMR && !conversation->dc->options.samr_as_user);
-    return admin ? &conversation->dc->admin : conversation->user;
+    return admin                               ? &conversation->dc->admin
+           : slot == RPC_SLOT_NETLOGON_LOCATOR ? conversation->machine
+                                               : conversation->user;
 }
 
 static struct outcome open_transport(struct conversation *conversation, enum rpc_slot slot,
@@ -203,7 +206,7 @@ static struct outcome attempt_wrong_password(struct conversation *conversation, 
     struct rpc_association *association = NULL;
     struct bind_attempt attempt = {.slot = slot, .wrong_password = true};
     if (slots[slot].security != RPC_SECURITY_SPNEGO || conversation->kerberos ||
-        binding_account(conversation, slot) != conversation->user ||
+        binding_account(conversation, slot) == &conversation->dc->admin ||
         !conversation_wants_bad_password(conversation))
         return outcome_ok();
     struct outcome outcome = open_and_bind(conversation, &attempt, &association);
@@ -226,6 +229,7 @@ struct outcome rpc_play_call(struct conversation *conversation, enum rpc_slot sl
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     struct rpc_association *association = state->associations[slot];
+    state->first_call = !rpc_association_answered(association);
     outcome = rpc_call(association, rpc_procedure_find(slots[slot].interface, opnum), request,
                        reply, arena);
     state->fault = rpc_association_fault(association);

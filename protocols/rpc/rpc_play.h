@@ -11,14 +11,15 @@
 #include "protocols/rpc/rpc_association.h"
 
 enum rpc_slot {
-    RPC_SLOT_NETLOGON,        /* TCP, no security: sets up the secure channel */
-    RPC_SLOT_NETLOGON_SECURE, /* TCP, secure channel */
-    RPC_SLOT_LSARPC_SECURE,   /* TCP, secure channel */
-    RPC_SLOT_LSARPC,          /* pipe of the machine's session */
-    RPC_SLOT_SRVSVC,          /* pipe of the user's session */
-    RPC_SLOT_SAMR,            /* TCP, SPNEGO */
-    RPC_SLOT_DRSUAPI,         /* TCP, SPNEGO */
-    RPC_SLOT_REPLICATION,     /* the same with the administrator's account: GetNCChanges */
+    RPC_SLOT_NETLOGON,         /* TCP, no security: sets up the secure channel */
+    RPC_SLOT_NETLOGON_SECURE,  /* TCP, secure channel */
+    RPC_SLOT_NETLOGON_LOCATOR, /* TCP, SPNEGO with the machine's account: DsrGetDcName */
+    RPC_SLOT_LSARPC_SECURE,    /* TCP, secure channel */
+    RPC_SLOT_LSARPC,           /* pipe of the machine's session */
+    RPC_SLOT_SRVSVC,           /* pipe of the user's session */
+    RPC_SLOT_SAMR,             /* TCP, SPNEGO */
+    RPC_SLOT_DRSUAPI,          /* TCP, SPNEGO */
+    RPC_SLOT_REPLICATION,      /* the same with the administrator's account: GetNCChanges */
     RPC_SLOT_COUNT
 };
 
@@ -44,6 +45,7 @@ struct rpc_state {
     uint16_t validation_level;     /* NETLOGON_VALIDATION_...: the DC's highest */
     char computer[16];             /* the machine's NetBIOS name */
     uint32_t fault;                /* status of the last call's fault; 0: none */
+    bool first_call;               /* the last call was the first that its association answered */
     uint32_t rid;                  /* of the client's user; 0: unknown */
     struct rpc_handle policy;      /* lsarpc */
     struct rpc_handle drs;         /* drsuapi */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Netlogon packets (MS-NRPC 3.4.5): calls over the secure channel of the client's machine. If the
- * server has lost the channel, the same operation sets it up again and repeats the call.
+ * server has lost the channel, the same operation sets it up again and repeats the call. The calls
+ * that find a DC do not use the channel.
  */
 #include <errno.h>
 #include <gnutls/crypto.h>
@@ -51,12 +52,12 @@ static struct outcome logon_with_chain(struct conversation *conversation, uint16
 static struct outcome channel_call(struct conversation *conversation, struct channel_call *call,
                                    struct arena *arena);
 static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
-                                struct arena *arena, uint32_t *fault);
+                                struct arena *arena, bool *lost);
 static struct netlogon_authenticator *logon_returned(void *reply);
 static struct outcome play_challenge(struct conversation *conversation, const void *details);
 static struct outcome play_dc_name(struct conversation *conversation, const void *details);
-static struct outcome win32_call(struct conversation *conversation, uint16_t opnum, void *request,
-                                 void *reply, uint32_t *status, struct arena *arena);
+static struct outcome locator_call(struct conversation *conversation, uint16_t opnum, void *request,
+                                   struct netlogon_DsrGetDcName_reply *reply, struct arena *arena);
 static struct outcome play_capabilities(struct conversation *conversation, const void *details);
 static struct netlogon_authenticator *capabilities_returned(void *reply);
 static struct outcome play_authenticate(struct conversation *conversation, const void *details);
@@ -199,12 +200,12 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
                                    struct arena *arena)
 {
     bool had_channel = conversation->rpc && conversation->rpc->channel.authenticated;
-    uint32_t fault = 0;
-    struct outcome outcome = call_once(conversation, call, arena, &fault);
+    bool lost = false;
+    struct outcome outcome = call_once(conversation, call, arena, &lost);
     uint32_t status = outcome.kind == OUTCOME_OK ? *call->status : 0;
-    if (had_channel && (rpc_channel_lost(fault) || status == STATUS_ACCESS_DENIED)) {
+    if (had_channel && (lost || status == STATUS_ACCESS_DENIED)) {
         rpc_channel_forget(conversation);
-        outcome = call_once(conversation, call, arena, &fault);
+        outcome = call_once(conversation, call, arena, &lost);
     }
     /* Without a reply, the server's state of the chain is unknown. */
     if (call->authenticator && outcome.kind != OUTCOME_OK && conversation->rpc)
@@ -213,7 +214,7 @@ static struct outcome channel_call(struct conversation *conversation, struct cha
 }
 
 static struct outcome call_once(struct conversation *conversation, struct channel_call *call,
-                                struct arena *arena, uint32_t *fault)
+                                struct arena *arena, bool *lost)
 {
     struct outcome outcome = rpc_need(conversation, RPC_SLOT_NETLOGON_SECURE);
     if (outcome.kind != OUTCOME_OK)
@@ -226,7 +227,7 @@ static struct outcome call_once(struct conversation *conversation, struct channe
         netlogon_channel_authenticator(channel, (uint32_t)time(NULL), call->authenticator);
     outcome = rpc_play_call(conversation, RPC_SLOT_NETLOGON_SECURE, call->opnum, call->request,
                             call->reply, arena);
-    *fault = conversation->rpc->fault;
+    *lost = rpc_channel_lost(conversation);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     const struct netlogon_authenticator *returned =
@@ -259,19 +260,16 @@ static struct outcome play_dc_name(struct conversation *conversation, const void
                                                         rpc_server_name(conversation, &arena),
                                                     .domain_name = conversation->dc->dns_domain,
                                                     .flags = DS_RETURN_DNS_NAME};
-    return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME, &request, &reply, &reply.status,
-                      &arena);
+    return locator_call(conversation, NETLOGON_DSR_GET_DC_NAME, &request, &reply, &arena);
 }
 
-/* A call that returns a Win32 error and does not take part in the credential chain. */
-static struct outcome win32_call(struct conversation *conversation, uint16_t opnum, void *request,
-                                 void *reply, uint32_t *status, struct arena *arena)
+/* A call that finds a DC. DCs refuse it from clients that have only the secure channel (MS-NRPC
+ * 3.5.4.3.1), so the machine authenticates by SPNEGO. */
+static struct outcome locator_call(struct conversation *conversation, uint16_t opnum, void *request,
+                                   struct netlogon_DsrGetDcName_reply *reply, struct arena *arena)
 {
-    struct channel_call call = {
-        .opnum = opnum, .request = request, .reply = reply, .status = status};
-    struct outcome outcome = channel_call(conversation, &call, arena);
-    if (outcome.kind == OUTCOME_OK)
-        outcome = rpc_werror_outcome(*status, false);
+    struct outcome outcome = rpc_play_werror(conversation, RPC_SLOT_NETLOGON_LOCATOR, opnum,
+                                             request, reply, &reply->status, arena);
     arena_free(arena);
     return outcome;
 }
@@ -414,8 +412,7 @@ static struct outcome play_dc_name_ex2(struct conversation *conversation, const 
                                                            rpc_server_name(conversation, &arena),
                                                        .domain_name = conversation->dc->dns_domain,
                                                        .flags = DS_RETURN_DNS_NAME};
-    return win32_call(conversation, NETLOGON_DSR_GET_DC_NAME_EX2, &request, &reply, &reply.status,
-                      &arena);
+    return locator_call(conversation, NETLOGON_DSR_GET_DC_NAME_EX2, &request, &reply, &arena);
 }
 
 static struct outcome play_logon_ex(struct conversation *conversation, const void *details)
@@ -451,8 +448,15 @@ static struct outcome play_trusts(struct conversation *conversation, const void 
     /* DS_DOMAIN_IN_FOREST, DS_DOMAIN_DIRECT_OUTBOUND, DS_DOMAIN_DIRECT_INBOUND */
     struct netlogon_DsrEnumerateDomainTrusts_request request = {
         .server_name = rpc_server_name(conversation, &arena), .flags = 0x1 | 0x2 | 0x20};
-    return win32_call(conversation, NETLOGON_DSR_ENUMERATE_DOMAIN_TRUSTS, &request, &reply,
-                      &reply.status, &arena);
+    struct channel_call call = {.opnum = NETLOGON_DSR_ENUMERATE_DOMAIN_TRUSTS,
+                                .request = &request,
+                                .reply = &reply,
+                                .status = &reply.status};
+    struct outcome outcome = channel_call(conversation, &call, &arena);
+    if (outcome.kind == OUTCOME_OK)
+        outcome = rpc_werror_outcome(reply.status, false);
+    arena_free(&arena);
+    return outcome;
 }
 
 static struct outcome play_logon_with_flags(struct conversation *conversation, const void *details)

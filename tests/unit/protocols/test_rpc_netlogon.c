@@ -40,6 +40,8 @@ enum wrong {
 struct peer {
     struct rpc_script out; /* first */
     enum wrong wrong;
+    bool is_locator;                      /* its association is not the secure channel's */
+    unsigned faults;                      /* the next calls that are faulted, "access denied" */
     uint8_t hash[16], key[16], stored[8]; /* of the account, the channel, the chain */
     uint8_t client_challenge[8];
     uint16_t channel_type;
@@ -199,6 +201,14 @@ static void answer_logon(struct peer *peer, const void *request, void *reply)
     answer->validation_level = asked->validation_level;
 }
 
+/* MS-NRPC 3.5.4.3.1: a caller that the secure channel alone authenticates is refused. */
+static void answer_locator(struct peer *peer, const void *request, void *reply)
+{
+    struct netlogon_DsrGetDcName_reply *answer = reply;
+    (void)request;
+    answer->status = peer->is_locator ? 0 : 5; /* ERROR_ACCESS_DENIED */
+}
+
 static void (*const answers[64])(struct peer *, const void *,
                                  void *) = {[NETLOGON_LOGON_SAM_LOGON] = answer_logon,
                                             [NETLOGON_SERVER_REQ_CHALLENGE] = answer_challenge,
@@ -206,6 +216,8 @@ static void (*const answers[64])(struct peer *, const void *,
                                             [NETLOGON_SERVER_AUTHENTICATE3] = answer_authenticate,
                                             [NETLOGON_SERVER_PASSWORD_SET2] = answer_password,
                                             [NETLOGON_LOGON_SAM_LOGON_EX] = answer_logon_ex,
+                                            [NETLOGON_DSR_GET_DC_NAME] = answer_locator,
+                                            [NETLOGON_DSR_GET_DC_NAME_EX2] = answer_locator,
                                             [NETLOGON_LOGON_SAM_LOGON_WITH_FLAGS] = answer_logon};
 
 static void hear_request(struct peer *peer, const uint8_t *pdu, size_t size)
@@ -222,6 +234,13 @@ static void hear_request(struct peer *peer, const uint8_t *pdu, size_t size)
     assert_false(ndr.failed);
     ndr_end(&ndr);
     peer->calls[opnum]++;
+    if (peer->faults) {
+        uint8_t body[16] = {[8] = 5}; /* nca_s_fault_access_denied */
+        peer->faults--;
+        rpc_script_say_pdu(&peer->out, RPC_PDU_FAULT, BOTH, pdu[12], body, sizeof body, 0);
+        arena_free(&arena);
+        return;
+    }
     answers[opnum](peer, request, reply);
     ndr_encode_start(&ndr);
     uint64_t rest = 0; /* of the response's header */
@@ -251,14 +270,15 @@ static const struct rpc_transport_ops peer_ops = {
     .send = peer_send, .receive = rpc_script_receive, .close = rpc_script_close};
 
 struct fixture {
-    struct peer peer;
+    struct peer peer, locator;
     struct conversation conversation;
     struct dc *dc;
     struct account user, machine;
     uint64_t random;
 };
 
-/* Connects both netlogon associations of the conversation to the peer. */
+/* Connects the netlogon associations of the conversation to the peer, and the one that finds a DC
+ * to a separate one. */
 static void begin(struct fixture *fixture, enum wrong wrong)
 {
     static char user[] = "User", machine[] = "PC$", password[] = "Pass\xc3\xa4word";
@@ -291,12 +311,19 @@ static void begin(struct fixture *fixture, enum wrong wrong)
                                   &state->associations[slots[i]])
                              .kind,
                          OUTCOME_OK);
+    fixture->locator.out.base.ops = &peer_ops;
+    fixture->locator.is_locator = true;
+    assert_int_equal(rpc_bind(&fixture->conversation, &fixture->locator.out.base, &binding,
+                              &state->associations[RPC_SLOT_NETLOGON_LOCATOR])
+                         .kind,
+                     OUTCOME_OK);
 }
 
 static void end(struct fixture *fixture)
 {
     conversation_reset(&fixture->conversation);
     rpc_script_clear(&fixture->peer.out);
+    rpc_script_clear(&fixture->locator.out);
     dc_free(fixture->dc);
 }
 
@@ -429,6 +456,47 @@ static void logons(void **state)
     }
 }
 
+static void dcs_are_found_without_the_secure_channel(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "26"));
+    assert_ok(play(&fixture, "39"));
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(play(&fixture, "20"));
+        assert_ok(play(&fixture, "34"));
+    }
+    assert_ok(play(&fixture, "39"));
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_AUTHENTICATE3], 1);
+    assert_int_equal(fixture.locator.calls[NETLOGON_DSR_GET_DC_NAME], 3);
+    assert_int_equal(fixture.locator.calls[NETLOGON_DSR_GET_DC_NAME_EX2], 3);
+    end(&fixture);
+}
+
+/* "Access denied" for one call of an association that has answered others is about that call. The
+ * first call of an association with an old key gets the same fault. */
+static void a_denied_call_costs_no_channel(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "26"));
+    assert_ok(play(&fixture, "39"));
+    fixture.peer.faults = 1;
+    assert_failed(play(&fixture, "39"), "fault ERROR_ACCESS_DENIED");
+    assert_true(authenticated(&fixture));
+    assert_ok(play(&fixture, "39"));
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_AUTHENTICATE3], 1);
+    end(&fixture);
+    begin(&fixture, NOTHING);
+    assert_ok(play(&fixture, "26"));
+    fixture.peer.faults = 1;
+    assert_int_equal(play(&fixture, "39").kind, OUTCOME_FAILED); /* no server for the new bind */
+    assert_int_equal(fixture.peer.calls[NETLOGON_SERVER_AUTHENTICATE3], 2);
+    end(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +507,8 @@ int main(void)
         cmocka_unit_test(chain_of_calls),
         cmocka_unit_test(return_authenticators_are_checked),
         cmocka_unit_test(logons),
+        cmocka_unit_test(dcs_are_found_without_the_secure_channel),
+        cmocka_unit_test(a_denied_call_costs_no_channel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
