@@ -63,6 +63,27 @@ is "a sum without failures does not" "$output $status" "2 passed, 0 failed, 1 sk
 run tests/run --sum "$TMPDIR/totals"
 is "nothing at all is a failure" "$output $status" "0 passed, 0 failed, 0 skipped 1"
 
+# Interrupted, the runner ends what it has started, and tests remove what they have made.
+mkdir "$TMPDIR/made"
+cat >"$programs/long" <<END
+#!/bin/bash
+trap 'rmdir "$TMPDIR/made"; exit 1' TERM
+touch "$TMPDIR/begun"
+sleep 60 &
+wait
+END
+chmod +x "$programs/long"
+tests/run "$programs/long" >/dev/null 2>&1 &
+runner=$!
+until [ -e "$TMPDIR/begun" ]; do sleep 0.02; done
+kill $runner
+wait $runner
+is "interrupted: exit status" $? 130
+[ ! -e "$TMPDIR/made" ]
+tap $? "interrupted: the test has removed what it made"
+is "interrupted: no process is left" "$(grep -lzs "^TRAFFIC_REPLAY_TEST=$runner\." /proc/[0-9]*/environ)" ""
+rm -f "$TMPDIR/begun"
+
 # A test that is started by hand: what it does at its end comes before its folder goes, and nothing stays.
 cat >"$programs/by-hand" <<END
 . tests/lib/tap.sh
