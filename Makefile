@@ -12,7 +12,7 @@
 # make format    apply .clang-format to every C file
 # make coverage  line coverage of the unit tests, by folder, in build-coverage/
 # make compile_commands.json  compiler commands for clangd and other tools
-# make install   programs, man pages, examples into $(DESTDIR)$(PREFIX)
+# make install   programs, man pages, examples, completion scripts into $(DESTDIR)$(PREFIX)
 #
 # Knobs: V=1 (show commands), CC=clang, SAN=address,undefined (has a folder of its own), OPT, CFLAGS, LDFLAGS, BUILD=folder,
 #        PREFIX, DESTDIR, FUZZ_SECONDS, LAB_DIR and LAB_ADDRESS (lab/dc's --dir and --address)
@@ -28,7 +28,7 @@ VERSION := 0.1.0
 DEBIAN_BUILD := gcc make pkg-config libldap-dev libsasl2-dev libsasl2-modules-gssapi-mit libkrb5-dev \
 	libyaml-dev libjansson-dev nettle-dev libgnutls28-dev
 DEBIAN_LINT := clang clang-format cppcheck shellcheck mandoc
-DEBIAN_TEST := libcmocka-dev libclang-rt-dev llvm libxml2-utils tshark valgrind python3 libcap2-bin procps
+DEBIAN_TEST := libcmocka-dev libclang-rt-dev llvm libxml2-utils tshark valgrind python3 libcap2-bin procps zsh
 DEBIAN_LAB := samba samba-ad-dc samba-ad-provision samba-dsdb-modules samba-vfs-modules winbind \
 	python3-samba smbclient krb5-user ldap-utils attr acl iproute2 util-linux
 DEBIAN_BENCH := slapd 389-ds-base samba-testsuite
@@ -62,7 +62,7 @@ PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(notdir $(MAINS)))
 LIBS := $(foreach room,replay protocols model packets summary result base,$(BUILD)/lib$(room).a)
 
 # Headers that the build makes; they are included by the path below $(BUILD).
-GENERATED := $(BUILD)/protocols/ntstatus_names.h
+GENERATED := $(BUILD)/protocols/ntstatus_names.h $(BUILD)/base/build_options.h
 
 sources = $(filter-out $(MAINS),$(wildcard $(foreach folder,$(folders_$(1)),$(folder)/*.c)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -116,6 +116,18 @@ $(BUILD)/protocols/ntstatus_names.h: protocols/ntstatus.txt protocols/ntstatus.a
 	@mkdir -p $(@D)
 	$(say) "AWK  $@"
 	$(Q)awk -f protocols/ntstatus.awk protocols/ntstatus.txt >$@
+
+# What --version prints. Maps of folder names in debug information are no option that anybody chose.
+quoted = "$(subst ",\",$(1))"
+BUILD_FLAGS := $(filter-out -ffile-prefix-map=% -fdebug-prefix-map=%,$(OPT) $(SANFLAGS) $(CFLAGS))
+LIBRARIES := $(shell for package in $(PACKAGES); do echo "$$package $$(pkg-config --modversion $$package)"; \
+	done 2>/dev/null | paste -s -d , | sed 's/,/, /g')
+$(eval $(call stamp,build_options,$$(CC) $$(BUILD_FLAGS) $$(LIBRARIES)))
+$(BUILD)/base/build_options.h: $(BUILD)/build_options.stamp
+	@mkdir -p $(@D)
+	$(Q)printf '#define %s %s\n' \
+		TRAFFIC_COMPILER '$(call quoted,$(shell $(CC) --version | head -n 1))' \
+		TRAFFIC_OPTIONS '$(call quoted,$(BUILD_FLAGS))' TRAFFIC_LIBRARIES '$(call quoted,$(LIBRARIES))' >$@
 
 # GENERATED without a rebuild: after the first build the .d files name what includes them.
 $(BUILD)/%.o: %.c $(BUILD)/compile.stamp | $(GENERATED)
@@ -209,6 +221,12 @@ install: all
 	install -m 644 README.md CONTRIBUTING.md SECURITY.md CHANGES LICENSE $(DESTDIR)$(PREFIX)/share/doc/traffic-replay
 	install -m 644 $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/traffic-replay/docs
 	install -m 644 summary/result/RESULT.md $(DESTDIR)$(PREFIX)/share/doc/traffic-replay/summary/result
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	for program in $(notdir $(PROGRAMS)); do \
+		$(BUILD)/$$program --completion bash \
+			>$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$program && \
+		$(BUILD)/$$program --completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$program || exit; \
+	done
 
 clean:
 	rm -rf $(BUILD)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/build_options.h"
 #include "base/message.h"
 #include "base/secret.h"
 
@@ -34,6 +35,7 @@ static const char *find_hint(const struct options_table *table, const char *name
 static int complain_of_name(const struct options_table *table, const char *name);
 static size_t list_matches(const struct options_table *table, const char *name, char *list,
                            size_t size);
+static void print_version(void);
 static void options_print_row(const struct options_row *row, int column, FILE *out);
 
 int options_complain(const char *format, ...)
@@ -79,7 +81,7 @@ static enum step take_option(const struct options_table *table, void *owner,
     const struct options_row *row = given->row;
     if (given->fault != OPTIONS_GOOD)
         return step_done(status, options_complain_of(table, given));
-    if (options_answer(table, row, status) == STEP_DONE)
+    if (options_answer(table, given, status) == STEP_DONE)
         return STEP_DONE;
     const char *wrong = options_apply(row, owner, given->value);
     if (!wrong)
@@ -166,6 +168,7 @@ const char *options_apply(const struct options_row *row, void *owner, char *valu
         return row->parse ? row->parse(owner, value) : NULL;
     case OPTIONS_HELP:
     case OPTIONS_VERSION:
+    case OPTIONS_COMPLETION:
         return NULL;
     }
     return NULL;
@@ -407,16 +410,30 @@ static size_t list_matches(const struct options_table *table, const char *name, 
     return count;
 }
 
-enum step options_answer(const struct options_table *table, const struct options_row *row,
+enum step options_answer(const struct options_table *table, const struct options_given *given,
                          int *status)
 {
-    if (row->kind == OPTIONS_HELP)
+    const char *wrong = NULL;
+    if (given->row->kind == OPTIONS_HELP)
         table->print_help(stdout);
-    else if (row->kind == OPTIONS_VERSION)
-        printf("%s %s\n", message_program, TRAFFIC_VERSION);
+    else if (given->row->kind == OPTIONS_VERSION)
+        print_version();
+    else if (given->row->kind == OPTIONS_COMPLETION)
+        wrong = options_print_completion(table, given->value, stdout);
     else
         return STEP_NEXT;
+    if (wrong)
+        return step_done(status, options_complain("--%s: %s", given->row->name, wrong));
     return step_done(status, program_flush_output() == 0 ? EXIT_OK : EXIT_FAILED);
+}
+
+/* The first line is for scripts. */
+static void print_version(void)
+{
+    printf("%s %s\n"
+           "built by %s with the options %s\n"
+           "libraries: %s\n",
+           message_program, TRAFFIC_VERSION, TRAFFIC_COMPILER, TRAFFIC_OPTIONS, TRAFFIC_LIBRARIES);
 }
 
 void options_help(const struct options_table *table, FILE *out)

@@ -18,19 +18,20 @@
 
 /* The kind of a row's value: the type of the member that it is stored in. */
 enum options_kind {
-    OPTIONS_FLAG,     /* bool */
-    OPTIONS_COUNTER,  /* int; each use adds 1 */
-    OPTIONS_NUMBER,   /* double */
-    OPTIONS_WHOLE,    /* uint64_t */
-    OPTIONS_INT,      /* int */
-    OPTIONS_UNSIGNED, /* unsigned */
-    OPTIONS_TEXT,     /* const char *, not empty */
-    OPTIONS_INPUT,    /* const char *, a readable file */
-    OPTIONS_OUTPUT,   /* const char *, a writable file, or "-" */
-    OPTIONS_SECRET,   /* char *, not empty; the argument is overwritten after it is copied */
-    OPTIONS_CUSTOM,   /* parse() stores it */
-    OPTIONS_HELP,     /* prints the table's help, and the program ends */
-    OPTIONS_VERSION   /* prints the version, and the program ends */
+    OPTIONS_FLAG,      /* bool */
+    OPTIONS_COUNTER,   /* int; each use adds 1 */
+    OPTIONS_NUMBER,    /* double */
+    OPTIONS_WHOLE,     /* uint64_t */
+    OPTIONS_INT,       /* int */
+    OPTIONS_UNSIGNED,  /* unsigned */
+    OPTIONS_TEXT,      /* const char *, not empty */
+    OPTIONS_INPUT,     /* const char *, a readable file */
+    OPTIONS_OUTPUT,    /* const char *, a writable file, or "-" */
+    OPTIONS_SECRET,    /* char *, not empty; the argument is overwritten after it is copied */
+    OPTIONS_CUSTOM,    /* parse() stores it */
+    OPTIONS_HELP,      /* prints the table's help, and the program ends */
+    OPTIONS_VERSION,   /* prints the version, and the program ends */
+    OPTIONS_COMPLETION /* prints a completion script, and the program ends */
 };
 
 enum options_property {
@@ -57,7 +58,12 @@ struct options_row {
     const char *(*parse)(void *owner, char *value);
 };
 
-/* The last two rows of every program's table. */
+/* The last three rows of every program's table. */
+#define OPTIONS_COMPLETION_ROW(group)                                                              \
+    {                                                                                              \
+        "completion", 0, "bash|zsh", OPTIONS_COMPLETION, 0, 0, 0, OPTIONS_COMMAND_LINE, group,     \
+            "print a completion script for this shell", NULL                                       \
+    }
 #define OPTIONS_HELP_ROW(group)                                                                    \
     {                                                                                              \
         "help", 'h', NULL, OPTIONS_HELP, 0, 0, 0, OPTIONS_COMMAND_LINE, group, "print this help",  \
@@ -75,6 +81,23 @@ struct options_hint {
     const char *text;
 };
 
+/* Words that complete the value of an option. */
+struct options_words {
+    const char *option; /* its long name */
+    /* In the shell's language, a quoted text or command substitution. $program is the program's
+     * name as it was typed, "${others[@]}" the existing files and folders on the line. */
+    const char *text;
+    bool list; /* the value is a list, separated by commas */
+};
+
+/* What completion scripts need beside the rows. */
+struct options_completion {
+    const struct options_words *words; /* the last one has no option; NULL: none */
+    const char *models;                /* suffixes of model files: "yaml|json"; NULL: any file */
+    bool server;                       /* the second argument is a server's name */
+    const char *after_dashes;          /* the program that gets what follows "--"; NULL: none */
+};
+
 struct options_table {
     const struct options_row *rows;
     size_t count;
@@ -83,6 +106,7 @@ struct options_table {
     int help_column;                  /* where the help texts begin */
     void (*print_help)(FILE *out);    /* all of --help; calls options_help() for the rows */
     const struct options_hint *hints; /* the last one has no name; NULL: none */
+    struct options_completion completion;
 };
 
 /* Prints a usage error; returns EXIT_USAGE. */
@@ -149,10 +173,14 @@ void options_scan(struct options_scan *scan, const struct options_table *table, 
 bool options_next(struct options_scan *scan, struct options_given *given, int *first);
 /* Reports the fault of a given option; returns EXIT_USAGE. */
 int options_complain_of(const struct options_table *table, const struct options_given *given);
-/* Handles a row of --help or --version: prints its text and returns STEP_DONE. STEP_NEXT: any
- * other row. */
-enum step options_answer(const struct options_table *table, const struct options_row *row,
+/* Handles an option of --help, --version or --completion: prints its text and returns STEP_DONE.
+ * STEP_NEXT: any other option. */
+enum step options_answer(const struct options_table *table, const struct options_given *given,
                          int *status);
+
+/* Prints the completion script for "bash" or "zsh". Returns NULL, or what is wrong. */
+const char *options_print_completion(const struct options_table *table, const char *shell,
+                                     FILE *out);
 
 /* Prints all rows by group. */
 void options_help(const struct options_table *table, FILE *out);

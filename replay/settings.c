@@ -184,7 +184,7 @@ static char *row_origin(const struct options_row *row, bool by_letter)
 static enum step settings_take_option(struct settings *settings, const struct options_given *given)
 {
     const struct options_row *row = given->row;
-    if (options_answer(&settings_table, row, &settings->sources->status) == STEP_DONE)
+    if (options_answer(&settings_table, given, &settings->sources->status) == STEP_DONE)
         return STEP_DONE;
     if (strcmp(row->name, "list-packets") == 0) {
         packet_list_print(stdout);

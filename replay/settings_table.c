@@ -217,6 +217,7 @@ static const struct options_row rows[] = {
      NULL},
     {"list-packets", 0, NULL, OPTIONS_CUSTOM, 0, 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "print the packets that can be played", NULL},
+    OPTIONS_COMPLETION_ROW(GROUP_OTHER),
     OPTIONS_HELP_ROW(GROUP_OTHER),
     OPTIONS_VERSION_ROW(GROUP_OTHER),
 };
@@ -245,13 +246,20 @@ static const struct options_hint hints[] = {
     {"preserve-tempdir", "there are no temporary files to keep"},
     {NULL, NULL}};
 
-const struct options_table settings_table = {.rows = rows,
-                                             .count = sizeof rows / sizeof rows[0],
-                                             .groups = group_titles,
-                                             .group_count = GROUP_COUNT,
-                                             .help_column = 34,
-                                             .hints = hints,
-                                             .print_help = settings_help};
+static const struct options_words words[] = {
+    {"only", "$(\"$program\" --list-packets | cut -f 1)", true},
+    {"skip", "$(\"$program\" --list-packets | cut -f 1)", true},
+    {NULL, NULL, false}};
+
+const struct options_table settings_table = {
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .groups = group_titles,
+    .group_count = GROUP_COUNT,
+    .help_column = 34,
+    .hints = hints,
+    .print_help = settings_help,
+    .completion = {.words = words, .models = MODEL_SUFFIXES, .server = true}};
 
 static const char *parse_seed(void *owner, char *value)
 {

@@ -13,6 +13,9 @@ enum settings_property {
     SETTINGS_MAY_BE_LAST = OPTIONS_OWN * 8   /* without an argument at the end it means "-" */
 };
 
+/* Suffixes of files that can be a MODEL, for shells. */
+#define MODEL_SUFFIXES "yaml|yml|json|txt"
+
 /* Its owner is struct settings. */
 extern const struct options_table settings_table;
 

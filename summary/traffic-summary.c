@@ -24,7 +24,7 @@
 #include "summary/vary.h"
 
 struct options {
-    bool full, spread, csv, json, compare;
+    bool full, spread, csv, json, compare, list_labels;
     enum metric metric;
     struct slo slo;
     const char *by, *svg, *html;
@@ -94,6 +94,8 @@ static const struct options_row rows[] = {
      traffic_summary_parse_slo},
     {"by", 0, "LABEL", OPTIONS_TEXT, AT(by), 0, 0, 0, GROUP_CELLS,
      "one row per value of a label instead of the grid", NULL},
+    {"list-labels", 0, NULL, OPTIONS_FLAG, AT(list_labels), 0, 0, 0, GROUP_CELLS,
+     "print the names of the results' labels, for --by", NULL},
     {"compare", 0, NULL, OPTIONS_FLAG, AT(compare), 0, 0, 0, GROUP_CELLS,
      "compare two results or folders, A and B", NULL},
 
@@ -106,6 +108,7 @@ static const struct options_row rows[] = {
     {"json", 0, NULL, OPTIONS_FLAG, AT(json), 0, 0, 0, GROUP_OUTPUT,
      "the same figures as JSON", NULL},
 
+    OPTIONS_COMPLETION_ROW(GROUP_OTHER),
     OPTIONS_HELP_ROW(GROUP_OTHER),
     OPTIONS_VERSION_ROW(GROUP_OTHER),
 };
@@ -113,12 +116,19 @@ static const struct options_row rows[] = {
 
 _Static_assert(sizeof rows / sizeof rows[0] <= OPTIONS_ROWS_MAX, "raise OPTIONS_ROWS_MAX");
 
+static const struct options_words words[] = {
+    {"metric", "$(\"$program\" --help | sed -n '/^Metrics:/,/^$/s/^  \\([^ ]*\\) .*/\\1/p')",
+     false},
+    {"by", "$(\"$program\" --list-labels \"${others[@]}\" 2>/dev/null)", false},
+    {NULL, NULL, false}};
+
 static const struct options_table table = {.rows = rows,
                                            .count = sizeof rows / sizeof rows[0],
                                            .groups = group_titles,
                                            .group_count = GROUP_COUNT,
                                            .help_column = 24,
-                                           .print_help = traffic_summary_help};
+                                           .print_help = traffic_summary_help,
+                                           .completion = {.words = words}};
 
 int main(int argc, char **argv)
 {
@@ -165,6 +175,8 @@ static int traffic_summary_check_conflicts(const struct options *options)
         const char *names;
     } exclude[] = {{options->csv, options->json, "--csv and --json"},
                    {options->compare, options->by != NULL, "--compare and --by"},
+                   {options->compare, options->list_labels, "--compare and --list-labels"},
+                   {options->by != NULL, options->list_labels, "--by and --list-labels"},
                    {options->compare, options->full, "--compare and --full"},
                    {options->compare, options->svg != NULL, "--compare and --svg"},
                    {options->by != NULL, options->svg != NULL, "--by and --svg"}};
@@ -338,7 +350,9 @@ static int traffic_summary_summarise(const struct options *options, char **paths
     if (result == 0 && empty)
         message_print("no results");
     else if (result == 0)
-        result = options->by ? print_vary(&readings, options) : print_grid(&readings, options);
+        result = options->list_labels ? vary_print_labels(stdout, &readings)
+                 : options->by        ? print_vary(&readings, options)
+                                      : print_grid(&readings, options);
     readings_clear(&readings);
     return result < 0 || refused || empty ? EXIT_FAILED : EXIT_OK;
 }

@@ -11,6 +11,7 @@
 #include "base/files/json_text.h"
 
 static int vary_by_value(const void *left, const void *right, void *name);
+static int vary_by_name(const void *left, const void *right);
 static int vary_add_row(struct vary *vary, const struct readings *group);
 static struct vary_best best_of(const struct grid *grid, const struct grid_cell *cell,
                                 const struct readings *readings);
@@ -55,6 +56,31 @@ static int vary_by_value(const void *left, const void *right, void *name)
     const struct reading *a = left, *b = right;
     int result = reading_compare_values(vary_value_of(a, name), vary_value_of(b, name));
     return result ? result : strcmp(a->path, b->path);
+}
+
+int vary_print_labels(FILE *stream, const struct readings *readings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < readings->count; i++)
+        count += readings->items[i].label_count;
+    const char **names = reallocarray(NULL, count + 1, sizeof *names);
+    if (!names)
+        return -ENOMEM;
+    count = 0;
+    for (size_t i = 0; i < readings->count; i++)
+        for (size_t label = 0; label < readings->items[i].label_count; label++)
+            names[count++] = readings->items[i].labels[label].name;
+    qsort(names, count, sizeof *names, vary_by_name);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || strcmp(names[i - 1], names[i]) != 0)
+            fprintf(stream, "%s\n", names[i]);
+    free(names);
+    return 0;
+}
+
+static int vary_by_name(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 static const char no_value[] = "none";

@@ -43,6 +43,10 @@ void vary_clear(struct vary *vary);
 /* A run's value of a label; "none" if it has none. */
 const char *vary_value_of(const struct reading *reading, const char *name);
 
+/* Prints the names of all labels of the runs, sorted, one per line, each once. 0 or -ENOMEM. Write
+ * errors are left in the stream. */
+int vary_print_labels(FILE *stream, const struct readings *readings);
+
 /* Prints the rows as text. Errors are left in the stream. */
 void vary_print(FILE *stream, const struct vary *vary);
 void vary_print_csv(FILE *stream, const struct vary *vary);

@@ -165,6 +165,7 @@ static const struct options_row rows[] = {
     {"quiet", 'q', NULL, OPTIONS_FLAG, AT(quiet), 0, 0, 0, GROUP_OUTPUT,
      "print only errors and warnings on standard error", NULL},
 
+    OPTIONS_COMPLETION_ROW(GROUP_OTHER),
     OPTIONS_HELP_ROW(GROUP_OTHER),
     OPTIONS_VERSION_ROW(GROUP_OTHER),
 };

@@ -94,6 +94,7 @@ static const struct options_row rows[] = {
      "read a sweep file (YAML)", parse_file},
     {"verbose", 'v', NULL, OPTIONS_COUNTER, AT(verbose), 0, 0, OPTIONS_COMMAND_LINE, GROUP_OTHER,
      "show the output of traffic-replay and of the commands", NULL},
+    OPTIONS_COMPLETION_ROW(GROUP_OTHER),
     OPTIONS_HELP_ROW(GROUP_OTHER),
     OPTIONS_VERSION_ROW(GROUP_OTHER),
 };
@@ -106,7 +107,10 @@ const struct options_table sweep_options_table = {.rows = rows,
                                                   .groups = group_titles,
                                                   .group_count = GROUP_COUNT,
                                                   .help_column = 30,
-                                                  .print_help = sweep_options_help};
+                                                  .print_help = sweep_options_help,
+                                                  .completion = {.models = MODEL_SUFFIXES,
+                                                                 .server = true,
+                                                                 .after_dashes = "traffic-replay"}};
 
 enum step sweep_options_read(struct sweep_options *options, int argc, char **argv, int *status)
 {
@@ -170,7 +174,7 @@ static enum step sweep_options_take_option(struct sweep_options *options,
                                            const struct options_given *given)
 {
     struct sweep_sources *sources = options->sources;
-    if (options_answer(&sweep_options_table, given->row, &sources->status) == STEP_DONE)
+    if (options_answer(&sweep_options_table, given, &sources->status) == STEP_DONE)
         return STEP_DONE;
     struct sweep_assignment assignment = {.row = given->row, .by_letter = given->by_letter};
     struct sweep_assignment *grown =

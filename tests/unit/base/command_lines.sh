@@ -76,7 +76,8 @@ for name in traffic-replay traffic-sweep traffic-learn traffic-summary; do
     run "$build/$name" --version
     is "$name --version: status" $status 0
     is "$name --version: no message" "$errors" ""
-    like "$name --version: text" "$output" "^$name [0-9]+\.[0-9]+\.[0-9]+$"
+    like "$name --version: text" "$(head -n 1 <<<"$output")" "^$name [0-9]+\.[0-9]+\.[0-9]+$"
+    like "$name --version: compiler, libraries" "$output" "built by .*"$'\n'"libraries: .*gnutls [0-9]"
 
     run "$build/$name" --help
     is "$name --help: status" $status 0
