@@ -213,6 +213,11 @@ static int set_nodelay(struct stream *stream)
     return 0;
 }
 
+int stream_tls_end_point(const struct stream *stream, uint8_t *hash, size_t *size)
+{
+    return stream->tls ? tls_session_end_point(stream->tls, hash, size) : -ENOTCONN;
+}
+
 ssize_t stream_read(struct stream *stream, void *buffer, size_t size)
 {
     if (stream->error || yield_turn(stream))

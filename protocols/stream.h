@@ -34,6 +34,11 @@ int stream_open(struct stream **out, struct wire *wire, enum stream_kind kind,
  * certificates, compared with the server's. */
 int stream_start_tls(struct stream *stream, struct tls *tls, const char *server_name);
 
+/* Writes the hash of the server's certificate that identifies the TLS session's end point (RFC 5929
+ * 4.1). *size is the room in hash, then the hash's size. 0, -ENOTCONN: the stream has no TLS,
+ * -EOPNOTSUPP: no hash is defined for this certificate, -ENOSPC, -ENOMEM. Not kept as a failure. */
+int stream_tls_end_point(const struct stream *stream, uint8_t *hash, size_t *size);
+
 /* Reads what has arrived; waits for the first byte. 0: the peer closed the connection properly. On
  * UDP it reads one datagram, truncated to size. It writes to buffer only after its last wait, and
  * sets wire->last_received. */

@@ -193,6 +193,22 @@ static int tls_error(struct tls_session *session, ssize_t code, enum wire_event 
     }
 }
 
+int tls_session_end_point(struct tls_session *session, uint8_t *hash, size_t *size)
+{
+    gnutls_datum_t found = {0};
+    int code =
+        gnutls_session_channel_binding(session->gnutls, GNUTLS_CB_TLS_SERVER_END_POINT, &found);
+    if (code < 0)
+        return code == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EOPNOTSUPP;
+    int error = found.size > *size ? -ENOSPC : 0;
+    if (!error) {
+        memcpy(hash, found.data, found.size);
+        *size = found.size;
+    }
+    gnutls_free(found.data);
+    return error;
+}
+
 ssize_t tls_session_read(struct tls_session *session, void *buffer, size_t size,
                          enum wire_event *event)
 {

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -31,6 +32,9 @@ int tls_session_new(struct tls_session **out, struct tls *tls, int fd, const cha
 /* Continues the handshake. 0: done, -EAGAIN: wait for *event and call it again, -EKEYREJECTED:
  * certificate not accepted, -EPROTO: TLS failed, or the socket's errno. */
 int tls_session_handshake(struct tls_session *session, enum wire_event *event);
+
+/* The hash of the server's certificate, for stream_tls_end_point(). After the handshake. */
+int tls_session_end_point(struct tls_session *session, uint8_t *hash, size_t *size);
 
 /* The number of bytes read; 0: the peer closed the session; -EAGAIN: wait for *event; -ENODATA: the
  * connection ended without a closing alert; or another failure. */

@@ -80,6 +80,7 @@ struct ntlmssp {
     bool sign, seal;
     uint32_t flags; /* requested; after the challenge: negotiated */
     bool has_mic, has_random;
+    uint8_t channel_bindings[16]; /* zeros: none */
     struct ntlmssp_random random;
     uint8_t negotiate[NEGOTIATE_SIZE]; /* as sent, because the MIC covers it */
     uint8_t session_key[16];           /* ExportedSessionKey */
@@ -169,6 +170,9 @@ static int copy_identity(struct ntlmssp *ntlmssp, const struct ntlmssp_identity 
     if (rc == 0)
         rc = ntlmssp_ntowf_v2(identity->nt_hash, identity->user, identity->domain,
                               ntlmssp->ntowf_v2);
+    if (identity->channel_bindings)
+        memcpy(ntlmssp->channel_bindings, identity->channel_bindings,
+               sizeof ntlmssp->channel_bindings);
     if (rc == 0 && identity->random) {
         ntlmssp->has_random = true;
         ntlmssp->random = *identity->random;
@@ -418,12 +422,11 @@ enum { AV_FLAG_MIC = 2 };
 
 /*
  * 3.1.5.1.2: the server's AV pairs; MsvAvFlags with the MIC bit if the server sent a time; the
- * service's name and "no channel bindings" if the service is known.
+ * service's name and the channel bindings if the service is known.
  */
 static int client_target_info(const struct ntlmssp *ntlmssp, const struct challenge *challenge,
                               struct bytes *out)
 {
-    static const uint8_t no_bindings[16];
     uint8_t flags[4];
     le_put32(flags, challenge->av_flags | (challenge->has_timestamp ? AV_FLAG_MIC : 0));
     size_t most = challenge->target_info_size + 8 + 20 + 4 + ntlmssp->target_name.size + 4;
@@ -440,7 +443,8 @@ static int client_target_info(const struct ntlmssp *ntlmssp, const struct challe
     if (le_get32(flags))
         to = put_av(to, AV_FLAGS, flags, sizeof flags);
     if (ntlmssp->target_name.size) {
-        to = put_av(to, AV_CHANNEL_BINDINGS, no_bindings, sizeof no_bindings);
+        to = put_av(to, AV_CHANNEL_BINDINGS, ntlmssp->channel_bindings,
+                    sizeof ntlmssp->channel_bindings);
         to = put_av(to, AV_TARGET_NAME, ntlmssp->target_name.data, ntlmssp->target_name.size);
     }
     to = put_av(to, AV_EOL, NULL, 0);

@@ -26,8 +26,10 @@ struct ntlmssp_identity {
     const char *domain;      /* NetBIOS domain */
     const char *workstation; /* NetBIOS name of the client, or NULL */
     const uint8_t *nt_hash;  /* 16 bytes */
-    /* Service principal ("cifs/dc1.samdom.example.com") for MsvAvTargetName; NULL: left out. */
+    /* Service principal ("cifs/dc1.samdom.example.com") for MsvAvTargetName; NULL: left out, and
+     * MsvAvChannelBindings with it. */
     const char *target_name;
+    const uint8_t *channel_bindings; /* 16 bytes for MsvAvChannelBindings; NULL: zeros, no TLS */
     const struct ntlmssp_random *random; /* NULL: random values, the time of day */
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "protocols/auth/channel_bindings.h"
 #include "protocols/kerberos/kerberos.h"
 #include "protocols/ldap/ldap_connection_private.h"
 #include "protocols/ldap/ldap_hide_hostname.h"
@@ -68,7 +69,16 @@ static struct outcome bind_with_ticket(struct ldap_connection *connection,
 {
     struct ldap_sasl_leg leg = {.mechanism = mechanism};
     sasl_conn_t *sasl = NULL;
+    struct channel_bindings bindings;
+    sasl_channel_binding_t tls = {.name = "ldap", .data = bindings.data};
+    if (channel_bindings_of_stream(&bindings, connection->stream) != 0)
+        return outcome_of_error(-ENOMEM);
+    tls.len = bindings.size;
     struct outcome outcome = make_client(connection, credentials, &sasl);
+    /* libsasl keeps the pointer. No client outlives this function if there is TLS, because it has
+     * no security layer then. */
+    if (outcome.kind == OUTCOME_OK && tls.len)
+        sasl_setprop(sasl, SASL_CHANNEL_BINDING, &tls);
     if (outcome.kind == OUTCOME_OK)
         outcome = play_legs(connection, sasl, &leg);
     int error = outcome.kind == OUTCOME_OK ? install_layer(connection, &sasl) : 0;

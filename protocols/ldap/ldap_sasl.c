@@ -5,9 +5,11 @@
  * 5.1.1.1.2, MS-SPNG). Kerberos is in ldap_gssapi.c.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocols/auth/channel_bindings.h"
 #include "protocols/auth/ntlm_account.h"
 #include "protocols/auth/ntlmssp.h"
 #include "protocols/auth/spnego.h"
@@ -24,11 +26,19 @@ struct ntlm_bind {
     size_t token_size;
 };
 
+/* What an identity says about TLS. */
+struct tls_identity {
+    uint8_t bindings[CHANNEL_BINDINGS_MD5_SIZE];
+    char target[512];
+};
+
 static int parse_leg(struct ldap_connection *connection, struct ldap_sasl_leg *leg,
                      LDAPMessage *message);
 static struct outcome bind_ntlm(struct ldap_connection *connection, const struct account *account);
 static struct outcome ntlm_play_legs(struct ntlm_bind *bind, const struct account *account);
 static int ntlm_start(struct ntlm_bind *bind, const struct account *account);
+static int identify_tls(const struct ldap_connection *connection, struct tls_identity *tls,
+                        struct ntlmssp_identity *identity);
 static struct outcome ntlm_fail(struct ntlm_bind *bind, int error);
 static struct outcome ntlm_play_leg(struct ntlm_bind *bind);
 static int ntlm_answer_challenge(struct ntlm_bind *bind);
@@ -135,13 +145,35 @@ static int ntlm_start(struct ntlm_bind *bind, const struct account *account)
 {
     struct ntlm_account names;
     struct ntlmssp_identity identity;
+    struct tls_identity tls;
     bool layer = bind->connection->transport == LDAP_TRANSPORT_CLEAR;
     bool seal = layer && bind->connection->protection == LDAP_PROTECTION_SEAL;
     int error = ntlm_account_init(&names, &identity, bind->connection->conversation, account);
     if (!error)
+        error = identify_tls(bind->connection, &tls, &identity);
+    if (!error)
         error = ntlmssp_new(&bind->ntlmssp, &identity, layer, seal);
     ntlm_account_clear(&names);
     return error;
+}
+
+/* Adds the channel bindings and the target's name that belong to them. A server takes zeros for
+ * wrong bindings, and a missing pair for a client that knows none. */
+static int identify_tls(const struct ldap_connection *connection, struct tls_identity *tls,
+                        struct ntlmssp_identity *identity)
+{
+    struct channel_bindings bindings;
+    int error = channel_bindings_of_stream(&bindings, connection->stream);
+    if (error || bindings.size == 0)
+        return error;
+    channel_bindings_md5(&bindings, tls->bindings);
+    const char *server = ldap_connection_server_name(connection);
+    int length = snprintf(tls->target, sizeof tls->target, "ldap/%s", server);
+    if (length < 0 || (size_t)length >= sizeof tls->target)
+        return -ENAMETOOLONG;
+    identity->target_name = tls->target;
+    identity->channel_bindings = tls->bindings;
+    return 0;
 }
 
 /* After a failure on our side the server still waits for the next leg: the connection is unusable.
@@ -191,7 +223,9 @@ static int parse_answer(const struct ntlm_bind *bind, struct spnego_response *re
                   : -EBADMSG;
 }
 
-/* The server's last token must accept and be signed with the same key. */
+/* The server's last token must accept. If signing was negotiated, it must be signed with the same
+ * key; otherwise, inside TLS, there is nothing to sign it with (MS-NLMP 3.4.4), and servers leave
+ * the mechListMIC out. */
 static int ntlm_check_end(struct ntlm_bind *bind)
 {
     struct spnego_response response;
@@ -200,6 +234,8 @@ static int ntlm_check_end(struct ntlm_bind *bind)
     int error = parse_answer(bind, &response);
     if (error)
         return error;
+    if (bind->connection->transport != LDAP_TRANSPORT_CLEAR)
+        return response.state == SPNEGO_ACCEPT_COMPLETED ? 0 : -EBADMSG;
     struct spnego_slice mech_list = spnego_mech_list(SPNEGO_NTLMSSP);
     if (response.mech_list_mic.size != NTLMSSP_SIGNATURE_SIZE)
         return -EBADMSG;

@@ -19,14 +19,23 @@ struct ldap_connection_served {
     unsigned number;
 };
 
+/* A connection's socket, and the TLS session on it or NULL. */
+struct served_socket {
+    int fd;
+    gnutls_session_t tls;
+};
+
 static void *ldap_server_main(void *argument);
 static void *ldap_server_serve(void *argument);
 static size_t message_size(const uint8_t *bytes, size_t have);
 static void answer_request(struct ldap_server *server, unsigned connection, uint8_t *bytes,
                            size_t size, struct ldap_answer *answer);
-static bool send_answer(const struct ldap_server *server, int fd, const struct ldap_answer *answer);
-static bool ldap_server_write(int fd, const uint8_t *bytes, size_t size);
-static void end_connection(const struct ldap_server *server, int fd);
+static bool start_tls(const struct ldap_server *server, struct served_socket *socket);
+static ssize_t ldap_server_read(struct served_socket *socket, uint8_t *bytes, size_t size);
+static bool send_answer(const struct ldap_server *server, struct served_socket *socket,
+                        const struct ldap_answer *answer);
+static bool ldap_server_write(struct served_socket *socket, const uint8_t *bytes, size_t size);
+static void end_connection(const struct ldap_server *server, struct served_socket *socket);
 
 void ldap_answer_put(struct ldap_answer *answer, BerElement *ber)
 {
@@ -83,15 +92,16 @@ static void *ldap_server_serve(void *argument)
 {
     struct ldap_connection_served *served = argument;
     struct ldap_server *server = served->server;
-    int fd = served->fd, on = 1;
+    struct served_socket socket = {.fd = served->fd};
+    int on = 1;
     unsigned number = served->number;
     free(served);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(socket.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     uint8_t bytes[8192];
     size_t have = 0;
     struct ldap_answer *answer = malloc(sizeof *answer);
-    for (bool go = answer != NULL; go;) {
-        ssize_t n = recv(fd, bytes + have, sizeof bytes - have, 0);
+    for (bool go = answer != NULL && start_tls(server, &socket); go;) {
+        ssize_t n = ldap_server_read(&socket, bytes + have, sizeof bytes - have);
         if (n <= 0)
             break;
         have += (size_t)n;
@@ -101,12 +111,33 @@ static void *ldap_server_serve(void *argument)
             memmove(bytes, bytes + size, have - size);
         }
         do
-            go = send_answer(server, fd, answer);
+            go = send_answer(server, &socket, answer);
         while (go && server->flood);
     }
     free(answer);
-    end_connection(server, fd);
+    end_connection(server, &socket);
     return NULL;
+}
+
+static bool start_tls(const struct ldap_server *server, struct served_socket *socket)
+{
+    if (!server->tls)
+        return true;
+    gnutls_init(&socket->tls, GNUTLS_SERVER);
+    gnutls_set_default_priority(socket->tls);
+    gnutls_credentials_set(socket->tls, GNUTLS_CRD_CERTIFICATE, server->tls);
+    gnutls_transport_set_int(socket->tls, socket->fd);
+    int code;
+    do
+        code = gnutls_handshake(socket->tls);
+    while (code < 0 && !gnutls_error_is_fatal(code));
+    return code == 0;
+}
+
+static ssize_t ldap_server_read(struct served_socket *socket, uint8_t *bytes, size_t size)
+{
+    return socket->tls ? gnutls_record_recv(socket->tls, bytes, size)
+                       : recv(socket->fd, bytes, size, 0);
 }
 
 /* Reads whole messages from what is there: BER lengths of up to two bytes are enough for these
@@ -144,13 +175,14 @@ static void answer_request(struct ldap_server *server, unsigned connection, uint
         server->reply(server, id, (int)request, answer);
 }
 
-static bool send_answer(const struct ldap_server *server, int fd, const struct ldap_answer *answer)
+static bool send_answer(const struct ldap_server *server, struct served_socket *socket,
+                        const struct ldap_answer *answer)
 {
     size_t size = answer->size < server->cut_after ? answer->size : server->cut_after;
     size_t chunk = server->chunk ? server->chunk : size;
     for (size_t done = 0; done < size; done += chunk) {
         size_t part = size - done < chunk ? size - done : chunk;
-        if (!ldap_server_write(fd, answer->bytes + done, part))
+        if (!ldap_server_write(socket, answer->bytes + done, part))
             return false;
         if (server->chunk)
             usleep(20);
@@ -158,10 +190,11 @@ static bool send_answer(const struct ldap_server *server, int fd, const struct l
     return size == answer->size;
 }
 
-static bool ldap_server_write(int fd, const uint8_t *bytes, size_t size)
+static bool ldap_server_write(struct served_socket *socket, const uint8_t *bytes, size_t size)
 {
     while (size) {
-        ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL);
+        ssize_t n = socket->tls ? gnutls_record_send(socket->tls, bytes, size)
+                                : send(socket->fd, bytes, size, MSG_NOSIGNAL);
         if (n <= 0)
             return false;
         bytes += n;
@@ -170,16 +203,18 @@ static bool ldap_server_write(int fd, const uint8_t *bytes, size_t size)
     return true;
 }
 
-static void end_connection(const struct ldap_server *server, int fd)
+static void end_connection(const struct ldap_server *server, struct served_socket *socket)
 {
     char byte;
     if (server->silent)
-        while (recv(fd, &byte, 1, 0) > 0)
+        while (recv(socket->fd, &byte, 1, 0) > 0)
             ;
     struct linger now = {.l_onoff = 1};
     if (server->reset)
-        setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-    close(fd);
+        setsockopt(socket->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    if (socket->tls)
+        gnutls_deinit(socket->tls);
+    close(socket->fd);
 }
 
 void ldap_server_stop(struct ldap_server *server)
@@ -192,7 +227,7 @@ void ldap_server_stop(struct ldap_server *server)
 struct dc *ldap_server_dc(const struct ldap_server *server)
 {
     struct dc *dc = loopback_dc();
-    dc->ports.ldap = server->port;
+    dc->ports.ldap = dc->ports.ldaps = server->port;
     dc->given = strdup("localhost");
     return dc;
 }

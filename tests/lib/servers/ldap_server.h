@@ -4,6 +4,7 @@
 #ifndef TESTS_LIB_SERVERS_LDAP_SERVER_H
 #define TESTS_LIB_SERVERS_LDAP_SERVER_H
 
+#include <gnutls/gnutls.h>
 #include <lber.h>
 #include <ldap.h>
 #include <pthread.h>
@@ -29,11 +30,12 @@ struct ldap_server {
     void (*note)(struct ldap_server *server, unsigned connection, int request, const uint8_t *bytes,
                  size_t size);
     void *context;
-    size_t chunk;     /* bytes per write; 0: all at once */
-    size_t cut_after; /* then nothing more is sent; SIZE_MAX: never */
-    bool reset;       /* ends with a reset instead of a close */
-    bool silent;      /* stays connected without a further word */
-    bool flood;       /* sends the answer again and again */
+    size_t chunk;                         /* bytes per write; 0: all at once */
+    size_t cut_after;                     /* then nothing more is sent; SIZE_MAX: never */
+    bool reset;                           /* ends with a reset instead of a close */
+    bool silent;                          /* stays connected without a further word */
+    bool flood;                           /* sends the answer again and again */
+    gnutls_certificate_credentials_t tls; /* serves LDAPS; NULL: in clear */
     int listener;
     uint16_t port;
     pthread_t thread;
@@ -52,7 +54,7 @@ void ldap_server_start(struct ldap_server *server);
 
 void ldap_server_stop(struct ldap_server *server);
 
-/* A DC whose LDAP port is the server; the caller frees it with dc_free(). */
+/* A DC whose LDAP and LDAPS ports are the server; the caller frees it with dc_free(). */
 struct dc *ldap_server_dc(const struct ldap_server *server);
 
 #endif
