@@ -213,6 +213,8 @@ struct outcome ldap_connection_start_tls(struct ldap_connection *connection)
     int result =
         ldap_extended_operation(connection->handle, LDAP_EXOP_START_TLS, NULL, NULL, NULL, &id);
     struct outcome outcome = ldap_connection_finish(connection, result, id);
+    if (outcome.kind == OUTCOME_FAILED && !connection->error)
+        return outcome_failed("%.60s " LDAP_STARTTLS_CAUSE, outcome.cause);
     if (outcome.kind != OUTCOME_OK)
         return outcome;
     /* Bytes received before the handshake cannot be trusted. */
@@ -363,6 +365,11 @@ struct outcome ldap_connection_outcome(struct ldap_connection *connection, LDAPM
         outcome = outcome_of_error(parsed == LDAP_NO_MEMORY ? -ENOMEM : -EBADMSG);
     else if (code != LDAP_SUCCESS && code != LDAP_COMPARE_TRUE && code != LDAP_COMPARE_FALSE)
         outcome = outcome_of_code(code, diagnostic);
+    if (code == LDAP_STRONG_AUTH_REQUIRED && ldap_msgtype(result) == LDAP_RES_BIND)
+        outcome =
+            outcome_failed("%s %s", ldap_result_name(code),
+                           connection->transport == LDAP_TRANSPORT_CLEAR ? LDAP_CLEAR_BIND_CAUSE
+                                                                         : LDAP_SASL_IN_TLS_CAUSE);
     ldap_memfree(diagnostic);
     return outcome;
 }
@@ -402,8 +409,10 @@ static const char *logon_sub_code_meaning(const char *code)
     static const struct {
         const char *code, *meaning;
     } meanings[] = {
-        {"418", "NTLM is disabled"}, /* Samba: the lower half of STATUS_NTLM_BLOCKED */
+        {"35b", LDAP_BINDINGS_CAUSE}, /* Samba: the lower half of STATUS_BAD_BINDINGS */
+        {"418", "NTLM is disabled"},  /* Samba: the lower half of STATUS_NTLM_BLOCKED */
         {"525", "no such user"},
+        {"52b", "wrong password"},
         {"52e", "wrong name or password"},
         {"52f", "account restriction"},
         {"530", "outside logon hours"},
@@ -415,6 +424,7 @@ static const char *logon_sub_code_meaning(const char *code)
         {"773", "password must be changed"},
         {"775", "account locked out"},
         {"791", "NTLM is disabled"},
+        {"80090346", LDAP_BINDINGS_CAUSE},
     };
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
         if (strcasecmp(meanings[i].code, code) == 0)

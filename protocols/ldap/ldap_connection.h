@@ -16,8 +16,14 @@
 
 struct ldap_connection;
 
-/* In the cause of a failed LDAPS connection; the port follows. */
-#define LDAP_LDAPS_CAUSE "(LDAPS, port"
+/* Parts of causes that have a remedy: a failed LDAPS connection (the port follows), refused
+ * StartTLS, binds that the server refuses in clear text and inside TLS, and wrong channel bindings.
+ */
+#define LDAP_LDAPS_CAUSE       "(LDAPS, port"
+#define LDAP_STARTTLS_CAUSE    "(StartTLS)"
+#define LDAP_CLEAR_BIND_CAUSE  "(without TLS)"
+#define LDAP_SASL_IN_TLS_CAUSE "(SASL inside TLS)"
+#define LDAP_BINDINGS_CAUSE    "wrong TLS channel bindings"
 
 /* The protection of a connection after a SASL bind without TLS. */
 enum ldap_protection { LDAP_PROTECTION_SEAL, LDAP_PROTECTION_SIGN };

@@ -8,8 +8,8 @@
 
 #include "base/message.h"
 #include "model/plan_count.h"
-#include "protocols/ldap/ldap_connection.h"
 #include "replay/run_part.h"
+#include "replay/session/remedies.h"
 #include "replay/session/session_private.h"
 #include "summary/result/result.h"
 
@@ -23,7 +23,6 @@ static bool uses_tls(const struct session *session);
 static bool form_uses_tls(const struct settings *settings, const struct model_details *form);
 static bool field_is(const struct packet_field *field, const char *key, const char *value);
 static enum step write_reports(struct session *session, const struct result *result);
-static void report_no_ldaps(const struct result *result);
 static enum step choose_status(struct session *session, const struct result *result);
 static void report_nothing_succeeded(const struct result *result);
 
@@ -54,7 +53,7 @@ enum step session_report(struct session *session)
     if (step == STEP_NEXT)
         step = write_reports(session, &result);
     if (step == STEP_NEXT)
-        report_no_ldaps(&result);
+        remedies_print(&result);
     if (step == STEP_NEXT)
         step = choose_status(session, &result);
     result_clear(&result);
@@ -173,19 +172,6 @@ static enum step write_reports(struct session *session, const struct result *res
     if (json && result_write(result, json, &error) != 0)
         step = session_end(session, EXIT_FAILED, "--json: %s", error.text);
     return step;
-}
-
-static void report_no_ldaps(const struct result *result)
-{
-    for (size_t p = 0; p < result->packet_count; p++)
-        for (size_t c = 0; c < result->packets[p].cause_count; c++)
-            if (strstr(result->packets[p].causes[c].name, LDAP_LDAPS_CAUSE)) {
-                message_print(
-                    "simple binds use LDAPS, and this server does not offer it: give it a "
-                    "certificate, leave them out (--skip ldap:0), or, if it allows them "
-                    "in clear text, give --plain-simple-bind");
-                return;
-            }
 }
 
 /* Exit status 1 never comes without a message; client.c has printed that of RUN_END_ERROR. */

@@ -3,7 +3,7 @@
 # timeout: 900
 #
 # SMB2, and RPC over SMB2 and TCP, against a domain controller in each of its configurations: dialects, ciphers, signing
-# algorithms, encryption and signing required, NTLM refused.
+# algorithms, encryption and signing required, NTLM refused; and LDAP binds with SASL inside TLS.
 
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/lib/tap.sh
@@ -61,5 +61,20 @@ plays_rpc "NTLM is refused" "TRAFFIC_REPLAY_NTLM=refused" 'ntlm auth=disabled'
 run "$BUILD/traffic-replay" --yes tests/data/smb-rpc.yaml "$TRAFFIC_REPLAY_DC"
 like "NTLM is refused: the remedy is printed" "$errors" 'NTLM is disabled\); use -K for Kerberos'
 plays_rpc "anonymous is restricted" "" 'restrict anonymous=2'
+
+# plays_sasl_in_tls OPTION: SASL binds by LDAPS and StartTLS, with NTLM or Kerberos.
+plays_sasl_in_tls() {
+    run "$BUILD/traffic-replay" --yes --warmup 1 -D 3 -r 2 "$@" tests/data/sasl-in-tls.yaml "$TRAFFIC_REPLAY_DC"
+    is "SASL inside TLS $*" "$status" 0 || echo "# ${errors//$'\n'/$'\n# '}"
+    like "SASL inside TLS $*: nothing fails" "$output" '^Failed operations: +0 '
+}
+run "$BUILD/traffic-replay" --yes --warmup 0 -D 3 -r 2 tests/data/sasl-in-tls.yaml "$TRAFFIC_REPLAY_DC"
+like "SASL inside TLS is refused by default" "$output" 'strongerAuthRequired \(SASL inside TLS\)'
+like "SASL inside TLS is refused: the remedy is printed" "$errors" 'allow_sasl_over_tls'
+lab/dc kill >/dev/null 2>&1
+run lab/dc start --option 'ldap server require strong auth=allow_sasl_over_tls'
+is "SASL inside TLS: the DC starts" "$status" 0
+plays_sasl_in_tls
+plays_sasl_in_tls -K
 
 tap_done

@@ -290,6 +290,13 @@ static void result_codes_are_named(void **state)
     sub_code = "418";
     struct outcome outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
     assert_string_equal(outcome.cause, "invalidCredentials (data 418: NTLM is disabled)");
+    sub_code = "80090346";
+    outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
+    assert_string_equal(outcome.cause,
+                        "invalidCredentials (data 80090346: wrong TLS channel bindings)");
+    sub_code = "35b";
+    outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
+    assert_string_equal(outcome.cause, "invalidCredentials (data 35b: wrong TLS channel bindings)");
     sub_code = "52e";
     outcome = ldap_connection_bind_simple(client.connection, "cn=x", "secret");
     assert_string_equal(outcome.cause, "invalidCredentials (data 52e: wrong name or password)");

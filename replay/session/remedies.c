@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/session/remedies.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "protocols/ldap/ldap_connection.h"
+
+static const struct {
+    const char *part; /* of the cause */
+    const char *remedy;
+} remedies[] = {
+    {LDAP_LDAPS_CAUSE,
+     "simple binds use LDAPS, and this server does not offer it: give it a certificate, leave them "
+     "out (--skip ldap:0), or, if it allows them in clear text, give --plain-simple-bind"},
+    {LDAP_STARTTLS_CAUSE,
+     "this server refuses StartTLS: give it a certificate, or play a model without tls: starttls"},
+    {LDAP_CLEAR_BIND_CAUSE,
+     "this server refuses binds in clear text: leave --plain-simple-bind out, so that simple binds "
+     "use LDAPS"},
+    {LDAP_SASL_IN_TLS_CAUSE,
+     "this server refuses SASL binds inside TLS; Samba older than 4.20.3 takes them with "
+     "\"ldap server require strong auth = allow_sasl_over_tls\""},
+    {LDAP_BINDINGS_CAUSE,
+     "the server demands the channel bindings of its own certificate: connect to it directly, "
+     "without a TLS proxy in between"},
+};
+
+enum { REMEDY_COUNT = sizeof remedies / sizeof remedies[0] };
+
+const char *remedies_find(const char *cause)
+{
+    for (size_t i = 0; i < REMEDY_COUNT; i++)
+        if (strstr(cause, remedies[i].part))
+            return remedies[i].remedy;
+    return NULL;
+}
+
+void remedies_print(const struct result *result)
+{
+    const char *printed[REMEDY_COUNT] = {NULL};
+    for (size_t p = 0; p < result->packet_count; p++)
+        for (size_t c = 0; c < result->packets[p].cause_count; c++) {
+            const char *remedy = remedies_find(result->packets[p].causes[c].name);
+            size_t i = 0;
+            while (remedy && printed[i] && printed[i] != remedy)
+                i++;
+            if (remedy && !printed[i])
+                message_print("%s", printed[i] = remedy);
+        }
+}
